@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// answer is what a service says to a request for embeddings.
+// answer is the answer of a service to a request for embeddings.
 type answer struct {
 	Data []struct {
 		Index     *int     `json:"index"`
@@ -29,22 +29,22 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	switch {
 	case err != nil && len(text) > longestNumber: // its beginning may be a part of the key
 		return fmt.Errorf(
-			"an embedding with %d bytes of something else in it: want numbers within the range of float32",
+			"an embedding with %d bytes that are not a number: want numbers within the range of float32",
 			len(text),
 		)
 	case err != nil:
-		return fmt.Errorf("an embedding with %q in it: want numbers within the range of float32", text)
+		return fmt.Errorf("an embedding that contains %q: want numbers within the range of float32", text)
 	}
 	*n = number(x)
 	return nil
 }
 
-// parseAnswer returns the vectors of an answer to count texts, in their order and made 1 long, each dim long or, where
-// dim is 0, as long as the others.
+// parseAnswer returns the vectors of an answer to count texts, in their order and normalized to length 1. Each has dim
+// numbers or, if dim is 0, as many as the others.
 func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error) {
 	var a answer
 	if err := json.Unmarshal(content, &a); err != nil {
-		return nil, fmt.Errorf("the answer cannot be read (%w): it begins %q", err, e.quote(content))
+		return nil, fmt.Errorf("cannot read the answer (%w): it begins with %q", err, e.quote(content))
 	}
 	switch {
 	case len(a.Data) == 0 && a.Error != nil:
@@ -63,19 +63,19 @@ func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error
 	for _, item := range a.Data {
 		switch {
 		case item.Index == nil:
-			return nil, errors.New("an embedding without index: it could be of any text")
+			return nil, errors.New("an embedding without an index: want one, as it could belong to any text")
 		case *item.Index < 0 || *item.Index >= count:
 			return nil, fmt.Errorf(
-				"an embedding with the index %d: want 0 to %d, as there were %d texts",
+				"an embedding with index %d: want 0 to %d, as there were %d texts",
 				*item.Index,
 				count-1,
 				count,
 			)
 		case given[*item.Index]:
-			return nil, fmt.Errorf("two embeddings with the index %d", *item.Index)
+			return nil, fmt.Errorf("two embeddings with index %d: want one for each text", *item.Index)
 		case len(item.Embedding) != dim:
 			return nil, fmt.Errorf(
-				"an embedding of %d numbers: want %d, as asked for or as others have",
+				"an embedding of %d numbers: want %d, as requested or as in the others",
 				len(item.Embedding),
 				dim,
 			)
@@ -92,7 +92,7 @@ func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error
 	return vectors, nil
 }
 
-// messageOf returns what an answer that is an error says: services wrap it in several ways.
+// messageOf returns the message of an answer that is an error; services wrap it in several ways.
 func (e *Endpoint) messageOf(content []byte) string {
 	var wrapped struct{ Error, Message, Detail json.RawMessage }
 	if json.Unmarshal(content, &wrapped) != nil {
@@ -111,8 +111,8 @@ func (e *Endpoint) messageOf(content []byte) string {
 	return e.quote(content)
 }
 
-// quote returns the beginning of what a service says as one printable line, without the key: the cut must not leave a
-// part of that.
+// quote returns the beginning of a service's text as one printable line, without the key, of which the cut must not
+// leave a part either.
 func (e *Endpoint) quote(content []byte) string {
 	const longest = 300
 	content = content[:min(len(content), maxErrorBytes)]

@@ -1,6 +1,6 @@
-// Package embed turns texts into vectors, so that a semantic cache can tell which queries are alike: Texts with the
-// built-in lexical embedder, Ask with any service that speaks the embeddings API of OpenAI. A vector depends on the
-// text, the embedder and, where it says so, the other texts; it is 1 long.
+// Package embed turns texts into vectors, so that a semantic cache knows which queries are similar: Texts with the
+// built-in lexical embedder, Endpoint.Embed with any service that has the embeddings API of OpenAI. A vector depends on
+// the text, the embedder and, for the lexical one, the other texts; its length is 1.
 package embed
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 )
 
-// Default is the embedder of queries that have texts and no embeddings.
+// Default is the embedder for queries with texts but without embeddings.
 const Default = "lexical"
 
 // Entry describes a built-in embedder.
@@ -35,11 +35,11 @@ func (e Entry) CheckValues(v params.Values) error { return e.check(v) }
 // Spec is a built-in embedder with its parameters: "lexical(dim=256)".
 type Spec = params.Spec[Entry]
 
-// Embeddings are vectors 1 long of texts, one after another.
+// Embeddings are the vectors of texts, of length 1, one after another.
 type Embeddings struct {
 	Dim         int
 	Vectors     []float32 // Dim per text
-	Featureless int       // distinct texts without anything that the embedder looks at
+	Featureless int       // distinct texts without any feature of the embedder
 }
 
 // Parse reads an embedder with its parameters: "lexical", "lexical(dim=256,seed=7)".
@@ -57,8 +57,8 @@ func IsBuiltIn(text string) bool {
 	return slices.ContainsFunc(Entries(), func(e Entry) bool { return strings.EqualFold(e.Name, name) })
 }
 
-// Texts embeds texts on all cores. Equal texts get equal vectors. progress, unless it is nil, hears from several
-// goroutines how many distinct texts are done. It stops with ctx's error.
+// Texts embeds texts on all cores. Equal texts get equal vectors. progress, unless it is nil, is called by several
+// goroutines with the number of distinct texts done. It stops with ctx's error.
 func Texts(ctx context.Context, spec Spec, texts []string, progress func(done int)) (Embeddings, error) {
 	distinct, numbers := Distinct(texts)
 	e, err := spec.Entry.embed(ctx, distinct, spec.Params, progress)
@@ -69,7 +69,7 @@ func Texts(ctx context.Context, spec Spec, texts []string, progress func(done in
 	return e, nil
 }
 
-// Distinct returns each text once, in order of first appearance, and for each of texts which of them it is.
+// Distinct returns each text once, in order of first appearance, and for each of texts its number among these.
 func Distinct(texts []string) (distinct []string, numbers []int) {
 	seen := make(map[string]int, len(texts))
 	numbers = make([]int, len(texts))
@@ -85,7 +85,7 @@ func Distinct(texts []string) (distinct []string, numbers []int) {
 	return distinct, numbers
 }
 
-// Spread returns for each number the vector with that number.
+// Spread returns the vectors with these numbers, one after another.
 func Spread(vectors []float32, dim int, numbers []int) []float32 {
 	out := make([]float32, 0, len(numbers)*dim)
 	for _, number := range numbers {
@@ -97,8 +97,8 @@ func Spread(vectors []float32, dim int, numbers []int) []float32 {
 // textsAtOnce is how many texts a goroutine takes at a time.
 const textsAtOnce = 256
 
-// inParallel calls visit for 0 to n-1 on all cores; each goroutine has a visit of its own, made by newVisit. done hears
-// how many calls have ended.
+// inParallel calls visit for 0 to n-1 on all cores; each goroutine has its own visit, made by newVisit. done is called
+// with the number of calls that have ended.
 func inParallel(ctx context.Context, n int, newVisit func() func(i int), done func(int)) error {
 	visits := make([]func(int), parallel.Jobs(0))
 	var ended atomic.Int64

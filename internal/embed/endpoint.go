@@ -18,37 +18,37 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Endpoint is a service that speaks the embeddings API of OpenAI
-// (https://platform.openai.com/docs/api-reference/embeddings), and how to ask it.
+// Endpoint is a service with the embeddings API of OpenAI (https://platform.openai.com/docs/api-reference/embeddings),
+// and how to call it.
 type Endpoint struct {
-	URL        string        // "http://localhost:11434/v1" or all of it: "http://localhost:11434/v1/embeddings"
-	Model      string        // as the service calls it
-	Dimensions int           // numbers in a vector, for models that can give fewer; 0: as many as the model gives
+	URL        string        // "http://localhost:11434/v1" or in full: "http://localhost:11434/v1/embeddings"
+	Model      string        // the service's name for it
+	Dimensions int           // numbers in a vector, for models that can return fewer; 0: the model's own number
 	Key        string        // sent as bearer token; "" sends none
-	KeyInClear bool          // the key may be sent over http to another machine, where others can read it on its way
+	KeyInClear bool          // the key may be sent over http to another machine, so that others may read it on its way
 	Batch      int           // texts in a request, at least 1
 	Timeout    time.Duration // of a request
-	Retries    int           // of a request that failed in a way that may pass
+	Retries    int           // of a request that failed in a way that may be temporary
 	// Retrying, unless it is nil, is called for each failure that is retried, with the wait before the retry.
 	Retrying func(err error, wait time.Duration)
-	// Damaged, unless it is nil, hears how many of the embeddings that were kept are damaged, and asked for again.
+	// Damaged, unless it is nil, is called with the number of kept embeddings that are damaged and requested again.
 	Damaged func(count int)
 
-	firstWait time.Duration // before the first retry, longer and longer after it; 0: that of the library
+	firstWait time.Duration // before the first retry, increasing from then on; 0: that of the library
 }
 
-// What is accepted of an answer.
+// Limits on answers.
 const (
 	maxDim         = 32768
 	bytesPerNumber = 40      // any float64, and as much white space as indented JSON has
 	maxErrorBytes  = 1 << 16 // of an answer without numbers
 	maxAnswer      = 1 << 30
 	maxBatch       = 4096
-	// longestWait is the longest that a service can have us wait; after more, people rather start again themselves.
+	// longestWait is the longest wait that a service may request; beyond it users rather start again themselves.
 	longestWait = 10 * time.Minute
 )
 
-// Check returns an error where e cannot be asked.
+// Check returns an error if e cannot be called.
 func (e *Endpoint) Check() error {
 	address, err := e.address()
 	switch {
@@ -56,14 +56,14 @@ func (e *Endpoint) Check() error {
 		return err
 	case e.Key != "" && address.Scheme == "http" && !isLoopback(address.Hostname()) && !e.KeyInClear:
 		return fmt.Errorf(
-			"endpoint %s: the key would travel to another machine without encryption, where others can read it: "+
+			"endpoint %s: the key would be sent to another machine without encryption, so that others may read it: "+
 				"want https://, or --key-in-clear on a network that you trust",
 			redacted(address),
 		)
 	case e.Model == "":
-		return errors.New("no model: want the name that the service has for it")
+		return errors.New("no model given: want the service's name for it")
 	case e.Dimensions < 0 || e.Dimensions > maxDim:
-		return fmt.Errorf("dimensions %d: want 1 to %d, or 0 for as many as the model gives", e.Dimensions, maxDim)
+		return fmt.Errorf("dimensions %d: want 1 to %d, or 0 for the model's own number", e.Dimensions, maxDim)
 	case e.Batch < 1 || e.Batch > maxBatch:
 		return fmt.Errorf("batch %d: want 1 to %d texts in a request", e.Batch, maxBatch)
 	case e.Timeout <= 0:
@@ -74,13 +74,13 @@ func (e *Endpoint) Check() error {
 	return nil
 }
 
-// isLoopback reports whether a host is this machine, so that nothing travels.
+// isLoopback reports whether a host is this machine, so that nothing leaves it.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// address returns where requests go.
+// address returns the URL of requests.
 func (e *Endpoint) address() (*url.URL, error) {
 	u, err := url.Parse(e.URL)
 	switch {
@@ -101,7 +101,7 @@ func (e *Endpoint) address() (*url.URL, error) {
 	return u, nil
 }
 
-// Host returns the host that is asked, without the port; "" where the URL is wrong.
+// Host returns the host of the service, without the port; "" if the URL is wrong.
 func (e *Endpoint) Host() string {
 	u, err := e.address()
 	if err != nil {
@@ -110,12 +110,12 @@ func (e *Endpoint) Host() string {
 	return u.Hostname()
 }
 
-// redacted is an address without what may be secret in it.
+// redacted is an address without the parts that may be secret.
 func redacted(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// shownOf is what an error shows of a text that is not a URL, which may have a password and a key anywhere.
+// shownOf is the part that an error shows of a text that is not a URL, which may contain a password or a key anywhere.
 func shownOf(text string) string {
 	const longest = 80
 	if strings.ContainsAny(text, "@?#") {
@@ -133,7 +133,8 @@ func (e *Endpoint) String() string {
 	return e.Model + " at " + redacted(u)
 }
 
-// ask returns the vectors of a batch, one after another, as long as dim says unless it is 0. It retries what may pass.
+// ask returns the vectors of a batch, one after another, each with dim numbers unless dim is 0. It retries errors that
+// may be temporary.
 func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32, error) {
 	address, err := e.address()
 	if err != nil {
@@ -181,15 +182,15 @@ func (e *Endpoint) notify(err error, wait time.Duration) {
 	}
 }
 
-// withoutKey is an error that does not tell the key, which services may repeat, and tells the service.
+// withoutKey is an error that names the service and hides the key, which services may repeat.
 func (e *Endpoint) withoutKey(err error) error {
 	return fmt.Errorf("%s: %s", e, secret(e.Key).hidden(err.Error()))
 }
 
-// client asks once. A redirection is an error: it would turn the question into another.
+// client sends a request once. A redirection is an error, as it would change the request.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// try returns what the service answers to one request, up to limit bytes. Errors that cannot pass are marked as
+// try returns the answer of the service to one request, up to limit bytes. Errors that are not temporary are marked as
 // permanent.
 func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, fmt.Errorf("no complete answer within %v", e.Timeout))
@@ -207,7 +208,7 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 		return nil, withoutAddress(ctx, err)
 	}
 	defer response.Body.Close()
-	// the body of a connection that was switched to another protocol does not look at ctx
+	// the body of a connection that was switched to another protocol ignores ctx
 	defer context.AfterFunc(ctx, func() { response.Body.Close() })()
 	// the rest is in a protocol that was not requested, and may never end
 	if response.StatusCode < 200 {
@@ -220,14 +221,14 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 	content, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the answer breaks off after %d bytes: %w", len(content), withoutAddress(ctx, err))
+		return nil, fmt.Errorf("the answer ends early, after %d bytes: %w", len(content), withoutAddress(ctx, err))
 	case int64(len(content)) > limit:
-		return nil, backoff.Permanent(fmt.Errorf("an answer of more than the %d bytes that the vectors can take", limit))
+		return nil, backoff.Permanent(fmt.Errorf("an answer above %d bytes: want at most that for these vectors", limit))
 	}
 	return content, nil
 }
 
-// withoutAddress is an error of the network without the address, which may hold secrets, and with the cause where time
+// withoutAddress is an error of the network without the address, which may hold secrets, and with the cause if the time
 // ran out.
 func withoutAddress(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
@@ -240,9 +241,9 @@ func withoutAddress(ctx context.Context, err error) error {
 	return err
 }
 
-// refused returns the error that an answer with another status than 200 stands for.
+// refused returns the error for an answer with another status than 200.
 func (e *Endpoint) refused(response *http.Response) error {
-	// whatever can be read of it explains more than that it cannot
+	// any part that can be read explains more than an error about reading
 	content, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
 	text := e.quote([]byte(response.Status))
 	if message := e.messageOf(content); message != "" {
@@ -251,7 +252,7 @@ func (e *Endpoint) refused(response *http.Response) error {
 	status := response.StatusCode
 	switch {
 	case status >= 300 && status < 400:
-		return backoff.Permanent(fmt.Errorf("%s: the service sends us elsewhere, to %s; give that address", text,
+		return backoff.Permanent(fmt.Errorf("%s: the service redirects to %s; give that address", text,
 			e.quote([]byte(response.Header.Get("Location")))))
 	case status != http.StatusTooManyRequests && status != http.StatusRequestTimeout && status < 500:
 		return backoff.Permanent(errors.New(text))
@@ -259,8 +260,8 @@ func (e *Endpoint) refused(response *http.Response) error {
 	wait, told := retryAfter(response.Header.Get("Retry-After"))
 	switch {
 	case wait > longestWait:
-		return backoff.Permanent(fmt.Errorf("%s; the service wants us to wait for %v, longer than the %v that we do: run "+
-			"the same command again then", text, wait, longestWait))
+		return backoff.Permanent(fmt.Errorf("%s; the service requests a wait of %v: want at most %v; run the same command "+
+			"again then", text, wait, longestWait))
 	case told:
 		return fmt.Errorf("%s; %w", text, backoff.RetryAfter(int(wait.Seconds())))
 	}

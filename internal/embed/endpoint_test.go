@@ -253,21 +253,21 @@ func TestEndpointErrors(t *testing.T) {
 		"page":            {status: 403, body: "<html>\n<p>no</p>", asked: 1, want: "403 Forbidden: <html> <p>no</p>"},
 		"redirection":     {status: 302, asked: 1, want: "give that address"},
 		"overloaded":      {status: 503, body: `{"detail":"overloaded"}`, asked: 3, want: "503 Service Unavailable: overloaded (tried 3 times)"},
-		"long wait":       {status: 429, header: "7200", asked: 1, want: "wants us to wait for 2h0m0s"},
+		"long wait":       {status: 429, header: "7200", asked: 1, want: "requests a wait of 2h0m0s"},
 		"error in answer": {status: 200, body: `{"error":{"message":"out of memory, secret"}}`, asked: 1, want: "answers with an error: out of memory, (the key)"},
-		"garbage":         {status: 200, body: "hello", asked: 1, want: "cannot be read"},
+		"garbage":         {status: 200, body: "hello", asked: 1, want: "cannot read the answer"},
 		"too few":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]}]}`, asked: 1, want: "answers with 1 embeddings: want 2"},
 		"not a number":    {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[NaN,2]}]}`, asked: 1, want: "invalid character 'N'"},
-		"null":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[null,2]}]}`, asked: 1, want: `with "null" in it`},
-		"too large":       {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1e40,2]}]}`, asked: 1, want: `with "1e40" in it`},
+		"null":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[null,2]}]}`, asked: 1, want: `that contains "null"`},
+		"too large":       {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1e40,2]}]}`, asked: 1, want: `that contains "1e40"`},
 		"zero":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[0,0]}]}`, asked: 1, want: "embedding of zeros"},
-		"lengths":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "of 1 numbers: want 2, as asked for or as others have"},
+		"lengths":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "of 1 numbers: want 2, as requested or as in the others"},
 		"empty":           {status: 200, body: `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, asked: 1, want: "embedding of 0 numbers"},
-		"no index":        {status: 200, body: `{"data":[{"embedding":[1]},{"embedding":[1]}]}`, asked: 1, want: "without index"},
-		"same index":      {status: 200, body: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "two embeddings with the index 1"},
+		"no index":        {status: 200, body: `{"data":[{"embedding":[1]},{"embedding":[1]}]}`, asked: 1, want: "without an index"},
+		"same index":      {status: 200, body: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "two embeddings with index 1"},
 		"index":           {status: 200, body: `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, asked: 1, want: "index 2: want 0 to 1"},
 		"endless": {status: 200, body: strings.Repeat(" ",
-			1<<17), asked: 1, want: "an answer of more than", dimensions: 8},
+			1<<17), asked: 1, want: "an answer above", dimensions: 8},
 		"other length": {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[2,1]}]}`, asked: 1, want: "of 2 numbers: want 8", dimensions: 8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -336,12 +336,12 @@ func TestEndpointsThatBreakTheProtocol(t *testing.T) {
 		"key behind the cut": {"HTTP/1.1 400 Bad\r\nContent-Length: 303\r\n\r\n" +
 			strings.Repeat("x", 297) + "secret", "400 Bad: xxx"},
 		"place with key": {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /?k=%73ecret\r\n\r\n",
-			"sends us elsewhere, to (a text with the key"},
+			"redirects to (a text with the key"},
 		"nothing":           {"HTTP/1.1 204 No Content\r\n\r\n", "204 No Content"},
 		"never answers":     {"", "no complete answer within 500ms"},
 		"headers never end": {"HTTP/1.1 200 OK\r\nX-", "no complete answer within 500ms"},
 		"body never ends": {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
-			"breaks off after 1 bytes: no complete answer within 500ms"},
+			"ends early, after 1 bytes: no complete answer within 500ms"},
 		"refusal never ends": {"HTTP/1.1 400 Bad\r\nContent-Length: 100\r\n\r\nno", "400 Bad: no"},
 		"no HTTP":            {"SSH-2.0 \x1b[2J secret\r\n\r\n", "malformed HTTP"},
 		"too much header":    {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 11<<20), "response headers exceeded"},
@@ -503,7 +503,7 @@ func TestPartialOfSomethingElse(t *testing.T) {
 		"model":      {change: func(e *Endpoint) { e.Model = "n" }, want: "another model, m"},
 		"service":    {change: func(e *Endpoint) { e.URL = "http://localhost:1" }, want: "another service, " + s.URL},
 		"dimensions": {change: func(e *Endpoint) { e.Dimensions = 3 }, want: "made with --dimensions 0"},
-		"no partial": {file: []byte("hello\n"), want: "not a file in which embeddings were kept"},
+		"no partial": {file: []byte("hello\n"), want: "not a file of kept embeddings"},
 		"header": {file: bytes.Replace(before, []byte(`"count":5`), []byte(`"count":4`), 1),
 			want: "damaged at its beginning"},
 	} {
@@ -523,7 +523,7 @@ func TestPartialOfSomethingElse(t *testing.T) {
 			}
 			_, err := e.Embed(t.Context(), texts, path, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) ||
-				!strings.Contains(err.Error(), "delete it to start anew") {
+				!strings.Contains(err.Error(), "delete it to start from scratch") {
 				t.Errorf("error %v, want one with %q and what to do", err, c.want)
 			}
 			if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, file) {

@@ -25,12 +25,12 @@ var lexical = Entry{
 	Name: "lexical",
 	Summary: "the words and parts of words that a text consists of, weighted by how rare they are in the trace (TF-IDF) " +
 		"and hashed into dim numbers; " +
-		"texts are similar where they are worded alike, whatever they mean",
+		"texts are similar if their wording is, whatever they mean",
 	Params: []params.Param{
 		{Name: "dim", Default: 384, Min: 8, Max: 65536, Doc: "numbers in a vector"},
 		{Name: "seed", Default: 1, Doc: "seed of the hash that places features in the vector"},
-		{Name: "words", Default: 1, Max: 5, Doc: "longest run of words that is a feature; 0: no words; 2 and more tell the " +
-			"order of words"},
+		{Name: "words", Default: 1, Max: 5, Doc: "longest run of words that is a feature; 0: no words; from 2 on " +
+			"the order of words matters"},
 		{Name: "chars", Default: 5, Max: 8,
 			Doc: fmt.Sprintf("longest run of characters of a word, its start and end included, that is a feature; the "+
 				"shortest is %d; 0: none", shortestPart)},
@@ -42,16 +42,16 @@ var lexical = Entry{
 func checkLexical(v params.Values) error {
 	switch chars := v.Int("chars"); {
 	case v.Int("words") == 0 && chars == 0:
-		return errors.New("words=0,chars=0 leaves no features: want one of them above 0")
+		return errors.New("words=0,chars=0 leaves no features: want at least one of them above 0")
 	case chars > 0 && chars < shortestPart:
-		return fmt.Errorf("chars=%d: want 0, or a number from %d on", chars, shortestPart)
+		return fmt.Errorf("chars=%d: want 0, or at least %d", chars, shortestPart)
 	}
 	return nil
 }
 
 // embedLexical embeds distinct texts by feature hashing (Weinberger et al., Feature Hashing for Large Scale Multitask
 // Learning, ICML 2009) of TF-IDF weights (Salton and Buckley 1988: sublinear frequencies; the document frequencies are
-// smoothed by one text that holds every feature). Memory: 4 bytes per text and dimension, and about 40 per distinct
+// smoothed by one text that contains every feature). Memory: 4 bytes per text and dimension, and about 40 per distinct
 // feature.
 func embedLexical(ctx context.Context, texts []string, v params.Values, progress func(done int)) (Embeddings, error) {
 	if progress == nil {
@@ -84,7 +84,7 @@ func embedLexical(ctx context.Context, texts []string, v params.Values, progress
 	return e, err
 }
 
-// inverseFrequencies returns ln((1+n)/(1+d)) + 1 for each number d of texts, of n, that hold a feature.
+// inverseFrequencies returns ln((1+n)/(1+d)) + 1 for each number d of texts, of n, that contain a feature.
 func inverseFrequencies(n int) []float64 {
 	rarity := make([]float64, n+1)
 	for d := range rarity {
@@ -93,8 +93,8 @@ func inverseFrequencies(n int) []float64 {
 	return rarity
 }
 
-// documentCounts tells how many texts hold a feature. It is split up by hash so that goroutines seldom wait for one
-// another.
+// documentCounts counts the texts that contain a feature. It is split by hash so that goroutines seldom wait for each
+// other.
 type documentCounts [256]struct {
 	sync.Mutex
 	texts map[uint64]int32
@@ -112,10 +112,10 @@ func (c *documentCounts) add(features []feature) {
 	}
 }
 
-// of returns the number of texts that hold a feature. No one may add meanwhile.
+// of returns the number of texts that contain a feature. No goroutine may add meanwhile.
 func (c *documentCounts) of(hash uint64) int32 { return c[hash>>56].texts[hash] }
 
-// feature is a word, a run of words or a part of a word that a text holds.
+// feature is a word, a run of words or a part of a word in a text.
 type feature struct {
 	hash  uint64
 	times int // in the text
@@ -170,7 +170,7 @@ func (x *extractor) features(text string) []feature {
 	return x.found
 }
 
-// endWord takes the features of the word that has been read, if any.
+// endWord adds the features of the word that has been read, if any.
 func (x *extractor) endWord() {
 	if len(x.word) == 0 {
 		return
@@ -179,7 +179,7 @@ func (x *extractor) endWord() {
 	if x.chars > 0 {
 		x.word = append(append(x.word, 0), 0)
 		copy(x.word[1:], x.word)
-		x.word[0] = 0 // stands for the border of the word
+		x.word[0] = 0 // marks the border of the word
 		for from := range x.word {
 			x.addParts(x.word[from:])
 		}
@@ -187,7 +187,7 @@ func (x *extractor) endWord() {
 	x.word = x.word[:0]
 }
 
-// addParts takes the parts of a word with which the characters begin.
+// addParts adds the parts of a word with which the characters begin.
 func (x *extractor) addParts(characters []rune) {
 	state := kindPart
 	for i, r := range characters[:min(len(characters), x.chars)] {
@@ -213,7 +213,7 @@ func step(state, item uint64) uint64 {
 	return state ^ state>>32
 }
 
-// projection places features in a vector: each at one number, with a sign, both told by its hash and the seed.
+// projection places features in a vector: each at one number, with a sign, both determined by its hash and the seed.
 type projection struct {
 	seed uint64
 	sums []float64
@@ -223,8 +223,7 @@ func newProjection(dim, seed int) *projection {
 	return &projection{seed: random.Mix(uint64(seed)), sums: make([]float64, dim)}
 }
 
-// project fills vector with the weighted features of a text. It reports false where there are none, or where they
-// cancel out.
+// project fills vector with the weighted features of a text. It reports false if there are none, or if they cancel out.
 func (p *projection) project(vector []float32, features []feature, counts *documentCounts, rarity []float64) bool {
 	clear(p.sums)
 	for _, f := range features {
@@ -246,8 +245,8 @@ func (p *projection) project(vector []float32, features []feature, counts *docum
 	return queries.Normalize(vector) == nil
 }
 
-// projectWhole fills vector with signs that are a hash of the text as it stands, so that the text is similar to itself
-// and hardly to any other.
+// projectWhole fills vector with signs from a hash of the whole text, so that the text is similar to itself and hardly
+// to any other.
 func (p *projection) projectWhole(vector []float32, text string) {
 	state := hash(kindWhole, []byte(text)) ^ p.seed
 	for i := range vector {

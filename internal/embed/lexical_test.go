@@ -184,7 +184,7 @@ func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"lexicl":                   `did you mean "lexical"`,
 		"lexical(dim=4)":           "from 8 to 65536",
-		"lexical(chars=2)":         "from 3 on",
+		"lexical(chars=2)":         "at least 3",
 		"lexical(words=0,chars=0)": "leaves no features",
 		"lexical(dims=4)":          `did you mean "dim"`,
 	} {

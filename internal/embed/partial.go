@@ -18,31 +18,30 @@ import (
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
-// partial is a file with the embeddings that have arrived so far: a line of JSON that says of what, sealed with a
-// digest, and then a row for each distinct text: its vector, as little-endian float32, and a digest of its number and
-// its vector. A row stands at the place that its number tells; one that is missing, cut off or damaged is asked for
-// again.
+// partial is a file with the embeddings received so far: a line of JSON that identifies them, sealed with a digest, and
+// then a row for each distinct text: its vector, as little-endian float32, and a digest of its number and its vector.
+// The place of a row follows from its number; a row that is missing, cut off or damaged is requested again.
 type partial struct {
 	file    *atomicfile.Journal
 	about   partialHeader
-	start   int64 // where the first row begins
+	start   int64 // offset of the first row
 	vectors []float32
-	has     []bool // of each text
-	count   int    // how many of them
-	next    int    // all before this one have arrived
+	has     []bool // per text: whether its embedding is here
+	count   int    // embeddings that are here
+	next    int    // all before this one are here
 }
 
-// partialHeader says what the vectors of a partial file are of.
+// partialHeader identifies the vectors of a partial file.
 type partialHeader struct {
 	Texts      string `json:"texts"` // checksum of the distinct texts, in order
 	Count      int    `json:"count"` // of them
 	Endpoint   string `json:"endpoint"`
 	Model      string `json:"model"`
-	Dimensions int    `json:"dimensions"` // as asked for
-	Dim        int    `json:"dim"`        // as they came
+	Dimensions int    `json:"dimensions"` // as requested
+	Dim        int    `json:"dim"`        // as received
 }
 
-// checksumOf tells texts and where each of them ends.
+// checksumOf is a checksum of texts and of their lengths.
 func checksumOf(texts []string) string {
 	sum := sha256.New()
 	var length [8]byte
@@ -54,10 +53,10 @@ func checksumOf(texts []string) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// Embed returns the embeddings of texts, each distinct text asked for once. What has arrived is kept in the file at
-// path, where the same call goes on after an error or an interruption; the caller deletes it when it has stored the
-// embeddings. progress, unless it is nil, hears how many of the distinct texts are embedded. Memory: 4 bytes per number
-// of all vectors, of distinct texts twice.
+// Embed returns the embeddings of texts and requests each distinct text once. It keeps the embeddings received in the
+// file at path, from which the same call continues after an error or an interruption; the caller deletes it when it has
+// stored the embeddings. progress, unless it is nil, is called with the number of distinct texts embedded. Memory: 4
+// bytes per number of all vectors, and again for those of distinct texts.
 func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progress func(done, total int)) (Embeddings,
 	error) {
 	if err := e.Check(); err != nil {
@@ -84,7 +83,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progr
 	return Embeddings{Dim: p.about.Dim, Vectors: Spread(p.vectors, p.about.Dim, numbers)}, nil
 }
 
-// UnfinishedError says that not all texts are embedded, and where those are kept that are.
+// UnfinishedError says that not all texts are embedded, and in which file the others are kept.
 type UnfinishedError struct {
 	Done, Total int
 	Path        string
@@ -110,7 +109,7 @@ func (e *UnfinishedError) Error() string {
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// fill asks for what p does not hold yet.
+// fill requests the embeddings that p does not have yet.
 func (e *Endpoint) fill(ctx context.Context, p *partial, texts []string, progress func(done, total int)) error {
 	for {
 		if progress != nil {
@@ -134,18 +133,18 @@ func (e *Endpoint) fill(ctx context.Context, p *partial, texts []string, progres
 	}
 }
 
-// openPartial opens the file at path, or creates it, and reads what it holds. That it is of something else is an error.
-// damaged, unless it is nil, hears how many embeddings in it are not as they were written.
+// openPartial opens the file at path, or creates it, and reads its embeddings. Those of other texts, or of another
+// service, are an error. damaged, unless it is nil, is called with the number of damaged embeddings.
 func openPartial(path string, about partialHeader, damaged func(rows int)) (*partial, error) {
 	file, err := atomicfile.OpenJournal(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot keep what arrives: %w", err)
+		return nil, fmt.Errorf("cannot keep the embeddings received: %w", err)
 	}
 	p := &partial{file: file, about: about, has: make([]bool, about.Count)}
 	rows, err := p.read()
 	if err != nil {
 		file.Close(true)
-		return nil, fmt.Errorf("%s: %w; delete it to start anew, or name another output", path, err)
+		return nil, fmt.Errorf("%s: %w; delete it to start from scratch, or name another output", path, err)
 	}
 	if rows > 0 && damaged != nil {
 		damaged(rows)
@@ -153,10 +152,10 @@ func openPartial(path string, about partialHeader, damaged func(rows int)) (*par
 	return p, nil
 }
 
-// longestHeader is more than the header of a partial file takes.
+// longestHeader is more than the length of a partial file's header.
 const longestHeader = 1 << 16
 
-// digestLen is how many bytes a digest of a row has.
+// digestLen is the length of a row's digest in bytes.
 const digestLen = 8
 
 // digestOf returns the digest of a row: of a number and a vector.
@@ -167,7 +166,7 @@ func digestOf(number int, vector []byte) []byte {
 	return sum.Sum(nil)[:digestLen]
 }
 
-// read takes over the vectors in the file, and returns how many of them are damaged.
+// read loads the vectors in the file, and returns how many of them are damaged.
 func (p *partial) read() (damaged int, err error) {
 	info, err := p.file.Stat()
 	if err != nil || info.Size() == 0 {
@@ -199,23 +198,23 @@ func (p *partial) read() (damaged int, err error) {
 		}
 	}
 	if _, err := r.ReadByte(); err != io.EOF {
-		damaged++ // something follows
+		damaged++ // bytes after the last row
 		err := p.file.Truncate(p.start + int64(len(p.has))*int64(p.rowLen()))
 		return damaged, err
 	}
 	return damaged, nil
 }
 
-// openHeader reads the line that says of what the vectors are.
+// openHeader reads the line that identifies the vectors.
 func openHeader(line []byte) (h partialHeader, err error) {
 	text, err := seal.Open(line)
 	if err != nil || json.Unmarshal(text, &h) != nil || h.Dim < 1 || h.Dim > maxDim {
-		return h, errors.New("not a file in which embeddings were kept, or damaged at its beginning")
+		return h, errors.New("not a file of kept embeddings, or damaged at its beginning")
 	}
 	return h, nil
 }
 
-// setDim makes room for vectors of a dimension, which begin at a place in the file.
+// setDim makes room for vectors of a dimension, which begin at an offset in the file.
 func (p *partial) setDim(dim int, start int64) {
 	p.about.Dim, p.start = dim, start
 	p.vectors = make([]float32, p.about.Count*dim)
@@ -223,7 +222,7 @@ func (p *partial) setDim(dim int, start int64) {
 
 func (p *partial) rowLen() int { return 4*p.about.Dim + digestLen }
 
-// take takes over a row, if it is as it was written.
+// take adopts a row, unless it is damaged.
 func (p *partial) take(number int, row []byte) bool {
 	content, digest := row[:4*p.about.Dim], row[4*p.about.Dim:]
 	vector := p.vectors[number*p.about.Dim:][:p.about.Dim]
@@ -238,7 +237,7 @@ func (p *partial) take(number int, row []byte) bool {
 	return true
 }
 
-// checkLength returns an error where a vector is not 1 long.
+// checkLength returns an error if the length of a vector is not 1.
 func checkLength(vector []float32) error {
 	var sum float64
 	for _, x := range vector {
@@ -250,22 +249,22 @@ func checkLength(vector []float32) error {
 	return nil
 }
 
-// compare returns an error that says in what a file is of something else than wanted.
+// compare returns an error that names the first difference between the file's header and the wanted one.
 func (want partialHeader) compare(found partialHeader) error {
 	switch {
 	case found.Texts != want.Texts || found.Count != want.Count:
-		return fmt.Errorf("it keeps embeddings of other texts (%d, here %d)", found.Count, want.Count)
+		return fmt.Errorf("it has embeddings of %d other texts, want those of these %d", found.Count, want.Count)
 	case found.Endpoint != want.Endpoint:
-		return fmt.Errorf("it keeps embeddings of another service, %s", found.Endpoint)
+		return fmt.Errorf("it has embeddings of another service, %s: want %s", found.Endpoint, want.Endpoint)
 	case found.Model != want.Model:
-		return fmt.Errorf("it keeps embeddings of another model, %s", found.Model)
+		return fmt.Errorf("it has embeddings of another model, %s: want %s", found.Model, want.Model)
 	case found.Dimensions != want.Dimensions:
-		return fmt.Errorf("it keeps embeddings made with --dimensions %d", found.Dimensions)
+		return fmt.Errorf("it has embeddings made with --dimensions %d: want %d", found.Dimensions, want.Dimensions)
 	}
 	return nil
 }
 
-// missing returns the numbers of the next texts, at most as many as said, whose embeddings have not arrived.
+// missing returns the numbers of the next texts without embeddings, at most as many as given.
 func (p *partial) missing(most int) (numbers []int) {
 	for p.next < len(p.has) && p.has[p.next] {
 		p.next++
@@ -278,7 +277,7 @@ func (p *partial) missing(most int) (numbers []int) {
 	return numbers
 }
 
-// add keeps the vectors of the texts of these numbers.
+// add keeps the vectors of the texts with these numbers.
 func (p *partial) add(numbers []int, vectors []float32) error {
 	if p.about.Dim == 0 {
 		if err := p.begin(len(vectors) / len(numbers)); err != nil {
@@ -293,7 +292,7 @@ func (p *partial) add(numbers []int, vectors []float32) error {
 		}
 		row = append(row, digestOf(number, row)...)
 		if _, err := p.file.WriteAt(row, p.start+int64(number)*int64(len(row))); err != nil {
-			return fmt.Errorf("cannot keep what arrives: %w", err)
+			return fmt.Errorf("cannot keep the embeddings received: %w", err)
 		}
 		copy(p.vectors[number*p.about.Dim:], vector)
 		p.has[number] = true
@@ -312,7 +311,7 @@ func (p *partial) begin(dim int) error {
 	}
 	text = seal.JSON(text)
 	if _, err := p.file.WriteAt(text, 0); err != nil {
-		return fmt.Errorf("cannot keep what arrives: %w", err)
+		return fmt.Errorf("cannot keep the embeddings received: %w", err)
 	}
 	p.setDim(dim, int64(len(text)))
 	return nil

@@ -11,11 +11,11 @@ import (
 	"unicode"
 )
 
-// secret is the key of a service, which no message may tell, in whatever form the service repeats it.
+// secret is the key of a service, which no message may reveal, in whatever form the service repeats it.
 type secret string
 
-// hidden returns text without the key: where it stands as it is, the rest is kept; where it stands in another form,
-// nothing is.
+// hidden returns text without the key: if the text has the key as it is, the rest is kept; if in another form, nothing
+// is.
 func (s secret) hidden(text string) string {
 	if s == "" {
 		return text
@@ -27,10 +27,10 @@ func (s secret) hidden(text string) string {
 	return text
 }
 
-// disguisedIn reports whether text holds the key with line breaks or other marks within, escaped as in URLs, JSON or
+// disguisedIn reports whether text contains the key with line breaks or other marks inside, escaped as in URLs, JSON or
 // HTML, in base64 or in hexadecimal.
 func (s secret) disguisedIn(text string) bool {
-	const shortest = 4 // of an encoded form: less stands everywhere
+	const shortest = 4 // of an encoded form: less occurs in any text
 	text = terminalEscape.ReplaceAllString(text, "")
 	letters := lettersOf(text)
 	for _, form := range inBase64(string(s)) {
@@ -42,13 +42,13 @@ func (s secret) disguisedIn(text string) bool {
 	if len(digits) >= shortest && strings.Contains(strings.ToLower(letters), digits) {
 		return true
 	}
-	// Twice, as one escaped text may stand within another.
+	// Twice, as one escaped text may contain another.
 	return partIn(letters, lettersOf(string(s))) ||
 		partIn(lettersOf(unescaped(unescaped(text))), lettersOf(unescaped(string(s))))
 }
 
-// partIn reports whether text holds part, or so much of it that it should not be shown, in capitals or not. The last
-// four characters, by which services name a key, may be.
+// partIn reports whether text contains part, or so much of it that it should not be shown, ignoring case. The last four
+// characters, by which services name a key, may be shown.
 func partIn(text, part string) bool {
 	const most = 8
 	text, part = strings.ToLower(text), strings.ToLower(part)
@@ -60,10 +60,10 @@ func partIn(text, part string) bool {
 	return len(part) < most && contains(text, part)
 }
 
-// contains reports whether part stands in text and is not empty.
+// contains reports whether text contains part and part is not empty.
 func contains(text, part string) bool { return part != "" && strings.Contains(text, part) }
 
-// lettersOf keeps letters and digits alone.
+// lettersOf keeps only letters and digits.
 func lettersOf(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -79,7 +79,7 @@ var (
 	backslashEscape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
 )
 
-// unescaped undoes the escapes of URLs, of strings in JSON and Go, and of HTML. White space that is escaped falls out.
+// unescaped undoes the escapes of URLs, of strings in JSON and Go, and of HTML. Escaped white space is dropped.
 func unescaped(text string) string {
 	text = percentEscape.ReplaceAllStringFunc(text, func(escape string) string {
 		plain, _ := url.PathUnescape(escape)
@@ -95,13 +95,13 @@ func unescaped(text string) string {
 	return html.UnescapeString(text)
 }
 
-// inBase64 returns what a text in base64 has of key, letters and digits alone, wherever in the text it begins.
+// inBase64 returns how key looks within a text in base64, only letters and digits, wherever in the text it begins.
 func inBase64(key string) (forms []string) {
 	for before := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + key))
-		first := (before*8 + 5) / 6 // what comes before has a share in these characters,
+		first := (before*8 + 5) / 6 // these characters also depend on what is before,
 		last := (before + len(key)) * 8 / 6
-		forms = append(forms, lettersOf(encoded[first:max(first, last)])) // and what comes after in those from here on
+		forms = append(forms, lettersOf(encoded[first:max(first, last)])) // and those from here on what is after
 	}
 	return forms
 }

@@ -2,30 +2,31 @@ package similarity
 
 import "github.com/viterin/vek/vek32"
 
-// Backend is what computes products of vectors, in float32. It only proposes pairs: Join decides about each by
-// Similarity, so that results do not depend on the backend.
+// Backend computes products of vectors, in float32. It only proposes pairs: Join decides on each with Similarity, so
+// that results do not depend on the backend.
 type Backend interface {
 	Name() string
 	// Open prepares for the products of v.
 	Open(v Vectors) (Products, error)
 }
 
-// Products are those of the vectors that a Backend was opened for. Propose is called from several goroutines.
+// Products computes the products of the vectors for which a Backend was opened. Propose is called from several
+// goroutines.
 type Products interface {
 	// Side returns how many vectors a block should have per side, at least 1.
 	Side() int
-	// Propose appends to found all pairs of a block whose product is at least from. Others may be among them, but none
-	// twice.
+	// Propose appends to found all pairs of a block whose product is at least from. Other pairs may be among them, but
+	// none twice.
 	Propose(block Block, from float32, found []Candidate) ([]Candidate, error)
-	// Close releases what Open took.
+	// Close releases the resources of Open.
 	Close()
 }
 
 // Block is the pairs A < B with FirstA <= A < EndA and FirstB <= B < EndB.
 type Block struct{ FirstA, EndA, FirstB, EndB int }
 
-// pairs returns how many pairs the block has. It is one of a triangle cut into squares: both sides are the same
-// vectors, or FirstB >= EndA.
+// pairs returns how many pairs the block has. The blocks cut a triangle into squares: both sides are the same vectors,
+// or FirstB >= EndA.
 func (b Block) pairs() int64 {
 	if b.FirstA == b.FirstB {
 		n := int64(b.EndA - b.FirstA)
@@ -37,7 +38,7 @@ func (b Block) pairs() int64 {
 // Candidate is a pair that may be similar, A < B.
 type Candidate struct{ A, B uint32 }
 
-// CPU is the backend that every machine has: AVX2 where the processor knows it, plain Go elsewhere.
+// CPU is the backend that every machine has: AVX2 if the processor supports it, otherwise plain Go.
 var CPU Backend = cpu{}
 
 type cpu struct{}
@@ -49,14 +50,14 @@ type cpuProducts struct{ v Vectors }
 
 const (
 	cpuSide = 256
-	// 24 KiB: what is left of a first-level cache of 32 KiB or more besides the one vector that passes through it
+	// 24 KiB: the part of a first-level cache of 32 KiB or more that the one streamed vector leaves free
 	l1Floats = 6 << 10
 )
 
 func (p cpuProducts) Side() int { return cpuSide }
 func (p cpuProducts) Close()    {}
 
-// Propose takes as many vectors A at a time as stay in the first-level cache, and passes the vectors B by them.
+// Propose takes as many vectors A at a time as stay in the first-level cache, and streams the vectors B past them.
 func (p cpuProducts) Propose(block Block, from float32, found []Candidate) ([]Candidate, error) {
 	rows := max(1, l1Floats/p.v.Dim)
 	for first := block.FirstA; first < block.EndA; first += rows {

@@ -2,14 +2,14 @@ package similarity
 
 import "math"
 
-// unitRoundoff is how far rounding to float32 moves a number at most, relative to it.
+// unitRoundoff is the largest relative error of rounding to float32.
 const unitRoundoff = 1.0 / (1 << 24)
 
 // slack bounds the difference between Similarity and a product in float32, summed up in any order with or without fused
 // operations, of vectors whose squared length is at most longest. A sum of n rounded products is off by at most
 // n*u/(1-n*u) times the sum of their magnitudes, which is at most the product of the lengths (Higham, Accuracy and
 // Stability of Numerical Algorithms, 2nd ed., section 3.1). Two roundings more cover that of Similarity itself and its
-// sum in float64. The last term is what products and sums too small for float32 can lose.
+// sum in float64. The last term covers products and sums that are too small for float32.
 func (v Vectors) slack(longest float64) float64 {
 	roundings := float64(v.Dim+2) * unitRoundoff
 	if roundings >= 0.5 {
@@ -20,8 +20,8 @@ func (v Vectors) slack(longest float64) float64 {
 
 const minNormal = 1.0 / (1 << 63) / (1 << 63) // of float32
 
-// proposeFrom returns from lowered so far that whatever is at least from similar has a product in float32 of at least
-// that.
+// proposeFrom returns a bound below from that the product in float32 of any pair with a similarity of at least from
+// reaches.
 func (v Vectors) proposeFrom(from float32) float32 {
 	return math.Nextafter32(float32(float64(from)-v.slack(v.longest())), float32(math.Inf(-1)))
 }

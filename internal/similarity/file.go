@@ -18,13 +18,13 @@ import (
 	"github.com/cachesim/cachesim/internal/parallel"
 )
 
-// Identity tells vectors from others. Side files are kept under it.
+// Identity identifies a set of vectors. Side files are named after it.
 type Identity struct {
 	Dim, Count int
 	Sum        [sha256.Size]byte // SHA-256 of the numbers, little-endian
 }
 
-// Identify reads all vectors for their identity.
+// Identify reads all vectors and returns their identity.
 func (v Vectors) Identify() Identity {
 	id := Identity{Dim: v.Dim, Count: v.Len()}
 	sum := sha256.New()
@@ -39,11 +39,11 @@ func (v Vectors) Identify() Identity {
 	return id
 }
 
-// fileHeader opens a side file; all integers are little-endian. A zstd frame follows, which holds the lists of the
-// vectors in their order: how many of the vectors before this one are similar to it, their numbers in ascending order,
-// each as the distance from the one before, and in the same order how far the similarities are above the threshold, in
-// steps of float32. All of these are uvarints. Each pair is in the list of its higher number alone. The frame ends with
-// a SHA-256 of the header and of everything before it.
+// fileHeader opens a side file; all integers are little-endian. A zstd frame follows, with a list for each vector, in
+// their order: how many of the earlier vectors are similar to it, their numbers in ascending order, each as the
+// distance from the previous one, and in the same order how far the similarities are above the threshold, in steps of
+// float32. All of these are uvarints. Each pair is only in the list of its higher number. The frame ends with a SHA-256
+// of the header and of everything before it.
 type fileHeader struct {
 	Magic      [8]byte
 	Version    uint32
@@ -111,8 +111,8 @@ func (n *Neighbours) below(i int, keys []uint64) []uint64 {
 	return keys
 }
 
-// Read reads what Write wrote for the vectors of an identity. It is an error if that was for others, from a higher
-// threshold on than asked for, or has been damaged since.
+// Read reads what Write wrote for the vectors of an identity. It returns an error if the file is for other vectors, has
+// a higher threshold than requested, or is damaged.
 func Read(ctx context.Context, r io.Reader, id Identity, from float32) (*Neighbours, error) {
 	raw := make([]byte, binary.Size(fileHeader{}))
 	if _, err := io.ReadFull(r, raw); err != nil {
@@ -134,25 +134,25 @@ func Read(ctx context.Context, r io.Reader, id Identity, from float32) (*Neighbo
 	return newFileReader(raw, header, frame).neighbours(ctx)
 }
 
-// maxWindow is more than the writer ever asks a reader to remember, and what a damaged file can make it take.
+// maxWindow is above the window of any file written here, and bounds the memory that a damaged file can request.
 const maxWindow = 64 << 20
 
-// check says whether a file with this header can serve.
+// check returns an error if a file with this header cannot be used.
 func (h fileHeader) check(id Identity, from float32) error {
 	listed := math.Float32frombits(h.From)
 	switch {
 	case h.Magic != fileMagic:
-		return errors.New("it is no file of neighbours")
+		return errors.New("it is not a file of neighbours")
 	case h.Version != fileVersion:
 		return fmt.Errorf("it has version %d of the format, want %d", h.Version, fileVersion)
 	case int(h.Dim) != id.Dim || int(h.Count) != id.Count:
-		return fmt.Errorf("it is about %d vectors of %d numbers, want %d of %d", h.Count, h.Dim, id.Count, id.Dim)
+		return fmt.Errorf("it is for %d vectors of %d numbers, want %d of %d", h.Count, h.Dim, id.Count, id.Dim)
 	case h.Sum != id.Sum:
-		return fmt.Errorf("it is about other vectors: their checksum is %x, want %x", h.Sum[:8], id.Sum[:8])
+		return fmt.Errorf("it is for other vectors: their checksum is %x, want %x", h.Sum[:8], id.Sum[:8])
 	case !(listed <= from): // nor NaN
-		return fmt.Errorf("it lists pairs from a similarity of %v on, want those from %v on", listed, from)
+		return fmt.Errorf("it lists pairs with a similarity of at least %v, want all of at least %v", listed, from)
 	case h.Pairs > uint64(id.Count)*uint64(max(0, id.Count-1))/2:
-		return fmt.Errorf("it says that it lists %d pairs, more than %d vectors have", h.Pairs, id.Count)
+		return fmt.Errorf("its header has %d pairs, want at most those of %d vectors", h.Pairs, id.Count)
 	}
 	return nil
 }
@@ -200,14 +200,14 @@ func (f *fileReader) ReadByte() (byte, error) {
 
 var errDamaged = errors.New("it is damaged")
 
-// list reads the pairs of a vector with those before it.
+// list reads the pairs of a vector with earlier ones.
 func (f *fileReader) list(i int) error {
 	count, err := binary.ReadUvarint(f)
 	if err != nil {
 		return err
 	}
 	if f.read += count; count > uint64(i) || f.read > f.header.Pairs {
-		return fmt.Errorf("%d neighbours are too many: %w", count, errDamaged)
+		return fmt.Errorf("%d neighbours of a vector are more than the earlier ones: %w", count, errDamaged)
 	}
 	f.ids = f.ids[:0]
 	next := uint64(0)
@@ -217,7 +217,7 @@ func (f *fileReader) list(i int) error {
 			return err
 		}
 		if distance >= uint64(i)-next {
-			return fmt.Errorf("a neighbour that does not come before it: %w", errDamaged)
+			return fmt.Errorf("a neighbour is not an earlier vector: %w", errDamaged)
 		}
 		f.ids = append(f.ids, uint32(next+distance))
 		next += distance + 1
@@ -238,14 +238,14 @@ func (f *fileReader) list(i int) error {
 	return nil
 }
 
-// end checks that all that the header says was there, unchanged, and nothing else.
+// end checks that the file has all that the header says, unchanged, and nothing more.
 func (f *fileReader) end() error {
 	want := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(f.content, want); err != nil {
 		return cutOff(err)
 	}
 	if _, err := f.content.ReadByte(); err != io.EOF {
-		return errors.New("something follows where it should end")
+		return errors.New("it has further bytes after its end")
 	}
 	if f.read != f.header.Pairs || !bytes.Equal(want, f.sum.Sum(nil)) {
 		return fmt.Errorf("its checksum is wrong: %w", errDamaged)
@@ -253,7 +253,7 @@ func (f *fileReader) end() error {
 	return nil
 }
 
-// cutOff tells an end that comes too early.
+// cutOff turns an unexpected end into an error that says so.
 func cutOff(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errors.New("it is cut off")

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/parallel"
 )
 
-// Options say how Join works. None of them changes what it finds.
+// Options say how Join works. None of them changes the result.
 type Options struct {
 	Jobs     int                     // goroutines; 0: one per core
 	MaxPairs int                     // more similar pairs than this are an error; 0: DefaultMaxPairs
@@ -31,7 +31,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Join lists the neighbours of all vectors: those that are at least from similar. It stops with ctx's error.
+// Join lists the neighbours of all vectors: those with a similarity of at least from. It stops with ctx's error.
 // Memory: 28 bytes per similar pair while it works, and 16 in the result.
 func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neighbours, error) {
 	options = options.withDefaults()
@@ -66,7 +66,7 @@ type join struct {
 	compared    atomic.Int64 // pairs
 }
 
-// joinWorker is what one goroutine has found. Which of them finds a pair is left to chance; the lists are sorted
+// joinWorker has the pairs found by one goroutine. Which of them finds a pair is left to chance; the lists are sorted
 // afterwards.
 type joinWorker struct {
 	candidates []Candidate
@@ -78,7 +78,7 @@ func (j *join) sides() int { return (j.v.Len() + j.products.Side() - 1) / j.prod
 
 func (j *join) blocks() int { return j.sides() * (j.sides() + 1) / 2 }
 
-// block returns block number i: they run through the triangle column by column.
+// block returns block number i; blocks are numbered column by column.
 func (j *join) block(i int) Block {
 	column := int((math.Sqrt(8*float64(i)+1) - 1) / 2)
 	for column*(column+1)/2 > i { // the root may be rounded
@@ -105,8 +105,8 @@ func (j *join) compare(_ context.Context, worker, i int) (err error) {
 		}
 	}
 	if j.found.Add(int64(found)) > int64(j.MaxPairs) {
-		return fmt.Errorf("more than %d pairs of the %d vectors are at least %v similar, which needs more memory than is "+
-			"allowed; raise the threshold",
+		return fmt.Errorf("more than %d pairs of the %d vectors have a similarity of at least %v, which needs more memory "+
+			"than is allowed; raise the threshold",
 			j.MaxPairs, j.v.Len(), j.from)
 	}
 	compared := j.compared.Add(block.pairs())

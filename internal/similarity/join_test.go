@@ -253,7 +253,7 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 	var compared atomic.Int64
 	_, err := Join(t.Context(), v, -1, Options{MaxPairs: 1000, Jobs: 1,
 		Progress: func(done, total int64) { compared.Store(done) }})
-	if err == nil || !strings.Contains(err.Error(), "more than 1000 pairs of the 600 vectors are at least -1 similar") ||
+	if err == nil || !strings.Contains(err.Error(), "more than 1000 pairs of the 600 vectors have a similarity of at least -1") ||
 		!strings.Contains(err.Error(), "raise the threshold") {
 		t.Errorf("error %v", err)
 	}

@@ -20,9 +20,9 @@ func NewSearcher(v Vectors) *Searcher {
 	return &Searcher{v: v, longest: v.longest(), products: make([]float32, v.Len())}
 }
 
-// Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, and how similar
-// they are: the most similar first; ties go to the lower number. It looks at all vectors, and decides by the cosine as
-// in Similarity.
+// Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, with their
+// similarities: the most similar first; ties go to the lower number. It looks at all vectors, and decides by the cosine
+// as in Similarity.
 func (s *Searcher) Nearest(query []float32, k int) (ids []uint32, similarities []float32) {
 	k = min(k, s.v.Len())
 	if k <= 0 {
@@ -34,7 +34,7 @@ func (s *Searcher) Nearest(query []float32, k int) (ids []uint32, similarities [
 		s.products[i] = p
 		s.best.offer(p, k)
 	}
-	// Two products that are off as far as they can be change places if they lie closer than twice that.
+	// Two products with the largest error may be in the wrong order if they are closer than twice that.
 	from := float64(s.best[0]) - 2*s.v.slack(max(s.longest, squaredLength(query)))
 	var found []neighbour
 	for i, p := range s.products {
@@ -56,7 +56,7 @@ type neighbour struct {
 	similarity float32
 }
 
-// lowestFirst is a heap of the largest numbers that were offered.
+// lowestFirst is a heap of the largest numbers offered.
 type lowestFirst []float32
 
 // offer keeps x if it is among the k largest so far.

@@ -14,7 +14,7 @@ type Pair struct {
 	Similarity float32
 }
 
-// pairList collects pairs. Its chunks are never copied into larger ones, which would take three times the memory for a
+// pairList collects pairs. Its chunks are never copied into larger ones, which would need three times the memory for a
 // while.
 type pairList struct{ chunks [][]Pair }
 
@@ -33,7 +33,7 @@ func (l *pairList) add(p Pair) {
 	l.chunks[last] = append(l.chunks[last], p)
 }
 
-// Neighbours lists for each vector those that are at least From similar to it. It is read-only and shared by all
+// Neighbours lists for each vector those with a similarity of at least From to it. It is read-only and shared by all
 // replays of a trace. Memory: 16 bytes per pair and 8 per vector.
 type Neighbours struct {
 	From         float32
@@ -42,11 +42,12 @@ type Neighbours struct {
 	similarities []float32
 }
 
-// NewNeighbours makes lists of n vectors from the pairs that are at least from similar, each once, in any order.
+// NewNeighbours makes the lists of n vectors from the pairs with a similarity of at least from, each given once, in any
+// order.
 func NewNeighbours(n int, from float32, pairs []Pair) *Neighbours {
 	out, err := newNeighbours(context.Background(), n, from, [][]Pair{pairs}, 1)
 	if err != nil {
-		panic(err) // only a context that ends is an error
+		panic(err) // the only error is a context that ends
 	}
 	return out
 }
@@ -87,7 +88,7 @@ func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jo
 }
 
 // sort brings the list of a vector into order. Similarity and number make one integer, which sorts several times faster
-// than by a comparison of both.
+// than comparing both.
 func (n *Neighbours) sort(i int, keys []uint64) []uint64 {
 	ids, similarities := n.Of(uint32(i))
 	keys = keys[:0]
@@ -121,17 +122,17 @@ func fromRank(r uint32) float32 {
 	return math.Float32frombits(^r)
 }
 
-// Of returns the neighbours of a vector, without itself, and how similar they are: the most similar first; ties go to
+// Of returns the neighbours of a vector, without itself, with their similarities: the most similar first; ties go to
 // the lower number.
 func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 	from, to := n.starts[i], n.starts[i+1]
 	return n.ids[from:to], n.similarities[from:to]
 }
 
-// Len returns of how many vectors n lists the neighbours.
+// Len returns the number of vectors.
 func (n *Neighbours) Len() int { return len(n.starts) - 1 }
 
-// Bytes returns how much memory n takes.
+// Bytes returns the memory of n.
 func (n *Neighbours) Bytes() int64 { return 8*int64(len(n.starts)) + 8*int64(len(n.ids)) }
 
 // Pairs returns how many pairs n lists.

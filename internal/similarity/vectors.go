@@ -1,5 +1,5 @@
-// Package similarity finds which vectors are close to each other: Join lists, for each of them, all that are at least
-// so similar. The result does not depend on the machine, the number of cores or the backend that did the work.
+// Package similarity finds which vectors are close to each other: Join lists, for each of them, all with at least a
+// given similarity. The result does not depend on the machine, the number of cores or the backend that did the work.
 package similarity
 
 // Vectors are embeddings of length 1 in one block.
@@ -20,7 +20,7 @@ func (v Vectors) Len() int {
 func (v Vectors) At(i int) []float32 { return v.Data[i*v.Dim : (i+1)*v.Dim] }
 
 // Similarity returns the cosine of the angle between two vectors, at most 1. It is summed up in float64 in a fixed
-// order and rounded once, so that every backend that asks it decides alike.
+// order and rounded once, so that the decision is the same with every backend.
 func (v Vectors) Similarity(i, j int) float32 { return cosine(v.At(i), v.At(j)) }
 
 func cosine(a, b []float32) float32 {

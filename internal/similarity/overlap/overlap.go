@@ -1,6 +1,6 @@
-// Package overlap says how much of a trace of queries could be answered by what was asked before, at any threshold of
-// similarity. It counts pairs of similar queries, and the requests that have a similar one before them, which no policy
-// of a semantic cache can exceed in hits.
+// Package overlap says how much of a trace of queries earlier queries could answer, at any threshold of similarity. It
+// counts pairs of similar queries, and the requests that have a similar one before them: no policy of a semantic cache
+// has more hits.
 package overlap
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// Row is what holds at one threshold. The first fields are the same for all rows of a trace.
+// Row has the counts at one threshold. The first fields are the same for all rows of a trace.
 type Row struct {
 	Trace      string  `json:"trace"`
 	Requests   int     `json:"requests"`
@@ -32,7 +32,7 @@ type Row struct {
 // AnswerableShare returns the share of requests that a semantic cache may answer: no policy has a higher hit ratio.
 func (r Row) AnswerableShare() float64 { return share(r.Answerable, r.Requests) }
 
-// LoneShare returns the share of queries that no other is similar to.
+// LoneShare returns the share of queries without a similar one.
 func (r Row) LoneShare() float64 { return share(r.Lone, r.Queries) }
 
 func share(part, whole int) float64 {
@@ -42,7 +42,7 @@ func share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Measure returns a row for each threshold. None of them may be below that of the neighbours.
+// Measure returns a row for each threshold. None may be below the threshold of the neighbours.
 func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64) []Row {
 	rows := make([]Row, len(taus))
 	for i, tau := range taus {
@@ -80,8 +80,8 @@ func (r *Row) count(neighbours *similarity.Neighbours, tau float32) {
 	}
 }
 
-// anyBelow reports whether one of ids is less than o. Queries are numbered as they first come, so that those below o
-// have come before it.
+// anyBelow reports whether one of ids is less than o. Queries are numbered in order of first appearance, so that those
+// below o are earlier.
 func anyBelow(ids []uint32, o uint32) bool {
 	for _, id := range ids {
 		if id < o {

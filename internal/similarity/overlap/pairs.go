@@ -9,9 +9,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// WritePairs writes the pairs that are at least from similar as CSV: the ids of both queries, the one that comes first
-// before the other, and their similarity. They are in the order in which the later one comes in the trace, with the
-// most similar first. The trace must have its keys.
+// WritePairs writes the pairs with a similarity of at least from as CSV: the ids of both queries, the earlier one
+// first, and their similarity. They are in the order of the later query in the trace, the most similar first. The trace
+// must have its keys.
 func WritePairs(w io.Writer, t *traces.Trace, neighbours *similarity.Neighbours, from float32) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"first", "second", "similarity"})
