@@ -251,7 +251,7 @@ func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
 		return results.Answers(f.target, c.Exact)
 	}
 	a, ok := c.Answer(f.target.Target)
-	if !ok || len(c.Capacities) < f.target.Least() {
+	if !ok || !f.target.Shows(a, len(c.Capacities)) {
 		return nil
 	}
 	return []target.Answer{a}

@@ -10,7 +10,7 @@ import (
 )
 
 // Answer says what capacity each policy needs for a target, where the others than LRU come from samples. ok is false
-// where nothing is asked for, or LRU has no hit.
+// where nothing is asked for.
 func (c *Curve) Answer(t target.Target) (a target.Answer, ok bool) {
 	exact := target.Curve{Policy: policies.Recency(), Online: true}
 	for i := range c.Exact {

@@ -58,7 +58,10 @@ func (r Results) answers() (parts []page.Part) {
 		if len(r.Answers) > 1 {
 			sentence = a.Name + ": " + sentence
 		}
-		parts = append(parts, page.Part{Answer: sentence}, page.Part{Table: answerTable(a)})
+		parts = append(parts, page.Part{Answer: sentence})
+		if len(a.Needs) > 0 {
+			parts = append(parts, page.Part{Table: answerTable(a)})
+		}
 	}
 	return parts
 }

@@ -80,7 +80,7 @@ func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
 
 // Answers says for each group of records which capacity each policy needs for the target.
 func Answers(f target.Flag, recs []records.Record) []target.Answer {
-	return target.FromRecords(f.Target, recs, f.Least(), noun)
+	return target.FromRecords(f, recs, noun)
 }
 
 // noun says what an object is in the cache of a record: a block where it holds prompts.

@@ -43,12 +43,9 @@ func (f *Flag) Set(text string) (err error) {
 	return err
 }
 
-// Least returns from how many capacities on there is an answer: always where the user has asked.
-func (f *Flag) Least() int {
-	if f.IsSet {
-		return 1
-	}
-	return LeastCapacities
+// Shows reports whether an answer from that many capacities is shown: always where the user has asked.
+func (f Flag) Shows(a Answer, capacities int) bool {
+	return f.IsSet || capacities >= leastCapacities && len(a.Needs) > 0
 }
 
 // Print writes answers below a table, for a terminal of that width or in Markdown.

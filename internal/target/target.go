@@ -101,11 +101,11 @@ type Answer struct {
 	Needs   []Need // online policies first, those that need least before the others
 }
 
-// LeastCapacities is from how many capacities on an answer is given without being asked for.
-const LeastCapacities = 3
+// leastCapacities is from how many capacities on an answer is given without being asked for.
+const leastCapacities = 3
 
-// Capacities returns how many different capacities the curves have.
-func Capacities(curves []Curve) int {
+// capacities returns how many different capacities the curves have.
+func capacities(curves []Curve) int {
 	seen := map[int64]bool{}
 	for _, c := range curves {
 		for _, p := range c.Points {
@@ -115,7 +115,8 @@ func Capacities(curves []Curve) int {
 	return len(seen)
 }
 
-// Of answers for the policies of some curves. ok is false where nothing is asked for, or no online policy has a hit.
+// Of answers for the policies of some curves. ok is false where nothing is asked for. Nothing is known of the needs
+// where a share of the largest hit ratio is asked for and no online policy has a hit.
 func Of(t Target, unit string, curves []Curve) (a Answer, ok bool) {
 	a = Answer{Target: t, Unit: unit, Noun: records.Objects}
 	for _, c := range curves {
@@ -125,8 +126,11 @@ func Of(t Target, unit string, curves []Curve) (a Answer, ok bool) {
 			}
 		}
 	}
-	if t == (Target{}) || a.Largest.HitRatio == 0 {
+	switch {
+	case t == (Target{}):
 		return Answer{}, false
+	case t.Share && a.Largest.HitRatio == 0:
+		return a, true
 	}
 	a.Level = t.Value
 	if t.Share {
@@ -186,16 +190,12 @@ func between(low, high Point, level float64) int64 {
 	return min(max(capacity, low.Capacity), high.Capacity)
 }
 
-// FromRecords answers for each group of records. noun says what an object of a record is. Groups with fewer than least
-// capacities have no answer.
-func FromRecords(t Target, recs []records.Record, least int, noun func(*records.Record) string) (answers []Answer) {
+// FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is.
+func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) string) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
 		curves := curvesOf(g.Records)
-		if Capacities(curves) < least {
-			continue
-		}
 		first := &g.Records[0]
-		if a, ok := Of(t, first.CapacityUnit, curves); ok {
+		if a, ok := Of(f.Target, first.CapacityUnit, curves); ok && f.Shows(a, capacities(curves)) {
 			a.Name, a.Noun = g.Name, noun(first)
 			answers = append(answers, a)
 		}

@@ -110,12 +110,32 @@ func TestNoAnswer(t *testing.T) {
 	if _, ok := Of(Target{}, records.Objects, curves()); ok {
 		t.Error("an answer to no question")
 	}
-	if _, ok := Of(Target{0.9, true}, records.Objects, curves()[3:]); ok {
-		t.Error("an answer without an online policy")
+	asked, unasked := Flag{Target: Default, IsSet: true}, NewFlag()
+	without := []Curve{{Policy: "lru", Online: true, Points: []Point{{1, 0}, {2, 0}, {3, 0}}}}
+	for _, c := range [][]Curve{without, curves()[3:]} {
+		a, ok := Of(Default, records.Objects, c)
+		if want := "90% of the largest hit ratio: unknown, because no online policy has a hit"; a.Sentence() != want {
+			t.Errorf("%s, want %s", a.Sentence(), want)
+		}
+		if !ok || !asked.Shows(a, 1) || unasked.Shows(a, 3) || len(a.Explanation()) > 0 {
+			t.Errorf("%+v is shown to who has not asked, or not to who has", a)
+		}
 	}
-	without := []Curve{{Policy: "lru", Online: true, Points: []Point{{1, 0}}}}
-	if _, ok := Of(Target{0.9, true}, records.Objects, without); ok {
-		t.Error("an answer where there is no hit")
+	a, ok := Of(Target{0.6, false}, records.Objects, curves()[3:])
+	if want := "a hit ratio of 0.6: offline: 100 objects with best"; !ok || a.Sentence() != want {
+		t.Errorf("%s, want %s", a.Sentence(), want)
+	}
+}
+
+// A name with a comma is not read as two.
+func TestNamesWithCommas(t *testing.T) {
+	c := curves()
+	c[1].Policy = "arc, next"
+	a, _ := Of(Default, records.Objects, c)
+	const want = "90% of the largest hit ratio: 100 objects with arc, next; ~563 with lru; more than 1,000 with flat; " +
+		"offline: at most 10 with best"
+	if a.Sentence() != want {
+		t.Errorf("%s, want %s", a.Sentence(), want)
 	}
 }
 
@@ -131,12 +151,12 @@ func TestGroupsOfRecords(t *testing.T) {
 	}
 	add("b", "lru", "online", 10, 0.1)
 	blocks := func(*records.Record) string { return "blocks" }
-	answers := FromRecords(Target{0.9, true}, recs, LeastCapacities, blocks)
+	answers := FromRecords(NewFlag(), recs, blocks)
 	if len(answers) != 1 || answers[0].Name != "a" || len(answers[0].Needs) != 1 ||
 		answers[0].Sentence() != "90% of the largest hit ratio: ~563 blocks with lru" {
 		t.Errorf("answers %+v", answers)
 	}
-	if n := len(FromRecords(Target{0.9, true}, recs, 1, blocks)); n != 2 {
+	if n := len(FromRecords(Flag{Target: Default, IsSet: true}, recs, blocks)); n != 2 {
 		t.Errorf("%d answers, want 2", n)
 	}
 }

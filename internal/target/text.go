@@ -30,11 +30,25 @@ func (a Answer) Sentence() string {
 			others = append(others, text)
 		}
 	}
-	text := a.Subject() + ": " + strings.Join(online, ", ")
-	if len(others) > 0 {
-		text += "; offline: " + strings.Join(others, ", ")
+	var lists []string
+	if len(online) > 0 {
+		lists = append(lists, strings.Join(online, a.separator()))
 	}
-	return records.Printable(text)
+	if len(others) > 0 {
+		lists = append(lists, "offline: "+strings.Join(others, a.separator()))
+	}
+	if len(a.Needs) == 0 {
+		lists = []string{"unknown, because no online policy has a hit"}
+	}
+	return records.Printable(a.Subject() + ": " + strings.Join(lists, "; "))
+}
+
+// separator stands between two policies. The names of some have a comma: "arc, next" is arc with a prefetcher.
+func (a Answer) separator() string {
+	if slices.ContainsFunc(a.Needs, func(n Need) bool { return strings.Contains(n.Policy, ", ") }) {
+		return "; "
+	}
+	return ", "
 }
 
 // CapacityOf writes what a policy needs: "~3.1 GiB", "more than 4,000".
@@ -62,12 +76,14 @@ func (a Answer) withNoun(number string) string {
 
 // Explanation says which hit ratio is the largest, and how the capacities are known, in a line each.
 func (a Answer) Explanation() (lines []string) {
-	largest := fmt.Sprintf("largest: %s, the highest of an online policy here (%s at %s)",
-		hitRatio(a.Largest.HitRatio), a.Of, a.withNoun(a.capacity(a.Largest.Capacity)))
-	if a.Target.Share {
-		largest += fmt.Sprintf("; %s of it: %s", a.Target, hitRatio(a.Level))
+	if a.Largest.HitRatio > 0 {
+		largest := fmt.Sprintf("largest: %s, the highest of an online policy here (%s at %s)",
+			hitRatio(a.Largest.HitRatio), a.Of, a.withNoun(a.capacity(a.Largest.Capacity)))
+		if a.Target.Share {
+			largest += fmt.Sprintf("; %s of it: %s", a.Target, hitRatio(a.Level))
+		}
+		lines = append(lines, records.Printable(largest))
 	}
-	lines = append(lines, records.Printable(largest))
 	if a.some(Estimated) {
 		lines = append(lines, "~ estimated between two replayed capacities, on a line over the logarithm of the capacity")
 	}
