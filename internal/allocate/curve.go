@@ -1,13 +1,13 @@
 package allocate
 
-// Point says how many hits a pool of a capacity has.
+// Point says how many hits a pool has at a capacity.
 type Point struct {
 	Capacity int64
 	Hits     float64
 }
 
-// Curve is a miss curve, told by hits: points of growing capacity, each with more hits than the one before. Between
-// two points the hits are those of the lower one; at capacity 0, and below the first point, there are none.
+// Curve is a miss curve in terms of hits: points of growing capacity, each with more hits than the previous one.
+// Between two points the hits are those of the lower one; at capacity 0, and below the first point, they are 0.
 type Curve []Point
 
 // At returns the hits at a capacity.
@@ -26,11 +26,11 @@ func (c Curve) At(capacity int64) float64 {
 	return c[low-1].Hits
 }
 
-// Hull returns the upper convex hull of the curve from no capacity on: the points at which hits per capacity are
-// worth the most, in falling order of worth. Points on a line between two others belong to it.
+// Hull returns the upper convex hull of the curve from capacity 0 on: the points with the most hits per capacity, in
+// descending order of that. Points on a line between two others belong to it.
 func (c Curve) Hull() Curve { return c.hullFrom(Point{}) }
 
-// hullFrom returns the hull of the points behind a point of the curve.
+// hullFrom returns the hull of the points after a point of the curve.
 func (c Curve) hullFrom(start Point) Curve {
 	var hull Curve
 	for _, p := range c {
@@ -55,7 +55,7 @@ func (c Curve) hullFrom(start Point) Curve {
 // worth returns the hits per capacity between two points.
 func worth(from, to Point) float64 { return (to.Hits - from.Hits) / float64(to.Capacity-from.Capacity) }
 
-// inUnits returns a curve with its capacities in units, rounded up, up to the most that there are.
+// inUnits returns a curve with its capacities in units, rounded up, as far as there are units.
 func (c Curve) inUnits(unit, most int64) Curve {
 	var result Curve
 	for _, p := range c {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// divide writes a capacity for each weight, in proportion to it, that add up to the whole. What rounding down leaves
-// over goes to those that lost the most by it, one unit each; ties go to the lower number. Where no weight is above 0
-// all are taken as equal.
+// divide writes a capacity for each weight, in proportion to it; the capacities add up to the whole. The remainder of
+// rounding down goes to those that lost the most by it, one unit each; ties go to the lower number. If no weight is
+// above 0, all count as equal.
 func divide(capacity int64, weights []float64, capacities []int64) {
 	var sum float64
 	for _, w := range weights {
@@ -38,7 +38,7 @@ func divide(capacity int64, weights []float64, capacities []int64) {
 	}
 }
 
-// divideEqually gives each the same, and one more to as many of the first as there is left.
+// divideEqually gives each the same, and the remainder to the first ones, one unit each.
 func divideEqually(capacity int64, capacities []int64) {
 	n := int64(len(capacities))
 	for i := range capacities {

@@ -6,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 )
 
-// Metrics of tenants, and of what an allocator does.
+// Metrics of tenants and allocators.
 var (
 	TenantCount = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max,
 		Doc: "tenants of the trace"}
@@ -17,24 +17,24 @@ var (
 	TenantHitRatio = metric.Metric{Name: "tenant_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
 		Better: metric.Higher, Merge: metric.Quotient(TenantHits, TenantRequests), Doc: "hits / requests of a tenant"}
 	TenantBytes = metric.Metric{Name: "tenant_bytes", Unit: metric.Bytes, Labels: "tenant",
-		Doc: "sizes of what a tenant requests, added up"}
+		Doc: "sum of the sizes of a tenant's requests"}
 	TenantHitBytes = metric.Metric{Name: "tenant_hit_bytes", Unit: metric.Bytes, Labels: "tenant", Better: metric.Higher,
-		Doc: "sizes of what a tenant requests and hits"}
+		Doc: "sum of the sizes of a tenant's hits"}
 	TenantByteHitRatio = metric.Metric{Name: "tenant_byte_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
 		Better: metric.Higher, Merge: metric.Quotient(TenantHitBytes, TenantBytes),
 		Doc: "tenant_hit_bytes / tenant_bytes"}
 	TenantCapacity = metric.Metric{Name: "tenant_capacity", Unit: metric.Share, Digits: 1, Labels: "tenant",
-		Merge: metric.MeanBy(metric.Requests), Doc: "share of the capacity that a tenant has, the mean over all requests"}
+		Merge: metric.MeanBy(metric.Requests), Doc: "a tenant's share of the capacity, the mean over all requests"}
 	LeastTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_min", Title: "least tenant", Unit: metric.Share,
 		Digits: 2, Better: metric.Higher, Merge: metric.Apart,
-		Doc: "the lowest hit ratio of a tenant: how fair a division is"}
+		Doc: "the lowest hit ratio of a tenant, a measure of fairness"}
 	MeanTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_mean", Title: "mean of tenants", Unit: metric.Share,
 		Digits: 2, Better: metric.Higher, Merge: metric.MeanBy(metric.Requests),
-		Doc: "the mean of the hit ratios of tenants, however many requests each has"}
+		Doc: "the mean of the tenants' hit ratios, not weighted by requests"}
 	Divisions = metric.Metric{Name: "divisions", Unit: metric.Count,
 		Doc: "how often the allocator divided the capacity"}
 	CapacityMoved = metric.Metric{Name: "capacity_moved", Unit: metric.Ratio, Digits: 2,
-		Doc: "capacity that went from one tenant to another after the first division, over the whole capacity"}
+		Doc: "capacity moved between tenants after the first division, as a multiple of the whole capacity"}
 )
 
 // tenantMetrics are those of every allocator.

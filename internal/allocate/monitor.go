@@ -5,11 +5,11 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// Monitor measures the curve of a pool: what LRU would hit with its requests at each capacity. It is a shadow
-// directory, the utility monitor of Qureshi and Patt (MICRO 2006, section 3): it knows which objects an LRU cache of
-// the whole capacity would hold. To bound its memory it follows a sample of the objects, chosen by a hash of their
-// numbers, and takes a depth within the sample for the same share of the depth within all (SHARDS of fixed size,
-// Waldspurger et al., FAST 2015): when it follows too many it halves the share that it follows.
+// Monitor measures the curve of a pool: the hits of LRU with its requests at each capacity. It is a shadow directory,
+// the utility monitor of Qureshi and Patt (MICRO 2006, section 3): it knows which objects an LRU cache of the whole
+// capacity would hold. To bound its memory it follows a sample of the objects, chosen by a hash of their numbers, and
+// scales a depth within the sample up to all objects (SHARDS of fixed size, Waldspurger et al., FAST 2015): when it
+// follows too many it halves the share that it follows.
 //
 // Memory: about 80 bytes per object followed, and 8 per step of the capacity down to the deepest hit.
 type Monitor struct {
@@ -17,12 +17,12 @@ type Monitor struct {
 	capacity int64
 	unit     int64 // capacity in a step
 	tags     int   // most objects to follow; 0: all
-	halvings uint  // the share of the objects that is followed is 1 in 2^halvings
+	halvings uint  // one object of 2^halvings is followed
 	seed     uint64
 
 	requests float64   // all of them
-	followed float64   // those to objects that are followed, each for as many as it stands for
-	hits     []float64 // per step, the requests whose depth lies within it
+	followed float64   // those to objects that are followed, scaled to all objects
+	hits     []float64 // per step, the requests with a depth within it
 }
 
 // NewMonitor returns a monitor for requests to a pool, which may have up to the whole capacity.
@@ -31,8 +31,8 @@ func NewMonitor(s Sampling, capacity int64, seed uint64) *Monitor {
 		seed: seed}
 }
 
-// unitOf returns the capacity in a step where there are to be so many steps at least: 1 where there are fewer units
-// of capacity, or where steps is 0. There are twice as many steps at most.
+// unitOf returns the capacity of a step such that there are at least so many steps, and at most twice as many: 1 if
+// there are fewer units of capacity, or if steps is 0.
 func unitOf(capacity int64, steps int) int64 {
 	if steps == 0 {
 		return 1
@@ -40,8 +40,8 @@ func unitOf(capacity int64, steps int) int64 {
 	return max(1, capacity/int64(steps))
 }
 
-// Request takes in a request to an object of some size: 1, or its bytes. Where counted is false, as in a warm-up, it
-// only moves the object.
+// Request adds a request to an object of some size: 1, or its bytes. Where counted is false, as in a warm-up, it only
+// moves the object.
 func (m *Monitor) Request(o uint32, size int64, counted bool) {
 	if counted {
 		m.requests++
@@ -54,7 +54,7 @@ func (m *Monitor) Request(o uint32, size int64, counted bool) {
 		m.followed += stands
 	}
 	if size > m.capacity {
-		return // it passes by
+		return // it is bypassed
 	}
 	if depth, seen := m.stack.Request(o, size); seen && counted {
 		m.count(depth, size, stands)
@@ -82,7 +82,7 @@ func (m *Monitor) count(depth, size int64, stands float64) {
 	m.hits[step] += stands
 }
 
-// trim takes out what lies deeper than the capacity, and thins the sample out while it is too large.
+// trim removes objects that are deeper than the capacity, and thins the sample while it is too large.
 func (m *Monitor) trim() {
 	for m.stack.Len() > 1 && m.stack.Weight() > m.capacity>>m.halvings {
 		o, _ := m.stack.Bottom()
@@ -96,8 +96,9 @@ func (m *Monitor) trim() {
 
 // Curve returns the curve of the requests so far.
 //
-// A few objects with very many requests, in the sample or not, make it have more or less requests than it stands for;
-// such objects lie at the top, so that the difference is made good at the first step (SHARDS-adj in the same paper).
+// Whether a few objects with very many requests are in the sample can move its number of requests away from the
+// expected one. Such objects are near the top of the stack, so that the first step is corrected by the difference
+// (SHARDS-adj in the same paper).
 func (m *Monitor) Curve() Curve {
 	var c Curve
 	hits := m.requests - m.followed
@@ -109,7 +110,7 @@ func (m *Monitor) Curve() Curve {
 	return c
 }
 
-// Age halves what was counted, so that old requests count less than new ones.
+// Age halves the counts, so that old requests count less than new ones.
 func (m *Monitor) Age() {
 	m.requests /= 2
 	m.followed /= 2

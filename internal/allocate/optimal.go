@@ -17,16 +17,16 @@ var optimalEntry = Entry{
 	Future:  true,
 	Params: []params.Param{
 		{Name: "steps", Default: 65536, Min: 1, Max: 1 << 24,
-			Doc: "parts of the capacity that are told apart; capacities in objects up to here are divided exactly"},
+			Doc: "units into which the capacity is cut; up to this number of objects the division is exact"},
 	},
 	New: func(c Config) (Allocator, error) { return &optimal{steps: c.Params.Int("steps")}, nil },
 }
 
-// optimal divides once, before the first request, by the curves of the whole trace. Curves of LRU may have cliffs, on
-// which giving capacity where it is worth the most at the moment goes wrong; it finds the best division all the same.
+// optimal divides once, before the first request, by the curves of the whole trace. Curves of LRU may have cliffs, for
+// which giving capacity to the largest gain of the moment fails; this finds the best division all the same.
 //
-// What it bounds: the hits of lru in fixed pools, where each object has one size, not above that of its pool. Another
-// policy, or a division that moves, may do better.
+// It bounds the hits of lru in fixed pools if each object has one size, not above that of its pool. Another policy, or
+// a division that changes, may do better.
 type optimal struct{ steps int }
 
 func (a *optimal) Needs() Needs { return Needs{Curves: &Sampling{Whole: true, Steps: a.steps}} }
@@ -42,20 +42,20 @@ func (a *optimal) Allocate(s *State, capacities []int64) {
 	for _, n := range given {
 		left -= n * unit
 	}
-	divideEqually(left, capacities) // no hit more, but other policies than lru may use it
+	divideEqually(left, capacities) // no more hits for lru, but other policies may use it
 	for i, n := range given {
 		capacities[i] += n * unit
 	}
 }
 
-// bestDivision returns capacities, at most capacity together, at which the curves have the most hits together.
+// bestDivision returns capacities, at most capacity together, at which the curves have the most hits in all.
 //
 // It is the multiple-choice knapsack problem: choose one point of each curve. The convex hulls of the curves give a
-// price of capacity at which the relaxed problem is solved, and with it for each point how much a division that takes
-// it loses at least against the relaxed optimum. What loses more than a division that is known already can be left
-// out; dynamic programming goes through the rest (Pisinger, A minimal algorithm for the multiple-choice knapsack
-// problem, European Journal of Operational Research 1995). Should that take more than mostSteps or mostChoices, as
-// many curves full of cliffs can, the division known before is returned.
+// price of capacity at which the relaxed problem is solved, and with it for each point the least loss of a division
+// with that point against the relaxed optimum. Points that lose more than the best known division can be left out;
+// dynamic programming searches the rest (Pisinger, A minimal algorithm for the multiple-choice knapsack problem,
+// European Journal of Operational Research 1995). If that needs more than mostSteps or mostChoices, as many curves full
+// of cliffs may, the best known division is returned.
 func bestDivision(curves []Curve, capacity int64) []int64 {
 	known, price := greedyDivision(curves, capacity)
 	fillUp(curves, capacity, known)
@@ -73,8 +73,8 @@ func bestDivision(curves []Curve, capacity int64) []int64 {
 	return known
 }
 
-// greedyDivision goes up the hulls of the curves in falling order of hits per capacity until a step does not fit, and
-// returns what the curves have then, with the hits per capacity of that step: 0 where all fit.
+// greedyDivision climbs the hulls of the curves in descending order of hits per capacity until a step does not fit, and
+// returns the capacities so far, with the hits per capacity of that step: 0 if all fit.
 func greedyDivision(curves []Curve, capacity int64) (given []int64, price float64) {
 	type step struct {
 		pool     int
@@ -101,7 +101,7 @@ func greedyDivision(curves []Curve, capacity int64) (given []int64, price float6
 	return given, 0
 }
 
-// fillUp gives the rest, step by step, to the curve that gains the most hits from it.
+// fillUp gives the remaining capacity, step by step, to the curve that gains the most hits from it.
 func fillUp(curves []Curve, capacity int64, given []int64) {
 	left := capacity
 	for _, n := range given {
@@ -137,22 +137,22 @@ type knapsack struct {
 	capacity int64
 	price    float64   // hits per capacity
 	most     []float64 // per curve: the most of hits - price x capacity
-	gap      float64   // what the best known division loses; capacity that is left over loses its price, too
+	gap      float64   // loss of the best known division; unused capacity loses its price, too
 	work     int       // pairs of choice and point so far
 	kept     int       // choices in all layers so far
 
-	least []choice // per capacity used: the choice that loses the least; before is -1 where there is none
+	least []choice // per capacity used: the choice with the least loss; before is -1 without a choice
 }
 
 // choice is a partial division: the points taken from the curves so far.
 type choice struct {
 	used   int64
 	lost   float64 // against the relaxed optimum, by the points alone
-	before int32   // the choice among those of the curve before
+	before int32   // the choice among those of the previous curve
 	taken  int64   // of this curve
 }
 
-// run returns the best division; ok is false where none is better than the known one, or the work is too much.
+// run returns the best division; ok is false if none is better than the known one, or if the work is too much.
 func (k *knapsack) run() (given []int64, ok bool) {
 	if !(k.gap > 0) {
 		return nil, false
@@ -184,8 +184,8 @@ func (k *knapsack) run() (given []int64, ok bool) {
 	return given, true
 }
 
-// extend adds a point of curve i, or nothing of it, to each of the choices, and returns those that no other beats in
-// order of the capacity that they use; ok is false where there are none, or too many.
+// extend adds a point of curve i, or none, to each of the choices, and returns those that no other beats, in order of
+// the capacity that they use; ok is false if there are none, or too many.
 func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
 	var points []choice
 	for _, p := range append(Curve{{}}, k.curves[i]...) {
@@ -216,8 +216,8 @@ func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
 	return next, len(next) > 0 && k.kept <= mostChoices
 }
 
-// undominated returns the choices for which no other uses at most as much capacity and has at least as many hits. A
-// choice has as many hits as its loss lets expect of the capacity that it uses.
+// undominated returns the choices for which no other uses at most as much capacity and has at least as many hits. The
+// hits of a choice follow from its loss and the capacity that it uses.
 func (k *knapsack) undominated() (kept []choice) {
 	worse := func(c choice) float64 { return c.lost - k.price*float64(c.used) } // falls as hits grow
 	for _, c := range k.least {

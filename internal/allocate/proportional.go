@@ -4,12 +4,12 @@ import "github.com/cachesim/cachesim/internal/params"
 
 var proportionalEntry = Entry{
 	Name:    "proportional",
-	Summary: "in proportion to what each tenant requests, window by window; equal before the first",
+	Summary: "in proportion to each tenant's requests, misses or footprint, window by window; equal before the first",
 	Source:  "cachesim",
 	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "to", Default: "requests", Choices: []string{"requests", "misses", "footprint"},
-			Doc: "what counts: requests, misses, or footprint (the distinct objects of a window, or their bytes)"},
+			Doc: "requests, misses, or footprint (the distinct objects of a window, or their bytes)"},
 		{Name: "every", Default: 10000, Min: 1, Doc: "requests in a window"},
 		{Name: "weight", Default: 0.5, Min: 0.01, Max: 1,
 			Doc: "weight of the last window in the average; 1: that window alone"},
@@ -28,7 +28,7 @@ var proportionalEntry = Entry{
 	},
 }
 
-// proportional divides by an exponentially weighted average of what the windows had.
+// proportional divides by an exponentially weighted average over the windows.
 type proportional struct {
 	to            string
 	every         int64

@@ -16,13 +16,12 @@ type Entry struct {
 	Summary string // one line: how it divides
 	Source  string // the paper or page that defines it
 	Future  bool   // knows the trace beyond the present request
-	// Shared says that nothing is divided: all tenants share one pool, which the allocator gets to see alone.
+	// Shared says that nothing is divided: all tenants share one pool, the only one that the allocator sees.
 	Shared bool
 	Params []params.Param
-	// Metrics are what the cache counts of tenants and of the allocator.
+	// Metrics are those of the tenants and of the allocator.
 	Metrics []metric.Metric
-	// Check refuses values of Params that exclude each other, or a text that cannot be read; nil where there are none
-	// such.
+	// Check rejects values of Params that exclude each other, or a text that cannot be read; nil if all are accepted.
 	Check func(Values) error
 	New   func(Config) (Allocator, error)
 }

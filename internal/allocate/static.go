@@ -13,7 +13,7 @@ import (
 
 var staticEntry = Entry{
 	Name:    "static",
-	Summary: "shares that are given, from the first request to the last",
+	Summary: "given shares, from the first request to the last",
 	Source:  "cachesim",
 	Metrics: divisionMetrics,
 	Params: []params.Param{
@@ -21,7 +21,7 @@ var staticEntry = Entry{
 			Doc: "the share of each tenant, relative to the others and separated by semicolons: 3;1 for the tenants " +
 				"in order of their first request, or web:3;db:1 by name"},
 		{Name: "rest", Default: 0.0,
-			Doc: "the share of each tenant that shares does not name; 0: one without a share is an error"},
+			Doc: "the share of each tenant that is not in shares; 0: a tenant without a share is an error"},
 	},
 	Check: func(v Values) error {
 		_, err := parseShares(v.Text("shares"))
@@ -32,11 +32,11 @@ var staticEntry = Entry{
 
 // share is one item of the parameter shares.
 type share struct {
-	tenant string // "": the one at its place
+	tenant string // "": the tenant at its place
 	weight float64
 }
 
-// parseShares reads the parameter shares: all items have a name, or none.
+// parseShares reads the parameter shares: either all items have a name, or none has.
 func parseShares(text string) (shares []share, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, fmt.Errorf("shares is missing: write static(shares=3;1) for the tenants in order of their first " +
@@ -53,7 +53,7 @@ func parseShares(text string) (shares []share, err error) {
 		}
 		s.weight, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if err != nil || !(s.weight >= 0) || math.IsInf(s.weight, 0) {
-			return nil, fmt.Errorf("shares=%s: %q is no share: want a number from 0, or NAME:NUMBER", text, item)
+			return nil, fmt.Errorf("shares=%s: %q is not a share: want a number of at least 0, or NAME:NUMBER", text, item)
 		}
 		if slices.ContainsFunc(shares, func(o share) bool { return s.tenant != "" && o.tenant == s.tenant }) {
 			return nil, fmt.Errorf("shares=%s: tenant %s is given twice", text, s.tenant)
@@ -83,7 +83,8 @@ func newStatic(c Config) (Allocator, error) {
 			}
 		}
 		if i >= len(c.Tenants) {
-			return nil, fmt.Errorf("%d shares, but the trace has %d tenants", len(shares), len(c.Tenants))
+			return nil, fmt.Errorf("shares has %d items, want one for each of the trace's %d tenants", len(shares),
+				len(c.Tenants))
 		}
 		weights[i], given[i] = s.weight, true
 	}
@@ -99,7 +100,7 @@ func newStatic(c Config) (Allocator, error) {
 		sum += weights[i]
 	}
 	if !(sum > 0) || math.IsInf(sum, 0) {
-		return nil, fmt.Errorf("the shares sum up to %v: want a sum above 0", sum)
+		return nil, fmt.Errorf("the shares add up to %v: want a sum above 0", sum)
 	}
 	return &static{weights}, nil
 }

@@ -9,13 +9,13 @@ import (
 
 var ucpEntry = Entry{
 	Name:    "ucp",
-	Summary: "by utility: what more capacity would save in misses, as sampled shadow directories measure it",
+	Summary: "by utility: the misses that more capacity would save, measured by sampled shadow directories",
 	Source:  "Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006; sampling: Waldspurger et al., FAST 2015",
 	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "every", Default: 10000, Min: 1, Doc: "requests between two divisions (the paper: 5 million cycles)"},
 		{Name: "ways", Default: 64, Min: 1, Max: 65536,
-			Doc: "parts in which the capacity is given away, at least so many, and twice the tenants (the paper: 16 ways)"},
+			Doc: "least number of parts in which the capacity is given out, and at least two per tenant (the paper: 16 ways)"},
 		{Name: "tags", Default: 8192, Min: 1, Max: 1 << 24,
 			Doc: "most objects that the shadow directory of a tenant follows (the paper: 32 sets of 16 ways, 512)"},
 	},
@@ -28,8 +28,8 @@ var ucpEntry = Entry{
 	},
 }
 
-// ucp gives the capacity away in ways by the lookahead algorithm (section 6 of the paper). Each tenant has one way at
-// least. Before the first request, and where nothing tells tenants apart, all have the same.
+// ucp gives out the capacity in ways by the lookahead algorithm (section 6 of the paper). Each tenant has at least one
+// way. Before the first request, and if the curves do not differ, all have the same.
 type ucp struct {
 	every      int64
 	ways, tags int
@@ -60,12 +60,12 @@ func (a *ucp) Allocate(s *State, capacities []int64) {
 	divide(s.Capacity, weights, capacities)
 }
 
-// lookahead gives ways to curves in ways, one to each first. It looks at every number of ways that a curve could get at
-// once, not only at one more, and each time serves the one with the highest hits per way (Lookahead in section 6 of the
+// lookahead gives ways to the curves, one to each first. It considers every number of ways that a curve could get at
+// once, not only one more, and each time chooses the one with the most hits per way (Lookahead in section 6 of the
 // paper); ties go to the lower number. Ways that help no curve are divided equally.
 //
-// The highest hits per way from a point on are those to the next point of the upper convex hull, so that the hull of a
-// curve gives all of its answers but the last, which would take more than there is left.
+// The most hits per way from a point on are those to the next point of the upper convex hull, so that the hull of a
+// curve gives all of its offers except the last, which may need more ways than are left.
 func lookahead(curves []Curve, ways int64) (given []int64) {
 	given = make([]int64, len(curves))
 	left := ways - int64(len(curves))
@@ -82,7 +82,7 @@ func lookahead(curves []Curve, ways int64) (given []int64) {
 	for left > 0 && len(queue) > 0 {
 		best := queue[0]
 		i := best.pool
-		if best.to-given[i] > left { // made when there was more left
+		if best.to-given[i] > left { // made when more ways were left
 			if o, ok := offerWithin(curves[i], i, given[i], left); ok {
 				queue[0] = o
 				heap.Fix(&queue, 0)
@@ -108,15 +108,15 @@ func lookahead(curves []Curve, ways int64) (given []int64) {
 	return given
 }
 
-// offer is what a pool would make of more ways.
+// offer is the gain of a pool from more ways.
 type offer struct {
 	pool  int
 	to    int64   // ways that it would have
 	worth float64 // hits per way
 }
 
-// nextOffer returns the best offer of a pool that has so many ways: the first point of its hull, or a nearer one
-// where so many are not left.
+// nextOffer returns the best offer of a pool that has so many ways: the first point of its hull, or a nearer one if too
+// few ways are left.
 func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
 	for len(*hull) > 0 && (*hull)[0].Capacity <= has {
 		*hull = (*hull)[1:]
@@ -131,7 +131,7 @@ func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
 	return offer{pool, next.Capacity, worth(Point{has, c.At(has)}, next)}, true
 }
 
-// offerWithin returns the best offer of a pool among those that take at most so many ways.
+// offerWithin returns the best offer of a pool among those with at most so many ways.
 func offerWithin(c Curve, pool int, has, left int64) (best offer, ok bool) {
 	start := Point{has, c.At(has)}
 	best.worth = math.Inf(-1)

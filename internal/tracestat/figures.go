@@ -107,8 +107,8 @@ func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
 	return &drawing, err
 }
 
-// onLogAxis returns the distribution function from 0 up; values of 0, which have no place on a logarithmic axis, are
-// in its first step.
+// onLogAxis returns the distribution function from 0 up; values of 0, which a logarithmic axis cannot show, are in its
+// first step.
 func (d *Distribution) onLogAxis() (x, y []float64) {
 	zeros := 0.0
 	for _, p := range d.curve {

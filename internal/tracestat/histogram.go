@@ -2,7 +2,7 @@ package tracestat
 
 import "math/bits"
 
-// precisionBits fixes how far apart two values may lie that share a bucket: less than one part in 2^precisionBits.
+// precisionBits sets how far apart two values of a bucket may be: less than one part in 2^precisionBits.
 const precisionBits = 8
 
 const numBuckets = (64-precisionBits)<<precisionBits + 1<<precisionBits
@@ -11,7 +11,7 @@ const numBuckets = (64-precisionBits)<<precisionBits + 1<<precisionBits
 // divided into 256.
 type histogram struct {
 	counts  [numBuckets]int64
-	largest [numBuckets]int64 // the largest value in each bucket, so that quantiles are values that occur
+	largest [numBuckets]int64 // the largest value in each bucket, so that quantiles are values of the data
 	total   int64
 	sum     float64
 	min     int64
@@ -36,8 +36,8 @@ func (h *histogram) add(v, n int64) {
 	h.sum += float64(v) * float64(n)
 }
 
-// quantile returns a value v that occurs: at least the share q of the values is at most v, up to the precision of a
-// bucket.
+// quantile returns a value v of the data such that at least the share q of the values is at most v, up to the precision
+// of a bucket.
 func (h *histogram) quantile(q float64) int64 {
 	need := q * float64(h.total)
 	var below int64
@@ -77,7 +77,7 @@ type Bin struct {
 // point is a point of the distribution function: the share of the values that are at most value.
 type point struct{ value, share float64 }
 
-// distribution returns what h holds, divided by unit, or nil if it is empty.
+// distribution returns the distribution of h's values, divided by unit, or nil if h is empty.
 func (h *histogram) distribution(unit float64) *Distribution {
 	if h.total == 0 {
 		return nil

@@ -6,19 +6,19 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// ByKind is what is in a trace whose requests are more than a key, by their kind: one field at most is set.
+// ByKind describes requests that are more than a key, by their kind: at most one field is set.
 type ByKind struct {
 	Prompts *PromptSummary `json:"prompts"` // nil if the requests are not blocks of prompts
 	Queries *QuerySummary  `json:"queries"` // nil if the requests are not queries
 }
 
-// kindSummary is what tables show of a kind.
+// kindSummary is the part of the tables about a kind.
 type kindSummary interface {
 	rows() []row
 	distributions() []namedDistribution
 }
 
-// describe fills in the field of the kind that t is of.
+// describe fills in the field of t's kind.
 func (k *ByKind) describe(t *traces.Trace) {
 	switch t.Kind.(type) {
 	case *prompts.Columns:
@@ -28,7 +28,7 @@ func (k *ByKind) describe(t *traces.Trace) {
 	}
 }
 
-// summary returns what is known of the kind, nil for plain objects.
+// summary returns the summary of the kind, nil for plain objects.
 func (k ByKind) summary() kindSummary {
 	switch {
 	case k.Prompts != nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// About is what a page shows besides the summary.
+// About is the part of a page besides the summary.
 type About struct {
 	Read    []page.Setting // what was read, and how
 	Version string         // of the program

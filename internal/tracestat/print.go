@@ -102,7 +102,7 @@ func (s *Summary) zipfRows() []row {
 	return rows
 }
 
-// namedDistribution is a distribution with what it is called in tables and files, and how its values are written.
+// namedDistribution is a distribution with its names in files and tables, and the format of its values.
 type namedDistribution struct {
 	key, title string
 	*Distribution

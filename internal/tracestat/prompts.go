@@ -16,8 +16,8 @@ type PromptSummary struct {
 	InputTokens   int64  `json:"input_tokens"`
 	OutputTokens  *int64 `json:"output_tokens"`
 
-	// SharedTokens are those of the leading blocks of each prompt that an earlier prompt began with: what a prefix cache
-	// without bounds hits.
+	// SharedTokens are those of the leading blocks of each prompt that an earlier prompt began with: the hits of a prefix
+	// cache without bounds.
 	SharedTokens      int64   `json:"shared_tokens"`
 	SharedPrefixRatio float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
 	DistinctTokens    int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
@@ -46,9 +46,9 @@ func summarizePrompts(t *traces.Trace) *PromptSummary {
 	return s
 }
 
-// addTokens counts the tokens of prompts that came before, and those of distinct blocks.
+// addTokens counts the tokens of shared prefixes, and those of distinct blocks.
 func (s *PromptSummary) addTokens(t *traces.Trace) {
-	known := 0 // objects are numbered as they come: those below were requested
+	known := 0 // objects are numbered in order of first appearance: those below were requested
 	for i, from := range t.Groups {
 		to := len(t.Objects)
 		if i+1 < len(t.Groups) {
@@ -124,6 +124,6 @@ func (s *PromptSummary) distributions() []namedDistribution {
 		{"prompt_lengths", "prompt, tokens", s.Lengths, number},
 		{"output_lengths", "output, tokens", s.OutputLengths, number},
 		{"prompts_per_conversation", "prompts per conversation", s.Turns, number},
-		{"foreign_prompts_in_between", "foreign prompts in between", s.ForeignPrompts, number},
+		{"foreign_prompts_in_between", "other prompts between turns", s.ForeignPrompts, number},
 	}
 }

@@ -39,7 +39,7 @@ func TestPrompts(t *testing.T) {
 	if err := s.Print(&table, "table"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"shared prefixes", "12 tokens (36.36%)", "foreign prompts in between"} {
+	for _, want := range []string{"shared prefixes", "12 tokens (36.36%)", "other prompts between turns"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// QuerySummary is what is known of the queries of a trace. Pointers are nil where the trace does not say.
+// QuerySummary describes the queries of a trace. Pointers are nil if the trace does not have the data.
 type QuerySummary struct {
 	Queries    int64  `json:"queries"`
 	Distinct   int64  `json:"distinct"` // ids
@@ -54,7 +54,7 @@ func summarizeQueries(t *traces.Trace) *QuerySummary {
 	return s
 }
 
-// known returns a count, nil for 0, which says that nothing is known.
+// known returns a count, or nil for 0, which means unknown.
 func known(n int) *int64 {
 	if n == 0 {
 		return nil

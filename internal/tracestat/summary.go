@@ -11,7 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Summary is what is in a trace. Pointers are nil, and null in JSON, where the trace does not tell: no sizes, no clock.
+// Summary describes a trace. Pointers are nil, and null in JSON, if the trace does not have the data: no sizes, no
+// clock.
 //
 // Of a sampled trace (SampleRate below 1) the counts are those of the sample. Reuse distances, and reuse times in
 // requests, are divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST
@@ -36,7 +37,7 @@ type Summary struct {
 
 	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
 	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
-	// requests whose time is before that of the request before; their reuse times below 0 count as 0
+	// requests whose time is before that of the previous request; their reuse times below 0 count as 0
 	OutOfOrder *int64 `json:"out_of_order"`
 
 	Operations *Operations `json:"operations"`
@@ -48,14 +49,14 @@ type Summary struct {
 
 	ObjectSizes  *Distribution `json:"object_sizes"`  // bytes, (first) size of each object
 	RequestSizes *Distribution `json:"request_sizes"` // bytes, size of each request
-	// other distinct objects between a request and the next of the same object: LRU of more objects than that hits
+	// other distinct objects between a request and the next of the same object: LRU hits with a larger capacity
 	ReuseDistance     *Distribution `json:"reuse_distance"`
 	ReuseTimeRequests *Distribution `json:"reuse_time_requests"` // requests from a request to the next of the same object
 	ReuseTimeSeconds  *Distribution `json:"reuse_time_seconds"`  // the same by the clock of the trace
 	popularity        []uint32      // requests of each object, most first
 }
 
-// Operations counts what requests do.
+// Operations counts requests by operation.
 type Operations struct {
 	Reads   int64 `json:"reads"`
 	Writes  int64 `json:"writes"`
@@ -63,7 +64,7 @@ type Operations struct {
 	Unknown int64 `json:"unknown"`
 }
 
-// TopShare says which share of the requests goes to the most requested objects.
+// TopShare is the share of the requests that go to the most requested objects.
 type TopShare struct {
 	Objects      int64   `json:"objects"`
 	RequestShare float64 `json:"request_share"`
@@ -165,7 +166,7 @@ func (s *Summary) addSizes(t *traces.Trace, counts []uint32) error {
 		perRequest.add(size, 1)
 	}
 	if perRequest.sum >= math.MaxInt64 || perObject.sum >= math.MaxInt64 {
-		return fmt.Errorf("%s: the sizes add up to more than 2^63 bytes: is another column meant?", t.Name)
+		return fmt.Errorf("%s: the sizes add up to more than 2^63 bytes; does another column hold the sizes?", t.Name)
 	}
 	var bytes int64
 	for pos := range t.Objects {
@@ -189,7 +190,7 @@ func countOperations(ops []stream.Op) *Operations {
 	}
 }
 
-// addPopularity sorts counts and takes what follows from them.
+// addPopularity sorts counts and adds the figures that follow from them.
 func (s *Summary) addPopularity(counts []uint32) {
 	slices.Sort(counts)
 	once, _ := slices.BinarySearch(counts, 2)

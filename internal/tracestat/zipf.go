@@ -6,11 +6,11 @@ import (
 	"github.com/cachesim/cachesim/internal/statistics"
 )
 
-// ZipfFit is how well Zipf's law describes the popularity of the objects: the object of rank r, counted from the most
-// requested, gets a share of the requests proportional to 1/r^alpha.
+// ZipfFit describes the popularity of the objects by Zipf's law: the object of rank r, counted from the most requested,
+// gets a share of the requests proportional to 1/r^alpha.
 type ZipfFit struct {
 	// Alpha is the exponent under which the requests are most likely, given as many objects as the trace has and their
-	// ranks by count. An object that a short trace happens to miss is not seen, so few requests per object bias it.
+	// ranks by count. Objects that a short trace happens not to request are unknown, so few requests per object bias it.
 	Alpha float64 `json:"alpha"`
 	// AlphaLeastSquares is minus the slope of a straight line through the logarithms of rank and count, at ranks that are
 	// evenly spaced on the logarithmic axis, and RSquared the share of the variance that the line explains. They are nil
@@ -41,7 +41,7 @@ func fitZipf(counts []uint32) *ZipfFit {
 	return fit
 }
 
-// maxAlpha bounds the search; a trace above it asks for little else than its first object.
+// maxAlpha bounds the search; a trace above it requests little else than its first object.
 const maxAlpha = 20
 
 // mostLikelyAlpha minimizes alpha mean(ln rank) + ln H(n, alpha), the negative log-likelihood of one request, by
