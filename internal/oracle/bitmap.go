@@ -49,7 +49,7 @@ func (b *Bitmap) Set(i uint32) {
 	*w |= 1 << (i & 63)
 }
 
-// Clear takes i out of the set.
+// Clear removes i from the set.
 func (b *Bitmap) Clear(i uint32) {
 	w := &b.leaves[i>>6]
 	*w &^= 1 << (i & 63)

@@ -11,9 +11,9 @@ import (
 const bruteForceObjects = 12
 
 // BruteForce returns the least number of misses that any schedule of a cache can have, by trying every set of residents
-// after every request. It is the truth that the policies and bounds are tested against on tiny traces, at most 12
-// objects. sizes are per object, nil for 1 each. With bypass a missed object may be left out; without it every missed
-// object that fits into the cache is loaded (forced insertion). Either way any resident may leave at any time.
+// after every request. Tests compare policies and bounds with it on tiny traces, of at most 12 objects. sizes are per
+// object, nil for 1 each. With bypass a missed object may be bypassed; without it every missed object that fits into
+// the cache is loaded (forced insertion). Either way any resident may be evicted at any time.
 func BruteForce(objects []uint32, sizes []int64, capacity int64, bypass bool) int {
 	return bruteForce(objects, sizes, capacity, bypass, 0)
 }

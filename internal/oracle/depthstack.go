@@ -1,10 +1,10 @@
 package oracle
 
-// DepthStack measures how deep objects lie in the stack of an LRU cache, for objects that come, change their weight
-// and leave again: the depth of an object is its weight with the weights of all that were requested after it. LRU of
-// a capacity of at least the depth hits (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems
-// Journal 1970). LRUStack and LRUByteStack do the same for whole traces, faster; this one takes memory by the objects
-// that it holds, about 70 bytes each, and so fits samples of a trace.
+// DepthStack measures the depth of objects in the stack of an LRU cache, for objects that enter, change their weight
+// and leave: the depth of an object is its weight plus the weights of all that were requested after it. LRU of a
+// capacity of at least the depth hits (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems
+// Journal 1970). LRUStack and LRUByteStack do the same for whole traces, faster; this one needs memory only for the
+// objects in it, about 70 bytes each, which suits samples of a trace.
 //
 // Objects hold slots in the order of their last request, and a Fenwick tree sums the weights of slots. Time per
 // request: the logarithm of the objects held, amortised.
@@ -17,7 +17,7 @@ type DepthStack struct {
 	total   int64
 }
 
-// leastSlots is the room for slots that a stack begins with.
+// leastSlots is the initial number of slots of a stack.
 const leastSlots = 64
 
 // NewDepthStack returns an empty stack.
@@ -33,8 +33,8 @@ func (s *DepthStack) Len() int { return len(s.slotOf) }
 // Weight returns the weight of all objects together.
 func (s *DepthStack) Weight() int64 { return s.total }
 
-// Request moves o to the top, with a weight above 0 from now on, and returns the depth that it had; seen is false
-// where o was not in the stack.
+// Request moves o to the top, with a weight above 0 from now on, and returns the depth that it had; seen is false if o
+// was not in the stack.
 func (s *DepthStack) Request(o uint32, weight int64) (depth int64, seen bool) {
 	slot, seen := s.slotOf[o]
 	if seen {
@@ -61,7 +61,7 @@ func (s *DepthStack) Bottom() (o uint32, weight int64) {
 	return s.objects[s.bottom], s.weights[s.bottom]
 }
 
-// Remove takes o out, if it is there.
+// Remove removes o, if it is there.
 func (s *DepthStack) Remove(o uint32) {
 	if slot, ok := s.slotOf[o]; ok {
 		s.release(int(slot))
@@ -69,7 +69,7 @@ func (s *DepthStack) Remove(o uint32) {
 	}
 }
 
-// Filter takes out every object that keep does not want.
+// Filter removes every object for which keep is false.
 func (s *DepthStack) Filter(keep func(o uint32) bool) {
 	for slot, o := range s.objects {
 		if s.weights[slot] > 0 && !keep(o) {

@@ -9,11 +9,11 @@ import (
 // sizes.
 //
 // An LRU cache that makes room from the least recent end holds the longest run of most recently requested objects that
-// fits: a hit within the run changes neither its members nor what follows, and a miss puts one object on top and drops
+// fits: a hit within the run changes neither its members nor what follows, and a miss puts one object on top and evicts
 // from the end until the run fits again. So a request hits exactly if its object, with all that were requested after
-// it, fits. That breaks where an object larger than the cache passes by without pushing anything out, or where an
-// object comes back with another size; LRU is then no stack algorithm. Hence every capacity must be at least the
-// largest size, and smaller ones have to be replayed.
+// it, fits. That fails if an object larger than the cache is bypassed and evicts nothing, or if an object changes its
+// size; LRU is then not a stack algorithm. Hence every capacity must be at least the largest size, and smaller ones
+// have to be replayed.
 //
 // Time per request: the logarithm of the objects; memory: about 30 bytes per object.
 type LRUByteStack struct {
@@ -24,7 +24,7 @@ type LRUByteStack struct {
 	words      fenwick // bytes per word of slots
 	total      int64   // bytes of all objects seen
 
-	hits     []int64 // per capacity: hits there and not at the one before
+	hits     []int64 // per capacity: hits there and not at the previous one
 	hitBytes []int64
 }
 
@@ -50,8 +50,7 @@ func NewLRUByteStack(sizes, capacities []int64) (*LRUByteStack, error) {
 	}, nil
 }
 
-// Serve goes through the next requests of the trace. Where counted is false, as in a warm-up, they only move the
-// objects.
+// Serve processes the next requests of the trace. If counted is false, as in a warm-up, they only move the objects.
 func (s *LRUByteStack) Serve(objects []uint32, counted bool) {
 	for _, o := range objects {
 		depth, seen := s.request(o)

@@ -26,8 +26,7 @@ func NewLRUStack(numObjects int) *LRUStack {
 	return s
 }
 
-// Serve goes through the next requests of the trace. Where counted is false, as in a warm-up, they only move the
-// objects.
+// Serve processes the next requests of the trace. If counted is false, as in a warm-up, they only move the objects.
 func (s *LRUStack) Serve(objects []uint32, counted bool) {
 	for _, o := range objects {
 		distance, seen := s.request(o)

@@ -21,9 +21,9 @@ type BoundInput struct {
 }
 
 // PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line
-// or off line, whether a miss may pass by or must be loaded. It is the bound PFOO-L of Berger, Beckmann and
-// Harchol-Balter (Practical Bounds on Optimal Caching with Variable Object Sizes, SIGMETRICS 2018, section 5.1), with
-// the tighter resources described below. Misses are counted in requests, not in bytes.
+// or off line, whether a missed object may be bypassed or must be loaded. It is the bound PFOO-L of Berger, Beckmann
+// and Harchol-Balter (Practical Bounds on Optimal Caching with Variable Object Sizes, SIGMETRICS 2018, section 5.1),
+// with the tighter resources described below. Misses are counted in requests, not in bytes.
 //
 // Proof. A request at j whose object was last requested at i can hit only if the object is resident after each of the
 // requests i, ..., j-1, so a hit uses size x (j-i) of the cache's room over time. The cache offers at most its capacity
@@ -121,7 +121,7 @@ type costClass struct {
 	total     uint128
 }
 
-// costClassBits is the number of leading bits by which costs are told apart.
+// costClassBits is the number of leading bits that define the class of a cost.
 const costClassBits = 11
 
 // costClassOf returns the class of a cost: classes rise with the costs, and costs of one class agree in their leading

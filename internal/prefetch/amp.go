@@ -40,8 +40,8 @@ var ampEntry = Entry{
 }
 
 // amp keeps the degree of each stream in its last page, as the paper does, so that any number of streams is followed.
-// The paper's trigger distance g stays at apt/2: it grows where a read waits for a page that is on its way, and here
-// none does.
+// The paper's trigger distance g stays at apt/2: it would grow when a read waits for a page that is being loaded, and
+// here none waits.
 type amp struct {
 	step     uint64
 	read     int
@@ -50,13 +50,13 @@ type amp struct {
 	set      ampSet             // the proposals that the cache is loading
 }
 
-// ampPage is what is known of a resident page.
+// ampPage is the state of a resident page.
 type ampPage struct {
 	last     uint64 // address of the last page of the set that it was loaded with
 	degree   int32  // p of the paper; set in the last page of a set, and in pages that missed
 	accessed bool
 	old      bool // it has been loaded again
-	trigger  bool // its first hit proposes the set behind its own: the tag of the paper
+	trigger  bool // its first hit proposes the set after its own: the tag of the paper
 }
 
 // ampSet is a run of pages that are loaded together.
@@ -104,7 +104,7 @@ func (m *amp) miss(key uint64, proposals []Proposal) []Proposal {
 	return m.propose(key, n, proposals)
 }
 
-// degreeOf returns the degree that stands in a page, that of a new stream where there is none.
+// degreeOf returns the degree of a page, or that of a new stream if the page has none.
 func (m *amp) degreeOf(key uint64) int {
 	if page, ok := m.pages[key]; ok && page.degree > 0 {
 		return int(page.degree)
@@ -112,7 +112,7 @@ func (m *amp) degreeOf(key uint64) int {
 	return m.read
 }
 
-// propose proposes the n addresses behind key.
+// propose proposes the n addresses after key.
 func (m *amp) propose(key uint64, n int, proposals []Proposal) []Proposal {
 	for ; n > 0; n-- {
 		if _, ok := after(key, m.step, n); ok {
@@ -149,7 +149,7 @@ func (s ampSet) joined(key uint64, page ampPage) ampPage {
 	return page
 }
 
-// adapt changes the degree of the stream that a page is of, within its limits.
+// adapt changes the degree of the stream of a page, within its limits.
 func (m *amp) adapt(page ampPage, by int) {
 	key, ok := m.lastOfStream(page)
 	if !ok {
@@ -160,8 +160,8 @@ func (m *amp) adapt(page ampPage, by int) {
 	m.pages[key] = last
 }
 
-// lastOfStream returns the address of the last page of a stream: that of the set of a page, or of the set behind it
-// where that has been loaded.
+// lastOfStream returns the address of the last page of a stream: that of a page's set, or of the set after it if that
+// has been loaded.
 func (m *amp) lastOfStream(page ampPage) (uint64, bool) {
 	last, ok := m.pages[page.last]
 	if !ok {
@@ -187,7 +187,7 @@ func (m *amp) Loaded(p Proposal) {
 	m.pages[p.Key] = m.set.joined(p.Key, ampPage{})
 }
 
-// Evicted implements Watcher. A page that was prefetched in vain says that the degree of its stream is too high, and
+// Evicted implements Watcher. A page that was prefetched in vain shows that the degree of its stream is too high, and
 // gets one more chance.
 func (m *amp) Evicted(e Eviction) (again bool) {
 	page := m.pages[e.Key]

@@ -2,10 +2,10 @@ package prefetch
 
 import "github.com/cachesim/cachesim/internal/metric"
 
-// Metrics of every prefetcher. An object that is loaded again because the prefetcher wants it back is counted once.
+// Metrics of every prefetcher. An object that is loaded again at the prefetcher's request is counted once.
 var (
 	Prefetches = metric.Metric{Name: "prefetches", Unit: metric.Count,
-		Doc: "objects that were loaded because the prefetcher proposed them"}
+		Doc: "objects loaded because the prefetcher proposed them"}
 	UsefulPrefetches = metric.Metric{Name: "prefetch_hits", Unit: metric.Count, Better: metric.Higher,
 		Doc: "of these, those that were requested before they left the cache"}
 	WastedPrefetches = metric.Metric{Name: "prefetch_wasted", Unit: metric.Count, Better: metric.Lower,
@@ -20,9 +20,9 @@ var (
 		Doc: "prefetch_hits / (prefetch_hits + misses): the share of what would have missed that the prefetcher has loaded " +
 			"in time"}
 	PrefetchedBytes = metric.Metric{Name: "prefetch_bytes", Unit: metric.Bytes,
-		Doc: "sizes of what was prefetched, added up"}
+		Doc: "sum of the sizes of prefetched objects"}
 	WastedBytes = metric.Metric{Name: "prefetch_wasted_bytes", Unit: metric.Bytes, Better: metric.Lower,
-		Doc: "sizes of what was prefetched in vain, added up"}
+		Doc: "sum of the sizes of objects that were prefetched in vain"}
 )
 
 func init() {

@@ -10,18 +10,18 @@ import (
 
 var mithrilEntry = Entry{
 	Name: "mithril",
-	Summary: "objects that were asked for shortly after this one, each time that it was: associations of objects that " +
+	Summary: "objects that were requested shortly after this one, each time that it was: associations of objects that " +
 		"miss now and then",
 	Source: "Yang et al., MITHRIL: Mining Sporadic Associations for Cache Prefetching, SoCC 2017; defaults of " +
 		"libCacheSim",
 	Memory: "in bytes: (16+4 min)·recording + (16+4 max)·mining + (20+4 list)·table, plus 40 to 80 for each row in use " +
 		"to find it: 22 MB at most with the defaults",
 	Params: []params.Param{
-		{Name: "lookahead", Default: 20, Min: 1, Max: 1 << 20, Doc: "requests that may lie between the times of two " +
+		{Name: "lookahead", Default: 20, Min: 1, Max: 1 << 20, Doc: "most requests between the times of two " +
 			"associated objects"},
-		{Name: "min", Default: 2, Min: 1, Max: 64, Doc: "times that make an object worth mining"},
-		{Name: "max", Default: 8, Min: 1, Max: 64, Doc: "times above which an object is frequent, and left to the " +
-			"policy of the cache"},
+		{Name: "min", Default: 2, Min: 1, Max: 64, Doc: "requests after which an object is mined"},
+		{Name: "max", Default: 8, Min: 1, Max: 64, Doc: "requests above which an object counts as frequent, " +
+			"and is left to the policy of the cache"},
 		{Name: "errors", Default: 1, Min: 0, Max: 64, Doc: "times that may be further apart than lookahead, and times " +
 			"that one of two objects may have more than the other"},
 		{Name: "list", Default: 2, Min: 1, Max: 64, Doc: "objects that are proposed after an object: the newest " +
@@ -29,7 +29,7 @@ var mithrilEntry = Entry{
 		{Name: "chances", Default: 1, Min: 0, Max: 100, Doc: "how often what was prefetched in vain is loaded again"},
 		{Name: "record", Default: "miss", Choices: []string{"miss", "all"}, Doc: "which requests are recorded"},
 		{Name: "mining", Default: 2560, Min: 2, Max: 1 << 20, Doc: "objects that are mined at a time"},
-		{Name: "recording", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects that wait for enough times, oldest " +
+		{Name: "recording", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects that wait for enough requests, oldest " +
 			"out first"},
 		{Name: "table", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects whose associations are kept, oldest out " +
 			"first"},
@@ -43,11 +43,11 @@ var mithrilEntry = Entry{
 	New: func(c Config) Prefetcher { return newMithril(c.Params) },
 }
 
-// mithril records when objects miss, and mines what it has recorded once enough objects have come together.
+// mithril records when objects miss, and mines its records once it has enough objects.
 //
 // An object is first in the recording table. With its min-th time it moves to the mining table, and with more than max
-// times out of it. When the mining table is full, all pairs in it whose times lie together become associations, and it
-// is emptied.
+// times it leaves that. When the mining table is full, all pairs in it with times close to each other become
+// associations, and it is emptied.
 type mithril struct {
 	lookahead int32
 	errors    int
@@ -145,7 +145,7 @@ func (m *mithril) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// record notes that an object was asked for at a time.
+// record adds the time of a request to an object.
 func (m *mithril) record(o Object, time uint32) {
 	at, known := m.places[o]
 	row := int(at.row)
@@ -226,8 +226,8 @@ func (m *mithril) mine() {
 	t.reset()
 }
 
-// mineFrom associates the object of one row with those of the rows behind it: with the first whose times lie within the
-// lookahead of its own, and with all others of which one was asked for right after it, or before.
+// mineFrom associates the object of one row with those of the rows behind it: with the first one whose times are within
+// the lookahead of its own, and with all others that were once requested right after it, or right before.
 func (m *mithril) mineFrom(row int, behind []int) {
 	times := m.mining.of(row)
 	first := true
@@ -247,7 +247,7 @@ func (m *mithril) mineFrom(row int, behind []int) {
 	}
 }
 
-// compare reports whether the times of two objects lie within the lookahead of each other, but for the permitted
+// compare reports whether the times of two objects are within the lookahead of each other, except for the permitted
 // errors, and whether two are next to each other.
 func (m *mithril) compare(a, b []uint32) (together, adjacent bool) {
 	if max(len(a), len(b))-min(len(a), len(b)) > m.errors {
@@ -268,8 +268,8 @@ func (m *mithril) compare(a, b []uint32) (together, adjacent bool) {
 // distance returns how long b is after a.
 func distance(a, b uint32) int32 { return int32(b - a) }
 
-// associate has b proposed after a. The oldest association of a goes where its list is full, and all those of the
-// oldest object where the table is.
+// associate has b proposed after a. If the list of a is full, its oldest association is removed; if the table is full,
+// all those of its oldest object.
 func (m *mithril) associate(a, b Object) {
 	row, ok := m.rows[a]
 	if !ok {

@@ -12,11 +12,11 @@ var nextEntry = Entry{
 		{Name: "n", Default: 1, Min: 1, Max: 1024, Doc: "addresses that are proposed"},
 		{Name: "step", Default: 1, Min: 1, Max: 1 << 40, Doc: "distance of two neighbours, in addresses"},
 		{Name: "when", Default: "always", Choices: []string{"always", "miss", "tagged"}, Doc: "after which requests: " +
-			"always, after a miss, or (tagged) after a miss and after the first request to what was prefetched"},
+			"always, after a miss, or (tagged) after a miss and after the first request to a prefetched object"},
 		{Name: "after", Default: 0, Min: 0, Max: 1 << 20, Doc: "only where so many requests before this one were to " +
 			"the addresses ahead of it, in order; libCacheSim's OBL has 4"},
-		{Name: "size", Default: 0, Min: 0, Max: 1 << 40, Doc: "bytes that a proposal is charged where sizes count; " +
-			"0: what the object has in the trace"},
+		{Name: "size", Default: 0, Min: 0, Max: 1 << 40, Doc: "bytes charged for a proposal if sizes count; " +
+			"0: the object's size in the trace"},
 	},
 	New: func(c Config) Prefetcher {
 		return &next{
@@ -29,7 +29,7 @@ var nextEntry = Entry{
 	},
 }
 
-// next proposes the addresses behind the present one.
+// next proposes the addresses after the requested one.
 type next struct {
 	n     int
 	step  uint64
@@ -38,8 +38,8 @@ type next struct {
 	size  int64
 
 	started bool
-	last    uint64 // address of the request before
-	run     int    // requests in a row that were each one step behind the one before
+	last    uint64 // address of the previous request
+	run     int    // requests in a row that were each one step after the previous one
 }
 
 func (x *next) Request(a Access, proposals []Proposal) []Proposal {

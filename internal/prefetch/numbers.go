@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Addresses finds the objects of a trace by their keys, or by where they lie where its kind of workload says so. It is
-// made once per trace and shared by all replays. Memory: 8 bytes per object, and 8 to 16 for the table that finds it.
+// Addresses finds the objects of a trace by their keys, or by their places if its kind of workload has these. It is
+// made once per trace and shared by all replays. Memory: 8 bytes per object, and 8 to 16 for the hash table.
 type Addresses struct {
 	keys   []uint64                  // per object
 	slots  []Object                  // open addressing by hash of the key: 1 + object, 0 for none
@@ -59,7 +59,7 @@ func numericKeys(t *traces.Trace) ([]uint64, error) {
 	return keys, nil
 }
 
-// slot returns where the search for a key begins.
+// slot returns the slot at which the search for a key begins.
 func (a *Addresses) slot(key uint64) int {
 	return int(key * 0x9e3779b97f4a7c15 >> 32 & uint64(len(a.slots)-1))
 }
@@ -77,7 +77,7 @@ func (a *Addresses) Find(key uint64) (o Object, ok bool) {
 // Objects returns how many objects the trace has.
 func (a *Addresses) Objects() int { return len(a.keys) }
 
-// Strangers returns how many addresses that the trace never asks for can have a number at a time.
+// Strangers returns how many addresses that the trace never requests can have a number at a time.
 func (a *Addresses) Strangers() int {
 	return min(max(a.Objects(), leastStrangers), math.MaxInt32-a.Objects())
 }
@@ -86,15 +86,15 @@ func (a *Addresses) Strangers() int {
 func (a *Addresses) Key(o Object) uint64 { return a.keys[o] }
 
 const (
-	// leastStrangers is how many numbers there are at least for addresses that the trace never asks for.
+	// leastStrangers is the least number of numbers for addresses that the trace never requests.
 	leastStrangers = 1024
-	// searched is how many of them are looked at for one that is free.
+	// searched is how many of them are searched for a free one.
 	searched = 256
 )
 
-// Numbers gives every address a dense number: those of the trace have theirs, and one that the trace never asks for,
-// a stranger, gets the next behind them. There are as many of those as the trace has objects, and at least 1024; then
-// the number of a stranger that is not resident goes to the new one, in turn. Memory: about 50 bytes per stranger.
+// Numbers gives every address a dense number: those of the trace have theirs, and one that the trace never requests, a
+// stranger, gets the next number above. There are as many of those as the trace has objects, and at least 1024; after
+// that a new stranger takes over the number of one that is not resident, in turn. Memory: about 50 bytes per stranger.
 type Numbers struct {
 	*Addresses
 	resident  func(Object) bool
@@ -104,7 +104,7 @@ type Numbers struct {
 	turn      int               // where the next free number is searched for
 }
 
-// NewNumbers returns numbers in which no stranger has one. resident reports whether a stranger is in the cache.
+// NewNumbers returns numbers without strangers. resident reports whether a stranger is in the cache.
 func NewNumbers(a *Addresses, resident func(Object) bool) *Numbers {
 	return &Numbers{Addresses: a, resident: resident, most: a.Strangers(), strangers: map[uint64]Object{}}
 }
@@ -120,8 +120,8 @@ func (n *Numbers) Key(o Object) uint64 {
 	return n.keys[int(o)-n.Objects()]
 }
 
-// Number returns the number of an address; false where nothing lies there, or so many strangers are resident that no
-// number is found for it.
+// Number returns the number of an address; false if there is no object, or if so many strangers are resident that no
+// number is free.
 func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	if o, ok := n.Find(key); ok {
 		return o, true
@@ -142,7 +142,7 @@ func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	return o, true
 }
 
-// place returns a place in keys that is new, or that it has taken from a stranger.
+// place returns a place in keys: a new one, or one taken from a stranger.
 func (n *Numbers) place() (i int, ok bool) {
 	if len(n.keys) < n.most {
 		n.keys = append(n.keys, 0)

@@ -1,6 +1,6 @@
 // Package prefetch proposes what a cache should load besides the requested objects. A prefetcher sees the requests of a
-// trace, hit or miss, and answers with proposals; the cache (package cache) leaves out what is resident and loads the
-// rest, under whatever policy it has. A prefetcher knows neither the policy nor the capacity.
+// trace, hit or miss, and returns proposals; the cache (package cache) leaves out resident objects and loads the rest,
+// under any policy. A prefetcher knows neither the policy nor the capacity.
 //
 // To add a prefetcher, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package prefetch
@@ -18,7 +18,7 @@ type Access struct {
 	Size   int64  // what the object is charged: bytes, or 1 where the capacity is in objects
 	Time   int64  // nanoseconds; 0 where the trace has no clock
 	Hit    bool
-	// Prefetched says that the request hits an object that was prefetched and has not been asked for since.
+	// Prefetched says that the request hits an object that was prefetched and has not been requested since.
 	Prefetched bool
 	// Resident says that the object is in the cache now: it hit, or the miss has loaded it.
 	Resident bool
@@ -28,21 +28,21 @@ type Access struct {
 type Proposal struct {
 	Object Object // where the entry has no Addresses
 	Key    uint64 // the address, where the entry has Addresses
-	// Size is what the object is charged where sizes count. 0: its size in the trace, or that of the request where the
-	// trace never asks for it.
+	// Size is what the object is charged where sizes count. 0: its size in the trace, or that of the request if the trace
+	// never requests the object.
 	Size int64
 }
 
-// Prefetcher proposes what to load besides the requested objects.
+// Prefetcher proposes objects to load besides the requested ones.
 type Prefetcher interface {
-	// Request receives each request, in order, after it has been served, and appends proposals of what to load, in
-	// order. Resident objects may be among them.
+	// Request receives each request, in order, after it has been served, and appends proposals in the order of loading.
+	// Resident objects may be among them.
 	Request(a Access, proposals []Proposal) []Proposal
 }
 
-// Watcher is implemented by prefetchers that follow what becomes of objects.
+// Watcher is implemented by prefetchers that follow the loads and evictions of objects.
 type Watcher interface {
-	// Loaded reports that a proposal, or an object that Evicted wanted back, has been loaded. It is called before the
+	// Loaded reports that a proposal, or an object that Evicted requested back, has been loaded. It is called before the
 	// next Request.
 	Loaded(p Proposal)
 	// Evicted reports that an object has left the cache, prefetched or not, and returns whether one that was prefetched
@@ -55,8 +55,8 @@ type Watcher interface {
 type Eviction struct {
 	Object Object
 	Key    uint64 // the address of the object; 0 where the entry has no Addresses
-	// Unused is how often the object has been loaded since it was last asked for: 0 where it was asked for since it was
-	// loaded, 1 where it was prefetched in vain, more where Evicted wanted it back.
+	// Unused is how often the object has been loaded since its last request: 0 if it was requested after it was loaded, 1
+	// if it was prefetched in vain, more if Evicted requested it back.
 	Unused int
 }
 
@@ -65,7 +65,7 @@ type Config struct {
 	Params params.Values // every parameter of the Entry
 }
 
-// after returns the address n steps behind key, false where there is none.
+// after returns the address n steps after key, false if there is none.
 func after(key, step uint64, n int) (uint64, bool) {
 	if n > 0 && step > (1<<64-1-key)/uint64(n) {
 		return 0, false
@@ -73,7 +73,7 @@ func after(key, step uint64, n int) (uint64, bool) {
 	return key + step*uint64(n), true
 }
 
-// before returns the address n steps ahead of key, false where there is none.
+// before returns the address n steps before key, false if there is none.
 func before(key, step uint64, n int) (uint64, bool) {
 	if n > 0 && step > key/uint64(n) {
 		return 0, false

@@ -7,14 +7,14 @@ type Entry struct {
 	Name    string
 	Summary string // one line: what it proposes
 	Source  string // the paper or page that defines it
-	Memory  string // what it takes, in bytes, and what bounds it
+	Memory  string // its memory in bytes, and what bounds it
 	// Addresses says that it computes with keys, so that those of the trace must be numbers: addresses of blocks, say.
-	// Others propose objects that have been asked for before.
+	// Others propose objects that have been requested before.
 	Addresses bool
 	// Idle says that it never proposes anything: the cache is as without it.
 	Idle   bool
 	Params []params.Param
-	// Check refuses values of Params that exclude each other; nil where there are none such.
+	// Check rejects values of Params that exclude each other; nil if all are accepted.
 	Check func(params.Values) error
 	New   func(Config) Prefetcher
 }

@@ -14,9 +14,9 @@ var strideEntry = Entry{
 	Addresses: true,
 	Params: []params.Param{
 		{Name: "n", Default: 1, Min: 1, Max: 1024, Doc: "addresses that are proposed"},
-		{Name: "zone", Default: 1 << 16, Min: 2, Max: 1 << 50, Doc: "addresses in a zone; a stream is what is asked " +
-			"for within one"},
-		{Name: "table", Default: 1024, Min: 1, Max: 1 << 24, Doc: "zones that are known at once; a zone takes the row " +
+		{Name: "zone", Default: 1 << 16, Min: 2, Max: 1 << 50, Doc: "addresses in a zone; a stream is the requests " +
+			"within one"},
+		{Name: "table", Default: 1024, Min: 1, Max: 1 << 24, Doc: "zones that are known at a time; a zone takes the row " +
 			"of the one that has the same number modulo the table"},
 	},
 	New: func(c Config) Prefetcher {
@@ -39,10 +39,10 @@ const (
 	irregular                   // one distance after the other: "no prediction"
 )
 
-// strideRow is what is known of a zone.
+// strideRow is the state of a zone.
 type strideRow struct {
 	zone   uint64
-	last   uint64 // address that was asked for last
+	last   uint64 // address that was requested last
 	stride int64  // distance of the last two; it wraps
 	state  confidence
 }
@@ -92,7 +92,7 @@ func (r *strideRow) observe(key uint64) {
 		return
 	}
 	switch r.state {
-	case steady: // the distance is kept: a stream that goes on elsewhere usually has the same
+	case steady: // the distance is kept: a stream that continues elsewhere usually has the same
 		r.state = initial
 		return
 	case initial:
@@ -103,7 +103,7 @@ func (r *strideRow) observe(key uint64) {
 	r.stride = distance
 }
 
-// ahead returns the address n strides further, false where there is none.
+// ahead returns the address n strides further, false if there is none.
 func (r *strideRow) ahead(n int) (uint64, bool) {
 	if r.stride > 0 {
 		return after(r.last, uint64(r.stride), n)
