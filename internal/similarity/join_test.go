@@ -253,7 +253,8 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 	var compared atomic.Int64
 	_, err := Join(t.Context(), v, -1, Options{MaxPairs: 1000, Jobs: 1,
 		Progress: func(done, total int64) { compared.Store(done) }})
-	if err == nil || !strings.Contains(err.Error(), "more than 1000 pairs of the 600 vectors have a similarity of at least -1") ||
+	const tooMany = "more than 1000 pairs of the 600 vectors have a similarity of at least -1"
+	if err == nil || !strings.Contains(err.Error(), tooMany) ||
 		!strings.Contains(err.Error(), "raise the threshold") {
 		t.Errorf("error %v", err)
 	}
