@@ -1,6 +1,6 @@
-// Package page builds the one page that commands leave beside their files: a report that can be sent on. It stands
-// alone (styles and script are in it, nothing is loaded), is readable without scripts, and its bytes depend on its
-// content alone.
+// Package page builds the one page that commands write next to their files: a report that can be sent on. It is
+// self-contained (styles and script are in it, nothing is loaded), is readable without scripts, and its bytes depend on
+// its content alone.
 package page
 
 import (
@@ -18,7 +18,7 @@ import (
 // Name is the name of the file in an output folder.
 const Name = "report.html"
 
-// Page is what stands on a page, from the top down. All texts may hold anything: they are escaped.
+// Page is the content of a page, from the top down. All texts may hold anything: they are escaped.
 type Page struct {
 	Title    string
 	Source   string   // of what is shown, in one line; "" for none
@@ -26,7 +26,7 @@ type Page struct {
 	About    string   // a paragraph; "" for none
 	Sections []Section
 	Version  string // of the program
-	Files    []Link // beside the page
+	Files    []Link // next to the page
 	Command  string // makes the same again
 }
 
@@ -50,13 +50,13 @@ type Part struct {
 // Setting is a name with what it is set to.
 type Setting struct{ Name, Value string }
 
-// Link leads to a file beside the page.
+// Link leads to a file next to the page.
 type Link struct{ Path, Kind string }
 
 // Figure is a drawing with the files that hold it.
 type Figure struct {
 	Name    string
-	Alt     string // stands for the drawing where it cannot be seen
+	Alt     string // replaces the drawing if it cannot be seen
 	Caption string
 	SVG     template.HTML
 	Files   []Link
@@ -69,7 +69,7 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]string
-	// Lines has for each row the name that its line has in figures; nil where rows are no lines.
+	// Lines has for each row the name of its line in figures; nil if rows are not lines.
 	Lines []string
 	Notes []string
 }
@@ -96,7 +96,7 @@ const (
 // Long reports whether the table is folded away.
 func (t Table) Long() bool { return len(t.Rows) >= longTable }
 
-// Line returns the name of the line of row i; "" where it is none.
+// Line returns the name of the line of row i; "" if it is not a line.
 func (t Table) Line(i int) string {
 	if i < len(t.Lines) {
 		return t.Lines[i]
@@ -104,7 +104,7 @@ func (t Table) Line(i int) string {
 	return ""
 }
 
-// Drawn returns the figure of a drawing whose files are in a folder beside the page, "" for its own.
+// Drawn returns the figure of a drawing whose files are in a folder next to the page, or with "" in the page's own.
 func Drawn(d plots.Drawing, folder string) *Figure {
 	// package plots has escaped what is in its texts
 	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: template.HTML(d.SVG())}
@@ -120,7 +120,7 @@ func Drawn(d plots.Drawing, folder string) *Figure {
 	return f
 }
 
-// Drawings returns the parts that show drawings whose files are beside the page.
+// Drawings returns the parts that show drawings whose files are next to the page.
 func Drawings(drawn []plots.Drawing) (parts []Part) {
 	for _, d := range drawn {
 		parts = append(parts, Part{Figure: Drawn(d, "")})
@@ -128,7 +128,7 @@ func Drawings(drawn []plots.Drawing) (parts []Part) {
 	return parts
 }
 
-// Write writes the page. Of tables and figures that are too large for a page the rest is left out, with a note.
+// Write writes the page. Tables and figures that are too large for a page are cut, with a note.
 func (p Page) Write(w io.Writer) error {
 	p.Sections = bounded(p.Sections)
 	return templates.ExecuteTemplate(w, "page.html", p)

@@ -71,7 +71,7 @@ func (b bars) drawBar(c draw.Canvas, r bar, x, y func(float64) vg.Length) {
 	c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
 }
 
-// labelSkip returns the distance of the label from where the bar or its mark lies.
+// labelSkip returns the distance of the label from the bar or its mark.
 func (r bar) labelSkip() vg.Length {
 	if r.mark != 0 {
 		return barLabelSkip + markRadius

@@ -92,7 +92,7 @@ func (d *drawing) starred() bool {
 	})
 }
 
-// base returns where bars begin: where the metric says, and below all values on a logarithmic axis.
+// base returns where bars begin: at the metric's base, or below all values on a logarithmic axis.
 func (d *drawing) base(lines []records.Series) float64 {
 	if d.LogY {
 		base := math.Inf(1)
@@ -154,7 +154,7 @@ func (d *drawing) abreast(p records.Panel) int {
 	return len(p.Lines)
 }
 
-// dodge returns how far the bars of a line stand beside the middle of their category.
+// dodge returns the offset of a line's bars from the middle of their category.
 func (d *drawing) dodge(p records.Panel, line string) float64 {
 	if !d.grouped(p) || d.abreast(p) == 1 {
 		return 0

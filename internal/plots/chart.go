@@ -18,7 +18,7 @@ import (
 )
 
 // Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of
-// 95% confidence around the mean of several. Places that are no numbers make groups of bars, a single place makes one
+// 95% confidence around the mean of several. Places that are not numbers make groups of bars, a single place makes one
 // bar per line.
 type Chart struct {
 	Name  string // of the files
@@ -42,7 +42,7 @@ func (c Chart) Draw(recs []records.Record) (Drawing, error) {
 	return c.render(recs, asSVG, asPNG, asPDF)
 }
 
-// UndrawableError says why the records make no figure.
+// UndrawableError says why no figure can be drawn from the records.
 type UndrawableError struct {
 	Figure string
 	Reason error
@@ -225,7 +225,7 @@ func (d *drawing) color(line string) color.NRGBA {
 	return d.styles[line].Color
 }
 
-// findCategories collects the places on the horizontal axis if any of them is no number.
+// findCategories collects the places on the horizontal axis if any of them is not a number.
 func (d *drawing) findCategories(panels []records.Panel) {
 	var places []string
 	numbers := true
@@ -306,7 +306,7 @@ func (d *drawing) x(v records.Value) float64 {
 	return v.Number
 }
 
-// drawable returns the panel without the points that a logarithmic axis has no place for, and counts those.
+// drawable returns the panel without the points that a logarithmic axis cannot show, and counts those.
 func (d *drawing) drawable(p records.Panel) records.Panel {
 	var lines []records.Series
 	for _, s := range p.Lines {
@@ -321,7 +321,7 @@ func (d *drawing) drawable(p records.Panel) records.Panel {
 	return p
 }
 
-// shows reports whether the axes have a place for a point.
+// shows reports whether the axes can show a point.
 func (d *drawing) shows(p records.Point) bool {
 	onX := d.categories != nil || p.Anywhere || !d.LogX || p.Place.Number > 0
 	return onX && (!d.LogY || p.Mean > 0)
@@ -346,7 +346,7 @@ func (d *drawing) addLines(f *Figure, p records.Panel) error {
 	return nil
 }
 
-// greyFirst returns the lines in the order in which they are drawn: those that are grey lie behind the others.
+// greyFirst returns the lines in the order in which they are drawn: those that are grey are behind the others.
 func greyFirst[T any](lines []T, isGrey func(T) bool) []T {
 	isColoured := func(l T) bool { return !isGrey(l) }
 	return append(slices.DeleteFunc(slices.Clone(lines), isColoured), slices.DeleteFunc(slices.Clone(lines), isGrey)...)
@@ -418,7 +418,7 @@ func (d *drawing) addMarks(f *Figure, p records.Panel) {
 	}
 }
 
-// within reports whether a published number lies where the chart has numbers of ours.
+// within reports whether a published number is within the range of our numbers.
 func (d *drawing) within(p records.Point) bool {
 	if d.categories != nil {
 		return slices.Contains(d.categories, p.Place.Text)
@@ -437,7 +437,7 @@ func (d *drawing) addMarksTo(f *Figure, p records.Panel, all marks, i int, name 
 	f.legend.add(name, all)
 }
 
-// ofMetric returns the marks that can stand in this chart.
+// ofMetric returns the marks that belong in this chart.
 func (d *drawing) ofMetric() []records.Published {
 	return slices.DeleteFunc(slices.Clone(d.Marks), func(p records.Published) bool { return p.Metric != d.Y })
 }
@@ -537,7 +537,7 @@ func (d *drawing) xLabel(p records.Panel) string {
 	return records.MetricName(d.X)
 }
 
-// yLabel says where the mean over seeds is that of the lower ends of intervals, the optimum being unknown.
+// yLabel says if the mean over seeds is that of the lower ends of intervals, as the optimum is unknown.
 func (d *drawing) yLabel(p records.Panel) string {
 	if d.YLabel != "" {
 		return d.YLabel

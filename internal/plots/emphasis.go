@@ -10,7 +10,7 @@ import (
 const (
 	// mostColoured is the number of lines up to which each is in its colour.
 	mostColoured = 8
-	// leastBest is how many of the best are in colour at least, however many references there are.
+	// leastBest is the least number of the best that are in colour, however many references there are.
 	leastBest = 3
 )
 

@@ -38,7 +38,7 @@ func (e *endLabels) pitch() vg.Length { return e.style.FontExtents().Height }
 // height is the room that the names need one below the other.
 func (e *endLabels) height() vg.Length { return vg.Length(len(e.labels)) * e.pitch() }
 
-// width is the room that they need beside the plot.
+// width is the room that they need next to the plot.
 func (e *endLabels) width() vg.Length {
 	widest := vg.Length(0)
 	for _, l := range e.labels {

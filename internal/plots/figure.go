@@ -28,13 +28,13 @@ const (
 	margin     = vg.Length(10)
 	pngDPI     = 150
 
-	// maxMarkers is the number of points up to which each of them is marked on its line.
+	// maxMarkers is the number of points up to which each one is marked on its line.
 	maxMarkers = 40
 	// minStep is the distance in points below which the next point of a line would not be seen.
 	minStep = vg.Length(0.3)
 )
 
-// Figure is one plot with its legend beside it. Use New, set the axes, add lines, then Save.
+// Figure is one plot with its legend next to it. Use New, set the axes, add lines, then Save.
 type Figure struct {
 	Plot    *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
 	xLabel  string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
@@ -53,7 +53,7 @@ type Figure struct {
 	height  vg.Length
 }
 
-// layer holds plotters that are drawn where it stands in the figure, though they come later.
+// layer holds plotters that are drawn at its place in the figure, though they are added later.
 type layer struct{ plotters []plot.Plotter }
 
 func (l *layer) Plot(c draw.Canvas, p *plot.Plot) {
@@ -109,7 +109,7 @@ func setAxis(a *plot.Axis, s Scale, u Unit) {
 	a.Tick.Marker = ticker{scale: s, unit: u}
 }
 
-// Line is one series of a figure. X ascends. Its points are marked where they are few.
+// Line is one series of a figure. X ascends. Its points are marked if they are few.
 type Line struct {
 	Label string // in the legend; "" for none
 	X, Y  []float64
@@ -123,7 +123,7 @@ type Line struct {
 	Faded bool // grey behind the others, with its name at its end instead of in the legend
 }
 
-// AddLine adds a line. Lengths that differ and values that are no finite numbers are errors.
+// AddLine adds a line. Different lengths and values that are not finite are errors.
 func (f *Figure) AddLine(l Line) error {
 	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) || l.Low != nil && len(l.Low) != len(l.High) {
 		return fmt.Errorf(
@@ -181,7 +181,7 @@ func (f *Figure) AddLine(l Line) error {
 	return nil
 }
 
-// addIntervals draws what lies between Low, or Y, and High.
+// addIntervals draws the range from Low, or Y, to High.
 func (f *Figure) addIntervals(l Line, name string) error {
 	if l.Low == nil {
 		l.Low = l.Y
@@ -258,7 +258,7 @@ func (f *Figure) render(name string, formats ...format) (Drawing, error) {
 	return render(name, f.title, width, height, f.draw, formats)
 }
 
-// check refuses what gonum would panic on, and widens a range that is a point.
+// check rejects values for which gonum would panic, and widens a range that is a point.
 func (f *Figure) check() error {
 	return cmp.Or(checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
 }
@@ -279,7 +279,7 @@ func checkRange(label string, axis *plot.Axis) error {
 	return nil
 }
 
-// size returns the size of the whole figure: the plot and, beside it, the legend.
+// size returns the size of the whole figure: the plot and, next to it, the legend.
 func (f *Figure) size() (width, height vg.Length) {
 	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
 	width, height = f.fullWidth()+2*margin, max(f.height+f.noteHeight(), legend.Y)+2*margin
@@ -311,7 +311,7 @@ func (f *Figure) draw(c draw.Canvas) {
 	f.legend.draw(legendArea, f.legend.columnsFor(maxLegendRows))
 }
 
-// blank makes the canvas white and returns what lies within its margins.
+// blank makes the canvas white and returns the area within its margins.
 func blank(c draw.Canvas) draw.Canvas {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())

@@ -15,7 +15,7 @@ const (
 	maxLegendRows = 40 // from which a legend beside a plot takes another column
 )
 
-// legend names what is drawn, in one or more columns.
+// legend names the lines and marks, in one or more columns.
 type legend struct {
 	style   text.Style
 	entries []legendEntry
@@ -83,7 +83,7 @@ func (l *legend) size(n int) vg.Point {
 			size.X += legendGap
 		}
 		size.X += one.X
-		// gonum does not measure what hangs below the last line.
+		// gonum does not measure descenders of the last line.
 		size.Y = max(size.Y, one.Y+2*l.style.FontExtents().Descent)
 	}
 	return size

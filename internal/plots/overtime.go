@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// mostTimes is how many points a line over time has at most; longer series are drawn as means of several windows.
+// mostTimes is the most points of a line over time; longer series are drawn as means of several windows.
 const mostTimes = 400
 
 // OverTime is a figure of series: the values of one name over the time of the replays.
@@ -204,7 +204,7 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 	return lines
 }
 
-// thin takes means of as many windows as it takes to have no more points than are drawn.
+// thin takes means of as many windows as are necessary to have no more points than are drawn.
 func (l *timeLine) thin() {
 	l.merged = (len(l.x) + mostTimes - 1) / mostTimes
 	if l.merged <= 1 {

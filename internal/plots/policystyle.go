@@ -44,7 +44,7 @@ func policyStyle(r *records.Record, name string) Style {
 	return PolicyStyle(policy, name, r.Kind)
 }
 
-// isReference reports whether a policy is what others are held against.
+// isReference reports whether other policies are compared with this one.
 func isReference(policy, kind string) bool {
 	return kind == policies.Offline.String() || kind == policies.Bound.String() || entryOf(policy).Unbounded
 }
@@ -55,7 +55,7 @@ func entryOf(policy string) policies.Entry {
 	return e
 }
 
-// ReferenceStyle returns the look of a line that others are held against.
+// ReferenceStyle returns the look of a line with which others are compared.
 func ReferenceStyle() Style {
 	return referenceStyle(policies.Optimum(policies.Rules{}), policies.Offline.String())
 }

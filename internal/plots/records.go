@@ -50,8 +50,8 @@ func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) 
 	return all, nil
 }
 
-// having returns the records that have a value of the metric, without the capacities as users wrote them: places of
-// one figure are told apart by their numbers.
+// having returns the records that have a value of the metric, without the capacities as users wrote them: places of one
+// figure are identified by their numbers.
 func having(recs []records.Record, m metric.Metric) (having []records.Record) {
 	for _, r := range recs {
 		if _, ok := r.Figure(m.Name); ok {
@@ -115,7 +115,7 @@ func (s *span) add(x float64) {
 // wide reports whether the values span so much that their axis is logarithmic.
 func (s *span) wide() bool { return s.low > 0 && s.high/s.low >= logRatio }
 
-// fileSuffixes returns what tells the files of the groups apart: nothing for a single group.
+// fileSuffixes returns the suffixes that distinguish the files of the groups: none for a single group.
 func fileSuffixes(groups []records.Group) []string {
 	suffixes := make([]string, len(groups))
 	if len(groups) == 1 {
@@ -142,7 +142,7 @@ func fileName(s string) string {
 	return string(r[:min(len(r), 60)])
 }
 
-// checkDistinct refuses two results for one point of a line.
+// checkDistinct rejects two results for one point of a line.
 func checkDistinct(g records.Group) error {
 	type point struct {
 		label    string

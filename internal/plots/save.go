@@ -69,7 +69,7 @@ type File struct {
 	Data []byte
 }
 
-// SVG returns the svg element of the drawing, without what stands before it in a file; nil if it was not drawn as SVG.
+// SVG returns the svg element of the drawing, without the header of a file; nil if it was not drawn as SVG.
 func (d Drawing) SVG() []byte {
 	for _, f := range d.Files {
 		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, asSVG.ext) {
@@ -79,7 +79,7 @@ func (d Drawing) SVG() []byte {
 	return nil
 }
 
-// Outputs returns what writes the files of drawings.
+// Outputs returns writers of the files of drawings.
 func Outputs(drawings []Drawing) (outputs []atomicfile.Output) {
 	for _, d := range drawings {
 		for _, f := range d.Files {

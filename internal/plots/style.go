@@ -56,7 +56,7 @@ var markers = []draw.GlyphDrawer{
 	draw.SquareGlyph{},
 }
 
-// SeriesStyle returns the look of series i, counted from 0, where the lines are no policies. The first 50 differ in
+// SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
 // colour or dashes, the first 70 in colour or marker.
 func SeriesStyle(i int) Style {
 	return Style{
@@ -72,7 +72,7 @@ const lineWidth = vg.Length(1.4)
 // fadedText is the colour of the names of faded lines, which are read and need more contrast than lines.
 var fadedText = color.NRGBA{0x60, 0x60, 0x60, 0xff}
 
-// fadedStyle returns the look of a line that is only there to be seen beside others.
+// fadedStyle returns the look of a line that is only shown as background of others.
 func fadedStyle() Style { return Style{Color: color.NRGBA{0xb4, 0xb4, 0xb4, 0xff}, Width: 0.9} }
 
 func (s Style) line() draw.LineStyle {
@@ -132,7 +132,7 @@ func (s Styles) apart(names []string) {
 	}
 }
 
-// look is what tells lines apart.
+// look is what distinguishes lines.
 func (s Style) look() string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
 
 // levelGlyph is a short level line, which marks the only point of a line without marks.

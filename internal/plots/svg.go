@@ -23,8 +23,8 @@ import (
 // drawn of a line, and circles that cannot be seen have the values of its points as titles, which viewers show under
 // the mouse.
 //
-// The canvas of gonum has no place for elements of others. They stand there as texts that no figure can have
-// otherwise, between private characters, and are put in their place at the end.
+// The canvas of gonum cannot hold other elements. They are written as texts that no figure can have otherwise, between
+// private characters, and replaced at the end.
 type svgCanvas struct {
 	*vgsvg.Canvas
 	elements []string
@@ -32,7 +32,7 @@ type svgCanvas struct {
 	told     int // of these, those that say their values
 }
 
-// Elements stand between these characters, which shorten lets through in no text.
+// Elements are between these characters, which shorten removes from every text.
 const (
 	elementStart = "\uE000"
 	elementEnd   = "\uE001"
@@ -139,8 +139,8 @@ func (p ofLine) GlyphBoxes(on *plot.Plot) []plot.GlyphBox {
 // mostSpots is how many points of a plot say their values. Of more, each line has the same part, and its last one.
 const mostSpots = 400
 
-// spots say the values of the points of all lines of a figure. They lie above everything else, so that the mouse
-// finds them.
+// spots show the values of the points of all lines of a figure. They are above everything else, so that the mouse finds
+// them.
 type spots struct {
 	figure *Figure
 	lines  []spotLine

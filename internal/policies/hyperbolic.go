@@ -11,11 +11,11 @@ var hyperbolicEntry = Entry{
 	Name:    "hyperbolic",
 	Look:    Look{Color: Purple, Mark: Circle},
 	Memory:  Memory{PerObject: 4, PerSlot: 14},
-	Summary: "evicts, of a random sample, the object with the fewest requests per time since it was loaded (and byte)",
+	Summary: "evicts, of a random sample, the object with the fewest requests per time since it was loaded (and per byte)",
 	Source:  "Blankstein, Sen, Freedman, Hyperbolic caching: flexible caching for Web applications, USENIX ATC 2017",
 	Params: []Param{
 		{Name: "samples", Default: 64, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement; " +
-			"all are looked at where there are no more than that"},
+			"all are compared if there are no more than that"},
 		{Name: "sized", Default: true, Doc: "divide the priority by the object's size"},
 	},
 	Random: true,
@@ -36,7 +36,7 @@ var hyperbolicEntry = Entry{
 // hyperbolic gives an object the priority n/(t*size) after n requests in t positions since it was loaded.
 type hyperbolic struct {
 	slots   dense.Slots[hyperbolicInfo]
-	sizes   dense.Charges // of resident objects; nil where sizes do not matter
+	sizes   dense.Charges // of resident objects; nil if sizes do not matter
 	draws   random.Draws
 	samples int
 	free    int64 // objects that still fit, batch path only

@@ -12,7 +12,7 @@ var lhdEntry = Entry{
 	Name:    "lhd",
 	Look:    Look{Color: Indigo, Mark: Square},
 	Memory:  Memory{Fixed: 2.6e6, PerObject: 30, PerSlot: 14},
-	Summary: "evicts, of a random sample, the object with the fewest hits to expect per byte and time it will take",
+	Summary: "evicts, of a random sample, the object with the fewest expected hits per byte and time in the cache",
 	Source:  "Beckmann, Chen, Cidon, LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
 	Params: []Param{
 		{Name: "samples", Default: 32, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement"},
@@ -21,10 +21,10 @@ var lhdEntry = Entry{
 			Default: 8,
 			Min:     0,
 			Max:     1 << 10,
-			Doc:     "newly loaded objects of low rank that are looked at as well",
+			Doc:     "newly loaded objects of low rank that are also candidates",
 		},
 		{Name: "classes", Default: 16, Min: 1, Max: 64, Doc: "classes of objects, by the time between their last requests"},
-		{Name: "ages", Default: 20000, Min: 16, Max: math.MaxUint16, Doc: "ages that are told apart; they span at least " +
+		{Name: "ages", Default: 20000, Min: 16, Max: math.MaxUint16, Doc: "number of distinct ages; they span at least " +
 			"100 times the number of resident objects"},
 		{Name: "period", Default: 1 << 20, Min: 1, Doc: "requests between two computations of the ranks"},
 		{Name: "decay", Default: 0.9, Min: 0, Max: 1, Doc: "weight of the past at each computation"},
@@ -33,7 +33,7 @@ var lhdEntry = Entry{
 	New:    func(c Config) (Policy, error) { return newLHD(c), nil },
 }
 
-// lhd ranks an object by its hit density: the hits to expect from it, over the space and time it will take until its
+// lhd ranks an object by its hit density: its expected hits, divided by the space and time that it will use until its
 // next hit or its eviction. Both come from histograms of the ages at which objects of its class were hit and evicted.
 type lhd struct {
 	slots   dense.Slots[lhdInfo]
@@ -51,12 +51,12 @@ type lhd struct {
 	decay         float32
 	computations  int
 
-	recent     []Object // ring of objects that look like the next victims
+	recent     []Object // ring of objects that are likely to be the next victims
 	recentNext int
 	victimRank float32 // moving average
 
-	exploreBudget int64 // capacity that may still be taken by explorers
-	exploreLimit  int64 // by all of them
+	exploreBudget int64 // capacity that explorers may still use
+	exploreLimit  int64 // of all of them together
 }
 
 type lhdInfo struct {
@@ -68,7 +68,7 @@ type lhdInfo struct {
 
 const (
 	explorerShare    = 0.01 // of the capacity
-	explorerChance   = 32   // one request in so many makes an explorer
+	explorerChance   = 32   // one request of this many makes an explorer
 	explorationEnds  = 50   // computations
 	agesPerOccupancy = 100  // how many times the resident objects the ages must span
 	overAge          = -2   // density of objects at the last age: below that of all others
@@ -100,10 +100,10 @@ func newLHD(c Config) *lhd {
 	return p
 }
 
-// exploreLimit returns how much of the capacity explorers may take.
+// exploreLimit returns how much of the capacity explorers may use.
 func exploreLimit(capacity int64) int64 { return int64(float64(capacity) * explorerShare) }
 
-// Resize changes what explorers may take. The unit of the ages follows the number of residents by itself.
+// Resize changes the capacity that explorers may use. The unit of the ages follows the number of residents by itself.
 func (p *lhd) Resize(capacity int64) {
 	p.exploreBudget += exploreLimit(capacity) - p.exploreLimit
 	p.exploreLimit = exploreLimit(capacity)
@@ -136,7 +136,7 @@ func (p *lhd) setScale(shift uint) {
 	}
 }
 
-// age returns the coarse age at position now; the last one stands for all that are higher.
+// age returns the coarse age at position now; the last one includes all higher ones.
 func (p *lhd) age(info lhdInfo, now uint32) int {
 	return min(int((now-info.last)>>p.ageShift), p.ages-1)
 }
@@ -192,7 +192,7 @@ func (p *lhd) Insert(r Request) {
 	}
 }
 
-// noteRecent keeps o among the recent objects that every eviction looks at.
+// noteRecent keeps o among the recent objects, which every eviction considers.
 func (p *lhd) noteRecent(o Object) {
 	switch {
 	case len(p.recent) < cap(p.recent):
@@ -203,7 +203,7 @@ func (p *lhd) noteRecent(o Object) {
 	}
 }
 
-// explores decides whether o is to stay until its next hit, and charges the budget.
+// explores decides whether o stays until its next hit, and charges the budget.
 func (p *lhd) explores(o Object) bool {
 	if p.computations >= explorationEnds || p.draws.Below(explorerChance) != 0 || p.exploreBudget <= 0 {
 		return false
@@ -235,7 +235,7 @@ func (p *lhd) Victim(r Request) Object {
 	return p.slots.Empty(victim)
 }
 
-// leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts.
+// leastOfSample returns the slot of lowest rank, and the rank; ties go to the one drawn first.
 func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
 	infos, drawn := p.slots.Dense(), p.drawn
 	p.draws.Fill(drawn, uint64(len(infos)))
@@ -252,8 +252,9 @@ func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
 	return slot, p.rank(p.slots.Objects[slot], infos[slot], now)
 }
 
-// leastDense returns the lowest rank of the drawn slots, with its place among them, where all objects are charged 1. No
-// jump of the loop depends on a rank, which could not be predicted: what the processor loads ahead is never in vain.
+// leastDense returns the lowest rank of the drawn slots, with its place among them, if all objects are charged 1. No
+// branch of the loop depends on a rank, which the processor could not predict, so that its speculative loads are never
+// in vain.
 func (p *lhd) leastDense(infos []lhdInfo, now uint32) int64 {
 	densities, last := p.densities, uint32(p.ages-1)
 	shift := p.ageShift & 31 // spares the loop a comparison
@@ -271,7 +272,7 @@ func (p *lhd) leastDense(infos []lhdInfo, now uint32) int64 {
 	return least
 }
 
-// orderedBits returns an integer that compares with others as x does among numbers.
+// orderedBits returns an integer such that integers compare as the numbers do.
 func orderedBits(x float32) int32 {
 	b := int32(math.Float32bits(x))
 	return b ^ int32(uint32(b>>31)>>1)
@@ -292,8 +293,8 @@ func (p *lhd) countRequest() {
 	}
 }
 
-// rescale changes the unit of the ages where it no longer suits the number of resident objects, which for a capacity in
-// bytes is known only by and by. One step off is near enough.
+// rescale changes the unit of the ages if it no longer suits the number of resident objects, which with a capacity in
+// bytes only becomes known during the replay. One step off is near enough.
 func (p *lhd) rescale() bool {
 	want := p.scaleFor(len(p.slots.Dense()))
 	if want <= p.ageShift+1 && want+1 >= p.ageShift {
@@ -303,7 +304,7 @@ func (p *lhd) rescale() bool {
 	return true
 }
 
-// compute derives the hit densities from the histograms and lets the past fade.
+// compute derives the hit densities from the histograms and decays these.
 func (p *lhd) compute() {
 	for class := range p.classes {
 		from, to := class*p.ages, (class+1)*p.ages

@@ -13,7 +13,7 @@ var wTinyLFUEntry = Entry{
 	Look:    Look{Color: Orange, Mark: Ring},
 	Memory:  Memory{PerObject: 9, PerSlot: 14},
 	Aliases: []string{"wtinylfu"},
-	Summary: "a small LRU window before a segmented LRU that admits what was requested more often than its victim",
+	Summary: "a small LRU window before a segmented LRU that admits objects requested more often than its victim",
 	Source:  "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017",
 	Params: append([]Param{
 		{Name: "window", Default: 0.01, Min: 0, Max: 1, Doc: "share of the capacity for the window, at least one object"},
@@ -27,7 +27,7 @@ var tinyLFUEntry = Entry{
 	Name:    "tinylfu",
 	Look:    Look{Color: Green, Mark: Cross},
 	Memory:  Memory{PerObject: 9, PerSlot: 14},
-	Summary: "LRU that admits what was requested more often than its victim",
+	Summary: "LRU that admits objects requested more often than its victim",
 	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",
 	Bypass:  true,
 	Params:  sketchParams,
@@ -51,19 +51,19 @@ const (
 	notResident
 )
 
-// wTinyLFU is w-tinylfu; without a window, which holds nothing then, and without a protected segment it is tinylfu.
+// wTinyLFU is w-tinylfu; with an empty window and without a protected segment it is tinylfu.
 type wTinyLFU struct {
 	lists    dense.Lists
 	segment  []uint8
 	sizes    dense.Charges
 	used     [3]int64
-	limit    [3]int64 // the probation segment takes what is left
+	limit    [3]int64 // the probation segment has the rest
 	resident int
 	sketch   dense.Sketch
 	counters int  // per object
 	sample   int  // per object
 	byBytes  bool // then the sketch grows with the number of resident objects
-	admitted bool // the missed object has been admitted right to the main part
+	admitted bool // the missed object has been admitted directly to the main part
 	free     int64
 	capacity int64
 	most     int // objects there may be
@@ -103,7 +103,7 @@ func newTinyLFU(c Config) *wTinyLFU {
 	return p
 }
 
-// room returns how many objects fit where each is charged 1, at most all there are.
+// room returns how many objects fit if each is charged 1, at most all of them.
 func (p *wTinyLFU) room() int { return int(min(p.capacity, int64(p.most))) }
 
 // divide sets the limits of the segments.
@@ -113,7 +113,7 @@ func (p *wTinyLFU) divide(capacity int64) {
 	p.limit[inProtected] = int64(float64(main) * p.protected)
 }
 
-// Resize moves what overflows the segments to probation. What the sketch has counted stays.
+// Resize moves objects above the segments' limits to probation. The counts of the sketch stay.
 func (p *wTinyLFU) Resize(capacity int64) {
 	if capacity == p.capacity {
 		return
@@ -176,7 +176,7 @@ func (p *wTinyLFU) Miss(r Request) {
 	}
 }
 
-// Victim lets the object that r pushes out of the window compete with the victim of the main part.
+// Victim compares the object that leaves the window for r with the victim of the main part.
 func (p *wTinyLFU) Victim(r Request) Object {
 	if r.Reason == Shrink {
 		return p.evict(p.mainVictim())
@@ -197,8 +197,8 @@ func (p *wTinyLFU) Victim(r Request) Object {
 	return p.evict(candidate)
 }
 
-// victimForLarge serves an object that does not fit into the window: it competes itself, once, and goes to the main
-// part where it wins.
+// victimForLarge serves an object that does not fit into the window: it competes itself, once, and enters the main part
+// if it wins.
 func (p *wTinyLFU) victimForLarge(r Request) Object {
 	victim := p.mainVictim()
 	if !p.admitted && p.sketch.Estimate(r.Object) <= p.sketch.Estimate(victim) {
@@ -242,7 +242,7 @@ func (p *wTinyLFU) leaveWindow() {
 	}
 }
 
-// fitSketch keeps the sample in proportion to the resident objects, and starts a larger sketch where they outgrow it.
+// fitSketch keeps the sample in proportion to the resident objects, and starts a larger sketch if they outgrow it.
 func (p *wTinyLFU) fitSketch() {
 	p.sketch.Fit(p.resident*p.counters, p.resident*p.sample)
 }

@@ -1,4 +1,4 @@
-// Package progress shows how far work is: a bar with rate and remaining time on a terminal, nothing elsewhere.
+// Package progress shows the progress of work: a bar with rate and remaining time on a terminal, otherwise nothing.
 package progress
 
 import (
@@ -38,7 +38,7 @@ type Bar struct {
 	scale     int64 // the bar counts in this unit: single requests would fill the line with digits
 }
 
-// New returns a bar on w, silent where w is no terminal or quiet is set.
+// New returns a bar on w, which is silent if w is not a terminal or quiet is set.
 func New(w io.Writer, quiet bool, what string, unit Unit) *Bar {
 	if quiet {
 		w = io.Discard
@@ -49,7 +49,7 @@ func New(w io.Writer, quiet bool, what string, unit Unit) *Bar {
 	return newBar(newContainer(w), what, unit)
 }
 
-// newContainer returns what draws bars on a terminal.
+// newContainer returns a container that draws bars on a terminal.
 func newContainer(w io.Writer) *mpb.Progress {
 	file, _ := terminal.File(w)
 	return mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth))
@@ -117,7 +117,7 @@ func (p *Bar) Add(n int64) {
 	p.bar.SetCurrent(p.done.Add(n) / p.scale)
 }
 
-// Interlude runs another bar below p's, until end is called, while p's stands still.
+// Interlude runs another bar below p's, until end is called, while p's does not move.
 func (p *Bar) Interlude(what string, unit Unit) (set func(done, total int64), end func()) {
 	if p.bar == nil {
 		return nil, func() {}
@@ -129,7 +129,7 @@ func (p *Bar) Interlude(what string, unit Unit) (set func(done, total int64), en
 	}
 }
 
-// OfReplays shows the requests that replays serve, all on one bar; nil where there is none.
+// OfReplays shows the requests that replays serve, all on one bar; nil if there is no bar.
 func (p *Bar) OfReplays() experiment.Progress {
 	if p.bar == nil {
 		return nil

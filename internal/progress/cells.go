@@ -17,8 +17,8 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one
-// line whatever the number of jobs: lines that come and go faster than a terminal is drawn stay in its scrollback. It
+// Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one line
+// whatever the number of jobs: lines that appear and vanish faster than a terminal is drawn stay in its scrollback. It
 // implements experiment.Progress.
 type Cells struct {
 	container *mpb.Progress
@@ -31,7 +31,7 @@ type Cells struct {
 	running  []*cellTask // in the order in which they began
 }
 
-// NewCells returns a display on w, or nil where w is no terminal or quiet is set.
+// NewCells returns a display on w, or nil if w is not a terminal or quiet is set.
 func NewCells(w io.Writer, quiet bool, total int) *Cells {
 	if quiet || total == 0 || !terminal.Is(w) {
 		return nil
@@ -50,7 +50,7 @@ func newCells(container *mpb.Progress, total int) *Cells {
 // shares is how finely the bar counts each cell.
 const shares = 1000
 
-// roomBeside returns the columns that are left for text beside a bar. The last one stays free: a terminal would wrap.
+// roomBeside returns the columns that are left for text next to a bar. The last one stays free: a terminal would wrap.
 func roomBeside(s decor.Statistics) int { return s.AvailableWidth - s.RequestedWidth - 3 }
 
 // caption says, in at most that many columns, how many cells are finished, how long the others will take if they are

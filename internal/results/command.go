@@ -9,10 +9,10 @@ import (
 	"github.com/cachesim/cachesim/internal/quote"
 )
 
-// withoutEffect are the flags that change nothing of a page.
+// withoutEffect are the flags that change nothing on a page.
 var withoutEffect = []string{"output", "format", "jobs", "quiet"}
 
-// CommandLine returns what makes a page again, as a shell reads it, into a folder of the reader's choice.
+// CommandLine returns the command that makes a page again, quoted for a shell, with a folder of the reader's choice.
 func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 	words := []string{command}
 	for _, arg := range args {

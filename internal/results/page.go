@@ -66,7 +66,7 @@ func (r Results) answers() (parts []page.Part) {
 	return parts
 }
 
-// answerTable has a row for each policy, with what its capacity is known from.
+// answerTable has a row for each policy, with the basis of its capacity.
 func answerTable(a target.Answer) *page.Table {
 	t := &page.Table{
 		Caption: a.Name + ": capacity for " + a.Subject(),
@@ -151,5 +151,5 @@ func (r Results) settings() (settings []page.Setting) {
 	return settings
 }
 
-// mostTexts is how many values of one setting are listed.
+// mostTexts is how many values of a setting are listed.
 const mostTexts = 24

@@ -1,4 +1,4 @@
-// Package results makes of the records of one command what is said below its table and written into its folder:
+// Package results turns the records of one command into the answers below its table and the files in its folder:
 // records, series, figures, and one page that can be sent on.
 package results
 
@@ -24,15 +24,15 @@ type Results struct {
 	Version  string         // of the program
 	Command  string         // that gave the results
 	Notes    []string       // what limits them, an interrupt say
-	// Tables stand on the page instead of those of the records, and Draw makes the figures instead of those of the
-	// records; nil for those of the records.
+	// Tables are on the page instead of those of the records, and Draw makes the figures instead of those of the records;
+	// nil for those of the records.
 	Tables []*page.Table
 	Draw   func() ([]plots.Drawing, error)
 }
 
 // Write writes records, series, figures and the page to a folder: after an error none of them has changed, unless
-// renaming a file itself failed. What had ended before an interrupt is written whole. An interrupt, and an error,
-// while figures are drawn leaves records and series alone.
+// renaming a file itself failed. Replays that ended before an interrupt are written completely. After an interrupt or
+// an error while figures are drawn, the folder still has records and series.
 func (r Results) Write(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
@@ -83,7 +83,7 @@ func Answers(f target.Flag, recs []records.Record) []target.Answer {
 	return target.FromRecords(f, recs, noun)
 }
 
-// noun says what an object is in the cache of a record: a block where it holds prompts.
+// noun says what an object is in the cache of a record: a block if it holds prompts.
 func noun(r *records.Record) string {
 	if parts, err := sim.PartsOf(r); err == nil && parts.Cache.Entry.Prompts {
 		return "blocks"

@@ -9,16 +9,16 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// Flag is a target as the value of a flag. Until it is set it asks for Default.
+// Flag is a target as the value of a flag. Until it is set it means Default.
 type Flag struct {
 	Target
 	IsSet bool
 }
 
-// Default is what is asked for where the user has not said anything.
+// Default is the target if the user has not given one.
 var Default = Target{0.9, true}
 
-// NewFlag returns a flag that asks for Default.
+// NewFlag returns a flag that means Default.
 func NewFlag() Flag { return Flag{Target: Default} }
 
 // Usage says what the flag takes.
@@ -43,7 +43,7 @@ func (f *Flag) Set(text string) (err error) {
 	return err
 }
 
-// Shows reports whether an answer from that many capacities is shown: always where the user has asked.
+// Shows reports whether an answer from that many capacities is shown: always if the user has given a target.
 func (f Flag) Shows(a Answer, capacities int) bool {
 	return f.IsSet || capacities >= leastCapacities && len(a.Needs) > 0
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Target is the hit ratio to reach. The zero value asks for nothing.
+// Target is the hit ratio to reach. The zero value means no target.
 type Target struct {
 	Value float64
 	Share bool // Value is a share of the largest hit ratio
 }
 
-// None is the text of the target that asks for nothing.
+// None is the text for no target.
 const None = "none"
 
 // Parse reads a target: a percentage above 0% and up to 100% is a share of the largest hit ratio, a number above 0 and
-// below 1 is a hit ratio, and None asks for nothing.
+// below 1 is a hit ratio, and None means no target.
 func Parse(text string) (Target, error) {
 	if text == None {
 		return Target{}, nil
@@ -83,13 +83,13 @@ type Need struct {
 	Online   bool
 	How      How
 	Capacity int64 // for AtMost and MoreThan the smallest and the largest that were replayed
-	// Below and Above are the replays between which Capacity is estimated; elsewhere both are the replay at Capacity.
+	// Below and Above are the replays between which Capacity is estimated; otherwise both are the replay at Capacity.
 	Below, Above Point
 }
 
 // Answer says what capacity each policy needs.
 type Answer struct {
-	Name   string // of the trace, and of what tells its group of records from the others
+	Name   string // of the trace, and of what distinguishes its group of records from others
 	Target Target
 	Level  float64 // the hit ratio to reach
 	// Largest is the largest hit ratio of the online policies, and Of the policy that had it.
@@ -173,7 +173,7 @@ func (c Curve) need(level float64) Need {
 		n.How, n.Capacity, n.Below, n.Above = Replayed, c.Points[i].Capacity, c.Points[i], c.Points[i]
 	case i == 0:
 		n.How, n.Capacity, n.Below, n.Above = AtMost, c.Points[0].Capacity, c.Points[0], c.Points[0]
-	case c.Points[i].Capacity-c.Points[i-1].Capacity == 1 && !c.Estimate: // nothing lies between
+	case c.Points[i].Capacity-c.Points[i-1].Capacity == 1 && !c.Estimate: // nothing is between
 		n.How, n.Capacity, n.Below, n.Above = Replayed, c.Points[i].Capacity, c.Points[i], c.Points[i]
 	default:
 		n.Below, n.Above = c.Points[i-1], c.Points[i]
@@ -203,8 +203,8 @@ func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) strin
 	return answers
 }
 
-// curvesOf returns the curves of policies that have to choose. A bound is no policy, and a cache without bounds has no
-// capacity.
+// curvesOf returns the curves of policies that have to choose. A bound is not a policy, and a cache without bounds has
+// no capacity.
 func curvesOf(recs []records.Record) (curves []Curve) {
 	for i := range recs {
 		r := &recs[i]

@@ -1,4 +1,4 @@
-// Package terminal is the door to the user: what is written to standard output and standard error passes through it.
+// Package terminal writes to the user: all of standard output and standard error passes through it.
 package terminal
 
 import (
@@ -11,9 +11,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Output is a stream to the user. It keeps the first error, as not all that write look at theirs. Towards people it
-// shows control characters instead of sending them: names of files, members of archives, keys of traces and what
-// services answer may hold some that clear a terminal or write over it.
+// Output is a stream to the user. It keeps the first error, as not all writers check theirs. To people it shows control
+// characters instead of sending them: names of files, members of archives, keys of traces and answers of services may
+// contain some that clear a terminal or overwrite it.
 type Output struct {
 	to     io.Writer
 	hidden *regexp.Regexp // what is shown instead of sent; nil: nothing
@@ -78,7 +78,7 @@ func escaped(text []byte, hidden *regexp.Regexp) []byte {
 	})
 }
 
-// File returns the file that w writes to; false where it is none.
+// File returns the file that w writes to; false if it is not a file.
 func File(w io.Writer) (*os.File, bool) {
 	if o, ok := w.(*Output); ok {
 		w = o.to

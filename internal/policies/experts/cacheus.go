@@ -47,7 +47,7 @@ type cacheusObject struct {
 	requests uint32 // before its eviction, while the object is remembered
 	list     cacheusList
 	demoted  bool
-	fresh    bool // came into a full SR and has not been reused so far
+	fresh    bool // entered a full SR and has not been reused so far
 }
 
 type cacheusList uint8
@@ -246,8 +246,7 @@ func (p *cacheus) forget(o policies.Object) {
 }
 
 // Insert puts a remembered object into R. Other objects go to SR, but to R as long as SR is unused. Only objects that
-// come when SR is full count as fresh: there is nothing to learn while the cache fills, nor from loads without a
-// request.
+// enter a full SR count as fresh: there is nothing to learn while the cache fills, nor from loads without a request.
 func (p *cacheus) Insert(r policies.Request) {
 	x := &p.objects[r.Object]
 	asked := r.Reason == policies.Demand

@@ -16,8 +16,8 @@ var lecarEntry = policies.Entry{
 	Source:  "Vietri et al., Driving cache replacement with ML-based LeCaR, HotStorage 2018",
 	Params: []policies.Param{
 		{Name: "rate", Default: 0.45, Doc: "learning rate"},
-		{Name: "discount", Default: 0.005, Min: 1e-12, Max: 1, Doc: "what is left of a regret after as many requests as " +
-			"objects are resident"},
+		{Name: "discount", Default: 0.005, Min: 1e-12, Max: 1, Doc: "share of a regret that remains after as many requests " +
+			"as objects are resident"},
 		{Name: "history", Default: 1.0, Doc: "bound on the evicted objects remembered for each of the two, as a multiple " +
 			"of the capacity"},
 		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as " +
@@ -88,18 +88,18 @@ const (
 	lecarEvicted
 )
 
-// lecarHistory is what one expert evicted. An object that returns leaves a gap. Unlike a dense.LogQueue the
-// history need not look at an object to drop a gap.
+// lecarHistory is what one expert evicted. An object that is requested again leaves a gap. Unlike a dense.LogQueue the
+// history need not access an object to drop a gap.
 type lecarHistory struct {
 	dense.Ring
 	live int // objects that are remembered
 	size int64
 }
 
-// lecarGap is the entry of an object that returned.
+// lecarGap is the entry of an object that was requested again.
 const lecarGap = math.MaxUint32
 
-// lecarGhost is what is known of a remembered object.
+// lecarGhost is the state of a remembered object.
 type lecarGhost struct {
 	evicted  uint32
 	requests uint32
@@ -129,7 +129,7 @@ func (p *lecar) Hit(r policies.Request) {
 	p.frequencies.Touch(r.Object)
 }
 
-// Miss takes the blame to the expert that evicted the object: the sooner it returns the more.
+// Miss blames the expert that evicted the object: the sooner it is requested again, the more.
 func (p *lecar) Miss(r policies.Request) {
 	asked := r.Reason == policies.Demand
 	if asked {
@@ -150,7 +150,7 @@ func (p *lecar) Miss(r policies.Request) {
 	p.forget(r.Object, blamed)
 }
 
-// Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
+// Victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
 func (p *lecar) Victim(policies.Request) policies.Object {
 	oldest, rarest := p.recent.Back(), p.frequencies.OldestLeast()
 	switch {
@@ -166,7 +166,7 @@ func (p *lecar) Victim(policies.Request) policies.Object {
 	}
 }
 
-// evict remembers o among what the expert by evicted.
+// evict remembers o among the victims of the expert by.
 func (p *lecar) evict(o policies.Object, by expert) {
 	h := &p.history[by]
 	if h.Len() == len(h.Slots) {
@@ -185,7 +185,7 @@ func (p *lecar) evict(o policies.Object, by expert) {
 	p.trim(by)
 }
 
-// trim forgets what the expert by evicted longest ago until the rest is within the bound.
+// trim forgets the oldest victims of the expert by until the rest are within the bound.
 func (p *lecar) trim(by expert) {
 	h := &p.history[by]
 	for h.size > p.limit {
@@ -209,7 +209,7 @@ func (p *lecar) Grow(objects int) {
 	p.charge.Grow(objects)
 }
 
-// forget counts o no longer among what the expert by evicted.
+// forget removes o from the victims of the expert by.
 func (p *lecar) forget(o policies.Object, by expert) {
 	h := &p.history[by]
 	h.live--
