@@ -46,7 +46,7 @@ type blkparseReader struct{ action string }
 
 func openBlkparse(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	b := &blkparseReader{opts.Text("action")}
-	src.Reading.Time, src.Reading.Why = "time in s", "no reads with action "+b.action+", and the summary"
+	src.Reading.Time, src.Reading.Why = "time in s", "events other than reads with action "+b.action+", and the summary"
 	r := newReader(src, &lineAccesses{src: src, parse: b.parse}, opts)
 	return r, fieldsOf(r.block, true), nil
 }
@@ -129,7 +129,7 @@ func openRows(parse rowParser, clock string) func(*source.Source, params.Values)
 		var path []byte
 		src.Reading.Time, src.Reading.Why = clock, "writes, and reads of nothing"
 		if writes {
-			src.Reading.Why = "of no bytes"
+			src.Reading.Why = "reads and writes of no bytes"
 		}
 		lines := &lineAccesses{src: src, parse: func(line []byte, a *access) (err error) {
 			row := blockRow{access: *a}

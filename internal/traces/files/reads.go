@@ -44,7 +44,7 @@ type accessSource interface {
 // lineAccesses is a source with at most one read per line.
 type lineAccesses struct {
 	src *source.Source
-	// parse fills in the read of a line, or returns source.ErrLeftOut of one that is none.
+	// parse fills in the read of a line, or returns source.ErrLeftOut if it is not a read.
 	parse func(line []byte, a *access) error
 }
 
@@ -139,7 +139,7 @@ func (r *reader) begin() error {
 	a := &r.access
 	first, last := a.Offset/r.block, (a.Offset+a.Length-1)/r.block
 	if a.Blocks = last - first + 1; a.Blocks > maxReadBlocks {
-		return r.place.LineErrorf("a read of %d blocks: want at most %d, so larger blocks by the option block", a.Blocks,
+		return r.place.LineErrorf("a read of %d blocks: want at most %d; choose larger blocks with the option block", a.Blocks,
 			maxReadBlocks)
 	}
 	r.at, r.last = first, last

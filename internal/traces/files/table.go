@@ -78,7 +78,7 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	if clock {
 		src.Reading.Time = "time in " + opts.Text("time-unit")
 	}
-	src.Reading.Why = "of no bytes of the file"
+	src.Reading.Why = "reads of no bytes of the file"
 	r := newReader(src, t, opts)
 	return r, fieldsOf(r.block, clock), nil
 }
@@ -148,7 +148,7 @@ type tableWriter struct {
 
 func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
 	if _, ok := fields.Kind.(Kind); !ok {
-		return nil, errors.New("the requests are no reads of files: write CSV or Parquet instead")
+		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
 	t := &tableWriter{w: w, clock: fields.Time && !fields.Counted}
 	t.rows = csv.NewWriter(&t.buffer)
