@@ -139,8 +139,8 @@ func (r *reader) begin() error {
 	a := &r.access
 	first, last := a.Offset/r.block, (a.Offset+a.Length-1)/r.block
 	if a.Blocks = last - first + 1; a.Blocks > maxReadBlocks {
-		return r.place.LineErrorf("a read of %d blocks: want at most %d; choose larger blocks with the option block", a.Blocks,
-			maxReadBlocks)
+		return r.place.LineErrorf("a read of %d blocks: want at most %d; choose larger blocks with the option block",
+			a.Blocks, maxReadBlocks)
 	}
 	r.at, r.last = first, last
 	return nil

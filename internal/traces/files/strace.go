@@ -33,8 +33,8 @@ func looksLikeStrace(head source.Head) bool {
 	return calls > 0 && 2*calls >= min(len(head.Lines), 20)
 }
 
-// straceReader reads the calls that read files, and follows those that move in one. Threads share the files that are
-// open, and lines do not say which processes are threads of one; a handle is therefore a number with its path.
+// straceReader reads the calls that read files, and follows those that move in one. Threads and forked processes share
+// positions, and not every log has the calls that made them; a handle is therefore a number with its path.
 type straceReader struct {
 	handles handles
 	begun   map[string][]byte // by process: the beginning of a call that goes on in a later line
