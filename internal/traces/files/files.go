@@ -219,8 +219,10 @@ func (c *Columns) Bytes() int64 {
 	bytes := stream.ColumnBytes(c.Jobs) + stream.ColumnBytes(c.Offsets) + stream.ColumnBytes(c.Lengths) +
 		stream.ColumnBytes(c.Files) + stream.ColumnBytes(c.Numbers) + stream.ColumnBytes(c.JobNames) +
 		stream.ColumnBytes(c.Paths) + stream.ColumnBytes(c.Sizes) + stream.ColumnBytes(c.Known)
-	for _, path := range c.Paths {
-		bytes += int64(len(path))
+	for _, all := range [][]string{c.Paths, c.JobNames} {
+		for _, name := range all {
+			bytes += int64(len(name))
+		}
 	}
 	return bytes
 }
@@ -287,11 +289,12 @@ func (c *builder) addRead(head *Head) {
 	c.file, c.number = file, head.Offset/c.Block
 }
 
-// Finish implements stream.ColumnsBuilder.
+// Finish implements stream.ColumnsBuilder. The columns are a copy, so that the tables of the names are released.
 func (c *builder) Finish() stream.Columns {
-	c.JobNames, c.Paths = c.jobs.all, c.files.all
-	if len(c.JobNames) == 0 {
-		c.Jobs = nil
+	columns := c.Columns
+	columns.JobNames, columns.Paths = c.jobs.all, c.files.all
+	if len(columns.JobNames) == 0 {
+		columns.Jobs = nil
 	}
-	return &c.Columns
+	return &columns
 }

@@ -282,6 +282,23 @@ func TestBlocksOfReads(t *testing.T) {
 	}
 }
 
+// TestBytesOfReads: the memory of a trace counts the names of files and jobs.
+func TestBytesOfReads(t *testing.T) {
+	load := func(name string) int64 {
+		trace, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+			Selection: traces.Selection{Format: "reads"},
+			Stdin:     strings.NewReader("path,job,offset,length\n" + name + "," + name + ",0,5\n"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trace.Bytes()
+	}
+	if more := load(strings.Repeat("a", 5000)) - load("a"); more < 2*4999 {
+		t.Errorf("names of 5000 bytes count %d bytes more than those of 1, want 9998", more)
+	}
+}
+
 // TestAddressesOfBlocks: blocks of a file follow each other, files lie in the order of their paths with a gap between
 // them, and nothing lies behind the end of a file.
 func TestAddressesOfBlocks(t *testing.T) {
