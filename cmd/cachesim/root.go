@@ -145,6 +145,7 @@ them with the offline optimum.
 		newGendocsCommand(),
 	)
 	root.SetFlagErrorFunc(explainFlag)
+	fitHelp(root)
 	return root
 }
 
