@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/target"
 )
 
-// Answer says what capacity each policy needs for a target, where the others than LRU come from samples. ok is false
-// where nothing is asked for.
+// Answer says what capacity each policy needs for a target, where policies other than LRU are estimated from samples.
+// ok is false if there is no target.
 func (c *Curve) Answer(t target.Target) (a target.Answer, ok bool) {
 	exact := target.Curve{Policy: policies.Recency(), Online: true}
 	for i := range c.Exact {

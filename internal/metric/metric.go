@@ -151,7 +151,7 @@ func (m Merge) String() string {
 	case quotient:
 		return m.part + " / " + m.whole
 	case apart:
-		return "made anew"
+		return "recomputed"
 	}
 	return "sum"
 }

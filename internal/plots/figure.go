@@ -271,7 +271,7 @@ func checkRange(label string, axis *plot.Axis) error {
 		return nil
 	}
 	if axis.Min <= 0 {
-		return fmt.Errorf("the value %g cannot stand on the logarithmic axis %q", axis.Min, label)
+		return fmt.Errorf("the value %g cannot be shown on the logarithmic axis %q", axis.Min, label)
 	}
 	if axis.Min == axis.Max {
 		axis.Min, axis.Max = axis.Min/2, axis.Max*2

@@ -133,7 +133,7 @@ func (s *sheet) draw(c draw.Canvas) {
 	s.drawPanels(c)
 }
 
-// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis stands in the first
+// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis is in the first
 // column, that of the horizontal axis, unless the panels differ in it, below the lowest panel of each column.
 func (s *sheet) drawPanels(c draw.Canvas) {
 	grid := make([][]*plot.Plot, s.rows())

@@ -13,7 +13,7 @@ var infiniteEntry = Entry{
 	},
 }
 
-// infinite is asked for victims only by a cache that does have a limit.
+// infinite has to choose victims only in a cache that does have a limit.
 type infinite struct {
 	keeper
 	seen []bool // batch path only

@@ -51,7 +51,7 @@ type Entry struct {
 	OnePass  bool
 	Random   bool // makes random choices, so that its counts depend on the seed
 	Holds    bool // New makes a Holder if Config.Holds is set
-	Predicts bool // asks a predictor when objects come back: Config.Predictor
+	Predicts bool // uses a predictor of next requests: Config.Predictor
 	Relates  bool // uses how objects relate: Config.Relations
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom
 	// and Relations.Tau. Set only with Relates.

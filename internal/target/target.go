@@ -115,8 +115,8 @@ func capacities(curves []Curve) int {
 	return len(seen)
 }
 
-// Of answers for the policies of some curves. ok is false where nothing is asked for. Nothing is known of the needs
-// where a share of the largest hit ratio is asked for and no online policy has a hit.
+// Of answers for the policies of some curves. ok is false if there is no target. The needs are unknown if the target is
+// a share of the largest hit ratio and no online policy has a hit.
 func Of(t Target, unit string, curves []Curve) (a Answer, ok bool) {
 	a = Answer{Target: t, Unit: unit, Noun: records.Objects}
 	for _, c := range curves {

@@ -7,14 +7,14 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// chooser makes a Holder of a policy that is none. Where the policy names a block that may not leave, a leaf behind
-// it leaves in its place: that is requested only when the block is, so it is worth no more. Of several blocks behind
-// one the way to the leaf takes the one that was requested longest ago. Where all leaves behind it are held, one behind
-// the nearest block ahead of it leaves. The policy then hears that the leaf left and, when the miss has been served,
-// that the named block was requested and is resident again.
+// chooser turns any policy into a Holder. If the policy names a block that cannot be evicted, a leaf behind it is
+// evicted in its place: that is requested only when the block is, so it is worth no more. Of several blocks behind one,
+// the path to the leaf takes the least recently requested. If all leaves behind it are held, one behind the nearest
+// block ahead of it is evicted. The policy is then notified that the leaf was evicted and, when the miss has been
+// served, that the named block was requested and is resident again.
 //
-// A policy of this kind hears of the last block of a prompt first, so that most policies come to name a leaf before the
-// blocks ahead of it. Not so if it makes use of positions or of refusing blocks, which need the order of the requests.
+// A policy of this kind is notified of the last block of a prompt first, so that most policies name a leaf before the
+// blocks ahead of it. Policies that use positions, or that bypass blocks, need the order of the requests instead.
 type chooser struct {
 	policy policies.Policy
 	tree   *tree
@@ -185,8 +185,8 @@ func (c *expiringChooser) Admit(r policies.Request) bool {
 	return !ok || admitter.Admit(r)
 }
 
-// Expired implements policies.Expirer. What has expired leaves after all behind it. A block that a running prompt holds
-// stays, and its life begins anew.
+// Expired implements policies.Expirer. An expired block is evicted after all blocks behind it. A block that a running
+// prompt holds stays, and its lifetime starts again.
 func (c *expiringChooser) Expired(now int64) (policies.Object, bool) {
 	for !c.isDue {
 		o, ok := c.expirer.Expired(now)

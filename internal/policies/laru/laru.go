@@ -25,7 +25,7 @@ var entry = policies.Entry{
 	Look:   policies.Look{Color: policies.Vermilion, Mark: policies.Triangle},
 	Memory: policies.Memory{PerObject: 16, PerSlot: 44},
 	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks " +
-		"whenever an object evicted that way comes back too soon; then the least recently used object leaves",
+		"whenever an object evicted in this way is requested again too soon; then the least recently used object is evicted",
 	Source:   "LCR (arXiv 2509.20979), algorithm 1",
 	Units:    policies.UnitsObjects,
 	Predicts: true,

@@ -12,9 +12,9 @@ var guardEntry = policies.Entry{
 	Name:   "guard",
 	Look:   policies.Look{Color: policies.Purple, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 32, PerSlot: 19},
-	Summary: "follows predictions; an object that was evicted in the same phase is guarded when it comes back: a random " +
+	Summary: "follows predictions; an object evicted in the same phase is guarded when it is requested again: a random " +
 		"object that was not requested in the phase " +
-		"makes room, and it cannot leave before the next phase",
+		"is evicted for it, and it stays until the next phase",
 	Source: "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without " +
 		"compromising 1-consistency, NeurIPS 2025",
 	Units:    policies.UnitsObjects,

@@ -9,7 +9,7 @@ var lNonMarkerEntry = policies.Entry{
 	Name:   "lnonmarker",
 	Look:   policies.Look{Color: policies.Olive, Mark: policies.Plus},
 	Memory: policies.Memory{PerObject: 44, PerSlot: 19},
-	Summary: "as lmarker, but an object evicted for one that is new in the phase may, when it comes back, push out " +
+	Summary: "as lmarker, but an object evicted for one that is new in the phase may evict, when requested again, " +
 		"any object, marked or not; " +
 		"robust=true combines it with marker",
 	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; " +
