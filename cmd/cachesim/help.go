@@ -35,7 +35,7 @@ func fitHelp(root *cobra.Command) {
 	})
 }
 
-// fitted breaks the lines of a help text at width. Those of a paragraph are joined before. Commands stay in one line, so
+// fitted breaks the lines of a help text at width, after joining those of a paragraph. Commands stay on one line, so
 // that they can be copied.
 func fitted(help string, width int) string {
 	var text strings.Builder
