@@ -55,7 +55,7 @@ func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
 		if len(answers) > 1 {
 			sentence = a.Name + ": " + sentence
 		}
-		text := "**" + sentence + "**  \n" + strings.Join(a.Explanation(), "  \n")
+		text := strings.Join(append([]string{"**" + sentence + "**"}, a.Explanation()...), "  \n")
 		if !markdown {
 			wrapped := terminal.WrapLines(width, append([]string{sentence}, a.Explanation()...)...)
 			text = trailingSpaces.ReplaceAllString(wrapped, "")

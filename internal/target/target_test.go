@@ -127,6 +127,20 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
+// What is unknown has no lines to explain it.
+func TestPrintUnknown(t *testing.T) {
+	a, _ := Of(Default, records.Objects, nil)
+	for markdown, want := range map[bool]string{
+		false: "\n90% of the largest hit ratio: unknown, because no\nonline policy has a hit\n",
+		true:  "\n**90% of the largest hit ratio: unknown, because no online policy has a hit**\n",
+	} {
+		var text strings.Builder
+		if err := Print(&text, []Answer{a}, markdown, 50); err != nil || text.String() != want {
+			t.Errorf("%v %q, want %q", err, text.String(), want)
+		}
+	}
+}
+
 // A name with a comma is not read as two.
 func TestNamesWithCommas(t *testing.T) {
 	c := curves()
