@@ -147,7 +147,8 @@ func (d *dftracerReader) read(c *dftracerCall, a *access, offset int64) error {
 	return nil
 }
 
-// open puts what was opened at its first byte. What it returns is the handle; that of fopen is none that others state.
+// open sets the position of an opened file to its first byte. The result of the call is the handle, except for fopen,
+// whose result no other call states.
 func (d *dftracerReader) open(c *dftracerCall) error {
 	if c.ret < 0 && c.name[0] != 'f' {
 		return source.ErrLeftOut

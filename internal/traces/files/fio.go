@@ -23,7 +23,7 @@ var fioFormat = source.Format{
 	Open: openFio,
 }
 
-// fioVersion returns the version that the first line of a log states, 0 of what is no log.
+// fioVersion returns the version that the first line of a log states, or 0 if it is not a log.
 func fioVersion(line []byte) int {
 	switch string(bytes.TrimSpace(line)) {
 	case "fio version 2 iolog":
