@@ -231,7 +231,7 @@ func TestTolerancesOfMetrics(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"metric=phasess:exact":           `unknown metric "phasess"; did you mean "phases"?`,
-		"metric=tenant_hit_ratio:1pp":    "a value for each tenant; write tenant_hit_ratio[NAME]",
+		"metric=tenant_hit_ratio:1pp":    "has a value for each tenant; give the one you want as tenant_hit_ratio[NAME]",
 		"metric=ns_per_request:1%rel":    "depends on the machine",
 		"metric=phases:1pp":              "phases is not a ratio; want percent of the recorded value",
 		"metric=hits,metric=phases:1pp":  "names two metrics",
