@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -141,15 +142,12 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 	if err := checkParquet(data); err != nil {
 		return nil, err
 	}
-	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, fmt.Errorf("damaged Parquet file: %w", err)
-	}
-	columns, err := parquetColumns(file.Schema())
+	file, err := OpenParquet(data)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckCodecs(file.Metadata()); err != nil {
+	columns, err := parquetColumns(file.Schema())
+	if err != nil {
 		return nil, err
 	}
 	for _, group := range file.RowGroups() {
@@ -212,9 +210,23 @@ func parquetColumns(got *parquet.Schema) ([]field, error) {
 	return columns, nil
 }
 
-// CheckCodecs rejects Parquet files with LZ4, which no program uses for records: the library needs ever more memory for
+// OpenParquet opens a Parquet file that this program may have written. It rejects what the library would need memory
+// for without bounds: metadata that claim to be longer than the file, and LZ4.
+func OpenParquet(data []byte) (*parquet.File, error) {
+	const frame = len("PAR1") + 4 + len("PAR1") // around the metadata: marks, and their length before the last
+	if len(data) < frame || uint64(binary.LittleEndian.Uint32(data[len(data)-8:])) > uint64(len(data)-frame) {
+		return nil, errors.New("damaged Parquet file: its metadata are longer than the file; it may be truncated")
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("damaged Parquet file: %w", err)
+	}
+	return file, checkCodecs(file.Metadata())
+}
+
+// checkCodecs rejects Parquet files with LZ4, which no program uses for records: the library needs ever more memory for
 // a damaged page.
-func CheckCodecs(m *format.FileMetaData) error {
+func checkCodecs(m *format.FileMetaData) error {
 	for _, group := range m.RowGroups {
 		for _, column := range group.Columns {
 			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
