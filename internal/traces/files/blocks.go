@@ -210,14 +210,3 @@ func (r *blockRow) operation(word []byte, read, write string) error {
 	}
 	return nil
 }
-
-// extent reads offset and length.
-func (r *blockRow) extent(offset, length []byte) (err error) {
-	if r.Offset, err = source.ParseSize(offset); err != nil {
-		return fmt.Errorf("offset: %w", err)
-	}
-	if r.Length, err = source.ParseSize(length); err != nil {
-		return fmt.Errorf("length: %w", err)
-	}
-	return nil
-}

@@ -79,12 +79,6 @@ func (f *fioReader) parse(line []byte, a *access) (err error) {
 	if len(words) != 4 {
 		return errors.New("want offset and length of a read")
 	}
-	if a.Offset, err = source.ParseSize(words[2]); err != nil {
-		return fmt.Errorf("offset: %w", err)
-	}
-	if a.Length, err = source.ParseSize(words[3]); err != nil {
-		return fmt.Errorf("length: %w", err)
-	}
 	a.Path = words[0]
-	return nil
+	return a.extent(words[2], words[3])
 }

@@ -58,18 +58,32 @@ func (l *lineAccesses) next(a *access) error {
 			continue
 		}
 		*a = access{Head: Head{FileSize: -1}}
-		if err = l.parse(line, a); err == nil {
-			err = a.clip()
-		}
-		switch {
-		case err == nil:
+		if err := a.finish(l.parse(line, a)); err == nil {
 			return nil
-		case errors.Is(err, source.ErrLeftOut):
-			l.src.Reading.LeftOut++
-		default:
+		} else if !errors.Is(err, source.ErrLeftOut) {
 			return l.src.LineSyntaxError(err)
 		}
+		l.src.Reading.LeftOut++
 	}
+}
+
+// finish clips a read that was parsed without an error. It returns source.ErrLeftOut if there is nothing to read.
+func (a *access) finish(parsed error) error {
+	if parsed != nil {
+		return parsed
+	}
+	return a.clip()
+}
+
+// extent parses offset and length.
+func (a *access) extent(offset, length []byte) (err error) {
+	if a.Offset, err = source.ParseSize(offset); err != nil {
+		return fmt.Errorf("offset: %w", err)
+	}
+	if a.Length, err = source.ParseSize(length); err != nil {
+		return fmt.Errorf("length: %w", err)
+	}
+	return nil
 }
 
 // clip ends a read with its file. One of no bytes is left out.

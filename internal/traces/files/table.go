@@ -90,14 +90,9 @@ func (t *tableReader) next(a *access) error {
 			return err
 		}
 		*a = access{Head: Head{FileSize: -1, Path: t.rows.Cells[t.at["path"]]}}
-		err := t.parse(a)
-		if err == nil {
-			err = a.clip()
-		}
-		if err == nil {
+		if err := a.finish(t.parse(a)); err == nil {
 			return nil
-		}
-		if !errors.Is(err, source.ErrLeftOut) {
+		} else if !errors.Is(err, source.ErrLeftOut) {
 			return t.rows.Src.LineErrorf("%w", err)
 		}
 		t.rows.Src.Reading.LeftOut++
@@ -112,11 +107,8 @@ func (t *tableReader) parse(a *access) (err error) {
 		}
 		return t.rows.Cells[t.at[name]]
 	}
-	if a.Offset, err = source.ParseSize(cell("offset")); err != nil {
-		return fmt.Errorf("offset: %w", err)
-	}
-	if a.Length, err = source.ParseSize(cell("length")); err != nil {
-		return fmt.Errorf("length: %w", err)
+	if err := a.extent(cell("offset"), cell("length")); err != nil {
+		return err
 	}
 	if text := cell("file_size"); len(text) > 0 {
 		if a.FileSize, err = source.ParseSize(text); err != nil {
