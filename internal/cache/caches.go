@@ -80,6 +80,8 @@ type Config struct {
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool
+	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Exact have it.
+	Asynchronous bool
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
 	// caches with Divides.
 	Allocator *allocate.Spec

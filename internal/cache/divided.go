@@ -29,7 +29,8 @@ type Divided struct {
 	late    int64 // time at which it is called next; only with needs.Period
 	started bool  // late is set
 
-	warmup  int // requests that do not count
+	warmup  int  // requests that do not count
+	sized   bool // capacities count bytes
 	tallies []tally
 	moved   int64 // capacity that pools were given after the first division
 }
@@ -56,8 +57,8 @@ func newDivided(c Config) (*Divided, error) {
 	}
 	d := &Divided{
 		shared: shared, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of,
-		warmup: c.Warmup,
-		pools:  make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
+		warmup: c.Warmup, sized: !c.Unit,
+		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
 		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},
 	}
 	if d.needs.Footprint {
@@ -162,27 +163,35 @@ func (d *Divided) Serve(w Window, n *Counts) {
 		if d.due(r.Time) {
 			n.Evictions += d.redivide(r)
 		}
-		d.serve(r, w.Sizes != nil, n)
+		d.serve(r, n)
 	}
 	n.Requests += int64(len(w.Objects))
 }
 
 // serve serves one request.
-func (d *Divided) serve(r policies.Request, sized bool, n *Counts) {
-	at := d.pool(r.Object)
-	pool, seen := d.pools[at], &d.state.Pools[at]
+func (d *Divided) serve(r policies.Request, n *Counts) {
+	pool := d.pools[d.pool(r.Object)]
 	evictions, oversized := pool.Evictions(), pool.Oversized()
 	hit := pool.Request(r)
 	n.Evictions += pool.Evictions() - evictions
 	n.Oversized += pool.Oversized() - oversized
+	if hit {
+		n.Hits++
+		if d.sized {
+			n.HitBytes += r.Size
+		}
+	}
+	d.count(r, hit)
+}
+
+// count counts a request for its tenant, and shows it to the allocator.
+func (d *Divided) count(r policies.Request, hit bool) {
+	at := d.pool(r.Object)
+	seen := &d.state.Pools[at]
 	d.state.Requests++
 	seen.Requests++
 	if hit {
-		n.Hits++
 		seen.Hits++
-		if sized {
-			n.HitBytes += r.Size
-		}
 	}
 	if d.seen != nil && d.seen[r.Object] != uint32(d.state.Epoch) {
 		d.seen[r.Object] = uint32(d.state.Epoch) // the allocator was already called, so this is not 0
@@ -192,7 +201,7 @@ func (d *Divided) serve(r policies.Request, sized bool, n *Counts) {
 		d.monitors[at].Request(r.Object, r.Size, true)
 	}
 	if r.Pos >= d.warmup {
-		d.tallies[d.owners[r.Object]].count(r.Size, hit, sized)
+		d.tallies[d.owners[r.Object]].count(r.Size, hit, d.sized)
 	}
 }
 

@@ -26,7 +26,7 @@ func newExactCache(c Config) (Cache, error) {
 	if c.Prefetcher != nil {
 		return newPrefetching(c, p), nil
 	}
-	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.Observer == nil && !c.Occupancy {
+	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.Observer == nil && !c.Occupancy && !c.Asynchronous {
 		return NewBatchExact(batch), nil
 	}
 	exact := NewExact(p, c.Capacity, c.Trace.NumObjects)

@@ -21,6 +21,8 @@ type prefetching struct {
 	states    []uint8 // per object: how often it was prefetched since its last request, and counted
 	left      []departure
 	proposals []prefetch.Proposal
+	coming    []bool           // per object: it is being fetched; nil unless objects arrive later
+	last      policies.Request // the last one, if objects arrive later
 
 	restored           int64 // objects that were evicted and loaded back, so these were not evictions
 	loaded, used       int64 // prefetched objects, and those of them that were then requested
@@ -47,9 +49,12 @@ func newPrefetching(c Config, p policies.Policy) *prefetching {
 		observer:   c.Observer,
 		states:     make([]uint8, objects),
 	}
+	if c.Asynchronous {
+		cache.coming = make([]bool, objects)
+	}
 	cache.watcher, _ = cache.prefetcher.(prefetch.Watcher)
 	if c.Addresses != nil {
-		cache.numbers = prefetch.NewNumbers(c.Addresses, cache.Resident)
+		cache.numbers = prefetch.NewNumbers(c.Addresses, cache.present)
 	}
 	if !c.Unit {
 		cache.known, cache.charged = c.Trace.ObjectSizes, make([]int64, objects)
@@ -60,6 +65,14 @@ func newPrefetching(c Config, p policies.Policy) *prefetching {
 	cache.Observe(cache)
 	return cache
 }
+
+// present reports whether an object is in the cache or will arrive.
+func (c *prefetching) present(o policies.Object) bool {
+	return c.Resident(o) || c.coming != nil && c.coming[o]
+}
+
+// Evictions implements Asynchronous.
+func (c *prefetching) Evictions() int64 { return c.Pool.Evictions() - c.restored }
 
 // Left implements Observer. The policy is still making room, so the prefetcher is notified later.
 func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
@@ -78,7 +91,7 @@ func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason)
 
 // Serve implements Cache.
 func (c *prefetching) Serve(w Window, n *Counts) {
-	evictions, oversized := c.Evictions()-c.restored, c.Oversized()
+	evictions, oversized := c.Evictions(), c.Oversized()
 	for i := range w.Objects {
 		r := w.Request(i)
 		if w.Sizes != nil {
@@ -93,7 +106,7 @@ func (c *prefetching) Serve(w Window, n *Counts) {
 		}
 	}
 	n.Requests += int64(len(w.Objects))
-	n.Evictions += c.Evictions() - c.restored - evictions
+	n.Evictions += c.Evictions() - evictions
 	n.Oversized += c.Oversized() - oversized
 }
 
@@ -103,7 +116,17 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 		c.known[r.Object] = r.Size
 	}
 	hit = c.Request(r)
-	a := prefetch.Access{Object: r.Object, Pos: r.Pos, Size: r.Size, Time: r.Time, Hit: hit}
+	c.consult(r, r.Pos, hit, false)
+	for _, p := range c.proposals {
+		c.propose(p, r)
+	}
+	return hit
+}
+
+// consult shows the prefetcher a request that has been served, whose position in the trace is at, and stores its
+// proposals. comes says that the object will be loaded later.
+func (c *prefetching) consult(r policies.Request, at int, hit, comes bool) {
+	a := prefetch.Access{Object: r.Object, Pos: r.Pos, At: at, Size: r.Size, Time: r.Time, Hit: hit}
 	if c.numbers != nil {
 		a.Key = c.numbers.Key(r.Object)
 	}
@@ -114,12 +137,8 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 		}
 	}
 	c.settle(r)
-	a.Resident = c.Resident(r.Object)
+	a.Resident = comes || c.Resident(r.Object)
 	c.proposals = c.prefetcher.Request(a, c.proposals[:0])
-	for _, p := range c.proposals {
-		c.propose(p, r)
-	}
-	return hit
 }
 
 // use records that an object is requested, and reports whether it was prefetched since its last request.
@@ -140,12 +159,9 @@ func (c *prefetching) use(o policies.Object) (prefetched bool) {
 
 // propose loads the proposals after a request, except those that are resident or bypassed by the policy.
 func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
-	o := p.Object
-	if c.numbers != nil {
-		var ok bool
-		if o, ok = c.numbers.Number(p.Key); !ok {
-			return
-		}
+	o, ok := c.object(p)
+	if !ok {
+		return
 	}
 	size := c.size(o, p, r)
 	if c.prefetch(o, size, r) {
@@ -155,6 +171,14 @@ func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
 		}
 	}
 	c.settle(r)
+}
+
+// object returns the number of a proposed object; false if there is none.
+func (c *prefetching) object(p prefetch.Proposal) (o policies.Object, ok bool) {
+	if c.numbers == nil {
+		return p.Object, true
+	}
+	return c.numbers.Number(p.Key)
 }
 
 // note counts a prefetched object.
@@ -201,10 +225,7 @@ func (c *prefetching) tell(d departure, r policies.Request) {
 	if c.watcher == nil {
 		return
 	}
-	e := prefetch.Eviction{Object: o, Unused: int(state & times)}
-	if c.numbers != nil {
-		e.Key = c.numbers.Key(o)
-	}
+	e := c.eviction(o, int(state&times))
 	for c.watcher.Evicted(e) && e.Unused > 0 {
 		if e.Unused < times && d.forRoom() && c.takeBack(o, r) {
 			c.states[o] = state&counted | uint8(e.Unused+1)
@@ -213,6 +234,15 @@ func (c *prefetching) tell(d departure, r policies.Request) {
 		}
 		e.Unused++
 	}
+}
+
+// eviction describes an object that has left the cache.
+func (c *prefetching) eviction(o policies.Object, unused int) prefetch.Eviction {
+	e := prefetch.Eviction{Object: o, Unused: unused}
+	if c.numbers != nil {
+		e.Key = c.numbers.Key(o)
+	}
+	return e
 }
 
 // takeBack loads an evicted object again.

@@ -28,8 +28,9 @@ type Entry struct {
 	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be
 	// wrong.
 	Check func(v params.Values, t *traces.Trace) error
-	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
-	Run func(ctx context.Context, c Config) (Latency, error)
+	// Run replays the trace through the cache on a virtual clock, and returns the metrics that it measures. It stops early
+	// with ctx's error.
+	Run func(ctx context.Context, c Config) (metric.Values, error)
 }
 
 // Signature implements params.Named.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models/prefill"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -89,10 +90,10 @@ type promptCache interface {
 	Finish(prompt int)
 }
 
-func runPrefill(ctx context.Context, c Config) (Latency, error) {
+func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	holding, ok := c.Cache.(promptCache)
 	if !ok {
-		return Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
+		return metric.Values{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
 	}
 	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), holding}
 	p := prompts.Of(c.Trace.Kind)
@@ -100,12 +101,12 @@ func runPrefill(ctx context.Context, c Config) (Latency, error) {
 		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
 	if err != nil {
-		return Latency{}, fmt.Errorf("model prefill: %w", err)
+		return metric.Values{}, fmt.Errorf("model prefill: %w", err)
 	}
 	times := func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
 	tell(replay.groupReplay, all, times)
 	counted := all[replay.warmups:]
-	return newLatency(counted, len(counted), times), nil
+	return newLatency(counted, len(counted), times).Values(), nil
 }
 
 // outputs returns the output tokens of each prompt.

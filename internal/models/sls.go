@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models/sls"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -57,16 +58,16 @@ type batchCache interface {
 	UseClock(clock predict.Worker) (background bool, err error)
 }
 
-func runSLS(ctx context.Context, c Config) (Latency, error) {
+func runSLS(ctx context.Context, c Config) (metric.Values, error) {
 	batches, ok := c.Cache.(batchCache)
 	if !ok {
-		return Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
+		return metric.Values{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
 	}
 	replay := &slsReplay{groupReplay: newGroupReplay(c, batches.BatchStarts()), missed: batches.Watch()}
 	var err error
 	if replay.background, err = batches.UseClock(&replay.clock); err != nil {
-		return Latency{}, fmt.Errorf("%w: the model sls determines how long predictions take; remove the parameter, and "+
-			"use --model 'sls(predict_ns=80)'", err)
+		return metric.Values{}, fmt.Errorf("%w: the model sls determines how long predictions take; remove the parameter, "+
+			"and use --model 'sls(predict_ns=80)'", err)
 	}
 	v := c.Params
 	config := sls.Config{
@@ -85,11 +86,11 @@ func runSLS(ctx context.Context, c Config) (Latency, error) {
 	}
 	served, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
-		return Latency{}, fmt.Errorf("model sls: %w", err)
+		return metric.Values{}, fmt.Errorf("model sls: %w", err)
 	}
 	times := func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }
 	tell(replay.groupReplay, served, times)
-	return newLatency(served[replay.warmups:], replay.counted(), times), nil
+	return newLatency(served[replay.warmups:], replay.counted(), times).Values(), nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }

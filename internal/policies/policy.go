@@ -40,8 +40,9 @@ type Request struct {
 	// Query is the requested object if Config.Relations is set. Object is then the entry that answers it, or Query
 	// itself if none does.
 	Query Object
-	// Pos is the position in the replayed trace, from 0. If Reason is not Demand, it is the position of the last
-	// request served, 0 before the first.
+	// Pos is the number of requests before it: its position in the replayed trace, unless a model of time changes the
+	// order of requests. If Reason is not Demand, or the object arrives later than it was requested, it is the position
+	// of the last request, 0 before the first.
 	Pos    int
 	Size   int64 // what the object is charged: bytes, or 1 if the capacity is in objects; 0 for Shrink
 	Time   int64 // nanoseconds, never decreasing within a well-formed trace; 0 if the trace has no clock

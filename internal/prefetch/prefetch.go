@@ -14,13 +14,15 @@ type Object = uint32
 type Access struct {
 	Object Object
 	Key    uint64 // the address of the object; 0 where the entry has no Addresses
-	Pos    int    // position in the replayed trace, from 0
+	Pos    int    // number of requests before it
+	At     int    // position in the trace, from 0: that number, unless a model of time changes the order of requests
 	Size   int64  // what the object is charged: bytes, or 1 where the capacity is in objects
 	Time   int64  // nanoseconds; 0 where the trace has no clock
 	Hit    bool
 	// Prefetched says that the request hits an object that was prefetched and has not been requested since.
 	Prefetched bool
-	// Resident says that the object is in the cache now: it hit, or the miss has loaded it.
+	// Resident says that the object is in the cache now: it hit, or the miss has loaded it. If objects arrive later, it is
+	// true for an object that will be loaded, as far as that is known.
 	Resident bool
 }
 
@@ -42,10 +44,11 @@ type Prefetcher interface {
 
 // Watcher is implemented by prefetchers that follow the loads and evictions of objects.
 type Watcher interface {
-	// Loaded reports that a proposal, or an object that Evicted requested back, has been loaded. It is called before the
-	// next Request.
+	// Loaded reports that a proposal, or an object that Evicted requested back, has been loaded, or is being loaded if
+	// objects arrive later. It is called before the next Request.
 	Loaded(p Proposal)
-	// Evicted reports that an object has left the cache, prefetched or not, and returns whether one that was prefetched
+	// Evicted reports that an object has left the cache, prefetched or not, or will not arrive, and returns whether one
+	// that was prefetched
 	// in vain should be loaded again, as new as the current request. If that fails it is called once more, with Unused
 	// raised by one.
 	Evicted(e Eviction) (again bool)

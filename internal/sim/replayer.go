@@ -256,7 +256,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler}
 	start := time.Now()
 	var counts cache.Counts
-	var latency models.Latency
+	var timed metric.Values
 	if c.Model == nil {
 		counts, err = Replay(ctx, t, served, options)
 	} else {
@@ -267,13 +267,13 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		if sampler != nil {
 			config.Timed = sampler.latencies
 		}
-		latency, err = c.Model.Entry.Run(ctx, config)
+		timed, err = c.Model.Entry.Run(ctx, config)
 		counts = run.total.Minus(run.warm)
 	}
 	out.elapsed = time.Since(start)
 	out.values = counts.Values(c.Cache.Entry, c.Capacity.Bytes)
 	if c.Model != nil {
-		out.values = out.values.Merge(latency.Values())
+		out.values = out.values.Merge(timed)
 	}
 	if reporting, ok := served.(cache.Reporting); ok {
 		setCounters(&out.values, reporting.Counters())
