@@ -335,7 +335,7 @@ func TestSuiteShrinkToOne(t *testing.T) {
 				continue
 			}
 			d.do(st)
-			if d.stored[st.object] == 0 {
+			if loaded := d.stored[st.object] != 0; loaded == e.Idle {
 				t.Fatalf("object %d is not loaded into a cache with room for all", st.object)
 			}
 		}

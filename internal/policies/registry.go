@@ -42,6 +42,8 @@ type Entry struct {
 	Bypass bool
 	// BypassIf is Bypass if that depends on parameters; otherwise nil.
 	BypassIf func(Values) bool
+	// Idle says that it loads nothing: every request misses.
+	Idle bool
 	// Unbounded says that the capacity is ignored: its optimum has room for everything.
 	Unbounded bool
 	// ReuseDistances says that the policy is LRU with its counts at many capacities computed in one pass over reuse

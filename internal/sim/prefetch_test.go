@@ -118,8 +118,8 @@ func TestEveryPolicyWorksWithEveryPrefetcher(t *testing.T) {
 			}
 			loaded = loaded || useful > 0
 		}
-		if !loaded && c.Capacity.Amount > 1 {
-			t.Errorf("nothing useful was ever prefetched at %d", c.Capacity.Amount)
+		if loaded == c.Policy.Entry.Idle && c.Capacity.Amount > 1 {
+			t.Errorf("prefetched anything useful at %d: %t", c.Capacity.Amount, loaded)
 		}
 	})
 }

@@ -71,7 +71,7 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 				if !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: %+v, and %+v the second time", allocator, a, b)
 				}
-				if a.Int(metric.Hits) == 0 || a.Int(metric.Misses) < optimum || a.Allocator != spec.String() {
+				if a.Int(metric.Hits) == 0 != e.Idle || a.Int(metric.Misses) < optimum || a.Allocator != spec.String() {
 					t.Errorf("%s: %d hits, %d misses, the optimum has %d", allocator, a.Int(metric.Hits), a.Int(metric.Misses),
 						optimum)
 				}
