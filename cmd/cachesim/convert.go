@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,11 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	if in, err = findAll(in); err != nil {
 		return err
 	}
-	if err := checkNotInput(in, out); err != nil {
+	beside, err := findAll(formats.FilesOf(options.Format))
+	if err != nil {
+		return err
+	}
+	if err := checkNotInput(slices.Concat(in, beside), out); err != nil {
 		return err
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "converting", progress.Bytes)

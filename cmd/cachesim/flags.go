@@ -68,7 +68,8 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 	selection := traces.Selection{
 		Format: f.inputFormat, Merge: f.merge, Limit: f.limit, SampleRate: f.sample, SampleSeed: f.seed,
 	}
-	return traces.LoadOptions{Selection: selection, Memory: budgetOf(cmd), Stdin: cmd.InOrStdin()}, nil
+	find := func(path string) (string, error) { return workload.Find(path, workload.Dirs("")) }
+	return traces.LoadOptions{Selection: selection, Memory: budgetOf(cmd), Stdin: cmd.InOrStdin(), Find: find}, nil
 }
 
 // workload returns what the arguments name: one or more files, or one generator.

@@ -129,7 +129,8 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	opened, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}})
+	find := func(path string) (string, error) { return workload.Find(path, dirs) }
+	opened, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}, Find: find})
 	if err != nil {
 		return 0, err
 	}

@@ -20,6 +20,7 @@ type Param struct {
 	Min     float64  // smallest value of a number
 	Max     float64  // largest value of a number; 0 means no limit
 	Choices []string // the values that a string may take; empty means any
+	File    bool     // a string is the path of a file
 }
 
 // Values are the parameters of one policy or generator, every name present.

@@ -34,7 +34,9 @@ type Record struct {
 	ReadAs string `json:"read_as" parquet:"read_as" added:"later"`
 	// LeftOut counts rows of the files and requests (for example of size 0) that were left out.
 	LeftOut int64 `json:"left_out" parquet:"left_out" added:"later"`
-	Merge   bool  `json:"merge" parquet:"merge"` // files were merged by time
+	// ReadsCut counts reads of files that were cut at the end of their file.
+	ReadsCut int64 `json:"reads_cut" parquet:"reads_cut" added:"rare"`
+	Merge    bool  `json:"merge" parquet:"merge"` // files were merged by time
 	// the cache was empty at the start of each file; counts are sums
 	PerFile    bool    `json:"per_file" parquet:"per_file"`
 	Limit      int64   `json:"limit" parquet:"limit"`             // largest number of requests to read; 0 for all

@@ -21,6 +21,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		InputFormat:       r.trace.InputFormat(),
 		ReadAs:            r.trace.ReadAs(),
 		LeftOut:           r.leftOut(c.Capacity),
+		ReadsCut:          r.trace.ReadsCut(),
 		Policy:            c.Policy.Entry.Name,
 		Params:            c.Policy.ParamString(),
 		Label:             c.Policy.String(),

@@ -122,6 +122,9 @@ func (l *loader) begin(fields stream.Fields) error {
 	}
 	if fields.Kind != nil && (l.opts.Kind || l.opts.Embeddings || fields.Kind.Grouped()) {
 		l.kind = fields.Kind.NewColumns(fields)
+		if sampled, ok := l.kind.(stream.SampledBuilder); ok && l.sampler != nil {
+			sampled.Sample(l.sampler.keepsNumber)
+		}
 	}
 	return nil
 }
@@ -144,6 +147,9 @@ func (l *loader) finish() (*Trace, error) {
 		t.Kind = l.kind.Finish()
 		if sized, ok := t.Kind.(stream.Sized); ok && l.keep.Size {
 			t.ObjectSizes, t.RequestSizes = sized.ObjectSizes(), nil
+		}
+		if warner, ok := t.Kind.(stream.Warner); ok {
+			t.Warnings = append(t.Warnings, warner.Warnings()...)
 		}
 	}
 	if err := l.checkBytes(); err != nil {

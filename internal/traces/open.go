@@ -38,7 +38,7 @@ func open(ctx context.Context, path string, opts LoadOptions, t *source.Together
 		return nil, err
 	}
 	in.Together, in.Budget, in.Tenant = t, opts.Memory, opts.tenantColumn()
-	in.Merged = opts.Merge
+	in.Merged, in.Context, in.Find = opts.Merge, ctx, opts.Find
 	opened, err := openStream(in, opts.Format, opts.Merge)
 	if err != nil {
 		in.Close()

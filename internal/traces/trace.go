@@ -200,6 +200,14 @@ func (t *Trace) LeftOut() (n int64) {
 	return n
 }
 
+// ReadsCut returns how many reads of files were cut at the end of their file.
+func (t *Trace) ReadsCut() (n int64) {
+	for _, r := range t.Readings {
+		n += r.Cut
+	}
+	return n
+}
+
 // mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
 

@@ -22,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -40,7 +41,7 @@ type Workload struct {
 	// its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of embed.Default
 	// if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	// of the files, including that of embeddings, as ReadChecksum returns it; "" accepts any
+	// of all files in Paths, as ReadChecksum returns it; "" accepts any
 	Checksum string `json:"checksum,omitempty"`
 }
 
@@ -109,12 +110,14 @@ func (w Workload) EmbeddingsFile() string {
 	return ""
 }
 
-// Paths returns all files to read: those of the trace, and then that of embeddings, if there is one.
+// Paths returns all files to read: those of the trace, then that of embeddings, if there is one, and then those that
+// the options of the format name.
 func (w Workload) Paths() []string {
+	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
-		return append(slices.Clone(w.Files), beside)
+		paths = append(paths, beside)
 	}
-	return w.Files
+	return append(paths, formats.FilesOf(w.Format)...)
 }
 
 // find returns where all files are, in the order of Paths.
@@ -138,6 +141,7 @@ func (w Workload) Identity() Workload {
 		if w.EmbeddingsFile() != "" {
 			w.Embeddings = "file"
 		}
+		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
 	}
 	return w
 }
@@ -289,6 +293,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 	if err != nil {
 		return nil, "", err
 	}
+	options.Find = func(path string) (string, error) { return Find(path, dirs) }
 	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
 	if special >= 0 && w.Checksum != "" {
 		return nil, "", fmt.Errorf(
@@ -298,7 +303,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 		)
 	}
 	beside := ""
-	if options.Embeddings && len(found) > len(w.Files) {
+	if options.Embeddings && w.EmbeddingsFile() != "" {
 		beside = found[len(w.Files)]
 	}
 	if !takeSum || special >= 0 {

@@ -333,3 +333,32 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestListingOfAWorkload: a file that the format names is searched for, and belongs to the checksum, not to the path.
+func TestListingOfAWorkload(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/reads.csv", "path,offset,length\n/a,0,1\n")
+	write(t, dir+"/list.csv", "/a\n/b\n")
+	write(t, dir+"/other.csv", "/a\n/b\n")
+	load := func(listing, checksum string) (Workload, error) {
+		w := Workload{Files: []string{"reads.csv"}, Checksum: checksum}
+		w.Format = "reads:files=" + listing
+		_, summed, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
+		return summed, err
+	}
+	w, err := load("list.csv", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := load("other.csv", "")
+	if err != nil || w.Key() != other.Key() || w.Checksum == "" {
+		t.Errorf("the workloads %s and %s differ, with error %v", w.Key(), other.Key(), err)
+	}
+	write(t, dir+"/list.csv", "/a\n/c\n")
+	if _, err := load("list.csv", w.Checksum); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("another listing: error %v, want that the trace has changed", err)
+	}
+	if _, err := load("missing.csv", ""); !errors.As(err, new(*MissingError)) {
+		t.Errorf("no listing: error %v, want that a file is missing", err)
+	}
+}

@@ -20,7 +20,7 @@ var blkparseFormat = source.Format{
 	Detection: "lines of device, processor, number, time, process, action, kind of request, sector + sectors " +
 		"[name]",
 	Options: []params.Param{
-		blockOption(4), jobOption("the number of the process"),
+		blockOption(4), filesOption(), jobOption("the number of the process"),
 		{Name: "action", Default: "Q", Choices: []string{"Q", "D", "C"},
 			Doc: "which of the events of a request counts: queued, issued to the device, or completed"},
 	},
@@ -47,8 +47,7 @@ type blkparseReader struct{ action string }
 func openBlkparse(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	b := &blkparseReader{opts.Text("action")}
 	src.Reading.Time, src.Reading.Why = "time in s", "events other than reads with action "+b.action+", and the summary"
-	r := newReader(src, &lineAccesses{src: src, parse: b.parse}, opts)
-	return r, fieldsOf(r.block, true), nil
+	return newReader(src, &lineAccesses{src: src, parse: b.parse}, opts, true)
 }
 
 // parse implements lineAccesses. What does not begin like an event belongs to the summary at the end.
@@ -92,7 +91,7 @@ var msrFormat = source.Format{
 	Example:   "128166372003061629,hm,1,Read,383496192,32768,413",
 	Carries:   "file reads: time, host, disk, offset, length",
 	Detection: "seven columns, the fourth of them Read or Write",
-	Options:   []params.Param{blockOption(4), jobOption("the host"), readsOption()},
+	Options:   []params.Param{blockOption(4), filesOption(), jobOption("the host"), readsOption()},
 	Detect:    source.CertainIf(everyRow(parseMSR)),
 	Open:      openRows(parseMSR, "time in 100 ns from 1601"),
 }
@@ -142,8 +141,7 @@ func openRows(parse rowParser, clock string) func(*source.Source, params.Values)
 			*a = row.access
 			return nil
 		}}
-		r := newReader(src, lines, opts)
-		return r, fieldsOf(r.block, true), nil
+		return newReader(src, lines, opts, true)
 	}
 }
 
@@ -176,7 +174,7 @@ var alibabaFormat = source.Format{
 	Example:   "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813",
 	Carries:   "file reads: time, volume, offset, length",
 	Detection: "five columns, the second of them R or W, the others whole numbers",
-	Options:   []params.Param{blockOption(4), jobOption("the volume"), readsOption()},
+	Options:   []params.Param{blockOption(4), filesOption(), jobOption("the volume"), readsOption()},
 	Detect:    source.CertainIf(everyRow(parseAlibaba)),
 	Open:      openRows(parseAlibaba, "time in us"),
 }

@@ -19,7 +19,7 @@ var dftracerFormat = source.Format{
 		`{"id":235,"name":"pread","cat":"POSIX","pid":7,"ts":1744611915154438,"args":{"fhash":138,"ret":8,"offset":0}}`,
 	Carries:   "file reads: time, process, path, offset, length",
 	Detection: `JSON objects on lines, the first of them with "cat":"dftracer"`,
-	Options:   []params.Param{blockOption(4096), jobOption("the number of the process")},
+	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
 	JSON:      true,
 	Detect:    source.CertainIf(looksLikeDFTracer),
 	Open:      openDFTracer,
@@ -59,8 +59,7 @@ type dftracerCall struct {
 func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	d := &dftracerReader{paths: map[string]string{}}
 	src.Reading.Time, src.Reading.Why = "time in us", "other calls, and reads of nothing or at an unknown place"
-	r := newReader(src, &lineAccesses{src: src, parse: d.parse}, opts)
-	return r, fieldsOf(r.block, true), nil
+	return newReader(src, &lineAccesses{src: src, parse: d.parse}, opts, true)
 }
 
 // parse implements lineAccesses.

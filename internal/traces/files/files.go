@@ -24,14 +24,21 @@ var (
 
 // Kind are reads of files, in blocks.
 type Kind struct {
-	Block int64 // bytes in a block
+	Block   int64    // bytes in a block
+	Listing *Listing // the files of the data set; nil: those that are read
 }
 
 // Name implements stream.Kind.
 func (k Kind) Name() string { return "file reads" }
 
 // Request implements stream.Kind.
-func (k Kind) Request() string { return "reads of files in blocks of " + blockText(k.Block) }
+func (k Kind) Request() string {
+	text := "reads of files in blocks of " + blockText(k.Block)
+	if k.Listing != nil {
+		text += ", " + k.Listing.String()
+	}
+	return text
+}
 
 // Format implements stream.Kind.
 func (k Kind) Format() string { return tableFormat.Name }
@@ -48,6 +55,8 @@ func (k Kind) Conflict(other stream.Kind) string {
 		return "only one of them has reads of files"
 	case k.Block != o.Block:
 		return fmt.Sprintf("blocks of %s and of %s", blockText(k.Block), blockText(o.Block))
+	case k.Listing != o.Listing:
+		return "they have different listings of files"
 	}
 	return ""
 }
@@ -63,15 +72,16 @@ func (k Kind) Units(bool) (stream.Units, error) { return &units{}, nil }
 
 // NewColumns implements stream.Kind.
 func (k Kind) NewColumns(stream.Fields) stream.ColumnsBuilder {
-	return &builder{Columns: Columns{Block: k.Block}}
+	return &builder{Columns: Columns{Block: k.Block}, listing: k.Listing,
+		jobs: stream.NewNumbering(), files: stream.NewNumbering()}
 }
 
 // Table implements stream.Kind: a read asks for several blocks, so it is no row of a table of requests.
 func (k Kind) Table() *stream.Table { return nil }
 
 // fieldsOf returns what records of reads carry.
-func fieldsOf(block int64, clock bool) stream.Fields {
-	return stream.Fields{Time: clock, Counted: !clock, Size: true, Groups: true, Kind: Kind{Block: block}}
+func fieldsOf(kind Kind, clock bool) stream.Fields {
+	return stream.Fields{Time: clock, Counted: !clock, Size: true, Groups: true, Kind: kind}
 }
 
 // blockText writes the size of a block as the option takes it.
@@ -149,10 +159,37 @@ type Columns struct {
 	Numbers []int64 // per object: which block of the file, from 0
 
 	JobNames []string // per job
-	Paths    []string // per file
+	// Paths are those of the files: first the files that are read, in the order of their first read, then the others in
+	// the listing, in its order.
+	Paths []string
 	// Sizes are those of the files in bytes, per file. Where a size is not known it is the end of what is read of it.
 	Sizes []int64
 	Known []bool // per file: its size is known
+	// Listed says that there was a listing of the data set. Files that are read without being in it count as Unlisted.
+	Listed   bool
+	Read     int // files that are read
+	Unlisted int
+}
+
+// BlocksOf returns how many blocks a file has. One that nobody reads and whose size is not known has one.
+func (c *Columns) BlocksOf(file int) int64 {
+	if c.Sizes[file] == 0 && !c.Known[file] {
+		return 1
+	}
+	return (c.Sizes[file] + c.Block - 1) / c.Block
+}
+
+// Warnings implements stream.Warner.
+func (c *Columns) Warnings() []string {
+	switch {
+	case c.Unlisted == 0:
+		return nil
+	case c.Unlisted == c.Read:
+		return []string{fmt.Sprintf("no file that is read is in the listing: the trace reads %.100q, the listing has "+
+			"%.100q, and paths must be equal", c.Paths[0], c.Paths[c.Read])}
+	}
+	return []string{fmt.Sprintf("not in the listing, and added to it: %d of the %d files that are read", c.Unlisted,
+		c.Read)}
 }
 
 // ObjectSizes implements stream.Sized: the last block of a file ends with the file.
@@ -172,8 +209,8 @@ const leastFileBits = 16
 // so that what comes after its last block is no block of the next file.
 func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, err error) {
 	last := int64(0) // largest number of a block
-	for _, size := range c.Sizes {
-		last = max(last, (size-1)/c.Block)
+	for file := range c.Sizes {
+		last = max(last, c.BlocksOf(file)-1)
 	}
 	shift := max(bits.Len64(uint64(last))+1, leastFileBits)
 	if shift+bits.Len(uint(max(len(c.Paths)-1, 0))) > 64 {
@@ -195,7 +232,7 @@ func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, er
 	}
 	return of, func(address uint64) bool {
 		place := address >> shift
-		return place < uint64(len(inOrder)) && int64(address&(1<<shift-1)) <= (c.Sizes[inOrder[place]]-1)/c.Block
+		return place < uint64(len(inOrder)) && int64(address&(1<<shift-1)) < c.BlocksOf(int(inOrder[place]))
 	}, nil
 }
 
@@ -230,30 +267,15 @@ func (c *Columns) Bytes() int64 {
 // builder collects the reads of a trace while it loads.
 type builder struct {
 	Columns
-	jobs, files names
+	listing     *Listing // nil if there is none
+	jobs, files *stream.Numbering
 	number      int64 // of the next block
-	file        int32
+	file        uint32
+	keeps       func(key uint64) bool // whether a unit belongs to the sample; nil: all do
 }
 
-// names numbers names in order of first appearance.
-type names struct {
-	numbers map[string]int32
-	all     []string
-}
-
-// number returns the dense number of a name; known says that it had one before.
-func (n *names) number(name []byte) (number int32, known bool) {
-	if number, known = n.numbers[string(name)]; known {
-		return number, true
-	}
-	if n.numbers == nil {
-		n.numbers = map[string]int32{}
-	}
-	number = int32(len(n.all))
-	n.all = append(n.all, string(name))
-	n.numbers[n.all[number]] = number
-	return number, false
-}
+// Sample implements stream.SampledBuilder: files that nobody reads belong to a sample as others do.
+func (c *builder) Sample(keeps func(key uint64) bool) { c.keeps = keeps }
 
 // Add implements stream.ColumnsBuilder. The request is for the next block of the read.
 func (c *builder) Add(rec *stream.Record, object uint32) error {
@@ -264,7 +286,7 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 		c.addRead(HeadOf(rec))
 	}
 	if int(object) == len(c.Files) {
-		c.Files = append(c.Files, c.file)
+		c.Files = append(c.Files, int32(c.file))
 		c.Numbers = append(c.Numbers, c.number)
 	}
 	c.number++
@@ -274,13 +296,13 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 func (c *builder) addRead(head *Head) {
 	job := int32(-1)
 	if head.Job != nil {
-		job, _ = c.jobs.number(head.Job)
+		job = int32(c.jobs.OfText(head.Job))
 	}
 	c.Jobs = append(c.Jobs, job)
 	c.Offsets = append(c.Offsets, head.Offset)
 	c.Lengths = append(c.Lengths, head.Length)
-	file, seen := c.files.number(head.Path)
-	if !seen {
+	file := c.files.OfText(head.Path)
+	if int(file) == len(c.Sizes) {
 		c.Sizes = append(c.Sizes, 0)
 		c.Known = append(c.Known, false)
 	}
@@ -291,10 +313,31 @@ func (c *builder) addRead(head *Head) {
 
 // Finish implements stream.ColumnsBuilder. The columns are a copy, so that the tables of the names are released.
 func (c *builder) Finish() stream.Columns {
+	c.Read = c.files.Len()
+	if c.listing != nil {
+		c.addListing()
+	}
 	columns := c.Columns
-	columns.JobNames, columns.Paths = c.jobs.all, c.files.all
+	columns.JobNames, columns.Paths = c.jobs.Texts(), c.files.Texts()
 	if len(columns.JobNames) == 0 {
 		columns.Jobs = nil
 	}
 	return &columns
+}
+
+// addListing adds the files that nobody reads.
+func (c *builder) addListing() {
+	c.Listed = true
+	c.Unlisted = c.Read
+	for i, path := range c.listing.paths.Texts() {
+		if c.keeps != nil && !c.keeps(stream.HashText([]byte(path))) {
+			continue
+		}
+		if file := c.files.OfText([]byte(path)); int(file) < c.Read {
+			c.Unlisted--
+			continue
+		}
+		c.Sizes = append(c.Sizes, max(0, c.listing.sizes[i]))
+		c.Known = append(c.Known, c.listing.sizes[i] >= 0)
+	}
 }

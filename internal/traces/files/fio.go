@@ -16,7 +16,7 @@ var fioFormat = source.Format{
 	Example:   "fio version 3 iolog\n5 /data/a.bin add\n5 /data/a.bin open\n12 /data/a.bin read 4096 131072",
 	Carries:   "file reads: path, offset, length, and time in version 3",
 	Detection: "a first line fio version N iolog",
-	Options:   []params.Param{blockOption(4096), jobOption("none")},
+	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("none")},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		return len(head.Lines) > 0 && fioVersion(head.Lines[0]) != 0
 	}),
@@ -54,8 +54,7 @@ func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if f.clock {
 		src.Reading.Time = "time in us"
 	}
-	r := newReader(src, &lineAccesses{src: src, parse: f.parse}, opts)
-	return r, fieldsOf(r.block, f.clock), nil
+	return newReader(src, &lineAccesses{src: src, parse: f.parse}, opts, f.clock)
 }
 
 // parse implements lineAccesses. fio appends to a log that exists, so the first line may come again.

@@ -18,7 +18,7 @@ var juicefsFormat = source.Format{
 		"<1.309992>",
 	Carries:   "file reads: time, process, inode, offset, length",
 	Detection: "lines that begin with such a time and [uid:, or are a #",
-	Options:   []params.Param{blockOption(4096), jobOption("the number of the process")},
+	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		lines := slices.DeleteFunc(slices.Clone(head.Lines), isPause)
 		return len(lines) > 0 && juicefsTime(lines[0]) && bytes.HasPrefix(lines[0][juicefsClock:], []byte(" [uid:"))
@@ -48,8 +48,7 @@ type juicefsReader struct{ path []byte }
 func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	j := &juicefsReader{}
 	src.Reading.Time, src.Reading.Why = "time", "other operations, and reads of nothing"
-	r := newReader(src, &lineAccesses{src: src, parse: j.parse}, opts)
-	return r, fieldsOf(r.block, true), nil
+	return newReader(src, &lineAccesses{src: src, parse: j.parse}, opts, true)
 }
 
 // parse implements lineAccesses.

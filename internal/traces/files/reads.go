@@ -58,21 +58,13 @@ func (l *lineAccesses) next(a *access) error {
 			continue
 		}
 		*a = access{Head: Head{FileSize: -1}}
-		if err := a.finish(l.parse(line, a)); err == nil {
+		if err := l.parse(line, a); err == nil {
 			return nil
 		} else if !errors.Is(err, source.ErrLeftOut) {
 			return l.src.LineSyntaxError(err)
 		}
 		l.src.Reading.LeftOut++
 	}
-}
-
-// finish clips a read that was parsed without an error. It returns source.ErrLeftOut if there is nothing to read.
-func (a *access) finish(parsed error) error {
-	if parsed != nil {
-		return parsed
-	}
-	return a.clip()
 }
 
 // extent parses offset and length.
@@ -86,21 +78,24 @@ func (a *access) extent(offset, length []byte) (err error) {
 	return nil
 }
 
-// clip ends a read with its file. One of no bytes is left out.
-func (a *access) clip() error {
+// check refuses a read that cannot be one.
+func (a *access) check() error {
 	if a.Offset < 0 || a.Offset > source.MaxSize || a.Length > source.MaxSize {
 		return fmt.Errorf("a read of %d bytes at offset %d: want both from 0 to 2^50", a.Length, a.Offset)
 	}
-	if a.FileSize >= 0 {
-		a.Length = min(a.Length, a.FileSize-a.Offset)
-	}
-	if a.Length <= 0 {
-		return source.ErrLeftOut
-	}
-	if len(a.Path) == 0 {
+	if len(a.Path) == 0 && a.Length > 0 {
 		return errors.New("a read without a path: want the path of the file")
 	}
 	return nil
+}
+
+// clip ends a read with its file, and reports whether it was longer.
+func (a *access) clip() (cut bool) {
+	if a.FileSize < 0 || a.Offset+a.Length <= a.FileSize {
+		return false
+	}
+	a.Length = a.FileSize - a.Offset
+	return true
 }
 
 // reader gives the blocks of reads as records, one after another.
@@ -108,21 +103,28 @@ type reader struct {
 	accesses accessSource
 	place    *source.Source
 	block    int64
-	job      []byte // of all reads; nil: what the accesses say
+	listing  *Listing // nil if there is none
+	job      []byte   // of all reads; nil: what the accesses say
 	access   access
 	at, last int64 // next and last block of the read; none is left where at > last
 	key      []byte
 }
 
-// newReader reads the accesses of src in blocks; opts has the options block and job.
-func newReader(src *source.Source, accesses accessSource, opts params.Values) *reader {
+// newReader reads the accesses of src in blocks; opts has the options block, files and job. clock says that they have
+// times.
+func newReader(src *source.Source, accesses accessSource, opts params.Values, clock bool) (stream.Reader,
+	stream.Fields, error) {
 	r := &reader{accesses: accesses, place: src, block: int64(opts.Int("block")) << 10, at: 1}
 	if job := opts.Text("job"); job != "" {
 		r.job = []byte(job)
 	}
+	var err error
+	if r.listing, err = listingOf(src, opts); err != nil {
+		return nil, stream.Fields{}, err
+	}
 	src.Reading.Key = "key path#block"
 	src.Reading.Size = "sizes to the end of what is read of a file, where its own is not known"
-	return r
+	return r, fieldsOf(Kind{Block: r.block, Listing: r.listing}, clock), nil
 }
 
 // Read implements stream.Reader.
@@ -142,15 +144,33 @@ func (r *reader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// begin takes the next access.
+// begin takes the next access that reads something.
 func (r *reader) begin() error {
-	if err := r.accesses.next(&r.access); err != nil {
-		return err
+	a := &r.access
+	for {
+		if err := r.accesses.next(a); err != nil {
+			return err
+		}
+		if err := a.check(); err != nil {
+			return r.place.LineErrorf("%w", err)
+		}
+		if r.listing != nil {
+			if size, _ := r.listing.find(a.Path); size >= 0 {
+				a.FileSize = size
+			}
+		}
+		cut := a.clip()
+		if a.Length > 0 {
+			if cut {
+				r.place.Reading.Cut++
+			}
+			break
+		}
+		r.place.Reading.LeftOut++
 	}
 	if r.job != nil {
-		r.access.Job = r.job
+		a.Job = r.job
 	}
-	a := &r.access
 	first, last := a.Offset/r.block, (a.Offset+a.Length-1)/r.block
 	if a.Blocks = last - first + 1; a.Blocks > maxReadBlocks {
 		return r.place.LineErrorf("a read of %d blocks: want at most %d; choose larger blocks with the option block",

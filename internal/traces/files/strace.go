@@ -18,7 +18,7 @@ var straceFormat = source.Format{
 		`1700000000.000200 read(3</data/a>, "..."..., 131072) = 131072`,
 	Carries:   "file reads: time, process, path, offset, length",
 	Detection: "lines of a time (and a process before it) and a call with a result",
-	Options:   []params.Param{blockOption(4096), jobOption("the number of the process, where it is there")},
+	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process, where it is there")},
 	Detect:    source.CertainIf(looksLikeStrace),
 	Open:      openStrace,
 }
@@ -52,8 +52,7 @@ func openStrace(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	s := &straceReader{begun: map[string][]byte{}}
 	src.Reading.Time = "time in s"
 	src.Reading.Why = "other calls, and reads of nothing, at an unknown place or without a path, which strace -y adds"
-	r := newReader(src, &lineAccesses{src: src, parse: s.parse}, opts)
-	return r, fieldsOf(r.block, true), nil
+	return newReader(src, &lineAccesses{src: src, parse: s.parse}, opts, true)
 }
 
 // straceCall is a line of strace. name is nil where the line is no call, as of a signal or an exit.

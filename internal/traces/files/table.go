@@ -22,7 +22,7 @@ var tableFormat = source.Format{
 	Carries:   "file reads: path, offset, length, and time, job, file size where they are known",
 	Detection: "a header with the columns path, offset and length",
 	Options: []params.Param{
-		blockOption(4096), jobOption("the column job"),
+		blockOption(4096), filesOption(), jobOption("the column job"),
 		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"},
 	},
 	Detect: source.CertainIf(looksLikeTable),
@@ -79,24 +79,19 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		src.Reading.Time = "time in " + opts.Text("time-unit")
 	}
 	src.Reading.Why = "reads of no bytes of the file"
-	r := newReader(src, t, opts)
-	return r, fieldsOf(r.block, clock), nil
+	return newReader(src, t, opts, clock)
 }
 
 // next implements accessSource.
 func (t *tableReader) next(a *access) error {
-	for {
-		if err := t.rows.Next(); err != nil {
-			return err
-		}
-		*a = access{Head: Head{FileSize: -1, Path: t.rows.Cells[t.at["path"]]}}
-		if err := a.finish(t.parse(a)); err == nil {
-			return nil
-		} else if !errors.Is(err, source.ErrLeftOut) {
-			return t.rows.Src.LineErrorf("%w", err)
-		}
-		t.rows.Src.Reading.LeftOut++
+	if err := t.rows.Next(); err != nil {
+		return err
 	}
+	*a = access{Head: Head{FileSize: -1, Path: t.rows.Cells[t.at["path"]]}}
+	if err := t.parse(a); err != nil {
+		return t.rows.Src.LineErrorf("%w", err)
+	}
+	return nil
 }
 
 // parse reads the cells of a row. An empty job or file size is not known.
@@ -126,7 +121,7 @@ func (t *tableReader) parse(a *access) (err error) {
 
 var tableWritable = source.Writable{
 	Name: "reads", Create: newTableWriter, Holds: stream.Fields{Time: true, Size: true, Groups: true},
-	Kind: Kind{}.Name(),
+	Kind: Kind{}.Name(), Clockless: true,
 }
 
 // tableWriter writes a read per row.
@@ -136,13 +131,20 @@ type tableWriter struct {
 	rows   *csv.Writer
 	clock  bool
 	cells  []string
+
+	listing *Listing          // nil if there is none
+	read    *stream.Numbering // the files of the listing that are read; nil without a listing
 }
 
 func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
-	if _, ok := fields.Kind.(Kind); !ok {
+	kind, ok := fields.Kind.(Kind)
+	if !ok {
 		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
 	t := &tableWriter{w: w, clock: fields.Time && !fields.Counted}
+	if kind.Listing != nil {
+		t.listing, t.read = kind.Listing, stream.NewNumbering()
+	}
 	t.rows = csv.NewWriter(&t.buffer)
 	header := []string{"job", "path", "offset", "length", "file_size"}
 	if t.clock {
@@ -177,6 +179,11 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 			return fmt.Errorf("%.60q: CSV cannot hold a carriage return before a line end", text)
 		}
 	}
+	if t.listing != nil {
+		if _, listed := t.listing.find(head.Path); listed {
+			t.read.OfText(head.Path)
+		}
+	}
 	size := ""
 	if head.FileSize >= 0 {
 		size = strconv.FormatInt(head.FileSize, 10)
@@ -184,6 +191,15 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	t.cells = append(t.cells, string(head.Job), string(head.Path), strconv.FormatInt(head.Offset, 10),
 		strconv.FormatInt(head.Length, 10), size)
 	return t.write(t.cells)
+}
+
+// Losses implements source.Loser.
+func (t *tableWriter) Losses() []string {
+	if t.listing == nil || t.read.Len() == t.listing.Files() {
+		return nil
+	}
+	return []string{fmt.Sprintf("listed files that are not read (%d; name %s again with the option files)",
+		t.listing.Files()-t.read.Len(), t.listing.name)}
 }
 
 func (t *tableWriter) Finish() error { return nil }

@@ -93,3 +93,34 @@ func parseFormat(spec string) (source.Format, params.Values, error) {
 	}
 	return formats[i], opts, nil
 }
+
+// FilesOf returns the paths of files that the options of a format name, beside the trace; none if the format is
+// unknown.
+func FilesOf(spec string) (paths []string) {
+	WithFiles(spec, func(path string) string {
+		paths = append(paths, path)
+		return path
+	})
+	return paths
+}
+
+// WithFiles returns a format whose options name other files than spec does. An unknown format stays as it is.
+func WithFiles(spec string, other func(path string) string) string {
+	if !strings.Contains(spec, ":") {
+		return spec
+	}
+	format, opts, err := parseFormat(spec)
+	if err != nil {
+		return spec
+	}
+	renamed := false
+	for _, p := range format.Options {
+		if path, _ := opts[p.Name].(string); p.File && path != "" {
+			opts[p.Name], renamed = other(path), true
+		}
+	}
+	if !renamed {
+		return spec
+	}
+	return source.Spec(format, opts)
+}

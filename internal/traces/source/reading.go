@@ -35,6 +35,7 @@ type Reading struct {
 
 	LeftOut int64  // rows that are not requests
 	Why     string // why they were left out
+	Cut     int64  // reads of files that were cut at the end of their file
 
 	from *File // of the last of the files
 }
@@ -81,6 +82,9 @@ func (r *Reading) Line(remark string) string {
 	s := r.name() + ": " + r.text(remark)
 	if r.LeftOut > 0 {
 		s += "; " + r.LeftOutText()
+	}
+	if r.Cut > 0 {
+		s += fmt.Sprintf("; %s cut at the end of the file", counted(r.Cut, "read"))
 	}
 	return s
 }
@@ -132,7 +136,7 @@ func counted(n int64, noun string) string {
 
 // Complete fills in what Open left open, from the fields and the options.
 func (r *Reading) Complete(format Format, opts params.Values, fields stream.Fields) {
-	r.Format, r.Spec = format.Name, formatSpec(format, opts)
+	r.Format, r.Spec = format.Name, Spec(format, opts)
 	switch {
 	case fields.Kind != nil && fields.Kind.Request() != "":
 		r.Request = fields.Kind.Request()
@@ -153,8 +157,8 @@ func (r *Reading) Complete(format Format, opts params.Values, fields stream.Fiel
 	}
 }
 
-// formatSpec writes a format with the options that differ from their defaults.
-func formatSpec(format Format, opts params.Values) string {
+// Spec writes a format with the options that differ from their defaults.
+func Spec(format Format, opts params.Values) string {
 	var changed []string
 	for _, p := range format.Options {
 		if opts[p.Name] != p.Default {
@@ -169,8 +173,9 @@ func formatSpec(format Format, opts params.Values) string {
 
 // Together is shared by files that are read together.
 type Together struct {
-	numbered int        // files, and members of archives, numbered so far
-	readings []*Reading // how they were read, each way once
+	numbered int            // files, and members of archives, numbered so far
+	readings []*Reading     // how they were read, each way once
+	beside   map[string]any // per path: what ReadBeside read
 }
 
 // Join returns the reading to use for a file: an earlier equal one, or r itself.
@@ -183,12 +188,14 @@ func (t *Together) Join(r *Reading) *Reading {
 			}
 			earlier.from = r.from
 			earlier.LeftOut += r.LeftOut
+			earlier.Cut += r.Cut
 			return earlier
 		}
 	}
 	if len(t.readings) == mostReadingsKept {
 		last := t.readings[mostReadingsKept-1]
 		last.LeftOut += r.LeftOut
+		last.Cut += r.Cut
 		return last
 	}
 	r.Files, r.Paths = 1, 1

@@ -39,15 +39,19 @@ type File struct {
 	closers   []func() error
 	Together  *Together
 	Budget    *memory.Budget
-	archive   *File      // the archive that this is a member of; nil otherwise
-	Tenant    string     // the requested column of tenants; "" for none
-	Merged    bool       // with other files, which are open at the same time
-	ahead     *readAhead // of the content, if it is compressed; nil otherwise
+	archive   *File  // the archive that this is a member of; nil otherwise
+	Tenant    string // the requested column of tenants; "" for none
+	Merged    bool   // with other files, which are open at the same time
+	// Context ends the reading; nil: nothing does. Find returns where a file is that an option names; nil: at that path.
+	Context context.Context
+	Find    func(path string) (string, error)
+	ahead   *readAhead // of the content, if it is compressed; nil otherwise
 }
 
 // Member returns the input of a member of an archive. What is opened for it can be closed before the archive.
 func (in *File) Member() *File {
-	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant}
+	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant,
+		Context: in.Context, Find: in.Find}
 }
 
 // Taken returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.

@@ -13,3 +13,16 @@ type Sized interface {
 	// ObjectSizes returns the size of each object in bytes.
 	ObjectSizes() []int64
 }
+
+// Warner is implemented by Columns that can tell what makes little sense in a trace.
+type Warner interface {
+	// Warnings returns a sentence about each of these things.
+	Warnings() []string
+}
+
+// SampledBuilder is implemented by ColumnsBuilders of more than the requests that they receive.
+type SampledBuilder interface {
+	// Sample is called before the first request if only a sample is kept. keeps reports whether units with a key, as
+	// Units.SampledBy returns it, belong to it.
+	Sample(keeps func(key uint64) bool)
+}

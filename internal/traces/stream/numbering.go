@@ -78,6 +78,35 @@ func (n *Numbering) OfText(key []byte) uint32 {
 	}
 }
 
+// FindText returns the number of a text key; false if it has none.
+func (n *Numbering) FindText(key []byte) (number uint32, ok bool) {
+	tag := maphash.Bytes(n.textSeed, key) >> 32
+	for i := n.text.home(tag); n.text.slots[i] != 0; i = n.text.after(i) {
+		slot := n.text.slots[i]
+		if slot>>32 == tag && bytes.Equal(n.textAt(uint32(slot)-1), key) {
+			return uint32(slot) - 1, true
+		}
+	}
+	return 0, false
+}
+
+// Texts returns the keys of all numbers, which must be texts. They share one copy of their bytes.
+func (n *Numbering) Texts() []string {
+	all := string(n.arena)
+	texts := make([]string, n.Len())
+	for i, at := range n.Keys {
+		length, width := binary.Uvarint(n.arena[at:])
+		from := int(at) + width
+		texts[i] = all[from : from+int(length)]
+	}
+	return texts
+}
+
+// TextBytes returns how many bytes of memory the text keys need.
+func (n *Numbering) TextBytes() int64 {
+	return int64(cap(n.arena)) + 8*int64(cap(n.Keys)+len(n.text.slots))
+}
+
 func (n *Numbering) addText(slot int, tag uint64, key []byte) uint32 {
 	known := len(n.Keys)
 	number := n.add(&n.text, slot, tag, uint64(len(n.arena)))

@@ -1,0 +1,175 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// maxListed bounds the files of a listing.
+const maxListed = 1 << 26
+
+// Listing are all files of a data set, with their sizes where they are known. It is read-only once it is complete.
+type Listing struct {
+	name  string            // of the file that it was read from
+	paths *stream.Numbering // in the order of the listing
+	sizes []int64           // -1 where it is not known
+	known int               // files whose size is known
+}
+
+// NewListing returns a listing without files. Its name is that of what it comes from.
+func NewListing(name string) *Listing { return &Listing{name: name, paths: stream.NewNumbering()} }
+
+// Add appends a file and its size in bytes, -1 if that is not known. Path and size must be valid, and a path new.
+func (l *Listing) Add(path []byte, size int64) error {
+	switch number := l.paths.OfText(path); {
+	case len(path) == 0:
+		return errors.New("a file without a path: want a path on each line")
+	case int(number) < len(l.sizes):
+		return fmt.Errorf("the file %.80q is listed twice: want each file once", path)
+	case len(l.sizes) == maxListed:
+		return fmt.Errorf("more than %d files, the limit of a listing", maxListed)
+	}
+	l.sizes = append(l.sizes, size)
+	if size >= 0 {
+		l.known++
+	}
+	return nil
+}
+
+// Files returns how many files it lists.
+func (l *Listing) Files() int { return len(l.sizes) }
+
+// find returns the size of a file, -1 if that is not known; listed says whether it is in the listing.
+func (l *Listing) find(path []byte) (size int64, listed bool) {
+	number, listed := l.paths.FindText(path)
+	if !listed {
+		return -1, false
+	}
+	return l.sizes[number], true
+}
+
+// String says in a few words what the listing holds.
+func (l *Listing) String() string {
+	sizes := "without sizes"
+	switch l.known {
+	case 0:
+	case l.Files():
+		sizes = "with sizes"
+	default:
+		sizes = fmt.Sprintf("%d of them with sizes", l.known)
+	}
+	return fmt.Sprintf("data set of %d files (%s, %s)", l.Files(), l.name, sizes)
+}
+
+// filesOption names the listing of the data set.
+func filesOption() params.Param {
+	return params.Param{Name: "files", Default: "", File: true, Doc: "file that lists all files of the data set, read " +
+		"or not: CSV with the columns path and size (in bytes, empty if unknown), or a path per line"}
+}
+
+// listingOf returns the listing that the option files names; nil if it names none.
+func listingOf(src *source.Source, opts params.Values) (*Listing, error) {
+	path := opts.Text("files")
+	if path == "" {
+		return nil, nil
+	}
+	listing, err := src.ReadBeside(path, "listing", func(s *source.Source) (any, error) { return readListing(s) })
+	if err != nil {
+		return nil, err
+	}
+	return listing.(*Listing), nil
+}
+
+// readListing reads a listing: CSV if the first line names a column path, and else a path per line.
+func readListing(src *source.Source) (*Listing, error) {
+	head, err := src.Head()
+	if err != nil {
+		return nil, err
+	}
+	l := NewListing(filepath.Base(src.In.Path))
+	next := nextPath(src)
+	if len(head.Lines) > 0 && slices.ContainsFunc(source.CutLoosely(nil, head.Lines[0], ','), isPathColumn) {
+		if next, err = nextRow(src); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		path, size, err := next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if err := l.Add(path, size); err != nil {
+			return nil, src.LineErrorf("%w", err)
+		}
+		if err := l.afford(src.In.Budget, src.Place); err != nil {
+			return nil, err
+		}
+	}
+	if l.Files() == 0 {
+		return nil, src.Errorf("lists no files: want a path on each line, or rows of CSV with the columns path and size")
+	}
+	return l, nil
+}
+
+// checkedEvery is the number of files between two checks of the memory.
+const checkedEvery = 1 << 14
+
+// afford refuses a listing that could not grow further: its tables double, and the trace has its paths, too.
+func (l *Listing) afford(budget *memory.Budget, place string) error {
+	if l.Files()%checkedEvery != 0 {
+		return nil
+	}
+	return budget.Need(2*l.bytes(), fmt.Sprintf("%s: a listing of more than %d files", place, l.Files()),
+		"a listing of fewer files")
+}
+
+func (l *Listing) bytes() int64 { return l.paths.TextBytes() + 8*int64(cap(l.sizes)) }
+
+func isPathColumn(cell []byte) bool { return isColumn("path")(string(cell)) }
+
+// nextPath reads a path per line.
+func nextPath(src *source.Source) func() ([]byte, int64, error) {
+	return func() ([]byte, int64, error) {
+		line, err := src.Line()
+		if err == nil && len(line) == 0 {
+			err = src.OnlyBlankLines()
+		}
+		if err == nil && bytes.IndexByte(line, 0) >= 0 {
+			err = src.LineErrorf("a path with a byte 0: want text, a path on each line")
+		}
+		return line, -1, err
+	}
+}
+
+// nextRow reads a path and, if there is such a column, a size per row.
+func nextRow(src *source.Source) (func() ([]byte, int64, error), error) {
+	rows := &source.Rows{Src: src, Delimiter: ','}
+	if err := rows.ReadHeader(); err != nil {
+		return nil, err
+	}
+	path, size := slices.IndexFunc(rows.Header, isColumn("path")), rows.Known([]string{"size", "filesize", "bytes"})
+	return func() ([]byte, int64, error) {
+		if err := rows.Next(); err != nil {
+			return nil, 0, err
+		}
+		if size < 0 || len(rows.Cells[size]) == 0 {
+			return rows.Cells[path], -1, nil
+		}
+		bytes, err := source.ParseSize(rows.Cells[size])
+		if err != nil {
+			return nil, 0, src.LineErrorf("%w", err)
+		}
+		return rows.Cells[path], bytes, nil
+	}, nil
+}

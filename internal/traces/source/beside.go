@@ -1,0 +1,54 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// ReadBeside reads a further file that an option of the format names, such as the listing of a data set. Files that are
+// read together share what read returns, so that it is read once. what says what the file is, for errors.
+func (s *Source) ReadBeside(path, what string, read func(*Source) (any, error)) (any, error) {
+	together := s.In.Together
+	if known, ok := together.beside[path]; ok {
+		return known, nil
+	}
+	made, err := s.In.readBeside(path, what, read)
+	if err != nil {
+		return nil, err
+	}
+	if together.beside == nil {
+		together.beside = map[string]any{}
+	}
+	together.beside[path] = made
+	return made, nil
+}
+
+func (in *File) readBeside(path, what string, read func(*Source) (any, error)) (any, error) {
+	if path == "-" {
+		return nil, fmt.Errorf("%s: the %s is standard input: want the name of a file", in.Label, what)
+	}
+	found := path
+	if in.Find != nil {
+		var err error
+		if found, err = in.Find(path); err != nil {
+			return nil, err
+		}
+	}
+	beside, err := OpenFile(cmp.Or(in.Context, context.Background()), found, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer beside.Close()
+	beside.Together, beside.Budget = new(Together), in.Budget
+	src, err := New(beside, beside.Label, beside.Path, beside)
+	if err != nil {
+		return nil, err
+	}
+	src.Reading = NewReading(beside, src.Compression)
+	made, err := read(src)
+	if changed := beside.Opened.Check(); changed != nil {
+		return nil, changed // explains any other error
+	}
+	return made, err
+}
