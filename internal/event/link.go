@@ -1,7 +1,6 @@
 package event
 
 import (
-	"container/heap"
 	"math"
 	"time"
 )
@@ -43,12 +42,14 @@ func (l *queuedLink) Transfer(bytes int64, done func()) {
 type sharedLink struct {
 	loop      *Loop
 	latency   time.Duration
-	bandwidth float64 // bytes per second
-	flows     flows
-	start     time.Duration // when the link became busy
-	asOf      float64       // seconds since start at which sent was correct
-	sent      float64       // bytes that each flow has been sent, or would have been, since start
-	next      Timer         // when the first of the flows ends
+	bandwidth float64        // bytes per second
+	flows     queue[float64] // by the value of sent at which their last bytes have been sent; ties: in order of arrival
+	done      []func()       // per flow
+	free      []int32        // of done
+	start     time.Duration  // when the link became busy
+	asOf      float64        // seconds since start at which sent was correct
+	sent      float64        // bytes that each flow has been sent, or would have been, since start
+	next      Timer          // when the first of the flows ends
 	seq       uint64
 }
 
@@ -58,48 +59,55 @@ func NewSharedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
 	return &sharedLink{loop: loop, latency: latency, bandwidth: bandwidth}
 }
 
-// flow is a transfer in progress.
-type flow struct {
-	ends float64 // value of sharedLink.sent at which its last byte has been sent
-	seq  uint64  // flows that end at the same time end in the order in which they began
-	done func()
-}
-
 func (l *sharedLink) Transfer(bytes int64, done func()) {
 	l.advance()
-	if len(l.flows) == 0 {
+	if len(l.flows.entries) == 0 {
 		l.start, l.asOf, l.sent = l.loop.Now(), 0, 0
 	}
 	l.seq++
-	heap.Push(&l.flows, flow{l.sent + float64(bytes), l.seq, done})
+	l.flows.push(entry[float64]{l.sent + float64(bytes), l.seq, l.slot(done)})
 	l.schedule()
+}
+
+// slot returns a free slot for a flow.
+func (l *sharedLink) slot(done func()) int32 {
+	if n := len(l.free); n > 0 {
+		slot := l.free[n-1]
+		l.free = l.free[:n-1]
+		l.done[slot] = done
+		return slot
+	}
+	l.done = append(l.done, done)
+	return int32(len(l.done) - 1)
 }
 
 // advance updates sent to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds,
 // and the others get their larger share from then on; only reported times are rounded.
 func (l *sharedLink) advance() {
 	now := (l.loop.Now() - l.start).Seconds()
-	for len(l.flows) > 0 {
+	for len(l.flows.entries) > 0 {
 		end := l.asOf + l.untilFirst()
 		if Sum(l.start, nanoseconds(end)) > l.loop.Now() {
-			l.sent += (now - l.asOf) * l.bandwidth / float64(len(l.flows))
+			l.sent += (now - l.asOf) * l.bandwidth / float64(len(l.flows.entries))
 			break
 		}
-		first := heap.Pop(&l.flows).(flow)
-		l.sent, l.asOf = first.ends, min(end, now)
-		l.loop.After(l.latency, first.done)
+		first := l.flows.pop()
+		l.sent, l.asOf = first.key, min(end, now)
+		l.loop.After(l.latency, l.done[first.slot])
+		l.done[first.slot] = nil
+		l.free = append(l.free, first.slot)
 	}
 	l.asOf = now
 }
 
 // untilFirst returns the seconds from asOf until the first flow ends if no other begins.
 func (l *sharedLink) untilFirst() float64 {
-	return max(0, l.flows[0].ends-l.sent) * float64(len(l.flows)) / l.bandwidth
+	return max(0, l.flows.entries[0].key-l.sent) * float64(len(l.flows.entries)) / l.bandwidth
 }
 
 func (l *sharedLink) schedule() {
 	l.loop.Cancel(l.next)
-	if len(l.flows) == 0 {
+	if len(l.flows.entries) == 0 {
 		return
 	}
 	l.next = l.loop.At(max(l.loop.Now(), Sum(l.start, nanoseconds(l.asOf+l.untilFirst()))), func() {
@@ -112,21 +120,4 @@ func (l *sharedLink) schedule() {
 func nanoseconds(seconds float64) time.Duration {
 	// The excess of a floating-point product over a whole number of nanoseconds is a rounding error.
 	return Span(math.Ceil(seconds*1e9 - 1e-4))
-}
-
-// flows is a heap by end.
-type flows []flow
-
-func (f flows) Len() int { return len(f) }
-func (f flows) Less(i, j int) bool {
-	return f[i].ends < f[j].ends || f[i].ends == f[j].ends && f[i].seq < f[j].seq
-}
-func (f flows) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *flows) Push(x any)   { *f = append(*f, x.(flow)) }
-func (f *flows) Pop() any {
-	last := len(*f) - 1
-	x := (*f)[last]
-	(*f)[last] = flow{}
-	*f = (*f)[:last]
-	return x
 }

@@ -24,7 +24,7 @@ type transfer struct {
 }
 
 // arrivals sends transfers over a link and returns when they arrived, in that order.
-func arrivals(t testing.TB, link func(*Loop) Link, transfers []transfer) (got []arrival) {
+func arrivals(link func(*Loop) Link, transfers []transfer) (got []arrival) {
 	var l Loop
 	to := link(&l)
 	for id, tr := range transfers {
@@ -32,7 +32,8 @@ func arrivals(t testing.TB, link func(*Loop) Link, transfers []transfer) (got []
 			to.Transfer(tr.bytes, func() { got = append(got, arrival{id, l.Now()}) })
 		})
 	}
-	run(t, &l)
+	for l.Step() {
+	}
 	return got
 }
 
@@ -46,7 +47,7 @@ func shared(latency time.Duration, bandwidth float64) func(*Loop) Link {
 
 func TestQueuedLinkSendsOneAfterTheOther(t *testing.T) {
 	// One byte per nanosecond.
-	got := arrivals(t, queued(100, 1e9), []transfer{{0, 10}, {5, 10}, {5, 0}, {30, 4}})
+	got := arrivals(queued(100, 1e9), []transfer{{0, 10}, {5, 10}, {5, 0}, {30, 4}})
 	want := []arrival{{0, 110}, {1, 120}, {2, 120}, {3, 134}}
 	if !slices.Equal(got, want) {
 		t.Errorf("arrivals %v, want %v", got, want)
@@ -58,7 +59,7 @@ func TestSmallTransfersDoNotAddUpRoundings(t *testing.T) {
 	transfers := slices.Repeat([]transfer{{0, 512}}, 100_000)
 	want := time.Duration(math.Ceil(512e5 / 60e9 * 1e9))
 	for name, link := range map[string]func(*Loop) Link{"queued": queued(0, 60e9), "shared": shared(0, 60e9)} {
-		if got := arrivals(t, link, transfers); got[len(got)-1].at != want {
+		if got := arrivals(link, transfers); got[len(got)-1].at != want {
 			t.Errorf("%s: the last arrived at %v, want %v", name, got[len(got)-1].at, want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestSmallTransfersDoNotAddUpRoundings(t *testing.T) {
 // TestFlowsShareFairly: k equal flows that begin together end together, after k times what one takes alone.
 func TestFlowsShareFairly(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 7, 100} {
-		got := arrivals(t, shared(50, 1e9), slices.Repeat([]transfer{{0, 1000}}, k))
+		got := arrivals(shared(50, 1e9), slices.Repeat([]transfer{{0, 1000}}, k))
 		for i, a := range got {
 			if want := (arrival{i, time.Duration(1000*k) + 50}); a != want {
 				t.Errorf("%d flows: %v, want %v", k, a, want)
@@ -79,7 +80,7 @@ func TestFlowsShareFairly(t *testing.T) {
 func TestSharedLinkWorkedExample(t *testing.T) {
 	// Alone 0-10 (10 bytes of 0), then halves: 1 ends at 30 with its 10, 0 has had 20 and sends its last 10 alone until
 	// 40. 2 and 3 begin together at 100; 3, of no bytes, arrives at once.
-	got := arrivals(t, shared(0, 1e9), []transfer{{0, 30}, {10, 10}, {100, 5}, {100, 0}})
+	got := arrivals(shared(0, 1e9), []transfer{{0, 30}, {10, 10}, {100, 5}, {100, 0}})
 	want := []arrival{{1, 30}, {0, 40}, {3, 100}, {2, 105}}
 	if !slices.Equal(got, want) {
 		t.Errorf("arrivals %v, want %v", got, want)

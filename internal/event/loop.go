@@ -15,7 +15,7 @@ import (
 // zero value is ready to use.
 type Loop struct {
 	now    time.Duration
-	queue  queue
+	queue  queue[time.Duration]
 	timers []timer
 	free   []int32 // of timers
 	seq    uint64
@@ -25,7 +25,6 @@ type Loop struct {
 type timer struct {
 	do  func()
 	seq uint64
-	at  int32 // its index in the queue
 }
 
 // Timer identifies a scheduled event. The zero value identifies none.
@@ -46,7 +45,7 @@ func (l *Loop) At(when time.Duration, do func()) Timer {
 	l.seq++
 	slot := l.slot()
 	l.timers[slot].do, l.timers[slot].seq = do, l.seq
-	l.queue.push(entry{when, l.seq, slot}, l.timers)
+	l.queue.push(entry[time.Duration]{when, l.seq, slot})
 	return Timer{slot, l.seq}
 }
 
@@ -82,7 +81,7 @@ func (l *Loop) Cancel(t Timer) bool {
 	if t.seq == 0 || l.timers[t.slot].seq != t.seq {
 		return false
 	}
-	l.queue.remove(l.timers[t.slot].at, l.timers)
+	l.queue.remove(t.slot)
 	l.release(t.slot)
 	return true
 }
@@ -90,16 +89,23 @@ func (l *Loop) Cancel(t Timer) bool {
 // Pending returns how many events are scheduled.
 func (l *Loop) Pending() int { return len(l.queue.entries) }
 
+// Next returns the time of the next event; false if nothing is scheduled.
+func (l *Loop) Next() (when time.Duration, ok bool) {
+	if len(l.queue.entries) == 0 {
+		return 0, false
+	}
+	return l.queue.entries[0].key, true
+}
+
 // Step moves the clock to the next event and runs it. It returns false if nothing is scheduled.
 func (l *Loop) Step() bool {
 	if len(l.queue.entries) == 0 {
 		return false
 	}
-	first := l.queue.entries[0]
-	l.queue.remove(0, l.timers)
+	first := l.queue.pop()
 	do := l.timers[first.slot].do
 	l.release(first.slot)
-	l.now = first.when
+	l.now = first.key
 	do()
 	return true
 }
@@ -114,13 +120,21 @@ func (l *Loop) Run(ctx context.Context) error {
 		if n%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		switch {
-		case !l.Step():
+		if !l.Step() {
 			return nil
-		case l.now == endOfTime:
-			return errEndOfTime
+		}
+		if err := l.Ended(); err != nil {
+			return err
 		}
 	}
+}
+
+// Ended returns an error if the clock has reached its end. Callers of Step check it; Run does.
+func (l *Loop) Ended() error {
+	if l.now == endOfTime {
+		return errEndOfTime
+	}
+	return nil
 }
 
 // slot returns a free slot of timers.

@@ -1,63 +1,81 @@
 package event
 
-import "time"
+import "cmp"
 
-// entry is a scheduled event in the queue.
-type entry struct {
-	when time.Duration
-	seq  uint64 // events with equal times run in this order
-	slot int32  // of its timer
+// entry is an element of a queue.
+type entry[K cmp.Ordered] struct {
+	key  K
+	seq  uint64 // entries with equal keys come in this order
+	slot int32  // the caller's number of it, by which it can be removed
 }
 
-func (e entry) before(o entry) bool {
-	return e.when < o.when || e.when == o.when && e.seq < o.seq
+func (e entry[K]) before(o entry[K]) bool {
+	return e.key < o.key || e.key == o.key && e.seq < o.seq
 }
 
-// queue is a heap with four children per node, which is flatter than the usual two. Timers know their index, so that
-// they can be cancelled.
-type queue struct {
-	entries []entry
+// queue is a heap with four children per node, which is flatter than the usual two. Its elements have small numbers, by
+// which they can be removed.
+type queue[K cmp.Ordered] struct {
+	entries []entry[K]
+	at      []int32 // per slot: the index of its entry
 }
 
 const children = 4
 
-func (q *queue) push(e entry, timers []timer) {
+func (q *queue[K]) push(e entry[K]) {
+	for int(e.slot) >= len(q.at) {
+		q.at = append(q.at, 0)
+	}
 	q.entries = append(q.entries, e)
-	q.up(int32(len(q.entries)-1), timers)
+	q.up(int32(len(q.entries) - 1))
 }
 
-// remove removes the entry at index at.
-func (q *queue) remove(at int32, timers []timer) {
+// pop removes and returns the first entry.
+func (q *queue[K]) pop() entry[K] {
+	first := q.entries[0]
+	q.removeAt(0)
+	return first
+}
+
+// remove removes the entry of a slot, and returns it.
+func (q *queue[K]) remove(slot int32) entry[K] {
+	at := q.at[slot]
+	e := q.entries[at]
+	q.removeAt(at)
+	return e
+}
+
+func (q *queue[K]) removeAt(at int32) {
 	end := int32(len(q.entries) - 1)
 	last := q.entries[end]
 	q.entries = q.entries[:end]
 	if at == end {
 		return
 	}
-	q.put(at, last, timers)
-	q.down(at, timers)
-	q.up(timers[last.slot].at, timers)
+	q.put(at, last)
+	q.down(at)
+	q.up(q.at[last.slot])
 }
 
-func (q *queue) put(at int32, e entry, timers []timer) {
+func (q *queue[K]) put(at int32, e entry[K]) {
 	q.entries[at] = e
-	timers[e.slot].at = at
+	q.at[e.slot] = at
 }
 
-func (q *queue) up(at int32, timers []timer) {
+func (q *queue[K]) up(at int32) {
 	e := q.entries[at]
 	for at > 0 {
 		parent := (at - 1) / children
 		if !e.before(q.entries[parent]) {
 			break
 		}
-		q.put(at, q.entries[parent], timers)
+		q.put(at, q.entries[parent])
 		at = parent
 	}
-	q.put(at, e, timers)
+	q.put(at, e)
 }
 
-func (q *queue) down(at int32, timers []timer) {
+func (q *queue[K]) down(at int32) {
 	e := q.entries[at]
 	for {
 		first := at*children + 1
@@ -73,8 +91,8 @@ func (q *queue) down(at int32, timers []timer) {
 		if !q.entries[least].before(e) {
 			break
 		}
-		q.put(at, q.entries[least], timers)
+		q.put(at, q.entries[least])
 		at = least
 	}
-	q.put(at, e, timers)
+	q.put(at, e)
 }
