@@ -73,7 +73,7 @@ func (c *prefetching) Ask(r policies.Request, at int) (hit bool) {
 	if c.changing {
 		c.known[r.Object] = r.Size
 	}
-	hit = c.Pool.Ask(r, at)
+	hit = c.Store.Ask(r, at)
 	c.coming[r.Object] = !hit
 	c.consult(r, at, hit, !hit && r.Size <= c.Capacity())
 	c.last = r
@@ -89,6 +89,9 @@ func (c *prefetching) Proposals(to []Fetch) []Fetch {
 		}
 		c.coming[o] = true
 		to = append(to, Fetch{o, c.size(o, p, c.last)})
+		if c.charging != nil {
+			c.charging.Expect(o)
+		}
 		if c.watcher != nil {
 			c.watcher.Loaded(p)
 		}
@@ -104,7 +107,7 @@ func (c *prefetching) More(_ int, to []Fetch) []Fetch { return to }
 func (c *prefetching) Arrive(r policies.Request) (resident bool) {
 	c.coming[r.Object] = false
 	before := c.Resident(r.Object)
-	switch resident = c.Pool.Arrive(r); {
+	switch resident = c.Store.Arrive(r); {
 	case !resident:
 		c.lose(r.Object)
 	case !before && r.Reason == policies.Prefetch:
@@ -116,7 +119,7 @@ func (c *prefetching) Arrive(r policies.Request) (resident bool) {
 
 // Waited implements Asynchronous.
 func (c *prefetching) Waited(r policies.Request) {
-	c.Pool.Waited(r)
+	c.Store.Waited(r)
 	c.settle(r)
 }
 

@@ -191,7 +191,7 @@ func driveLate(t *rapid.T, c Config, seed uint64) {
 			t.Fatalf("%s is %v", counter.Name, counter.Value)
 		}
 	}
-	if int64(served.Len()) > served.loaded+int64(len(c.Trace.Objects)-hits) {
-		t.Fatalf("%d objects are resident, more than arrived", served.Len())
+	if int64(served.Store.(*Pool).Len()) > served.loaded+int64(len(c.Trace.Objects)-hits) {
+		t.Fatalf("%d objects are resident, more than arrived", served.Store.(*Pool).Len())
 	}
 }

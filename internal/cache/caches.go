@@ -88,9 +88,9 @@ type Config struct {
 	Warmup    int // requests of Trace at the start that do not count
 }
 
-// objects returns the number of distinct objects that a cache may contain: those of the trace, and addresses outside it
-// that a prefetcher may propose.
-func (c Config) objects() int {
+// Room returns the number of distinct objects that a cache may contain: those of the trace, and addresses outside it that
+// a prefetcher may propose.
+func (c Config) Room() int {
 	if c.Addresses == nil {
 		return c.Trace.NumObjects
 	}
@@ -102,7 +102,7 @@ func (c Config) PolicyConfig() policies.Config {
 	config := policies.Config{
 		Capacity:  c.Capacity,
 		Unit:      c.Unit,
-		Objects:   c.objects(),
+		Objects:   c.Room(),
 		Requests:  len(c.Trace.Objects),
 		Seed:      c.Seed,
 		Params:    c.Policy.Params,

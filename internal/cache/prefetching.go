@@ -7,10 +7,41 @@ import (
 	"github.com/cachesim/cachesim/internal/prefetch"
 )
 
+// Store is an exact cache into which a prefetcher can load objects: a pool, or several.
+type Store interface {
+	Occupied
+	Reporting
+	Capacity() int64
+	Resident(o policies.Object) bool
+	Observe(o Observer)
+	// Request serves a request of the trace, and loads what misses.
+	Request(r policies.Request) (hit bool)
+	// Load loads an object without a request, if there is room for it, and reports whether it has.
+	Load(r policies.Request) (loaded bool)
+	// Ask, Arrive and Waited are those of Asynchronous.
+	Ask(r policies.Request, at int) (hit bool)
+	Arrive(r policies.Request) (resident bool)
+	Waited(r policies.Request)
+	Evictions() int64
+	Oversized() int64
+}
+
+// Charging is implemented by stores that charge a prefetched object to a part of the cache, and therefore must know for
+// which request it was proposed.
+type Charging interface {
+	// Expect reports that an object that was proposed after the last request will arrive later.
+	Expect(o policies.Object)
+}
+
+// Numbered is implemented by stores that need the addresses of objects. The numbers are set once, before the first
+// request.
+type Numbered interface{ SetNumbers(n *prefetch.Numbers) }
+
 // prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher.
 type prefetching struct {
-	*Pool
+	Store
 	prefetcher prefetch.Prefetcher
+	charging   Charging          // nil if the store is not
 	watcher    prefetch.Watcher  // nil if the prefetcher does not follow the fate of objects
 	numbers    *prefetch.Numbers // nil if proposals name objects of the trace
 	observer   Observer          // in addition to the cache itself; may be nil
@@ -40,21 +71,39 @@ const (
 	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
 )
 
-// newPrefetching returns an empty cache that prefetches.
+// newPrefetching returns an empty cache of a policy that prefetches.
 func newPrefetching(c Config, p policies.Policy) *prefetching {
-	objects := c.objects()
+	return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), prefetch.New(*c.Prefetcher)).(*prefetching)
+}
+
+// Prefetching is an exact cache that prefetches.
+type Prefetching interface {
+	Cache
+	Asynchronous
+	Occupied
+	Reporting
+	Warming
+}
+
+// NewPrefetching returns the cache that loads what a prefetcher proposes into an empty store.
+func NewPrefetching(c Config, store Store, prefetcher prefetch.Prefetcher) Prefetching {
+	objects := c.Room()
 	cache := &prefetching{
-		Pool:       NewPool(p, c.Capacity, objects),
-		prefetcher: prefetch.New(*c.Prefetcher),
+		Store:      store,
+		prefetcher: prefetcher,
 		observer:   c.Observer,
 		states:     make([]uint8, objects),
 	}
 	if c.Asynchronous {
 		cache.coming = make([]bool, objects)
 	}
+	cache.charging, _ = store.(Charging)
 	cache.watcher, _ = cache.prefetcher.(prefetch.Watcher)
 	if c.Addresses != nil {
 		cache.numbers = prefetch.NewNumbers(c.Addresses, cache.present)
+		if numbered, ok := store.(Numbered); ok {
+			numbered.SetNumbers(cache.numbers)
+		}
 	}
 	if !c.Unit {
 		cache.known, cache.charged = c.Trace.ObjectSizes, make([]int64, objects)
@@ -72,7 +121,7 @@ func (c *prefetching) present(o policies.Object) bool {
 }
 
 // Evictions implements Asynchronous.
-func (c *prefetching) Evictions() int64 { return c.Pool.Evictions() - c.restored }
+func (c *prefetching) Evictions() int64 { return c.Store.Evictions() - c.restored }
 
 // Left implements Observer. The policy is still making room, so the prefetcher is notified later.
 func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
@@ -273,7 +322,7 @@ func (c *prefetching) BeginCounting() {
 
 // Counters implements Reporting. An object without a request by the end was prefetched in vain.
 func (c *prefetching) Counters() []policies.Counter {
-	all := append(c.Pool.Counters(),
+	all := append(c.Store.Counters(),
 		policies.Counter{Name: prefetch.Prefetches.Name, Value: float64(c.loaded)},
 		policies.Counter{Name: prefetch.UsefulPrefetches.Name, Value: float64(c.used)},
 		policies.Counter{Name: prefetch.WastedPrefetches.Name, Value: float64(c.loaded - c.used)})
