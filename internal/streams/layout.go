@@ -1,0 +1,303 @@
+// Package streams recognises how the files of a data set are read. It keeps recent accesses in a tree of directories,
+// files and blocks, the AccessStreamTree of IGTCache, and sorts each node with many children into one of three patterns:
+// sequential, random or skewed.
+//
+// Source: "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads", arXiv 2506.12370, sections 3.1, 3.2
+// and 4. Where the paper is silent the comments say what was chosen.
+package streams
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Place is a directory or a file of a Layout, dense from 0. The root is 0, and the entries of a directory have
+// consecutive numbers, in the order of its listing.
+type Place = int32
+
+// Root is the directory that contains everything.
+const Root Place = 0
+
+// File is a file of a data set.
+type File struct {
+	Path  string
+	Bytes int64 // -1 if its size is unknown
+}
+
+// Layout is a directory tree with its listings. It is read-only, made once per trace and shared by all replays. Memory:
+// about 60 bytes per file or directory, besides the paths.
+type Layout struct {
+	parents []Place
+	indexes []int32 // per place: position in the listing of its parent
+	firsts  []Place // per directory: its first entry
+	entries []int32 // per directory: how many; -1 for files
+	names   []string
+	bytes   []int64 // per place: of all its files; -1 if that of one is unknown
+	blocks  []int64 // likewise
+	ranks   []int32 // per file: position in the order of the paths, the upper part of its addresses
+	ofRank  []Place
+	block   int64 // bytes in a full block
+	shift   int   // bits of an address that number the block; 64: there is one file, and they all do
+	numbers bool  // names are in natural order
+
+	paths   []File // in the order of the ranks
+	natural func() *Layout
+}
+
+// NewLayout returns the layout of files in blocks of the given bytes. The address of a block is rank<<shift | number,
+// where rank is the position of its file in the order of the paths, compared as strings. Directories list their entries
+// in lexicographic order; see Natural.
+func NewLayout(files []File, block int64, shift int) *Layout {
+	inOrder := slices.Clone(files)
+	slices.SortFunc(inOrder, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return newLayout(inOrder, block, shift, false)
+}
+
+// NewKeys returns the layout of a trace without files: one file of unknown size whose blocks are the keys. Each block is
+// charged the given bytes.
+func NewKeys(block int64) *Layout {
+	return newLayout([]File{{Path: "keys", Bytes: -1}}, block, 64, false)
+}
+
+func newLayout(inOrder []File, block int64, shift int, natural bool) *Layout {
+	l := &Layout{block: block, shift: shift, paths: inOrder, ofRank: make([]Place, len(inOrder)), numbers: natural}
+	l.build()
+	l.sum()
+	l.natural = func() *Layout { return l }
+	if !natural {
+		l.natural = sync.OnceValue(func() *Layout { return newLayout(inOrder, block, shift, true) })
+	}
+	return l
+}
+
+// Natural returns the layout of the same addresses whose listings are in natural order: numbers in names are compared by
+// their values, so that 9 comes before 10. It is made when it is first needed.
+func (l *Layout) Natural() *Layout { return l.natural() }
+
+// group is the files below one entry of a directory: those from to end in the order of their components.
+type group struct {
+	name      string
+	from, end int
+	directory bool
+}
+
+// build numbers the places, directory by directory, so that the entries of each have consecutive numbers.
+func (l *Layout) build() {
+	byParts := make([]int32, len(l.paths)) // ranks in the order of the components of their paths
+	for rank := range byParts {
+		byParts[rank] = int32(rank)
+	}
+	slices.SortStableFunc(byParts, func(a, b int32) int { return compareParts(l.paths[a].Path, l.paths[b].Path) })
+	type open struct {
+		place     Place
+		from, end int
+		prefix    int // bytes of the paths that name the directory, with the slash
+	}
+	l.add(Root, 0, "", true)
+	var groups []group
+	for queue := []open{{Root, 0, len(byParts), 0}}; len(queue) > 0; queue = queue[1:] {
+		d := queue[0]
+		groups = groups[:0]
+		for i := d.from; i < d.end; i++ {
+			name, _, directory := strings.Cut(l.paths[byParts[i]].Path[d.prefix:], "/")
+			if n := len(groups); directory && n > 0 && groups[n-1].directory && groups[n-1].name == name {
+				groups[n-1].end = i + 1
+				continue
+			}
+			groups = append(groups, group{name, i, i + 1, directory})
+		}
+		if l.numbers {
+			slices.SortStableFunc(groups, func(a, b group) int { return compareNatural(a.name, b.name) })
+		}
+		l.firsts[d.place], l.entries[d.place] = Place(len(l.parents)), int32(len(groups))
+		for index, g := range groups {
+			place := l.add(d.place, int32(index), g.name, g.directory)
+			if g.directory {
+				queue = append(queue, open{place, g.from, g.end, d.prefix + len(g.name) + 1})
+				continue
+			}
+			rank := byParts[g.from]
+			l.ranks[place], l.ofRank[rank] = rank, place
+		}
+	}
+}
+
+func (l *Layout) add(parent Place, index int32, name string, directory bool) Place {
+	entries := int32(-1)
+	if directory {
+		entries = 0
+	}
+	l.parents, l.indexes = append(l.parents, parent), append(l.indexes, index)
+	l.firsts, l.entries = append(l.firsts, 0), append(l.entries, entries)
+	l.names, l.ranks = append(l.names, name), append(l.ranks, -1)
+	return Place(len(l.parents) - 1)
+}
+
+// sum adds up the sizes of files: children have higher numbers than their parents.
+func (l *Layout) sum() {
+	l.bytes, l.blocks = make([]int64, len(l.parents)), make([]int64, len(l.parents))
+	for p := Place(len(l.parents)) - 1; p >= 0; p-- {
+		if l.IsFile(p) {
+			l.bytes[p], l.blocks[p] = -1, -1
+			if bytes := l.paths[l.ranks[p]].Bytes; bytes >= 0 {
+				l.bytes[p], l.blocks[p] = bytes, (bytes+l.block-1)/l.block
+			}
+		}
+		if p == Root {
+			return
+		}
+		parent := l.parents[p]
+		if l.bytes[p] < 0 || l.bytes[parent] < 0 {
+			l.bytes[parent], l.blocks[parent] = -1, -1
+			continue
+		}
+		l.bytes[parent] += l.bytes[p]
+		l.blocks[parent] += l.blocks[p]
+	}
+}
+
+// compareParts orders paths component by component: the slash is below every other byte.
+func compareParts(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if x, y := a[i], b[i]; x != y {
+			switch {
+			case x == '/':
+				return -1
+			case y == '/':
+				return 1
+			}
+			return cmp.Compare(x, y)
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// compareNatural orders names with numbers in them by the values of these.
+func compareNatural(a, b string) int {
+	for i, j := 0, 0; ; {
+		if i == len(a) || j == len(b) {
+			if c := cmp.Compare(len(a)-i, len(b)-j); c != 0 {
+				return c
+			}
+			return strings.Compare(a, b) // 1 and 01, say
+		}
+		x, y := digits(a[i:]), digits(b[j:])
+		if x > 0 && y > 0 {
+			m, n := strings.TrimLeft(a[i:i+x], "0"), strings.TrimLeft(b[j:j+y], "0")
+			if c := cmp.Or(cmp.Compare(len(m), len(n)), strings.Compare(m, n)); c != 0 {
+				return c
+			}
+			i, j = i+x, j+y
+			continue
+		}
+		if a[i] != b[j] {
+			return cmp.Compare(a[i], b[j])
+		}
+		i, j = i+1, j+1
+	}
+}
+
+// digits returns how many digits a text begins with.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// Len returns how many places there are.
+func (l *Layout) Len() int { return len(l.parents) }
+
+// Find returns the file and the number of the block at an address of the layout.
+func (l *Layout) Find(address uint64) (file Place, block uint64) {
+	return l.ofRank[address>>l.shift], address & (1<<l.shift - 1)
+}
+
+// Address returns the address of a block of a file.
+func (l *Layout) Address(file Place, block uint64) uint64 {
+	return uint64(l.ranks[file])<<l.shift | block
+}
+
+// Bytes returns the size of the block at an address: that of a full one, or what is left of the file. It is 0 behind the
+// end of the file, and a full block where the size of the file is unknown.
+func (l *Layout) Bytes(address uint64) int64 {
+	file, block := l.Find(address)
+	size := l.bytes[file]
+	switch {
+	case size < 0:
+		return l.block
+	case int64(block) >= l.blocks[file]:
+		return 0
+	}
+	return min(l.block, size-int64(block)*l.block)
+}
+
+// IsFile reports whether a place is a file.
+func (l *Layout) IsFile(p Place) bool { return l.entries[p] < 0 }
+
+// Entries returns how many children a place can have: the entries of a directory, or the blocks of a file. It is -1 for
+// a file of unknown size.
+func (l *Layout) Entries(p Place) int64 {
+	if l.IsFile(p) {
+		return l.blocks[p]
+	}
+	return int64(l.entries[p])
+}
+
+// Entry returns an entry of a directory by its position in the listing, from 0.
+func (l *Layout) Entry(directory Place, index int64) Place { return l.firsts[directory] + Place(index) }
+
+// Index returns the position of a place in the listing of its parent, from 0.
+func (l *Layout) Index(p Place) int64 { return int64(l.indexes[p]) }
+
+// Parent returns the directory of a place; that of the root is the root.
+func (l *Layout) Parent(p Place) Place { return l.parents[p] }
+
+// Name returns the last component of the path of a place.
+func (l *Layout) Name(p Place) string { return l.names[p] }
+
+// Path returns the path of a place: "/" for the root.
+func (l *Layout) Path(p Place) string {
+	if p == Root {
+		return "/"
+	}
+	var parts []string
+	for ; p != Root; p = l.parents[p] {
+		parts = append(parts, l.names[p])
+	}
+	slices.Reverse(parts)
+	return strings.Join(parts, "/")
+}
+
+// Size returns the bytes of a file, or of all files below a directory; -1 if the size of one is unknown.
+func (l *Layout) Size(p Place) int64 { return l.bytes[p] }
+
+// Blocks returns the blocks of a file, or of all files below a directory; -1 if the size of one is unknown.
+func (l *Layout) Blocks(p Place) int64 { return l.blocks[p] }
+
+// Within reports whether a place is below another one, or is the same.
+func (l *Layout) Within(p, directory Place) bool {
+	for p > directory { // parents have lower numbers
+		p = l.parents[p]
+	}
+	return p == directory
+}
+
+// child returns the entry of a directory with a name.
+func (l *Layout) child(directory Place, name string, file bool) (Place, bool) {
+	first, n := l.firsts[directory], l.entries[directory]
+	compare := strings.Compare
+	if l.numbers {
+		compare = compareNatural
+	}
+	i, _ := slices.BinarySearchFunc(l.names[first:first+n], name, compare)
+	for p := first + Place(i); p < first+n && l.names[p] == name; p++ { // a file and a directory may have the same name
+		if l.IsFile(p) == file {
+			return p, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,263 @@
+package streams
+
+// insert adds the node of a block, and one where its path leaves that of others. It returns 0 if there is no room,
+// because every node is pinned.
+func (t *Tree) insert(file Place, block uint64) int32 {
+	needed := 2
+	if !t.o.Compress {
+		for p := file; p != Root; p = t.layout.parents[p] {
+			needed++
+		}
+	}
+	if !t.makeRoom(needed) {
+		return 0
+	}
+	p := file
+	for p != Root && t.at[p] == 0 {
+		p = t.layout.parents[p]
+	}
+	parent := t.at[p]
+	if p != Root && !t.isAt(parent, p) {
+		parent = t.split(p)
+	}
+	leaf := t.newNode(node{place: file, block: block, isBlock: true, parent: parent, window: -1, created: t.now})
+	t.addHash(leaf)
+	for q := file; q != p; q = t.layout.parents[q] {
+		t.at[q] = leaf
+	}
+	if parent != 0 && t.nodes[parent].children.n == 0 {
+		t.unlinkLeaf(parent)
+	}
+	t.nodes[parent].seen++
+	t.pushChild(parent, leaf)
+	t.pushLeaf(leaf)
+	if !t.o.Compress {
+		for q := file; q != p; q = t.layout.parents[q] {
+			t.split(q)
+		}
+	}
+	return leaf
+}
+
+// split makes a place a node of its own that has been part of the one below it.
+func (t *Tree) split(p Place) int32 {
+	below := t.at[p]
+	b := t.nodes[below]
+	m := t.newNode(node{place: p, parent: b.parent, window: -1, created: b.created, seen: 1, streams: b.streams,
+		newer: b.newer, older: b.older})
+	t.relink(m, below)
+	index := b.block
+	if !b.isBlock || b.place != p {
+		q := b.place
+		for t.layout.parents[q] != p {
+			q = t.layout.parents[q]
+		}
+		index = uint64(t.layout.indexes[q])
+	}
+	for q := p; q != Root && t.at[q] == below; q = t.layout.parents[q] {
+		t.at[q] = m
+	}
+	v := &t.nodes[below]
+	v.parent, v.newer, v.older = m, 0, 0
+	t.nodes[m].children = chain{below, below, 1}
+	now := t.now
+	t.now = b.created
+	t.push(m, index)
+	t.now = now
+	return m
+}
+
+// relink gives a node the place of another one among the children of its parent.
+func (t *Tree) relink(m, old int32) {
+	v := &t.nodes[m]
+	siblings := &t.nodes[v.parent].children
+	if v.newer != 0 {
+		t.nodes[v.newer].older = m
+	} else {
+		siblings.newest = m
+	}
+	if v.older != 0 {
+		t.nodes[v.older].newer = m
+	} else {
+		siblings.oldest = m
+	}
+}
+
+// makeRoom removes the least recently accessed leaves until so many nodes can be added. A pinned leaf counts as just
+// accessed, so that it is not met again soon. False if nothing can be removed.
+func (t *Tree) makeRoom(nodes int) bool {
+	for pinned := int32(0); t.count+nodes > t.o.Nodes; {
+		n := t.leaves.oldest
+		if n == 0 || pinned > t.leaves.n {
+			return false
+		}
+		if t.pinned(n) {
+			t.unlinkLeaf(n)
+			t.pushLeaf(n)
+			pinned++
+			continue
+		}
+		t.remove(n)
+	}
+	return true
+}
+
+// remove removes a node and all below it.
+func (t *Tree) remove(n int32) {
+	for t.nodes[n].children.n > 0 {
+		t.remove(t.nodes[n].children.oldest)
+	}
+	v := &t.nodes[n]
+	if s := v.stream; s != nil {
+		t.close(s)
+	}
+	t.unlinkLeaf(n)
+	parent := v.parent
+	t.unlinkChild(parent, n)
+	for p := v.place; p != Root && t.at[p] == n; p = t.layout.parents[p] {
+		t.at[p] = 0
+	}
+	if v.isBlock {
+		t.dropHash(n)
+	}
+	if v.window >= 0 {
+		t.windows[v.window] = window{entries: t.windows[v.window].entries[:0]}
+		t.unused = append(t.unused, v.window)
+	}
+	*v = node{parent: t.free}
+	t.free = n
+	t.count--
+	if parent != 0 && t.nodes[parent].children.n == 0 {
+		t.pushOldestLeaf(parent) // it was last accessed with the last of its children, the oldest of all
+	}
+}
+
+func (t *Tree) newNode(v node) int32 {
+	t.count++
+	if n := t.free; n != 0 {
+		t.free = t.nodes[n].parent
+		t.nodes[n] = v
+		return n
+	}
+	t.nodes = append(t.nodes, v)
+	return int32(len(t.nodes) - 1)
+}
+
+// touch makes a child the most recent one of its parent.
+func (t *Tree) touch(parent, child int32) {
+	if t.nodes[parent].children.newest != child {
+		t.unlinkChild(parent, child)
+		t.pushChild(parent, child)
+	}
+}
+
+func (t *Tree) pushChild(parent, child int32) {
+	c, v := &t.nodes[parent].children, &t.nodes[child]
+	v.newer, v.older = 0, c.newest
+	if c.newest != 0 {
+		t.nodes[c.newest].newer = child
+	} else {
+		c.oldest = child
+	}
+	c.newest = child
+	c.n++
+}
+
+func (t *Tree) unlinkChild(parent, child int32) {
+	c, v := &t.nodes[parent].children, &t.nodes[child]
+	if v.newer != 0 {
+		t.nodes[v.newer].older = v.older
+	} else {
+		c.newest = v.older
+	}
+	if v.older != 0 {
+		t.nodes[v.older].newer = v.newer
+	} else {
+		c.oldest = v.newer
+	}
+	c.n--
+}
+
+func (t *Tree) pushLeaf(n int32) {
+	c, v := &t.leaves, &t.nodes[n]
+	v.fresher, v.staler = 0, c.newest
+	if c.newest != 0 {
+		t.nodes[c.newest].fresher = n
+	} else {
+		c.oldest = n
+	}
+	c.newest = n
+	c.n++
+}
+
+func (t *Tree) pushOldestLeaf(n int32) {
+	c, v := &t.leaves, &t.nodes[n]
+	v.fresher, v.staler = c.oldest, 0
+	if c.oldest != 0 {
+		t.nodes[c.oldest].staler = n
+	} else {
+		c.newest = n
+	}
+	c.oldest = n
+	c.n++
+}
+
+func (t *Tree) unlinkLeaf(n int32) {
+	c, v := &t.leaves, &t.nodes[n]
+	if v.fresher != 0 {
+		t.nodes[v.fresher].staler = v.staler
+	} else {
+		c.newest = v.staler
+	}
+	if v.staler != 0 {
+		t.nodes[v.staler].fresher = v.fresher
+	} else {
+		c.oldest = v.fresher
+	}
+	c.n--
+}
+
+// head returns the list of the blocks with the hash of a block.
+func (t *Tree) head(file Place, block uint64) *int32 {
+	hash := (block ^ uint64(file)*0xd6e8feb86659fd93) * 0x9e3779b97f4a7c15
+	return &t.heads[hash>>32&uint64(len(t.heads)-1)]
+}
+
+// find returns the node of a block, 0 if there is none.
+func (t *Tree) find(file Place, block uint64) int32 {
+	n := *t.head(file, block)
+	for n != 0 && (t.nodes[n].block != block || t.nodes[n].place != file) {
+		n = t.nodes[n].next
+	}
+	return n
+}
+
+func (t *Tree) addHash(n int32) {
+	if t.count > len(t.heads) {
+		t.rehash()
+	}
+	head := t.head(t.nodes[n].place, t.nodes[n].block)
+	t.nodes[n].next, *head = *head, n
+}
+
+func (t *Tree) dropHash(n int32) {
+	at := t.head(t.nodes[n].place, t.nodes[n].block)
+	for *at != n {
+		at = &t.nodes[*at].next
+	}
+	*at = t.nodes[n].next
+}
+
+// rehash doubles the table.
+func (t *Tree) rehash() {
+	old := t.heads
+	t.heads = make([]int32, 2*len(old))
+	for _, n := range old {
+		for n != 0 {
+			next := t.nodes[n].next
+			head := t.head(t.nodes[n].place, t.nodes[n].block)
+			t.nodes[n].next, *head = *head, n
+			n = next
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package streams
+
+import "unsafe"
+
+// Tree holds recent accesses: the AccessStreamTree. A node is a block, a file or a directory; a chain of directories in
+// which nothing has branched is part of the node below it. A node with more than Options.Window distinct children is a
+// Stream.
+//
+// An access takes time in proportion to the depth of its path. Memory: 4 bytes per place of the layout, about 110 bytes
+// per node, and up to 16 bytes per child in the window of each node with several children (Bytes).
+type Tree struct {
+	layout *Layout
+	o      Options
+
+	// Opened is called when a node has become a stream, after its first classification. Changed is called when a stream
+	// has another pattern. Closed is called when a stream's node is being removed. All may be nil, and none may call
+	// Access.
+	Opened  func(*Stream)
+	Changed func(s *Stream, before Pattern)
+	Closed  func(*Stream)
+	// Pinned reports whether the node of a stream must stay: its unit holds bytes. Nil: none must.
+	Pinned func(*Stream) bool
+
+	nodes   []node
+	free    int32   // a list by parent
+	count   int     // nodes in use
+	at      []int32 // per place: the node that it belongs to; 0 for none, as the root is nobody's part
+	heads   []int32 // blocks by hash of file and number
+	windows []window
+	unused  []int32 // windows without a node
+	leaves  chain   // nodes without children, the most recent first
+	streams int     // that are open
+	opened  int     // so far
+	moves   []Move
+	now     int64
+	scratch scratch
+}
+
+// Move is a transition of a stream from one child to another one.
+type Move struct {
+	Stream *Stream
+	Index  uint64 // of the child that is accessed now: the position in the listing, or the number of the block
+}
+
+// node is a node of the tree. The numbers of others are 0 for none: the root is nobody's child.
+type node struct {
+	block    uint64 // of a block: its number in the file
+	created  int64  // when it was first accessed
+	seen     int64  // children that were added
+	stream   *Stream
+	place    Place // of a block: its file
+	parent   int32
+	window   int32 // -1 for none
+	streams  int32 // at or below the node
+	newer    int32 // among the children of the parent, by access
+	older    int32
+	children chain
+	fresher  int32 // among the leaves, by access
+	staler   int32
+	next     int32 // with the same hash
+	isBlock  bool
+}
+
+// chain is a list of nodes by access.
+type chain struct{ newest, oldest, n int32 }
+
+// window is the ring of the last transitions of a node.
+type window struct {
+	entries []transition
+	first   int // the oldest entry, once the ring is full
+}
+
+// transition is an access to another child than before.
+type transition struct {
+	index uint64
+	time  int64
+}
+
+// New returns a tree without accesses.
+func New(l *Layout, o Options) *Tree {
+	o.Nodes = max(o.Nodes, MinNodes)
+	t := &Tree{layout: l, o: o, at: make([]int32, l.Len()), heads: make([]int32, 64)}
+	t.nodes = append(t.nodes, node{place: Root, window: -1})
+	t.count = 1
+	return t
+}
+
+// Layout returns the layout whose places the tree has.
+func (t *Tree) Layout() *Layout { return t.layout }
+
+// Options returns the options of the tree.
+func (t *Tree) Options() Options { return t.o }
+
+// Nodes returns how many nodes the tree has.
+func (t *Tree) Nodes() int { return t.count }
+
+// Streams returns how many streams are open.
+func (t *Tree) Streams() int { return t.streams }
+
+// Bytes returns the memory of the tree, without the layout.
+func (t *Tree) Bytes() int64 {
+	bytes := int64(cap(t.nodes))*int64(unsafe.Sizeof(node{})) + 4*int64(cap(t.at)+cap(t.heads)+cap(t.unused)) +
+		int64(cap(t.windows))*int64(unsafe.Sizeof(window{})) + t.scratch.bytes()
+	for _, w := range t.windows {
+		bytes += int64(cap(w.entries)) * int64(unsafe.Sizeof(transition{}))
+	}
+	return bytes + int64(t.streams)*t.streamBytes()
+}
+
+// Access records an access at a time in nanoseconds, and returns the stream that owns the block: its deepest ancestor
+// that is one, or nil if none is.
+func (t *Tree) Access(address uint64, now int64) *Stream {
+	t.moves = t.moves[:0]
+	t.now = now
+	file, block := t.layout.Find(address)
+	leaf := t.find(file, block)
+	if leaf != 0 {
+		t.unlinkLeaf(leaf)
+		t.pushLeaf(leaf)
+	} else if leaf = t.insert(file, block); leaf == 0 {
+		return t.owner(file) // every node is pinned
+	}
+	var owner *Stream
+	below := file
+	for child := leaf; child != 0; {
+		parent := t.nodes[child].parent
+		index := block
+		if p := t.nodes[parent].place; p != file {
+			for t.layout.parents[below] != p {
+				below = t.layout.parents[below]
+			}
+			index = uint64(t.layout.indexes[below])
+		}
+		t.observe(parent, child, index)
+		if s := t.nodes[parent].stream; owner == nil && s != nil {
+			owner = s
+		}
+		child = parent
+	}
+	return owner
+}
+
+// Moves returns the streams that the last access moved to another child, the deepest first. The slice is valid until the
+// next access.
+func (t *Tree) Moves() []Move { return t.moves }
+
+// Owner returns the stream that owns a block, without recording an access.
+func (t *Tree) Owner(address uint64) *Stream {
+	file, _ := t.layout.Find(address)
+	return t.owner(file)
+}
+
+func (t *Tree) owner(p Place) *Stream {
+	for ; p != Root; p = t.layout.parents[p] {
+		if n := t.at[p]; n != 0 && t.isAt(n, p) && t.nodes[n].stream != nil {
+			return t.nodes[n].stream
+		}
+	}
+	return t.nodes[0].stream
+}
+
+// isAt reports whether a node is that of a place itself, not one below it.
+func (t *Tree) isAt(n int32, p Place) bool { return t.nodes[n].place == p && !t.nodes[n].isBlock }
+
+// observe records an access to a child of a node.
+func (t *Tree) observe(n, child int32, index uint64) {
+	t.touch(n, child)
+	v := &t.nodes[n]
+	if v.stream != nil {
+		v.stream.access(t.now)
+	}
+	if !t.push(n, index) {
+		return // the same child again: recorded as a gap of 0 it would break the test of gaps
+	}
+	if s := v.stream; s != nil {
+		t.moves = append(t.moves, Move{s, index})
+		s.moved++
+		if s.sinceVerdict++; s.sinceVerdict >= t.o.Window {
+			s.Reclassify()
+		}
+	} else if int(v.children.n) > t.o.Window {
+		t.open(n)
+		t.moves = append(t.moves, Move{v.stream, index})
+	} else {
+		return
+	}
+	if t.o.Prune && int(v.children.n) > t.o.Window {
+		t.prune(n)
+	}
+}
+
+// push records a transition of a node to a child; false if it is the same child as before.
+func (t *Tree) push(n int32, index uint64) bool {
+	v := &t.nodes[n]
+	if v.window < 0 {
+		v.window = t.newWindow()
+	}
+	w := &t.windows[v.window]
+	if size := len(w.entries); size > 0 {
+		last := w.first - 1
+		if last < 0 {
+			last = size - 1
+		}
+		if w.entries[last].index == index {
+			return false
+		}
+		if size == t.o.Window {
+			w.entries[w.first] = transition{index, t.now}
+			if w.first++; w.first == size {
+				w.first = 0
+			}
+			return true
+		}
+	}
+	w.entries = append(w.entries, transition{index, t.now})
+	return true
+}
+
+func (t *Tree) newWindow() int32 {
+	if n := len(t.unused); n > 0 {
+		w := t.unused[n-1]
+		t.unused = t.unused[:n-1]
+		return w
+	}
+	t.windows = append(t.windows, window{})
+	return int32(len(t.windows) - 1)
+}
+
+// prune removes the least recent children of a stream, except those with a pinned stream.
+func (t *Tree) prune(n int32) {
+	for child := t.nodes[n].children.oldest; child != 0 && int(t.nodes[n].children.n) > t.o.Window; {
+		newer := t.nodes[child].newer
+		if !t.pinned(child) {
+			t.remove(child)
+		}
+		child = newer
+	}
+}
+
+// pinned reports whether a node or one below it must stay.
+func (t *Tree) pinned(n int32) bool {
+	v := &t.nodes[n]
+	if t.Pinned == nil || v.streams == 0 {
+		return false
+	}
+	if v.stream != nil && t.Pinned(v.stream) {
+		return true
+	}
+	for child := v.children.newest; child != 0; child = t.nodes[child].older {
+		if t.pinned(child) {
+			return true
+		}
+	}
+	return false
+}
