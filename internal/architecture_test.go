@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal", "statistics",
 		"suggest", "terminal", "version"},
 	{"atomicfile", "memory", "params"},
-	{"event", "oracle", "predict/gbm", "records", "similarity", "traces/compress", "traces/stream"},
+	{"event", "oracle", "predict/gbm", "records", "similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "policies/dense", "predict", "series",
 		"target", "traces/source"},
 	{"policies/slabs", "traces/files", "traces/prompts", "traces/queries"},

@@ -1,6 +1,6 @@
 // Package streams recognises how the files of a data set are read. It keeps recent accesses in a tree of directories,
-// files and blocks, the AccessStreamTree of IGTCache, and sorts each node with many children into one of three patterns:
-// sequential, random or skewed.
+// files and blocks, the AccessStreamTree of IGTCache, and sorts each node with many children into one of three
+// patterns: sequential, random or skewed.
 //
 // Source: "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads", arXiv 2506.12370, sections 3.1, 3.2
 // and 4. Where the paper is silent the comments say what was chosen.
@@ -55,8 +55,8 @@ func NewLayout(files []File, block int64, shift int) *Layout {
 	return newLayout(inOrder, block, shift, false)
 }
 
-// NewKeys returns the layout of a trace without files: one file of unknown size whose blocks are the keys. Each block is
-// charged the given bytes.
+// NewKeys returns the layout of a trace without files: one file of unknown size whose blocks are the keys. Each block
+// is charged the given bytes.
 func NewKeys(block int64) *Layout {
 	return newLayout([]File{{Path: "keys", Bytes: -1}}, block, 64, false)
 }
@@ -72,8 +72,8 @@ func newLayout(inOrder []File, block int64, shift int, natural bool) *Layout {
 	return l
 }
 
-// Natural returns the layout of the same addresses whose listings are in natural order: numbers in names are compared by
-// their values, so that 9 comes before 10. It is made when it is first needed.
+// Natural returns the layout of the same addresses whose listings are in natural order: numbers in names are compared
+// by their values, so that 9 comes before 10. It is made when it is first needed.
 func (l *Layout) Natural() *Layout { return l.natural() }
 
 // group is the files below one entry of a directory: those from to end in the order of their components.
@@ -221,8 +221,8 @@ func (l *Layout) Address(file Place, block uint64) uint64 {
 	return uint64(l.ranks[file])<<l.shift | block
 }
 
-// Bytes returns the size of the block at an address: that of a full one, or what is left of the file. It is 0 behind the
-// end of the file, and a full block where the size of the file is unknown.
+// Bytes returns the size of the block at an address: that of a full one, or what is left of the file. It is 0 behind
+// the end of the file, and a full block where the size of the file is unknown.
 func (l *Layout) Bytes(address uint64) int64 {
 	file, block := l.Find(address)
 	size := l.bytes[file]

@@ -28,7 +28,8 @@ type Options struct {
 // MinNodes is the least limit of nodes.
 const MinNodes = 16
 
-// Defaults are the options of the paper, and where it has none (Readers, Share, Verdicts, RepeatGuard), what was chosen.
+// Defaults are the options of the paper, and where it has none (Readers, Share, Verdicts, RepeatGuard), what was
+// chosen.
 func Defaults() Options {
 	return Options{Window: 100, Nodes: 10_000, Alpha: 0.01, RepeatGuard: true, Share: 0.9, Readers: 4, Verdicts: 2,
 		Compress: true, Prune: true}

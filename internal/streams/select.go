@@ -28,8 +28,8 @@ type position struct {
 // share of the siblings was read as a whole, so that all blocks of the child are to be read; then none is appended.
 //
 // Siblings are those in the tree, at most Options.Window of them, without the one that is being accessed. Of siblings
-// that are streams themselves only the recent blocks count, unless as many were read as they have. Addresses are in their
-// order. The selection is computed again after a tenth of the siblings are new.
+// that are streams themselves only the recent blocks count, unless as many were read as they have. Addresses are in
+// their order. The selection is computed again after a tenth of the siblings are new.
 func (s *Stream) Select(child Place, share float64, to []uint64) (addresses []uint64, whole bool) {
 	if s.tree == nil || s.tree.layout.IsFile(s.Place) {
 		return to, false

@@ -123,8 +123,8 @@ func (s *Stream) MeanGap() float64 {
 	return float64(s.Last-first) / float64(n-1)
 }
 
-// TemporalGaps returns the mean and the standard deviation of the time between two transitions, in nanoseconds, over the
-// window, and how many gaps that are. A time to live follows from a Normal distribution with both.
+// TemporalGaps returns the mean and the standard deviation of the time between two transitions, in nanoseconds, over
+// the window, and how many gaps that are. A time to live follows from a Normal distribution with both.
 func (s *Stream) TemporalGaps() (mean, deviation float64, n int) {
 	if s.tree == nil {
 		return 0, 0, 0

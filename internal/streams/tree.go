@@ -140,8 +140,8 @@ func (t *Tree) Access(address uint64, now int64) *Stream {
 	return owner
 }
 
-// Moves returns the streams that the last access moved to another child, the deepest first. The slice is valid until the
-// next access.
+// Moves returns the streams that the last access moved to another child, the deepest first. The slice is valid until
+// the next access.
 func (t *Tree) Moves() []Move { return t.moves }
 
 // Owner returns the stream that owns a block, without recording an access.

@@ -205,17 +205,27 @@ func (c *Columns) ObjectSizes() []int64 {
 // streams by zones of addresses then never have two files in one zone, unless it is made larger than that.
 const leastFileBits = 16
 
-// Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
-// so that what comes after its last block is no block of the next file.
-func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, err error) {
+// FileBits returns how many bits of an address number the block in its file. The others are the position of the file in
+// the order of the paths.
+func (c *Columns) FileBits() (shift int, err error) {
 	last := int64(0) // largest number of a block
 	for file := range c.Sizes {
 		last = max(last, c.BlocksOf(file)-1)
 	}
-	shift := max(bits.Len64(uint64(last))+1, leastFileBits)
+	shift = max(bits.Len64(uint64(last))+1, leastFileBits)
 	if shift+bits.Len(uint(max(len(c.Paths)-1, 0))) > 64 {
-		return nil, nil, fmt.Errorf("%d files of up to %d blocks: their blocks have more than 2^64 addresses; larger blocks "+
+		return 0, fmt.Errorf("%d files of up to %d blocks: their blocks have more than 2^64 addresses; larger blocks "+
 			"have fewer", len(c.Paths), last+1)
+	}
+	return shift, nil
+}
+
+// Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
+// so that what comes after its last block is no block of the next file.
+func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, err error) {
+	shift, err := c.FileBits()
+	if err != nil {
+		return nil, nil, err
 	}
 	inOrder := make([]int32, len(c.Paths))
 	for file := range inOrder {
