@@ -111,11 +111,14 @@ func (w Workload) EmbeddingsFile() string {
 }
 
 // Paths returns all files to read: those of the trace, then that of embeddings, if there is one, and then those that
-// the options of the format name.
+// the options of the format or the parameters of the generator name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
 		paths = append(paths, beside)
+	}
+	if spec, err := gen.Parse(w.Generator, ""); err == nil {
+		paths = append(paths, spec.Files()...)
 	}
 	return append(paths, formats.FilesOf(w.Format)...)
 }
@@ -142,6 +145,10 @@ func (w Workload) Identity() Workload {
 			w.Embeddings = "file"
 		}
 		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
+		if spec, err := gen.Parse(w.Generator, ""); err == nil {
+			spec, _ = spec.WithFiles(func(string) (string, error) { return "file", nil })
+			w.Generator = spec.Full()
+		}
 	}
 	return w
 }
@@ -156,9 +163,10 @@ func (w Workload) Key() string {
 }
 
 // ReadChecksum returns "sha256:" and the digest of the file's bytes. For several files (see Paths) it is the digest of
-// their digests, so that it also depends on where one ends and the next begins. "" for a generator.
+// their digests, so that it also depends on where one ends and the next begins. "" for a generator
+// that reads no files.
 func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
-	if w.Generator != "" {
+	if len(w.Paths()) == 0 {
 		return "", nil
 	}
 	found, err := w.find(dirs)
@@ -226,7 +234,7 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
 	}
 	if w.Generator != "" {
-		t, err = w.generate(ctx, options)
+		t, sum, err = w.generate(ctx, dirs, options, takeSum)
 	} else {
 		t, sum, err = w.loadFiles(ctx, dirs, options, takeSum)
 	}
@@ -374,19 +382,31 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 	return sum, err
 }
 
-func (w Workload) generate(ctx context.Context, options traces.LoadOptions) (*traces.Trace, error) {
+// generate makes the trace. Its checksum is that of the files that the generator reads.
+func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (t *traces.Trace,
+	sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := options.Memory.Need(spec.Bytes(), spec.String()+": the generator", "fewer objects"); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	g, err := interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(spec) })
+	placed, err := spec.WithFiles(func(path string) (string, error) { return Find(path, dirs) })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", w.Generator, err)
+		return nil, "", err
 	}
-	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
+	if found := placed.Files(); takeSum && len(found) > 0 {
+		if sum, err = w.verified(ctx, found); err != nil {
+			return nil, "", err
+		}
+	}
+	g, err := interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(placed) })
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", w.Generator, err)
+	}
+	t, err = traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
+	return t, sum, err
 }
 
 // Generated returns the workload of a generator, with all of its parameters written out, so that it stays the same when

@@ -120,8 +120,8 @@ func (t *tableReader) parse(a *access) (err error) {
 }
 
 var tableWritable = source.Writable{
-	Name: "reads", Create: newTableWriter, Holds: stream.Fields{Time: true, Size: true, Groups: true},
-	Kind: Kind{}.Name(), Clockless: true,
+	Name: "reads", Endings: []string{".csv"}, Create: newTableWriter,
+	Holds: stream.Fields{Time: true, Size: true, Groups: true}, Kind: Kind{}.Name(), Clockless: true,
 }
 
 // tableWriter writes a read per row.

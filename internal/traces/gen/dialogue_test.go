@@ -378,7 +378,7 @@ func TestDialogueErrors(t *testing.T) {
 		"dialogue(size=512)":                           `unknown parameter "size"`,
 		"dialogue(rate=0.000001)":                      "292 years",
 		"rac-example(seed=1)":                          `unknown parameter "seed"`,
-		"mixed(phases=dialogue:100)":                   "generators of prompts or queries cannot be phases",
+		"mixed(phases=dialogue:100)":                   "generators of prompts, queries or reads of files cannot be phases",
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {

@@ -1,13 +1,15 @@
 // Package gen makes synthetic traces from a seed. The same specification gives the same trace on every machine.
 //
 // A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". A generator takes its own
-// parameters and, unless it makes prompts or queries, the common ones: requests, seed, size, rate and keys.
+// parameters and, unless it makes prompts, queries or reads of files, the common ones: requests, seed, size, rate and
+// keys.
 // docs/generators.md describes them all.
 package gen
 
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -33,6 +35,8 @@ const (
 	repeatBits
 	paraphraseBits
 	directionBits
+	arrivalBits
+	scatterBits
 )
 
 // Common are the parameters that every generator takes.
@@ -90,6 +94,9 @@ const objectBytes = 16
 
 // Bytes estimates the memory that the generator needs.
 func (s Spec) Bytes() int64 {
+	if s.Entry.bytes != nil {
+		return s.Entry.bytes(s.Params)
+	}
 	if !s.Entry.takes(objectsParam.Name) {
 		return 0
 	}
@@ -152,7 +159,7 @@ func hasParam(text, name string) bool {
 	})
 }
 
-// AllParams returns the parameters of the generator: its own, then the common ones unless it makes prompts or queries.
+// AllParams returns the parameters of the generator: its own, then the common ones unless it has records of its own.
 func (e Entry) AllParams() []params.Param {
 	if e.records != nil {
 		return e.Params
@@ -169,7 +176,35 @@ func (s Spec) Full() string {
 }
 
 // HasSizes reports whether the objects of the trace have sizes.
-func (s Spec) HasSizes() bool { return s.Entry.build != nil && s.Params.Text("size") != "none" }
+func (s Spec) HasSizes() bool {
+	return s.Entry.sized || s.Entry.build != nil && s.Params.Text("size") != "none"
+}
+
+// Files returns the paths of the files that the generator reads.
+func (s Spec) Files() (paths []string) {
+	s.WithFiles(func(path string) (string, error) {
+		paths = append(paths, path)
+		return path, nil
+	})
+	return paths
+}
+
+// WithFiles returns the spec with other paths of the files that it reads.
+func (s Spec) WithFiles(other func(path string) (string, error)) (Spec, error) {
+	values := maps.Clone(s.Params)
+	for _, p := range s.Entry.AllParams() {
+		path, _ := s.Params[p.Name].(string)
+		if !p.File || path == "" {
+			continue
+		}
+		path, err := other(path)
+		if err != nil {
+			return s, err
+		}
+		values[p.Name] = path
+	}
+	return Spec{s.Entry, values}, nil
+}
 
 // Generator makes the requests of one trace. It is a stream.Reader.
 type Generator struct {

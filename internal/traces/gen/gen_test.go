@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"gonum.org/v1/gonum/stat"
@@ -56,7 +57,11 @@ func keysOf(t testing.TB, spec string) []uint64 {
 	t.Helper()
 	var keys []uint64
 	for _, rec := range readAll(t, spec) {
-		keys = append(keys, rec.Num)
+		key := rec.Num
+		if rec.Text != nil {
+			key = stream.HashText(rec.Text)
+		}
+		keys = append(keys, key)
 	}
 	return keys
 }
@@ -81,7 +86,9 @@ var goldenSpecs = map[string]string{
 	"dialogue(requests=2000,capacity=200,seed=5)":                                           "a9184e8f961c295f",
 	"dialogue(requests=1000,topics=20,capacity=100,dim=64," +
 		"families=2,paraphrases=1,require-anchor=true,rate=0)": "f807372d72003687",
-	"rac-example(rate=2)": "a41f194b255706bc",
+	"rac-example(rate=2)":                             "a41f194b255706bc",
+	"cluster(scale=0.002,epochs=2,arrivals=1,seed=4)": "bb3250b97562cd82",
+	"cluster(jobs=16+9+18,scale=0.001,popularity=scattered,block-kib=64,read-kib=100)": "98c30a74532f4c6e",
 }
 
 func checksum(records []stream.Record) string {
@@ -89,6 +96,9 @@ func checksum(records []stream.Record) string {
 	for _, rec := range records {
 		binary.Write(h, binary.LittleEndian, []uint64{rec.Num, uint64(rec.Size), uint64(rec.Time)})
 		h.Write(rec.Text)
+		if r := files.HeadOf(&rec); r != nil {
+			fmt.Fprintf(h, "%s %s %d %d %d", r.Job, r.Path, r.Offset, r.Length, r.FileSize)
+		}
 		if q := queries.HeadOf(&rec); q != nil {
 			fmt.Fprintf(h, "%s %s %s", q.Session, q.Topic, q.Answer)
 			binary.Write(h, binary.LittleEndian, q.Vector)
@@ -128,8 +138,11 @@ func TestSeedsDiffer(t *testing.T) {
 			continue
 		}
 		length := "requests=5000"
-		if e.Name == "llm" {
+		switch e.Name {
+		case "llm":
 			length = "conversations=200,prompts=500"
+		case "cluster":
+			length = "scale=0.001"
 		}
 		a, b := keysOf(t, e.Name+"("+length+",seed=1)"), keysOf(t, e.Name+"("+length+",seed=2)")
 		same := 0

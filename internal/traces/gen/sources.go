@@ -61,9 +61,11 @@ type Entry struct {
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
 	records func(v params.Values) (recordSource, error) // instead of build, and without the common parameters
+	sized   bool                                        // the records have sizes
+	bytes   func(v params.Values) int64                 // of memory that it needs; nil: those of its objects, if any
 }
 
-// A recordSource makes requests that carry more than an object: prompts, queries.
+// A recordSource makes requests that carry more than an object: prompts, queries, reads of files.
 type recordSource interface {
 	fields() stream.Fields
 	requests() int
@@ -90,35 +92,54 @@ var (
 
 func newEntries() []Entry {
 	return []Entry{
-		{"zipf", "object r is drawn with probability proportional to 1/r^alpha",
-			[]params.Param{objectsParam, alphaParam}, buildZipf, nil},
-		{"uniform", "every object is drawn with the same probability",
-			[]params.Param{objectsParam}, buildUniform, nil},
-		{"scan", "every request is for a new object",
-			nil, buildScan, nil},
-		{"loop", "objects 1, 2, ..., objects, repeatedly",
-			[]params.Param{objectsParam}, buildLoop, nil},
-		{"sequence", "a given list of objects, repeatedly",
-			[]params.Param{orderParam}, buildSequence, nil},
-		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank " +
-			"r+shift",
-			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift, nil},
-		{"zipf-scan", "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects others",
-			[]params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam}, buildZipfScan, nil},
-		{"dlrm", "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; " +
-			"each day part of the ranks moves",
-			[]params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam}, buildDLRM, nil},
-		{"llm", "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
-			"shapes of published workloads",
-			llmParams, nil, newLLMTrace},
-		{"dialogue", "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some repeated " +
-			"soon and some long after",
-			dialogueParams, nil, newDialogueTrace},
-		{"rac-example", "the 24 queries of Example 1 of the RAC paper: two topics that recur, each with one query that " +
-			"recurs itself",
-			racExampleParams, nil, newRACExample},
-		{"mixed", "phases of other generators in turn, repeatedly",
-			[]params.Param{phasesParam}, buildMixed, nil},
+		{Name: "zipf",
+			Summary: "object r is drawn with probability proportional to 1/r^alpha",
+			Params:  []params.Param{objectsParam, alphaParam}, build: buildZipf},
+		{Name: "uniform",
+			Summary: "every object is drawn with the same probability",
+			Params:  []params.Param{objectsParam}, build: buildUniform},
+		{Name: "scan",
+			Summary: "every request is for a new object",
+			build:   buildScan},
+		{Name: "loop",
+			Summary: "objects 1, 2, ..., objects, repeatedly",
+			Params:  []params.Param{objectsParam}, build: buildLoop},
+		{Name: "sequence",
+			Summary: "a given list of objects, repeatedly",
+			Params:  []params.Param{orderParam}, build: buildSequence},
+		{Name: "zipf-drift",
+			Summary: "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank " +
+				"r+shift",
+			Params: []params.Param{objectsParam, alphaParam, periodParam, shiftParam}, build: buildDrift},
+		{Name: "zipf-scan",
+			Summary: "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects " +
+				"others",
+			Params: []params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam},
+			build:  buildZipfScan},
+		{Name: "dlrm",
+			Summary: "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; " +
+				"each day part of the ranks moves",
+			Params: []params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam},
+			build:  buildDLRM},
+		{Name: "llm",
+			Summary: "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
+				"shapes of published workloads",
+			Params: llmParams, records: newLLMTrace},
+		{Name: "dialogue",
+			Summary: "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some repeated " +
+				"soon and some long after",
+			Params: dialogueParams, records: newDialogueTrace},
+		{Name: "rac-example",
+			Summary: "the 24 queries of Example 1 of the RAC paper: two topics that recur, each with one query that " +
+				"recurs itself",
+			Params: racExampleParams, records: newRACExample},
+		{Name: "cluster",
+			Summary: "reads of files by the 18 jobs of the IGTCache paper: training, tests, queries and analyses that share " +
+				"a cache",
+			Params: clusterParams, records: newClusterTrace, sized: true, bytes: clusterBytes},
+		{Name: "mixed",
+			Summary: "phases of other generators in turn, repeatedly",
+			Params:  []params.Param{phasesParam}, build: buildMixed},
 	}
 }
 
@@ -372,7 +393,7 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
 	}
 	if e.build == nil {
-		return nil, fmt.Errorf("phase %q: generators of prompts or queries cannot be phases", text)
+		return nil, fmt.Errorf("phase %q: generators of prompts, queries or reads of files cannot be phases", text)
 	}
 	if name == "mixed" {
 		return nil, fmt.Errorf("phase %q: phases cannot be nested; list the inner phases instead", text)
