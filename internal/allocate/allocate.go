@@ -5,17 +5,22 @@
 // To add one, write a file with its Entry and add that to the table in registry.go.
 package allocate
 
+import "github.com/cachesim/cachesim/internal/streams"
+
 // State is what an allocator sees when it is called. It is valid during the call only.
 type State struct {
 	Capacity int64 // to divide, in objects or bytes
+	Unit     bool  // it counts objects
 	Epoch    int   // number of earlier calls; 0 before the first request
 	Requests int64 // to all pools, since the beginning
 	Time     int64 // nanoseconds on the clock of the trace; 0 without one
+	Elapsed  int64 // nanoseconds since the previous call, or since the first request; 0 without a clock
 	Pools    []Pool
 }
 
 // Pool is what an allocator sees of one pool. Counts are those since the previous call.
 type Pool struct {
+	ID       int   // identifies the pool over its life, in rising order; where pools stay, its number
 	Capacity int64 // at present; 0 at the first call
 	Used     int64 // charges of the resident objects
 	Requests int64
@@ -25,6 +30,12 @@ type Pool struct {
 	// Curve has the hits of LRU at each capacity, for the requests that the allocator's Sampling covers; only if
 	// Needs.Curves.
 	Curve Curve
+
+	// What follows is filled in only if Needs.Streams.
+	Pattern   streams.Pattern // of the requests; Unknown until there are enough
+	Objects   int64           // number of resident objects
+	Data      int64           // charges of the whole data set, or an estimate; 0 if it is unknown
+	GhostHits int64           // misses of objects that are among the last Needs.Ghosts that were evicted
 }
 
 // Allocator divides a capacity. It may keep state (averages, hysteresis, least shares): there is one for each cache,
@@ -41,7 +52,10 @@ type Allocator interface {
 type Needs struct {
 	Every     int64 // requests to all pools between two calls; 0: calls do not depend on their number
 	Period    int64 // nanoseconds of the trace's clock between two calls; 0: calls do not depend on the clock
+	Unclocked int64 // requests between two calls where Period is set and the trace has no clock; 0: none
 	Footprint bool  // Pool.Footprint is filled in
+	Streams   bool  // patterns, data sets and hits on evicted objects are filled in
+	Ghosts    int   // evicted objects that each pool remembers; only with Streams
 	Curves    *Sampling
 }
 

@@ -5,6 +5,7 @@ var equalEntry = Entry{
 	Summary: "the same for every tenant, whatever it requests",
 	Source:  "cachesim; \"Half-and-Half\" in Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006",
 	Metrics: divisionMetrics,
+	Varying: true,
 	New:     func(Config) (Allocator, error) { return equal{}, nil },
 }
 

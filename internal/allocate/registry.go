@@ -18,7 +18,12 @@ type Entry struct {
 	Future  bool   // knows the trace beyond the present request
 	// Shared says that nothing is divided: all tenants share one pool, the only one that the allocator sees.
 	Shared bool
-	Params []params.Param
+	// Patterns says that it needs the patterns of the requests: it uses the times and the addresses of a trace that has
+	// them.
+	Patterns bool
+	// Varying says that pools may be added and removed between calls, each with an ID of its own.
+	Varying bool
+	Params  []params.Param
 	// Metrics are those of the tenants and of the allocator.
 	Metrics []metric.Metric
 	// Check rejects values of Params that exclude each other, or a text that cannot be read; nil if all are accepted.
@@ -44,6 +49,7 @@ var registry = []Entry{
 	staticEntry,
 	proportionalEntry,
 	ucpEntry,
+	marginalEntry,
 	optimalEntry,
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/streams"
 )
 
 // texts are allocators with parameters that every one of them must survive, those of the registry with their
@@ -18,7 +20,8 @@ func texts() (list []string) {
 		}
 	}
 	return append(list, "static(shares=3,rest=1)", "proportional(to=misses,weight=1)",
-		"proportional(to=footprint,floor=0.3)", "ucp(ways=2,tags=1)", "optimal(steps=3)")
+		"proportional(to=footprint,floor=0.3)", "ucp(ways=2,tags=1)", "optimal(steps=3)",
+		"marginal(hysteresis=1,least_mb=0)", "marginal(shift_mb=0.000001,least_mb=0.000002,weight=1)")
 }
 
 func build(t interface {
@@ -76,6 +79,13 @@ func drawPools(t *rapid.T, needs Needs, capacity int64, pools []Pool) {
 		p.Requests = rapid.Int64Range(0, 1000).Draw(t, "requests")
 		p.Hits = rapid.Int64Range(0, p.Requests).Draw(t, "hits")
 		p.Used = rapid.Int64Range(0, p.Capacity).Draw(t, "used")
+		if needs.Streams {
+			p.ID = i
+			p.Pattern = streams.Pattern(rapid.IntRange(0, 3).Draw(t, "pattern"))
+			p.Objects = rapid.Int64Range(0, p.Used).Draw(t, "objects")
+			p.Data = rapid.Int64Range(0, 1<<45).Draw(t, "data")
+			p.GhostHits = rapid.Int64Range(0, p.Requests-p.Hits).Draw(t, "ghost hits")
+		}
 		if needs.Footprint {
 			p.Footprint = rapid.Int64Range(0, 1<<40).Draw(t, "footprint")
 		}

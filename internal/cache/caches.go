@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/streams"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -74,6 +75,8 @@ type Config struct {
 	// the objects of the trace by their keys, if the prefetcher computes with them.
 	Prefetcher *prefetch.Spec
 	Addresses  *prefetch.Addresses
+	// Layout is the directory tree of the trace; nil unless the policy manages the cache. Addresses are set then, too.
+	Layout *streams.Layout
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
 	// Observer is notified of what happens in the cache's pool; may be nil. Only caches with OneByOne have one.

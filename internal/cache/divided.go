@@ -21,13 +21,16 @@ type Divided struct {
 	owners    []uint32 // per object: the number of its tenant
 	pools     []*Pool  // per tenant, or one for all
 	monitors  []*allocate.Monitor
-	seen      []uint32 // per object: 1 + the last epoch in which it was requested; nil unless footprints count
+	patterns  *patterns // nil unless the allocator needs them
+	seen      []uint32  // per object: 1 + the last epoch in which it was requested; nil unless footprints count
 
 	state   allocate.State
 	targets []int64
 	next    int64 // requests after which the allocator is called again; 0: never
 	late    int64 // time at which it is called next; only with needs.Period
-	started bool  // late is set
+	since   int64 // time of the previous call, or of the first request
+	started bool  // late and since are set
+	clock   bool  // requests have times
 
 	warmup  int  // requests that do not count
 	sized   bool // capacities count bytes
@@ -61,8 +64,14 @@ func newDivided(c Config) (*Divided, error) {
 		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
 		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},
 	}
+	if d.clock = c.Trace.Times != nil || c.Asynchronous; !d.clock && d.needs.Period > 0 {
+		d.needs.Period, d.needs.Every = 0, d.needs.Unclocked
+	}
 	if d.needs.Footprint {
 		d.seen = make([]uint32, c.Trace.NumObjects)
+	}
+	if d.needs.Streams {
+		d.patterns = newPatterns(c, d.needs.Ghosts)
 	}
 	if s := d.needs.Curves; s != nil {
 		d.monitors = make([]*allocate.Monitor, len(names))
@@ -113,6 +122,9 @@ func (d *Divided) build(c Config) error {
 		}
 		pool.Resize(d.targets[i])
 		pool.Observe(c.Observer)
+		if d.patterns != nil {
+			pool.Remember(d.patterns.ghosts, i)
+		}
 		d.pools[i] = pool
 	}
 	return nil
@@ -200,6 +212,9 @@ func (d *Divided) count(r policies.Request, hit bool) {
 	if d.monitors != nil && !d.needs.Curves.Whole {
 		d.monitors[at].Request(r.Object, r.Size, true)
 	}
+	if d.patterns != nil {
+		d.patterns.request(at, r)
+	}
 	if r.Pos >= d.warmup {
 		d.tallies[d.owners[r.Object]].count(r.Size, hit, d.sized)
 	}
@@ -222,7 +237,7 @@ func (t *tally) count(size int64, hit, sized bool) {
 // due reports whether the allocator must be called before the next request, which arrives at the given time.
 func (d *Divided) due(now int64) bool {
 	if d.needs.Period > 0 && !d.started {
-		d.started, d.late = true, now+d.needs.Period
+		d.started, d.since, d.late = true, now, now+d.needs.Period
 	}
 	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.started && now >= d.late
 }
@@ -230,9 +245,12 @@ func (d *Divided) due(now int64) bool {
 // redivide calls the allocator and resizes the pools, shrinking ones first. It returns the number of evicted objects.
 func (d *Divided) redivide(r policies.Request) (evicted int64) {
 	d.state.Time = r.Time
+	if d.started {
+		d.state.Elapsed = r.Time - d.since
+	}
 	d.hold()
 	d.divide()
-	d.late = r.Time + d.needs.Period
+	d.since, d.late = r.Time, r.Time+d.needs.Period
 	for i, p := range d.pools {
 		if d.targets[i] < p.Capacity() {
 			before := p.Evictions()
@@ -256,6 +274,9 @@ func (d *Divided) divide() {
 		p := &s.Pools[i]
 		if d.pools[i] != nil {
 			p.Capacity, p.Used = d.pools[i].Capacity(), d.pools[i].Used()
+			if d.patterns != nil {
+				d.patterns.describe(p, i, d.pools[i])
+			}
 		}
 		if d.monitors != nil {
 			p.Curve = d.monitors[i].Curve()

@@ -16,7 +16,10 @@ var exactEntry = Entry{
 // newExactCache returns the exact-match cache of a policy: the policy's batch path if it has one, and no observer or
 // occupancy is needed; or pools if an allocator divides the capacity among tenants.
 func newExactCache(c Config) (Cache, error) {
-	if c.Allocator != nil {
+	switch {
+	case c.Policy.Entry.Manages:
+		return newManaged(c)
+	case c.Allocator != nil:
 		return newDivided(c)
 	}
 	p, err := c.Policy.Entry.New(c.PolicyConfig())

@@ -25,6 +25,10 @@ type Pool struct {
 	here     []bool  // per object: it is resident; used while each is charged 1
 	stored   []int64 // per object, once sizes count: its charged size while resident, at least 1; 0 otherwise
 
+	ghosts    *Ghosts // nil if evicted objects are not remembered
+	rank      int     // of the pool, among those with the same ghosts
+	ghostHits int64
+
 	loaded    int64 // objects that have become resident so far
 	evictions int64
 	oversized int64
@@ -108,6 +112,12 @@ func (p *Pool) Capacity() int64 { return p.capacity }
 // Used returns how much of the capacity is used. It never exceeds the capacity.
 func (p *Pool) Used() int64 { return p.used }
 
+// Remember remembers evicted objects from now on, as those of the pool with a number; nil for none.
+func (p *Pool) Remember(g *Ghosts, number int) { p.ghosts, p.rank = g, number }
+
+// GhostHits returns how many requests so far were for objects that the pool remembers as evicted.
+func (p *Pool) GhostHits() int64 { return p.ghostHits }
+
 // Len returns the number of resident objects.
 func (p *Pool) Len() int { return int(p.loaded - p.evictions) }
 
@@ -139,6 +149,24 @@ func (p *Pool) Has(o policies.Object) bool {
 		return p.stored[o] != 0
 	}
 	return p.here[o]
+}
+
+// Charge returns the charged size of an object, 0 if it is not resident.
+func (p *Pool) Charge(o policies.Object) int64 {
+	if p.members != nil {
+		n, ok := p.members.find(o)
+		if !ok {
+			return 0
+		}
+		o = n
+	}
+	switch {
+	case p.stored != nil:
+		return p.stored[o]
+	case p.here[o]:
+		return 1
+	}
+	return 0
 }
 
 // residentMember is Resident for members.
@@ -192,6 +220,9 @@ func (p *Pool) Load(r policies.Request) (loaded bool) {
 // the object is resident now: not if it is too large, or the policy bypasses it.
 func (p *Pool) Miss(r policies.Request) bool {
 	p.pos, p.time = r.Pos, r.Time
+	if p.ghosts != nil {
+		p.recall(r)
+	}
 	if r.Size > p.capacity {
 		if r.Reason == policies.Demand {
 			p.oversized++
@@ -225,6 +256,16 @@ func (p *Pool) Miss(r policies.Request) bool {
 		p.loads.Loaded(p.name(r.Object), r.Size, r.Reason)
 	}
 	return true
+}
+
+// recall forgets a ghost that is requested or loaded. It must not be inlined, to keep it out of the path of a pool
+// without ghosts.
+//
+//go:noinline
+func (p *Pool) recall(r policies.Request) {
+	if p.ghosts.Take(p.rank, p.name(r.Object)) && r.Reason == policies.Demand {
+		p.ghostHits++
+	}
 }
 
 // Resize changes the capacity, and evicts as many objects as no longer fit. A pool of capacity 0 is empty.
@@ -301,6 +342,9 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	}
 	p.used -= size
 	p.evictions++
+	if p.ghosts != nil && why <= Shrunk {
+		p.ghosts.Add(p.rank, p.name(o))
+	}
 	if p.observer != nil {
 		p.observer.Left(p.name(o), size, why)
 	}

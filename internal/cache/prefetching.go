@@ -99,7 +99,7 @@ func NewPrefetching(c Config, store Store, prefetcher prefetch.Prefetcher) Prefe
 	}
 	cache.charging, _ = store.(Charging)
 	cache.watcher, _ = cache.prefetcher.(prefetch.Watcher)
-	if c.Addresses != nil {
+	if c.Addresses != nil && (c.Prefetcher == nil || c.Prefetcher.Entry.Addresses) {
 		cache.numbers = prefetch.NewNumbers(c.Addresses, cache.present)
 		if numbered, ok := store.(Numbered); ok {
 			numbered.SetNumbers(cache.numbers)

@@ -19,6 +19,12 @@ type Checker interface {
 	CheckValues(v Values) error
 }
 
+// Resolver is implemented by entries with properties that depend on the values of their parameters.
+type Resolver[E any] interface {
+	// ResolveValues returns the entry with the properties that it has with these values.
+	ResolveValues(v Values) E
+}
+
 // Spec is an entry with its parameters: what a user writes as `lru-k(k=2)`.
 type Spec[E Named] struct {
 	Entry  E
@@ -87,6 +93,9 @@ func (f Family[E]) Parse(text string) (Spec[E], error) {
 		if err := checker.CheckValues(values); err != nil {
 			return Spec[E]{}, fmt.Errorf("%s %s: %w", f.Kind, name, err)
 		}
+	}
+	if resolver, ok := any(e).(Resolver[E]); ok {
+		e = resolver.ResolveValues(values)
 	}
 	return Spec[E]{Entry: e, Params: values}, nil
 }

@@ -55,6 +55,11 @@ type Entry struct {
 	Holds    bool // New makes a Holder if Config.Holds is set
 	Predicts bool // uses a predictor of next requests: Config.Predictor
 	Relates  bool // uses how objects relate: Config.Relations
+	// Manages says that the policy is a whole exact cache, with pools and prefetching of its own, which package cache makes
+	// (cache.RegisterManager): New is nil, and no other cache, allocator or policy can use it.
+	Manages bool
+	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
+	Resolve func(*Entry, Values)
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom
 	// and Relations.Tau. Set only with Relates.
 	SimilarFrom func(v Values, hitFrom, tau float64) float64
@@ -80,7 +85,7 @@ type Entry struct {
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
-	New   func(Config) (Policy, error) // nil for a Bound
+	New   func(Config) (Policy, error) // nil for a Bound, and with Manages
 	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
 	// LowerBound returns the least number of misses that any schedule can have on these requests. Set only for a Bound.
@@ -123,6 +128,14 @@ func (e Entry) CheckValues(v Values) error {
 	return e.Check(v)
 }
 
+// ResolveValues implements params.Resolver.
+func (e Entry) ResolveValues(v Values) Entry {
+	if e.Resolve != nil {
+		e.Resolve(&e, v)
+	}
+	return e
+}
+
 // NeedsClock reports whether the policy of a spec needs a trace with a clock.
 func NeedsClock(s Spec) bool { return s.Entry.NeedsTime != nil && s.Entry.NeedsTime(s.Params) }
 
@@ -148,6 +161,7 @@ const (
 	Foresight                // by the future, and bounds on that
 	Predicting               // by predictions of the future
 	Topics                   // by the topics of queries
+	Systems                  // whole caches, which divide their capacity among streams of accesses
 )
 
 // registry has every policy, family by family.

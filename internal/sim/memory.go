@@ -20,6 +20,8 @@ const (
 	replayBytes  = 1 << 20   // of any replay
 	poolBytes    = 2 << 10   // of the pool of a tenant
 	memberBytes  = 13        // per object, of pools of tenants
+	patternBytes = 20 << 10  // of the tree that recognises a tenant's pattern
+	listingBytes = 28        // per object, of these trees
 	monitorBytes = 80        // per object that the pools' monitors follow, all of them at most
 	// Of a cache that prefetches, in addition to its prefetcher: per object, and per object of the trace for addresses
 	// that the trace never requests and for the dictionary of addresses.
@@ -67,6 +69,9 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 	}
 	objects, tenants := int64(t.NumObjects), int64(len(t.Tenants.Names))
 	need := poolBytes*tenants + memberBytes*objects + monitorBytes*objects
+	if c.Allocator.Entry.Patterns {
+		need += patternBytes*tenants + listingBytes*objects
+	}
 	if !c.Allocator.Entry.Shared && (c.Policy.Entry.Kind == policies.Offline || c.Policy.Entry.Relates) {
 		need += (tenants - 1) * c.Policy.Entry.Memory.Bytes(objects, 0, c.Capacity.Bytes)
 	}

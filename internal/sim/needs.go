@@ -15,13 +15,15 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	return needs
 }
 
-// needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers that compute
-// with them, and for policies that use key prefixes as topics in caches without better information.
+// needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and managing
+// policies, which compute with them, and for policies that use key prefixes as topics in caches without better
+// information.
 func (p *Parts) needs() traces.Needs {
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
-	addresses := p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
+	patterns := p.Policy.Entry.Manages || p.Allocator != nil && p.Allocator.Entry.Patterns
+	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	return traces.Needs{
-		Times: policies.NeedsClock(p.Policy), Keys: p.Cache.Entry.Keys || addresses || relates && !queries,
+		Times: policies.NeedsClock(p.Policy) || patterns, Keys: p.Cache.Entry.Keys || addresses || relates && !queries,
 		Kind: queries || relates, Embeddings: queries,
 	}
 }

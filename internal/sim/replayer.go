@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/streams"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -60,6 +61,7 @@ type view struct {
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
 	addresses func() (*prefetch.Addresses, error)
+	layout    func() (*streams.Layout, error)
 }
 
 // NewReplayer prepares the replays of t.
@@ -88,7 +90,8 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 
 func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
-	return &view{trace: t, warmup: warmup, addresses: addresses, nextUse: sync.OnceValue(func() []uint32 {
+	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
+	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(func() []uint32 {
 		if stated := t.NextUse(); stated != nil {
 			return stated
 		}
@@ -103,10 +106,26 @@ func newView(t *traces.Trace, warmup int) *view {
 	})}
 }
 
-// addressesFor returns the addresses of the trace's objects, if the prefetcher of a cell computes with them.
+// addressesFor returns the addresses of the trace's objects, if the policy or the prefetcher of a cell computes with
+// them.
 func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
+	if c.Policy.Entry.Manages {
+		a, err := v.addresses()
+		if err != nil {
+			return nil, fmt.Errorf("policy %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
+				c.Policy.Name(), err)
+		}
+		return a, nil
+	}
 	if c.Prefetcher == nil || !c.Prefetcher.Entry.Addresses {
-		return nil, nil
+		if c.Allocator == nil || !c.Allocator.Entry.Patterns {
+			return nil, nil
+		}
+		a, err := v.addresses()
+		if err != nil {
+			return nil, nil // it does without
+		}
+		return a, nil
 	}
 	a, err := v.addresses()
 	if err != nil {
@@ -304,6 +323,12 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 		return nil, nil, err
 	}
+	config.Addresses = addresses
+	if c.Policy.Entry.Manages {
+		if config.Layout, err = r.view(c.Capacity).layout(); err != nil {
+			return nil, nil, fmt.Errorf("policy %s: %w", c.Policy.Name(), err)
+		}
+	}
 	addPrefetcher(c, addresses, &config)
 	served, err = c.Cache.Entry.New(config)
 	return served, counted, err
@@ -314,7 +339,7 @@ func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) 
 	if c.Prefetcher == nil {
 		return
 	}
-	config.Prefetcher, config.Addresses = c.Prefetcher, addresses
+	config.Prefetcher = c.Prefetcher
 	if c.Policy.Entry.Unbounded {
 		config.Capacity = math.MaxInt64 / 2 // addresses that the trace never requests need room, too
 	}

@@ -37,6 +37,8 @@ type Stream struct {
 	Verdict     Pattern // of the last test; it differs from Pattern until Options.Verdicts tests agree
 	Verdicts    int     // tests in a row with this verdict
 
+	Tag int32 // for the owner of the tree, who may write it
+
 	Accesses int64 // to blocks below, since it opened
 	Last     int64 // time of the last of them, in nanoseconds
 

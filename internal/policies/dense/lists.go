@@ -23,6 +23,13 @@ func NewLists(n, count int) Lists {
 	return l
 }
 
+// Add adds an empty list, and returns its number.
+func (l *Lists) Add() int {
+	k := len(l.ends)
+	l.ends = append(l.ends, listEnds{l.end(k), l.end(k)})
+	return k
+}
+
 // end returns the link that marks the end of list k.
 func (l *Lists) end(k int) uint32 { return l.n + uint32(k) }
 

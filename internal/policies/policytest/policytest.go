@@ -103,7 +103,7 @@ func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed
 // ForEach runs f for every policy that supports that unit of capacity.
 func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	for _, e := range policies.All() {
-		if e.Kind == policies.Bound || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
+		if e.New == nil || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) { f(t, e) })

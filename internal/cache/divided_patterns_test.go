@@ -1,0 +1,50 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/streams"
+)
+
+// A tenant that reads a data set twice as large as its share in a random order gains nothing beside one whose few
+// popular objects nearly fit: capacity moves to the latter, and both patterns are recognised.
+func TestMarginalMovesToSkewed(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var requests [][2]int
+	order := random.Perm(2000)
+	for i := range 40000 {
+		if i%2000 == 0 {
+			order = random.Perm(2000)
+		}
+		requests = append(requests, [2]int{0, order[i%2000]})
+		requests = append(requests, [2]int{1, min(random.IntN(600), random.IntN(600), random.IntN(600))})
+	}
+	// Each data set is read once in its order, so that the listing has that order.
+	listing := [][2]int{}
+	for i := range 2000 {
+		listing = append(listing, [2]int{0, i}, [2]int{1, i % 600})
+	}
+	tr := tenantTrace(append(listing, requests...))
+	served, n := serveAll(t, configOf(t, tr, "lru", "marginal(every=2000,shift_mb=167.77216,least_mb=41.94304)", 400, true))
+	d := served.(*Divided)
+	if a, b := d.patterns.streams[0].Pattern, d.patterns.streams[1].Pattern; a != streams.Random || b != streams.Skewed {
+		t.Errorf("patterns %v and %v, want random and skewed", a, b)
+	}
+	if a, b := d.pools[0].Capacity(), d.pools[1].Capacity(); a > 100 || a+b != 400 {
+		t.Errorf("shares %d and %d of 400, want most for the skewed tenant", a, b)
+	}
+	_, equal := serveAll(t, configOf(t, tr, "lru", "equal", 400, true))
+	if n.Hits <= equal.Hits {
+		t.Errorf("%d hits, with equal shares %d", n.Hits, equal.Hits)
+	}
+	// The same trace with a clock, a request per second: rounds of 2000 s are those of 2000 requests.
+	for i := range tr.Objects {
+		tr.Times = append(tr.Times, int64(i)*1e9)
+	}
+	_, timed := serveAll(t, configOf(t, tr, "lru", "marginal(period_s=2000,shift_mb=167.77216,least_mb=41.94304)", 400,
+		true))
+	if timed != n {
+		t.Errorf("with a clock %+v, without %+v", timed, n)
+	}
+}
