@@ -38,8 +38,8 @@ temporarily and next to OUT, as much disk space as the uncompressed trace. OUT i
 written.
 
 Some formats lose information. Plain text keeps only the keys; batches keep the keys and their grouping; .jsonl keeps
-prompts or queries with their attributes; .parquet keeps queries too. No other format keeps batches, prompts, or
-anything of queries except their ids; .npy and .fvecs keep only their embeddings. oracleGeneral keeps no operations and
+prompts or queries with their attributes; .parquet keeps queries and reads of files too. No other format keeps batches,
+prompts, or anything of queries except their ids; .npy and .fvecs keep only their embeddings. oracleGeneral keeps no operations and
 only whole seconds, turns text keys into 64-bit hashes (it is an error if two keys have the same hash), and gives
 objects without a size the size 1, because its readers skip requests of size 0. A note lists what was lost and what was
 added when OUT is written.

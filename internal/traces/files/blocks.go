@@ -47,11 +47,11 @@ type blkparseReader struct{ action string }
 func openBlkparse(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	b := &blkparseReader{opts.Text("action")}
 	src.Reading.Time, src.Reading.Why = "time in s", "events other than reads with action "+b.action+", and the summary"
-	return newReader(src, &lineAccesses{src: src, parse: b.parse}, opts, true)
+	return NewReader(src, &lineAccesses{src: src, parse: b.parse}, opts, true)
 }
 
 // parse implements lineAccesses. What does not begin like an event belongs to the summary at the end.
-func (b *blkparseReader) parse(line []byte, a *access) (err error) {
+func (b *blkparseReader) parse(line []byte, a *Access) (err error) {
 	words := bytes.Fields(line)
 	if len(words) < 7 || !isDevice(words[0]) {
 		return source.ErrLeftOut
@@ -62,7 +62,7 @@ func (b *blkparseReader) parse(line []byte, a *access) (err error) {
 	if len(words) < 10 || string(words[8]) != "+" {
 		return fmt.Errorf("want SECTOR + SECTORS of a read, got %.60q", bytes.Join(words[7:], []byte(" ")))
 	}
-	if a.time, err = source.ParseTime(words[3], 1e9); err != nil {
+	if a.Time, err = source.ParseTime(words[3], 1e9); err != nil {
 		return err
 	}
 	if a.Offset, err = sectors(words[7]); err != nil {
@@ -104,7 +104,7 @@ func readsOption() params.Param {
 
 // blockRow is a row of a block trace.
 type blockRow struct {
-	access
+	Access
 	write bool
 }
 
@@ -130,18 +130,18 @@ func openRows(parse rowParser, clock string) func(*source.Source, params.Values)
 		if writes {
 			src.Reading.Why = "reads and writes of no bytes"
 		}
-		lines := &lineAccesses{src: src, parse: func(line []byte, a *access) (err error) {
-			row := blockRow{access: *a}
+		lines := &lineAccesses{src: src, parse: func(line []byte, a *Access) (err error) {
+			row := blockRow{Access: *a}
 			if path, err = parse(bytes.Split(line, []byte(",")), path, &row); err != nil {
 				return err
 			}
 			if row.write && !writes {
 				return source.ErrLeftOut
 			}
-			*a = row.access
+			*a = row.Access
 			return nil
 		}}
-		return newReader(src, lines, opts, true)
+		return NewReader(src, lines, opts, true)
 	}
 }
 
@@ -158,7 +158,7 @@ func parseMSR(cells [][]byte, path []byte, row *blockRow) ([]byte, error) {
 	if !ok || ticks < windowsEpoch || ticks-windowsEpoch > 1<<56 {
 		return path, fmt.Errorf("time %.30q: want a number of 100 ns from 1601, after 1970", cells[0])
 	}
-	row.time = int64(ticks-windowsEpoch) * 100
+	row.Time = int64(ticks-windowsEpoch) * 100
 	path = append(append(append(path[:0], cells[1]...), '/'), cells[2]...)
 	row.Path, row.Job = path, cells[1]
 	return path, row.extent(cells[4], cells[5])
@@ -190,7 +190,7 @@ func parseAlibaba(cells [][]byte, path []byte, row *blockRow) (_ []byte, err err
 	if !source.IsDigits(cells[0]) {
 		return path, fmt.Errorf("volume %.30q: want a whole number", cells[0])
 	}
-	if row.time, err = source.ParseTime(cells[4], 1e3); err != nil {
+	if row.Time, err = source.ParseTime(cells[4], 1e3); err != nil {
 		return path, err
 	}
 	row.Path, row.Job = cells[0], cells[0]

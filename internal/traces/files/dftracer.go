@@ -59,11 +59,11 @@ type dftracerCall struct {
 func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	d := &dftracerReader{paths: map[string]string{}}
 	src.Reading.Time, src.Reading.Why = "time in us", "other calls, and reads of nothing or at an unknown place"
-	return newReader(src, &lineAccesses{src: src, parse: d.parse}, opts, true)
+	return NewReader(src, &lineAccesses{src: src, parse: d.parse}, opts, true)
 }
 
 // parse implements lineAccesses.
-func (d *dftracerReader) parse(line []byte, a *access) error {
+func (d *dftracerReader) parse(line []byte, a *Access) error {
 	if isBracket(line) {
 		return source.ErrLeftOut
 	}
@@ -89,7 +89,7 @@ func (d *dftracerReader) learn(c *dftracerCall) error {
 }
 
 // follow fills in a read, or moves in the file of a call that is none.
-func (d *dftracerReader) follow(c *dftracerCall, a *access) error {
+func (d *dftracerReader) follow(c *dftracerCall, a *Access) error {
 	d.handle = append(append(append(d.handle[:0], c.pid...), ' '), c.fd...)
 	if len(c.fd) == 0 {
 		d.handle = append(append(d.handle, 'h'), c.hash...)
@@ -128,12 +128,12 @@ func (c *dftracerCall) length() int64 {
 	return c.ret
 }
 
-func (d *dftracerReader) read(c *dftracerCall, a *access, offset int64) error {
+func (d *dftracerReader) read(c *dftracerCall, a *Access, offset int64) error {
 	length := c.length()
 	if length <= 0 || offset < 0 {
 		return source.ErrLeftOut
 	}
-	a.time, a.Offset, a.Length, a.Job = c.time, offset, length, c.pid
+	a.Time, a.Offset, a.Length, a.Job = c.time, offset, length, c.pid
 	a.Path = c.file
 	if len(c.file) == 0 {
 		path, known := d.paths[string(c.hash)]

@@ -241,7 +241,7 @@ func TestLineEndsInPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := clones(from)
+	records, err := tracetest.DrainQueries(from)
 	if err != nil || len(records) != 1 {
 		t.Fatalf("%d records and error %v", len(records), err)
 	}
@@ -330,7 +330,7 @@ func TestAddressesOfBlocks(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfReads writes reads as a table and reads them back.
+// TestRoundTripOfReads writes reads as tables and reads them back.
 func TestRoundTripOfReads(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -357,46 +357,30 @@ func TestRoundTripOfReads(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		records, err := clones(from)
+		records, err := tracetest.DrainQueries(from)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		out := filepath.Join(dir, "x.csv.zst")
-		err = tracetest.TryWrite(t.Context(), out, traces.CreateOptions{Format: "reads", Fields: from.Fields}, records)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		again, err := traces.Open(out, traces.LoadOptions{Selection: traces.Selection{Format: "reads:block=64"}})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer again.Close()
-		back, err := clones(again)
-		if err != nil || !reflect.DeepEqual(back, records) {
-			rt.Fatalf("got %v and error %v, want %v", back, err, want)
+		for name, format := range map[string]string{"x.csv.zst": "reads", "x.parquet": "parquet"} {
+			out := filepath.Join(dir, name)
+			err = tracetest.TryWrite(t.Context(), out, traces.CreateOptions{Format: format, Fields: from.Fields}, records)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			again, err := traces.Open(out, traces.LoadOptions{Selection: traces.Selection{Format: format + ":block=64"}})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			defer again.Close()
+			back, err := tracetest.DrainQueries(again)
+			if err != nil || !reflect.DeepEqual(back, records) {
+				rt.Fatalf("%s: got %v and error %v, want %v", name, back, err, want)
+			}
 		}
 	})
 }
 
-// clones returns all records with contents of their own.
-func clones(s *traces.Stream) (records []stream.Record, err error) {
-	for {
-		var rec stream.Record
-		if err := s.Read(&rec); err != nil {
-			if err.Error() == "EOF" {
-				return records, nil
-			}
-			return nil, err
-		}
-		rec.Text = []byte(string(rec.Text))
-		if rec.Extra != nil {
-			rec.Extra = rec.Extra.Clone()
-		}
-		records = append(records, rec)
-	}
-}
-
-// TestRealTraining holds the reads of a real training run against what its description counts.
+// TestRealTraining compares the reads of a real training run with what its description counts.
 func TestRealTraining(t *testing.T) {
 	dir := os.Getenv("CACHESIM_TRACES")
 	if dir == "" {

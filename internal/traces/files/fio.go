@@ -54,17 +54,17 @@ func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if f.clock {
 		src.Reading.Time = "time in us"
 	}
-	return newReader(src, &lineAccesses{src: src, parse: f.parse}, opts, f.clock)
+	return NewReader(src, &lineAccesses{src: src, parse: f.parse}, opts, f.clock)
 }
 
 // parse implements lineAccesses. fio appends to a log that exists, so the first line may come again.
-func (f *fioReader) parse(line []byte, a *access) (err error) {
+func (f *fioReader) parse(line []byte, a *Access) (err error) {
 	if fioVersion(line) == f.version {
 		return source.ErrLeftOut
 	}
 	words := bytes.Fields(line)
 	if f.clock && len(words) > 0 {
-		if a.time, err = source.ParseTime(words[0], 1e3); err != nil {
+		if a.Time, err = source.ParseTime(words[0], 1e3); err != nil {
 			return err
 		}
 		words = words[1:]

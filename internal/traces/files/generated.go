@@ -1,17 +1,25 @@
 package files
 
-import "github.com/cachesim/cachesim/internal/traces/stream"
+import (
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
 
 // Generated returns a reader of reads that next makes, and the fields of its records. next fills in all but Blocks of a
 // read of at least a byte, which ends within its file, and returns its time in nanoseconds; it returns io.EOF after the
 // last. What the read holds is valid until the next call. A read has at most 2^20 blocks.
 func Generated(kind Kind, next func(read *Head) (time int64, err error)) (stream.Reader, stream.Fields) {
-	return &reader{accesses: generated(next), block: kind.Block, at: 1}, fieldsOf(kind, true)
+	r := &reader{accesses: generated(next), reading: &source.Reading{}, block: kind.Block, at: 1}
+	return r, fieldsOf(kind, true)
 }
 
 type generated func(read *Head) (time int64, err error)
 
-func (g generated) next(a *access) (err error) {
-	a.time, err = g(&a.Head)
+// Next implements Accesses.
+func (g generated) Next(a *Access) (err error) {
+	a.Time, err = g(&a.Head)
 	return err
 }
+
+// At implements Accesses: generated reads have no place.
+func (g generated) At(err error) error { return err }

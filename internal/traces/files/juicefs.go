@@ -48,11 +48,11 @@ type juicefsReader struct{ path []byte }
 func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	j := &juicefsReader{}
 	src.Reading.Time, src.Reading.Why = "time", "other operations, and reads of nothing"
-	return newReader(src, &lineAccesses{src: src, parse: j.parse}, opts, true)
+	return NewReader(src, &lineAccesses{src: src, parse: j.parse}, opts, true)
 }
 
 // parse implements lineAccesses.
-func (j *juicefsReader) parse(line []byte, a *access) error {
+func (j *juicefsReader) parse(line []byte, a *Access) error {
 	if isPause(line) {
 		return source.ErrLeftOut
 	}
@@ -93,6 +93,6 @@ func (j *juicefsReader) parse(line []byte, a *access) error {
 		a.Job = pid
 	}
 	j.path = fmt.Appendf(j.path[:0], "inode:%d", numbers[0])
-	a.time, a.Path, a.Offset, a.Length = when.UnixNano(), j.path, int64(numbers[2]), int64(length)
+	a.Time, a.Path, a.Offset, a.Length = when.UnixNano(), j.path, int64(numbers[2]), int64(length)
 	return nil
 }

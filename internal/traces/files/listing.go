@@ -173,3 +173,37 @@ func nextRow(src *source.Source) (func() ([]byte, int64, error), error) {
 		return rows.Cells[path], bytes, nil
 	}, nil
 }
+
+// Unread are the files of a listing that no read is of, which tables of reads lose. Their writers embed it to implement
+// source.Loser.
+type Unread struct {
+	listing *Listing          // nil if there is none
+	read    *stream.Numbering // the files of the listing that are read; nil without a listing
+}
+
+// NewUnread returns the files of the listing of a kind, all of which are unread.
+func NewUnread(kind stream.Kind) Unread {
+	if kind, ok := kind.(Kind); ok && kind.Listing != nil {
+		return Unread{kind.Listing, stream.NewNumbering()}
+	}
+	return Unread{}
+}
+
+// Saw notes that a read is written.
+func (l *Unread) Saw(head *Head) {
+	if l.listing == nil {
+		return
+	}
+	if _, listed := l.listing.find(head.Path); listed {
+		l.read.OfText(head.Path)
+	}
+}
+
+// Losses implements source.Loser.
+func (l *Unread) Losses() []string {
+	if l.listing == nil || l.read.Len() == l.listing.Files() {
+		return nil
+	}
+	return []string{fmt.Sprintf("listed files that are not read (%d; name %s again with the option files)",
+		l.listing.Files()-l.read.Len(), l.listing.name)}
+}

@@ -198,7 +198,7 @@ func TestConvertSaysWhatListingsLose(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	records, err := clones(from)
+	records, err := tracetest.DrainQueries(from)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,26 +29,28 @@ func jobOption(otherwise string) params.Param {
 	return params.Param{Name: "job", Default: "", Doc: "name of the job that all reads belong to; by default " + otherwise}
 }
 
-// access is one read as a file states it.
-type access struct {
+// Access is one read as a file states it.
+type Access struct {
 	Head
-	time int64 // nanoseconds
+	Time int64 // nanoseconds
 }
 
-// accessSource reads accesses. next fills a and returns io.EOF after the last. What a holds is valid until the next
-// call.
-type accessSource interface {
-	next(a *access) error
+// Accesses are the reads of a file.
+type Accesses interface {
+	// Next fills a and returns io.EOF after the last. What a holds is valid until the next call.
+	Next(a *Access) error
+	// At returns an error about the last read, with its place in the file.
+	At(err error) error
 }
 
 // lineAccesses is a source with at most one read per line.
 type lineAccesses struct {
 	src *source.Source
 	// parse fills in the read of a line, or returns source.ErrLeftOut if it is not a read.
-	parse func(line []byte, a *access) error
+	parse func(line []byte, a *Access) error
 }
 
-func (l *lineAccesses) next(a *access) error {
+func (l *lineAccesses) Next(a *Access) error {
 	for {
 		line, err := l.src.Line()
 		if err != nil {
@@ -57,7 +59,7 @@ func (l *lineAccesses) next(a *access) error {
 		if len(source.TrimBlanks(line)) == 0 {
 			continue
 		}
-		*a = access{Head: Head{FileSize: -1}}
+		*a = Access{Head: Head{FileSize: -1}}
 		if err := l.parse(line, a); err == nil {
 			return nil
 		} else if !errors.Is(err, source.ErrLeftOut) {
@@ -67,8 +69,11 @@ func (l *lineAccesses) next(a *access) error {
 	}
 }
 
+// At implements Accesses.
+func (l *lineAccesses) At(err error) error { return l.src.LineErrorf("%w", err) }
+
 // extent parses offset and length.
-func (a *access) extent(offset, length []byte) (err error) {
+func (a *Access) extent(offset, length []byte) (err error) {
 	if a.Offset, err = source.ParseSize(offset); err != nil {
 		return fmt.Errorf("offset: %w", err)
 	}
@@ -79,7 +84,7 @@ func (a *access) extent(offset, length []byte) (err error) {
 }
 
 // check refuses a read that cannot be one.
-func (a *access) check() error {
+func (a *Access) check() error {
 	if a.Offset < 0 || a.Offset > source.MaxSize || a.Length > source.MaxSize {
 		return fmt.Errorf("a read of %d bytes at offset %d: want both from 0 to 2^50", a.Length, a.Offset)
 	}
@@ -90,7 +95,7 @@ func (a *access) check() error {
 }
 
 // clip ends a read with its file, and reports whether it was longer.
-func (a *access) clip() (cut bool) {
+func (a *Access) clip() (cut bool) {
 	if a.FileSize < 0 || a.Offset+a.Length <= a.FileSize {
 		return false
 	}
@@ -100,21 +105,21 @@ func (a *access) clip() (cut bool) {
 
 // reader gives the blocks of reads as records, one after another.
 type reader struct {
-	accesses accessSource
-	place    *source.Source
+	accesses Accesses
+	reading  *source.Reading
 	block    int64
 	listing  *Listing // nil if there is none
 	job      []byte   // of all reads; nil: what the accesses say
-	access   access
+	access   Access
 	at, last int64 // next and last block of the read; none is left where at > last
 	key      []byte
 }
 
-// newReader reads the accesses of src in blocks; opts has the options block, files and job. clock says that they have
+// NewReader reads the accesses of src in blocks; opts has the options block, files and job. clock says that they have
 // times.
-func newReader(src *source.Source, accesses accessSource, opts params.Values, clock bool) (stream.Reader,
+func NewReader(src *source.Source, accesses Accesses, opts params.Values, clock bool) (stream.Reader,
 	stream.Fields, error) {
-	r := &reader{accesses: accesses, place: src, block: int64(opts.Int("block")) << 10, at: 1}
+	r := &reader{accesses: accesses, reading: src.Reading, block: int64(opts.Int("block")) << 10, at: 1}
 	if job := opts.Text("job"); job != "" {
 		r.job = []byte(job)
 	}
@@ -136,7 +141,7 @@ func (r *reader) Read(rec *stream.Record) error {
 		}
 	}
 	r.key = strconv.AppendInt(append(append(r.key[:0], r.access.Path...), '#'), r.at, 10)
-	*rec = stream.Record{Time: r.access.time, Size: r.size(), Text: r.key, Op: stream.OpRead, Begins: begins}
+	*rec = stream.Record{Time: r.access.Time, Size: r.size(), Text: r.key, Op: stream.OpRead, Begins: begins}
 	if begins {
 		rec.Extra = &r.access.Head
 	}
@@ -148,11 +153,11 @@ func (r *reader) Read(rec *stream.Record) error {
 func (r *reader) begin() error {
 	a := &r.access
 	for {
-		if err := r.accesses.next(a); err != nil {
+		if err := r.accesses.Next(a); err != nil {
 			return err
 		}
 		if err := a.check(); err != nil {
-			return r.place.LineErrorf("%w", err)
+			return r.accesses.At(err)
 		}
 		if r.listing != nil {
 			if size, _ := r.listing.find(a.Path); size >= 0 {
@@ -162,19 +167,19 @@ func (r *reader) begin() error {
 		cut := a.clip()
 		if a.Length > 0 {
 			if cut {
-				r.place.Reading.Cut++
+				r.reading.Cut++
 			}
 			break
 		}
-		r.place.Reading.LeftOut++
+		r.reading.LeftOut++
 	}
 	if r.job != nil {
 		a.Job = r.job
 	}
 	first, last := a.Offset/r.block, (a.Offset+a.Length-1)/r.block
 	if a.Blocks = last - first + 1; a.Blocks > maxReadBlocks {
-		return r.place.LineErrorf("a read of %d blocks: want at most %d; choose larger blocks with the option block",
-			a.Blocks, maxReadBlocks)
+		return r.accesses.At(fmt.Errorf("a read of %d blocks: want at most %d; choose larger blocks with the option block",
+			a.Blocks, maxReadBlocks))
 	}
 	r.at, r.last = first, last
 	return nil

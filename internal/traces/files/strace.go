@@ -52,7 +52,7 @@ func openStrace(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	s := &straceReader{begun: map[string][]byte{}}
 	src.Reading.Time = "time in s"
 	src.Reading.Why = "other calls, and reads of nothing, at an unknown place or without a path, which strace -y adds"
-	return newReader(src, &lineAccesses{src: src, parse: s.parse}, opts, true)
+	return NewReader(src, &lineAccesses{src: src, parse: s.parse}, opts, true)
 }
 
 // straceCall is a line of strace. name is nil where the line is no call, as of a signal or an exit.
@@ -122,7 +122,7 @@ func isName(text []byte) bool {
 }
 
 // parse implements lineAccesses.
-func (s *straceReader) parse(line []byte, a *access) error {
+func (s *straceReader) parse(line []byte, a *Access) error {
 	if isMessage(line) {
 		s.broken = true
 		return source.ErrLeftOut
@@ -174,7 +174,7 @@ func follows(name string) bool {
 }
 
 // follow fills in a read, or moves in the file of a call that is none.
-func (s *straceReader) follow(c *straceCall, a *access) (err error) {
+func (s *straceReader) follow(c *straceCall, a *Access) (err error) {
 	at := lastResult(c.arguments)
 	if at < 0 {
 		return fmt.Errorf("want the result of %s, got %.40q; %s", c.name, c.arguments, unmixed)
@@ -196,7 +196,7 @@ func (s *straceReader) follow(c *straceCall, a *access) (err error) {
 		return err
 	}
 	s.path = unescape(s.path[:0], path)
-	a.time, a.Job, a.Path, a.Length = c.time, c.process, s.path, value
+	a.Time, a.Job, a.Path, a.Length = c.time, c.process, s.path, value
 	return nil
 }
 

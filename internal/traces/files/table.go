@@ -21,107 +21,88 @@ var tableFormat = source.Format{
 	Example:   "time,job,path,offset,length,file_size\n0.25,train,/data/train/n01440764/18.JPEG,0,131072,140512",
 	Carries:   "file reads: path, offset, length, and time, job, file size where they are known",
 	Detection: "a header with the columns path, offset and length",
-	Options: []params.Param{
-		blockOption(4096), filesOption(), jobOption("the column job"),
-		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"},
-	},
+	Options: append(slices.Concat(Options("the column job"), ColumnOptions()),
+		params.Param{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named time"},
+		params.Param{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"}),
 	Detect: source.CertainIf(looksLikeTable),
 	Open:   openTable,
 }
 
-// tableColumns are the columns of a table, of which the first three are always there.
-var tableColumns = []string{"path", "offset", "length", "time", "job", "file_size"}
-
+// looksLikeTable says whether the first line has the columns that every table of reads has.
 func looksLikeTable(head source.Head) bool {
 	if len(head.Lines) == 0 {
 		return false
 	}
-	cells := source.CutLoosely(nil, head.Lines[0], ',')
 	var header []string
-	for _, cell := range cells {
+	for _, cell := range source.CutLoosely(nil, head.Lines[0], ',') {
 		header = append(header, string(cell))
 	}
-	return !slices.ContainsFunc(tableColumns[:3], func(name string) bool {
-		return !slices.ContainsFunc(header, isColumn(name))
-	})
-}
-
-// isColumn returns whether a column of the header is that with a name, whatever its case, blanks and punctuation.
-func isColumn(name string) func(header string) bool {
-	return func(header string) bool { return source.PlainName(header) == source.PlainName(name) }
+	return HasReads(header)
 }
 
 // tableReader reads a read per row.
 type tableReader struct {
 	rows source.Rows
 	unit int64
-	at   map[string]int // column by name, -1 for none
+	at   ChosenColumns
 }
 
 func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	t := &tableReader{rows: source.Rows{Src: src, Delimiter: ','}, unit: source.TimeUnits[opts.Text("time-unit")]}
-	if err := t.rows.ReadHeader(); err != nil {
+	err := t.rows.ReadHeader()
+	if err == nil {
+		t.at, err = ChooseColumns(&t.rows, opts)
+	}
+	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	t.at = map[string]int{}
-	for i, name := range tableColumns {
-		t.at[name] = slices.IndexFunc(t.rows.Header, isColumn(name))
-		if i < 3 && t.at[name] < 0 {
-			return nil, stream.Fields{}, src.Errorf("no column %s in the header: want path, offset and length, and time, job "+
-				"and file_size where they are known", name)
-		}
-		if again := t.rows.Header[t.at[name]+1:]; t.at[name] >= 0 && slices.ContainsFunc(again, isColumn(name)) {
-			return nil, stream.Fields{}, src.Errorf("two columns %s in the header: want one", name)
-		}
-	}
-	clock := t.at["time"] >= 0
+	clock := t.at.Time >= 0
 	if clock {
 		src.Reading.Time = "time in " + opts.Text("time-unit")
 	}
 	src.Reading.Why = "reads of no bytes of the file"
-	return newReader(src, t, opts, clock)
+	return NewReader(src, t, opts, clock)
 }
 
-// next implements accessSource.
-func (t *tableReader) next(a *access) error {
+// Next implements Accesses.
+func (t *tableReader) Next(a *Access) error {
 	if err := t.rows.Next(); err != nil {
 		return err
 	}
-	*a = access{Head: Head{FileSize: -1, Path: t.rows.Cells[t.at["path"]]}}
+	*a = Access{Head: Head{FileSize: -1}}
 	if err := t.parse(a); err != nil {
-		return t.rows.Src.LineErrorf("%w", err)
+		return t.At(err)
 	}
 	return nil
 }
 
+// At implements Accesses.
+func (t *tableReader) At(err error) error { return t.rows.Src.LineErrorf("%w", err) }
+
 // parse reads the cells of a row. An empty job or file size is not known.
-func (t *tableReader) parse(a *access) (err error) {
-	cell := func(name string) []byte {
-		if t.at[name] < 0 {
-			return nil
-		}
-		return t.rows.Cells[t.at[name]]
-	}
-	if err := a.extent(cell("offset"), cell("length")); err != nil {
+func (t *tableReader) parse(a *Access) (err error) {
+	cells := t.rows.Cells
+	a.Path = cells[t.at.Path]
+	if err := a.extent(cells[t.at.Offset], cells[t.at.Length]); err != nil {
 		return err
 	}
-	if text := cell("file_size"); len(text) > 0 {
-		if a.FileSize, err = source.ParseSize(text); err != nil {
+	if i := t.at.FileSize; i >= 0 && len(cells[i]) > 0 {
+		if a.FileSize, err = source.ParseSize(cells[i]); err != nil {
 			return fmt.Errorf("file_size: %w", err)
 		}
 	}
-	if text := cell("job"); len(text) > 0 {
-		a.Job = text
+	if i := t.at.Job; i >= 0 && len(cells[i]) > 0 {
+		a.Job = cells[i]
 	}
-	if t.at["time"] >= 0 {
-		a.time, err = source.ParseTime(cell("time"), t.unit)
+	if t.at.Time >= 0 {
+		a.Time, err = source.ParseTime(cells[t.at.Time], t.unit)
 	}
 	return err
 }
 
 var tableWritable = source.Writable{
 	Name: "reads", Endings: []string{".csv"}, Create: newTableWriter,
-	Holds: stream.Fields{Time: true, Size: true, Groups: true}, Kind: Kind{}.Name(), Clockless: true,
+	Holds: stream.Fields{Time: true, Size: true, Groups: true}, Kind: Kind{}.Name(), Clockless: Kind{}.Name(),
 }
 
 // tableWriter writes a read per row.
@@ -131,20 +112,14 @@ type tableWriter struct {
 	rows   *csv.Writer
 	clock  bool
 	cells  []string
-
-	listing *Listing          // nil if there is none
-	read    *stream.Numbering // the files of the listing that are read; nil without a listing
+	Unread
 }
 
 func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
-	kind, ok := fields.Kind.(Kind)
-	if !ok {
+	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
-	t := &tableWriter{w: w, clock: fields.Time && !fields.Counted}
-	if kind.Listing != nil {
-		t.listing, t.read = kind.Listing, stream.NewNumbering()
-	}
+	t := &tableWriter{w: w, clock: fields.Time && !fields.Counted, Unread: NewUnread(fields.Kind)}
 	t.rows = csv.NewWriter(&t.buffer)
 	header := []string{"job", "path", "offset", "length", "file_size"}
 	if t.clock {
@@ -179,11 +154,7 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 			return fmt.Errorf("%.60q: CSV cannot hold a carriage return before a line end", text)
 		}
 	}
-	if t.listing != nil {
-		if _, listed := t.listing.find(head.Path); listed {
-			t.read.OfText(head.Path)
-		}
-	}
+	t.Saw(head)
 	size := ""
 	if head.FileSize >= 0 {
 		size = strconv.FormatInt(head.FileSize, 10)
@@ -191,15 +162,6 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	t.cells = append(t.cells, string(head.Job), string(head.Path), strconv.FormatInt(head.Offset, 10),
 		strconv.FormatInt(head.Length, 10), size)
 	return t.write(t.cells)
-}
-
-// Losses implements source.Loser.
-func (t *tableWriter) Losses() []string {
-	if t.listing == nil || t.read.Len() == t.listing.Files() {
-		return nil
-	}
-	return []string{fmt.Sprintf("listed files that are not read (%d; name %s again with the option files)",
-		t.listing.Files()-t.read.Len(), t.listing.name)}
 }
 
 func (t *tableWriter) Finish() error { return nil }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -22,7 +23,8 @@ var plainWritables = []source.Writable{
 	{Name: "oraclegeneral", Endings: []string{".oraclegeneral", ".oraclegeneral.bin"}, Create: newOracleGeneralWriter,
 		Holds: stream.Fields{Time: true, Size: true}, Fills: true},
 	{Name: "parquet", Endings: []string{".parquet"}, Create: parquet.NewWriter,
-		Holds: stream.Fields{Time: true, Size: true, Op: true}, Tables: true, Vectors: true},
+		Holds: stream.Fields{Time: true, Size: true, Op: true}, Tables: true, Vectors: true,
+		Kind: files.Kind{}.Name(), Clockless: files.Kind{}.Name()},
 }
 
 // WritableNames returns the names of the formats that Create writes.

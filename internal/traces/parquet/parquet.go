@@ -22,19 +22,24 @@ import (
 // Format reads Parquet, with the columns of the kinds that have tables.
 func Format(kinds []stream.Kind) source.Format {
 	tables := tablesOf(kinds)
+	options := slices.Concat(source.ColumnOptions(), []params.Param{source.OpsOption()}, kindColumnOptions(tables))
+	reads := holdsReads(kinds)
+	if reads {
+		options = append(options, readsOptions()...)
+	}
 	return source.Format{
 		Name: "parquet",
 		Summary: "Apache Parquet with named columns: an integer or string key, and optionally time, size and operation, or " +
-			"the fields of queries",
+			"the fields of queries, or those of reads of files: path, offset, length",
 		Carries: "key, and time, size, op if there are columns for them; queries: session, topic, answer, text, " +
-			"embedding",
+			"embedding; file reads: path, offset, length, and time, job, file_size",
 		Detection:  "its signature PAR1",
-		Options:    slices.Concat(source.ColumnOptions(), []params.Param{source.OpsOption()}, kindColumnOptions(tables)),
+		Options:    options,
 		Detect:     detect,
 		Binary:     true,
 		Impossible: impossible,
 		Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-			return open(src, opts, tables)
+			return open(src, opts, tables, reads)
 		},
 	}
 }
@@ -65,6 +70,7 @@ type reader struct {
 	rows   int64              // left in the current group
 	row    int64              // number of the last row read, from 1
 	ops    source.OpFilter
+	chosen []*cursor // of the columns that are read
 
 	key            *cursor
 	time, size, op *cursor     // nil without such a column
@@ -74,7 +80,8 @@ type reader struct {
 	tenantText     []byte      // of a number
 }
 
-func open(src *source.Source, opts params.Values, tables []*stream.Table) (
+// open begins to read a file. reads says that its rows may be reads of files.
+func open(src *source.Source, opts params.Values, tables []*stream.Table, reads bool) (
 	r stream.Reader, fields stream.Fields, err error) {
 	defer recovered(&err, src)
 	content, size, err := src.ReaderAt()
@@ -94,8 +101,27 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table) (
 	}
 	p := &reader{src: src, file: file, check: check, groups: file.RowGroups(), ops: source.NewOpFilter(opts.Text("ops"))}
 	src.Reading.Why = "not " + opts.Text("ops")
-	fields, err = p.chooseColumns(opts, tables)
+	table, all := p.header()
+	if reads {
+		if reads, err = p.isReads(table.Header, opts); err != nil {
+			return nil, stream.Fields{}, err
+		}
+	}
+	if reads {
+		return p.openReads(table, all, opts)
+	}
+	fields, err = p.chooseColumns(table, all, opts, tables)
 	return p, fields, err
+}
+
+// header returns the columns of the file, and their names.
+func (p *reader) header() (*source.Rows, []*parquet.Column) {
+	all := p.file.Root().Columns()
+	table := &source.Rows{Src: p.src, Columns: len(all)}
+	for _, c := range all {
+		table.Header = append(table.Header, c.Name())
+	}
+	return table, all
 }
 
 // contradictory is reported if the Parquet package panics: its own message is about its code.
@@ -109,13 +135,8 @@ func recovered(err *error, src *source.Source) {
 }
 
 // chooseColumns creates the cursors.
-func (p *reader) chooseColumns(opts params.Values, tables []*stream.Table) (stream.Fields, error) {
-	table := source.Rows{Src: p.src}
-	all := p.file.Root().Columns()
-	for _, c := range all {
-		table.Header = append(table.Header, c.Name())
-	}
-	table.Columns = len(all)
+func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts params.Values,
+	tables []*stream.Table) (stream.Fields, error) {
 	chosen, err := table.ChooseColumns("parquet", opts)
 	if err != nil {
 		return stream.Fields{}, err
@@ -133,19 +154,8 @@ func (p *reader) chooseColumns(opts params.Values, tables []*stream.Table) (stre
 		{&p.op, chosen.Op, "operation", (*cursor).acceptText},
 		{&p.tenant, chosen.Tenant, "tenant", (*cursor).acceptKey},
 	} {
-		if c.index < 0 {
-			continue
-		}
-		cursor := &cursor{column: all[c.index]}
-		*c.cursor = cursor
-		if err := c.parse(cursor); err != nil {
-			return stream.Fields{}, p.src.Errorf(
-				"column %q cannot be the %s: it holds %s, want %w",
-				cursor.column.Name(),
-				c.use,
-				describeColumn(cursor.column),
-				err,
-			)
+		if *c.cursor, err = p.choose(all, c.index, c.use, c.parse); err != nil {
+			return stream.Fields{}, err
 		}
 	}
 	table.State(chosen, opts)
@@ -153,10 +163,11 @@ func (p *reader) chooseColumns(opts params.Values, tables []*stream.Table) (stre
 		p.src.Reading.Time += " in " + source.UnitName(p.time.unit)
 	}
 	fields := chosen.Fields()
-	if p.kind, err = findKind(tables, &table, all, opts); err != nil {
+	if p.kind, err = findKind(tables, table, all, opts); err != nil {
 		return stream.Fields{}, p.src.Errorf("%w", err)
 	}
 	if p.kind != nil {
+		p.chosen = append(p.chosen, p.kind.cursors()...)
 		fields.Kind = p.kind.table.Of
 		p.src.Reading.Request = fields.Kind.Name()
 	}
@@ -168,20 +179,6 @@ func describeColumn(c *parquet.Column) string {
 		return "nested or repeated values"
 	}
 	return c.Type().String()
-}
-
-// cursors returns the cursors of the columns that are read.
-func (p *reader) cursors() []*cursor {
-	var cursors []*cursor
-	for _, c := range []*cursor{p.key, p.time, p.size, p.op, p.tenant} {
-		if c != nil {
-			cursors = append(cursors, c)
-		}
-	}
-	if p.kind != nil {
-		cursors = append(cursors, p.kind.cursors()...)
-	}
-	return cursors
 }
 
 // Read implements Reader.
@@ -209,7 +206,7 @@ func (p *reader) Read(rec *stream.Record) error {
 // nextGroup begins the next row group; io.EOF after the last.
 func (p *reader) nextGroup() (err error) {
 	defer recovered(&err, p.src)
-	for _, c := range p.cursors() {
+	for _, c := range p.chosen {
 		if err := c.end(); err != nil {
 			return p.src.Errorf("after row %d: %w", p.row, err)
 		}
@@ -222,7 +219,7 @@ func (p *reader) nextGroup() (err error) {
 	}
 	number := len(p.file.RowGroups()) - len(p.groups)
 	chunks := p.groups[0].ColumnChunks()
-	for _, c := range p.cursors() {
+	for _, c := range p.chosen {
 		if err := p.check.chunk(p.file.Metadata().RowGroups[number].Columns[c.column.Index()]); err != nil {
 			return p.src.Errorf("column %q: %w", c.column.Name(), err)
 		}
@@ -247,13 +244,8 @@ func (p *reader) readRow(rec *stream.Record) error {
 		}
 	}
 	if p.size != nil {
-		size, err := p.size.next()
-		if err != nil {
+		if rec.Size, err = p.size.nextSize(); err != nil {
 			return err
-		}
-		var ok bool
-		if rec.Size, ok = whole(size, p.size.unsigned); !ok || rec.Size < 0 || rec.Size > source.MaxSize {
-			return fmt.Errorf("column %q: size %v: want a whole number of bytes from 0 to 2^50", p.size.column.Name(), size)
 		}
 	}
 	if p.op != nil {

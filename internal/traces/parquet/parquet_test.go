@@ -166,5 +166,5 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 }
 
 func FuzzParquet(f *testing.F) {
-	tracetest.Fuzz(f, "parquet", smallParquet(f), smallParquetOfQueries(f))
+	tracetest.Fuzz(f, "parquet", smallParquet(f), smallParquetOfQueries(f), smallParquetOfReads(f))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -47,6 +48,9 @@ type outColumn struct {
 }
 
 func NewWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
+	if _, ok := fields.Kind.(files.Kind); ok {
+		return newReadsWriter(w, fields), nil
+	}
 	p := &writer{dst: w, fields: fields, group: groupRows}
 	if fields.Kind != nil && fields.Kind.Table() != nil {
 		p.group, p.table = kindGroupRows, fields.Kind.Table()

@@ -173,7 +173,7 @@ func WriteTexts(t *testing.T, contents ...string) []string {
 	return paths
 }
 
-// DrainQueries returns the records of r, with their own queries.
+// DrainQueries returns the records of r, with texts and queries, or whatever their kind knows, of their own.
 func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
 	for {
 		var rec stream.Record
@@ -183,7 +183,9 @@ func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
 			return records, err
 		}
 		rec.Text = bytes.Clone(rec.Text)
-		rec.Extra = rec.Extra.Clone()
+		if rec.Extra != nil {
+			rec.Extra = rec.Extra.Clone()
+		}
 		records = append(records, rec)
 	}
 }
