@@ -1,6 +1,9 @@
 package cache
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/prefetch"
+)
 
 // Asynchronous is implemented by caches into which a model of time loads objects: other requests are served between a
 // request and the arrival of what it misses. A cache is either driven in this way or by Serve, never both.
@@ -83,25 +86,49 @@ func (c *prefetching) Ask(r policies.Request, at int) (hit bool) {
 // Proposals implements Asynchronous.
 func (c *prefetching) Proposals(to []Fetch) []Fetch {
 	for _, p := range c.proposals {
-		o, ok := c.object(p)
-		if !ok || c.coming[o] || c.Resident(o) {
-			continue
-		}
-		c.coming[o] = true
-		to = append(to, Fetch{o, c.size(o, p, c.last)})
-		if c.charging != nil {
-			c.charging.Expect(o)
-		}
-		if c.watcher != nil {
-			c.watcher.Loaded(p)
-		}
+		to = c.fetch(p, to)
 	}
 	c.proposals = c.proposals[:0]
 	return to
 }
 
+// fetch appends a proposal that is neither resident nor being fetched.
+func (c *prefetching) fetch(p prefetch.Proposal, to []Fetch) []Fetch {
+	o, ok := c.object(p)
+	if !ok || c.coming[o] || c.Resident(o) {
+		return to
+	}
+	c.coming[o] = true
+	if c.charging != nil {
+		c.charging.Expect(o)
+	}
+	if c.watcher != nil {
+		c.watcher.Loaded(p)
+	}
+	return append(to, Fetch{o, c.size(o, p, c.last)})
+}
+
+// lookedThrough is how many proposals of a backlog are looked through at a time for those that are not resident. The
+// next call continues behind them.
+const lookedThrough = 1024
+
 // More implements Asynchronous.
-func (c *prefetching) More(_ int, to []Fetch) []Fetch { return to }
+func (c *prefetching) More(n int, to []Fetch) []Fetch {
+	if c.backlog == nil {
+		return to
+	}
+	for end, looked := len(to)+n, 0; len(to) < end && looked < lookedThrough; looked += len(c.proposals) {
+		c.proposals = c.backlog.More(end-len(to), c.proposals[:0])
+		if len(c.proposals) == 0 {
+			break
+		}
+		for _, p := range c.proposals {
+			to = c.fetch(p, to)
+		}
+	}
+	c.proposals = c.proposals[:0]
+	return to
+}
 
 // Arrive implements Asynchronous.
 func (c *prefetching) Arrive(r policies.Request) (resident bool) {

@@ -75,7 +75,8 @@ type Config struct {
 	// the objects of the trace by their keys, if the prefetcher computes with them.
 	Prefetcher *prefetch.Spec
 	Addresses  *prefetch.Addresses
-	// Layout is the directory tree of the trace; nil unless the policy manages the cache. Addresses are set then, too.
+	// Layout is the directory tree of the trace; nil unless the prefetcher needs it or the policy manages the cache.
+	// Addresses are set then, too.
 	Layout *streams.Layout
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor

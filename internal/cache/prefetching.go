@@ -43,6 +43,7 @@ type prefetching struct {
 	prefetcher prefetch.Prefetcher
 	charging   Charging          // nil if the store is not
 	watcher    prefetch.Watcher  // nil if the prefetcher does not follow the fate of objects
+	backlog    prefetch.Backlog  // nil if the prefetcher has none
 	numbers    *prefetch.Numbers // nil if proposals name objects of the trace
 	observer   Observer          // in addition to the cache itself; may be nil
 
@@ -66,6 +67,9 @@ type departure struct {
 	why    Departure
 }
 
+// inBackground is how many objects of the prefetcher's backlog are loaded after each request, where nothing takes time.
+const inBackground = 4
+
 const (
 	counted = 1 << 7      // the object was prefetched after the warm-up
 	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
@@ -73,7 +77,8 @@ const (
 
 // newPrefetching returns an empty cache of a policy that prefetches.
 func newPrefetching(c Config, p policies.Policy) *prefetching {
-	return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), prefetch.New(*c.Prefetcher)).(*prefetching)
+	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit})
+	return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), prefetcher).(*prefetching)
 }
 
 // Prefetching is an exact cache that prefetches.
@@ -99,6 +104,7 @@ func NewPrefetching(c Config, store Store, prefetcher prefetch.Prefetcher) Prefe
 	}
 	cache.charging, _ = store.(Charging)
 	cache.watcher, _ = cache.prefetcher.(prefetch.Watcher)
+	cache.backlog, _ = cache.prefetcher.(prefetch.Backlog)
 	if c.Addresses != nil && (c.Prefetcher == nil || c.Prefetcher.Entry.Addresses) {
 		cache.numbers = prefetch.NewNumbers(c.Addresses, cache.present)
 		if numbered, ok := store.(Numbered); ok {
@@ -168,6 +174,12 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 	c.consult(r, r.Pos, hit, false)
 	for _, p := range c.proposals {
 		c.propose(p, r)
+	}
+	if c.backlog != nil {
+		c.proposals = c.backlog.More(inBackground, c.proposals[:0])
+		for _, p := range c.proposals {
+			c.propose(p, r)
+		}
 	}
 	return hit
 }
@@ -326,6 +338,13 @@ func (c *prefetching) Counters() []policies.Counter {
 		policies.Counter{Name: prefetch.Prefetches.Name, Value: float64(c.loaded)},
 		policies.Counter{Name: prefetch.UsefulPrefetches.Name, Value: float64(c.used)},
 		policies.Counter{Name: prefetch.WastedPrefetches.Name, Value: float64(c.loaded - c.used)})
+	if measured, ok := c.prefetcher.(prefetch.Measured); ok {
+		values := measured.Measure()
+		for name := range values.Names() {
+			value, _ := values.Get(name)
+			all = append(all, policies.Counter{Name: name, Value: value})
+		}
+	}
 	if c.charged == nil {
 		return all
 	}

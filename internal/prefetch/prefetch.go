@@ -5,7 +5,11 @@
 // To add a prefetcher, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package prefetch
 
-import "github.com/cachesim/cachesim/internal/params"
+import (
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/streams"
+)
 
 // Object is the dense number of an object, as in package policies.
 type Object = uint32
@@ -54,6 +58,15 @@ type Watcher interface {
 	Evicted(e Eviction) (again bool)
 }
 
+// Backlog is implemented by prefetchers that also have proposals for when nothing else is to be loaded.
+type Backlog interface {
+	// More appends up to n of them; none if there are no more for now.
+	More(n int, proposals []Proposal) []Proposal
+}
+
+// Measured is implemented by prefetchers with metrics of their own, which describe their state.
+type Measured interface{ Measure() metric.Values }
+
 // Eviction is an object that has left the cache.
 type Eviction struct {
 	Object Object
@@ -66,6 +79,12 @@ type Eviction struct {
 // Config is what a prefetcher is built from.
 type Config struct {
 	Params params.Values // every parameter of the Entry
+
+	// Layout is the directory tree of the trace, for prefetchers with Layout. Capacity is that of the cache, in bytes, or
+	// in objects if Unit is set.
+	Layout   *streams.Layout
+	Capacity int64
+	Unit     bool
 }
 
 // after returns the address n steps after key, false if there is none.

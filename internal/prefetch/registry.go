@@ -11,6 +11,8 @@ type Entry struct {
 	// Addresses says that it computes with keys, so that those of the trace must be numbers: addresses of blocks, say.
 	// Others propose objects that have been requested before.
 	Addresses bool
+	// Layout says that it needs the directory tree of the trace, or that of its keys.
+	Layout bool
 	// Idle says that it never proposes anything: the cache is as without it.
 	Idle   bool
 	Params []params.Param
@@ -36,6 +38,7 @@ var registry = []Entry{
 	nextEntry,
 	strideEntry,
 	ampEntry,
+	igtEntry,
 	mithrilEntry,
 }
 
@@ -56,5 +59,8 @@ func Parse(text string) (Spec, error) { return family.Parse(text) }
 // ParseList reads a comma-separated list of prefetchers.
 func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
 
-// New returns a prefetcher in its first state.
-func New(s Spec) Prefetcher { return s.Entry.New(Config{Params: s.Params}) }
+// New returns a prefetcher in its first state. The parameters of the config are set from the spec.
+func New(s Spec, c Config) Prefetcher {
+	c.Params = s.Params
+	return s.Entry.New(c)
+}

@@ -135,6 +135,25 @@ func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
 	return a, nil
 }
 
+// layoutFor returns the directory tree of the trace, if the policy or the prefetcher of a cell needs it.
+func (v *view) layoutFor(c Cell) (*streams.Layout, error) {
+	switch {
+	case c.Policy.Entry.Manages:
+		l, err := v.layout()
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: %w", c.Policy.Name(), err)
+		}
+		return l, nil
+	case c.Prefetcher != nil && c.Prefetcher.Entry.Layout:
+		l, err := v.layout()
+		if err != nil {
+			return nil, fmt.Errorf("prefetcher %s: %w", c.Prefetcher.Name(), err)
+		}
+		return l, nil
+	}
+	return nil, nil
+}
+
 func (v *view) measure() {
 	v.footprint = v.trace.Footprint()
 	if len(v.trace.ObjectSizes) > 0 {
@@ -324,10 +343,8 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		return nil, nil, err
 	}
 	config.Addresses = addresses
-	if c.Policy.Entry.Manages {
-		if config.Layout, err = r.view(c.Capacity).layout(); err != nil {
-			return nil, nil, fmt.Errorf("policy %s: %w", c.Policy.Name(), err)
-		}
+	if config.Layout, err = r.view(c.Capacity).layoutFor(c); err != nil {
+		return nil, nil, err
 	}
 	addPrefetcher(c, addresses, &config)
 	served, err = c.Cache.Entry.New(config)

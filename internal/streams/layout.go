@@ -235,6 +235,14 @@ func (l *Layout) Bytes(address uint64) int64 {
 	return min(l.block, size-int64(block)*l.block)
 }
 
+// Charge returns Bytes, or 0 where sizes are not known.
+func (l *Layout) Charge(address uint64) int64 {
+	if l.shift == 64 {
+		return 0
+	}
+	return l.Bytes(address)
+}
+
 // IsFile reports whether a place is a file.
 func (l *Layout) IsFile(p Place) bool { return l.entries[p] < 0 }
 

@@ -109,7 +109,7 @@ func (t *Tree) remove(n int32) {
 	}
 	v := &t.nodes[n]
 	if s := v.stream; s != nil {
-		t.close(s)
+		t.closeStream(s)
 	}
 	t.unlinkLeaf(n)
 	parent := v.parent

@@ -42,6 +42,8 @@ type Stream struct {
 	Accesses int64 // to blocks below, since it opened
 	Last     int64 // time of the last of them, in nanoseconds
 
+	Prefetch any // for the prefetcher of the tree, who may write it
+
 	tree         *Tree
 	node         int32
 	sinceVerdict int     // transitions since the last test
@@ -51,28 +53,30 @@ type Stream struct {
 	selection    selection
 }
 
-// open makes a node a stream.
-func (t *Tree) open(n int32) {
+// openStream makes a node a stream.
+func (t *Tree) openStream(n int32) {
 	s := &Stream{ID: t.opened, Place: t.nodes[n].place, tree: t, node: n, Accesses: 1, Last: t.now}
 	s.times = append(make([]int64, 0, max(t.o.Window, 2)), t.now)
 	t.opened++
-	t.streams++
 	t.nodes[n].stream = s
 	t.addStreams(n, 1)
 	s.test()
 	s.Pattern, s.Verdicts = s.Verdict, t.o.Verdicts
+	t.open[Unknown]++
+	t.open[s.Pattern]++
 	if t.Opened != nil {
 		t.Opened(s)
 	}
 }
 
-func (t *Tree) close(s *Stream) {
+func (t *Tree) closeStream(s *Stream) {
 	if t.Closed != nil {
 		t.Closed(s)
 	}
 	t.addStreams(s.node, -1)
 	t.nodes[s.node].stream = nil
-	t.streams--
+	t.open[Unknown]--
+	t.open[s.Pattern]--
 	s.tree = nil
 }
 
@@ -167,6 +171,8 @@ func (s *Stream) Reclassify() {
 	}
 	old := s.Pattern
 	s.Pattern = s.Verdict
+	s.tree.open[old]--
+	s.tree.open[s.Pattern]++
 	if s.tree.Changed != nil {
 		s.tree.Changed(s, old)
 	}

@@ -27,10 +27,10 @@ type Tree struct {
 	at      []int32 // per place: the node that it belongs to; 0 for none, as the root is nobody's part
 	heads   []int32 // blocks by hash of file and number
 	windows []window
-	unused  []int32 // windows without a node
-	leaves  chain   // nodes without children, the most recent first
-	streams int     // that are open
-	opened  int     // so far
+	unused  []int32         // windows without a node
+	leaves  chain           // nodes without children, the most recent first
+	open    [Skewed + 1]int // streams by pattern; all of them under Unknown
+	opened  int             // so far
 	moves   []Move
 	now     int64
 	scratch scratch
@@ -94,8 +94,8 @@ func (t *Tree) Options() Options { return t.o }
 // Nodes returns how many nodes the tree has.
 func (t *Tree) Nodes() int { return t.count }
 
-// Streams returns how many streams are open.
-func (t *Tree) Streams() int { return t.streams }
+// Streams returns how many streams of a pattern the tree has; of any pattern for Unknown.
+func (t *Tree) Streams(p Pattern) int { return t.open[p] }
 
 // Bytes returns the memory of the tree, without the layout.
 func (t *Tree) Bytes() int64 {
@@ -104,7 +104,7 @@ func (t *Tree) Bytes() int64 {
 	for _, w := range t.windows {
 		bytes += int64(cap(w.entries)) * int64(unsafe.Sizeof(transition{}))
 	}
-	return bytes + int64(t.streams)*t.streamBytes()
+	return bytes + int64(t.open[Unknown])*t.streamBytes()
 }
 
 // Access records an access at a time in nanoseconds, and returns the stream that owns the block: its deepest ancestor
@@ -179,7 +179,7 @@ func (t *Tree) observe(n, child int32, index uint64) {
 			s.Reclassify()
 		}
 	} else if int(v.children.n) > t.o.Window {
-		t.open(n)
+		t.openStream(n)
 		t.moves = append(t.moves, Move{v.stream, index})
 	} else {
 		return
