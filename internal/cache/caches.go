@@ -92,7 +92,7 @@ type Config struct {
 	Warmup    int // requests of Trace at the start that do not count
 }
 
-// Room returns the number of distinct objects that a cache may contain: those of the trace, and addresses outside it that
+// Room returns how many distinct objects a cache may contain: those of the trace, and addresses outside it that
 // a prefetcher may propose.
 func (c Config) Room() int {
 	if c.Addresses == nil {

@@ -77,7 +77,9 @@ const (
 
 // newPrefetching returns an empty cache of a policy that prefetches.
 func newPrefetching(c Config, p policies.Policy) *prefetching {
-	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit})
+	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
+		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
+	})
 	return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), prefetcher).(*prefetching)
 }
 

@@ -244,8 +244,8 @@ func (n *naiveLRU) run(t *traces.Trace) (Counts, []policies.Counter) {
 }
 
 func newNaiveLRU(t *traces.Trace, c Config) *naiveLRU {
-	n := &naiveLRU{prefetcher: prefetch.New(*c.Prefetcher, prefetch.Config{}), addresses: c.Addresses != nil,
-		capacity: c.Capacity, unit: c.Unit, sizes: map[uint64]int64{}}
+	n := &naiveLRU{prefetcher: prefetch.New(*c.Prefetcher, prefetch.Config{Trace: c.Trace}),
+		addresses: c.Addresses != nil, capacity: c.Capacity, unit: c.Unit, sizes: map[uint64]int64{}}
 	for o, key := range t.Keys {
 		n.keys = append(n.keys, key.Num)
 		if !c.Unit {

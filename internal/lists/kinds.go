@@ -180,6 +180,12 @@ func Prefetchers() List {
 		if e.Addresses {
 			shown.kind = "addresses"
 		}
+		if e.Files {
+			shown.traits = append(shown.traits, "works on reads of files only")
+		}
+		if e.Future {
+			shown.traits = append(shown.traits, "offline: knows the next reads of each job")
+		}
 		l.Items = append(l.Items, shown.item(prefetcherJSON{
 			Name:       e.Name,
 			Kind:       shown.kind,

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/streams"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Object is the dense number of an object, as in package policies.
@@ -85,6 +86,10 @@ type Config struct {
 	Layout   *streams.Layout
 	Capacity int64
 	Unit     bool
+
+	// Trace is what will be served. A prefetcher without Future uses only what it says of the requests so far, and of
+	// the files. It may be nil for prefetchers with neither Files nor Future.
+	Trace *traces.Trace
 }
 
 // after returns the address n steps after key, false if there is none.

@@ -106,10 +106,21 @@ func (c *lru) takeBack() {
 	}
 }
 
+// withoutTrace returns the prefetchers that need no trace. The others have tests of their own, with traces.
+func withoutTrace() (names []string) {
+	for _, e := range All() {
+		if !e.Files && !e.Future {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
 // specs are the prefetchers with defaults, and others that make them do more.
 func specs() []string {
-	all := Names()
-	return append(all, "next(n=3,step=2)", "next(when=miss,after=2)", "next(when=tagged)", "stride(n=4,zone=16,table=2)",
+	return append(withoutTrace(), "next(n=3,step=2)", "next(when=miss,after=2)", "next(when=tagged)",
+		"stride(n=4,zone=16,table=2)", "stride(n=4,run=4,distance=1)", "readahead(max=3,sessions=1)",
+
 		"amp(read=2,apt=2,max=8)", "mithril(mining=16,recording=9000,table=30)", "mithril(min=1,mining=8,record=all,list=1)",
 		"mithril(min=3,max=3,mining=12,chances=2)", "igt(window=20,steps=0.1)", "igt(window=9,steps=0,depth=64,nodes=40)")
 }
@@ -196,7 +207,7 @@ func TestEveryPrefetcherKeepsToItsLimits(t *testing.T) {
 // Whatever the trace asks for, no prefetcher takes more than its tables and what it knows of 1000 residents.
 func TestMemoryOfEveryPrefetcherIsBounded(t *testing.T) {
 	const residents = 1000
-	for _, name := range Names() {
+	for _, name := range withoutTrace() {
 		t.Run(name, func(t *testing.T) {
 			p := mustNew(t, name)
 			watcher, _ := p.(Watcher)
@@ -305,6 +316,12 @@ func TestStride(t *testing.T) {
 		"zones do not disturb each other":   {"stride(zone=100)", "10: 510: 13: 511: 16:19 512:513 19:22 513:514"},
 		"a table of one row":                {"stride(zone=100,table=1)", "10: 510: 13: 511: 16: 512:"},
 		"no address below 0":                {"stride(n=3)", "8: 5: 2: 1:"},
+		"four in a row, four more": {"stride(n=4,run=4)",
+			"5: 6: 7: 8:9,10,11,12 9: 10: 11: 12:13,14,15,16 20: 21: 22: 23:24,25,26,27"},
+		"two in a row":                      {"stride(n=1,run=2)", "5: 8:11 9:10 12:15 15: 18:21"},
+		"the same one does not count twice": {"stride(n=2,run=2)", "5: 6:7,8 6: 8:10,12"},
+		"one distance only":                 {"stride(n=2,run=3,distance=1)", "5: 8: 11: 12: 13:14,15 12: 11: 10:"},
+		"one distance only, when steady":    {"stride(n=1,distance=2)", "5: 8: 11: 13: 15: 17:19"},
 		"no address above the last": {"stride(n=2)",
 			"18446744073709551611: 18446744073709551613: 18446744073709551615:"},
 	} {
@@ -511,7 +528,7 @@ func TestEveryEntryIsDescribed(t *testing.T) {
 
 func BenchmarkRequest(b *testing.B) {
 	keys := mixed(1, 1<<16)
-	for _, name := range Names() {
+	for _, name := range withoutTrace() {
 		b.Run(name, func(b *testing.B) {
 			spec, _ := Parse(name)
 			p := New(spec, Config{})

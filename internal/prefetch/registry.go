@@ -13,6 +13,10 @@ type Entry struct {
 	Addresses bool
 	// Layout says that it needs the directory tree of the trace, or that of its keys.
 	Layout bool
+	// Files says that it works on reads of files only.
+	Files bool
+	// Future says that it knows requests that have not come yet: the next reads of each job.
+	Future bool
 	// Idle says that it never proposes anything: the cache is as without it.
 	Idle   bool
 	Params []params.Param
@@ -39,7 +43,10 @@ var registry = []Entry{
 	strideEntry,
 	ampEntry,
 	igtEntry,
+	readaheadEntry,
+	sfpEntry,
 	mithrilEntry,
+	oracleEntry,
 }
 
 var family = params.Table("prefetcher", "none,'next(n=2)'", registry)
@@ -52,6 +59,9 @@ func All() []Entry { return append([]Entry(nil), registry...) }
 
 // Names returns the names of all entries.
 func Names() []string { return family.Names() }
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) { return family.Find(name) }
 
 // Parse reads one prefetcher.
 func Parse(text string) (Spec, error) { return family.Parse(text) }

@@ -10,7 +10,7 @@ var strideEntry = Entry{
 		"Transactions on Computers 44(5), 1995 (reference prediction table); Palacharla and Kessler, Evaluating Stream " +
 		"Buffers as a " +
 		"Secondary Cache Replacement, ISCA 1994 (zones of addresses in place of instructions)",
-	Memory:    "32 bytes per row of the table",
+	Memory:    "48 bytes per row of the table",
 	Addresses: true,
 	Params: []params.Param{
 		{Name: "n", Default: 1, Min: 1, Max: 1024, Doc: "addresses that are proposed"},
@@ -18,12 +18,17 @@ var strideEntry = Entry{
 			"within one"},
 		{Name: "table", Default: 1024, Min: 1, Max: 1 << 24, Doc: "zones that are known at a time; a zone takes the row " +
 			"of the one that has the same number modulo the table"},
+		{Name: "run", Default: 0, Min: 0, Max: 1 << 20, Doc: "requests in a row at the same distance after which addresses " +
+			"are proposed, and again after so many more; 0: as soon as a distance has occurred twice, after each request"},
+		{Name: "distance", Default: 0, Min: 0, Max: 1 << 40, Doc: "only streams forwards at this distance; 0: at any"},
 	},
 	New: func(c Config) Prefetcher {
 		return &stride{
 			n:    c.Params.Int("n"),
 			zone: uint64(c.Params.Int("zone")),
 			rows: make([]strideRow, c.Params.Int("table")),
+			run:  c.Params.Int("run"),
+			only: int64(c.Params.Int("distance")),
 		}
 	},
 }
@@ -45,6 +50,8 @@ type strideRow struct {
 	last   uint64 // address that was requested last
 	stride int64  // distance of the last two; it wraps
 	state  confidence
+	step   int64 // distance of the last request from the one before it
+	run    int   // requests in a row at the distance step, the first one included
 }
 
 // stride is a reference prediction table whose rows are zones of addresses.
@@ -52,6 +59,8 @@ type stride struct {
 	n    int
 	zone uint64
 	rows []strideRow
+	run  int   // 0: proposals are made in a steady zone
+	only int64 // 0: any distance
 }
 
 func (s *stride) Request(a Access, proposals []Proposal) []Proposal {
@@ -61,12 +70,12 @@ func (s *stride) Request(a Access, proposals []Proposal) []Proposal {
 		*row = strideRow{zone: zone, last: a.Key, state: initial}
 		return proposals
 	}
-	row.observe(a.Key)
-	if row.state != steady {
+	distance, ok := s.distance(row, row.observe(a.Key))
+	if !ok {
 		return proposals
 	}
 	for i := 1; i <= s.n; i++ {
-		key, ok := row.ahead(i)
+		key, ok := ahead(a.Key, distance, i)
 		if !ok {
 			break
 		}
@@ -75,13 +84,35 @@ func (s *stride) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// observe moves the row to its next state. The same address again says nothing about a stream.
-func (r *strideRow) observe(key uint64) {
+// distance returns the distance at which addresses are proposed after a request that has moved a row on, or has not;
+// false if none are.
+func (s *stride) distance(row *strideRow, moved bool) (distance int64, ok bool) {
+	distance, ok = row.stride, row.state == steady
+	if s.run > 0 {
+		distance, ok = row.step, moved && row.run%s.run == 0
+	}
+	return distance, ok && (s.only == 0 || distance == s.only)
+}
+
+// observe moves the row to its next state, and reports whether it has. The same address again says nothing about a
+// stream.
+func (r *strideRow) observe(key uint64) (moved bool) {
 	distance := int64(key - r.last)
 	if distance == 0 {
-		return
+		return false
 	}
 	r.last = key
+	if distance == r.step {
+		r.run++
+	} else {
+		r.step, r.run = distance, 2
+	}
+	r.advance(distance)
+	return true
+}
+
+// advance records the distance of a request from the one before it.
+func (r *strideRow) advance(distance int64) {
 	if distance == r.stride {
 		switch r.state {
 		case irregular:
@@ -103,10 +134,10 @@ func (r *strideRow) observe(key uint64) {
 	r.stride = distance
 }
 
-// ahead returns the address n strides further, false if there is none.
-func (r *strideRow) ahead(n int) (uint64, bool) {
-	if r.stride > 0 {
-		return after(r.last, uint64(r.stride), n)
+// ahead returns the address n times a distance further, false if there is none.
+func ahead(key uint64, distance int64, n int) (uint64, bool) {
+	if distance > 0 {
+		return after(key, uint64(distance), n)
 	}
-	return before(r.last, uint64(-r.stride), n)
+	return before(key, uint64(-distance), n)
 }

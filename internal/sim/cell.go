@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 )
@@ -125,10 +126,11 @@ func DependsOnSeed(rec *records.Record) bool {
 	return !known || e.Random || predictorOf(rec.Predictor).Random
 }
 
-// knowsFuture reports whether a record's predictor or allocator sees more than past requests.
+// knowsFuture reports whether a record's predictor, allocator or prefetcher sees more than past requests.
 func knowsFuture(rec records.Record) bool {
 	allocator, _ := allocate.Find(nameIn(rec.Allocator))
-	return predictorOf(rec.Predictor).Future || allocator.Future
+	prefetcher, _ := prefetch.Find(nameIn(rec.Prefetcher))
+	return predictorOf(rec.Predictor).Future || allocator.Future || prefetcher.Future
 }
 
 // nameIn returns the name in a text with parameters.

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -46,6 +47,10 @@ func (r *Replayer) checkParts(c Cell) error {
 		return err
 	}
 	if c.Prefetcher != nil {
+		if c.Prefetcher.Entry.Files && files.Of(r.trace.Kind) == nil {
+			return fmt.Errorf("prefetcher %s works on reads of files, but %s has none; cachesim formats lists the formats "+
+				"with reads of files", c.Prefetcher.Name(), r.trace.Name)
+		}
 		if _, err := r.view(c.Capacity).addressesFor(c); err != nil {
 			return err
 		}

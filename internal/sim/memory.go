@@ -28,6 +28,8 @@ const (
 	prefetcherBytes = 32 << 20
 	prefetchedBytes = 18
 	strangerBytes   = 90
+	fileBytes       = 48 // per object, of prefetchers that know files: each file has an object
+	upcomingBytes   = 4  // per request, of prefetchers that know the next ones
 )
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
@@ -38,6 +40,12 @@ func (r *Replayer) Need(job []Cell) int64 {
 	need := int64(replayBytes)
 	if c.Prefetcher != nil {
 		need += prefetcherBytes + prefetchedBytes*objects
+		if c.Prefetcher.Entry.Files {
+			need += fileBytes * objects
+		}
+		if c.Prefetcher.Entry.Future {
+			need += upcomingBytes * int64(len(t.Objects))
+		}
 		if c.Prefetcher.Entry.Addresses {
 			need += strangerBytes * objects
 			objects *= 2
