@@ -215,8 +215,8 @@ func completeTraceFormats(cmd *cobra.Command) {
 func registerOutputFormat(cmd *cobra.Command, format *string) {
 	names := formats.WritableNames()
 	cmd.Flags().StringVar(format, "output-format", "", "format to write: "+strings.Join(names, ", ")+
-		" (default: from the file name; for -: csv, or mooncake for prompts, queries for queries and batches for "+
-		"batches)")
+		" (default: from the file name; for -: csv, or mooncake for prompts, queries for queries, reads for reads of "+
+		"files and batches for batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -15,14 +15,16 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 type genFlags struct {
-	out    string
-	format string
-	quiet  bool
+	out     string
+	listing string
+	format  string
+	quiet   bool
 }
 
 func newGenCommand() *cobra.Command {
@@ -44,6 +46,7 @@ Sizes, for --size:
 		Example: `  cachesim gen zipf -n 1000000 --objects 100000 --alpha 0.9 --seed 1 -o trace.oracleGeneral.zst
   cachesim gen 'zipf(alpha=0.9,objects=100000)' --size 'lognormal(mean=16384,sigma=1.5)' -o trace.csv.gz
   cachesim gen mixed --phases 'zipf(alpha=1.1,objects=20000):50000;scan:5000;loop(objects=3000):20000' -o trace.txt
+  cachesim gen cluster --jobs 9+14 --listing data.csv.zst -o reads.csv.zst
   cachesim gen loop --objects 1000 -n 5000 --output-format plain -o - | cachesim run -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -63,6 +66,8 @@ Sizes, for --size:
 		}
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "output file, - for standard output")
+	flags.StringVar(&f.listing, "listing", "", "also write the listing of the data sets, read or not, to this file, for the "+
+		"option files of the format reads [cluster]")
 	registerOutputFormat(cmd, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no note on how closely targets were met")
 	return cmd
@@ -79,6 +84,10 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	} else if err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
+	listing, err := f.listingOf(text, g)
+	if err != nil {
+		return err
+	}
 	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields,
 		Stdout: cmd.OutOrStdout()})
 	if err != nil {
@@ -91,14 +100,38 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if err := copyRecords(cmd.Context(), w, g, written); err != nil {
 		return err
 	}
+	if f.listing != "" {
+		if err := traces.WriteListing(cmd.Context(), f.listing, listing); err != nil {
+			return err
+		}
+	}
 	if err := w.Close(); err != nil {
 		return err
 	}
 	bar.Finish()
-	if note := g.Measured(); note != "" && !f.quiet {
+	if f.quiet {
+		return nil
+	}
+	if note := g.Measured(); note != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}
+	if listing != nil && f.listing == "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "the files that nobody reads are not in the trace; --listing FILE writes them all")
+	}
 	return nil
+}
+
+// listingOf returns the listing of what is generated; nil if there is none.
+func (f *genFlags) listingOf(text string, g *gen.Generator) (*files.Listing, error) {
+	kind, _ := g.Fields.Kind.(files.Kind)
+	switch {
+	case f.listing == "":
+	case kind.Listing == nil:
+		return nil, fmt.Errorf("gen %s: it reads no files, so --listing has nothing to write; leave it out", text)
+	case f.listing == f.out:
+		return nil, fmt.Errorf("--listing %s: the trace has the same name; choose another", f.listing)
+	}
+	return kind.Listing, nil
 }
 
 var errWroteNothing = errors.New("interrupted: nothing was written")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/traces/compress"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -56,8 +58,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Create starts a trace file at path. "-" is standard output, which gets prompts as mooncake, queries as queries,
-// batches as batches and everything else as CSV, unless a format is given. An ending .gz, .zst, .xz, .s2, .sz (snappy)
+// Create starts a trace file at path. "-" is standard output, which gets prompts as mooncake, queries as queries, reads
+// of files as reads, batches as batches and everything else as CSV, unless a format is given. An ending .gz, .zst, .xz, .s2, .sz (snappy)
 // or .lz4 compresses the file. Create fails if the format is unknown or not implied by the path, or if the file cannot
 // be created. When ctx ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
@@ -85,6 +87,26 @@ func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
+}
+
+// WriteListing writes the listing of the data set, as CSV that the option files of a format reads, compressed as the
+// ending of path says.
+func WriteListing(ctx context.Context, path string, listing *files.Listing) error {
+	if path == "-" {
+		return errors.New("the listing cannot be written to standard output: want the name of a file")
+	}
+	compress, err := compress.ChooseCompressor(path)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(ctx, path, func(w io.Writer) error {
+		buffer := bufio.NewWriterSize(&sink{Writer: w, ctx: ctx}, 1<<16)
+		compressed, err := compress(buffer)
+		if err != nil {
+			return err
+		}
+		return cmp.Or(listing.Write(compressed), compressed.Close(), buffer.Flush())
+	})
 }
 
 func (w *Writer) openSink(ctx context.Context, stdout io.Writer) (err error) {

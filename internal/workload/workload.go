@@ -383,8 +383,8 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 }
 
 // generate makes the trace. Its checksum is that of the files that the generator reads.
-func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (t *traces.Trace,
-	sum string, err error) {
+func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions,
+	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")
 	if err != nil {
 		return nil, "", err

@@ -15,7 +15,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -360,5 +363,89 @@ func TestListingOfAWorkload(t *testing.T) {
 	}
 	if _, err := load("missing.csv", ""); !errors.As(err, new(*MissingError)) {
 		t.Errorf("no listing: error %v, want that a file is missing", err)
+	}
+}
+
+// TestNamesOfAGenerator: a file that the generator reads is searched for, and belongs to the checksum, not to the path.
+func TestNamesOfAGenerator(t *testing.T) {
+	dir := t.TempDir()
+	var names strings.Builder
+	for i := range 128 {
+		fmt.Fprintf(&names, "n%02d_%d.JPEG\n", i%3, i)
+	}
+	write(t, dir+"/names", names.String())
+	write(t, dir+"/again", names.String())
+	load := func(names, checksum string) (*traces.Trace, Workload, error) {
+		w, err := Generated("cluster(jobs=9,scale=0.0001,names="+names+")", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Checksum = checksum
+		return w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
+	}
+	trace, w, err := load("names", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if paths := files.Of(trace.Kind).Paths; !slices.Contains(paths, "/imagenet/train/n00/n00_126.JPEG") {
+		t.Errorf("the trace has other names: %s", paths[:3])
+	}
+	_, again, err := load("again", "")
+	sum, errOfSum := w.ReadChecksum(t.Context(), []string{dir})
+	if err != nil || errOfSum != nil || w.Key() != again.Key() || w.Checksum == "" || sum != w.Checksum {
+		t.Errorf("the workloads %s and %s differ, with errors %v, %v", w.Key(), again.Key(), err, errOfSum)
+	}
+	write(t, dir+"/names", "n07_1.JPEG\n"+names.String())
+	if _, _, err := load("names", w.Checksum); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("other names: error %v, want that the trace has changed", err)
+	}
+	if _, _, err := load("missing", ""); !errors.As(err, new(*MissingError)) {
+		t.Errorf("no names: error %v, want that a file is missing", err)
+	}
+}
+
+// TestClusterFromFilesAndInMemory: the trace and the listing of a cluster, written and read again, are those in memory.
+func TestClusterFromFilesAndInMemory(t *testing.T) {
+	dir := t.TempDir()
+	spec, err := gen.Parse("cluster(scale=0.001,epochs=2,block-kib=64,seed=3)", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gen.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := traces.Create(t.Context(), dir+"/reads.csv.zst", traces.CreateOptions{Fields: g.Fields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec stream.Record
+	for err = g.Read(&rec); err == nil; err = g.Read(&rec) {
+		if err := out.Write(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(out.Close(),
+		traces.WriteListing(t.Context(), dir+"/all.csv.gz", g.Fields.Kind.(files.Kind).Listing)); err != nil {
+		t.Fatal(err)
+	}
+	read := Workload{Files: []string{"reads.csv.zst"}}
+	read.Format = "reads:block=64,files=all.csv.gz"
+	options := traces.LoadOptions{Needs: traces.Needs{Kind: true, Sizes: true, Times: true}}
+	want, err := Workload{Generator: spec.Full()}.Load(t.Context(), nil, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := read.Load(t.Context(), []string{dir}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Kind, want.Kind) || !slices.Equal(got.Objects, want.Objects) ||
+		!slices.Equal(got.ObjectSizes, want.ObjectSizes) || !reflect.DeepEqual(got.Times, want.Times) {
+		t.Errorf("the trace of %d requests and %d objects is another, %d and %d, in memory", len(got.Objects),
+			got.NumObjects, len(want.Objects), want.NumObjects)
+	}
+	if c := files.Of(want.Kind); !c.Listed || c.Read == len(c.Paths) || c.Unlisted > 0 || slices.Contains(c.Known, false) {
+		t.Errorf("of %d files %d are read, %d not listed", len(c.Paths), c.Read, c.Unlisted)
 	}
 }

@@ -2,11 +2,14 @@ package files
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/params"
@@ -47,6 +50,24 @@ func (l *Listing) Add(path []byte, size int64) error {
 
 // Files returns how many files it lists.
 func (l *Listing) Files() int { return len(l.sizes) }
+
+// Write writes the listing as CSV that the option files reads.
+func (l *Listing) Write(w io.Writer) error {
+	rows := csv.NewWriter(w)
+	rows.Write([]string{"path", "size"})
+	for i, path := range l.paths.Texts() {
+		size := ""
+		if l.sizes[i] >= 0 {
+			size = strconv.FormatInt(l.sizes[i], 10)
+		}
+		if strings.Contains(path, "\r\n") { // readers of CSV make a line end of the two
+			return fmt.Errorf("%.60q: CSV cannot hold a carriage return before a line end", path)
+		}
+		rows.Write([]string{path, size}) // Error returns what went wrong
+	}
+	rows.Flush()
+	return rows.Error()
+}
 
 // find returns the size of a file, -1 if that is not known; listed says whether it is in the listing.
 func (l *Listing) find(path []byte) (size int64, listed bool) {

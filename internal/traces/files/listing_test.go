@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -259,4 +260,44 @@ func FuzzListing(f *testing.F) {
 			t.Error("a listing without files")
 		}
 	})
+}
+
+// TestWrittenListing: a listing that is written is the same when it is read, whatever its paths.
+func TestWrittenListing(t *testing.T) {
+	paths := []string{"/a", " /b ", "/c,\"d\"", "/e\nf", "/g\rh", "/\xff\x80", "i", strings.Repeat("/j", 4096)}
+	for _, ending := range []string{".csv", ".csv.zst"} {
+		listing := files.NewListing("here")
+		for i, path := range paths {
+			if err := listing.Add([]byte(path), int64(i)-1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "list"+ending)
+		if err := traces.WriteListing(t.Context(), path, listing); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := tracetest.LoadText(t, "path,offset,length\n/a,0,9\n", traces.LoadOptions{
+			Selection: traces.Selection{Format: "reads:files=" + path}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := files.Of(trace.Kind)
+		if want := []int64{9, 0, 1, 2, 3, 4, 5, 6}; !slices.Equal(c.Paths, paths) || !slices.Equal(c.Sizes, want) {
+			t.Errorf("%s: files %.100q of %v bytes, want %.100q of %v", ending, c.Paths, c.Sizes, paths, want)
+		}
+		if err := listing.Add([]byte("/k\r\nl"), 0); err != nil {
+			t.Fatal(err)
+		}
+		err = traces.WriteListing(t.Context(), path, listing)
+		if content, readErr := os.ReadFile(path); err == nil || readErr != nil || len(content) == 0 {
+			t.Errorf("a path that CSV cannot hold: error %v, and the earlier file has %d bytes", err, len(content))
+		}
+	}
+	for path, want := range map[string]string{"-": "want the name of a file", "x.bz2": "cannot write .bz2",
+		filepath.Join(t.TempDir(), "no", "x"): "does not exist"} {
+		err := traces.WriteListing(t.Context(), path, files.NewListing("here"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", path, err, want)
+		}
+	}
 }

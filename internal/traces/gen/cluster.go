@@ -21,8 +21,8 @@ var clusterParams = []params.Param{
 	{Name: "scale", Default: 0.1, Min: 0.0001, Max: 10, Doc: "factor of the number of items of each data set, and of " +
 		"queries; 1: 429 GB"},
 	{Name: "epochs", Default: 3, Min: 1, Max: 1_000_000, Doc: "passes of a training job over its data set"},
-	{Name: "arrivals", Default: 60.0, Min: 0, Max: 1e9, Doc: "mean seconds between the submission of two jobs, a Poisson " +
-		"process; 0: all at once"},
+	{Name: "arrivals", Default: 60.0, Min: 0, Max: 1e9, Doc: "mean seconds between the submission of two jobs, a " +
+		"Poisson process; 0: all at once"},
 	{Name: "compute", Default: 1.0, Min: 0, Max: 1e6, Doc: "factor of the time that a job computes per item"},
 	{Name: "popularity", Default: "index", Choices: []string{"index", "scattered"}, Doc: "index: queries request the " +
 		"first items of the listing most; scattered: any items"},

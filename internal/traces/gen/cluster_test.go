@@ -209,7 +209,8 @@ func TestClusterReadsTheSameNameOfEachDate(t *testing.T) {
 	}
 }
 
-// TestClusterReadsRecordsAtRandom: fine-tuning reads each record once per epoch, far fewer bytes than a block at a time.
+// TestClusterReadsRecordsAtRandom: fine-tuning reads each record once per epoch, far fewer bytes than a block at a
+// time.
 func TestClusterReadsRecordsAtRandom(t *testing.T) {
 	d := clusterOf(t, "cluster(scale=0.2,jobs=7)").data[0]
 	if d.files != 3 || d.sizeOf(0) < 101*4<<20 {
@@ -354,7 +355,8 @@ func TestClusterTimes(t *testing.T) {
 
 // TestClusterCounts: the requests and reads that are counted in advance are those that come.
 func TestClusterCounts(t *testing.T) {
-	for _, spec := range []string{"cluster(scale=0.0004)", "cluster(scale=0.002,block-kib=7,read-kib=20,jobs=3+6+16+18+5)"} {
+	for _, spec := range []string{"cluster(scale=0.0004)",
+		"cluster(scale=0.002,block-kib=7,read-kib=20,jobs=3+6+16+18+5)"} {
 		c := clusterOf(t, spec)
 		records, reads := len(readAll(t, spec)), len(readsOf(t, spec))
 		counted := int64(0)
@@ -544,4 +546,26 @@ func TestClusterTableOfTheDocumentation(t *testing.T) {
 	if missing.Len() > 0 {
 		t.Errorf("docs/generators.md lacks:%s", missing.String())
 	}
+}
+
+// BenchmarkCluster makes the 2 million reads of the defaults, and says how many a second.
+func BenchmarkCluster(b *testing.B) {
+	spec, err := Parse("cluster", "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	reads := 0
+	for b.Loop() {
+		g, err := New(spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rec stream.Record
+		for g.Read(&rec) == nil {
+			if rec.Begins {
+				reads++
+			}
+		}
+	}
+	b.ReportMetric(float64(reads)/b.Elapsed().Seconds()/1e6, "Mreads/s")
 }

@@ -117,8 +117,8 @@ func newEntries() []Entry {
 			Params: []params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam},
 			build:  buildZipfScan},
 		{Name: "dlrm",
-			Summary: "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; " +
-				"each day part of the ranks moves",
+			Summary: "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's " +
+				"law; each day part of the ranks moves",
 			Params: []params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam},
 			build:  buildDLRM},
 		{Name: "llm",
