@@ -178,7 +178,7 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 // call reads a line.
 func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 	c := &dftracerCall{ret: -1, offset: -1, size: -1}
-	d.scanner = source.JSONScanner{Text: line}
+	d.scanner = source.JSONScanner{Text: line, AnyBytes: true}
 	s := &d.scanner
 	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {

@@ -169,6 +169,8 @@ type Columns struct {
 	Listed   bool
 	Read     int // files that are read
 	Unlisted int
+	// Late counts reads that are earlier than the one before them. Reads keep the order of the trace.
+	Late int
 }
 
 // BlocksOf returns how many blocks a file has. One that nobody reads and whose size is not known has one.
@@ -180,16 +182,21 @@ func (c *Columns) BlocksOf(file int) int64 {
 }
 
 // Warnings implements stream.Warner.
-func (c *Columns) Warnings() []string {
+func (c *Columns) Warnings() (warnings []string) {
+	if c.Late > 0 {
+		warnings = append(warnings, fmt.Sprintf("out of order: the times of %d of the %d reads are before that of the "+
+			"previous read; reads keep the order of the files, of which --merge reads several by time", c.Late,
+			len(c.Offsets)))
+	}
 	switch {
 	case c.Unlisted == 0:
-		return nil
+		return warnings
 	case c.Unlisted == c.Read:
-		return []string{fmt.Sprintf("no file that is read is in the listing: the trace reads %.100q, the listing has "+
-			"%.100q, and paths must be equal", c.Paths[0], c.Paths[c.Read])}
+		return append(warnings, fmt.Sprintf("no file that is read is in the listing: the trace reads %.100q, the listing has "+
+			"%.100q, and paths must be equal", c.Paths[0], c.Paths[c.Read]))
 	}
-	return []string{fmt.Sprintf("not in the listing, and added to it: %d of the %d files that are read", c.Unlisted,
-		c.Read)}
+	return append(warnings, fmt.Sprintf("not in the listing, and added to it: %d of the %d files that are read",
+		c.Unlisted, c.Read))
 }
 
 // ObjectSizes implements stream.Sized: the last block of a file ends with the file.
@@ -281,6 +288,7 @@ type builder struct {
 	jobs, files *stream.Numbering
 	number      int64 // of the next block
 	file        uint32
+	time        int64                 // of the last read
 	keeps       func(key uint64) bool // whether a unit belongs to the sample; nil: all do
 }
 
@@ -294,6 +302,10 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 	}
 	if rec.Begins {
 		c.addRead(HeadOf(rec))
+		if rec.Time < c.time {
+			c.Late++
+		}
+		c.time = rec.Time
 	}
 	if int(object) == len(c.Files) {
 		c.Files = append(c.Files, int32(c.file))

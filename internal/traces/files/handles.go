@@ -1,6 +1,9 @@
 package files
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // handles follows the positions of open files, for calls that read on from where the last one ended.
 type handles struct {
@@ -48,7 +51,7 @@ func (h *handles) take(handle []byte, bytes int64) (position int64, ok bool) {
 		return 0, false
 	}
 	position = *at
-	*at += bytes
+	*at += min(bytes, math.MaxInt64-position) // which no read may reach
 	return position, true
 }
 

@@ -63,7 +63,7 @@ func (l *lineAccesses) Next(a *Access) error {
 		if err := l.parse(line, a); err == nil {
 			return nil
 		} else if !errors.Is(err, source.ErrLeftOut) {
-			return l.src.LineSyntaxError(err)
+			return l.src.CutOff(l.src.LineSyntaxError(err))
 		}
 		l.src.Reading.LeftOut++
 	}

@@ -66,12 +66,14 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 
 // Next implements Accesses.
 func (t *tableReader) Next(a *Access) error {
-	if err := t.rows.Next(); err != nil {
+	if err := t.rows.Next(); err == io.EOF {
 		return err
+	} else if err != nil {
+		return t.rows.Src.CutOff(err)
 	}
 	*a = Access{Head: Head{FileSize: -1}}
 	if err := t.parse(a); err != nil {
-		return t.At(err)
+		return t.rows.Src.CutOff(t.At(err))
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ type JSONScanner struct {
 	Text []byte
 	Pos  int
 	At   int64 // of the text in the content of the file
+	// AnyBytes says that bytes of strings that are not UTF-8 stay as they are; else they become U+FFFD.
+	AnyBytes bool
 }
 
 // syntaxError says what was expected at a byte of the text.
@@ -130,7 +132,10 @@ func (s *JSONScanner) String() ([]byte, error) {
 		switch c := s.Text[i]; {
 		case c == '"':
 			s.Pos = i + 1
-			if escaped || !utf8.Valid(s.Text[start+1:i]) {
+			switch {
+			case s.AnyBytes && escaped:
+				return s.unquoteBytes(start)
+			case escaped || !s.AnyBytes && !utf8.Valid(s.Text[start+1:i]):
 				return s.unquote(start)
 			}
 			return s.Text[start+1 : i], nil
@@ -154,6 +159,35 @@ func (s *JSONScanner) unquote(start int) ([]byte, error) {
 		return nil, s.Fail("a string with proper escapes")
 	}
 	return []byte(text), nil
+}
+
+// unquoteBytes is unquote for strings of which bytes that are not UTF-8 stay as they are: it resolves each run of
+// escapes alone, which keeps the two halves of a surrogate pair together.
+func (s *JSONScanner) unquoteBytes(start int) (text []byte, err error) {
+	inside := s.Text[start+1 : s.Pos-1]
+	for len(inside) > 0 {
+		end := 0
+		for end < len(inside) && inside[end] == '\\' {
+			if end += 2; inside[end-1] == 'u' {
+				end = min(end+4, len(inside))
+			}
+		}
+		if end == 0 {
+			if end = bytes.IndexByte(inside, '\\'); end < 0 {
+				end = len(inside)
+			}
+			text = append(text, inside[:end]...)
+			inside = inside[end:]
+			continue
+		}
+		var resolved string
+		if err := json.Unmarshal(slices.Concat([]byte{'"'}, inside[:end], []byte{'"'}), &resolved); err != nil {
+			s.Pos = start
+			return nil, s.Fail("a string with proper escapes")
+		}
+		text, inside = append(text, resolved...), inside[end:]
+	}
+	return text, nil
 }
 
 // Number reads a number as its text.

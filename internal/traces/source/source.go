@@ -174,6 +174,7 @@ type Source struct {
 	Reading     *Reading
 	buf         *bufio.Reader
 	LineNumber  int   // number of the line that Line last returned
+	unended     bool  // that line ended with the file, without a line break
 	offset      int64 // decompressed bytes that Records and Read returned
 }
 
@@ -310,7 +311,16 @@ func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
 		return nil, io.EOF
 	}
 	s.LineNumber++
+	s.unended = true
 	return bytes.TrimSuffix(line, []byte("\r")), nil
+}
+
+// CutOff returns an error about the line that Line returned last, with advice if the file may be cut off within it.
+func (s *Source) CutOff(err error) error {
+	if err == nil || !s.unended {
+		return err
+	}
+	return fmt.Errorf("%w; the file ends within this line: if it was cut off, remove the line to read the rest", err)
 }
 
 // LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...".
