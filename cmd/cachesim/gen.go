@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type genFlags struct {
@@ -76,6 +77,10 @@ Sizes, for --size:
 func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	spec, err := gen.Parse(text, changedParams(cmd.Flags()))
 	if err != nil {
+		return fmt.Errorf("gen %s: %w", text, err)
+	}
+	find := func(path string) (string, error) { return workload.Find(path, workload.Dirs("")) }
+	if spec, err = spec.WithFiles(find); err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
 	g, err := interruptible.Call(cmd.Context(), func() (*gen.Generator, error) { return gen.New(spec) })

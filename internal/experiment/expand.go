@@ -342,12 +342,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 	if err != nil {
 		return nil, err
 	}
-	checksum := ""
-	if options.Checksum != nil && t.Generate == "" {
-		if checksum, err = options.Checksum(workload.Workload{Files: t.paths(), Embeddings: t.Embeddings}); err != nil {
-			return nil, f.errorAt(err, "traces", index)
-		}
-	}
+	checksums := map[string]string{} // by the files that it is of
 	serving := []int{}
 	for i, s := range setups {
 		if t.isServedBy(s.cache) {
@@ -360,7 +355,15 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 			if err != nil {
 				return nil, f.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
 			}
-			w.Checksum = checksum
+			if files := strings.Join(w.Paths(), "\n"); options.Checksum != nil && files != "" {
+				known := false
+				if w.Checksum, known = checksums[files]; !known {
+					if w.Checksum, err = options.Checksum(w); err != nil {
+						return nil, f.errorAt(err, "traces", index)
+					}
+					checksums[files] = w.Checksum
+				}
+			}
 			all = append(all, Input{Workload: w, Setups: serving, Capacities: capacities, Seeds: seeds,
 				Axes: formatAxes(f.qualify("trace", slices.Clone(axes)))})
 		}

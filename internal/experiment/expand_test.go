@@ -266,6 +266,25 @@ func TestBoundsStandBesideTheOptimumInBytes(t *testing.T) {
 	}
 }
 
+// TestChecksumOfAllFiles: it is asked for the files that a generator or the option of a format reads, too.
+func TestChecksumOfAllFiles(t *testing.T) {
+	f := mustParse(t, "traces: [{name: t, file: a.csv, format: 'reads:files=b.csv'}, {name: g, generate: "+
+		"'cluster(jobs=9,names=c)', with: {epochs: [1, 2]}}]\npolicies: [lru]\ncapacities: [1]\nseeds: 2\n")
+	var asked []string
+	cells, err := f.Cells(CellOptions{Checksum: func(w workload.Workload) (string, error) {
+		asked = append(asked, strings.Join(w.Paths(), " "))
+		return "sha256:" + asked[len(asked)-1], nil
+	}})
+	if want := []string{"a.csv b.csv", "c"}; err != nil || !slices.Equal(asked, want) {
+		t.Errorf("asked for %q with error %v, want %q", asked, err, want)
+	}
+	for _, c := range cells {
+		if want := "sha256:" + strings.Join(c.Workload.Paths(), " "); c.Workload.Checksum != want {
+			t.Errorf("checksum %q of %s, want %q", c.Workload.Checksum, c.Workload.Name, want)
+		}
+	}
+}
+
 func TestChecksumIsAskedOncePerTrace(t *testing.T) {
 	f := mustParse(t, "traces: [{name: t, file: a.csv, with: {limit: [1, 2]}}, {name: g, generate: zipf}]\npolicies: "+
 		"[lru]\ncapacities: [1, 2]\n")
