@@ -168,6 +168,7 @@ func (d *Divided) Ask(r policies.Request, at int) (hit bool) {
 	if d.due(r.Time) {
 		d.redivide(r)
 	}
+	d.asking = d.owners[r.Object]
 	hit = d.pools[d.pool(r.Object)].Ask(r, at)
 	d.count(r, hit)
 	return hit

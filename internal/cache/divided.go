@@ -19,6 +19,8 @@ type Divided struct {
 	shared    bool // one pool for all tenants
 	tenants   []string
 	owners    []uint32 // per object: the number of its tenant
+	strangers []uint32 // per number behind those of the trace: the tenant for which it was prefetched
+	asking    uint32   // the tenant of the last request, if the cache prefetches
 	pools     []*Pool  // per tenant, or one for all
 	monitors  []*allocate.Monitor
 	patterns  *patterns // nil unless the allocator needs them
@@ -100,7 +102,7 @@ func (d *Divided) lookAhead(c Config) {
 // build creates the pools with the capacities of the first division.
 func (d *Divided) build(c Config) error {
 	var partition *Partition
-	if !d.shared {
+	if !d.shared && c.Room() == c.Trace.NumObjects { // otherwise a stranger may belong to one tenant after another
 		partition = NewPartition(c.Trace.NumObjects)
 	}
 	for i := range d.pools {
@@ -111,7 +113,7 @@ func (d *Divided) build(c Config) error {
 			if err != nil {
 				return err
 			}
-			d.pools[i] = NewPool(p, config.Capacity, c.Trace.NumObjects)
+			d.pools[i] = NewPool(p, config.Capacity, c.Room())
 			d.pools[i].Observe(c.Observer)
 			continue
 		}
@@ -161,6 +163,9 @@ func (d *Divided) Used() (used int64) {
 func (d *Divided) pool(o policies.Object) int {
 	if d.shared {
 		return 0
+	}
+	if int(o) >= len(d.owners) {
+		return int(d.strangers[int(o)-len(d.owners)])
 	}
 	return int(d.owners[o])
 }

@@ -19,6 +19,8 @@ func newExactCache(c Config) (Cache, error) {
 	switch {
 	case c.Policy.Entry.Manages:
 		return newManaged(c)
+	case c.Allocator != nil && c.Prefetcher != nil:
+		return newPrefetchingTenants(c)
 	case c.Allocator != nil:
 		return newDivided(c)
 	}

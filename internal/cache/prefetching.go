@@ -192,6 +192,7 @@ func (c *prefetching) consult(r policies.Request, at int, hit, comes bool) {
 	a := prefetch.Access{Object: r.Object, Pos: r.Pos, At: at, Size: r.Size, Time: r.Time, Hit: hit}
 	if c.numbers != nil {
 		a.Key = c.numbers.Key(r.Object)
+		c.numbers.Requested(r.Object)
 	}
 	if hit {
 		a.Prefetched = c.use(r.Object)

@@ -14,12 +14,17 @@ type Addresses struct {
 	keys   []uint64                  // per object
 	slots  []Object                  // open addressing by hash of the key: 1 + object, 0 for none
 	exists func(address uint64) bool // whether there is a further object at an address; nil: there always is
+	owners []uint32                  // per object: its tenant; nil if the trace has none
+	apart  bool                      // several tenants have objects with the same key: each has addresses of its own
 }
 
 // NewAddresses returns the addresses of the objects of a trace. Unless its kind has addresses, its keys must be loaded
 // and be numbers.
 func NewAddresses(t *traces.Trace) (*Addresses, error) {
 	a := &Addresses{}
+	if t.Tenants != nil {
+		a.owners = t.Tenants.Of
+	}
 	var err error
 	if addressed, ok := t.Kind.(stream.Addressed); ok {
 		a.keys, a.exists, err = addressed.Addresses()
@@ -37,6 +42,7 @@ func NewAddresses(t *traces.Trace) (*Addresses, error) {
 	for o, key := range a.keys {
 		i := a.slot(key)
 		for a.slots[i] != 0 {
+			a.apart = a.apart || a.keys[a.slots[i]-1] == key
 			i = (i + 1) & (len(a.slots) - 1)
 		}
 		a.slots[i] = Object(o) + 1
@@ -74,6 +80,19 @@ func (a *Addresses) Find(key uint64) (o Object, ok bool) {
 	return 0, false
 }
 
+// FindOf returns the object with a key, that of the given tenant if several tenants have such objects.
+func (a *Addresses) FindOf(tenant uint32, key uint64) (o Object, ok bool) {
+	if !a.apart || a.owners == nil {
+		return a.Find(key)
+	}
+	for i := a.slot(key); a.slots[i] != 0; i = (i + 1) & (len(a.slots) - 1) {
+		if o := a.slots[i] - 1; a.keys[o] == key && a.owners[o] == tenant {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
 // Objects returns how many objects the trace has.
 func (a *Addresses) Objects() int { return len(a.keys) }
 
@@ -94,19 +113,26 @@ const (
 
 // Numbers gives every address a dense number: those of the trace have theirs, and one that the trace never requests, a
 // stranger, gets the next number above. There are as many of those as the trace has objects, and at least 1024; after
-// that a new stranger takes over the number of one that is not resident, in turn. Memory: about 50 bytes per stranger.
+// that a new stranger takes over the number of one that is not resident, in turn. Memory: about 70 bytes per stranger.
 type Numbers struct {
 	*Addresses
 	resident  func(Object) bool
-	most      int               // strangers that have a number at a time
-	strangers map[uint64]Object // with a number, resident or not
-	keys      []uint64          // per number above those of the trace
-	turn      int               // where the next free number is searched for
+	most      int                   // strangers that have a number at a time
+	tenant    uint32                // of the last request
+	strangers map[strangeKey]Object // with a number, resident or not
+	keys      []strangeKey          // per number above those of the trace
+	turn      int                   // where the next free number is searched for
+}
+
+// strangeKey is an address that the trace never requests. Each tenant has its own.
+type strangeKey struct {
+	address uint64
+	tenant  uint32
 }
 
 // NewNumbers returns numbers without strangers. resident reports whether a stranger is in the cache.
 func NewNumbers(a *Addresses, resident func(Object) bool) *Numbers {
-	return &Numbers{Addresses: a, resident: resident, most: a.Strangers(), strangers: map[uint64]Object{}}
+	return &Numbers{Addresses: a, resident: resident, most: a.Strangers(), strangers: map[strangeKey]Object{}}
 }
 
 // Count returns how many numbers have been given: all are below it.
@@ -117,16 +143,24 @@ func (n *Numbers) Key(o Object) uint64 {
 	if int(o) < n.Objects() {
 		return n.Addresses.Key(o)
 	}
-	return n.keys[int(o)-n.Objects()]
+	return n.keys[int(o)-n.Objects()].address
+}
+
+// Requested says which object of the trace was requested last: addresses are those of its tenant.
+func (n *Numbers) Requested(o Object) {
+	if n.owners != nil {
+		n.tenant = n.owners[o]
+	}
 }
 
 // Number returns the number of an address; false if there is no object, or if so many strangers are resident that no
 // number is free.
 func (n *Numbers) Number(key uint64) (o Object, ok bool) {
-	if o, ok := n.Find(key); ok {
+	if o, ok := n.FindOf(n.tenant, key); ok {
 		return o, true
 	}
-	if o, ok := n.strangers[key]; ok {
+	strange := strangeKey{key, n.tenant}
+	if o, ok := n.strangers[strange]; ok {
 		return o, true
 	}
 	if n.exists != nil && !n.exists(key) {
@@ -136,16 +170,16 @@ func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	n.keys[i] = key
+	n.keys[i] = strange
 	o = Object(n.Objects() + i)
-	n.strangers[key] = o
+	n.strangers[strange] = o
 	return o, true
 }
 
 // place returns a place in keys: a new one, or one taken from a stranger.
 func (n *Numbers) place() (i int, ok bool) {
 	if len(n.keys) < n.most {
-		n.keys = append(n.keys, 0)
+		n.keys = append(n.keys, strangeKey{})
 		return len(n.keys) - 1, true
 	}
 	for range min(searched, n.most) {

@@ -114,9 +114,6 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only requested objects; remove one of "+
 			"them",
 			c.Prefetcher.Name(), e.Name)
-	case c.Prefetcher != nil && c.Allocator != nil:
-		return fmt.Errorf("prefetcher %s and allocator %s: a divided cache loads only requested objects; remove one of them",
-			c.Prefetcher.Name(), c.Allocator.Name())
 	case c.Allocator != nil && !kind.Divides:
 		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; use the exact cache",
 			c.Allocator.Name(), kind.Name)

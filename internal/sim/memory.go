@@ -27,7 +27,7 @@ const (
 	// that the trace never requests and for the dictionary of addresses.
 	prefetcherBytes = 32 << 20
 	prefetchedBytes = 18
-	strangerBytes   = 90
+	strangerBytes   = 110
 	fileBytes       = 48 // per object, of prefetchers that know files: each file has an object
 	upcomingBytes   = 4  // per request, of prefetchers that know the next ones
 )

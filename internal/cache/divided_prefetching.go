@@ -1,0 +1,69 @@
+package cache
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/prefetch"
+)
+
+// prefetchingTenants is a divided cache that prefetches. A prefetched object is charged to its tenant; a stranger, which
+// the trace never requests, to the tenant whose request it was proposed after.
+type prefetchingTenants struct {
+	Prefetching
+	divided *Divided
+}
+
+// newPrefetchingTenants returns the empty cache of tenants that prefetches.
+func newPrefetchingTenants(c Config) (*prefetchingTenants, error) {
+	d, err := newDivided(c)
+	if err != nil {
+		return nil, err
+	}
+	d.strangers = make([]uint32, c.Room()-c.Trace.NumObjects)
+	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
+		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
+	})
+	return &prefetchingTenants{NewPrefetching(c, d, prefetcher), d}, nil
+}
+
+// Tenants returns the state of every tenant, in the order of their numbers.
+func (p *prefetchingTenants) Tenants() []Tenant { return p.divided.Tenants() }
+
+// Capacity implements Store.
+func (d *Divided) Capacity() int64 { return d.state.Capacity }
+
+// Resident implements Store.
+func (d *Divided) Resident(o policies.Object) bool { return d.pools[d.pool(o)].Resident(o) }
+
+// Observe implements Store.
+func (d *Divided) Observe(o Observer) {
+	for _, p := range d.pools {
+		p.Observe(o)
+	}
+}
+
+// Request implements Store.
+func (d *Divided) Request(r policies.Request) (hit bool) {
+	if d.due(r.Time) {
+		d.redivide(r)
+	}
+	d.asking = d.owners[r.Object]
+	hit = d.pools[d.pool(r.Object)].Request(r)
+	d.count(r, hit)
+	return hit
+}
+
+// Load implements Store.
+func (d *Divided) Load(r policies.Request) (loaded bool) {
+	if d.Resident(r.Object) {
+		return false
+	}
+	d.Expect(r.Object)
+	return d.pools[d.pool(r.Object)].Load(r)
+}
+
+// Expect implements Charging: a stranger belongs to the tenant of the last request.
+func (d *Divided) Expect(o policies.Object) {
+	if stranger := int(o) - len(d.owners); stranger >= 0 {
+		d.strangers[stranger] = d.asking
+	}
+}
