@@ -11,7 +11,8 @@ import (
 )
 
 // igtOf returns a prefetcher for files, and the address of a block of one.
-func igtOf(t *testing.T, text string, all []streams.File, c Config) (s *Streams, address func(path string, block int) uint64) {
+func igtOf(t *testing.T, text string, all []streams.File, c Config) (s *Streams,
+	address func(path string, block int) uint64) {
 	t.Helper()
 	spec, err := Parse(text)
 	if err != nil {
@@ -74,9 +75,11 @@ func icoads() (all []streams.File) {
 func TestOnlyWhatIsReadOfTheSiblings(t *testing.T) {
 	all := slices.DeleteFunc(icoads(), func(f streams.File) bool { return f.Path == "icoads/202211/r7.csv" })
 	for text, want := range map[string]string{
-		"igt(window=5,depth=2)": "icoads/202208/r7.csv#0 icoads/202208/r7.csv#1 icoads/202209/r7.csv#0 icoads/202209/r7.csv#1",
+		"igt(window=5,depth=2)": "icoads/202208/r7.csv#0 icoads/202208/r7.csv#1 icoads/202209/r7.csv#0 " +
+			"icoads/202209/r7.csv#1",
 		// A part of the siblings is not enough; the month without the file is left out.
-		"igt(window=5,depth=4)":                    "icoads/202208/r7.csv#0 icoads/202208/r7.csv#1 icoads/202209/r7.csv#0 icoads/202209/r7.csv#1 icoads/202210/r7.csv#0 icoads/202210/r7.csv#1",
+		"igt(window=5,depth=4)": "icoads/202208/r7.csv#0 icoads/202208/r7.csv#1 icoads/202209/r7.csv#0 " +
+			"icoads/202209/r7.csv#1 icoads/202210/r7.csv#0 icoads/202210/r7.csv#1",
 		"igt(window=5,depth=0)":                    "",
 		"igt(window=5,depth=1,hierarchical=false)": "20 blocks",
 		"igt(window=7)":                            "",

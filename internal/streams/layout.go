@@ -29,10 +29,7 @@ type File struct {
 // Layout is a directory tree with its listings. It is read-only, made once per trace and shared by all replays. Memory:
 // about 60 bytes per file or directory, besides the paths.
 type Layout struct {
-	parents []Place
-	indexes []int32 // per place: position in the listing of its parent
-	firsts  []Place // per directory: its first entry
-	entries []int32 // per directory: how many; -1 for files
+	tree    []place
 	names   []string
 	bytes   []int64 // per place: of all its files; -1 if that of one is unknown
 	blocks  []int64 // likewise
@@ -44,6 +41,14 @@ type Layout struct {
 
 	paths   []File // in the order of the ranks
 	natural func() *Layout
+}
+
+// place is what the tree of accesses needs of a directory or a file: one line of the processor's cache.
+type place struct {
+	parent  Place
+	index   int32 // position in the listing of the parent
+	first   Place // of a directory: its first entry; of a file: 1 if it has a single block
+	entries int32 // of a directory: how many; -1 for a file
 }
 
 // NewLayout returns the layout of files in blocks of the given bytes. The address of a block is rank<<shift | number,
@@ -111,7 +116,7 @@ func (l *Layout) build() {
 		if l.numbers {
 			slices.SortStableFunc(groups, func(a, b group) int { return compareNatural(a.name, b.name) })
 		}
-		l.firsts[d.place], l.entries[d.place] = Place(len(l.parents)), int32(len(groups))
+		l.tree[d.place].first, l.tree[d.place].entries = Place(len(l.tree)), int32(len(groups))
 		for index, g := range groups {
 			place := l.add(d.place, int32(index), g.name, g.directory)
 			if g.directory {
@@ -129,26 +134,28 @@ func (l *Layout) add(parent Place, index int32, name string, directory bool) Pla
 	if directory {
 		entries = 0
 	}
-	l.parents, l.indexes = append(l.parents, parent), append(l.indexes, index)
-	l.firsts, l.entries = append(l.firsts, 0), append(l.entries, entries)
+	l.tree = append(l.tree, place{parent, index, 0, entries})
 	l.names, l.ranks = append(l.names, name), append(l.ranks, -1)
-	return Place(len(l.parents) - 1)
+	return Place(len(l.tree) - 1)
 }
 
 // sum adds up the sizes of files: children have higher numbers than their parents.
 func (l *Layout) sum() {
-	l.bytes, l.blocks = make([]int64, len(l.parents)), make([]int64, len(l.parents))
-	for p := Place(len(l.parents)) - 1; p >= 0; p-- {
+	l.bytes, l.blocks = make([]int64, len(l.tree)), make([]int64, len(l.tree))
+	for p := Place(len(l.tree)) - 1; p >= 0; p-- {
 		if l.IsFile(p) {
 			l.bytes[p], l.blocks[p] = -1, -1
 			if bytes := l.paths[l.ranks[p]].Bytes; bytes >= 0 {
 				l.bytes[p], l.blocks[p] = bytes, (bytes+l.block-1)/l.block
+				if l.blocks[p] == 1 {
+					l.tree[p].first = 1
+				}
 			}
 		}
 		if p == Root {
 			return
 		}
-		parent := l.parents[p]
+		parent := l.tree[p].parent
 		if l.bytes[p] < 0 || l.bytes[parent] < 0 {
 			l.bytes[parent], l.blocks[parent] = -1, -1
 			continue
@@ -209,7 +216,7 @@ func digits(text string) int {
 }
 
 // Len returns how many places there are.
-func (l *Layout) Len() int { return len(l.parents) }
+func (l *Layout) Len() int { return len(l.tree) }
 
 // Find returns the file and the number of the block at an address of the layout.
 func (l *Layout) Find(address uint64) (file Place, block uint64) {
@@ -243,8 +250,11 @@ func (l *Layout) Charge(address uint64) int64 {
 	return l.Bytes(address)
 }
 
+// single reports whether a file has a single block.
+func (l *Layout) single(file Place) bool { return l.tree[file].first == 1 }
+
 // IsFile reports whether a place is a file.
-func (l *Layout) IsFile(p Place) bool { return l.entries[p] < 0 }
+func (l *Layout) IsFile(p Place) bool { return l.tree[p].entries < 0 }
 
 // Entries returns how many children a place can have: the entries of a directory, or the blocks of a file. It is -1 for
 // a file of unknown size.
@@ -252,17 +262,19 @@ func (l *Layout) Entries(p Place) int64 {
 	if l.IsFile(p) {
 		return l.blocks[p]
 	}
-	return int64(l.entries[p])
+	return int64(l.tree[p].entries)
 }
 
 // Entry returns an entry of a directory by its position in the listing, from 0.
-func (l *Layout) Entry(directory Place, index int64) Place { return l.firsts[directory] + Place(index) }
+func (l *Layout) Entry(directory Place, index int64) Place {
+	return l.tree[directory].first + Place(index)
+}
 
 // Index returns the position of a place in the listing of its parent, from 0.
-func (l *Layout) Index(p Place) int64 { return int64(l.indexes[p]) }
+func (l *Layout) Index(p Place) int64 { return int64(l.tree[p].index) }
 
 // Parent returns the directory of a place; that of the root is the root.
-func (l *Layout) Parent(p Place) Place { return l.parents[p] }
+func (l *Layout) Parent(p Place) Place { return l.tree[p].parent }
 
 // Name returns the last component of the path of a place.
 func (l *Layout) Name(p Place) string { return l.names[p] }
@@ -273,7 +285,7 @@ func (l *Layout) Path(p Place) string {
 		return "/"
 	}
 	var parts []string
-	for ; p != Root; p = l.parents[p] {
+	for ; p != Root; p = l.tree[p].parent {
 		parts = append(parts, l.names[p])
 	}
 	slices.Reverse(parts)
@@ -289,14 +301,14 @@ func (l *Layout) Blocks(p Place) int64 { return l.blocks[p] }
 // Within reports whether a place is below another one, or is the same.
 func (l *Layout) Within(p, directory Place) bool {
 	for p > directory { // parents have lower numbers
-		p = l.parents[p]
+		p = l.tree[p].parent
 	}
 	return p == directory
 }
 
 // child returns the entry of a directory with a name.
 func (l *Layout) child(directory Place, name string, file bool) (Place, bool) {
-	first, n := l.firsts[directory], l.entries[directory]
+	first, n := l.tree[directory].first, l.tree[directory].entries
 	compare := strings.Compare
 	if l.numbers {
 		compare = compareNatural

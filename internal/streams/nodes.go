@@ -5,24 +5,29 @@ package streams
 func (t *Tree) insert(file Place, block uint64) int32 {
 	needed := 2
 	if !t.o.Compress {
-		for p := file; p != Root; p = t.layout.parents[p] {
+		for p := file; p != Root; p = t.layout.tree[p].parent {
 			needed++
 		}
 	}
 	if !t.makeRoom(needed) {
 		return 0
 	}
-	p := file
+	bottom := file
+	if t.o.Compress && t.layout.single(file) {
+		bottom = t.layout.tree[file].parent // nothing can branch in the file
+	}
+	p := bottom
 	for p != Root && t.at[p] == 0 {
-		p = t.layout.parents[p]
+		p = t.layout.tree[p].parent
 	}
 	parent := t.at[p]
 	if p != Root && !t.isAt(parent, p) {
 		parent = t.split(p)
 	}
-	leaf := t.newNode(node{place: file, block: block, isBlock: true, parent: parent, window: -1, created: t.now})
+	leaf := t.newNode(node{place: file, block: block, isBlock: true, bottom: bottom, parent: parent, window: -1,
+		created: t.now})
 	t.addHash(leaf)
-	for q := file; q != p; q = t.layout.parents[q] {
+	for q := bottom; q != p; q = t.layout.tree[q].parent {
 		t.at[q] = leaf
 	}
 	if parent != 0 && t.nodes[parent].children.n == 0 {
@@ -32,7 +37,7 @@ func (t *Tree) insert(file Place, block uint64) int32 {
 	t.pushChild(parent, leaf)
 	t.pushLeaf(leaf)
 	if !t.o.Compress {
-		for q := file; q != p; q = t.layout.parents[q] {
+		for q := file; q != p; q = t.layout.tree[q].parent {
 			t.split(q)
 		}
 	}
@@ -43,18 +48,18 @@ func (t *Tree) insert(file Place, block uint64) int32 {
 func (t *Tree) split(p Place) int32 {
 	below := t.at[p]
 	b := t.nodes[below]
-	m := t.newNode(node{place: p, parent: b.parent, window: -1, created: b.created, seen: 1, streams: b.streams,
+	m := t.newNode(node{place: p, bottom: p, parent: b.parent, window: -1, created: b.created, seen: 1, streams: b.streams,
 		newer: b.newer, older: b.older})
 	t.relink(m, below)
 	index := b.block
 	if !b.isBlock || b.place != p {
 		q := b.place
-		for t.layout.parents[q] != p {
-			q = t.layout.parents[q]
+		for t.layout.tree[q].parent != p {
+			q = t.layout.tree[q].parent
 		}
-		index = uint64(t.layout.indexes[q])
+		index = uint64(t.layout.tree[q].index)
 	}
-	for q := p; q != Root && t.at[q] == below; q = t.layout.parents[q] {
+	for q := p; q != Root && t.at[q] == below; q = t.layout.tree[q].parent {
 		t.at[q] = m
 	}
 	v := &t.nodes[below]
@@ -114,7 +119,7 @@ func (t *Tree) remove(n int32) {
 	t.unlinkLeaf(n)
 	parent := v.parent
 	t.unlinkChild(parent, n)
-	for p := v.place; p != Root && t.at[p] == n; p = t.layout.parents[p] {
+	for p := v.bottom; p != Root && t.at[p] == n; p = t.layout.tree[p].parent {
 		t.at[p] = 0
 	}
 	if v.isBlock {

@@ -57,7 +57,7 @@ func (l *Layout) counterpart(q, example, p Place) (Place, bool) {
 	if q == example {
 		return p, true
 	}
-	directory, ok := l.counterpart(l.parents[q], example, p)
+	directory, ok := l.counterpart(l.tree[q].parent, example, p)
 	if !ok || l.IsFile(directory) {
 		return 0, false
 	}
@@ -103,8 +103,8 @@ func (s *Stream) selectPositions(share float64) {
 // childOf returns the child of a directory that a node is in.
 func (t *Tree) childOf(n int32, directory Place) Place {
 	p := t.nodes[n].place
-	for t.layout.parents[p] != directory {
-		p = t.layout.parents[p]
+	for t.layout.tree[p].parent != directory {
+		p = t.layout.tree[p].parent
 	}
 	return p
 }
@@ -112,8 +112,8 @@ func (t *Tree) childOf(n int32, directory Place) Place {
 // complete reports whether all blocks of a place have been read, whose node is n.
 func (t *Tree) complete(n int32, p Place) bool {
 	l, v := t.layout, &t.nodes[n]
-	for q := v.place; q != p; q = l.parents[q] { // nothing has branched here
-		if l.Entries(l.parents[q]) != 1 {
+	for q := v.place; q != p; q = l.tree[q].parent { // nothing has branched here
+		if l.Entries(l.tree[q].parent) != 1 {
 			return false
 		}
 	}
@@ -139,7 +139,7 @@ func (t *Tree) readBelow(n int32, child Place, read []position) []position {
 	v := &t.nodes[n]
 	if v.isBlock {
 		hash := mix(v.block + 1)
-		for p := v.place; p != child; p = t.layout.parents[p] {
+		for p := v.place; p != child; p = t.layout.tree[p].parent {
 			hash = mix(hash ^ hashName(t.layout.names[p]))
 		}
 		return append(read, position{hash, child, v.place, v.block})

@@ -99,7 +99,7 @@ func (s *Stream) Parent() *Stream {
 	if s.tree == nil || s.Place == Root {
 		return nil
 	}
-	return s.tree.owner(s.tree.layout.parents[s.Place])
+	return s.tree.owner(s.tree.layout.tree[s.Place].parent)
 }
 
 func (s *Stream) access(now int64) {

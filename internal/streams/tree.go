@@ -49,6 +49,7 @@ type node struct {
 	seen     int64  // children that were added
 	stream   *Stream
 	place    Place // of a block: its file
+	bottom   Place // the lowest place that refers to the node: its own, or the directory of a file of one block
 	parent   int32
 	window   int32 // -1 for none
 	streams  int32 // at or below the node
@@ -126,10 +127,10 @@ func (t *Tree) Access(address uint64, now int64) *Stream {
 		parent := t.nodes[child].parent
 		index := block
 		if p := t.nodes[parent].place; p != file {
-			for t.layout.parents[below] != p {
-				below = t.layout.parents[below]
+			for t.layout.tree[below].parent != p {
+				below = t.layout.tree[below].parent
 			}
-			index = uint64(t.layout.indexes[below])
+			index = uint64(t.layout.tree[below].index)
 		}
 		t.observe(parent, child, index)
 		if s := t.nodes[parent].stream; owner == nil && s != nil {
@@ -151,7 +152,7 @@ func (t *Tree) Owner(address uint64) *Stream {
 }
 
 func (t *Tree) owner(p Place) *Stream {
-	for ; p != Root; p = t.layout.parents[p] {
+	for ; p != Root; p = t.layout.tree[p].parent {
 		if n := t.at[p]; n != 0 && t.isAt(n, p) && t.nodes[n].stream != nil {
 			return t.nodes[n].stream
 		}

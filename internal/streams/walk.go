@@ -31,19 +31,19 @@ func (w *Walk) Next() (address uint64, ok bool) {
 // descend goes to the first file at or below a place.
 func (w *Walk) descend(p Place) {
 	for !w.layout.IsFile(p) {
-		if w.layout.entries[p] == 0 {
+		if w.layout.tree[p].entries == 0 {
 			w.advance(p)
 			return
 		}
-		p = w.layout.firsts[p]
+		p = w.layout.tree[p].first
 	}
 	w.file, w.block = p, 0
 }
 
 // advance goes to the first file after a place and all that is below it.
 func (w *Walk) advance(p Place) {
-	for ; p != w.top; p = w.layout.parents[p] {
-		if parent := w.layout.parents[p]; w.layout.indexes[p]+1 < w.layout.entries[parent] {
+	for ; p != w.top; p = w.layout.tree[p].parent {
+		if parent := w.layout.tree[p].parent; w.layout.tree[p].index+1 < w.layout.tree[parent].entries {
 			w.descend(p + 1)
 			return
 		}
