@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -31,6 +32,9 @@ const (
 	tenantColumn = "column"
 	tenantPrefix = "prefix"
 	tenantFile   = "file"
+
+	tenantJob       = "job"
+	tenantDirectory = "directory"
 )
 
 // TenantEntry is a way to find the tenant of a request.
@@ -59,6 +63,11 @@ var tenantEntries = []TenantEntry{
 		{Name: "mix", Default: "spread", Choices: []string{"spread", "turns", "none"},
 			Doc: "order of the requests of files that are not merged by time: each spread evenly over the whole, in turns, " +
 				"or none, one file after another"},
+	}},
+	{tenantJob, "of reads of files, the job; no two jobs may read the same block", nil},
+	{tenantDirectory, "of reads of files, the directory, such as that of a data set", []params.Param{
+		{Name: "depth", Default: 1, Min: 1, Max: 1000,
+			Doc: "the tenant is this many components of the path: /data of /data/train/a at 1, /data/train at 2"},
 	}},
 }
 
@@ -126,7 +135,12 @@ type tenancy struct {
 const tenantBytes = 32
 
 // eachRequest reports whether each request names its tenant when it is read.
-func (y *tenancy) eachRequest() bool { return y != nil && y.rule.Name() != tenantPrefix }
+func (y *tenancy) eachRequest() bool { return y != nil && !y.byPrefix() && !y.ofFiles() }
+
+// ofFiles reports whether tenants follow from reads of files.
+func (y *tenancy) ofFiles() bool {
+	return y != nil && (y.rule.Name() == tenantJob || y.rule.Name() == tenantDirectory)
+}
 
 // byPrefix reports whether the keys name the tenants.
 func (y *tenancy) byPrefix() bool { return y != nil && y.rule.Name() == tenantPrefix }
@@ -166,7 +180,16 @@ func (l *loader) beginTenants() error {
 
 // check refuses a trace whose requests cannot have tenants.
 func (y *tenancy) check(l *loader, fields stream.Fields) error {
+	_, reads := fields.Kind.(files.Kind)
 	switch {
+	case reads && y.ofFiles():
+		return nil
+	case reads:
+		return fmt.Errorf("%s: its requests are %s, whose tenants are jobs or directories: write --tenant job, or "+
+			"--tenant 'directory(depth=1)'", l.paths[0], fields.Kind.Name())
+	case y.ofFiles():
+		return fmt.Errorf("%s: its requests are no reads of files, so they have no %s: write --tenant 'prefix(sep=/)', or "+
+			"column(name=NAME)", l.paths[0], y.rule.Name())
 	case fields.Kind != nil:
 		return fmt.Errorf("%s: its requests are %s, which have no tenants", l.paths[0], fields.Kind.Name())
 	case y.rule.Name() == tenantColumn && !fields.Tenant:
@@ -182,6 +205,10 @@ func (y *tenancy) check(l *loader, fields stream.Fields) error {
 func (l *loader) finishTenants() (*Trace, error) {
 	t, y := l.trace, l.tenancy
 	var err error
+	if y.ofFiles() {
+		err = t.tenantsOfFiles(y.rule)
+		return t, err
+	}
 	if y.byPrefix() {
 		if y.column, err = prefixTenants(t, y.rule); err != nil {
 			return nil, err
@@ -202,6 +229,30 @@ func (l *loader) finishTenants() (*Trace, error) {
 		t.Keys = nil
 	}
 	return t, nil
+}
+
+// tenantsOfFiles sets the tenants of a trace of reads: each block has one.
+func (t *Trace) tenantsOfFiles(rule TenantRule) (err error) {
+	c := files.Of(t.Kind)
+	var of []uint32
+	var names []string
+	if rule.Name() == tenantDirectory {
+		of, names = c.DirectoryOf(rule.Params.Int("depth"))
+	} else if of, names, err = c.JobOf(t.Groups, t.Objects); err != nil {
+		return fmt.Errorf("%s: %w", t.Name, err)
+	}
+	if len(names) > maxTenants+1 {
+		return fmt.Errorf("%s: more than %d tenants, the limit of a trace: want fewer jobs, or a smaller depth", t.Name,
+			maxTenants)
+	}
+	inOrder := stream.NewNumbering() // of their first request, as objects are
+	t.Tenants = &Tenants{Of: of}
+	for o, tenant := range of {
+		if of[o] = inOrder.OfNumber(uint64(tenant)); int(of[o]) == len(t.Tenants.Names) {
+			t.Tenants.Names = append(t.Tenants.Names, names[tenant])
+		}
+	}
+	return nil
 }
 
 // tenantNumbers are the tenants of the requests of a trace.

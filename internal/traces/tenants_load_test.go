@@ -146,3 +146,38 @@ func TestParquetTenants(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestTenantsOfReads: a block belongs to the job that reads it, or to a directory of its file.
+func TestTenantsOfReads(t *testing.T) {
+	const reads = "job,path,offset,length\nb,/data/x/1,0,2000\na,/data/y/2,0,10\nb,/data/x/1,1500,9\n,c,0,1\na,/z,0,1\n"
+	for rule, want := range map[string]string{
+		"job": "b:/data/x/1#0 b:/data/x/1#1 a:/data/y/2#0 b:/data/x/1#1 -:c#0 a:/z#0",
+		"directory": "/data:/data/x/1#0 /data:/data/x/1#1 /data:/data/y/2#0 /data:/data/x/1#1 .:c#0 " +
+			"/:/z#0",
+		"directory(depth=2)": "/data/x:/data/x/1#0 /data/x:/data/x/1#1 /data/y:/data/y/2#0 /data/x:/data/x/1#1 .:c#0 /:/z#0",
+		"directory(depth=9)": "/data/x:/data/x/1#0 /data/x:/data/x/1#1 /data/y:/data/y/2#0 /data/x:/data/x/1#1 .:c#0 /:/z#0",
+	} {
+		got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(reads),
+			Selection: Selection{Tenants: rule, Format: "reads:block=1"}, Needs: Needs{Keys: true, Sizes: true}})
+		if err != nil {
+			t.Errorf("%s: %v", rule, err)
+		} else if list := strings.Join(requestsOf(got), " "); list != want {
+			t.Errorf("%s: got %s, want %s", rule, list, want)
+		}
+	}
+	for rule, c := range map[string]struct{ content, want string }{
+		"job": {"job,path,offset,length\na,/x,0,9\nb,/x,5,1\n",
+			`block 0 of "/x" is read by the jobs "a" and "b", and with tenants by job each block belongs to one: write ` +
+				"--tenant 'directory(depth=1)'"},
+		"job()":              {"path,offset,length\n/x,0,9\n", "its reads have no jobs: write --tenant 'directory(depth=1)'"},
+		"prefix":             {reads, "whose tenants are jobs or directories: write --tenant job"},
+		"directory":          {"key\n1\n", "its requests are no reads of files, so they have no directory"},
+		"directory(depth=0)": {reads, "depth=0: want a number from 1"},
+	} {
+		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.content),
+			Selection: Selection{Tenants: rule}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", rule, err, c.want)
+		}
+	}
+}

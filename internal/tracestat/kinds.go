@@ -2,6 +2,7 @@ package tracestat
 
 import (
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -10,6 +11,7 @@ import (
 type ByKind struct {
 	Prompts *PromptSummary `json:"prompts"` // nil if the requests are not blocks of prompts
 	Queries *QuerySummary  `json:"queries"` // nil if the requests are not queries
+	Reads   *ReadSummary   `json:"reads"`   // nil if the requests are not reads of files
 }
 
 // kindSummary is the part of the tables about a kind.
@@ -25,6 +27,8 @@ func (k *ByKind) describe(t *traces.Trace) {
 		k.Prompts = summarizePrompts(t)
 	case *queries.Columns:
 		k.Queries = summarizeQueries(t)
+	case *files.Columns:
+		k.Reads = summarizeReads(t)
 	}
 }
 
@@ -35,6 +39,8 @@ func (k ByKind) summary() kindSummary {
 		return k.Prompts
 	case k.Queries != nil:
 		return k.Queries
+	case k.Reads != nil:
+		return k.Reads
 	}
 	return nil
 }

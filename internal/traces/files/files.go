@@ -192,8 +192,8 @@ func (c *Columns) Warnings() (warnings []string) {
 	case c.Unlisted == 0:
 		return warnings
 	case c.Unlisted == c.Read:
-		return append(warnings, fmt.Sprintf("no file that is read is in the listing: the trace reads %.100q, the listing has "+
-			"%.100q, and paths must be equal", c.Paths[0], c.Paths[c.Read]))
+		return append(warnings, fmt.Sprintf("no file that is read is in the listing: the trace reads %.100q, the "+
+			"listing has %.100q, and paths must be equal", c.Paths[0], c.Paths[c.Read]))
 	}
 	return append(warnings, fmt.Sprintf("not in the listing, and added to it: %d of the %d files that are read",
 		c.Unlisted, c.Read))

@@ -1,0 +1,85 @@
+package files
+
+import (
+	"fmt"
+	"strings"
+)
+
+// noJob stands for the job of reads whose job is not known.
+const noJob = "-"
+
+// JobOf returns the number of the job that reads each object, and the names of the jobs. reads are the positions at
+// which reads begin, and objects those of all requests. It is an error if two jobs read a block.
+func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []string, err error) {
+	if c.Jobs == nil {
+		return nil, nil, fmt.Errorf("its reads have no jobs: write --tenant 'directory(depth=1)', or name the job of a " +
+			"file with the option job of its format")
+	}
+	names = append(append(names, c.JobNames...), noJob)
+	job := make([]int32, len(c.Files)) // 1 + number, 0 for none
+	for read, from := range reads {
+		to := len(objects)
+		if read+1 < len(reads) {
+			to = reads[read+1]
+		}
+		of := c.Jobs[read] + 1
+		if of == 0 {
+			of = int32(len(names))
+		}
+		for _, o := range objects[from:to] {
+			if job[o] != 0 && job[o] != of {
+				return nil, nil, fmt.Errorf("block %d of %.200q is read by the jobs %q and %q, and with tenants by job each "+
+					"block belongs to one: write --tenant 'directory(depth=1)', with the depth of the data sets",
+					c.Numbers[o], c.Paths[c.Files[o]], names[job[o]-1], names[of-1])
+			}
+			job[o] = of
+		}
+	}
+	of = make([]uint32, len(job))
+	for o, number := range job {
+		of[o] = uint32(number - 1)
+	}
+	return of, names, nil
+}
+
+// DirectoryOf returns the number of the directory that each object belongs to, and their paths: of its file the first
+// depth components, without the name of the file. A file in the root belongs to "/", one without a directory to ".".
+func (c *Columns) DirectoryOf(depth int) (of []uint32, names []string) {
+	numbers := map[string]uint32{}
+	file := make([]uint32, c.Read)
+	for i, path := range c.Paths[:c.Read] {
+		directory := directoryOf(path, depth)
+		number, known := numbers[directory]
+		if !known {
+			number = uint32(len(names))
+			numbers[directory] = number
+			names = append(names, directory)
+		}
+		file[i] = number
+	}
+	of = make([]uint32, len(c.Files))
+	for o, f := range c.Files {
+		of[o] = file[f]
+	}
+	return of, names
+}
+
+// directoryOf returns the first components of a path.
+func directoryOf(path string, depth int) string {
+	last := strings.LastIndexByte(path, '/')
+	switch last {
+	case -1:
+		return "."
+	case 0:
+		return "/"
+	}
+	end := 0
+	for range depth {
+		next := strings.IndexByte(path[end+1:last+1], '/')
+		if next < 0 {
+			break
+		}
+		end += 1 + next
+	}
+	return path[:end]
+}
