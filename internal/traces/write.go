@@ -59,9 +59,9 @@ func (s *sink) Write(p []byte) (int, error) {
 }
 
 // Create starts a trace file at path. "-" is standard output, which gets prompts as mooncake, queries as queries, reads
-// of files as reads, batches as batches and everything else as CSV, unless a format is given. An ending .gz, .zst, .xz, .s2, .sz (snappy)
-// or .lz4 compresses the file. Create fails if the format is unknown or not implied by the path, or if the file cannot
-// be created. When ctx ends, Write or Close soon return its error.
+// of files as reads, batches as batches and everything else as CSV, unless a format is given. An ending .gz, .zst, .xz,
+// .s2, .sz (snappy) or .lz4 compresses the file. Create fails if the format is unknown or not implied by the path, or if
+// the file cannot be created. When ctx ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	if path == "-" {
 		opt.Format = cmp.Or(opt.Format, formats.Fullest(opt.Fields))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
@@ -256,19 +255,18 @@ func (t *clusterTrace) read(rec *stream.Record) error { return t.reader.Read(rec
 // measured implements measured: it lists the jobs.
 func (t *clusterTrace) measured() string {
 	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "job\tpattern\titems\tbytes\treads\tblocks\tfrom s\t")
+	row := func(values ...any) { fmt.Fprintf(&text, "%-25s  %-21s %8v %10v %9v %9v %9v\n", values...) }
+	row("job", "pattern", "items", "bytes", "reads", "blocks", "from s")
 	reads := int64(0)
 	for _, r := range t.runs {
 		items, bytes := r.data.items, r.data.bytes
 		if r.beside != nil {
 			bytes += r.beside.bytes
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d\t%.1f\t\n", r.job.label(), r.job.pattern, items, gigabytes(bytes), r.reads,
-			r.blocks, float64(r.start)/1e9)
+		row(r.job.label(), r.job.pattern, items, gigabytes(bytes), r.reads, r.blocks,
+			strconv.FormatFloat(float64(r.start)/1e9, 'f', 1, 64))
 		reads += r.reads
 	}
-	w.Flush()
 	bytes, count := int64(0), 0
 	for _, d := range t.data {
 		bytes += d.bytes
