@@ -23,7 +23,7 @@ var layers = [][]string{
 		"suggest", "terminal", "version"},
 	{"atomicfile", "memory", "params"},
 	{"event", "oracle", "predict/gbm", "records", "similarity", "streams", "traces/compress", "traces/stream"},
-	{"allocate", "models/prefill", "models/sls", "policies/dense", "predict", "series",
+	{"allocate", "models/prefill", "models/sls", "models/storage", "policies/dense", "predict", "series",
 		"target", "traces/source"},
 	{"policies/slabs", "traces/files", "traces/prompts", "traces/queries"},
 	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},

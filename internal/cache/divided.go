@@ -220,7 +220,7 @@ func (d *Divided) count(r policies.Request, hit bool) {
 	if d.patterns != nil {
 		d.patterns.request(at, r)
 	}
-	if r.Pos >= d.warmup {
+	if d.state.Requests > int64(d.warmup) {
 		d.tallies[d.owners[r.Object]].count(r.Size, hit, d.sized)
 	}
 }

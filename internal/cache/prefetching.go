@@ -55,6 +55,7 @@ type prefetching struct {
 	proposals []prefetch.Proposal
 	coming    []bool           // per object: it is being fetched; nil unless objects arrive later
 	last      policies.Request // the last one, if objects arrive later
+	asked     int              // requests
 
 	restored           int64 // objects that were evicted and loaded back, so these were not evictions
 	loaded, used       int64 // prefetched objects, and those of them that were then requested
@@ -189,7 +190,8 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 // consult shows the prefetcher a request that has been served, whose position in the trace is at, and stores its
 // proposals. comes says that the object will be loaded later.
 func (c *prefetching) consult(r policies.Request, at int, hit, comes bool) {
-	a := prefetch.Access{Object: r.Object, Pos: r.Pos, At: at, Size: r.Size, Time: r.Time, Hit: hit}
+	a := prefetch.Access{Object: r.Object, Pos: c.asked, At: at, Size: r.Size, Time: r.Time, Hit: hit}
+	c.asked++
 	if c.numbers != nil {
 		a.Key = c.numbers.Key(r.Object)
 		c.numbers.Requested(r.Object)

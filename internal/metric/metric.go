@@ -20,9 +20,12 @@ const (
 	Bytes        Unit = "bytes"
 	Share        Unit = "share" // a ratio of at most 1, shown as a percentage
 	Ratio        Unit = "ratio"
+	Seconds      Unit = "s"
 	Milliseconds Unit = "ms"
 	Nanoseconds  Unit = "ns"
 	PerSecond    Unit = "1/s"
+	// 10^6 bytes per second
+	MegabytesPerSecond Unit = "MB/s"
 )
 
 // Better says whether higher or lower values are better.

@@ -1,6 +1,7 @@
-// Package models computes the time that requests take: it models batches of embedding lookups and prompts to a language
-// model. Each model serves a trace on a virtual clock; the folders below contain the computations. A model does not
-// know caches: it states what it needs from one, and says when a group of requests is served.
+// Package models computes the time that requests take: it models batches of embedding lookups, prompts to a language
+// model, and jobs that read from a remote store. Each model serves a trace on a virtual clock; the folders below
+// contain the computations. A model does not know caches: it states what it needs from one, and says when a group of
+// requests is served.
 package models
 
 import (
@@ -25,6 +26,14 @@ type Entry struct {
 	// Metrics are the model's own, in addition to those of every model.
 	Metrics []metric.Metric
 	Cache   string // the kind of cache that it works on
+	// Asynchronous says that objects arrive in the cache some time after they were requested, and that the model has
+	// windows of its own: Config.Cache is a storage.Cache, and Serve is not used. Such a model knows no future, so
+	// whatever needs to know it cannot be combined with it.
+	Asynchronous bool
+	// Reorders reports whether the order of requests may differ from that of the trace; nil if it never does.
+	Reorders func(v params.Values) bool
+	// Needs returns what it needs from the trace; nil for nothing.
+	Needs func(v params.Values) traces.Needs
 	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be
 	// wrong.
 	Check func(v params.Values, t *traces.Trace) error
@@ -49,6 +58,33 @@ type Config struct {
 	EndWarmup func()
 	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.
 	Timed func([]Timed)
+	// Windows are those of the series of a model with Asynchronous.
+	Windows Windows
+}
+
+// Windows are spans of the model's clock, or numbers of requests, at whose ends the model reports what happened. The
+// zero value is none.
+type Windows struct {
+	Span     time.Duration
+	Requests int64
+	End      func(Window) error // its error ends the run
+}
+
+// Window is what happened in a window.
+type Window struct {
+	Asked  int64         // requests since the start
+	Ends   time.Duration // since the start
+	Values []WindowValue
+}
+
+// WindowValue is the value of a metric in a window, of what a label names; "" for everything.
+type WindowValue struct {
+	Name, Label string
+	Value       float64
+}
+
+func (w *Window) add(m metric.Metric, label string, value float64) {
+	w.Values = append(w.Values, WindowValue{m.Name, label, value})
 }
 
 // Served is the result of serving a group of requests.
@@ -144,7 +180,7 @@ func init() {
 // Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
 type Spec = params.Spec[Entry]
 
-var modelEntries = []Entry{slsEntry, prefillEntry}
+var modelEntries = []Entry{slsEntry, prefillEntry, storageEntry}
 
 var models = params.Table("model", "sls", modelEntries)
 

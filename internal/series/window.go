@@ -25,7 +25,7 @@ type Window struct {
 // has.
 var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota",
 	"window_requests",
-	"latency_mean_ms", "latency_p99_ms"}
+	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio"}
 
 // Time is the dimension of figures over time.
 const Time = "time"

@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -47,7 +48,8 @@ func (c Cell) Key() string {
 // References returns the cells that c is compared with: the offline optimum under the same rules at the same capacity.
 // If sizes count or similar queries answer each other, it returns a feasible schedule and a lower bound instead. A
 // policy that ignores its capacity is compared with the compulsory misses, which need no replay. In a cache of queries
-// the infinite cache is a reference, too.
+// the infinite cache is a reference, too. Nothing is known of the optimum if the order of requests depends on the
+// cache.
 func References(c Cell) []Cell {
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
@@ -57,6 +59,8 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
+	case reorders(c.Model):
+		return nil
 	case c.Cache.Entry.Queries:
 		c.Cache = cache.ForReferences(c.Cache)
 		return against(queryReferences(c)...)
@@ -64,6 +68,11 @@ func References(c Cell) []Cell {
 		return nil
 	}
 	return against(referencesUnder(policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy)})...)
+}
+
+// reorders reports whether the order of requests may differ from that of the trace.
+func reorders(m *models.Spec) bool {
+	return m != nil && m.Entry.Reorders != nil && m.Entry.Reorders(m.Params)
 }
 
 // bypasses reports whether a policy may leave out a missed object.

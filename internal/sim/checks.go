@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -24,7 +25,7 @@ func (r *Replayer) Check(c Cell) error {
 	switch {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0; use capacities in objects, which ignore sizes", r.trace.Name)
-	case policies.NeedsClock(c.Policy) && r.trace.Times == nil:
+	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !isAsynchronous(c.Model):
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
@@ -131,6 +132,11 @@ func CheckParts(c Cell) error {
 			c.Model.Entry.Cache,
 		)
 	}
+	if isAsynchronous(c.Model) {
+		if err := checkPast(c); err != nil {
+			return err
+		}
+	}
 	if c.Model != nil && kind.CheckModel != nil {
 		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params); err != nil {
 			return err
@@ -138,6 +144,30 @@ func CheckParts(c Cell) error {
 	}
 	if kind.Check != nil {
 		return kind.Check(c.Cache.Params, e)
+	}
+	return nil
+}
+
+// isAsynchronous reports whether objects arrive in the cache after they were requested.
+func isAsynchronous(m *models.Spec) bool { return m != nil && m.Entry.Asynchronous }
+
+// checkPast rejects parts that know the future of the trace, which is not that of a model in which objects arrive
+// later.
+func checkPast(c Cell) error {
+	name := c.Model.Name()
+	const why = "in this model the order of requests and loads depends on the cache"
+	switch e := c.Policy.Entry; {
+	case e.Kind == policies.Bound:
+		return fmt.Errorf("model %s: %s is a bound on the misses of a trace, but %s; leave it out", name, e.Name, why)
+	case e.Kind != policies.Online:
+		return fmt.Errorf("model %s: %s knows when the trace requests an object again, but %s; use a policy that knows only "+
+			"the past (see: cachesim policies)", name, e.Name, why)
+	case c.Predictor != nil && c.Predictor.Entry.Future:
+		return fmt.Errorf("model %s: predictor %s knows when the trace requests an object again, but %s; use one that knows "+
+			"only the past (see: cachesim predictors)", name, c.Predictor.Name(), why)
+	case c.Allocator != nil && c.Allocator.Entry.Future:
+		return fmt.Errorf("model %s: allocator %s knows the requests of the trace, but %s; use one that knows only the past "+
+			"(see: cachesim allocators)", name, c.Allocator.Name(), why)
 	}
 	return nil
 }

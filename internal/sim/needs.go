@@ -22,8 +22,12 @@ func (p *Parts) needs() traces.Needs {
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
 	patterns := p.Policy.Entry.Manages || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
-	return traces.Needs{
+	needs := traces.Needs{
 		Times: policies.NeedsClock(p.Policy) || patterns, Keys: p.Cache.Entry.Keys || addresses || relates && !queries,
 		Kind: queries || relates, Embeddings: queries,
 	}
+	if p.Model != nil && p.Model.Entry.Needs != nil {
+		needs = needs.Union(p.Model.Entry.Needs(p.Model.Params))
+	}
+	return needs
 }

@@ -50,7 +50,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		return rec
 	}
 	rec.Set(metric.NsPerRequest, perRequest(out.elapsed, out.served))
-	if c.Policy.Entry.Unbounded && !cache.AnswersSimilar(c.Cache) {
+	if c.Policy.Entry.Unbounded && !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) {
 		rec.Optimum = "compulsory"
 		holdAgainstMisses(&rec, rec.Int(metric.Misses))
 	}

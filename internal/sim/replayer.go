@@ -295,9 +295,14 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	start := time.Now()
 	var counts cache.Counts
 	var timed metric.Values
-	if c.Model == nil {
+	sized := c.Capacity.Bytes
+	switch {
+	case c.Model == nil:
 		counts, err = Replay(ctx, t, served, options)
-	} else {
+	case c.Model.Entry.Asynchronous:
+		counts, timed, err = runArriving(ctx, c, t, served, options)
+		sized = true
+	default:
 		run := &modelled{trace: t, cache: served, cost: counted.Cost, progress: options.Progress, sampler: sampler}
 		config := models.Config{
 			Trace: t, Cache: served, Params: c.Model.Params, Warmup: warmup, Serve: run.serve, EndWarmup: run.endWarmup,
@@ -309,7 +314,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		counts = run.total.Minus(run.warm)
 	}
 	out.elapsed = time.Since(start)
-	out.values = counts.Values(c.Cache.Entry, c.Capacity.Bytes)
+	out.values = counts.Values(c.Cache.Entry, sized)
 	if c.Model != nil {
 		out.values = out.values.Merge(timed)
 	}
@@ -322,6 +327,23 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		out.values = out.values.Merge(cost.Values()).Merge(predict.PickValues(counted))
 	}
 	return out, err
+}
+
+// runArriving replays a part of the trace with a model in which objects arrive later.
+func runArriving(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache, options ReplayOptions) (cache.Counts,
+	metric.Values, error) {
+	run, err := newArriving(served, t, !c.Capacity.Bytes, options.Progress)
+	if err != nil {
+		return cache.Counts{}, metric.Values{}, err
+	}
+	config := models.Config{Trace: t, Cache: run, Params: c.Model.Params, Warmup: options.Warmup,
+		EndWarmup: run.endWarmup, Windows: run.windows(options.sampler)}
+	if options.sampler != nil {
+		config.Timed = options.sampler.latencies
+	}
+	timed, err := c.Model.Entry.Run(ctx, config)
+	run.tell()
+	return run.counts().Minus(run.warm), timed, err
 }
 
 // build returns the empty cache of a cell for a part of the trace, and its policy's predictor, nil if it uses none. An
@@ -389,6 +411,8 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *pred
 		NextUse:   nextUse,
 		Occupancy: c.Series.Asked(),
 		Allocator: c.Allocator,
+
+		Asynchronous: c.Model != nil && c.Model.Entry.Asynchronous,
 	}
 	if counted != nil {
 		config.Predictor = counted

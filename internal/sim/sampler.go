@@ -43,6 +43,7 @@ type sampler struct {
 	before   cache.Counts
 	tenants  []cache.Tenant // at the end of the previous window
 	windows  []int          // positions at which the windows of the current part end
+	ended    []float64      // and the times of their rows
 	rows     []series.Row
 }
 
@@ -63,6 +64,8 @@ func checkSeries(c Cell, t *traces.Trace) error {
 	switch {
 	case c.Series.Span == 0:
 		return c.Series.CheckRequests(int64(len(t.Objects)))
+	case c.Model != nil && c.Model.Entry.Asynchronous: // how long the run takes is known at its end
+		return nil
 	case c.Model != nil:
 		return fmt.Errorf("series %s: the model %s has its own clock; give a number of requests instead", c.Series,
 			c.Model.Name())
@@ -94,7 +97,7 @@ func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 		s.offset += len(s.trace.Objects)
 	}
 	s.trace, s.cache, s.capacity = t, c, capacity
-	s.before, s.tenants, s.begins, s.windows = cache.Counts{}, nil, 0, nil
+	s.before, s.tenants, s.begins, s.windows, s.ended = cache.Counts{}, nil, 0, nil, nil
 	if s.files > 0 {
 		s.file++
 		s.label = fmt.Sprintf("file %d of %d", s.file, s.files)
@@ -156,11 +159,13 @@ func windowEnd(at, span int64) int64 {
 func (s *sampler) end(to int, at float64, total cache.Counts) {
 	n := total.Minus(s.before)
 	s.before, s.begins = total, to
-	s.windows = append(s.windows, to)
+	s.windows, s.ended = append(s.windows, to), append(s.ended, at)
 	if s.window.Span > 0 {
 		s.add(at, windowRequests.Name, float64(n.Requests))
 	}
-	s.add(at, metric.HitRatio.Name, ratio(n.Hits, n.Requests))
+	if n.Requests > 0 {
+		s.add(at, metric.HitRatio.Name, ratio(n.Hits, n.Requests))
+	}
 	if n.Bytes > 0 {
 		s.add(at, metric.ByteHitRatio.Name, ratio(n.HitBytes, n.Bytes))
 	}
@@ -173,6 +178,18 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 	}
 	if divided, ok := s.cache.(tenanted); ok {
 		s.addTenants(at, divided.Tenants())
+	}
+}
+
+// modelled ends a window of a model with windows of its own.
+func (s *sampler) modelled(w models.Window, total cache.Counts) {
+	at := float64(w.Asked)
+	if s.window.Span > 0 {
+		at = w.Ends.Seconds()
+	}
+	s.end(int(w.Asked), at, total)
+	for _, v := range w.Values {
+		s.addOf(at, v.Name, v.Label, v.Value)
 	}
 }
 
@@ -210,7 +227,7 @@ func (s *sampler) latencies(all []models.Timed) {
 	if s == nil {
 		return
 	}
-	for _, end := range s.windows {
+	for k, end := range s.windows {
 		n := 0
 		for n < len(all) && all[n].First < end {
 			n++
@@ -220,7 +237,7 @@ func (s *sampler) latencies(all []models.Timed) {
 		if n == 0 {
 			continue
 		}
-		at := float64(s.offset + end)
+		at := s.ended[k]
 		s.add(at, "latency_mean_ms", l.Mean)
 		s.add(at, "latency_p99_ms", l.P99)
 	}

@@ -1,0 +1,312 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/prefetch"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
+)
+
+// fileTrace returns reads of blocks of 4 MiB by jobs a and b, in turn: each reads random blocks of its own file, of
+// so many blocks, one every gap.
+func fileTrace(t testing.TB, reads, blocks int, gap time.Duration) *traces.Trace {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	var text strings.Builder
+	text.WriteString("time,job,path,offset,length,file_size\n")
+	for i := range reads {
+		job := string("ab"[i%2])
+		fmt.Fprintf(&text, "%v,%s,/data/%s,%d,%d,%d\n", (time.Duration(i) * gap).Seconds(), job, job,
+			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
+	}
+	tr, err := tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// stored replays a trace with a model and other parts, and returns the records by policy.
+func stored(t *testing.T, tr *traces.Trace, policies string, capacity capacity.Capacity, warmup int,
+	lists ...string) map[string]records.Record {
+	t.Helper()
+	options := RunOptions{Policies: specs(t, policies), Parts: parts(t, lists...), Warmup: warmup}
+	options.Capacities = append(options.Capacities, capacity)
+	byPolicy := map[string]records.Record{}
+	for _, rec := range mustRun(t, tr, options) {
+		byPolicy[rec.Label] = rec
+	}
+	return byPolicy
+}
+
+// blockSeconds is the time of a block of 4 MiB on the link.
+const blockSeconds = float64(1<<22) / 125e6
+
+func TestStorageClosedForms(t *testing.T) {
+	const reads = 200
+	tr := fileTrace(t, reads, 10, time.Second)
+	all := stored(t, tr, "no-cache,infinite", capacity.Of(20, false), 0, "model=storage(arrivals=closed)")
+	// Jobs that compute for two seconds hardly meet on the link: 0 begins 1 s before 1.
+	none := all["no-cache"]
+	want := reads/2*(0.15+blockSeconds) + (reads/2-1)*2
+	for _, job := range []string{"a", "b"} {
+		if got, _ := none.Get("job_completion_s[" + job + "]"); math.Abs(got-want) > 1e-6 {
+			t.Errorf("without a cache job %s takes %v s, want %v", job, got, want)
+		}
+	}
+	if got := none.Float(models.MeanCompletion); math.Abs(got-want) > 1e-6 || none.Int(metric.Hits) != 0 ||
+		none.Int(models.RemoteBytes) != reads<<22 || none.Int(models.Jobs) != 2 {
+		t.Errorf("mean JCT %v, want %v; %d hits, %d bytes", got, want, none.Int(metric.Hits), none.Int(models.RemoteBytes))
+	}
+	infinite := all["infinite"]
+	misses := float64(infinite.Int(metric.Misses))
+	want = (misses*(0.15+blockSeconds)+(reads-misses)*0.001)/2 + (reads/2-1)*2
+	if got := infinite.Float(models.MeanCompletion); misses != 20 || math.Abs(got-want) > 1e-6 {
+		t.Errorf("with room for all mean JCT %v, want %v; %v misses", got, want, misses)
+	}
+	if got, want := infinite.Float(metric.ByteHitRatio), infinite.Float(metric.HitRatio); got != want {
+		t.Errorf("byte hit ratio %v of blocks of one size, hit ratio %v", got, want)
+	}
+	if infinite.Has(metric.OptMisses) {
+		t.Error("a closed loop has an optimum")
+	}
+}
+
+// TestStorageWithoutTimeIsUntimed: where everything arrives before the next request, a replay counts what it counts
+// without a model, for every policy.
+func TestStorageWithoutTimeIsUntimed(t *testing.T) {
+	const atOnce = "model=storage(delay_ms=0,local_ms=0,bandwidth_mbs=1000000000)"
+	tr := fileTrace(t, 3000, 40, time.Second)
+	tr.Tenants = &traces.Tenants{Names: []string{"x", "y"}, Of: make([]uint32, tr.NumObjects)}
+	for o := range tr.Tenants.Of {
+		tr.Tenants.Of[o] = uint32(o & 1)
+	}
+	for _, lists := range [][]string{nil, {"allocator=equal"}, {"allocator=proportional(every=100)"}} {
+		for _, bytes := range []bool{false, true} {
+			size := capacity.Of(15, false)
+			if bytes {
+				size = capacity.Of(15<<22, true)
+			}
+			for _, e := range policies.All() {
+				if e.Kind != policies.Online || e.Predicts || e.Manages || CheckUnits(e, bytes) != nil ||
+					e.Unbounded && lists != nil {
+					continue
+				}
+				want := stored(t, tr, e.Name, size, 100, lists...)
+				got := stored(t, tr, e.Name, size, 100, append([]string{atOnce}, lists...)...)
+				for label, w := range want {
+					for _, m := range []metric.Metric{metric.Requests, metric.Hits, metric.Misses, metric.Evictions,
+						metric.Oversized} {
+						if g := got[label]; g.Int(m) != w.Int(m) || g.Has(m) != w.Has(m) {
+							t.Errorf("%s %v in %s: %s is %d with everything at once, %d without a model", label, lists, size.Text, m.Name,
+								g.Int(m), w.Int(m))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestStorageWithEveryPolicy: delays change what is in the cache when, but nothing is lost, and the same seed gives the
+// same figures.
+func TestStorageWithEveryPolicy(t *testing.T) {
+	tr := fileTrace(t, 1500, 60, 20*time.Millisecond)
+	tr.Tenants = &traces.Tenants{Names: []string{"x", "y"}, Of: make([]uint32, tr.NumObjects)}
+	for o := range tr.Tenants.Of {
+		tr.Tenants.Of[o] = uint32(o & 1)
+	}
+	for _, e := range policies.All() {
+		if e.Kind != policies.Online || CheckUnits(e, true) != nil {
+			continue
+		}
+		for _, lists := range [][]string{{}, {"prefetcher=next(n=4)"}, {"prefetcher=amp"}, {"allocator=equal"}} {
+			if e.Manages && lists != nil && len(lists) > 0 || e.Unbounded && len(lists) > 0 && lists[0] == "allocator=equal" {
+				continue
+			}
+			for _, model := range []string{"model=storage", "model=storage(arrivals=closed,prefetches=3,queue=5)"} {
+				c := Cell{Parts: Parts{Policy: mustSpec(e.Name)}, Capacity: capacity.Of(100<<22, true), Seed: 3,
+					Series: series.Window{Span: time.Second}}
+				for _, list := range append([]string{"cache=exact", model}, lists...) {
+					for _, all := range parts(t, list) {
+						all[0].Into(&c.Parts)
+					}
+				}
+				if e.Predicts {
+					for _, all := range parts(t, "predictor=ewma") {
+						all[0].Into(&c.Parts)
+					}
+				}
+				r := NewReplayer(tr, ReplayerOptions{})
+				if err := r.Check(c); err != nil {
+					t.Errorf("%s %v %s: %v", e.Name, lists, model, err)
+					continue
+				}
+				recs, rows, err := r.ReplaySeries(t.Context(), []Cell{c})
+				if err != nil {
+					t.Errorf("%s %v %s: %v", e.Name, lists, model, err)
+					continue
+				}
+				checkStored(t, fmt.Sprintf("%s %v %s", e.Name, lists, model), recs[0], rows[0])
+				again, moreRows, err := r.ReplaySeries(t.Context(), []Cell{c})
+				if err != nil || !reflect.DeepEqual(rows, moreRows) {
+					t.Errorf("%s %v %s: the series differs in the second run (%v)", e.Name, lists, model, err)
+				}
+				recs[0].Values.Delete(metric.NsPerRequest)
+				again[0].Values.Delete(metric.NsPerRequest)
+				for name := range recs[0].Values.Names() {
+					a, _ := recs[0].Get(name)
+					if b, _ := again[0].Get(name); a != b && !strings.HasSuffix(name, "ns_per_request") {
+						t.Errorf("%s %v %s: %s is %v, and %v in the second run", e.Name, lists, model, name, a, b)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkStored checks what holds for every replay of a whole trace with the model.
+func checkStored(t *testing.T, name string, rec records.Record, rows []series.Row) {
+	t.Helper()
+	hits, requests := rec.Int(metric.Hits), rec.Int(metric.Requests)
+	if requests != 1500 || hits+rec.Int(metric.Misses) != requests ||
+		rec.Int(models.DelayedHits) > rec.Int(metric.Misses) {
+		t.Errorf("%s: %d hits and %d delayed of %d requests", name, hits, rec.Int(models.DelayedHits), requests)
+	}
+	fetched := (rec.Int(metric.Misses) - rec.Int(models.DelayedHits) + rec.Int(prefetch.Prefetches)) << 22
+	if got := rec.Int(models.RemoteBytes); got < fetched {
+		t.Errorf("%s: %d bytes were fetched, the misses and prefetches have %d", name, got, fetched)
+	}
+	if use := rec.Float(models.LinkUtilisation); use <= 0 || use > 1 || rec.Float(models.PrefetchWaste) > 1 {
+		t.Errorf("%s: the link is used for %v of the time, %v are wasted", name, use, rec.Float(models.PrefetchWaste))
+	}
+	served, jobs, windows := 0.0, 0.0, 0.0
+	for _, r := range rows {
+		switch {
+		case r.Name == "link_utilisation" && r.Value > 1+1e-9, r.Name == "occupancy" && r.Value > 1:
+			t.Errorf("%s: %s is %v at %v s", name, r.Name, r.Value, r.Time)
+		case r.Name == "read_throughput_mbs" && r.Label == "":
+			served += r.Value
+		case r.Name == "read_throughput_mbs":
+			jobs += r.Value
+		case r.Name == "window_requests":
+			windows += r.Value
+		}
+	}
+	if math.Abs(served-jobs) > 1e-6*served || served == 0 || windows != float64(requests) {
+		t.Errorf("%s: windows serve %v MB, the jobs %v; they have %v requests", name, served, jobs, windows)
+	}
+}
+
+// A prefetcher that knows the next block hides the store from a job that reads a file in order.
+func TestStoragePrefetching(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("time,job,path,offset,length,file_size\n")
+	for i := range 100 {
+		fmt.Fprintf(&text, "%d,a,/data/a,%d,%d,%d\n", i, i<<22, 1<<22, 100<<22)
+	}
+	tr, err := tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const model = "model=storage(arrivals=closed)"
+	got := stored(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
+	if want := 0.15 + blockSeconds + 99*(1+0.001); math.Abs(got.Float(models.MeanCompletion)-want) > 1e-6 {
+		t.Errorf("JCT %v, want %v", got.Float(models.MeanCompletion), want)
+	}
+	if got.Int(metric.Hits) != 99 || got.Float(prefetch.Accuracy) != 1 || got.Float(prefetch.Coverage) != 0.99 ||
+		got.Float(models.PrefetchWaste) != 0 {
+		t.Errorf("%d hits, accuracy %v, coverage %v, waste %v", got.Int(metric.Hits), got.Float(prefetch.Accuracy),
+			got.Float(prefetch.Coverage), got.Float(models.PrefetchWaste))
+	}
+	// If the job does not compute, each block is on its way when it is requested: prefetched at the same time as its
+	// predecessor is fetched, it is sent next.
+	for i := range tr.Times {
+		tr.Times[i] = 0
+	}
+	late := stored(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
+	if late.Int(models.LatePrefetches) != 99 || late.Int(metric.Hits) != 0 || late.Int(models.DelayedHits) != 99 {
+		t.Errorf("%d late prefetches, %d delayed hits, %d hits", late.Int(models.LatePrefetches),
+			late.Int(models.DelayedHits), late.Int(metric.Hits))
+	}
+}
+
+func TestStorageStops(t *testing.T) {
+	tr := fileTrace(t, 200, 10, time.Second)
+	for _, arrivals := range []string{"trace", "closed"} {
+		rec := stored(t, tr, "lru", capacity.Of(8, false), 0, "model=storage(arrivals="+arrivals+",stop=a:60)")["lru"]
+		if _, has := rec.Get("job_completion_s[a]"); has || !rec.Has(models.MeanCompletion) {
+			t.Errorf("%s: job a is stopped, and has a completion time", arrivals)
+		}
+		b, _ := rec.Get("job_completion_s[b]")
+		if b != rec.Float(models.MeanCompletion) || b < 190 || rec.Int(metric.Requests) > 131 {
+			t.Errorf("%s: job b takes %v s, the mean is %v; %d requests", arrivals, b, rec.Float(models.MeanCompletion),
+				rec.Int(metric.Requests))
+		}
+	}
+}
+
+func TestStorageRefuses(t *testing.T) {
+	files := fileTrace(t, 50, 10, time.Second)
+	timeless, sizeless, sampled := *files, *files, *files
+	timeless.Times, sizeless.ObjectSizes, sampled.SampleRate = nil, nil, 0.5
+	perFile := *files
+	perFile.Starts = []int{0, 10}
+	for want, c := range map[string]struct {
+		tr     *traces.Trace
+		policy string
+		lists  []string
+	}{
+		"has no times; write storage(arrivals=closed)": {&timeless, "lru", nil},
+		"has no sizes":                 {&sizeless, "lru", []string{"model=storage(arrivals=closed)"}},
+		"with --limit instead":         {&sampled, "lru", nil},
+		"remove --per-file":            {&perFile, "lru", nil},
+		"opt knows when":               {files, "opt", nil},
+		"pfoo-l is a bound":            {files, "pfoo-l", nil},
+		"predictor oracle knows when":  {files, "laru", []string{"predictor=oracle"}},
+		"allocator optimal knows":      {files, "lru", []string{"allocator=optimal"}},
+		"stop=\"x\": want JOB:SECONDS": {files, "lru", []string{"model=storage(stop=x)"}},
+		"unknown job \"x\"":            {files, "lru", []string{"model=storage(stop=x:3)"}},
+		"number of seconds above 0":    {files, "lru", []string{"model=storage(stop=a:0)"}},
+		"the job a twice":              {files, "lru", []string{"model=storage(stop=a:1;a:2)"}},
+	} {
+		cell := Cell{Parts: Parts{Policy: mustSpec(c.policy)}, Capacity: capacity.Of(8<<22, true)}
+		if c.tr.ObjectSizes == nil || c.policy == "laru" {
+			cell.Capacity = capacity.Of(8, false)
+		}
+		for _, list := range append([]string{"cache=exact", "model=storage"}, c.lists...) {
+			for _, all := range parts(t, list) {
+				all[0].Into(&cell.Parts)
+			}
+		}
+		c.tr.Tenants = &traces.Tenants{Names: []string{"x"}, Of: make([]uint32, c.tr.NumObjects)}
+		if err := NewReplayer(c.tr, ReplayerOptions{}).Check(cell); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+	// How many windows there are is known only when the clock has passed them.
+	c := cellOf(t, "lru", capacity.Of(8, false), 0)
+	for _, all := range parts(t, "model=storage(arrivals=closed)") {
+		all[0].Into(&c.Parts)
+	}
+	c.Series = series.Window{Span: 100 * time.Microsecond}
+	if _, err := NewReplayer(files, ReplayerOptions{}).Replay(t.Context(), []Cell{c}); err == nil ||
+		!strings.Contains(err.Error(), "give longer ones") {
+		t.Errorf("too many windows: %v", err)
+	}
+}
