@@ -35,6 +35,7 @@ type Pool struct {
 	Pattern   streams.Pattern // of the requests; Unknown until there are enough
 	Objects   int64           // number of resident objects
 	Data      int64           // charges of the whole data set, or an estimate; 0 if it is unknown
+	MeanBytes float64         // of an object of the data set; only if Needs.Data
 	GhostHits int64           // misses of objects that are among the last Needs.Ghosts that were evicted
 }
 
@@ -48,12 +49,19 @@ type Allocator interface {
 	Allocate(s *State, capacities []int64)
 }
 
+// Pooling is implemented by allocators that let several tenants share a pool.
+type Pooling interface {
+	// Pools returns the number of each tenant's pool, and the names of the pools.
+	Pools() (of []int, names []string)
+}
+
 // Needs say when an allocator is called and what it gets. Every allocator is called once before the first request.
 type Needs struct {
 	Every     int64 // requests to all pools between two calls; 0: calls do not depend on their number
 	Period    int64 // nanoseconds of the trace's clock between two calls; 0: calls do not depend on the clock
 	Unclocked int64 // requests between two calls where Period is set and the trace has no clock; 0: none
 	Footprint bool  // Pool.Footprint is filled in
+	Data      bool  // Pool.Data and Pool.MeanBytes are filled in, for tenants, before the first request, too
 	Streams   bool  // patterns, data sets and hits on evicted objects are filled in
 	Ghosts    int   // evicted objects that each pool remembers; only with Streams
 	Curves    *Sampling

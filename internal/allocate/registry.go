@@ -51,6 +51,8 @@ var registry = []Entry{
 	ucpEntry,
 	marginalEntry,
 	optimalEntry,
+	quiverEntry,
+	fluidEntry,
 }
 
 var family = params.Table("allocator", "equal,'static(shares=3;1)'", registry)

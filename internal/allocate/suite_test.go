@@ -15,7 +15,7 @@ import (
 // defaults.
 func texts() (list []string) {
 	for _, e := range All() {
-		if e.Name != "static" { // it has no shares by default
+		if e.Name != "static" && e.Name != "quiver" && e.Name != "fluid" { // they name tenants
 			list = append(list, e.Name)
 		}
 	}

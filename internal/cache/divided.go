@@ -18,10 +18,13 @@ type Divided struct {
 	needs     allocate.Needs
 	shared    bool // one pool for all tenants
 	tenants   []string
-	owners    []uint32 // per object: the number of its tenant
-	strangers []uint32 // per number behind those of the trace: the tenant for which it was prefetched
-	asking    uint32   // the tenant of the last request, if the cache prefetches
-	pools     []*Pool  // per tenant, or one for all
+	owners    []uint32        // per object: the number of its tenant
+	strangers []uint32        // per number behind those of the trace: the tenant for which it was prefetched
+	asking    uint32          // the tenant of the last request, if the cache prefetches
+	pools     []*Pool         // per tenant, or one for several
+	of        []int           // per tenant: its pool; nil if each has its own, or all have one
+	sharing   []int           // per pool, unless of is nil: its tenants
+	data      []allocate.Pool // per pool: Data and MeanBytes; nil unless the allocator needs them
 	monitors  []*allocate.Monitor
 	patterns  *patterns // nil unless the allocator needs them
 	seen      []uint32  // per object: 1 + the last epoch in which it was requested; nil unless footprints count
@@ -60,8 +63,16 @@ func newDivided(c Config) (*Divided, error) {
 	if err != nil {
 		return nil, err
 	}
+	var of, sharing []int
+	if pooling, ok := allocator.(allocate.Pooling); ok {
+		of, names = pooling.Pools()
+		sharing = make([]int, len(names))
+		for _, pool := range of {
+			sharing[pool]++
+		}
+	}
 	d := &Divided{
-		shared: shared, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of,
+		shared: shared, of: of, sharing: sharing, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of,
 		warmup: c.Warmup, sized: !c.Unit,
 		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
 		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},
@@ -71,6 +82,9 @@ func newDivided(c Config) (*Divided, error) {
 	}
 	if d.needs.Footprint {
 		d.seen = make([]uint32, c.Trace.NumObjects)
+	}
+	if d.needs.Data {
+		d.sizeData(c)
 	}
 	if d.needs.Streams {
 		d.patterns = newPatterns(c, d.needs.Ghosts)
@@ -144,8 +158,8 @@ func (d *Divided) Tenants() []Tenant {
 	all := make([]Tenant, len(d.tenants))
 	for i, name := range d.tenants {
 		all[i] = Tenant{Name: name, Requests: d.tallies[i].requests, Hits: d.tallies[i].hits}
-		if !d.shared {
-			all[i].Used, all[i].Quota = d.pools[i].Used(), d.pools[i].Capacity()
+		if p := d.alone(i); p != nil {
+			all[i].Used, all[i].Quota = p.Used(), p.Capacity()
 		}
 	}
 	return all
@@ -165,9 +179,52 @@ func (d *Divided) pool(o policies.Object) int {
 		return 0
 	}
 	if int(o) >= len(d.owners) {
-		return int(d.strangers[int(o)-len(d.owners)])
+		return d.poolOf(d.strangers[int(o)-len(d.owners)])
 	}
-	return int(d.owners[o])
+	return d.poolOf(d.owners[o])
+}
+
+// poolOf returns the number of the pool of a tenant, unless all share one.
+func (d *Divided) poolOf(tenant uint32) int {
+	if d.of == nil {
+		return int(tenant)
+	}
+	return d.of[tenant]
+}
+
+// alone returns the pool that a tenant has for itself, nil if it shares one.
+func (d *Divided) alone(tenant int) *Pool {
+	switch {
+	case d.shared:
+		return nil
+	case d.of == nil:
+		return d.pools[tenant]
+	case d.sharing[d.of[tenant]] > 1:
+		return nil
+	}
+	return d.pools[d.of[tenant]]
+}
+
+// sizeData sums up the data set of each pool: what the trace requests of it, each object once.
+func (d *Divided) sizeData(c Config) {
+	d.data = make([]allocate.Pool, len(d.pools))
+	bytes := make([]float64, len(d.pools))
+	objects := make([]float64, len(d.pools))
+	for o := range d.owners {
+		at := d.pool(policies.Object(o))
+		size := int64(1)
+		if c.Trace.ObjectSizes != nil {
+			bytes[at] += float64(c.Trace.ObjectSizes[o])
+			if !c.Unit {
+				size = c.Trace.ObjectSizes[o]
+			}
+		}
+		objects[at]++
+		d.data[at].Data += size
+	}
+	for at := range d.data {
+		d.data[at].MeanBytes = bytes[at] / max(1, objects[at])
+	}
 }
 
 // Serve implements Cache.
@@ -241,10 +298,10 @@ func (t *tally) count(size int64, hit, sized bool) {
 
 // due reports whether the allocator must be called before the next request, which arrives at the given time.
 func (d *Divided) due(now int64) bool {
-	if d.needs.Period > 0 && !d.started {
+	if !d.started {
 		d.started, d.since, d.late = true, now, now+d.needs.Period
 	}
-	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.started && now >= d.late
+	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.needs.Period > 0 && now >= d.late
 }
 
 // redivide calls the allocator and resizes the pools, shrinking ones first. It returns the number of evicted objects.
@@ -286,6 +343,9 @@ func (d *Divided) divide() {
 		if d.monitors != nil {
 			p.Curve = d.monitors[i].Curve()
 		}
+		if d.data != nil {
+			p.Data, p.MeanBytes = d.data[i].Data, d.data[i].MeanBytes
+		}
 		d.targets[i] = p.Capacity
 	}
 	d.allocator.Allocate(s, d.targets)
@@ -314,7 +374,9 @@ func (d *Divided) hold() {
 	counted := max(0, d.state.Requests-int64(d.warmup))
 	for i := range d.tallies {
 		t := &d.tallies[i]
-		t.held += float64(d.pools[i].Capacity()) * float64(counted-t.since)
-		t.since = counted
+		if p := d.alone(i); p != nil {
+			t.held += float64(p.Capacity()) * float64(counted-t.since)
+			t.since = counted
+		}
 	}
 }

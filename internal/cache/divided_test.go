@@ -359,3 +359,39 @@ func TestManyTenants(t *testing.T) {
 		}
 	}
 }
+
+// Of fluid, a training tenant has what it has alone with its share, and the others what they have in one cache.
+func TestTenantsThatShareAPool(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	requests := make([][2]int, 4000)
+	for i := range requests {
+		requests[i] = [2]int{rng.IntN(3), int(40 * rng.Float64() * rng.Float64())}
+	}
+	tr := tenantTrace(requests)
+	first := tr.Tenants.Names[0]
+	served, n := serveAll(t, configOf(t, tr, "lru", "fluid(train="+first+":1,share=0.4)", 25, true))
+	rest := &traces.Trace{}
+	numbers := map[uint32]uint32{}
+	for _, o := range tr.Objects {
+		if tr.Tenants.Of[o] == 0 {
+			continue
+		}
+		if _, ok := numbers[o]; !ok {
+			numbers[o] = uint32(len(numbers))
+		}
+		rest.Objects = append(rest.Objects, numbers[o])
+	}
+	rest.NumObjects = len(numbers)
+	_, alone := serveAll(t, configOf(t, ofTenant(tr, 0), "lru", "", 10, true))
+	_, others := serveAll(t, configOf(t, rest, "lru", "", 15, true))
+	if n.Hits != alone.Hits+others.Hits || n.Hits == 0 {
+		t.Errorf("%d hits, want %d of the training tenant and %d of the others", n.Hits, alone.Hits, others.Hits)
+	}
+	all := served.(*Divided).Tenants()
+	if all[0].Quota != 10 || all[1].Quota != 0 || all[2].Quota != 0 {
+		t.Errorf("quotas of %+v, want 10 for the first, and none for those that share a pool", all)
+	}
+	if got := values(served); got["tenant_capacity["+first+"]"] != 0.4 {
+		t.Errorf("the share of %s is %v, want 0.4", first, got["tenant_capacity["+first+"]"])
+	}
+}

@@ -1,0 +1,126 @@
+package allocate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestFluidFollowsBatchSizes(t *testing.T) {
+	for text, want := range map[string][]int64{
+		"fluid(train=t1:300;t0:100)":            {750, 250, 0}, // pools: t1, t0, others
+		"fluid(train=t1:300;t0:100,share=0.4)":  {300, 100, 600},
+		"fluid(train=t1:300)":                   {900, 100}, // at most its data set
+		"fluid(train=t0:1;t1:1;t2:1;t3:1)":      {250, 250, 250, 250},
+		"fluid(train=t0:1,share=0)":             {0, 1000},
+		"fluid(train=t0:1;t1:1;t2:1;t3:999997)": {0, 0, 0, 900},
+	} {
+		a := build(t, text, names(4))
+		_, pools := a.(Pooling).Pools()
+		s := &State{Capacity: 1000, Pools: make([]Pool, len(pools))}
+		for i := range s.Pools {
+			s.Pools[i].Data = 900
+		}
+		if got := ask(t, a, s); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestQuiverTakesWholeDataSetsByBenefit(t *testing.T) {
+	for text, want := range map[string][]int64{
+		"quiver(train=t0:2;t1:3)":           {200, 300, 500}, // t1 whole, t0 what is left of the half
+		"quiver(train=t0:4;t1:3)":           {400, 100, 500},
+		"quiver(train=t0:4;t1:3,share=0.8)": {400, 300, 300},    // both whole; the others have the rest
+		"quiver(train=t0:4;t1:3,share=0.2)": {200, 0, 800},      // none is whole
+		"quiver(train=t2:4;t1:3;t0:2)":      {200, 300, 0, 500}, // t2 does not fit, t1 does, t0 no longer
+	} {
+		a := build(t, text, names(4))
+		s := &State{Capacity: 1000}
+		of, pools := a.(Pooling).Pools()
+		data := []int64{400, 300, 900, 900}
+		for range pools {
+			s.Pools = append(s.Pools, Pool{})
+		}
+		for tenant, pool := range of {
+			s.Pools[pool].Data = data[tenant]
+		}
+		if got := ask(t, a, s); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Without given benefits, the first requests decide: t1 computes less between its requests, so it waits more.
+func TestQuiverProfiles(t *testing.T) {
+	a := build(t, "quiver(train=t0;t1,profile=100)", names(3))
+	if needs := a.Needs(); needs.Every != 100 {
+		t.Fatalf("it is called every %d requests, want 100", needs.Every)
+	}
+	s := &State{Capacity: 900, Pools: []Pool{{Data: 400}, {Data: 400}, {Data: 400}}}
+	if got := ask(t, a, s); !slices.Equal(got, []int64{300, 300, 300}) {
+		t.Errorf("%v before the profile, want equal shares", got)
+	}
+	s.Epoch, s.Elapsed = 1, int64(10*time.Second)
+	for i, requests := range []int64{20, 70, 10} {
+		s.Pools[i].Requests, s.Pools[i].MeanBytes, s.Pools[i].Capacity = requests, 1e5, 300
+	}
+	want := []int64{50, 400, 450}
+	if got := ask(t, a, s); !slices.Equal(got, want) {
+		t.Errorf("%v after the profile, want %v", got, want)
+	}
+	for i := range s.Pools {
+		s.Pools[i].Capacity = want[i]
+		s.Pools[i].Requests = 100 - s.Pools[i].Requests
+	}
+	if got := ask(t, a, s); !slices.Equal(got, want) {
+		t.Errorf("%v later, want the same", got)
+	}
+}
+
+func TestTrainingTenantsKeepToTheCapacity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"quiver(train=t0:2;t2:1)", "quiver(train=t0;t1;t2)", "fluid(train=t1:3;t0:1)",
+			"fluid(train=t0:1;t1:2;t2:3)", "quiver(train=t1,share=1)"}).Draw(t, "text")
+		a := build(t, text, names(3))
+		_, pools := a.(Pooling).Pools()
+		s := &State{Capacity: rapid.Int64Range(0, 1<<50).Draw(t, "capacity"), Pools: make([]Pool, len(pools))}
+		for i := range s.Pools {
+			s.Pools[i].Data = rapid.Int64Range(0, 1<<50).Draw(t, "data")
+		}
+		for range 3 {
+			for i, c := range ask(t, a, s) {
+				s.Pools[i].Capacity, s.Pools[i].Requests = c, rapid.Int64Range(0, 1000).Draw(t, "requests")
+			}
+			s.Epoch++
+			s.Elapsed = rapid.Int64Range(0, 1e12).Draw(t, "elapsed")
+		}
+	})
+}
+
+func TestTrainingTenantsAreChecked(t *testing.T) {
+	for text, want := range map[string]string{
+		"quiver":                     "want the names of the training tenants",
+		"quiver(train=a;)":           "want the names of the training tenants",
+		"quiver(train=a;a)":          "tenant a is given twice",
+		"quiver(train=a:0)":          `"a:0" is not NAME:NUMBER with a number above 0`,
+		"quiver(train=a:NaN)":        "is not NAME:NUMBER",
+		"fluid(train=a)":             "a has no batch size",
+		"fluid(train=a:1;b)":         "b has no batch size",
+		"fluid(train=a:1,share=1.1)": "share",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	s, err := Parse("fluid(train=imagnet:1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(s, []string{"imagenet"}); err == nil || !strings.Contains(err.Error(), `did you mean "imagenet"`) {
+		t.Errorf("%v", err)
+	}
+}
