@@ -1,0 +1,42 @@
+package files_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// BenchmarkLoadReads loads a table of a million reads of 10 000 files, and the logs of a real training run.
+func BenchmarkLoadReads(b *testing.B) {
+	var table strings.Builder
+	table.WriteString("time,job,path,offset,length,file_size\n")
+	for i := range 1_000_000 {
+		fmt.Fprintf(&table, "%d,job%d,/data/set%d/%d.JPEG,%d,131072,16777216\n", i, i%18, i%7, i*7919%10_000, i%128*131072)
+	}
+	csv := filepath.Join(b.TempDir(), "reads.csv")
+	if err := os.WriteFile(csv, []byte(table.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	real, _ := filepath.Glob(filepath.Join(os.Getenv("CACHESIM_TRACES"), "files", "dlio-unet3d", "*.pfw.gz"))
+	for name, paths := range map[string][]string{"csv": {csv}, "dlio": real} {
+		b.Run(name, func(b *testing.B) {
+			if len(paths) == 0 {
+				b.Skip("set CACHESIM_TRACES to the folder of the real traces")
+			}
+			requests := 0
+			for b.Loop() {
+				trace, err := traces.Load(b.Context(), paths, traces.LoadOptions{
+					Selection: traces.Selection{Merge: len(paths) > 1}, Needs: traces.Needs{Sizes: true, Times: true}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				requests += len(trace.Objects)
+			}
+			b.ReportMetric(float64(requests)/b.Elapsed().Seconds()/1e6, "Mreq/s")
+		})
+	}
+}
