@@ -221,8 +221,8 @@ func clusterBytes(v params.Values) int64 {
 	return int64(items * clusterItemBytes)
 }
 
-// clusterItemBytes is the memory per item: 100 in the listing, with its path, and 4 in each of up to 5 columns.
-const clusterItemBytes = 120
+// clusterItemBytes is the memory per item, as measured at scale 1: most of it for the listing while it grows.
+const clusterItemBytes = 200
 
 func readsSet(jobs []*clusterJob, set *clusterSet) bool {
 	return slices.ContainsFunc(jobs, func(j *clusterJob) bool { return j.data == set.key || j.beside == set.key })
