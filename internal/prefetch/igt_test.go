@@ -168,7 +168,8 @@ func TestRandomStreamsThatNearlyFit(t *testing.T) {
 			}
 			more = append(more, s.names(s.More(50, nil))...)
 		}
-		if len(more) != test.want || test.want > 0 && (more[0] != "d/000#0" || more[1] != "d/000#1" || !slices.IsSorted(more)) {
+		if len(more) != test.want ||
+			test.want > 0 && (more[0] != "d/000#0" || more[1] != "d/000#1" || !slices.IsSorted(more)) {
 			t.Errorf("%s with %+v: %d blocks in the background, want %d", test.text, test.c, len(more), test.want)
 		}
 		for _, x := range s.datasets {

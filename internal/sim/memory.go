@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces/files"
 )
 
 // NextUseBytes is the memory of next uses per request. The replays of a trace share them, and nearly all need them,
@@ -28,6 +29,7 @@ const (
 	prefetcherBytes = 32 << 20
 	prefetchedBytes = 18
 	strangerBytes   = 110
+	layoutBytes     = 80 // per file, of prefetchers that need the directory tree
 	fileBytes       = 48 // per object, of prefetchers that know files: each file has an object
 	upcomingBytes   = 4  // per request, of prefetchers that know the next ones
 )
@@ -40,6 +42,9 @@ func (r *Replayer) Need(job []Cell) int64 {
 	need := int64(replayBytes)
 	if c.Prefetcher != nil {
 		need += prefetcherBytes + prefetchedBytes*objects
+		if reads := files.Of(t.Kind); reads != nil && c.Prefetcher.Entry.Layout {
+			need += layoutBytes * int64(len(reads.Paths))
+		}
 		if c.Prefetcher.Entry.Files {
 			need += fileBytes * objects
 		}

@@ -138,8 +138,8 @@ func zipf(rng *rand.Rand, c int, s float64) func() uint64 {
 	return func() uint64 { return uint64(sort.SearchFloat64s(sums, rng.Float64()*sum)) }
 }
 
-// The figures of the specification, section 3.2: permutations are accepted although their gaps depend on each other, Zipf
-// is found where popularity follows the listing, and missed where it does not, except by its repeats.
+// The figures of the specification, section 3.2: permutations are accepted although their gaps depend on each other,
+// Zipf is found where popularity follows the listing, and missed where it does not, except by its repeats.
 func TestPowerOfTheTest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const runs = 400

@@ -200,8 +200,8 @@ var imagenet = sync.OnceValue(func() *Layout {
 	return NewLayout(all, 4<<20, 16)
 })
 
-// BenchmarkAccess records accesses to random files in a tree without pruning, so that it has as many nodes as it may, and
-// in one with it. The paper needs 47.6 us per access and 73.2 MB at 10,000 nodes (section 5.5).
+// BenchmarkAccess records accesses to random files in a tree without pruning, so that it has as many nodes as it may,
+// and in one with it. The paper needs 47.6 us per access and 73.2 MB at 10,000 nodes (section 5.5).
 func BenchmarkAccess(b *testing.B) {
 	for _, nodes := range []int{100, 1000, 10_000} {
 		for _, prune := range []bool{true, false} {
