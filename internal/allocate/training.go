@@ -36,10 +36,10 @@ var quiverEntry = Entry{
 
 var fluidEntry = Entry{
 	Name: "fluid",
-	Summary: "to training tenants in proportion to their batch sizes, at most their data sets; the rest is a pool that all " +
-		"other tenants share",
-	Source: "Gu et al., Fluid: dataset abstraction and elastic acceleration for cloud-native deep learning training jobs, " +
-		"ICDE 2022, as the IGTCache paper (arXiv 2506.12370), section 5.4, extends it",
+	Summary: "to training tenants in proportion to their batch sizes, at most their data sets; the rest is a pool that " +
+		"all other tenants share",
+	Source: "Gu et al., Fluid: dataset abstraction and elastic acceleration for cloud-native deep learning training " +
+		"jobs, ICDE 2022, as the IGTCache paper (arXiv 2506.12370), section 5.4, extends it",
 	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "train", Default: "", Doc: "the training tenants and their batch sizes, separated by semicolons: " +

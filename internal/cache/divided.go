@@ -72,7 +72,8 @@ func newDivided(c Config) (*Divided, error) {
 		}
 	}
 	d := &Divided{
-		shared: shared, of: of, sharing: sharing, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of,
+		shared: shared, of: of, sharing: sharing, allocator: allocator, needs: allocator.Needs(),
+		tenants: tenants.Names, owners: tenants.Of,
 		warmup: c.Warmup, sized: !c.Unit,
 		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
 		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},

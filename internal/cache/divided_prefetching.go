@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/prefetch"
 )
 
-// prefetchingTenants is a divided cache that prefetches. A prefetched object is charged to its tenant; a stranger, which
-// the trace never requests, to the tenant whose request it was proposed after.
+// prefetchingTenants is a divided cache that prefetches. A prefetched object is charged to its tenant; a stranger,
+// which the trace never requests, to the tenant whose request it was proposed after.
 type prefetchingTenants struct {
 	Prefetching
 	divided *Divided

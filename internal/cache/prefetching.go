@@ -53,6 +53,7 @@ type prefetching struct {
 	states    []uint8 // per object: how often it was prefetched since its last request, and counted
 	left      []departure
 	proposals []prefetch.Proposal
+	delayed   *delayed         // nil if proposals are loaded at once, or a model of time says when
 	coming    []bool           // per object: it is being fetched; nil unless objects arrive later
 	last      policies.Request // the last one, if objects arrive later
 	asked     int              // requests
@@ -102,6 +103,11 @@ func NewPrefetching(c Config, store Store, prefetcher prefetch.Prefetcher) Prefe
 		observer:   c.Observer,
 		states:     make([]uint8, objects),
 	}
+	if c.Prefetcher != nil && !c.Asynchronous {
+		if after := prefetch.DelayOf(*c.Prefetcher); after > 0 {
+			cache.delayed = newDelayed(after, objects)
+		}
+	}
 	if c.Asynchronous {
 		cache.coming = make([]bool, objects)
 	}
@@ -126,7 +132,7 @@ func NewPrefetching(c Config, store Store, prefetcher prefetch.Prefetcher) Prefe
 
 // present reports whether an object is in the cache or will arrive.
 func (c *prefetching) present(o policies.Object) bool {
-	return c.Resident(o) || c.coming != nil && c.coming[o]
+	return c.Resident(o) || c.coming != nil && c.coming[o] || c.delayed.comes(o)
 }
 
 // Evictions implements Asynchronous.
@@ -173,8 +179,15 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 	if c.changing {
 		c.known[r.Object] = r.Size
 	}
+	late := c.delayed != nil && c.delayed.take(r.Object)
 	hit = c.Request(r)
+	if late && !c.Resident(r.Object) {
+		c.lose(r.Object)
+	}
 	c.consult(r, r.Pos, hit, false)
+	if c.delayed != nil {
+		c.arrive(r)
+	}
 	for _, p := range c.proposals {
 		c.propose(p, r)
 	}
@@ -230,6 +243,10 @@ func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
 		return
 	}
 	size := c.size(o, p, r)
+	if c.delayed != nil {
+		c.send(o, size, p, r)
+		return
+	}
 	if c.prefetch(o, size, r) {
 		c.note(o, size)
 		if c.watcher != nil {
@@ -237,6 +254,36 @@ func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
 		}
 	}
 	c.settle(r)
+}
+
+// send lets a proposal arrive later, unless it is resident or on its way.
+func (c *prefetching) send(o policies.Object, size int64, p prefetch.Proposal, r policies.Request) {
+	if c.delayed.comes(o) || c.Resident(o) {
+		return
+	}
+	c.delayed.add(o, size, r.Pos)
+	if c.charging != nil {
+		c.charging.Expect(o)
+	}
+	if c.watcher != nil {
+		c.watcher.Loaded(p)
+	}
+}
+
+// arrive loads the objects that arrive after a request.
+func (c *prefetching) arrive(r policies.Request) {
+	for {
+		a, ok := c.delayed.next(r.Pos)
+		if !ok {
+			return
+		}
+		if c.prefetch(a.object, a.size, r) {
+			c.note(a.object, a.size)
+		} else if !c.Resident(a.object) {
+			c.lose(a.object)
+		}
+		c.settle(r)
+	}
 }
 
 // object returns the number of a proposed object; false if there is none.
@@ -335,6 +382,9 @@ func (c *prefetching) BeginCounting() {
 	for o := range c.states {
 		c.states[o] &^= counted
 	}
+	if c.delayed != nil {
+		c.delayed.late = 0
+	}
 }
 
 // Counters implements Reporting. An object without a request by the end was prefetched in vain.
@@ -349,6 +399,9 @@ func (c *prefetching) Counters() []policies.Counter {
 			value, _ := values.Get(name)
 			all = append(all, policies.Counter{Name: name, Value: value})
 		}
+	}
+	if c.delayed != nil {
+		all = append(all, policies.Counter{Name: prefetch.LateProposals.Name, Value: float64(c.delayed.late)})
 	}
 	if c.charged == nil {
 		return all

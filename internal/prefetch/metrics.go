@@ -10,6 +10,8 @@ var (
 		Doc: "of these, those that were requested before they left the cache"}
 	WastedPrefetches = metric.Metric{Name: "prefetch_wasted", Unit: metric.Count, Better: metric.Lower,
 		Doc: "of these, those that left the cache unrequested, or were still unrequested at the end"}
+	LateProposals = metric.Metric{Name: "prefetch_late", Unit: metric.Count, Better: metric.Lower,
+		Doc: "proposed objects that were requested, and so missed, before they arrived: with a delay in requests"}
 	Accuracy = metric.Metric{Name: "prefetch_accuracy", Title: "accuracy", Unit: metric.Share, Digits: 2,
 		Better: metric.Higher, Merge: metric.Quotient(UsefulPrefetches, Prefetches),
 		Column: metric.Column{At: 75, Weight: 50}, Figure: metric.Figure{Title: "Prefetch accuracy"},
@@ -26,6 +28,6 @@ var (
 )
 
 func init() {
-	metric.Register("every prefetcher", Prefetches, UsefulPrefetches, WastedPrefetches, Accuracy, Coverage)
+	metric.Register("every prefetcher", Prefetches, UsefulPrefetches, WastedPrefetches, LateProposals, Accuracy, Coverage)
 	metric.Register("prefetchers, by bytes", PrefetchedBytes, WastedBytes)
 }

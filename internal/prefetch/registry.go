@@ -1,6 +1,10 @@
 package prefetch
 
-import "github.com/cachesim/cachesim/internal/params"
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
 
 // Entry describes one prefetcher for the registry.
 type Entry struct {
@@ -37,7 +41,7 @@ func (e Entry) CheckValues(v params.Values) error {
 }
 
 // registry lists every prefetcher in the order in which `cachesim prefetchers` prints them.
-var registry = []Entry{
+var registry = withDelay([]Entry{
 	noneEntry,
 	nextEntry,
 	strideEntry,
@@ -47,6 +51,29 @@ var registry = []Entry{
 	sfpEntry,
 	mithrilEntry,
 	oracleEntry,
+})
+
+// Delay is the parameter of every prefetcher that says after how many requests a proposal arrives.
+const Delay = "delay"
+
+// DelayOf returns after how many requests the proposals of a prefetcher arrive.
+func DelayOf(s Spec) int {
+	if s.Entry.Idle {
+		return 0
+	}
+	return s.Params.Int(Delay)
+}
+
+// withDelay adds the parameter Delay to all entries that propose anything.
+func withDelay(all []Entry) []Entry {
+	for i := range all {
+		if !all[i].Idle {
+			all[i].Params = append(slices.Clone(all[i].Params), params.Param{Name: Delay, Default: 0, Min: 0, Max: 1 << 20,
+				Doc: "requests until a proposal has arrived; 0: it is there before the next request. Models of time say " +
+					"themselves when objects arrive"})
+		}
+	}
+	return all
 }
 
 var family = params.Table("prefetcher", "none,'next(n=2)'", registry)

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -115,6 +116,9 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only requested objects; remove one of "+
 			"them",
 			c.Prefetcher.Name(), e.Name)
+	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
+		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
+			c.Model.Name(), prefetch.Delay)
 	case c.Allocator != nil && !kind.Divides:
 		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; use the exact cache",
 			c.Allocator.Name(), kind.Name)
