@@ -248,3 +248,25 @@ func TestParametersReachTheTree(t *testing.T) {
 		t.Errorf("the defaults are %+v", s.Tree().Options())
 	}
 }
+
+// Half of each directory, under names that no other one has: there is nothing to propose.
+func TestPartsOfDirectoriesAreNotWhole(t *testing.T) {
+	var all []streams.File
+	for d := range 40 {
+		for f := range 8 {
+			all = append(all, streams.File{Path: fmt.Sprintf("%02d/%d.jpg", d, d*100+f), Bytes: 10})
+		}
+	}
+	s, at := igtOf(t, "igt(window=6,depth=3)", all, Config{})
+	for d := range 20 {
+		for f := range 4 {
+			path := fmt.Sprintf("%02d/%d.jpg", d, d*100+f)
+			if got := s.read(at(path, 0)); len(got)+len(s.More(9, nil)) > 0 {
+				t.Fatalf("after %s: %v", path, got)
+			}
+		}
+	}
+	if s.Tree().Streams(streams.Sequential) != 1 {
+		t.Error("the directory of directories is not sequential")
+	}
+}
