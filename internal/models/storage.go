@@ -67,12 +67,12 @@ var storageEntry = Entry{
 // Metrics of jobs that read from a remote store.
 var (
 	Jobs           = metric.Metric{Name: "jobs", Unit: metric.Count, Merge: metric.Apart, Doc: "jobs that read"}
-	MeanCompletion = metric.Metric{Name: "jct_mean_s", Title: "mean job completion time", Unit: metric.Seconds, Digits: 2,
+	MeanCompletion = metric.Metric{Name: "jct_mean_s", Title: "mean job completion time (s)", Unit: metric.Seconds, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 30, Head: "mean JCT s", Weight: 92},
 		Figure: metric.Figure{Title: "Mean job completion time", Axis: "mean job completion time (s)"},
 		Doc: "mean over the jobs of the time from a job's first read to the end of its last, warm-up included, without " +
 			"jobs that were stopped"}
-	JobCompletion = metric.Metric{Name: "job_completion_s", Title: "job completion time", Unit: metric.Seconds, Digits: 2,
+	JobCompletion = metric.Metric{Name: "job_completion_s", Title: "job completion time (s)", Unit: metric.Seconds, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Labels: "job",
 		Doc: "time from a job's first read to the end of its last, in seconds; absent if the job was stopped"}
 	JobHitRatio = metric.Metric{Name: "job_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
@@ -90,7 +90,7 @@ var (
 	LinkUtilisation = metric.Metric{Name: "link_utilisation", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
 		Column: metric.Column{At: 45, Head: "link", Weight: 55},
 		Doc:    "share of the time in which the link to the remote store is busy; it then sends at its full bandwidth"}
-	ReadThroughput = metric.Metric{Name: "read_throughput_mbs", Title: "read throughput", Unit: metric.MegabytesPerSecond,
+	ReadThroughput = metric.Metric{Name: "read_throughput_mbs", Title: "read throughput (MB/s)", Unit: metric.MegabytesPerSecond,
 		Digits: 2, Better: metric.Higher, Merge: metric.Apart,
 		Doc: "size of the reads that were served, from the cache or the remote store, in 10^6 bytes per second"}
 )

@@ -32,6 +32,9 @@ const (
 	layoutBytes     = 80 // per file, of prefetchers that need the directory tree
 	fileBytes       = 48 // per object, of prefetchers that know files: each file has an object
 	upcomingBytes   = 4  // per request, of prefetchers that know the next ones
+	// Of a model in which objects arrive later: per request, if each is a read of its own, and per object.
+	readBytes    = 80
+	arrivalBytes = 16
 )
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
@@ -66,6 +69,9 @@ func (r *Replayer) Need(job []Cell) int64 {
 	}
 	if c.Allocator != nil {
 		need += r.needOfPools(c)
+	}
+	if isAsynchronous(c.Model) {
+		need += readBytes*int64(len(t.Objects)) + arrivalBytes*objects
 	}
 	if c.Cache.Entry.Queries {
 		need += queryBytes * int64(len(t.Objects))

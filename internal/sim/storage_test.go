@@ -40,6 +40,21 @@ func fileTrace(t testing.TB, reads, blocks int, gap time.Duration) *traces.Trace
 	return tr
 }
 
+// into sets a part in the form of parts, "model=storage".
+func into(t testing.TB, p *Parts, text string) {
+	t.Helper()
+	name, text, _ := strings.Cut(text, "=")
+	for _, kind := range Kinds {
+		if kind.Name == name {
+			part, err := kind.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			part.Into(p)
+		}
+	}
+}
+
 // stored replays a trace with a model and other parts, and returns the records by policy.
 func stored(t *testing.T, tr *traces.Trace, policies string, capacity capacity.Capacity, warmup int,
 	lists ...string) map[string]records.Record {
@@ -142,14 +157,10 @@ func TestStorageWithEveryPolicy(t *testing.T) {
 				c := Cell{Parts: Parts{Policy: mustSpec(e.Name)}, Capacity: capacity.Of(100<<22, true), Seed: 3,
 					Series: series.Window{Span: time.Second}}
 				for _, list := range append([]string{"cache=exact", model}, lists...) {
-					for _, all := range parts(t, list) {
-						all[0].Into(&c.Parts)
-					}
+					into(t, &c.Parts, list)
 				}
 				if e.Predicts {
-					for _, all := range parts(t, "predictor=ewma") {
-						all[0].Into(&c.Parts)
-					}
+					into(t, &c.Parts, "predictor=ewma")
 				}
 				r := NewReplayer(tr, ReplayerOptions{})
 				if err := r.Check(c); err != nil {
@@ -261,6 +272,27 @@ func TestStorageStops(t *testing.T) {
 	}
 }
 
+// The number of cores changes nothing.
+func TestStorageOnSeveralCores(t *testing.T) {
+	tr := fileTrace(t, 1000, 40, 30*time.Millisecond)
+	options := RunOptions{Policies: specs(t, "lru,random,s3fifo"), Capacities: objects(10, 30), Jobs: 1, Seed: 5,
+		Parts: parts(t, "model=storage,storage(arrivals=closed)", "prefetcher=none,next(n=3)")}
+	one := mustRun(t, tr, options)
+	options.Jobs = 4
+	several := mustRun(t, tr, options)
+	if len(one) != 24 {
+		t.Fatalf("%d records", len(one))
+	}
+	for i := range one {
+		one[i].Values.Delete(metric.NsPerRequest)
+		several[i].Values.Delete(metric.NsPerRequest)
+		if !reflect.DeepEqual(one[i].Values, several[i].Values) {
+			t.Errorf("%s with %s: %v on one core, %v on several", one[i].Label, one[i].Model, one[i].Values,
+				several[i].Values)
+		}
+	}
+}
+
 func TestStorageRefuses(t *testing.T) {
 	files := fileTrace(t, 50, 10, time.Second)
 	timeless, sizeless, sampled := *files, *files, *files
@@ -290,9 +322,7 @@ func TestStorageRefuses(t *testing.T) {
 			cell.Capacity = capacity.Of(8, false)
 		}
 		for _, list := range append([]string{"cache=exact", "model=storage"}, c.lists...) {
-			for _, all := range parts(t, list) {
-				all[0].Into(&cell.Parts)
-			}
+			into(t, &cell.Parts, list)
 		}
 		c.tr.Tenants = &traces.Tenants{Names: []string{"x"}, Of: make([]uint32, c.tr.NumObjects)}
 		if err := NewReplayer(c.tr, ReplayerOptions{}).Check(cell); err == nil || !strings.Contains(err.Error(), want) {
@@ -301,9 +331,7 @@ func TestStorageRefuses(t *testing.T) {
 	}
 	// How many windows there are is known only when the clock has passed them.
 	c := cellOf(t, "lru", capacity.Of(8, false), 0)
-	for _, all := range parts(t, "model=storage(arrivals=closed)") {
-		all[0].Into(&c.Parts)
-	}
+	into(t, &c.Parts, "model=storage(arrivals=closed)")
 	c.Series = series.Window{Span: 100 * time.Microsecond}
 	if _, err := NewReplayer(files, ReplayerOptions{}).Replay(t.Context(), []Cell{c}); err == nil ||
 		!strings.Contains(err.Error(), "give longer ones") {

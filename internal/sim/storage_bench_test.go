@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
+)
+
+// BenchmarkStorage replays 18 jobs in a closed loop, each of which reads blocks of 20 files of its own at random,
+// through a cache of half of them.
+func BenchmarkStorage(b *testing.B) {
+	const reads, jobs, filesOfJob, blocks = 200_000, 18, 20, 64
+	rng := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	text.WriteString("time,job,path,offset,length,file_size\n")
+	for i := range reads {
+		job := i % jobs
+		fmt.Fprintf(&text, "%.3f,%d,/data/%d/%d,%d,%d,%d\n", float64(i)/1000, job, job, rng.IntN(filesOfJob),
+			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
+	}
+	tr, err := tracetest.LoadText(b, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := capacity.Of(jobs*filesOfJob*blocks/2<<22, true)
+	for _, lists := range [][]string{{}, {"prefetcher=next(n=4)"}} {
+		b.Run(strings.Join(append([]string{"lru"}, lists...), " "), func(b *testing.B) {
+			c := Cell{Parts: Parts{Policy: mustSpec("lru")}, Capacity: size}
+			for _, list := range append([]string{"cache=exact", "model=storage(arrivals=closed)"}, lists...) {
+				into(b, &c.Parts, list)
+			}
+			r := NewReplayer(tr, ReplayerOptions{})
+			requests := int64(0)
+			start := time.Now()
+			for b.Loop() {
+				recs, err := r.Replay(b.Context(), []Cell{c})
+				if err != nil {
+					b.Fatal(err)
+				}
+				requests += recs[0].Int(metric.Requests)
+			}
+			b.ReportMetric(float64(requests)/time.Since(start).Seconds(), "req/s")
+		})
+	}
+}
