@@ -24,7 +24,8 @@ func TestDelayedProposals(t *testing.T) {
 	} {
 		served, n := serveAll(t, prefetchingConfig(t, tr, text, 100))
 		got := values(served)
-		if have := [3]float64{float64(n.Hits), got[prefetch.Prefetches.Name], got[prefetch.LateProposals.Name]}; have != want {
+		have := [3]float64{float64(n.Hits), got[prefetch.Prefetches.Name], got[prefetch.LateProposals.Name]}
+		if have != want {
 			t.Errorf("%s: hits, prefetches and late proposals are %v, want %v", text, have, want)
 		}
 	}
