@@ -55,6 +55,14 @@ type Pooling interface {
 	Pools() (of []int, names []string)
 }
 
+// Valuing is implemented by allocators that value further capacity, and leave every pool a least share.
+type Valuing interface {
+	// Least returns the least share of a pool.
+	Least(s *State) int64
+	// Worth returns what pool i of the last call would gain from one more unit of capacity, in hits per second.
+	Worth(i int) float64
+}
+
 // Needs say when an allocator is called and what it gets. Every allocator is called once before the first request.
 type Needs struct {
 	Every     int64 // requests to all pools between two calls; 0: calls do not depend on their number

@@ -11,7 +11,7 @@ var marginalEntry = Entry{
 	Name: "marginal",
 	Summary: "by marginal benefit: round by round, capacity moves from the pool to which more is worth least to the one " +
 		"to which it is worth most",
-	Source:   "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads (IGTCache), " +
+	Source: "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads (IGTCache), " +
 		"arXiv 2506.12370, section 3.3",
 	Metrics:  divisionMetrics,
 	Patterns: true,
@@ -154,7 +154,10 @@ func (p *Pool) usesMore() bool {
 	return p.GhostHits > 0
 }
 
-// Least is the share that each pool keeps.
+// Worth implements Valuing.
+func (a *marginal) Worth(i int) float64 { return a.known[i].benefit }
+
+// Least implements Valuing: the share that each pool keeps.
 func (a *marginal) Least(s *State) int64 {
 	return min(s.units(a.least), s.Capacity/int64(2*len(s.Pools)))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/streams"
 )
 
-// patterns recognises how the objects of each tenant are requested, for allocators that need it. The listing of a tenant
-// has its objects in the order of their addresses or, if these are unknown, of their first requests.
+// patterns recognises how the objects of each tenant are requested, for allocators that need it. The listing of a
+// tenant has its objects in the order of their addresses or, if these are unknown, of their first requests.
 //
 // Memory: 16 bytes per object of the trace, and about 20 KB per tenant.
 type patterns struct {

@@ -26,7 +26,8 @@ func TestMarginalMovesToSkewed(t *testing.T) {
 		listing = append(listing, [2]int{0, i}, [2]int{1, i % 600})
 	}
 	tr := tenantTrace(append(listing, requests...))
-	served, n := serveAll(t, configOf(t, tr, "lru", "marginal(every=2000,shift_mb=167.77216,least_mb=41.94304)", 400, true))
+	served, n := serveAll(t, configOf(t, tr, "lru", "marginal(every=2000,shift_mb=167.77216,least_mb=41.94304)", 400,
+		true))
 	d := served.(*Divided)
 	if a, b := d.patterns.streams[0].Pattern, d.patterns.streams[1].Pattern; a != streams.Random || b != streams.Skewed {
 		t.Errorf("patterns %v and %v, want random and skewed", a, b)

@@ -153,6 +153,14 @@ func (n *Numbers) Requested(o Object) {
 	}
 }
 
+// Known returns the object at an address that has a number.
+func (n *Numbers) Known(key uint64) (o Object, ok bool) {
+	if o, ok = n.FindOf(n.tenant, key); !ok {
+		o, ok = n.strangers[strangeKey{key, n.tenant}]
+	}
+	return o, ok
+}
+
 // Number returns the number of an address; false if there is no object, or if so many strangers are resident that no
 // number is free.
 func (n *Numbers) Number(key uint64) (o Object, ok bool) {

@@ -98,8 +98,8 @@ func CheckParts(c Cell) error {
 			strings.Join(predict.Names(), ", "),
 		)
 	case e.Manages && !cache.IsExact(c.Cache):
-		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the cache "+
-			"%s", e.Name, kind.Name)
+		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+
+			"cache %s", e.Name, kind.Name)
 	case e.Manages && c.Allocator != nil:
 		return fmt.Errorf("policy %s divides the capacity among streams of accesses itself; remove the allocator %s",
 			e.Name, c.Allocator.Name())

@@ -12,12 +12,16 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // What Explain tells adds up to what a replay counts, for every policy.
 func TestExplainAddsUp(t *testing.T) {
 	trace := zipfTrace(t, 3000, 200)
+	for o := range trace.NumObjects {
+		trace.Keys = append(trace.Keys, stream.Key{Num: uint64(o)})
+	}
 	r := NewReplayer(trace, ReplayerOptions{})
 	for _, e := range policies.All() {
 		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil {

@@ -120,7 +120,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 			}
 			for _, e := range policies.All() {
 				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes ||
-					refusedBySemantic(e) != nil || e.NeedsTime != nil {
+					refusedBySemantic(e) != nil || e.Manages || e.NeedsTime != nil {
 					continue
 				}
 				most := loading

@@ -227,9 +227,11 @@ func (t *Tree) newWindow() int32 {
 	return int32(len(t.windows) - 1)
 }
 
-// prune removes the least recent children of a stream, except those with a pinned stream.
+// prune removes the least recent children of a stream, except those with a pinned stream, and the one that is being
+// accessed.
 func (t *Tree) prune(n int32) {
-	for child := t.nodes[n].children.oldest; child != 0 && int(t.nodes[n].children.n) > t.o.Window; {
+	c := &t.nodes[n].children
+	for child := c.oldest; child != c.newest && int(c.n) > t.o.Window; {
 		newer := t.nodes[child].newer
 		if !t.pinned(child) {
 			t.remove(child)

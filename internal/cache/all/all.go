@@ -6,4 +6,6 @@ import (
 	_ "github.com/cachesim/cachesim/internal/cache/prefix"   // prompts
 	_ "github.com/cachesim/cachesim/internal/cache/semantic" // queries with embeddings
 	_ "github.com/cachesim/cachesim/internal/cache/sets"     // batches over small sets
+
+	_ "github.com/cachesim/cachesim/internal/policies/igtcache" // a policy that manages its cache
 )
