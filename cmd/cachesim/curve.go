@@ -182,17 +182,11 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	switch {
 	case f.points < 0 || f.points > maxCurvePoints:
-		return fmt.Errorf(
-			"--points %d: want a number of capacities up to %d, or 0 for only those in the table",
-			f.points,
-			maxCurvePoints,
-		)
+		return fmt.Errorf("--points %d: want a number of capacities up to %d, or 0 for only those in the table", f.points,
+			maxCurvePoints)
 	case f.samples < 2 || f.samples > maxSamples:
-		return fmt.Errorf(
-			"--samples %d: want 2 to %d: one sample gives no standard error, and thousands add little",
-			f.samples,
-			maxSamples,
-		)
+		return fmt.Errorf("--samples %d: want 2 to %d: one sample gives no standard error, and thousands add little",
+			f.samples, maxSamples)
 	case cmd.Flags().Changed("samples") && !cmd.Flags().Changed("sample"):
 		return fmt.Errorf("--samples %d needs --sample, which gives the size of a sample", f.samples)
 	}

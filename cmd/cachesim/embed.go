@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -62,8 +60,8 @@ Embedders:
 	flags.StringVar(&f.service.Model, "model", "", "the service's model")
 	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "length of a vector, for models that support several "+
 		"lengths (0: the model's own)")
-	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable with the service's key (default: "+openAIKey+" for "+
-		openAIHost+", otherwise no key)")
+	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable with the service's key (default: "+embed.OpenAIKey+" for "+
+		embed.OpenAIHost+", otherwise no key)")
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
 		"send the key to another machine even over http://, where others can read it")
 	flags.IntVar(&f.service.Batch, "batch", 64, "texts per request to the service, at most 4096")
@@ -75,12 +73,6 @@ Embedders:
 	cmd.MarkFlagsMutuallyExclusive("embedder", "endpoint")
 	return cmd
 }
-
-// The service that gets a key by default, and the variable that holds the key.
-const (
-	openAIHost = "api.openai.com"
-	openAIKey  = "OPENAI_API_KEY"
-)
 
 func embedderLines() []string {
 	var lines []string
@@ -156,7 +148,7 @@ func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
 }
 
 func (f *embedFlags) checkService(cmd *cobra.Command) error {
-	if err := f.readKey(); err != nil {
+	if err := f.service.ReadKey(f.keyEnv); err != nil {
 		return err
 	}
 	if err := f.service.Check(); err != nil {
@@ -165,26 +157,6 @@ func (f *embedFlags) checkService(cmd *cobra.Command) error {
 	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s already exists, and calling a service again costs time and perhaps money; delete the "+
 			"file, or choose another name", f.out)
-	}
-	return nil
-}
-
-// readKey reads the service's key from the environment.
-func (f *embedFlags) readKey() error {
-	name := f.keyEnv
-	if name == "" && f.service.Host() == openAIHost {
-		name = openAIKey
-	}
-	if name == "" {
-		return nil
-	}
-	f.service.Key = strings.TrimSpace(os.Getenv(name))
-	if f.service.Key == "" {
-		return fmt.Errorf("environment variable %s is empty: want the service's key; --key-env names another", name)
-	}
-	if strings.ContainsFunc(f.service.Key, unicode.IsControl) {
-		return fmt.Errorf("environment variable %s contains a line break or another control character: want only the "+
-			"service's key", name)
 	}
 	return nil
 }
@@ -284,34 +256,7 @@ func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadO
 	defer bar.Finish()
 	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
-	changed := fmt.Errorf("%s: changed while its texts were embedded; run the command again", strings.Join(in, ", "))
-	next, known := 0, 0 // requests and queries that were read the second time
-	give := func(rec *stream.Record) error {
-		if next == len(t.Objects) {
-			return changed
-		}
-		head := queries.HeadOf(rec)
-		if head == nil {
-			head = &queries.Head{}
-			rec.Extra = head
-		}
-		object := int(t.Objects[next])
-		if object == known {
-			if string(head.Text) != queries.Of(t.Kind).Texts[object] {
-				return changed
-			}
-			known++
-		}
-		head.Vector = e.Vectors[object*e.Dim:][:e.Dim]
-		next++
-		return nil
-	}
-	end := func() error {
-		if next < len(t.Objects) {
-			return changed
-		}
-		return nil
-	}
-	_, _, err := copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, give, end)
+	vectors := embed.NewVectors(strings.Join(in, ", "), t.Objects, queries.Of(t.Kind).Texts, e)
+	_, _, err := copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, vectors.Give, vectors.End)
 	return err
 }

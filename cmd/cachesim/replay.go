@@ -93,11 +93,8 @@ func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces
 		return nil, w, err
 	}
 	if f.warmup < 0 || f.warmup >= len(t.Objects) {
-		return nil, w, fmt.Errorf(
-			"--warmup %d: want a number of requests from 0 to below the %d of the trace",
-			f.warmup,
-			len(t.Objects),
-		)
+		return nil, w, fmt.Errorf("--warmup %d: want a number of requests from 0 to below the %d of the trace", f.warmup,
+			len(t.Objects))
 	}
 	return t, w, nil
 }
