@@ -60,7 +60,8 @@ Embedders:
 	flags.StringVar(&f.service.Model, "model", "", "the service's model")
 	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "length of a vector, for models that support several "+
 		"lengths (0: the model's own)")
-	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable with the service's key (default: "+embed.OpenAIKey+" for "+
+	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable with the service's key (default: "+
+		embed.OpenAIKey+" for "+
 		embed.OpenAIHost+", otherwise no key)")
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
 		"send the key to another machine even over http://, where others can read it")
@@ -124,8 +125,8 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 		return errors.New("embed cannot read standard input, because it reads the trace twice; give a file")
 	}
 	if f.trace.sample > 0 {
-		return errors.New("--sample cannot be used with embed: embed the whole trace, and use --sample when you " +
-			"replay it")
+		return errors.New("--sample cannot be used with embed: embed the whole trace, and use --sample when you replay " +
+			"it")
 	}
 	if err := checkNotInput(in, f.out); err != nil {
 		return err
@@ -246,7 +247,8 @@ func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, 
 	f.service.Retrying = func(err error, wait time.Duration) {
 		bar.Note(fmt.Sprintf("%v; next attempt in %v", err, wait.Round(100*time.Millisecond)))
 	}
-	return f.service.Embed(cmd.Context(), texts, f.partial(), func(done, total int) { bar.Set(int64(done), int64(total)) })
+	return f.service.Embed(cmd.Context(), texts, f.partial(),
+		func(done, total int) { bar.Set(int64(done), int64(total)) })
 }
 
 // write reads the trace again and gives each request the vector of its query.

@@ -67,7 +67,8 @@ Sizes, for --size:
 		}
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "output file, - for standard output")
-	flags.StringVar(&f.listing, "listing", "", "also write the listing of the data sets, read or not, to this file, for the "+
+	flags.StringVar(&f.listing, "listing", "", "also write the listing of the data sets, read or not, to this file, "+
+		"for the "+
 		"option files of the format reads [cluster]")
 	registerOutputFormat(cmd, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no note on how closely targets were met")
@@ -190,8 +191,8 @@ func copyRecords(ctx context.Context, w *traces.Writer, r stream.Reader, progres
 	}
 }
 
-// genFlagHelp returns the help of a parameter's flag: the generators that have the parameter or, for a common one, the
-// generators with another default.
+// genFlagHelp returns the help of a parameter's flag: the generators that have the parameter or, for a common one,
+// the generators with another default.
 func genFlagHelp(p params.Param) string {
 	common := slices.ContainsFunc(gen.Common, func(c params.Param) bool { return c.Name == p.Name })
 	var takers []string

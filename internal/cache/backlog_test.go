@@ -58,13 +58,15 @@ func TestTheBacklogIsLoadedAfterEachRequest(t *testing.T) {
 	for _, counter := range c.(Reporting).Counters() {
 		values[counter.Name] = counter.Value
 	}
-	if values["streams"] != 1 || values["streams_random"] != 1 || values["tree_nodes"] < 100 || values["tree_bytes"] < 1000 ||
+	if values["streams"] != 1 || values["streams_random"] != 1 || values["tree_nodes"] < 100 ||
+		values["tree_bytes"] < 1000 ||
 		int64(values["prefetches"]) != 300-n.Misses() {
 		t.Errorf("counters %v with %d misses", values, n.Misses())
 	}
 }
 
-// In a model of time the backlog has up to n objects that are neither resident nor being fetched, and comes to an end.
+// In a model of time the backlog has up to n objects that are neither resident nor being fetched, and comes to an
+// end.
 func TestTheBacklogInAModelOfTime(t *testing.T) {
 	tr := epoch()
 	config := backlogConfig(t, tr)

@@ -46,7 +46,8 @@ type Divided struct {
 // tally is what counts of one tenant.
 type tally struct {
 	requests, hits, bytes, hitBytes int64
-	// held is the sum of the tenant's capacity over all counted requests; since is the number of these at the last update.
+	// held is the sum of the tenant's capacity over all counted requests; since is the number of these at the last
+	// update.
 	held  float64
 	since int64
 }

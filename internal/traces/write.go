@@ -41,8 +41,8 @@ type Writer struct {
 	ended    bool
 }
 
-// sink receives the bytes until the context ends. It remembers a write error, to tell it from a record that the format
-// cannot hold.
+// sink receives the bytes until the context ends. It remembers a write error, to tell it from a record that the
+// format cannot hold.
 type sink struct {
 	io.Writer
 	ctx context.Context
@@ -58,10 +58,10 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Create starts a trace file at path. "-" is standard output, which gets prompts as mooncake, queries as queries, reads
-// of files as reads, batches as batches and everything else as CSV, unless a format is given. An ending .gz, .zst, .xz,
-// .s2, .sz (snappy) or .lz4 compresses the file. Create fails if the format is unknown or not implied by the path, or if
-// the file cannot be created. When ctx ends, Write or Close soon return its error.
+// Create starts a trace file at path. "-" is standard output, which gets prompts as mooncake, queries as queries,
+// reads of files as reads, batches as batches and everything else as CSV, unless a format is given. An ending .gz,
+// .zst, .xz, .s2, .sz (snappy) or .lz4 compresses the file. Create fails if the format is unknown or not implied by
+// the path, or if the file cannot be created. When ctx ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	if path == "-" {
 		opt.Format = cmp.Or(opt.Format, formats.Fullest(opt.Fields))
@@ -132,8 +132,8 @@ func (w *Writer) spoolFolder() string {
 	return filepath.Dir(w.path)
 }
 
-// Remarks says which fields the file lacks, because the format has no place for them, and which it states although they
-// are unknown; "" if there are none. It is complete when all records have been written.
+// Remarks says which fields the file lacks, because the format has no place for them, and which it states although
+// they are unknown; "" if there are none. It is complete when all records have been written.
 func (w *Writer) Remarks() string {
 	lost := slices.Clone(w.lost)
 	if l, ok := w.format.(source.Loser); ok {
@@ -149,7 +149,8 @@ func (w *Writer) Remarks() string {
 	return strings.Join(parts, "; ")
 }
 
-// Write adds a record. It keeps no reference to rec. An error names the record and ends the writing; call Discard then.
+// Write adds a record. It keeps no reference to rec. An error names the record and ends the writing; call Discard
+// then.
 func (w *Writer) Write(rec *stream.Record) error {
 	w.records++
 	var err error
