@@ -32,8 +32,8 @@ const (
 
 var storageEntry = Entry{
 	Name: "storage",
-	Summary: "jobs that read files through the cache from a remote store: fetches share a link, prefetches come after " +
-		"them; throughput counts reads",
+	Summary: "jobs that read files through the cache from a remote store: fetches share a link, prefetches come " +
+		"after them; throughput counts reads",
 	Source:       "IGTCache (arXiv 2506.12370), section 5.1; constants in docs/models.md",
 	Cache:        "exact",
 	Asynchronous: true,
@@ -43,12 +43,13 @@ var storageEntry = Entry{
 				"served and the job has computed, for as long as the two are apart in the trace"},
 		{Name: "local_ms", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of a read from the cache, in milliseconds"},
 		{Name: "delay_ms", Default: 150.0, Min: 0, Max: 1e9, Doc: "time until the remote store answers, in milliseconds"},
-		{Name: "bandwidth_mbs", Default: 125.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of the link to the remote store, in " +
-			"10^6 bytes per second"},
+		{Name: "bandwidth_mbs", Default: 125.0, Min: 1e-6, Max: 1e9,
+			Doc: "bandwidth of the link to the remote store, in 10^6 bytes per second"},
 		{Name: "prefetches", Default: 16, Min: 0, Max: 1e6, Doc: "prefetches that may be outstanding"},
 		{Name: "queue", Default: 1024, Min: 0, Max: 1e6, Doc: "prefetches that may wait until fewer are outstanding"},
-		{Name: "full", Default: dropOldest, Choices: []string{dropOldest, dropNewest}, Doc: "which prefetch is cancelled " +
-			"if the queue is full ; oldest: the one that has waited longest ; newest: the new one"},
+		{Name: "full", Default: dropOldest, Choices: []string{dropOldest, dropNewest},
+			Doc: "which prefetch is cancelled if the queue is full ; oldest: the one that has waited longest ; newest: " +
+			"the new one"},
 		{Name: "stop", Default: "", Doc: "jobs that are stopped, and after how many seconds: JOB:60 or JOB:60;JOB:90 ; " +
 			"none: all jobs run to their ends"},
 	},
@@ -67,12 +68,14 @@ var storageEntry = Entry{
 // Metrics of jobs that read from a remote store.
 var (
 	Jobs           = metric.Metric{Name: "jobs", Unit: metric.Count, Merge: metric.Apart, Doc: "jobs that read"}
-	MeanCompletion = metric.Metric{Name: "jct_mean_s", Title: "mean job completion time (s)", Unit: metric.Seconds, Digits: 2,
+	MeanCompletion = metric.Metric{Name: "jct_mean_s", Title: "mean job completion time (s)", Unit: metric.Seconds,
+		Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 30, Head: "mean JCT s", Weight: 92},
 		Figure: metric.Figure{Title: "Mean job completion time", Axis: "mean job completion time (s)"},
 		Doc: "mean over the jobs of the time from a job's first read to the end of its last, warm-up included, without " +
 			"jobs that were stopped"}
-	JobCompletion = metric.Metric{Name: "job_completion_s", Title: "job completion time (s)", Unit: metric.Seconds, Digits: 2,
+	JobCompletion = metric.Metric{Name: "job_completion_s", Title: "job completion time (s)", Unit: metric.Seconds,
+		Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Labels: "job",
 		Doc: "time from a job's first read to the end of its last, in seconds; absent if the job was stopped"}
 	JobHitRatio = metric.Metric{Name: "job_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
@@ -90,7 +93,8 @@ var (
 	LinkUtilisation = metric.Metric{Name: "link_utilisation", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
 		Column: metric.Column{At: 45, Head: "link", Weight: 55},
 		Doc:    "share of the time in which the link to the remote store is busy; it then sends at its full bandwidth"}
-	ReadThroughput = metric.Metric{Name: "read_throughput_mbs", Title: "read throughput (MB/s)", Unit: metric.MegabytesPerSecond,
+	ReadThroughput = metric.Metric{Name: "read_throughput_mbs", Title: "read throughput (MB/s)",
+		Unit: metric.MegabytesPerSecond,
 		Digits: 2, Better: metric.Higher, Merge: metric.Apart,
 		Doc: "size of the reads that were served, from the cache or the remote store, in 10^6 bytes per second"}
 )
@@ -98,7 +102,8 @@ var (
 func checkStorage(v params.Values, t *traces.Trace) error {
 	switch {
 	case !t.HasSizes():
-		return fmt.Errorf("model storage: %s has no sizes, so nothing is known of how long transfers take; use a trace with "+
+		return fmt.Errorf("model storage: %s has no sizes, so nothing is known of how long transfers take; use a trace " +
+			"with "+
 			"sizes", t.Name)
 	case v.Text("arrivals") == arrivalsTrace && t.Times == nil:
 		return fmt.Errorf("model storage: arrivals=trace, but %s has no times; write storage(arrivals=closed)", t.Name)
