@@ -49,7 +49,7 @@ var storageEntry = Entry{
 		{Name: "queue", Default: 1024, Min: 0, Max: 1e6, Doc: "prefetches that may wait until fewer are outstanding"},
 		{Name: "full", Default: dropOldest, Choices: []string{dropOldest, dropNewest},
 			Doc: "which prefetch is cancelled if the queue is full ; oldest: the one that has waited longest ; newest: " +
-			"the new one"},
+				"the new one"},
 		{Name: "stop", Default: "", Doc: "jobs that are stopped, and after how many seconds: JOB:60 or JOB:60;JOB:90 ; " +
 			"none: all jobs run to their ends"},
 	},
@@ -94,7 +94,7 @@ var (
 		Column: metric.Column{At: 45, Head: "link", Weight: 55},
 		Doc:    "share of the time in which the link to the remote store is busy; it then sends at its full bandwidth"}
 	ReadThroughput = metric.Metric{Name: "read_throughput_mbs", Title: "read throughput (MB/s)",
-		Unit: metric.MegabytesPerSecond,
+		Unit:   metric.MegabytesPerSecond,
 		Digits: 2, Better: metric.Higher, Merge: metric.Apart,
 		Doc: "size of the reads that were served, from the cache or the remote store, in 10^6 bytes per second"}
 )
@@ -102,7 +102,7 @@ var (
 func checkStorage(v params.Values, t *traces.Trace) error {
 	switch {
 	case !t.HasSizes():
-		return fmt.Errorf("model storage: %s has no sizes, so nothing is known of how long transfers take; use a trace " +
+		return fmt.Errorf("model storage: %s has no sizes, so nothing is known of how long transfers take; use a trace "+
 			"with "+
 			"sizes", t.Name)
 	case v.Text("arrivals") == arrivalsTrace && t.Times == nil:

@@ -99,12 +99,7 @@ func CheckParts(c Cell) error {
 		)
 	case e.Manages && !cache.IsExact(c.Cache):
 		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+
-<<<<<<< HEAD
 			"cache %s", e.Name, kind.Name)
-=======
-			"cache "+
-			"%s", e.Name, kind.Name)
->>>>>>> b65452d (Lines within 120 columns)
 	case e.Manages && c.Allocator != nil:
 		return fmt.Errorf("policy %s divides the capacity among streams of accesses itself; remove the allocator %s",
 			e.Name, c.Allocator.Name())
@@ -169,16 +164,13 @@ func checkPast(c Cell) error {
 	case e.Kind == policies.Bound:
 		return fmt.Errorf("model %s: %s is a bound on the misses of a trace, but %s; leave it out", name, e.Name, why)
 	case e.Kind != policies.Online:
-		return fmt.Errorf("model %s: %s knows when the trace requests an object again, but %s; use a policy that knows "+
-			"only "+
+		return fmt.Errorf("model %s: %s knows when the trace requests an object again, but %s; use a policy that knows only "+
 			"the past (see: cachesim policies)", name, e.Name, why)
 	case c.Predictor != nil && c.Predictor.Entry.Future:
-		return fmt.Errorf("model %s: predictor %s knows when the trace requests an object again, but %s; use one that "+
-			"knows "+
+		return fmt.Errorf("model %s: predictor %s knows when the trace requests an object again, but %s; use one that knows "+
 			"only the past (see: cachesim predictors)", name, c.Predictor.Name(), why)
 	case c.Allocator != nil && c.Allocator.Entry.Future:
-		return fmt.Errorf("model %s: allocator %s knows the requests of the trace, but %s; use one that knows only the "+
-			"past "+
+		return fmt.Errorf("model %s: allocator %s knows the requests of the trace, but %s; use one that knows only the past "+
 			"(see: cachesim allocators)", name, c.Allocator.Name(), why)
 	}
 	return nil
