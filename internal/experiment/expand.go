@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
@@ -96,16 +97,20 @@ func (f *File) design(options CellOptions) (*Design, error) {
 	if d.Series, err = f.window(); err != nil {
 		return nil, err
 	}
+	setups, err := f.setups()
+	if err != nil {
+		return nil, err
+	}
 	for i := range f.Policies {
 		more, err := f.entrants(i)
 		if err != nil {
 			return nil, err
 		}
+		chosen := f.setupsOf(&f.Policies[i], setups)
+		for e := range more {
+			more[e].Setups = chosen
+		}
 		d.Entrants = append(d.Entrants, more...)
-	}
-	setups, err := f.setups()
-	if err != nil {
-		return nil, err
 	}
 	for _, s := range setups {
 		d.Setups = append(d.Setups, s.Setup)
@@ -239,7 +244,8 @@ func (f *File) isAmbiguous(axis string) bool {
 	}
 	count(slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.With[axis] != nil }))
 	count(slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.With[axis] != nil }))
-	reserved := slices.Contains(dimensions, axis)
+	reserved := slices.Contains(dimensions, axis) ||
+		slices.ContainsFunc(metric.All(), func(m metric.Declared) bool { return m.Labels == axis })
 	for _, kind := range partKinds {
 		count(slices.ContainsFunc(*kind.of(f), func(p Part) bool { return p.With[axis] != nil }))
 		reserved = reserved || kind.Name == axis
@@ -297,10 +303,52 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	return specs, nil
 }
 
-// fileSetup is a setup with the name of its cache.
+// fileSetup is a setup with the parts of which it consists, one for each of setupKinds.
 type fileSetup struct {
 	Setup
-	cache string
+	parts []partVariant
+}
+
+// cache returns the name of the setup's cache.
+func (s *fileSetup) cache() string { return s.parts[0].label }
+
+// axes returns the axes of the parts of those kinds that a function wants.
+func (s *fileSetup) axes(wants func(kind partKind) bool) string {
+	axes := ""
+	for i, kind := range setupKinds() {
+		if wants(kind) {
+			axes = joinAxes(axes, formatAxes(s.parts[i].axes))
+		}
+	}
+	return axes
+}
+
+// setupsOf returns the setups in which a policy runs, by index, with the axes of its cells there; nil if it does not
+// choose. A part that is the only one of its kind for the policy is at no place on an axis: the policy is the same at
+// all of them.
+func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
+	chosen := func(kind partKind) Values {
+		if kind.chosen == nil {
+			return nil
+		}
+		return kind.chosen(p)
+	}
+	if !slices.ContainsFunc(setupKinds(), func(k partKind) bool { return len(chosen(k)) > 0 }) {
+		return nil
+	}
+	runs := map[int]string{}
+	for at := range setups {
+		s := &setups[at]
+		fits := true
+		for i, kind := range setupKinds() {
+			names := chosen(kind)
+			fits = fits && (len(names) == 0 || slices.Contains(names, s.parts[i].label))
+		}
+		if fits {
+			runs[at] = s.axes(func(k partKind) bool { return len(chosen(k)) != 1 })
+		}
+	}
+	return runs
 }
 
 // setups combines the parts of all kinds, the last kind varying slowest.
@@ -314,7 +362,7 @@ func (f *File) setups() ([]fileSetup, error) {
 		var more []fileSetup
 		for _, s := range setups {
 			for _, p := range parts {
-				more = append(more, s.with(kind, p))
+				more = append(more, s.with(p))
 			}
 		}
 		setups = more
@@ -323,14 +371,11 @@ func (f *File) setups() ([]fileSetup, error) {
 }
 
 // with returns the setup with a part of the given kind.
-func (s fileSetup) with(kind partKind, p partVariant) fileSetup {
-	if p.part == nil {
-		return s
-	}
-	p.part.Into(&s.Parts)
-	s.Axes = joinAxes(s.Axes, formatAxes(p.axes))
-	if kind.Kind == sim.CacheKind {
-		s.cache = p.label
+func (s fileSetup) with(p partVariant) fileSetup {
+	s.parts = append(slices.Clip(s.parts), p)
+	if p.part != nil {
+		p.part.Into(&s.Parts)
+		s.Axes = joinAxes(s.Axes, formatAxes(p.axes))
 	}
 	return s
 }
@@ -345,7 +390,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 	checksums := map[string]string{} // by the files that it is of
 	serving := []int{}
 	for i, s := range setups {
-		if t.isServedBy(s.cache) {
+		if t.isServedBy(s.cache()) {
 			serving = append(serving, i)
 		}
 	}

@@ -372,3 +372,20 @@ func TestPlacesThatAreThereTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestLabelsAreDimensionsOfTheirMetrics(t *testing.T) {
+	base := "traces: [{name: t, generate: zipf}]\npolicies: [lru, arc]\ncapacities: 3\n"
+	for text, want := range map[string]string{
+		"figures: [{name: a, x: tenant, y: tenant_hit_ratio, only: {tenant: web}}]":        "",
+		"tables: [{name: a, rows: tenant, cells: tenant_hit_ratio}]":                       "",
+		"claims: [{claim: mean over tenant of tenant_hit_ratio(lru) > 0.5}]":               "",
+		"claims: [{claim: 'tenant_hit_ratio(lru) > hit_ratio(arc) where tenant in a, b'}]": "",
+		"figures: [{name: a, x: tenant, y: hit_ratio}]":                                    `unknown dimension "tenant"`,
+		"claims: [{claim: hit_ratio(lru) > 0.5 where tenant = a}]":                         `unknown dimension "tenant"`,
+	} {
+		_, err := parseText(base + text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}

@@ -97,22 +97,35 @@ func (f *File) Dimensions() []string {
 	return append(slices.Clone(dimensions), sortedKeys(f.axes())...)
 }
 
-// checkDimension rejects a name that is not a dimension; "" is the default of its key.
-func (f *File) checkDimension(name string, path ...any) error {
-	if names := f.Dimensions(); name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
+// checkShown rejects a metric that cannot be shown. One with a value for each label is shown for all of them.
+func checkShown(name string) error {
+	if records.LabelsOf(name) != "" {
+		return nil
+	}
+	return records.CheckMetric(name)
+}
+
+// checkDimension rejects a name that is not a dimension of a metric; "" is the default of its key.
+func (f *File) checkDimension(metric, name string, path ...any) error {
+	names := f.Dimensions()
+	if labels := records.LabelsOf(metric); labels != "" {
+		names = append(names, labels)
+	}
+	if name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
 		return f.errorAt(suggest.Unknown("dimension", name, names), path...)
 	}
 	return nil
 }
 
-// checkPlaces rejects places that are not on a dimension. Policies may be names of groups.
-func (f *File) checkPlaces(at map[string]Values, path ...any) error {
+// checkPlaces rejects places that are not on a dimension of a metric. Policies may be names of groups. Which labels
+// there are is not known before the replay.
+func (f *File) checkPlaces(metric string, at map[string]Values, path ...any) error {
 	for _, dimension := range sortedKeys(at) {
 		here := append(slices.Clone(path), dimension)
-		if err := f.checkDimension(dimension, here...); err != nil {
+		if err := f.checkDimension(metric, dimension, here...); err != nil {
 			return err
 		}
-		if len(f.Changes) > 0 {
+		if len(f.Changes) > 0 || dimension == records.LabelsOf(metric) {
 			continue
 		}
 		exist := f.placesOn(dimension)
@@ -168,7 +181,7 @@ func (f *File) checkReferences() error {
 			return f.errorAt(fmt.Errorf("two references are called %s; give one of them another name", r.Name), "references", i)
 		}
 		seen[r.Name] = true
-		if err := records.CheckMetric(r.Metric); err != nil {
+		if err := checkShown(r.Metric); err != nil {
 			return f.errorAt(err, "references", i, "metric")
 		}
 		if r.Within < 0 {
@@ -181,7 +194,7 @@ func (f *File) checkReferences() error {
 			if f.isAbsent(p) {
 				continue
 			}
-			if err := f.checkPlaces(p.At, "references", i, "points", k); err != nil {
+			if err := f.checkPlaces(r.Metric, p.At, "references", i, "points", k); err != nil {
 				return err
 			}
 		}
@@ -290,7 +303,7 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		}
 		x = figure.Along
 	}
-	if err := records.CheckMetric(figure.Y); err != nil {
+	if err := checkShown(figure.Y); err != nil {
 		return f.errorAt(err, "figures", i, "y")
 	}
 	for k, axis := range figure.Log {
@@ -305,10 +318,10 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 	}
 	return cmp.Or(
 		f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkDimension(x, "figures", i, dimensionKey(figure)),
-		f.checkDimension(figure.Lines, "figures", i, "lines"),
-		f.checkDimension(figure.Panels, "figures", i, "panels"),
-		f.checkPlaces(figure.Only, "figures", i, "only"),
+		f.checkDimension(figure.Y, x, "figures", i, dimensionKey(figure)),
+		f.checkDimension(figure.Y, figure.Lines, "figures", i, "lines"),
+		f.checkDimension(figure.Y, figure.Panels, "figures", i, "panels"),
+		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"),
 	)
 }
 
@@ -330,7 +343,10 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
 			"all keys but name, title, x, y and only"), "figures", i)
 	}
-	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"), f.checkPlaces(figure.Only, "figures", i, "only"))
+	return cmp.Or(
+		f.checkName(figure.Name, seen, "figures", i, "name"),
+		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"),
+	)
 }
 
 // checkAlong rejects keys that do not fit a figure of one metric against another.
@@ -363,7 +379,7 @@ func (f *File) checkTables() error {
 		if err := f.required([]any{"tables", i}, "name", table.Name, "cells", table.Cells); err != nil {
 			return err
 		}
-		if err := records.CheckMetric(table.Cells); err != nil {
+		if err := checkShown(table.Cells); err != nil {
 			return f.errorAt(err, "tables", i, "cells")
 		}
 		if table.Against != "" {
@@ -373,16 +389,27 @@ func (f *File) checkTables() error {
 		}
 		err := cmp.Or(
 			f.checkName(table.Name, seen, "tables", i, "name"),
-			f.checkDimension(table.Rows, "tables", i, "rows"),
-			f.checkDimension(table.Columns, "tables", i, "columns"),
-			f.checkDimension(table.Panels, "tables", i, "panels"),
-			f.checkPlaces(table.Only, "tables", i, "only"),
+			f.checkDimension(table.Cells, table.Rows, "tables", i, "rows"),
+			f.checkDimension(table.Cells, table.Columns, "tables", i, "columns"),
+			f.checkDimension(table.Cells, table.Panels, "tables", i, "panels"),
+			f.checkPlaces(table.Cells, table.Only, "tables", i, "only"),
 		)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withLabels adds the dimensions of the metrics in a claim that have a value for each label.
+func withLabels(names claims.Names, c *claims.Claim) claims.Names {
+	names.Axes, names.Metrics = slices.Clip(names.Axes), slices.Clip(names.Metrics)
+	for _, name := range c.Figures() {
+		if labels := records.LabelsOf(name); labels != "" {
+			names.Axes, names.Metrics = append(names.Axes, labels), append(names.Metrics, name)
+		}
+	}
+	return names
 }
 
 func (f *File) checkClaims() error {
@@ -402,7 +429,7 @@ func (f *File) checkClaims() error {
 		}
 		claim, err := claims.Parse(c.Claim)
 		if err == nil && len(f.Changes) == 0 {
-			err = claim.Check(names)
+			err = claim.Check(withLabels(names, claim))
 		}
 		if err != nil {
 			return f.errorAt(err, "claims", i, "claim")

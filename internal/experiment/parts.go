@@ -56,20 +56,25 @@ type partKind struct {
 	*sim.Kind
 	of   func(f *File) *[]Part
 	text func(t *partTexts) *string
+	// chosen returns the names of those that a policy chooses; nil if policies cannot choose.
+	chosen func(p *Policy) Values
 }
 
 // The kinds of parts. A new one is a field of File, a field of partTexts and a line here.
 var (
 	cacheKind = partKind{sim.CacheKind,
-		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }}
+		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }, nil}
 	predictorKind = partKind{sim.PredictorKind,
-		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor }}
+		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor },
+		func(p *Policy) Values { return p.Predictors }}
 	prefetcherKind = partKind{sim.PrefetcherKind,
-		func(f *File) *[]Part { return &f.Prefetchers }, func(t *partTexts) *string { return &t.Prefetcher }}
+		func(f *File) *[]Part { return &f.Prefetchers }, func(t *partTexts) *string { return &t.Prefetcher },
+		func(p *Policy) Values { return p.Prefetchers }}
 	modelKind = partKind{sim.ModelKind,
-		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }}
+		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }, nil}
 	allocatorKind = partKind{sim.AllocatorKind,
-		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator }}
+		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator },
+		func(p *Policy) Values { return p.Allocators }}
 	partKinds = []partKind{cacheKind, predictorKind, prefetcherKind, allocatorKind, modelKind}
 )
 
@@ -148,8 +153,13 @@ func (f *File) checkParts() error {
 		}
 	}
 	for i, p := range f.Policies {
-		if err := f.checkPartNames(predictorKind, p.Predictors, "policies", i); err != nil {
-			return err
+		for _, kind := range partKinds {
+			if kind.chosen == nil {
+				continue
+			}
+			if err := f.checkPartNames(kind, kind.chosen(&p), "policies", i); err != nil {
+				return err
+			}
 		}
 	}
 	for i, t := range f.Traces {

@@ -94,3 +94,30 @@ func TestTimesAreMetricsOfFigures(t *testing.T) {
 		t.Error("only the experiment with a figure of times speaks of them")
 	}
 }
+
+func TestPolicyChoosesItsPrefetchers(t *testing.T) {
+	text := `
+traces: [{name: made, generate: "zipf(objects=10,seed=1)"}]
+policies: [lru, {policy: fifo, prefetchers: next}, {policy: arc, prefetchers: [none, next]}]
+prefetchers: [none, next, {use: stride, as: stride, with: {n: [1, 2]}}]
+capacities: 3
+optimum: false
+`
+	got := summary(mustExpand(t, mustParse(t, text)))
+	want := []string{
+		"made 3 lru seed=0 prefetcher=none",
+		"made 3 arc seed=0 prefetcher=none",
+		"made 3 lru seed=0 prefetcher=next",
+		"made 3 fifo seed=0",
+		"made 3 arc seed=0 prefetcher=next",
+		"made 3 lru seed=0 prefetcher=stride,n=1",
+		"made 3 lru seed=0 prefetcher=stride,n=2",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	_, err := parseText(strings.Replace(text, "prefetchers: next}", "prefetchers: nxet}", 1))
+	if err == nil || !strings.Contains(err.Error(), `unknown prefetcher "nxet"; did you mean "next"?`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -49,6 +49,9 @@ type Entrant struct {
 	Spec  policies.Spec
 	Asked []sim.Part
 	Axes  string
+	// Setups are the Design.Setups in which it runs, by index, with the axes that its cells have there; nil: all, with
+	// their own axes.
+	Setups map[int]string
 	// OnePass is as for cells.
 	OnePass bool
 	// Beside says that it is compared with existing optima and adds none.
@@ -109,12 +112,23 @@ func (e *Entrant) parts(s *Setup) sim.Parts {
 	return p
 }
 
+// runsIn reports whether the entrant runs in a setup, and returns the axes of its cells there.
+func (e *Entrant) runsIn(setup int, s *Setup) (axes string, ok bool) {
+	if e.Setups == nil {
+		return s.Axes, true
+	}
+	axes, ok = e.Setups[setup]
+	return axes, ok
+}
+
 // Needs returns which parts of their traces the cells need; bytes says that a capacity counts bytes.
 func (d *Design) Needs(bytes bool) traces.Needs {
 	var all []sim.Parts
 	for s := range d.Setups {
 		for e := range d.Entrants {
-			all = append(all, d.Entrants[e].parts(&d.Setups[s]))
+			if _, runs := d.Entrants[e].runsIn(s, &d.Setups[s]); runs {
+				all = append(all, d.Entrants[e].parts(&d.Setups[s]))
+			}
 		}
 	}
 	needs := sim.Needs(all, bytes)
@@ -122,15 +136,26 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 	return needs
 }
 
+// isServedIn reports whether a setup serves the workload.
+func (in *Input) isServedIn(setup int) bool {
+	return in.Setups == nil || slices.Contains(in.Setups, setup)
+}
+
 // Rows returns the number of cells without the optima for comparison, assuming that no policy makes random choices or
 // there is one seed.
 func (d *Design) Rows() (rows int) {
-	for _, in := range d.Inputs {
-		setups := len(in.Setups)
-		if in.Setups == nil {
-			setups = len(d.Setups)
+	for i := range d.Inputs {
+		in := &d.Inputs[i]
+		for s := range d.Setups {
+			if !in.isServedIn(s) {
+				continue
+			}
+			for e := range d.Entrants {
+				if _, runs := d.Entrants[e].runsIn(s, &d.Setups[s]); runs {
+					rows += len(in.Capacities)
+				}
+			}
 		}
-		rows += setups * len(in.Capacities) * len(d.Entrants)
 	}
 	return rows
 }
@@ -222,7 +247,7 @@ func (p *planner) plan() error {
 	for i := range p.Inputs {
 		in := &p.Inputs[i]
 		for s := range p.Setups {
-			if in.Setups != nil && !slices.Contains(in.Setups, s) {
+			if !in.isServedIn(s) {
 				continue
 			}
 			for _, c := range in.Capacities {
@@ -247,6 +272,10 @@ func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
 	var beside []besideOthers
 	for i := range p.Entrants {
 		e := &p.Entrants[i]
+		axes, runs := e.runsIn(setup, &p.Setups[setup])
+		if !runs {
+			continue
+		}
 		f := p.fit(setup, i, bytes)
 		if f.err != nil {
 			return &Misfit{c, f.err, e}
@@ -270,7 +299,7 @@ func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
 			cell := base
 			cell.Parts, cell.Label, cell.Seed, cell.OnePass = f.parts, e.Label, seed, e.OnePass
 			if !p.counting {
-				cell.Axes, cell.Against = joinAxes(base.Axes, e.Axes), slices.Clone(hashes)
+				cell.Axes, cell.Against = joinAxes(joinAxes(in.Axes, axes), e.Axes), slices.Clone(hashes)
 			}
 			p.addCell(cell)
 			if !f.random {

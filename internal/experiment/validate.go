@@ -261,8 +261,9 @@ func (f *File) checkSize() error {
 			return f.errorAt(err, "policies", i)
 		}
 		alone, drawn := f.countPredictors(p, spec.Entry)
-		once += countPlaces(p.With) * alone
-		perSeed += countPlaces(p.With) * drawn
+		runs := countPlaces(p.With) * countChosen(f.Prefetchers, p.Prefetchers) * countChosen(f.Allocators, p.Allocators)
+		once += runs * alone
+		perSeed += runs * drawn
 	}
 	seeds := float64(len(f.seeds()))
 	cells, workloads, capacities := 0.0, 0.0, 0
@@ -276,7 +277,7 @@ func (f *File) checkSize() error {
 			each = (once + perSeed) * seeds
 		}
 		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
-		setups := countParts(served) * countParts(f.Prefetchers) * countParts(f.Allocators) * countParts(f.Models)
+		setups := countParts(served) * countParts(f.Models)
 		cells += setups * countPlaces(t.With) * float64(len(specs)) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, len(specs))
@@ -321,6 +322,13 @@ func countParts(parts []Part) float64 {
 		n += countPlaces(p.With)
 	}
 	return max(1, n)
+}
+
+// countChosen is countParts of those with the given names; of all if there are none.
+func countChosen(parts []Part, names Values) float64 {
+	return countParts(slices.DeleteFunc(slices.Clone(parts), func(p Part) bool {
+		return len(names) > 0 && !slices.Contains(names, p.Label())
+	}))
 }
 
 // countPlaces returns the number of combinations of values.

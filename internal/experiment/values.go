@@ -247,7 +247,7 @@ func (p *Policy) UnmarshalYAML(node ast.Node) error {
 
 // MarshalYAML writes a policy without further keys as a text.
 func (p Policy) MarshalYAML() (any, error) {
-	if p.As == "" && len(p.With) == 0 && len(p.Predictors) == 0 {
+	if p.As == "" && len(p.With)+len(p.Predictors)+len(p.Prefetchers)+len(p.Allocators) == 0 {
 		return p.Policy, nil
 	}
 	return plainPolicy(p), nil

@@ -26,7 +26,7 @@ func LowerIsBetter(name string) bool {
 
 // MetricName returns the name of a metric, or of a dimension, for people: "hit ratio".
 func MetricName(name string) string {
-	if m, ok := metric.Lookup(name); ok && m.Labels == "" {
+	if m, _ := metric.Lookup(name); m.Name == name {
 		return m.Label()
 	}
 	return strings.ReplaceAll(name, "_", " ")
@@ -34,8 +34,8 @@ func MetricName(name string) string {
 
 // MetricText formats a value of a metric for people, as its declaration says.
 func MetricText(name string, x float64) string {
-	m, ok := metric.Lookup(name)
-	if !ok {
+	m, _ := metric.Lookup(name)
+	if m.Name == "" {
 		return trimmed(x, 4)
 	}
 	return m.Text(x)

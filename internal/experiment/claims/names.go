@@ -36,6 +36,16 @@ func (c *Claim) Check(n Names) error {
 	return nil
 }
 
+// Figures returns the names in the claim that are metrics or references, with duplicates.
+func (c *Claim) Figures() (names []string) {
+	for _, u := range c.uses() {
+		if u.as == asFigure || u.as == asOpenFigure {
+			names = append(names, u.name)
+		}
+	}
+	return names
+}
+
 // use is one name in a claim, and the kinds of names that are allowed there.
 type use struct {
 	name string

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -34,13 +35,22 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		}
 		in.References[ref.Name] = numbers
 	}
-	data := claims.NewData(in)
+	data := map[string]*claims.Data{} // by the metrics whose labels are a dimension
 	for _, c := range f.Claims {
 		claim, err := claims.Parse(c.Claim)
 		if err != nil {
 			return nil, fmt.Errorf("claim %q: %w", c.Claim, err)
 		}
-		result := claim.Evaluate(data)
+		labelled := labelledMetrics(claim)
+		key := strings.Join(labelled, ",")
+		if data[key] == nil {
+			byLabels := in
+			for _, group := range byKind(labelled) {
+				byLabels.Records = records.ByLabel(byLabels.Records, group...)
+			}
+			data[key] = claims.NewData(byLabels)
+		}
+		result := claim.Evaluate(data[key])
 		verdict := newClaim(f, c)
 		verdict.Measured, verdict.Verdict, verdict.Reason = result.Measured, result.Verdict, result.Reason
 		for _, p := range result.Points {
@@ -51,6 +61,26 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		judged = append(judged, verdict)
 	}
 	return judged, nil
+}
+
+// labelledMetrics returns the metrics with a value for each label that a claim is about, sorted.
+func labelledMetrics(c *claims.Claim) []string {
+	names := slices.DeleteFunc(c.Figures(), func(name string) bool { return records.LabelsOf(name) == "" })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// byKind groups metrics by the kind of their labels.
+func byKind(names []string) (groups [][]string) {
+	for _, name := range names {
+		at := slices.IndexFunc(groups, func(g []string) bool { return records.LabelsOf(g[0]) == records.LabelsOf(name) })
+		if at < 0 {
+			groups = append(groups, []string{name})
+			continue
+		}
+		groups[at] = append(groups[at], name)
+	}
+	return groups
 }
 
 // newClaim returns a claim without its verdict. Texts that span several lines in the file become one line.

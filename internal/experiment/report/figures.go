@@ -60,7 +60,8 @@ type drawFunc func(experiment.Figure, plots.Chart, []records.Record) error
 // drawn.
 func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 	for _, f := range in.File.Figures {
-		recs := selected(in.Records, f.Only, in.File.Groups)
+		all := byLabel(in.Records, f.Y)
+		recs := selected(all, f.Only, in.File.Groups)
 		if len(recs) == 0 {
 			notes = append(notes, fmt.Sprintf("figure %s: there are no records for it", f.Name))
 			continue
@@ -69,7 +70,7 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 			recs = append(recs, publishedAlone(in.File, f)...)
 		}
 		chart := chartOf(in.File, f)
-		chart.Styles = plots.StylesOf(in.Records, cmp.Or(f.Lines, records.DimPolicy))
+		chart.Styles = plots.StylesOf(all, cmp.Or(f.Lines, records.DimPolicy))
 		err := draw(f, chart, recs)
 		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())

@@ -21,6 +21,14 @@ func selected(recs []records.Record, only map[string]experiment.Values, groups m
 	return stay
 }
 
+// byLabel returns the records with a value for each label of a metric, if it has several.
+func byLabel(recs []records.Record, metric string) []records.Record {
+	if records.LabelsOf(metric) == "" {
+		return recs
+	}
+	return records.ByLabel(recs, metric)
+}
+
 func leftOut(r *records.Record, once bool, only map[string]experiment.Values, groups map[string][]string) bool {
 	for dim, places := range only {
 		if once && dim == records.DimSeed {

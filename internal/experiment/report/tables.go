@@ -10,7 +10,7 @@ import (
 // pivots creates the experiment's tables. A table without records, or with too few, is left out with a note.
 func pivots(in Input) (tables []*records.Tables, notes []string) {
 	for _, t := range in.File.Tables {
-		recs := selected(in.Records, t.Only, in.File.Groups)
+		recs := selected(byLabel(in.Records, t.Cells), t.Only, in.File.Groups)
 		if len(recs) == 0 {
 			notes = append(notes, fmt.Sprintf("table %s: there are no records for it", t.Name))
 			continue
