@@ -9,6 +9,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // requestOf returns request i of a trace.
@@ -109,13 +111,25 @@ func TestLateArrivals(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				c := prefetchingConfig(t, tr, prefetcher, int64(rapid.IntRange(1, 80).Draw(rt, "capacity")))
 				c.Asynchronous = true
-				driveLate(rt, c, rapid.Uint64().Draw(rt, "seed"))
+				driveLate(rt, c, rapid.Uint64().Draw(rt, "seed"), 20)
 			})
 		}
 	}
+	// More addresses outside the trace are on their way than have numbers at a time.
+	scattered := &traces.Trace{Name: "scattered", NumObjects: 1200}
+	for i := range scattered.NumObjects {
+		scattered.Objects = append(scattered.Objects, uint32(i))
+		scattered.Keys = append(scattered.Keys, stream.Key{Num: uint64(10 * i)})
+	}
+	for seed := range uint64(3) {
+		c := prefetchingConfig(t, scattered, "next(n=6)", 50)
+		c.Asynchronous = true
+		driveLate(t, c, seed, 2000)
+	}
 }
 
-func driveLate(t *rapid.T, c Config, seed uint64) {
+// driveLate replays a trace in which what is fetched arrives after fewer than latest requests.
+func driveLate(t rapid.TB, c Config, seed uint64, latest int) {
 	built, err := newExactCache(c)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +139,7 @@ func driveLate(t *rapid.T, c Config, seed uint64) {
 	coming := map[policies.Object]*inFlight{}
 	var order []policies.Object // in which objects were asked for
 	add := func(r policies.Request) {
-		f := &inFlight{request: r, after: rng.IntN(20)}
+		f := &inFlight{request: r, after: rng.IntN(latest)}
 		if served.numbers != nil {
 			f.key = served.numbers.Key(r.Object)
 		}

@@ -238,6 +238,33 @@ func TestPrefetchingHidesTheDelay(t *testing.T) {
 	}
 }
 
+// A prefetched object that has left the cache when it is requested was prefetched in vain.
+func TestPrefetchesInVain(t *testing.T) {
+	r := oneJob(3, 5*time.Second, 4_000_000)
+	r.Objects = []uint32{0, 7, 1} // 8 replaces 1, which was prefetched after 0
+	cache := newFIFOCache(r, 1, 1, 0, 10)
+	cache.bytes = 4_000_000
+	c := plain
+	c.Prefetches = 16
+	got := mustRunModel(t, r, newTestCache(t, cache), c)
+	if got.Jobs[0].Hits != 0 || got.Useful != 0 || got.Prefetched != 8_000_000 || got.Fetched != 20_000_000 {
+		t.Errorf("%d hits, %+v", got.Jobs[0].Hits, got.Counts)
+	}
+}
+
+// What was prefetched before the warm-up ended is not a prefetch after it.
+func TestPrefetchesOfTheWarmup(t *testing.T) {
+	r := oneJob(10, 5*time.Second, 4_000_000)
+	cache := newFIFOCache(r, 10, 1, 0, 10)
+	cache.bytes = 4_000_000
+	c := plain
+	c.Prefetches, c.Warmup = 16, 4
+	got := mustRunModel(t, r, newTestCache(t, cache), c)
+	if want := int64(5 * 4_000_000); got.Jobs[0].Hits != 6 || got.Useful != want || got.Prefetched != want {
+		t.Errorf("%d hits, %+v, want %d useful", got.Jobs[0].Hits, got.Counts, want)
+	}
+}
+
 // Two jobs that read at the same time each have half of the link.
 func TestJobsShareFairly(t *testing.T) {
 	r := oneJob(2, 0, 4_000_000)
