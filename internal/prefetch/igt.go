@@ -55,6 +55,7 @@ func TreeParams() []params.Param {
 			"the least recently accessed ones are removed"},
 		{Name: "compress", Default: o.Compress, Doc: "a chain of directories in which nothing branches is one node"},
 		{Name: "prune", Default: o.Prune, Doc: "a stream keeps only the children in its window"},
+		{Name: "gaps", Default: o.Gaps, Min: 0, Max: 1000, Doc: "bins of the histogram of gaps in the record; 0: none"},
 	}
 }
 
@@ -62,7 +63,7 @@ func TreeParams() []params.Param {
 func NewTree(l *streams.Layout, v params.Values) *streams.Tree {
 	o := streams.Options{Window: v.Int("window"), Alpha: v.Float("alpha"), RepeatGuard: v.Bool("guard"),
 		Share: v.Float("steps"), Readers: v.Int("readers"), Verdicts: v.Int("verdicts"), Nodes: v.Int("nodes"),
-		Compress: v.Bool("compress"), Prune: v.Bool("prune")}
+		Compress: v.Bool("compress"), Prune: v.Bool("prune"), Gaps: v.Int("gaps")}
 	if v.Text("ks") == "scipy" {
 		o.Form = streams.Scipy
 	}

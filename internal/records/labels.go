@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ func LabelsOf(name string) string {
 
 // ByLabel returns records in which metrics with a value for each label of the same kind have one: a record for each
 // label, whose place on the dimension of that kind is the label. Other metrics are the same for all of them. A record
-// without such values stays as it is.
+// without such values stays as it is. Labels that are numbers are in the order of their values, before others.
 func ByLabel(recs []Record, names ...string) []Record {
 	kind := LabelsOf(names[0])
 	var all []Record
@@ -42,10 +43,27 @@ func ByLabel(recs []Record, names ...string) []Record {
 		}
 		if len(at) == 0 {
 			all = append(all, *r)
+			continue
 		}
+		slices.SortStableFunc(all[len(all)-len(at):], func(a, b Record) int { return compareOn(kind, &a, &b) })
 	}
 	return all
 }
 
 // axisText is a label as a place on an axis, where a comma would end it.
 func axisText(label string) string { return strings.ReplaceAll(label, ",", ";") }
+
+// compareOn compares the numeric places of two records on a dimension. Numbers come before other places.
+func compareOn(dimension string, a, b *Record) int {
+	x, _ := a.Dim(dimension)
+	y, _ := b.Dim(dimension)
+	switch {
+	case x.IsNumber && y.IsNumber:
+		return cmp.Compare(x.Number, y.Number)
+	case x.IsNumber:
+		return -1
+	case y.IsNumber:
+		return 1
+	}
+	return 0
+}

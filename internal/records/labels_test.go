@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/metric"
@@ -45,5 +46,19 @@ func TestLabelsOf(t *testing.T) {
 		if got := LabelsOf(name); got != want {
 			t.Errorf("%s: labels %q, want %q", name, got, want)
 		}
+	}
+}
+
+// The end of a label in a name, a bracket, is behind the digits: gap[0.15] comes before gap[0.1] in a record.
+func TestLabelsThatAreNumbersAreInTheirOrder(t *testing.T) {
+	var axes []string
+	for _, r := range ByLabel([]Record{{Values: metric.ValuesOf(map[string]float64{
+		"tenant_hits[0.15]": 1, "tenant_hits[0.1]": 1, "tenant_hits[10]": 1, "tenant_hits[2]": 1, "tenant_hits[a]": 1,
+	})}}, "tenant_hits") {
+		axes = append(axes, r.Axes)
+	}
+	want := []string{"tenant=0.1", "tenant=0.15", "tenant=2", "tenant=10", "tenant=a"}
+	if !slices.Equal(axes, want) {
+		t.Errorf("got %q, want %q", axes, want)
 	}
 }

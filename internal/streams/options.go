@@ -23,6 +23,8 @@ type Options struct {
 	Compress bool
 	// Prune removes all but the Window most recent children of a stream.
 	Prune bool
+	// Gaps is the number of bins of the histogram of gaps that Measure returns; 0 for none.
+	Gaps int
 }
 
 // MinNodes is the least limit of nodes.

@@ -207,6 +207,12 @@ const leastItems = 20
 
 // test sets the fields of the last test from the window.
 func (s *Stream) test() {
+	s.judge()
+	s.tree.tests[Unknown]++
+	s.tree.tests[s.Verdict]++
+}
+
+func (s *Stream) judge() {
 	t := s.tree
 	b, o := &t.scratch, t.o
 	b.indexes = b.indexes[:0]
@@ -226,6 +232,7 @@ func (s *Stream) test() {
 	for i := 1; i < n; i++ {
 		b.gaps = append(b.gaps, distance(b.indexes[i-1], b.indexes[i]))
 	}
+	t.countGaps(b.gaps, s.Items)
 	slices.Sort(b.indexes)
 	for i := 1; i < n; i++ {
 		if b.indexes[i] == b.indexes[i-1] {

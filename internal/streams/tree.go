@@ -31,6 +31,8 @@ type Tree struct {
 	leaves  chain           // nodes without children, the most recent first
 	open    [Skewed + 1]int // streams by pattern; all of them under Unknown
 	opened  int             // so far
+	tests   [Skewed + 1]int // by verdict; all of them under Unknown
+	gaps    []int64         // of the tests, by length as a share of the items
 	moves   []Move
 	now     int64
 	scratch scratch
@@ -80,7 +82,7 @@ type transition struct {
 // New returns a tree without accesses.
 func New(l *Layout, o Options) *Tree {
 	o.Nodes = max(o.Nodes, MinNodes)
-	t := &Tree{layout: l, o: o, at: make([]int32, l.Len()), heads: make([]int32, 64)}
+	t := &Tree{layout: l, o: o, at: make([]int32, l.Len()), heads: make([]int32, 64), gaps: make([]int64, o.Gaps)}
 	t.nodes = append(t.nodes, node{place: Root, window: -1})
 	t.count = 1
 	return t
