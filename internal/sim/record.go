@@ -57,7 +57,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Predictor != nil {
 		rec.Set(predict.NsMetric, perRequest(out.predicting, out.served))
 	}
-	if c.Prefetcher != nil {
+	if rec.Has(prefetch.Prefetches) {
 		setPrefetchRatios(&rec)
 	}
 	return rec
