@@ -252,8 +252,14 @@ func docFiles(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
+	reads := "ts,rank,filename,offset,nbytes\n0,0,/data/a,0,4096\n5,1,/data/b,0,4096\n9,0,/data/a,4096,4096\n"
+	if err := os.WriteFile(filepath.Join(dir, "trace.csv"), []byte(reads), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	trace := filepath.Join(dir, "trace.zst")
 	for _, args := range [][]string{
+		{"gen", "cluster(jobs=9+14,scale=0.002,epochs=2,arrivals=1)", "-o", filepath.Join(dir, "reads.csv"), "--listing",
+			filepath.Join(dir, "data.csv.zst")},
 		{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy")},
 		{"run", trace, "--policy", "lru,opt", "-o", filepath.Join(dir, "out")},
 		{"run", trace, "--policy", "lru,opt", "-o", filepath.Join(dir, "baseline")},
