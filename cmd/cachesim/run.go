@@ -74,7 +74,8 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
-		", or "+defaultPoliciesSimilar+" if similar queries answer each other)")
+		", or "+defaultPoliciesSimilar+" if similar queries answer each other; without opt if objects arrive later than "+
+		"they are requested)")
 	f.parts.registerLists(cmd)
 	f.neighbours.register(cmd)
 	f.series.register(cmd)
@@ -148,8 +149,8 @@ func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 	})
 }
 
-// divide rejects allocators without tenants. If tenants are given without an allocator, they share the exact cache, so
-// that their hit ratios are reported.
+// divide rejects allocators without tenants. If tenants are given without an allocator, they share the exact cache,
+// so that their hit ratios are reported.
 func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 	allocators := lists[sim.AllocatorKind]
 	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
@@ -176,7 +177,16 @@ func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error
 	default:
 		list = defaultPolicies
 	}
-	return policies.ParseList(list)
+	specs, err := policies.ParseList(list)
+	if f.policies == "" && slices.ContainsFunc(experiment.Setups(lists), arriveLater) {
+		specs = slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Kind != policies.Online })
+	}
+	return specs, err
+}
+
+// arriveLater reports whether objects arrive later than they are requested. No policy knows the future then.
+func arriveLater(s experiment.Setup) bool {
+	return s.Parts.Model != nil && s.Parts.Model.Entry.Asynchronous
 }
 
 // report prints the records and writes them, with figures, to the output folder.
