@@ -375,8 +375,8 @@ func (s fileSetup) with(p partVariant) fileSetup {
 	s.parts = append(slices.Clip(s.parts), p)
 	if p.part != nil {
 		p.part.Into(&s.Parts)
-		s.Axes = joinAxes(s.Axes, formatAxes(p.axes))
 	}
+	s.Axes = joinAxes(s.Axes, formatAxes(p.axes))
 	return s
 }
 

@@ -58,23 +58,25 @@ type partKind struct {
 	text func(t *partTexts) *string
 	// chosen returns the names of those that a policy chooses; nil if policies cannot choose.
 	chosen func(p *Policy) Values
+	// optional says that a replay may have none of them.
+	optional bool
 }
 
 // The kinds of parts. A new one is a field of File, a field of partTexts and a line here.
 var (
 	cacheKind = partKind{sim.CacheKind,
-		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }, nil}
+		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }, nil, false}
 	predictorKind = partKind{sim.PredictorKind,
 		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor },
-		func(p *Policy) Values { return p.Predictors }}
+		func(p *Policy) Values { return p.Predictors }, false}
 	prefetcherKind = partKind{sim.PrefetcherKind,
 		func(f *File) *[]Part { return &f.Prefetchers }, func(t *partTexts) *string { return &t.Prefetcher },
-		func(p *Policy) Values { return p.Prefetchers }}
+		func(p *Policy) Values { return p.Prefetchers }, true}
 	modelKind = partKind{sim.ModelKind,
-		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }, nil}
+		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }, nil, true}
 	allocatorKind = partKind{sim.AllocatorKind,
 		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator },
-		func(p *Policy) Values { return p.Allocators }}
+		func(p *Policy) Values { return p.Allocators }, true}
 	partKinds = []partKind{cacheKind, predictorKind, prefetcherKind, allocatorKind, modelKind}
 )
 
@@ -90,6 +92,17 @@ type partVariant struct {
 	axes  []setting
 }
 
+// noPart stands for no part of a kind: no allocator or model.
+const noPart = "none"
+
+// parse parses a part; it is nil for noPart, unless a part has that name.
+func (k partKind) parse(text string) (sim.Part, error) {
+	if text == noPart && k.optional && !slices.Contains(k.Names(), noPart) {
+		return nil, nil
+	}
+	return k.Parse(text)
+}
+
 // partVariants returns the parts of a kind at every place on their axes; without parts, a single empty one.
 func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 	parts := *kind.of(f)
@@ -98,7 +111,7 @@ func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 	}
 	for i, p := range parts {
 		for axes := range places(p.With) {
-			part, err := kind.Parse(withArgs(p.Use, axes))
+			part, err := kind.parse(withArgs(p.Use, axes))
 			if err != nil {
 				return nil, f.errorAt(err, kind.Plural, i)
 			}

@@ -95,6 +95,28 @@ func TestTimesAreMetricsOfFigures(t *testing.T) {
 	}
 }
 
+func TestNoneIsNoAllocatorAndNoModel(t *testing.T) {
+	cells := mustExpand(t, mustParse(t, `
+traces: [{name: made, generate: "cluster(jobs=6,scale=0.01,seed=1)", tenants: job}]
+policies: [{policy: lru, allocators: none}, {policy: fifo, allocators: [none, equal]}]
+allocators: [none, equal]
+models: [none, "storage"]
+capacities: 3
+optimum: false
+`))
+	var got []string
+	for _, c := range cells {
+		texts := c.Parts.texts
+		got = append(got, c.Label+" "+c.Axes+" "+texts.Allocator+" "+texts.Model[:min(7, len(texts.Model))])
+	}
+	want := []string{"lru model=none  ", "fifo allocator=none,model=none  ", "lru model=storage  storage",
+		"fifo allocator=none,model=storage  storage", "fifo allocator=equal,model=none equal ",
+		"fifo allocator=equal,model=storage equal storage"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
 func TestPolicyChoosesItsPrefetchers(t *testing.T) {
 	text := `
 traces: [{name: made, generate: "zipf(objects=10,seed=1)"}]

@@ -44,6 +44,7 @@ func (e Entry) CheckValues(v params.Values) error {
 var registry = withDelay([]Entry{
 	noneEntry,
 	nextEntry,
+	nextFileEntry,
 	strideEntry,
 	ampEntry,
 	igtEntry,

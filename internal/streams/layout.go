@@ -223,6 +223,15 @@ func (l *Layout) Find(address uint64) (file Place, block uint64) {
 	return l.ofRank[address>>l.shift], address & (1<<l.shift - 1)
 }
 
+// FileAfter returns the file with the next addresses: files are in the order of their paths. ok is false for the last.
+func (l *Layout) FileAfter(file Place) (next Place, ok bool) {
+	rank := l.ranks[file] + 1
+	if int(rank) == len(l.ofRank) {
+		return 0, false
+	}
+	return l.ofRank[rank], true
+}
+
 // Address returns the address of a block of a file.
 func (l *Layout) Address(file Place, block uint64) uint64 {
 	return uint64(l.ranks[file])<<l.shift | block
