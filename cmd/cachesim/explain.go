@@ -19,6 +19,7 @@ type explainFlags struct {
 	policy   string
 	parts    partFlags
 	explain  explain.Options
+	streams  bool
 }
 
 func newExplainCommand() *cobra.Command {
@@ -30,9 +31,13 @@ func newExplainCommand() *cobra.Command {
 on which entry if not on its own; whether a missed object was loaded; and which objects were evicted for it.
 
 Use it for examples in a paper, for a first look at your own policy, and to find the request at which two policies
-diverge. --from and --to choose the requests to print; all requests before them are replayed too.`,
+diverge. --from and --to choose the requests to print; all requests before them are replayed too.
+
+With --streams it prints what a policy such as igtcache thinks of each directory and file instead: the pattern, the test
+that led to it, and the share of the cache.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
+  cachesim explain reads.csv --bytes --policy igtcache --streams
   cachesim explain trace.zst --policy s3fifo --format json | jq -c 'select(.loaded == false and .hit == false)'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -46,6 +51,8 @@ diverge. --from and --to choose the requests to print; all requests before them 
 	f.parts.registerSingle(cmd, sim.CacheKind, sim.PredictorKind)
 	flags.IntVar(&f.explain.From, "from", 0, "position of the first request to print; the first of the trace is 0")
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
+	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+
+		"cache, at the end or at --to: for policies that divide it among streams of accesses")
 	completePolicies(cmd, "policy")
 	return cmd
 }
@@ -75,6 +82,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	cell.Capacity = resolved[0]
 	f.explain.Format = string(f.format)
 	options := sim.ReplayerOptions{Note: func(text string) { note(cmd, f.trace.quiet, text) }}
+	if f.streams {
+		return explain.PrintStreams(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
+	}
 	return explain.Print(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 }
 
@@ -92,6 +102,8 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	case err != nil:
 	case len(capacities) != 1:
 		err = fmt.Errorf("--capacity %s: want one capacity", f.capacity.list)
+	case f.streams && f.explain.From != 0:
+		err = fmt.Errorf("--from %d: --streams prints the state at one position, --to", f.explain.From)
 	case f.explain.From < 0 || f.explain.To < 0 || f.explain.To > 0 && f.explain.To <= f.explain.From:
 		err = fmt.Errorf("--from %d --to %d: want positions from 0, with --from below --to",
 			f.explain.From, f.explain.To)

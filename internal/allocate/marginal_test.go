@@ -56,7 +56,7 @@ func TestMarginalMoves(t *testing.T) {
 	}{
 		{"a sequential stream gives", "marginal(shift_mb=419.4304)", []Pool{random(0, 500, 600, 5000), sequential},
 			[]int64{600, 400}},
-		{"no further than to the least share", "marginal(shift_mb=419.4304,least_mb=4194.304)",
+		{"no further than to the least share", "marginal(shift_mb=419.4304,least_mb=4194.304,least_share=1)",
 			[]Pool{random(0, 720, 600, 5000), {ID: 1, Pattern: streams.Sequential, Capacity: 280}}, []int64{750, 250}},
 		{"no more than the data set", "marginal(shift_mb=419.4304)", []Pool{random(0, 500, 600, 530), sequential},
 			[]int64{530, 470}},

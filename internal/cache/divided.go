@@ -148,7 +148,7 @@ func (d *Divided) build(c Config) error {
 	return nil
 }
 
-// Tenant is the state of a tenant at some time.
+// Tenant is the state of a tenant, or of a stream of accesses, at some time.
 type Tenant struct {
 	Name           string
 	Requests, Hits int64 // so far, without those of a warm-up

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/interruptible"
@@ -59,6 +60,50 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 		}
 	}
 	return nil
+}
+
+// Streams replays the requests of a cell before a position, all of them if it is 0, and returns what the cache knows of
+// the streams of accesses then.
+func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.StreamState, err error) {
+	return interruptible.Call(ctx, func() ([]cache.StreamState, error) {
+		if err := r.Check(c); err != nil {
+			return nil, err
+		}
+		v := r.view(c.Capacity)
+		served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, nil)
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: %w", c.Policy, err)
+		}
+		streaming, ok := served.(cache.Streaming)
+		if !ok {
+			return nil, fmt.Errorf("policy %s does not divide the cache among streams of accesses; use %s", c.Policy.Name(),
+				strings.Join(managing(), ", "))
+		}
+		end := len(v.trace.Objects)
+		if to > 0 {
+			end = min(end, to)
+		}
+		const atATime = 4096
+		sizes := make([]int64, atATime)
+		for from := 0; from < end; from += atATime {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			window := cache.WindowOf(v.trace, from, min(from+atATime, end), c.Capacity.Bytes, sizes)
+			served.Serve(window, &cache.Counts{})
+		}
+		return streaming.Streams(), nil
+	})
+}
+
+// managing returns the names of the policies that manage a cache.
+func managing() (names []string) {
+	for _, e := range policies.All() {
+		if e.Manages {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // placeInWhole translates the decisions of a replay that leaves out requests of size 0, and renumbers its objects, into

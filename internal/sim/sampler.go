@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -193,17 +194,18 @@ func (s *sampler) modelled(w models.Window, total cache.Counts) {
 	}
 }
 
-// tenanted is implemented by caches of several tenants.
+// tenanted is implemented by caches of several tenants, or of streams of accesses, which come and go.
 type tenanted interface{ Tenants() []cache.Tenant }
 
 // addTenants adds the counts of each tenant in the window.
 func (s *sampler) addTenants(at float64, now []cache.Tenant) {
-	if s.tenants == nil {
-		s.tenants = make([]cache.Tenant, len(now))
+	before := make(map[string]cache.Tenant, len(s.tenants)) // streams come and go
+	for _, t := range s.tenants {
+		before[t.Name] = t
 	}
-	for i, t := range now {
-		if requests := t.Requests - s.tenants[i].Requests; requests > 0 {
-			s.addOf(at, metric.HitRatio.Name, t.Name, ratio(t.Hits-s.tenants[i].Hits, requests))
+	for _, t := range largestTenants(now) {
+		if requests := t.Requests - before[t.Name].Requests; requests > 0 {
+			s.addOf(at, metric.HitRatio.Name, t.Name, ratio(t.Hits-before[t.Name].Hits, requests))
 		}
 		if t.Quota > 0 {
 			s.addOf(at, occupancy.Name, t.Name, float64(t.Used)/float64(s.capacity))
@@ -211,6 +213,19 @@ func (s *sampler) addTenants(at float64, now []cache.Tenant) {
 		}
 	}
 	s.tenants = now
+}
+
+// largestTenants returns the tenants with the most requests so far, in their order: as many as a series may have.
+func largestTenants(all []cache.Tenant) []cache.Tenant {
+	if len(all) <= mostTenants {
+		return all
+	}
+	byRequests := slices.SortedStableFunc(slices.Values(all), func(a, b cache.Tenant) int {
+		return cmp.Compare(b.Requests, a.Requests)
+	})
+	least := byRequests[mostTenants-1].Requests
+	chosen := slices.DeleteFunc(slices.Clone(all), func(t cache.Tenant) bool { return t.Requests < least })
+	return chosen[:mostTenants]
 }
 
 func (s *sampler) add(at float64, name string, value float64) { s.addOf(at, name, s.label, value) }

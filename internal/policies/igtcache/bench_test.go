@@ -29,7 +29,8 @@ func BenchmarkServe(b *testing.B) {
 		}
 	}
 	tr := d.trace(requests, 0.001)
-	for _, text := range []string{"igtcache", "igtcache(prefetch=off)", "igtcache(skewed=s3fifo)", "igtcache(prune=false)"} {
+	for _, text := range []string{"igtcache", "igtcache(prefetch=off)", "igtcache(skewed=s3fifo)",
+		"igtcache(prune=false)"} {
 		b.Run(text, func(b *testing.B) {
 			var nodes, bytes float64
 			for b.Loop() {

@@ -181,3 +181,23 @@ func largest(all []share) []share {
 	}
 	return chosen
 }
+
+// Streams implements cache.Streaming.
+func (c *Cache) Streams() (all []cache.StreamState) {
+	s := c.system
+	s.measure()
+	for _, u := range s.inOrder() {
+		state := cache.StreamState{Path: noStream, Requests: u.total.requests, Hits: u.total.hits,
+			Quota: u.pool.Capacity(), Used: u.pool.Used(), Data: u.data, Benefit: u.benefit, Expired: u.expired,
+			Share: s.tree.Options().Share}
+		if u.stream != nil {
+			state.Path, state.Stream = s.layout.Path(u.stream.Place), u.stream
+			if s.clock && !s.options.keeps && u.stream.Pattern == streams.Random {
+				state.Lifetime = float64(s.options.lifetime(u.stream)) / second
+			}
+		}
+		all = append(all, state)
+	}
+	slices.SortStableFunc(all, func(a, b cache.StreamState) int { return cmp.Compare(b.Requests, a.Requests) })
+	return all
+}

@@ -31,6 +31,8 @@ type eviction struct {
 	admitter  policies.Admitter
 	expirer   policies.Expirer
 	charge    func(o policies.Object) int64 // of a resident object
+	spare     func() int64                  // what the pool can take in addition to its capacity
+	room      int64                         // the capacity that other was told last
 
 	slots dense.Slots[struct{}] // of the resident objects of a random stream
 	draws random.Draws
@@ -38,8 +40,8 @@ type eviction struct {
 
 // newEviction returns the policy of an empty unit. Objects are numbered by the unit's pool.
 func newEviction(c policies.Config, makeOther func(policies.Config) (policies.Policy, error),
-	always bool) (*eviction, error) {
-	e := &eviction{order: dense.NewLists(c.Objects, 1), objects: c.Objects, config: c, makeOther: makeOther,
+	always bool, spare func() int64) (*eviction, error) {
+	e := &eviction{spare: spare, order: dense.NewLists(c.Objects, 1), objects: c.Objects, config: c, makeOther: makeOther,
 		always: always, draws: random.NewDraws(c.Seed)}
 	return e, e.follow(streams.Unknown)
 }
@@ -70,7 +72,8 @@ func (e *eviction) follow(p streams.Pattern) error {
 		return nil
 	}
 	c := e.config
-	c.Objects, c.Capacity = e.objects, max(1, c.Capacity)
+	e.room = max(1, c.Capacity+e.spare())
+	c.Objects, c.Capacity = e.objects, e.room
 	other, err := e.makeOther(c)
 	if err != nil {
 		return err
@@ -171,11 +174,17 @@ func (e *eviction) Remove(o policies.Object) {
 	}
 }
 
-// Resize implements policies.Resizer.
+// Resize implements policies.Resizer. Another policy is told how much it can have: while there is spare capacity, the
+// pool grows instead of evicting, and a policy that refuses objects too large for a part of a small pool would never
+// let it.
 func (e *eviction) Resize(capacity int64) {
 	e.config.Capacity = capacity
-	if e.resizer != nil {
-		e.resizer.Resize(capacity)
+	if e.resizer == nil {
+		return
+	}
+	if room := max(1, capacity+e.spare()); room != e.room {
+		e.room = room
+		e.resizer.Resize(room)
 	}
 }
 

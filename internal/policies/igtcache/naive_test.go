@@ -113,7 +113,7 @@ func (n *naive) load(s *streams.Stream, u *naiveUnit, o uint32) {
 	u.order = append(u.order, o)
 }
 
-// leave follows the readers of a sequential stream, 4 at most.
+// leave follows the readers of a sequential stream.
 func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
 	file, block := n.layout.Find(n.keys.Key(o))
 	child := int64(block)
@@ -133,7 +133,7 @@ func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
 			return r.child == child && r.block+1 == block || r.child+1 == child
 		})
 	}
-	if at < 0 && len(u.cursor) < 4 {
+	if at < 0 && len(u.cursor) < mostReaders {
 		u.cursor = append(u.cursor, naiveReader{})
 		at = len(u.cursor) - 1
 	} else if at < 0 {
@@ -156,7 +156,15 @@ func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
 	}
 	for of, holder := range n.units {
 		if of != nil && of.Pattern == streams.Sequential {
-			holder.order = slices.DeleteFunc(holder.order, func(have uint32) bool { return have == was.object })
+			at := slices.Index(holder.order, was.object)
+			if at < 0 {
+				continue
+			}
+			holder.order = slices.Delete(holder.order, at, at+1)
+			if more := u.quota - len(u.order); more > 0 { // the least share is 0
+				u.quota -= more
+				n.free += more
+			}
 		}
 	}
 }

@@ -3,7 +3,7 @@ package igtcache
 import "github.com/cachesim/cachesim/internal/policies"
 
 // mostReaders is how many readers of a sequential stream are followed at a time.
-const mostReaders = 4
+const mostReaders = 16
 
 // readers are those of a sequential stream, each with the block that it reads. A block is dropped when its reader has
 // gone on, so that several requests for parts of one block hit.

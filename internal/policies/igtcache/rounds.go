@@ -18,11 +18,8 @@ const (
 	roundRequests = 10_000
 )
 
-// defaultLeast is the least share of a unit where the allocator has none: 640 MB, in objects as blocks of 4 MiB.
-const (
-	defaultLeast = 640e6
-	blockBytes   = 4 << 20
-)
+// leastShare is the least share of a unit where the allocator has none, nearly that of the paper: 640 MB of 150 GB.
+const leastShare = 0.005
 
 // rounds are the divisions of the capacity by the allocator.
 type rounds struct {
@@ -44,6 +41,8 @@ type rounds struct {
 	pos     int  // of the last request
 	time    int64
 
+	leastOf    int // units for which leastShare was computed
+	leastShare int64
 	quotaMoved int64
 	divisions  int64
 }
@@ -190,6 +189,13 @@ func (s *system) apply(capacities []int64) {
 
 // least returns the least share of a unit.
 func (s *system) least() int64 {
+	if units := len(s.units) - len(s.vacant); units != s.leastOf {
+		s.leastOf, s.leastShare = units, s.computeLeast()
+	}
+	return s.leastShare
+}
+
+func (s *system) computeLeast() int64 {
 	if keeper, ok := s.allocator.(allocate.Valuing); ok {
 		s.state.Pools = s.state.Pools[:0]
 		for range len(s.units) - len(s.vacant) {
@@ -197,11 +203,7 @@ func (s *system) least() int64 {
 		}
 		return keeper.Least(&s.state)
 	}
-	least := defaultLeast
-	if s.config.Unit {
-		least /= blockBytes
-	}
-	return min(int64(least), s.config.Capacity/int64(2*(len(s.units)-len(s.vacant))))
+	return min(int64(leastShare*float64(s.config.Capacity)), s.config.Capacity/int64(2*(len(s.units)-len(s.vacant))))
 }
 
 // measure computes what data belongs to each unit: that of its directory or file without the data of the streams below.

@@ -200,6 +200,9 @@ func (s *system) load(u *unit, r policies.Request) (loaded bool) {
 		s.free -= more
 		u.pool.Resize(u.pool.Capacity() + more)
 	}
+	if u.policy.resizer != nil {
+		u.policy.Resize(u.pool.Capacity()) // what is free may have changed
+	}
 	if r.Size > u.pool.Capacity() || u.policy.random() && u.pool.Used()+r.Size > u.pool.Capacity() {
 		return false // bypassed
 	}
@@ -219,6 +222,16 @@ func (s *system) leave(u *unit, r policies.Request) {
 	}
 	if holder := s.holder(left); holder != nil && holder.policy.eager() {
 		holder.pool.Drop(left)
+		s.shed(u)
+	}
+}
+
+// shed frees what the quota of a sequential unit is above what it uses and above the least share: such a stream reads
+// nothing again.
+func (s *system) shed(u *unit) {
+	if more := u.pool.Capacity() - max(u.pool.Used(), s.least()); more > 0 {
+		u.pool.Resize(u.pool.Capacity() - more)
+		s.free += more
 	}
 }
 

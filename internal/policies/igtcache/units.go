@@ -46,7 +46,7 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	s.made++
 	spec := policies.Spec{Entry: policies.Entry{New: func(c policies.Config) (policies.Policy, error) {
 		var err error
-		u.policy, err = newEviction(c, s.options.other, s.options.always)
+		u.policy, err = newEviction(c, s.options.other, s.options.always, s.spare)
 		return u.policy, err
 	}}}
 	u.members = cache.NewMembers(s.members)
@@ -63,6 +63,9 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	s.dirty, s.undone = true, true
 	return u, nil
 }
+
+// spare returns the capacity that no unit has.
+func (s *system) spare() int64 { return s.free }
 
 // opened is called when a stream has been recognised: it gets a unit, the objects that now belong to it, the quota that
 // they had, and at least the least share.
