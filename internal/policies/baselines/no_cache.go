@@ -5,7 +5,7 @@ import "github.com/cachesim/cachesim/internal/policies"
 var noCacheEntry = policies.Entry{
 	Name:    "no-cache",
 	Aliases: []string{"none"},
-	Look:    policies.Look{Color: policies.Brown, Mark: policies.Plus},
+	Look:    policies.Look{Color: policies.Wine, Mark: policies.Cross},
 	Memory:  policies.Memory{PerSlot: 1e-9},
 	Summary: "loads nothing, neither what is requested nor what is prefetched: every request misses",
 	Source:  "cachesim",

@@ -12,7 +12,7 @@ import (
 
 var twoRandomEntry = policies.Entry{
 	Name:   "2-random",
-	Look:   policies.Look{Color: policies.Brown, Mark: policies.Box},
+	Look:   policies.Look{Color: policies.Blue, Mark: policies.Box},
 	Memory: policies.Memory{PerObject: 12, PerSlot: 8},
 	Summary: "evicts the object requested longer ago of two drawn at random, again and again until the cache is below " +
 		"a low-water mark: JuiceFS",
