@@ -12,8 +12,8 @@ import (
 )
 
 // TestReadmeOutputs runs the commands in the README that are followed by their output. Each line of output in the
-// README must be a line that the command prints, in the same order; "..." and left out lines are allowed. Times depend
-// on the machine and are not compared.
+// README must be a line that the command prints, in the same order; "..." and left out lines are allowed, and a line
+// that ends with " ..." is the beginning of one. Times depend on the machine and are not compared.
 func TestReadmeOutputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays for several seconds")
@@ -31,7 +31,8 @@ func TestReadmeOutputs(t *testing.T) {
 		compared++
 		printed := withoutTimes(e.run(t, dir))
 		for _, line := range withoutTimes(strings.Join(e.output, "\n")) {
-			i := slices.Index(printed, line)
+			start, cut := strings.CutSuffix(line, " ...")
+			i := slices.IndexFunc(printed, func(p string) bool { return p == start || cut && strings.HasPrefix(p, start+" ") })
 			if i < 0 {
 				t.Fatalf("%s\ndoes not print this line of the README after the previous one:\n%s\nits other output:\n%s",
 					e.line, line, strings.Join(printed, "\n"))
@@ -95,7 +96,8 @@ func readmeExamples(t *testing.T) (examples []readmeExample) {
 			e = nil
 		}
 	}
-	for _, line := range strings.Split(string(text), "\n") {
+	joined := strings.ReplaceAll(string(text), "\\\n    ", "")
+	for _, line := range strings.Split(joined, "\n") {
 		code, indented := strings.CutPrefix(line, "    ")
 		command, isCommand := strings.CutPrefix(code, "$ ")
 		switch {
