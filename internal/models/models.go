@@ -30,7 +30,8 @@ type Entry struct {
 	// windows of its own: Config.Cache is a storage.Cache, and Serve is not used. Such a model knows no future, so
 	// whatever needs to know it cannot be combined with it.
 	Asynchronous bool
-	// Reorders reports whether the order of requests may differ from that of the trace; nil if it never does.
+	// Reorders reports whether the requests may come in another order than in the trace, or not all of them; nil if they
+	// never do.
 	Reorders func(v params.Values) bool
 	// Needs returns what it needs from the trace; nil for nothing.
 	Needs func(v params.Values) traces.Needs

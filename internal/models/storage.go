@@ -59,7 +59,7 @@ var storageEntry = Entry{
 	},
 	Needs: func(v params.Values) traces.Needs { return traces.Needs{Sizes: true, Times: true, Kind: true} },
 	Reorders: func(v params.Values) bool {
-		return v.Text("arrivals") == arrivalsClosed
+		return v.Text("arrivals") == arrivalsClosed || v.Text("stop") != ""
 	},
 	Check: checkStorage,
 	Run:   runStorage,
@@ -308,10 +308,9 @@ func (r *storageRun) values(result *storage.Result) (v metric.Values) {
 		counted = counted[1:]
 	}
 	v = newLatency(counted, len(counted), times).Values()
-	completed, sum, served := 0, 0.0, int64(0)
+	completed, sum := 0, 0.0
 	started := 0
 	for _, j := range result.Jobs {
-		served += j.Bytes
 		if j.Reads == 0 {
 			continue
 		}
@@ -340,6 +339,6 @@ func (r *storageRun) values(result *storage.Result) (v metric.Values) {
 	v.SetInt(LatePrefetches, result.Late)
 	v.SetInt(CancelledPrefetches, result.Cancelled)
 	v.SetQuotient(LinkUtilisation, result.LinkSeconds, result.Seconds)
-	v.SetQuotient(ReadThroughput, float64(served)/1e6, result.Seconds)
+	v.SetQuotient(ReadThroughput, float64(result.Served)/1e6, result.Seconds)
 	return v
 }

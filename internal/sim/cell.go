@@ -48,8 +48,8 @@ func (c Cell) Key() string {
 // References returns the cells that c is compared with: the offline optimum under the same rules at the same capacity.
 // If sizes count or similar queries answer each other, it returns a feasible schedule and a lower bound instead. A
 // policy that ignores its capacity is compared with the compulsory misses, which need no replay. In a cache of queries
-// the infinite cache is a reference, too. Nothing is known of the optimum if the order of requests depends on the
-// cache.
+// the infinite cache is a reference, too. Nothing is known of the optimum if the requests or their order are not those of
+// the trace.
 func References(c Cell) []Cell {
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
@@ -70,7 +70,7 @@ func References(c Cell) []Cell {
 	return against(referencesUnder(policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy)})...)
 }
 
-// reorders reports whether the order of requests may differ from that of the trace.
+// reorders reports whether the requests may come in another order than in the trace, or not all of them.
 func reorders(m *models.Spec) bool {
 	return m != nil && m.Entry.Reorders != nil && m.Entry.Reorders(m.Params)
 }

@@ -147,8 +147,8 @@ func (r *Replayer) Expect(cells []Cell) {
 		r.options.Note(r.trace.Name + ": " + flat)
 	}
 	if i := slices.IndexFunc(cells, func(c Cell) bool { return reorders(c.Model) }); i >= 0 && r.options.Note != nil {
-		r.options.Note(fmt.Sprintf("%s: with the model %s the order of requests depends on the cache, so there is no "+
-			"optimum to compare with", r.trace.Name, cells[i].Model))
+		r.options.Note(fmt.Sprintf("%s: with the model %s the requests or their order are not those of the trace, so "+
+			"there is no optimum to compare with", r.trace.Name, cells[i].Model))
 	}
 	if names := addressPrefetchers(cells); len(names) > 0 && r.options.Note != nil && isSample(r.trace) {
 		r.options.Note(fmt.Sprintf("%s: a sample of %v of the objects has few neighbouring addresses left, so what %s gain "+

@@ -268,10 +268,24 @@ func TestStorageStops(t *testing.T) {
 		if _, has := rec.Get("job_completion_s[a]"); has || !rec.Has(models.MeanCompletion) {
 			t.Errorf("%s: job a is stopped, and has a completion time", arrivals)
 		}
+		if rec.Has(metric.OptMisses) {
+			t.Errorf("%s: %d requests are compared with the optimum for all", arrivals, rec.Int(metric.Requests))
+		}
 		b, _ := rec.Get("job_completion_s[b]")
 		if b != rec.Float(models.MeanCompletion) || b < 190 || rec.Int(metric.Requests) > 131 {
 			t.Errorf("%s: job b takes %v s, the mean is %v; %d requests", arrivals, b, rec.Float(models.MeanCompletion),
 				rec.Int(metric.Requests))
+		}
+	}
+}
+
+// What a stop cuts off is not read: within 0.1 s the store has not even answered.
+func TestStorageThroughputOfStoppedJobs(t *testing.T) {
+	tr := fileTrace(t, 200, 10, time.Microsecond)
+	for _, arrivals := range []string{"trace", "closed"} {
+		rec := stored(t, tr, "lru", capacity.Of(8, false), 0, "model=storage(arrivals="+arrivals+",stop=a:0.1;b:0.1)")["lru"]
+		if got := rec.Float(models.ReadThroughput); got != 0 || rec.Int(models.RemoteBytes) != 0 {
+			t.Errorf("%s: jobs without a byte read %v MB/s", arrivals, got)
 		}
 	}
 }

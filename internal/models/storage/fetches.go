@@ -179,14 +179,14 @@ func (m *model) note(object uint32, bytes int64) {
 	m.unused[object] = bytes
 }
 
-// abandon has nothing wait any more for the objects of a read, and cancels those that nothing else waits for.
-func (m *model) abandon(slot int32) {
+// abandon has no read of a job wait any more, and cancels the fetches that nothing else waits for.
+func (m *model) abandon(job int32) {
 	for at := range m.fetches {
 		f := &m.fetches[at]
 		if f.stage == unusedSlot || f.prefetch {
 			continue
 		}
-		m.leave(f, slot)
+		m.leave(f, job)
 		if f.first != none {
 			continue
 		}
@@ -201,13 +201,13 @@ func (m *model) abandon(slot int32) {
 	}
 }
 
-// leave removes the waiters of a read.
-func (m *model) leave(f *fetch, slot int32) {
+// leave removes the waiters of a job, whose reads are still open.
+func (m *model) leave(f *fetch, job int32) {
 	w := f.first
 	f.first, f.last = none, none
 	for w != none {
 		next := m.waiters[w].next
-		if m.waiters[w].slot == slot {
+		if m.jobOf(m.open[m.waiters[w].slot].read) == job {
 			m.freeWait = append(m.freeWait, w)
 		} else {
 			m.waiters[w].next = none

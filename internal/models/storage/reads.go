@@ -129,13 +129,19 @@ func (m *model) came(slot int32) {
 func (m *model) end(slot int32) {
 	o := &m.open[slot]
 	read, now := o.read, m.loop.Now()
-	m.served[o.served].Done = now
+	served := &m.served[o.served]
+	served.Done = now
 	m.closeSlot(slot)
 	i := m.jobOf(read)
 	j := &m.jobs[i]
 	from, to := m.span(read)
+	bytes := int64(0)
 	for request := from; request < to; request++ {
-		j.Served += m.Size(request)
+		bytes += m.Size(request)
+	}
+	j.Served += bytes
+	if served.First >= int64(m.Warmup) {
+		m.counts.Served += bytes
 	}
 	if j.left--; j.left == 0 {
 		m.endJob(i)
@@ -165,10 +171,10 @@ func (m *model) stop(i int32) {
 	j := &m.jobs[i]
 	m.loop.Cancel(j.timer)
 	j.Stopped = true
+	m.abandon(i)
 	for slot := range m.open {
 		if o := &m.open[slot]; o.served >= 0 && m.jobOf(o.read) == i {
 			m.loop.Cancel(o.timer)
-			m.abandon(int32(slot))
 			m.closeSlot(int32(slot))
 		}
 	}

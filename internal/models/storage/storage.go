@@ -115,6 +115,7 @@ type Read struct {
 type Counts struct {
 	Fetched    int64 // bytes that arrived from the remote store
 	Prefetched int64 // the part of them that no request waited for when it arrived
+	Served     int64 // bytes of the reads that were served, without those that began in the warm-up
 	Useful     int64 // the part of these that was requested while it was resident
 	Delayed    int64 // requests that waited for a fetch that had already begun
 	Late       int64 // prefetches that were outstanding when their object was requested
@@ -356,6 +357,7 @@ func (c Counts) minus(earlier Counts) Counts {
 	return Counts{
 		Fetched:     c.Fetched - earlier.Fetched,
 		Prefetched:  c.Prefetched - earlier.Prefetched,
+		Served:      c.Served - earlier.Served,
 		Useful:      c.Useful - earlier.Useful,
 		Delayed:     c.Delayed - earlier.Delayed,
 		Late:        c.Late - earlier.Late,

@@ -315,8 +315,8 @@ func TestStop(t *testing.T) {
 			b.Ended != 1325*time.Millisecond || a.Served != 0 {
 			t.Errorf("closed %v: job 0 %+v, job 1 %+v", closed, a, b)
 		}
-		if len(got.Reads) != 1 || got.Fetched != 125_000_000 {
-			t.Errorf("closed %v: reads %v, %d bytes", closed, got.Reads, got.Fetched)
+		if len(got.Reads) != 1 || got.Fetched != 125_000_000 || got.Served != 125_000_000 {
+			t.Errorf("closed %v: reads %v, %d bytes, %d served", closed, got.Reads, got.Fetched, got.Served)
 		}
 	}
 }
@@ -335,6 +335,30 @@ func TestStopLeavesWhatOthersWaitFor(t *testing.T) {
 
 type stopped struct{ *testing.T }
 
+// A job with many open reads that stops leaves those of others alone, whatever waits for the same object.
+func TestStopWithManyOpenReads(t *testing.T) {
+	const reads = 3000
+	r := oneJob(reads, 0, 1000)
+	for i := range reads {
+		r.Job = append(r.Job, int32(i%2))
+		r.Objects[i] = uint32(i / 3) // job 0, job 1, and one of the two again
+	}
+	r.Stops = []time.Duration{100 * time.Millisecond, 0}
+	c := plain
+	c.Closed = false
+	cache := newTestCache(t, newFIFOCache(r, reads, 0, 0, reads))
+	got := mustRunModel(t, r, cache, c)
+	if len(cache.came) != reads/2 || len(got.Reads) != reads/2 || got.Served != reads/2*1000 || got.Fetched != reads/3*1000 {
+		t.Errorf("%d requests and %d reads are served, %d bytes of %d", len(cache.came), len(got.Reads), got.Served,
+			got.Fetched)
+	}
+	for _, request := range cache.came {
+		if r.Job[request] != 1 {
+			t.Fatalf("the stopped job receives the object of request %d", request)
+		}
+	}
+}
+
 func TestWarmupAndWindows(t *testing.T) {
 	r := oneJob(10, 20*time.Millisecond, 4_000_000)
 	c := plain
@@ -345,7 +369,7 @@ func TestWarmupAndWindows(t *testing.T) {
 	c.EndWarmup = func() { ended = int64(len(cache.misses)) }
 	c.Windows = Windows{Requests: 3, End: func(s State) error { windows = append(windows, s.Asked); return nil }}
 	got := mustRunModel(t, r, cache, c)
-	if ended != 4 || got.Jobs[0].Requests != 6 || got.Fetched != 6*4_000_000 || len(got.Reads) != 10 {
+	if ended != 4 || got.Jobs[0].Requests != 6 || got.Served != got.Fetched || got.Fetched != 6*4_000_000 || len(got.Reads) != 10 {
 		t.Errorf("warm-up of %d, %+v, %d bytes, %d reads", ended, got.Jobs[0], got.Fetched, len(got.Reads))
 	}
 	if want := []int64{3, 6, 9, 10}; !slices.Equal(windows, want) {
