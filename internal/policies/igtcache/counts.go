@@ -27,6 +27,8 @@ var (
 		Doc: "how often all of a random stream was dropped because nothing of it had been read for long"}
 	falseExpiries = metric.Metric{Name: "false_expiries", Unit: metric.Count, Better: metric.Lower,
 		Doc: "streams that were read again after that"}
+	firstExpiry = metric.Metric{Name: "first_expiry_s", Unit: metric.Seconds, Digits: 2, Merge: metric.Apart,
+		Doc: "time of the first of ttl_expiries, from the first request; absent if there was none"}
 	quotaMoved = metric.Metric{Name: "quota_moved", Unit: metric.Ratio, Digits: 2,
 		Doc: "capacity moved between streams, as a multiple of the whole capacity"}
 	quotaRounds = metric.Metric{Name: "quota_rounds", Unit: metric.Count,
@@ -35,7 +37,7 @@ var (
 
 // metrics are those of the cache, in addition to the tree's and those of prefetching.
 var metrics = []metric.Metric{streamRequests, streamHits, streamHitRatio, streamQuota, patternChanges, ttlExpiries,
-	falseExpiries, quotaMoved, quotaRounds}
+	falseExpiries, firstExpiry, quotaMoved, quotaRounds}
 
 // mostReported is the number of streams that a record lists one by one.
 const mostReported = 20
@@ -144,6 +146,9 @@ func (s *system) Counters() (all []policies.Counter) {
 	}
 	add(patternChanges.Name, float64(s.patternChanges))
 	add(ttlExpiries.Name, float64(s.expiries))
+	if s.expiries > 0 {
+		add(firstExpiry.Name, float64(s.first-s.begins)/second)
+	}
 	add(falseExpiries.Name, float64(s.returned))
 	add(quotaRounds.Name, float64(s.divisions))
 	add(quotaMoved.Name, float64(s.quotaMoved)/float64(s.config.Capacity))

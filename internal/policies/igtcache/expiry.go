@@ -12,6 +12,8 @@ type expiry struct {
 	due      int64 // nothing expires before that time
 	expiries int64
 	returned int64 // streams that were read again after that
+	begins   int64 // time of the first request
+	first    int64 // time of the first expiry
 }
 
 // lifetime returns how long a random stream is kept after its last access, in nanoseconds: base time plus the upper
@@ -64,8 +66,10 @@ func (s *system) drop(u *unit) {
 	}
 	s.free += u.pool.Capacity()
 	u.pool.Resize(0)
-	u.expired = true
-	s.expiries++
+	u.expired, s.undone = true, true
+	if s.expiries++; s.expiries == 1 {
+		s.first = s.time
+	}
 	if s.restart != nil {
 		s.restart(u.stream)
 	}
@@ -73,7 +77,7 @@ func (s *system) drop(u *unit) {
 
 // revive gives an expired stream that is read again the least share. It expired too early.
 func (s *system) revive(u *unit) {
-	u.expired = false
+	u.expired, s.undone = false, true
 	s.returned++
 	s.due = 0
 	s.grant(u)

@@ -483,19 +483,23 @@ func TestExpiry(t *testing.T) {
 	for _, c := range []struct {
 		text            string
 		expiries, again float64
-		resident        int // of the stream, before it is read again
+		resident        int     // of the stream, before it is read again
+		first           float64 // when it expires: the last access is after 299 s
 	}{
-		{"igtcache(prefetch=off)", 1, 1, 0}, // gaps of 1 s: 61 s
-		{"igtcache(prefetch=off,ttl=off)", 0, 0, 300},
-		{"igtcache(prefetch=off,ttl=99)", 1, 1, 0},
-		{"igtcache(prefetch=off,ttl=101)", 0, 0, 300},
-		{"igtcache(prefetch=off,base_ttl_s=200)", 0, 0, 300},
+		{"igtcache(prefetch=off)", 1, 1, 0, 361}, // gaps of 1 s: 61 s
+		{"igtcache(prefetch=off,allocate=equal)", 1, 1, 0, 361},
+		{"igtcache(prefetch=off,ttl=off)", 0, 0, 300, 0},
+		{"igtcache(prefetch=off,ttl=99)", 1, 1, 0, 399},
+		{"igtcache(prefetch=off,ttl=101)", 0, 0, 300, 0},
+		{"igtcache(prefetch=off,base_ttl_s=200)", 0, 0, 300, 0},
 	} {
 		config := configOf(t, tr, c.text, 400, true)
 		served := build(t, config)
 		serve(t, served, config, 0, 400)
-		if got := served.system.units[1].pool.Len(); got != c.resident {
-			t.Errorf("%s: %d are resident after the pause, want %d", c.text, got, c.resident)
+		u := served.system.units[1]
+		if u.pool.Len() != c.resident || (u.pool.Capacity() > 0) != (c.resident > 0) {
+			t.Errorf("%s: %d are resident after the pause in %d, want %d", c.text, u.pool.Len(), u.pool.Capacity(),
+				c.resident)
 		}
 		serve(t, served, config, 400, len(requests))
 		got := map[string]float64{}
@@ -505,6 +509,9 @@ func TestExpiry(t *testing.T) {
 		if got["ttl_expiries"] != c.expiries || got["false_expiries"] != c.again {
 			t.Errorf("%s: %v expiries, %v of them false, want %v and %v", c.text, got["ttl_expiries"],
 				got["false_expiries"], c.expiries, c.again)
+		}
+		if got["first_expiry_s"] != c.first {
+			t.Errorf("%s: the first expiry is after %v s, want %v", c.text, got["first_expiry_s"], c.first)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (s *system) ghostsPerUnit() int {
 func (s *system) advance(r policies.Request) {
 	s.pos, s.time = r.Pos, r.Time
 	if s.clock && !s.started {
-		s.started, s.since, s.next = true, r.Time, r.Time+s.period
+		s.started, s.begins, s.since, s.next = true, r.Time, r.Time, r.Time+s.period
 	}
 	s.expire(r.Time)
 	if s.clock && r.Time >= s.next || !s.clock && s.seen >= s.next {
@@ -148,7 +148,8 @@ func (s *system) describe(now int64) {
 		s.state.Elapsed = now - s.since
 	}
 	s.state.Pools = s.state.Pools[:0]
-	for _, u := range s.inOrder() {
+	s.order = slices.DeleteFunc(s.inOrder(), func(u *unit) bool { return u.expired }) // these have no quota
+	for _, u := range s.order {
 		p := allocate.Pool{ID: u.id(), Capacity: u.pool.Capacity(), Used: u.pool.Used(), Requests: u.round.requests,
 			Hits: u.round.hits, Objects: int64(u.pool.Len()), Data: u.data, GhostHits: u.pool.GhostHits() - u.ghostHits}
 		if u.stream != nil {
