@@ -63,6 +63,15 @@ type Valuing interface {
 	Worth(i int) float64
 }
 
+// PerBlock converts what one more unit of capacity is worth into what an object is worth or, if capacities count bytes,
+// a block of 4 MiB.
+func PerBlock(worth float64, unit bool) float64 {
+	if unit {
+		return worth
+	}
+	return worth * blockBytes
+}
+
 // Needs say when an allocator is called and what it gets. Every allocator is called once before the first request.
 type Needs struct {
 	Every     int64 // requests to all pools between two calls; 0: calls do not depend on their number

@@ -153,15 +153,22 @@ type Tenant struct {
 	Name           string
 	Requests, Hits int64 // so far, without those of a warm-up
 	Used, Quota    int64 // of the capacity; the quota is 0 where tenants share one pool
+	// Benefit is what one more object, or 4 MiB, is worth in hits per second, if Valued: if the allocator estimates it.
+	Benefit float64
+	Valued  bool
 }
 
 // Tenants returns the state of every tenant, in the order of their numbers.
 func (d *Divided) Tenants() []Tenant {
 	all := make([]Tenant, len(d.tenants))
+	valuing, valued := d.allocator.(allocate.Valuing)
 	for i, name := range d.tenants {
 		all[i] = Tenant{Name: name, Requests: d.tallies[i].requests, Hits: d.tallies[i].hits}
 		if p := d.alone(i); p != nil {
-			all[i].Used, all[i].Quota = p.Used(), p.Capacity()
+			all[i].Used, all[i].Quota, all[i].Valued = p.Used(), p.Capacity(), valued
+			if valued {
+				all[i].Benefit = allocate.PerBlock(valuing.Worth(d.poolOf(uint32(i))), !d.sized)
+			}
 		}
 	}
 	return all

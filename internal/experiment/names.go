@@ -343,9 +343,11 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
 			"all keys but name, title, x, y and only"), "figures", i)
 	}
+	only := maps.Clone(figure.Only)
+	delete(only, series.Label) // which labels there are is not known before the replay
 	return cmp.Or(
 		f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"),
+		f.checkPlaces(figure.Y, only, "figures", i, "only"),
 	)
 }
 

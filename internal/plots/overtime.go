@@ -21,6 +21,8 @@ type OverTime struct {
 	Name  string // of the series: "hit_ratio"
 	File  string // without its ending
 	Title string
+	// Labels are those of the rows that are drawn; nil: all. "" is the label of rows of everything together.
+	Labels []string
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
@@ -190,7 +192,7 @@ func (p *timePanel) add(line timeLine) {
 // linesOf returns a line for each label of the rows of a record that have the name of the figure.
 func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLine) {
 	for _, row := range rows {
-		if row.Name != f.Name {
+		if row.Name != f.Name || f.Labels != nil && !slices.Contains(f.Labels, row.Label) {
 			continue
 		}
 		at := slices.IndexFunc(lines, func(l timeLine) bool { return l.name == row.Label })

@@ -23,12 +23,15 @@ type Window struct {
 
 // Names are the names of metrics that series may have. The cache and the model of a replay determine which of them it
 // has.
-var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota",
+var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota", "benefit",
 	"window_requests",
 	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio"}
 
 // Time is the dimension of figures over time.
 const Time = "time"
+
+// Label is the dimension of figures over time whose places are the labels of rows.
+const Label = "label"
 
 // ParseWindow parses a number of requests ("10000") or a duration ("30s", "1h30m"), with optional names after a colon:
 // "10000:hit_ratio,occupancy".

@@ -60,7 +60,10 @@ type drawFunc func(experiment.Figure, plots.Chart, []records.Record) error
 // drawn.
 func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 	for _, f := range in.File.Figures {
-		all := byLabel(in.Records, f.Y)
+		all := in.Records
+		if f.X != series.Time {
+			all = byLabel(all, f.Y)
+		}
 		recs := selected(all, f.Only, in.File.Groups)
 		if len(recs) == 0 {
 			notes = append(notes, fmt.Sprintf("figure %s: there are no records for it", f.Name))
@@ -85,7 +88,7 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 
 // overTime is a figure of a series.
 func overTime(f experiment.Figure) plots.OverTime {
-	return plots.OverTime{Name: f.Y, File: f.Name,
+	return plots.OverTime{Name: f.Y, File: f.Name, Labels: f.Only[series.Label],
 		Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Y))+" over time")}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -93,6 +94,7 @@ type share struct {
 	tally tally
 	quota int64
 	used  int64
+	worth float64 // of one more unit, in hits per second
 }
 
 // label names a share in records.
@@ -106,11 +108,13 @@ func (s *system) label(of share) string {
 // shares returns what every stream has and had, by place; a stream that was closed and opened again counts once.
 func (s *system) shares() []share {
 	base := s.units[0]
-	all := []share{{none: true, tally: base.total, quota: base.pool.Capacity(), used: base.pool.Used()}}
+	all := []share{{none: true, tally: base.total, quota: base.pool.Capacity(), used: base.pool.Used(),
+		worth: base.benefit}}
 	open := map[streams.Place]int{}
 	for _, u := range s.inOrder()[1:] {
 		open[u.stream.Place] = len(all)
-		all = append(all, share{place: u.stream.Place, tally: u.total, quota: u.pool.Capacity(), used: u.pool.Used()})
+		all = append(all, share{place: u.stream.Place, tally: u.total, quota: u.pool.Capacity(), used: u.pool.Used(),
+			worth: u.benefit})
 	}
 	var closed []streams.Place
 	for place, t := range s.closedUnits {
@@ -129,9 +133,10 @@ func (s *system) shares() []share {
 
 // Tenants returns the state of every stream, for series.
 func (s *system) Tenants() (all []cache.Tenant) {
+	_, valued := s.allocator.(allocate.Valuing)
 	for _, of := range s.shares() {
 		all = append(all, cache.Tenant{Name: s.label(of), Requests: of.tally.requests, Hits: of.tally.hits, Used: of.used,
-			Quota: of.quota})
+			Quota: of.quota, Valued: valued, Benefit: allocate.PerBlock(of.worth, s.config.Unit)})
 	}
 	return all
 }

@@ -1,0 +1,31 @@
+package plots
+
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
+)
+
+func TestOverTimeOfSomeLabels(t *testing.T) {
+	recs := []records.Record{{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}}
+	var rows []series.Row
+	for _, label := range []string{"", "web", "batch"} {
+		for _, at := range []float64{10, 20} {
+			rows = append(rows, series.Row{Cell: "c", Time: at, Name: "hit_ratio", Label: label, Value: 0.5})
+		}
+	}
+	for _, c := range []struct {
+		labels []string
+		lines  int
+	}{{nil, 3}, {[]string{"web"}, 1}, {[]string{"", "batch"}, 2}, {[]string{"other"}, 0}} {
+		f := OverTime{Name: "hit_ratio", File: "f", Title: "T", Labels: c.labels}
+		lines := len(f.linesOf(&recs[0], rows))
+		if lines != c.lines {
+			t.Errorf("%q: %d lines, want %d", c.labels, lines, c.lines)
+		}
+		if err := f.Check(recs, rows); (err != nil) != (c.lines == 0) {
+			t.Errorf("%q: %v", c.labels, err)
+		}
+	}
+}
