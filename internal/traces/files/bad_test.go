@@ -196,3 +196,18 @@ func TestMergedRanks(t *testing.T) {
 		t.Errorf("%d rows left out, want 9", trace.LeftOut())
 	}
 }
+
+// TestReadsWithoutTimes: requests are not counted in place of times, which models would take for seconds.
+func TestReadsWithoutTimes(t *testing.T) {
+	for _, content := range []string{
+		"path,offset,length\n/a,0,1\n/b,0,1\n", "fio version 2 iolog\n/a read 0 1\n/b read 0 1\n",
+	} {
+		trace := tracetest.MustLoadText(t, content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
+		if trace.Times != nil {
+			t.Errorf("%q has the times %v, want none", content, trace.Times)
+		}
+		if reading := trace.ReadAs(); !strings.Contains(reading, ", no time,") {
+			t.Errorf("%q is read as %q, want a word on the times", content, reading)
+		}
+	}
+}

@@ -79,9 +79,10 @@ func (k Kind) NewColumns(stream.Fields) stream.ColumnsBuilder {
 // Table implements stream.Kind: a read asks for several blocks, so it is no row of a table of requests.
 func (k Kind) Table() *stream.Table { return nil }
 
-// fieldsOf returns what records of reads carry.
+// fieldsOf returns what records of reads carry. Without a clock reads have no times: if requests were counted instead,
+// models would take a second per block for the computing time of the job.
 func fieldsOf(kind Kind, clock bool) stream.Fields {
-	return stream.Fields{Time: clock, Counted: !clock, Size: true, Groups: true, Kind: kind}
+	return stream.Fields{Time: clock, Size: true, Groups: true, Kind: kind}
 }
 
 // blockText writes the size of a block as the option takes it.

@@ -128,6 +128,9 @@ func NewReader(src *source.Source, accesses Accesses, opts params.Values, clock 
 		return nil, stream.Fields{}, err
 	}
 	src.Reading.Key = "key path#block"
+	if !clock {
+		src.Reading.Time = "no time"
+	}
 	src.Reading.Size = "sizes to the end of what is read of a file, where its own is not known"
 	return r, fieldsOf(Kind{Block: r.block, Listing: r.listing}, clock), nil
 }

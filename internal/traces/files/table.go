@@ -104,7 +104,7 @@ func (t *tableReader) parse(a *Access) (err error) {
 
 var tableWritable = source.Writable{
 	Name: "reads", Endings: []string{".csv"}, Create: newTableWriter,
-	Holds: stream.Fields{Time: true, Size: true, Groups: true}, Kind: Kind{}.Name(), Clockless: Kind{}.Name(),
+	Holds: stream.Fields{Time: true, Size: true, Groups: true}, Kind: Kind{}.Name(),
 }
 
 // tableWriter writes a read per row.
@@ -121,7 +121,7 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
-	t := &tableWriter{w: w, clock: fields.Time && !fields.Counted, Unread: NewUnread(fields.Kind)}
+	t := &tableWriter{w: w, clock: fields.Time, Unread: NewUnread(fields.Kind)}
 	t.rows = csv.NewWriter(&t.buffer)
 	header := []string{"job", "path", "offset", "length", "file_size"}
 	if t.clock {

@@ -24,7 +24,7 @@ var plainWritables = []source.Writable{
 		Holds: stream.Fields{Time: true, Size: true}, Fills: true},
 	{Name: "parquet", Endings: []string{".parquet"}, Create: parquet.NewWriter,
 		Holds: stream.Fields{Time: true, Size: true, Op: true}, Tables: true, Vectors: true,
-		Kind: files.Kind{}.Name(), Clockless: files.Kind{}.Name()},
+		Kind: files.Kind{}.Name()},
 }
 
 // WritableNames returns the names of the formats that Create writes.

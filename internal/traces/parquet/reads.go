@@ -197,7 +197,7 @@ func newReadsWriter(w io.Writer, fields stream.Fields) *readsWriter {
 	text := func() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
 	group := parquet.Group{"job": parquet.Optional(text()), "path": text(), "offset": parquet.Int(64),
 		"length": parquet.Int(64), "file_size": parquet.Optional(parquet.Int(64))}
-	if fields.Time && !fields.Counted {
+	if fields.Time {
 		group["time"] = parquet.Timestamp(parquet.Nanosecond)
 	}
 	schema := parquet.NewSchema("reads", group)

@@ -31,8 +31,6 @@ type Writable struct {
 	Vectors bool
 	Part    string
 	Fills   bool // if times and sizes are unknown, it states 0 and 1
-	// Clockless names a kind of which it states no times that only count requests; "": none.
-	Clockless string
 }
 
 // holdsKind reports whether it has a place for everything that is known about such requests.
@@ -43,7 +41,7 @@ func (f Writable) holdsKind(kind stream.Kind) bool {
 // MadeUp says, in words, which unknown values the format states for records with these fields.
 func (f Writable) MadeUp(fields stream.Fields) (madeUp []string) {
 	switch {
-	case fields.Counted && f.Holds.Time && (fields.Kind == nil || f.Clockless != fields.Kind.Name()):
+	case fields.Counted && f.Holds.Time:
 		madeUp = append(madeUp, "times (the requests are numbered)")
 	case !fields.Time && f.Fills:
 		madeUp = append(madeUp, "times (all 0)")
