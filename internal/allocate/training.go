@@ -213,12 +213,13 @@ func (a *quiver) fill(s *State, order []int, capacities []int64) {
 }
 
 // benefit returns the time of a request without the cache, divided by that with it: the time between two requests in
-// the profile, as if all of it were computation, and that of a miss or of a hit.
+// the profile, as if all of it were computation, and that of a miss or of a hit. Nothing is known of a tenant that has
+// not begun: it comes last.
 func (a *quiver) benefit(s *State, p Pool) float64 {
-	compute := 0.0
-	if p.Requests > 0 {
-		compute = float64(s.Elapsed) / float64(time.Second) / float64(p.Requests)
+	if p.Requests == 0 {
+		return 0
 	}
+	compute := float64(s.Elapsed) / float64(time.Second) / float64(p.Requests)
 	return (compute + a.delay + p.MeanBytes/a.bandwidth) / max(compute+a.local, 1e-9)
 }
 

@@ -81,6 +81,23 @@ func TestQuiverProfiles(t *testing.T) {
 	}
 }
 
+// A tenant that requests nothing within the profile does not get what one that does could use.
+func TestQuiverKnowsNothingOfTenantsThatHaveNotBegun(t *testing.T) {
+	for _, elapsed := range []time.Duration{10 * time.Second, 0} { // 0: no clock
+		a := build(t, "quiver(train=t0;t1,profile=100)", names(3))
+		s := &State{Capacity: 900, Pools: []Pool{{Data: 400}, {Data: 400}, {Data: 400}}}
+		ask(t, a, s)
+		s.Epoch, s.Elapsed = 1, int64(elapsed)
+		for i := range s.Pools {
+			s.Pools[i].MeanBytes, s.Pools[i].Capacity = 1e5, 300
+		}
+		s.Pools[1].Requests, s.Pools[2].Requests = 10, 90
+		if got, want := ask(t, a, s), []int64{50, 400, 450}; !slices.Equal(got, want) {
+			t.Errorf("within %v: %v, want %v", elapsed, got, want)
+		}
+	}
+}
+
 func TestTrainingTenantsKeepToTheCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"quiver(train=t0:2;t2:1)", "quiver(train=t0;t1;t2)", "fluid(train=t1:3;t0:1)",
