@@ -357,12 +357,8 @@ func (f *File) checkAlong(figure Figure, i int) error {
 		return f.errorAt(fmt.Errorf("with along, x is a metric: %w", err), "figures", i, "x")
 	}
 	if len(figure.References) > 0 {
-		return f.errorAt(
-			fmt.Errorf("references have one number per point, but a point with along needs two"),
-			"figures",
-			i,
-			"references",
-		)
+		return f.errorAt(fmt.Errorf("references have one number per point, but a point with along needs two"), "figures", i,
+			"references")
 	}
 	return nil
 }
@@ -416,9 +412,7 @@ func withLabels(names claims.Names, c *claims.Claim) claims.Names {
 
 func (f *File) checkClaims() error {
 	names := claims.Names{
-		Policies: append(
-			f.labels(),
-			sortedKeys(f.Absent)...),
+		Policies:   append(f.labels(), sortedKeys(f.Absent)...),
 		Groups:     sortedKeys(f.Groups),
 		Metrics:    metric.Names(),
 		References: f.referenceNames(),

@@ -68,15 +68,11 @@ func (f *File) checkHead() error {
 		return f.errorAt(fmt.Errorf("the experiment has no traces; add some, for example traces: [{name: oltp, file: "+
 			"oltp.lis}]"), "traces")
 	case len(f.Policies) == 0:
-		return f.errorAt(
-			fmt.Errorf("the experiment has no policies; add some, for example policies: [lru, arc]"),
-			"policies",
-		)
+		return f.errorAt(fmt.Errorf("the experiment has no policies; add some, for example policies: [lru, arc]"),
+			"policies")
 	case f.Bytes && f.UnitSize:
-		return f.errorAt(
-			fmt.Errorf("bytes and unit-size exclude each other: one counts sizes, the other ignores them"),
-			"unit-size",
-		)
+		return f.errorAt(fmt.Errorf("bytes and unit-size exclude each other: one counts sizes, the other ignores them"),
+			"unit-size")
 	case f.Warmup < 0:
 		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, at least 0", f.Warmup), "warmup")
 	}

@@ -48,8 +48,8 @@ func (c Cell) Key() string {
 // References returns the cells that c is compared with: the offline optimum under the same rules at the same capacity.
 // If sizes count or similar queries answer each other, it returns a feasible schedule and a lower bound instead. A
 // policy that ignores its capacity is compared with the compulsory misses, which need no replay. In a cache of queries
-// the infinite cache is a reference, too. Nothing is known of the optimum if the requests or their order are not those of
-// the trace.
+// the infinite cache is a reference, too. Nothing is known of the optimum if the requests or their order are not those
+// of the trace.
 func References(c Cell) []Cell {
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {

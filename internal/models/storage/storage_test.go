@@ -348,7 +348,8 @@ func TestStopWithManyOpenReads(t *testing.T) {
 	c.Closed = false
 	cache := newTestCache(t, newFIFOCache(r, reads, 0, 0, reads))
 	got := mustRunModel(t, r, cache, c)
-	if len(cache.came) != reads/2 || len(got.Reads) != reads/2 || got.Served != reads/2*1000 || got.Fetched != reads/3*1000 {
+	if len(cache.came) != reads/2 || len(got.Reads) != reads/2 || got.Served != reads/2*1000 ||
+		got.Fetched != reads/3*1000 {
 		t.Errorf("%d requests and %d reads are served, %d bytes of %d", len(cache.came), len(got.Reads), got.Served,
 			got.Fetched)
 	}
@@ -369,7 +370,8 @@ func TestWarmupAndWindows(t *testing.T) {
 	c.EndWarmup = func() { ended = int64(len(cache.misses)) }
 	c.Windows = Windows{Requests: 3, End: func(s State) error { windows = append(windows, s.Asked); return nil }}
 	got := mustRunModel(t, r, cache, c)
-	if ended != 4 || got.Jobs[0].Requests != 6 || got.Served != got.Fetched || got.Fetched != 6*4_000_000 || len(got.Reads) != 10 {
+	if ended != 4 || got.Jobs[0].Requests != 6 || got.Served != got.Fetched || got.Fetched != 6*4_000_000 ||
+		len(got.Reads) != 10 {
 		t.Errorf("warm-up of %d, %+v, %d bytes, %d reads", ended, got.Jobs[0], got.Fetched, len(got.Reads))
 	}
 	if want := []int64{3, 6, 9, 10}; !slices.Equal(windows, want) {
