@@ -104,7 +104,10 @@ func planCluster(v params.Values) (*clusterTrace, error) {
 	for _, d := range t.data {
 		d.fill(v.Float("spread"), v.Text("popularity") == "scattered", o.seed)
 	}
-	starts := arrivals(len(jobs), v.Float("arrivals"), o.seed)
+	starts, err := arrivals(len(jobs), v.Float("arrivals"), o.seed)
+	if err != nil {
+		return nil, err
+	}
 	for i, job := range jobs {
 		r := newClusterRun(job, byName, starts[i], o)
 		r.count(o.block)
@@ -156,15 +159,19 @@ func checkCluster(jobs []*clusterJob, byName map[string]*clusterData, o clusterO
 }
 
 // arrivals returns when each of n jobs is submitted, in nanoseconds: the first at 0, the others after exponential gaps.
-func arrivals(n int, mean float64, seed uint64) []int64 {
+func arrivals(n int, mean float64, seed uint64) ([]int64, error) {
 	bits := random.Stream(seed, arrivalBits)
 	starts := make([]int64, n)
 	at := 0.0
 	for i := 1; i < n; i++ {
 		at -= float64(mean * 1e9 * random.Log(1-random.Unit(bits)))
+		if at > math.MaxInt64/2 { // the jobs take less than another quarter
+			return nil, fmt.Errorf("arrivals=%v: job %d of %d would be submitted after %.0f years: want at most 146; lower "+
+				"arrivals", mean, i+1, n, at/1e9/(365.25*24*3600))
+		}
 		starts[i] = int64(at)
 	}
-	return starts
+	return starts, nil
 }
 
 // parseJobs reads the numbers of jobs, "9+13+14+16".
@@ -263,7 +270,7 @@ func (t *clusterTrace) measured() string {
 		if r.beside != nil {
 			bytes += r.beside.bytes
 		}
-		row(r.job.label(), r.job.pattern, items, gigabytes(bytes), r.reads, r.blocks,
+		row(r.job.label(), r.job.pattern, items, bytesText(bytes), r.reads, r.blocks,
 			strconv.FormatFloat(float64(r.start)/1e9, 'f', 1, 64))
 		reads += r.reads
 	}
@@ -273,8 +280,18 @@ func (t *clusterTrace) measured() string {
 		count += d.fileCount()
 	}
 	fmt.Fprintf(&text, "%d jobs, %d reads of %d blocks; the data sets have %d files of %s", len(t.runs), reads, t.blocks,
-		count, gigabytes(bytes))
+		count, bytesText(bytes))
 	return text.String()
 }
 
-func gigabytes(bytes int64) string { return fmt.Sprintf("%.4g GB", float64(bytes)/1e9) }
+// bytesText writes a number of bytes in units of powers of ten.
+func bytesText(bytes int64) string {
+	unit, text := 1e9, "GB"
+	switch {
+	case bytes < 1e6:
+		unit, text = 1e3, "kB"
+	case bytes < 1e9:
+		unit, text = 1e6, "MB"
+	}
+	return fmt.Sprintf("%.4g %s", float64(bytes)/unit, text)
+}

@@ -325,7 +325,10 @@ func TestClusterTimes(t *testing.T) {
 	gaps := 0.0
 	const seeds = 400
 	for seed := range uint64(seeds) {
-		starts := arrivals(18, 60, seed)
+		starts, err := arrivals(18, 60, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if starts[0] != 0 || !slices.IsSorted(starts) {
 			t.Fatalf("seed %d: jobs start at %v", seed, starts)
 		}
@@ -443,6 +446,7 @@ func TestClusterErrors(t *testing.T) {
 		"cluster(names=/nowhere/at/all)":                          "/nowhere/at/all",
 		"cluster(popularity=other)":                               "want one of",
 		"cluster(requests=5)":                                     "unknown parameter",
+		"cluster(arrivals=1e9)":                                   "years: want at most 146; lower arrivals",
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {
@@ -539,10 +543,10 @@ func TestClusterTableOfTheDocumentation(t *testing.T) {
 	}
 	bytes := int64(0)
 	for _, d := range c.data {
-		row("| `%s` | `%s` | %s | %d | %s |", d.set.key, d.appendPath(nil, 0), d.set.form, d.items, gigabytes(d.bytes))
+		row("| `%s` | `%s` | %s | %d | %s |", d.set.key, d.appendPath(nil, 0), d.set.form, d.items, bytesText(d.bytes))
 		bytes += d.bytes
 	}
-	row("| all | | | | %s |", gigabytes(bytes))
+	row("| all | | | | %s |", bytesText(bytes))
 	if missing.Len() > 0 {
 		t.Errorf("docs/generators.md lacks:%s", missing.String())
 	}
