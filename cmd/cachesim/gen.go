@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -68,8 +69,7 @@ Sizes, for --size:
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "output file, - for standard output")
 	flags.StringVar(&f.listing, "listing", "", "also write the listing of the data sets, read or not, to this file, "+
-		"for the "+
-		"option files of the format reads [cluster]")
+		"for the option files of the format reads [cluster]")
 	registerOutputFormat(cmd, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no note on how closely targets were met")
 	return cmd
@@ -93,6 +93,11 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	listing, err := f.listingOf(text, g)
 	if err != nil {
 		return err
+	}
+	for _, out := range []string{f.out, f.listing} {
+		if err := checkNotInput(spec.Files(), out); err != nil {
+			return err
+		}
 	}
 	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields,
 		Stdout: cmd.OutOrStdout()})
@@ -134,10 +139,19 @@ func (f *genFlags) listingOf(text string, g *gen.Generator) (*files.Listing, err
 	case f.listing == "":
 	case kind.Listing == nil:
 		return nil, fmt.Errorf("gen %s: it reads no files, so --listing has nothing to write; leave it out", text)
-	case f.listing == f.out:
+	case sameName(f.listing, f.out):
 		return nil, fmt.Errorf("--listing %s: the trace has the same name; choose another", f.listing)
+	default:
+		return kind.Listing, traces.CheckListing(f.listing)
 	}
 	return kind.Listing, nil
+}
+
+// sameName reports whether two names are those of one file, which need not exist.
+func sameName(a, b string) bool {
+	fullA, errA := filepath.Abs(a)
+	fullB, errB := filepath.Abs(b)
+	return a == b || errA == nil && errB == nil && fullA == fullB
 }
 
 var errWroteNothing = errors.New("interrupted: nothing was written")

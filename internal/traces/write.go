@@ -89,11 +89,24 @@ func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error
 	return w, nil
 }
 
+// CheckListing returns an error if WriteListing cannot write a file of that name.
+func CheckListing(path string) error {
+	if path == "-" {
+		return errors.New("the listing cannot be written to standard output: want the name of a file")
+	}
+	if format, err := formats.ChooseWritable(path, "", stream.Fields{}); err == nil && format.Name != "csv" {
+		return fmt.Errorf("%s: a listing is written as CSV, and the name implies %s: give it the ending .csv or .csv.zst",
+			path, format.Name)
+	}
+	_, err := compress.ChooseCompressor(path)
+	return err
+}
+
 // WriteListing writes the listing of the data set, as CSV that the option files of a format reads, compressed as the
 // ending of path says.
 func WriteListing(ctx context.Context, path string, listing *files.Listing) error {
-	if path == "-" {
-		return errors.New("the listing cannot be written to standard output: want the name of a file")
+	if err := CheckListing(path); err != nil {
+		return err
 	}
 	compress, err := compress.ChooseCompressor(path)
 	if err != nil {
