@@ -445,6 +445,52 @@ func TestTrailingReader(t *testing.T) {
 	}
 }
 
+// Forty interleaved readers, each with files of its own, read each block in four parts: it stays until its reader has
+// read all of it, and is dropped then.
+func TestBlocksInParts(t *testing.T) {
+	const readers, each, perFile, parts = 40, 120, 8, 4
+	const blocks = readers * each * perFile
+	for _, neighbours := range []bool{true, false} { // whether they take files in turns
+		d := &dataset{}
+		for i := range readers * each {
+			d.add(perFile, "val/%05d.jpg", i)
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		read := make([]int, readers) // parts that each has read
+		var requests []block
+		for len(requests) < blocks*parts {
+			reader := random.IntN(readers)
+			if read[reader] == each*perFile*parts {
+				continue
+			}
+			number := read[reader] / parts
+			read[reader]++
+			file := reader*each + number/perFile
+			if neighbours {
+				file = number/perFile*readers + reader
+			}
+			requests = append(requests, block{file, number % perFile})
+		}
+		tr := d.trace(requests, 0)
+		for _, trailing := range []bool{true, false} {
+			text := fmt.Sprintf("igtcache(prefetch=off,steps=0,readers=%d,trailing=%v)", readers, trailing)
+			c := configOf(t, tr, text, blocks/2, true)
+			served := build(t, c)
+			var n cache.Counts
+			served.Serve(cache.WindowOf(tr, 0, len(requests), false, nil), &n)
+			if u := served.system.units[1]; u.stream.Pattern != streams.Sequential {
+				t.Fatalf("pattern %v", u.stream.Pattern)
+			}
+			if misses := n.Misses(); misses > blocks*105/100 {
+				t.Errorf("neighbours %v, trailing %v: %d misses of %d blocks", neighbours, trailing, misses, blocks)
+			}
+			if used := served.system.Used(); !trailing && used > blocks/20 {
+				t.Errorf("neighbours %v: %d blocks are resident at the end", neighbours, used)
+			}
+		}
+	}
+}
+
 // The worked example of the specification: 60 s + 10 s + 2.326 x 6.88 s = 86 s.
 func TestLifetime(t *testing.T) {
 	got := Lifetime(60*second, 10*second, 6.88*second, quantile(0.01))

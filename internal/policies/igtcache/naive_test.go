@@ -31,8 +31,7 @@ type naiveUnit struct {
 
 type naiveReader struct {
 	object      uint32
-	child       int64
-	block       uint64
+	place       position
 	tick        int
 	initialised bool
 }
@@ -113,44 +112,58 @@ func (n *naive) load(s *streams.Stream, u *naiveUnit, o uint32) {
 	u.order = append(u.order, o)
 }
 
-// leave follows the readers of a sequential stream.
-func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
-	file, block := n.layout.Find(n.keys.Key(o))
-	child := int64(block)
-	if file == s.Place {
-		block = 0
-	} else {
-		place := file
-		for n.layout.Parent(place) != s.Place {
-			place = n.layout.Parent(place)
-		}
-		child = n.layout.Index(place)
-	}
-	u.tick++
-	at := slices.IndexFunc(u.cursor, func(r naiveReader) bool { return r.object == o })
-	if at < 0 {
-		at = slices.IndexFunc(u.cursor, func(r naiveReader) bool {
-			return r.child == child && r.block+1 == block || r.child+1 == child
-		})
-	}
-	if at < 0 && len(u.cursor) < mostReaders {
-		u.cursor = append(u.cursor, naiveReader{})
-		at = len(u.cursor) - 1
-	} else if at < 0 {
-		at = 0
+// readerOf returns who requests a block: the reader that has it, whose next block it is, or whose next child, the most
+// recent of them; or else a new one.
+func (n *naive) readerOf(u *naiveUnit, o uint32, p position) int {
+	for _, is := range []func(r naiveReader) bool{
+		func(r naiveReader) bool { return r.object == o },
+		func(r naiveReader) bool { return r.place.file == p.file && r.place.block+1 == p.block },
+		func(r naiveReader) bool { return r.place.child+1 == p.child && r.place.last },
+		func(r naiveReader) bool { return r.place.child+1 == p.child },
+	} {
+		at := -1
 		for i, r := range u.cursor {
-			if r.tick < u.cursor[at].tick {
+			if is(r) && (at < 0 || r.tick > u.cursor[at].tick) {
 				at = i
 			}
 		}
+		if at >= 0 {
+			return at
+		}
 	}
+	if len(u.cursor) < perReader*n.tree.Options().Readers {
+		u.cursor = append(u.cursor, naiveReader{})
+		return len(u.cursor) - 1
+	}
+	at := 0
+	for i, r := range u.cursor {
+		if r.tick < u.cursor[at].tick {
+			at = i
+		}
+	}
+	return at
+}
+
+// leave follows the readers of a sequential stream.
+func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
+	file, block := n.layout.Find(n.keys.Key(o))
+	place := position{child: int64(block), file: file, block: block, last: n.layout.Blocks(file) == int64(block)+1}
+	if file != s.Place {
+		entry := file
+		for n.layout.Parent(entry) != s.Place {
+			entry = n.layout.Parent(entry)
+		}
+		place.child = n.layout.Index(entry)
+	}
+	u.tick++
+	at := n.readerOf(u, o, place)
 	was := u.cursor[at]
-	u.cursor[at] = naiveReader{o, child, block, u.tick, true}
+	u.cursor[at] = naiveReader{o, place, u.tick, true}
 	if !was.initialised || was.object == o {
 		return
 	}
 	for i, r := range u.cursor {
-		if i != at && (r.child < was.child || r.child == was.child && r.block < was.block) {
+		if i != at && r.place.before(was.place) {
 			return // it will come there
 		}
 	}

@@ -215,8 +215,7 @@ func (s *system) leave(u *unit, r policies.Request) {
 	if !u.policy.eager() {
 		return
 	}
-	child, block := s.childOf(u.stream.Place, s.address(r.Object))
-	left, has, others := u.readers.read(r.Object, child, block)
+	left, has, others := u.readers.read(r.Object, s.positionIn(u.stream.Place, s.address(r.Object)))
 	if !has || others && s.options.trailing {
 		return
 	}
@@ -235,16 +234,20 @@ func (s *system) shed(u *unit) {
 	}
 }
 
-// childOf returns the position of a block's entry in the listing of a stream, and the number of the block in its file.
-func (s *system) childOf(of streams.Place, address uint64) (child int64, block uint64) {
+// positionIn returns the position of a block below a stream.
+func (s *system) positionIn(of streams.Place, address uint64) position {
 	file, block := s.layout.Find(address)
+	p := position{file: file, block: block, last: int64(block)+1 == s.layout.Blocks(file)}
 	if file == of {
-		return int64(block), 0
+		p.child = int64(block)
+		return p
 	}
-	for parent := s.layout.Parent(file); parent != of; parent = s.layout.Parent(file) {
-		file = parent
+	entry := file
+	for parent := s.layout.Parent(entry); parent != of; parent = s.layout.Parent(entry) {
+		entry = parent
 	}
-	return s.layout.Index(file), block
+	p.child = s.layout.Index(entry)
+	return p
 }
 
 // Left implements cache.Observer.

@@ -146,7 +146,7 @@ func (s *system) follow(u *unit) {
 	if err := u.policy.follow(u.stream.Pattern); err != nil {
 		panic(err)
 	}
-	u.readers = readers{}
+	u.readers = readers{most: perReader * s.tree.Options().Readers}
 	s.due = 0 // it may expire now
 }
 
