@@ -307,7 +307,9 @@ func (r *storageRun) values(result *storage.Result) (v metric.Values) {
 	for len(counted) > 0 && counted[0].First < int64(r.Warmup) {
 		counted = counted[1:]
 	}
-	v = newLatency(counted, len(counted), times).Values()
+	if len(counted) > 0 {
+		v = newLatency(counted, len(counted), times).Values()
+	}
 	completed, sum := 0, 0.0
 	started := 0
 	for _, j := range result.Jobs {

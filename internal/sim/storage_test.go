@@ -287,6 +287,9 @@ func TestStorageThroughputOfStoppedJobs(t *testing.T) {
 		if got := rec.Float(models.ReadThroughput); got != 0 || rec.Int(models.RemoteBytes) != 0 {
 			t.Errorf("%s: jobs without a byte read %v MB/s", arrivals, got)
 		}
+		if rec.Has(models.LatencyMean) || rec.Has(models.LatencyP99) {
+			t.Errorf("%s: no read is served, and they take %v ms", arrivals, rec.Float(models.LatencyMean))
+		}
 	}
 }
 
