@@ -105,6 +105,7 @@ func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, 
 		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
 	}
 	clock := clockOf(recs)
+	styles = styles.unmarked(panels)
 	var figures []*Figure
 	for _, p := range panels {
 		figure, err := f.panel(p, clock, styles, len(panels) > 1)
@@ -244,6 +245,26 @@ func clockOf(recs []records.Record) clock {
 	return clock{"time (s)", 1}
 }
 
+// unmarked returns the looks of all lines of panels. Lines over time have no marks, so those that differ in their marks
+// alone get other dashes.
+func (s Styles) unmarked(panels []timePanel) Styles {
+	all := Styles{}
+	for _, p := range panels {
+		for i, l := range p.lines {
+			style, ok := s[l.name]
+			if !ok {
+				style = SeriesStyle(i)
+			}
+			style.Marker = nil
+			if _, ok := all[l.name]; !ok {
+				all[l.name] = style
+			}
+		}
+	}
+	all.apart(slices.Collect(maps.Keys(all)))
+	return all
+}
+
 func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) (*Figure, error) {
 	width, height := plotWidth, plotHeight
 	if oneOfSeveral {
@@ -258,17 +279,12 @@ func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) 
 		unit = Percent
 	}
 	figure.SetY(Linear, unit)
-	for i, l := range p.lines {
+	for _, l := range p.lines {
 		x := make([]float64, len(l.x))
 		for k := range l.x {
 			x[k] = l.x[k] / c.unit
 		}
-		style, ok := styles[l.name]
-		if !ok {
-			style = SeriesStyle(i)
-		}
-		style.Marker = nil
-		if err := figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: style}); err != nil {
+		if err := figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]}); err != nil {
 			return nil, err
 		}
 	}

@@ -47,6 +47,26 @@ func TestLinesThatWouldLookAlikeGetOtherDashes(t *testing.T) {
 	}
 }
 
+// Over time there are no marks, by which policies of the same colour differ elsewhere.
+func TestLinesOverTimeDifferWithoutMarks(t *testing.T) {
+	styles := Styles{"lru": PolicyStyle("lru", "lru", "online"), "lru-stack": PolicyStyle("lru-stack", "lru-stack", "online")}
+	if lru, other := styles["lru"], styles["lru-stack"]; lru.Color != other.Color || lru.Dashes != nil || other.Dashes != nil {
+		t.Fatalf("%s and %s differ in more than their marks", lru.look(), other.look())
+	}
+	panels := []timePanel{{lines: []timeLine{{name: "lru"}, {name: "lru-stack"}}},
+		{lines: []timeLine{{name: "lru-stack"}, {name: "job a"}, {name: "lru"}}}}
+	seen := map[string]bool{}
+	for name, style := range styles.unmarked(panels) {
+		if style.Marker != nil || seen[style.look()] {
+			t.Errorf("%s looks like another line, or has marks: %s", name, style.look())
+		}
+		seen[style.look()] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d looks of 3 lines", len(seen))
+	}
+}
+
 // Of many lines the best and the references are in colour.
 func TestFaded(t *testing.T) {
 	lines := []ranked{{"opt", true, map[string]float64{"1": 0.9, "2": 0.9}}}
