@@ -195,6 +195,9 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 		names = append(names, l.name)
 	}
 	d.styles.apart(names)
+	if d.categories != nil && !d.bars && c.X != c.Lines {
+		d.styles.colorsApart(names)
+	}
 	d.faded = faded(lines, c.Y)
 	return d
 }

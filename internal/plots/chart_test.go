@@ -437,6 +437,25 @@ func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 	}
 }
 
+// Bars have no marks, so that those of a group differ in colour, also if they are those of one policy.
+func TestBarsOfAGroupDifferInColour(t *testing.T) {
+	var recs []records.Record
+	for _, trace := range []string{"a", "b"} {
+		for _, label := range []string{"lru", "lru(x)", "lru(y)"} {
+			recs = append(recs, records.Record{Trace: trace, Label: label, Policy: "lru", CapacityText: "10", Capacity: 10,
+				Values: metric.ValuesOf(map[string]float64{"hit_ratio": 0.5})})
+		}
+	}
+	d := drawingOf(t, Chart{X: records.DimTrace, Y: "hit_ratio", Lines: records.DimPolicy}, recs)
+	colours := map[any]bool{}
+	for _, name := range []string{"lru", "lru(x)", "lru(y)"} {
+		colours[d.color(name)] = true
+	}
+	if len(colours) != 3 || d.color("lru") != PolicyStyle("lru", "lru", "").Color {
+		t.Errorf("%d colours of three bars: %v", len(colours), colours)
+	}
+}
+
 // Lines go from left to right, whatever the order of the capacities in the experiment.
 func TestLinesGoFromLeftToRight(t *testing.T) {
 	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()

@@ -132,6 +132,27 @@ func (s Styles) apart(names []string) {
 	}
 }
 
+// colorsApart gives lines of the same colour others that no line has, as long as there are any: those of bars, which
+// have no marks and no dashes.
+func (s Styles) colorsApart(names []string) {
+	taken := map[color.NRGBA]bool{}
+	for _, name := range names {
+		taken[s[name].Color] = true
+	}
+	seen := map[color.NRGBA]bool{}
+	for _, name := range names {
+		style := s[name]
+		if seen[style.Color] {
+			if free := slices.IndexFunc(palette, func(c color.NRGBA) bool { return !taken[c] }); free >= 0 {
+				style.Color = palette[free]
+				taken[style.Color] = true
+				s[name] = style
+			}
+		}
+		seen[style.Color] = true
+	}
+}
+
 // look is what distinguishes lines.
 func (s Style) look() string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
 
