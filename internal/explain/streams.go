@@ -53,7 +53,8 @@ func PrintStreams(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Ce
 	case "csv":
 		return writeCSV(w, rows)
 	}
-	_, err = fmt.Fprintln(w, gridOf(rows, cell.Capacity.Bytes).In(o.Format, terminal.Width(w)))
+	width := terminal.Width(w)
+	_, err = fmt.Fprintln(w, gridOf(rows, cell.Capacity.Bytes, width > 0).In(o.Format, width))
 	return err
 }
 
@@ -93,7 +94,8 @@ func because(s *streams.Stream, share float64) (text string) {
 	return text
 }
 
-func gridOf(rows []stream, bytes bool) records.Grid {
+// gridOf returns the table. Paths are broken in a terminal, where the table has to fit.
+func gridOf(rows []stream, bytes, fits bool) records.Grid {
 	unit := "objects"
 	if bytes {
 		unit = "bytes"
@@ -104,10 +106,13 @@ func gridOf(rows []stream, bytes bool) records.Grid {
 		}
 		return strconv.FormatFloat(x, 'f', digits, 64)
 	}
+	narrowest := 0
+	if fits {
+		narrowest = 20
+	}
 	g := records.Grid{Heads: []records.Head{
-		{Name: "stream", IsText: true, Weight: records.Key, Wrap: 20},
+		{Name: "stream", IsText: true, Weight: records.Key, Wrap: narrowest},
 		{Name: "pattern", IsText: true, Weight: records.Key},
-		{Name: "because", IsText: true, Weight: 90, Wrap: 24},
 		{Name: "D", Weight: 20}, {Name: "threshold", Weight: 20}, {Name: "window", Weight: 10},
 		{Name: "entries", Weight: 50},
 		{Name: "requests", Weight: 80},
@@ -117,17 +122,18 @@ func gridOf(rows []stream, bytes bool) records.Grid {
 		{Name: "used", Weight: 60},
 		{Name: "benefit", Weight: 50},
 		{Name: "ttl s", Weight: 30},
+		{Name: "because", IsText: true, Below: true},
 	}}
 	for _, s := range rows {
 		lifetime := number(s.Lifetime, 1)
 		if s.Expired {
 			lifetime = "expired"
 		}
-		g.Rows = append(g.Rows, []string{s.Path, s.Pattern, s.Because, number(s.Statistic, 3), number(s.Threshold, 3),
+		g.Rows = append(g.Rows, []string{s.Path, s.Pattern, number(s.Statistic, 3), number(s.Threshold, 3),
 			number(float64(s.Window), 0), number(s.Entries, 0), strconv.FormatInt(s.Requests, 10),
 			fmt.Sprintf("%.2f%%", 100*s.HitRatio), fmt.Sprintf("%.2f%%", 100*s.QuotaShare),
 			strconv.FormatInt(s.Quota, 10), strconv.FormatInt(s.Used, 10), strconv.FormatFloat(s.Benefit, 'g', 3, 64),
-			lifetime})
+			lifetime, s.Because})
 	}
 	return g
 }

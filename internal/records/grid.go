@@ -34,6 +34,9 @@ type Head struct {
 	Wrap int
 	// Beside keeps the column in the same table as the one before it, where the grid folds.
 	Beside bool
+	// Below writes the cells of the column on lines of their own below the rows of a terminal, without its name: for
+	// sentences. It is for the last columns of a grid that does not fold.
+	Below bool
 }
 
 // Key is the weight of columns without which rows cannot be told apart.
@@ -215,7 +218,7 @@ func (m *measured) all() []int {
 
 // fitted returns the table for a terminal of width columns, and the columns that it has no room for.
 func (m *measured) fitted(width int) (l layout, left []int) {
-	columns := m.all()
+	columns := slices.DeleteFunc(m.all(), func(c int) bool { return m.Heads[c].Below })
 	for total(pick(m.least, columns)) > width {
 		leaves := -1
 		for place, c := range columns {
@@ -336,8 +339,28 @@ func (l layout) render() string {
 		}
 		s.WriteString("\n")
 		l.writeRow(&s, row)
+		if l.fits {
+			l.writeBelow(&s, row)
+		}
 	}
 	return s.String()
+}
+
+// writeBelow writes the cells that are below a row, indented.
+func (l layout) writeBelow(s *strings.Builder, row []gridCell) {
+	const indent = 3
+	for c, cell := range row {
+		if !l.Heads[c].Below {
+			continue
+		}
+		for _, line := range cell.lines {
+			for _, part := range terminal.Wrap(line, max(l.rule-indent, 1)) {
+				if part != "" {
+					s.WriteString("\n" + strings.Repeat(" ", indent) + cell.painted(part))
+				}
+			}
+		}
+	}
 }
 
 // writeHeads writes the names of the columns, which stand directly above the line below them.

@@ -201,3 +201,27 @@ func TestWeightsOfMetrics(t *testing.T) {
 		t.Errorf("weights: hit ratio %d, misses %d, time %d", hit, misses, ns)
 	}
 }
+
+// Sentences are below the rows of a terminal, and the last column of a file.
+func TestBelow(t *testing.T) {
+	g := Grid{Heads: []Head{{Name: "stream", IsText: true, Weight: Key}, {Name: "hits"}, {Name: "because", IsText: true,
+		Below: true}}, Rows: [][]string{{"train", "12", "read in order\nat least"}, {"val", "7", ""}}}
+	want := ` stream  hits
+──────────────
+ train     12
+   read in
+   order
+   at least
+ val        7`
+	if got := g.Text(30); got != want {
+		t.Errorf("in a terminal:\n%s\nwant\n%s", got, want)
+	}
+	g.Rows[0][2] = "read in order"
+	want = ` stream  hits  because
+─────────────────────────────
+ train     12  read in order
+ val        7`
+	if got := g.Text(0); got != want {
+		t.Errorf("in a file:\n%s\nwant\n%s", got, want)
+	}
+}
