@@ -54,14 +54,11 @@ func (d *Divided) Request(r policies.Request) (hit bool) {
 
 // Load implements Store.
 func (d *Divided) Load(r policies.Request) (loaded bool) {
-	if d.Resident(r.Object) {
-		return false
-	}
-	d.Expect(r.Object)
-	return d.pools[d.pool(r.Object)].Load(r)
+	pool := d.pools[d.pool(r.Object)]
+	return !pool.Resident(r.Object) && pool.Load(r)
 }
 
-// Expect implements Charging: a stranger belongs to the tenant of the last request.
+// Expect implements Charging: a stranger belongs to the tenant of the last request, until it is proposed again.
 func (d *Divided) Expect(o policies.Object) {
 	if stranger := int(o) - len(d.owners); stranger >= 0 {
 		d.strangers[stranger] = d.asking

@@ -164,21 +164,27 @@ func TestPrefetchingTenantsKeepToTheirPools(t *testing.T) {
 	}
 }
 
-// A stranger is charged to the tenant whose request it was proposed after, and an object to its own tenant.
+// A stranger is charged to the tenant whose request it was proposed after, even if it arrives after one of another
+// tenant, and an object to its own tenant.
 func TestStrangersAreChargedToTheRequest(t *testing.T) {
 	tr := &traces.Trace{Name: "two", NumObjects: 3, Objects: []uint32{0, 1, 1, 2},
 		Keys:    []stream.Key{{Num: 10}, {Num: 20}, {Num: 21}},
 		Tenants: &traces.Tenants{Names: []string{"a", "b"}, Of: []uint32{0, 1, 0}}}
-	built, err := newExactCache(withAllocator(t, prefetchingConfig(t, tr, "next", 20), "equal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := built.(*prefetchingTenants)
-	for i, want := range [][2]int64{{2, 0}, {3, 1}, {3, 1}, {4, 1}} { // 10 11, 20 and 21 of a, then 22
-		var n Counts
-		served.Serve(WindowOf(tr, i, i+1, false, nil), &n)
-		if all := served.Tenants(); all[0].Used != want[0] || all[1].Used != want[1] {
-			t.Errorf("after request %d the tenants use %d and %d, want %v", i, all[0].Used, all[1].Used, want)
+	for text, want := range map[string][][2]int64{
+		"next":          {{2, 0}, {3, 1}, {3, 1}, {4, 1}}, // 10 11, 20 and 21 of a, then 22
+		"next(delay=2)": {{1, 0}, {1, 1}, {2, 1}, {3, 1}}, // 10, 20, 11 arrives, 21 is requested before it does
+	} {
+		built, err := newExactCache(withAllocator(t, prefetchingConfig(t, tr, text, 20), "equal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := built.(*prefetchingTenants)
+		for i, want := range want {
+			var n Counts
+			served.Serve(WindowOf(tr, i, i+1, false, nil), &n)
+			if all := served.Tenants(); all[0].Used != want[0] || all[1].Used != want[1] {
+				t.Errorf("%s: after request %d the tenants use %d and %d, want %v", text, i, all[0].Used, all[1].Used, want)
+			}
 		}
 	}
 }

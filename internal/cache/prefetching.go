@@ -29,7 +29,7 @@ type Store interface {
 // Charging is implemented by stores that charge a prefetched object to a part of the cache, and therefore must know for
 // which request it was proposed.
 type Charging interface {
-	// Expect reports that an object that was proposed after the last request will arrive later.
+	// Expect reports that an object that was proposed after the last request will be loaded, now or later.
 	Expect(o policies.Object)
 }
 
@@ -246,6 +246,9 @@ func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
 	if c.delayed != nil {
 		c.send(o, size, p, r)
 		return
+	}
+	if c.charging != nil && !c.Resident(o) {
+		c.charging.Expect(o)
 	}
 	if c.prefetch(o, size, r) {
 		c.note(o, size)
