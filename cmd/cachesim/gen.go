@@ -39,7 +39,7 @@ compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. The same parame
 every machine.
 
 Parameters are given in parentheses after the generator or as flags. A flag that the generator does not have is an
-error.
+error. ` + "`cachesim gen GENERATOR --help`" + ` describes one of them.
 
 Generators:
 ` + indent(generatorLines()) + `
@@ -72,7 +72,48 @@ Sizes, for --size:
 		"for the option files of the format reads [cluster]")
 	registerOutputFormat(cmd, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no note on how closely targets were met")
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		for _, e := range gen.All() {
+			if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg+"(", e.Name+"(") }) {
+				describeGenerator(cmd, e)
+			}
+		}
+		cmd.Parent().HelpFunc()(cmd, args)
+	})
 	return cmd
+}
+
+// describeGenerator leaves only what is about one generator in the help of gen.
+func describeGenerator(cmd *cobra.Command, e gen.Entry) {
+	own := e.AllParams()
+	cmd.Long = "Generates " + e.Name + ": " + e.Summary + "."
+	if slices.ContainsFunc(own, func(p params.Param) bool { return p.Name == "size" }) {
+		cmd.Long += "\n\nSizes, for --size:\n" + indent(gen.SizeKinds())
+	}
+	var examples []string
+	for line := range strings.Lines(cmd.Example) {
+		if call := strings.ReplaceAll(line, "'", "") + " "; strings.Contains(call, "gen "+e.Name+" ") ||
+			strings.Contains(call, "gen "+e.Name+"(") {
+			examples = append(examples, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	cmd.Example = strings.Join(examples, "\n")
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		i := slices.IndexFunc(own, func(p params.Param) bool { return p.Name == flag.Name })
+		switch about, owners, _ := strings.Cut(strings.TrimSuffix(flag.Usage, "]"), " ["); {
+		case i >= 0:
+			flag.Usage, flag.DefValue = own[i].Doc, fmt.Sprint(own[i].Default)
+		case isGenParam(flag.Name):
+			flag.Hidden = true
+		case owners != "":
+			flag.Usage, flag.Hidden = about, owners != e.Name
+		}
+	})
+}
+
+// isGenParam reports whether a flag is a parameter of some generator.
+func isGenParam(flag string) bool {
+	return slices.ContainsFunc(gen.Params(), func(p params.Param) bool { return p.Name == flag })
 }
 
 func (f *genFlags) run(cmd *cobra.Command, text string) error {

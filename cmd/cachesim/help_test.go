@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
 
-// Lines of one paragraph are joined and broken anew, descriptions stay in their column, and commands are not broken.
+// Lines of one paragraph are joined and broken again, descriptions stay in their column, and commands are not broken.
 func TestHelpFits(t *testing.T) {
 	const command = "  cachesim run a-file-with-a-very-long-name.csv --capacity 1000 --policy lru"
 	for help, want := range map[string]string{
@@ -27,6 +28,32 @@ lines
 	} {
 		if got := fitted(help, 44); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// The help of gen, asked for with a generator, is about that one only.
+func TestHelpOfOneGenerator(t *testing.T) {
+	for generator, want := range map[string]struct{ has, lacks []string }{
+		"cluster": {[]string{"Generates cluster: ", "--jobs", "--listing", "(default 0.1)", "gen cluster --jobs 9+14"},
+			[]string{"--objects", "--keys", "--size", "[cluster]", "gen zipf", "Sizes, for"}},
+		"zipf(alpha=1)": {[]string{"Generates zipf: ", "--objects", "--keys", "Sizes, for --size", "gen zipf -n"},
+			[]string{"--jobs", "--listing", "zipf-drift", "gen cluster"}},
+		"dialogue": {[]string{"--requests int", "(default 10000)", "--zipf"}, []string{"--objects", "[dialogue"}},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run([]string{"gen", generator, "--help"}, nil, &stdout, &stderr); code != exitFine {
+			t.Fatalf("%s: exit code %d: %s", generator, code, &stderr)
+		}
+		for _, text := range want.has {
+			if !strings.Contains(stdout.String(), text) {
+				t.Errorf("%s: the help lacks %q:\n%s", generator, text, &stdout)
+			}
+		}
+		for _, text := range want.lacks {
+			if strings.Contains(stdout.String(), text) {
+				t.Errorf("%s: the help has %q:\n%s", generator, text, &stdout)
+			}
 		}
 	}
 }

@@ -48,13 +48,13 @@ Below the table is the capacity that each policy needs for a --target: 90% of th
 policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
-Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an empty
-cache
-with --per-file. A generator can replace a file (see ` + "`cachesim gen`" + `). Its
-seed is --seed unless it has its own.
+Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an
+empty cache with --per-file. A generator can replace a file (see ` + "`cachesim gen`" + `). Its seed is --seed unless it
+has its own.
 
 With --tenant, objects belong to tenants, and --allocate divides the capacity among them: each has its own pool in the
-exact cache, or all share one.
+exact cache, or all share one. With --model, requests take time, and the table has latencies: of lookups and prompts, or
+of jobs that read files, with the times in which they complete.
 
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
 are then left out.
@@ -64,6 +64,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
   cachesim run trace.zst --policy lru,arc,opt --capacity 1%..20%x2
   cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
   cachesim run 'zipf(alpha=0.9,objects=10000)' --capacity 100..1000x2
+  cachesim run reads.csv --bytes --capacity 10% --policy lru,igtcache --model 'storage(arrivals=closed)'
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
   cachesim run trace.zst --format json | jq .hit_ratio`,
 		Args: cobra.MinimumNArgs(1),

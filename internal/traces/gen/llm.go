@@ -26,7 +26,7 @@ var llmParams = []params.Param{
 	{Name: "prompt-mean", Default: float64(asShape), Min: asShape, Max: 1e7, Doc: "mean length of a prompt in tokens, " +
 		"including what it repeats; turns are scaled to reach it"},
 	{Name: "lengths", Default: "shape", Choices: []string{"shape", "lognormal", "normal", "pareto"}, Doc: "distribution " +
-		"distribution of the tokens that a turn adds, and of those of an output"},
+		"of the tokens that a turn adds, and of those of an output"},
 	{Name: "length-cv", Default: float64(asShape), Min: asShape, Max: 100, Doc: "standard deviation of lengths over " +
 		"their mean; pareto takes the shape 2 + 1/length-cv^2"},
 	{Name: "output-mean", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "mean length of an output in tokens"},
