@@ -1,5 +1,4 @@
-// Package internal_test holds the packages of the program to the order in which they may import each other, and to a
-// size.
+// Package internal_test checks the order in which the packages of the program may import each other, and their size.
 package internal_test
 
 import (
@@ -52,7 +51,7 @@ func TestImportsPointDownwards(t *testing.T) {
 	for i, layer := range layers {
 		for _, p := range layer {
 			if _, twice := height[p]; twice {
-				t.Errorf("%s stands in two layers", p)
+				t.Errorf("%s is in two layers", p)
 			}
 			height[p] = i
 		}
@@ -81,7 +80,7 @@ func TestImportsPointDownwards(t *testing.T) {
 	}
 	for p := range height {
 		if !found[p] {
-			t.Errorf("there is no package %s; take it out of the table in architecture_test.go", p)
+			t.Errorf("there is no package %s; remove it from the table in architecture_test.go", p)
 		}
 	}
 	if arrows < 100 {
@@ -89,7 +88,7 @@ func TestImportsPointDownwards(t *testing.T) {
 	}
 }
 
-// mostLines is how many lines of code a package may have: more than that nobody keeps in mind.
+// mostLines is how many lines of code a package may have: nobody keeps more than that in mind.
 const mostLines = 4000
 
 // TestPackagesAreSmall counts lines of code: those that have more than blanks and comments, without tests.

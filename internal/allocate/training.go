@@ -134,7 +134,7 @@ func (t *training) claim(s *State) int64 {
 	return min(s.Capacity, int64(t.share*float64(s.Capacity)))
 }
 
-// rest gives the others what is left. Without others it stays unused: each training tenant has its whole data set then.
+// rest gives the others what is left. Without others it stays unused: each training tenant then has its whole data set.
 func (t *training) rest(s *State, capacities []int64) {
 	if len(t.weights) == len(t.names) {
 		return

@@ -60,7 +60,7 @@ func (p *Pool) Ask(r policies.Request, _ int) (hit bool) {
 // Arrive implements Asynchronous.
 func (p *Pool) Arrive(r policies.Request) (resident bool) { return p.Load(r) || p.Resident(r.Object) }
 
-// Waited implements Asynchronous. The object is at hand, so a policy that bypassed it may load it now.
+// Waited implements Asynchronous. The object has arrived, so a policy that bypassed it may load it now.
 func (p *Pool) Waited(r policies.Request) { p.Request(r) }
 
 // Cancelled implements Asynchronous.
@@ -109,8 +109,8 @@ func (c *prefetching) fetch(p prefetch.Proposal, to []Fetch) []Fetch {
 	return append(to, Fetch{o, c.size(o, p, c.last)})
 }
 
-// lookedThrough is how many proposals of a backlog are looked through at a time for those that are not resident. The
-// next call continues behind them.
+// lookedThrough is how many proposals of a backlog are searched at a time for objects that are not resident. The next
+// call continues after them.
 const lookedThrough = 1024
 
 // More implements Asynchronous.

@@ -28,13 +28,13 @@ func newDelayed(after, objects int) *delayed {
 // comes reports whether an object is on its way.
 func (d *delayed) comes(o policies.Object) bool { return d != nil && d.due[o] != 0 }
 
-// add sends an object on its way after the request at a position.
+// add starts a prefetch of an object after the request at a position.
 func (d *delayed) add(o policies.Object, size int64, pos int) {
 	d.due[o] = pos + d.after
 	d.queue = append(d.queue, arrival{o, pos + d.after, size})
 }
 
-// take ends the way of an object that is requested, and reports whether it was on its way.
+// take removes an object that is requested, and reports whether it was on its way.
 func (d *delayed) take(o policies.Object) bool {
 	if !d.comes(o) {
 		return false

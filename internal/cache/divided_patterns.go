@@ -60,7 +60,8 @@ func newPatterns(c Config, ghosts int) *patterns {
 	return p
 }
 
-// request records a request to an object of a tenant. Objects outside the trace, which are only prefetched, are none.
+// request records a request to an object of a tenant. Objects outside the trace, which are only prefetched, do not
+// count.
 func (p *patterns) request(tenant int, r policies.Request) {
 	p.trees[tenant].Access(uint64(p.ranks[r.Object]), r.Time)
 }

@@ -102,7 +102,7 @@ var (
 func checkStorage(v params.Values, t *traces.Trace) error {
 	switch {
 	case !t.HasSizes():
-		return fmt.Errorf("model storage: %s has no sizes, so nothing is known of how long transfers take; use a trace "+
+		return fmt.Errorf("model storage: %s has no sizes, which decide how long a transfer takes; use a trace "+
 			"with "+
 			"sizes", t.Name)
 	case v.Text("arrivals") == arrivalsTrace && t.Times == nil:

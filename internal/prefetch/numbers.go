@@ -124,7 +124,7 @@ type Numbers struct {
 	turn      int                   // where the next free number is searched for
 }
 
-// strangeKey is an address that the trace never requests. Each tenant has its own.
+// strangeKey is an address that the trace never requests, of one tenant.
 type strangeKey struct {
 	address uint64
 	tenant  uint32

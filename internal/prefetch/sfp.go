@@ -80,7 +80,7 @@ func (s *sfp) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// add counts a file that was read next. A new one takes the place of the one that followed least often.
+// add counts a file that was read next. A new one replaces the one that followed least often.
 func (x *successors) add(file int32) {
 	x.total++
 	least := 0

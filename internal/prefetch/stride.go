@@ -94,8 +94,7 @@ func (s *stride) distance(row *strideRow, moved bool) (distance int64, ok bool) 
 	return distance, ok && (s.only == 0 || distance == s.only)
 }
 
-// observe moves the row to its next state, and reports whether it has. The same address again says nothing about a
-// stream.
+// observe moves the row to its next state, and reports whether it has. A repeated address says nothing about a stream.
 func (r *strideRow) observe(key uint64) (moved bool) {
 	distance := int64(key - r.last)
 	if distance == 0 {

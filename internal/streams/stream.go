@@ -37,12 +37,12 @@ type Stream struct {
 	Verdict     Pattern // of the last test; it differs from Pattern until Options.Verdicts tests agree
 	Verdicts    int     // tests in a row with this verdict
 
-	Tag int32 // for the owner of the tree, who may write it
+	Tag int32 // free for the owner of the tree to use
 
 	Accesses int64 // to blocks below, since it opened
 	Last     int64 // time of the last of them, in nanoseconds
 
-	Prefetch any // for the prefetcher of the tree, who may write it
+	Prefetch any // free for the prefetcher of the tree to use
 
 	tree         *Tree
 	node         int32

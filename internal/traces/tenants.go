@@ -188,7 +188,7 @@ func (y *tenancy) check(l *loader, fields stream.Fields) error {
 		return fmt.Errorf("%s: its requests are %s, whose tenants are jobs or directories: write --tenant job, or "+
 			"--tenant 'directory(depth=1)'", l.paths[0], fields.Kind.Name())
 	case y.ofFiles():
-		return fmt.Errorf("%s: its requests are no reads of files, so they have no %s: write --tenant 'prefix(sep=/)', or "+
+		return fmt.Errorf("%s: its requests are not reads of files, so they have no %s: write --tenant 'prefix(sep=/)', or "+
 			"column(name=NAME)", l.paths[0], y.rule.Name())
 	case fields.Kind != nil:
 		return fmt.Errorf("%s: its requests are %s, which have no tenants", l.paths[0], fields.Kind.Name())

@@ -171,7 +171,7 @@ func TestTenantsOfReads(t *testing.T) {
 				"--tenant 'directory(depth=1)'"},
 		"job()":              {"path,offset,length\n/x,0,9\n", "its reads have no jobs: write --tenant 'directory(depth=1)'"},
 		"prefix":             {reads, "whose tenants are jobs or directories: write --tenant job"},
-		"directory":          {"key\n1\n", "its requests are no reads of files, so they have no directory"},
+		"directory":          {"key\n1\n", "its requests are not reads of files, so they have no directory"},
 		"directory(depth=0)": {reads, "depth=0: want a number from 1"},
 	} {
 		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.content),

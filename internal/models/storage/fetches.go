@@ -36,7 +36,7 @@ type waiter struct {
 // none is the end of a list.
 const none int32 = -1
 
-// demand has a request wait for an object, which is fetched unless it is on its way.
+// demand makes a request wait for an object, and fetches the object unless it is on its way.
 func (m *model) demand(request int, object uint32, bytes int64, slot int32) {
 	at := m.fetchOf(object)
 	switch {
@@ -121,14 +121,14 @@ func (m *model) backlog(n int) bool {
 	return m.queue.length > 0
 }
 
-// start asks the store for an object.
+// start requests an object from the store.
 func (m *model) start(at int32) {
 	f := &m.fetches[at]
 	f.stage = delayed
 	f.timer = m.loop.After(m.Delay, f.send)
 }
 
-// send has the link send an object.
+// send starts the transfer of an object over the link.
 func (m *model) send(at int32) {
 	f := &m.fetches[at]
 	f.stage, f.timer = sending, event.Timer{}
@@ -179,7 +179,7 @@ func (m *model) note(object uint32, bytes int64) {
 	m.unused[object] = bytes
 }
 
-// abandon has no read of a job wait any more, and cancels the fetches that nothing else waits for.
+// abandon removes the waiters of all reads of a job, and cancels the fetches that nothing else waits for.
 func (m *model) abandon(job int32) {
 	for at := range m.fetches {
 		f := &m.fetches[at]

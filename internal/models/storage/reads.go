@@ -29,7 +29,7 @@ func (m *model) issueDue() {
 	}
 }
 
-// issue asks for all objects of a read.
+// issue requests all objects of a read.
 func (m *model) issue(read int32) {
 	now := m.loop.Now()
 	slot := m.openSlot()
@@ -54,7 +54,7 @@ func (m *model) issue(read int32) {
 	m.prefetch()
 }
 
-// ask asks for the object of a request, of a read of job j. It reports whether the object is resident; otherwise the
+// ask requests an object for a read of job j. It reports whether the object is resident; otherwise the
 // read waits for it.
 func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	if m.asked == int64(m.Warmup) && !m.counting {
@@ -89,7 +89,7 @@ func (j *Job) count(bytes int64, hit bool) {
 	}
 }
 
-// use records that an object is requested, which says whether it was prefetched in vain.
+// use records that an object is requested, so that its prefetch was not in vain.
 func (m *model) use(object uint32, hit bool) {
 	if int(object) >= len(m.unused) || m.unused[object] == 0 {
 		return
@@ -112,7 +112,7 @@ func (m *model) openSlot() int32 {
 	return slot
 }
 
-// came records that an object of a read is there.
+// came records that an object of a read has arrived.
 func (m *model) came(slot int32) {
 	o := &m.open[slot]
 	if o.left--; o.left > 0 {
@@ -125,7 +125,7 @@ func (m *model) came(slot int32) {
 	m.end(slot)
 }
 
-// end ends a read, and has its job compute.
+// end ends a read; its job computes then.
 func (m *model) end(slot int32) {
 	o := &m.open[slot]
 	read, now := o.read, m.loop.Now()

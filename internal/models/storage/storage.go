@@ -1,5 +1,5 @@
 // Package storage models the time of jobs that read through a local cache from a remote store, over a link that they
-// share. A read asks for several objects, the blocks of a file, at once.
+// share. A read requests several objects, the blocks of a file, at once.
 //
 // A resident object takes the local time. Any other is fetched: the store answers after a delay, and the transfers in
 // progress share the bandwidth of the link equally. What is requested while it is being fetched waits for the rest of
@@ -297,7 +297,7 @@ func (m *model) run(ctx context.Context) error {
 		}
 		next, ok := m.loop.Next()
 		if !ok {
-			return fmt.Errorf("%d jobs wait for nothing", m.running)
+			return fmt.Errorf("%d jobs have not ended, but no event is left", m.running)
 		}
 		for m.windowEnd > 0 && next >= m.windowEnd {
 			if err := m.endWindow(m.windowEnd, m.windowEnd); err != nil {

@@ -14,7 +14,7 @@ var noCacheEntry = policies.Entry{
 	New:     func(policies.Config) (policies.Policy, error) { return noCache{}, nil },
 }
 
-// noCache refuses every object.
+// noCache admits no object.
 type noCache struct{}
 
 func (noCache) Admit(policies.Request) bool               { return false }

@@ -59,7 +59,7 @@ func HasReads(header []string) bool {
 	})
 }
 
-// isColumn returns whether a column of the header is that with a name, whatever its case, blanks and punctuation.
+// isColumn reports whether a column of the header is that with a name, whatever its case, blanks and punctuation.
 func isColumn(name string) func(header string) bool {
 	return func(header string) bool { return source.PlainName(header) == source.PlainName(name) }
 }

@@ -20,7 +20,7 @@ import (
 // maxListed bounds the files of a listing.
 const maxListed = 1 << 26
 
-// Listing are all files of a data set, with their sizes where they are known. It is read-only once it is complete.
+// Listing has all files of a data set, with their sizes where they are known. It is read-only once it is complete.
 type Listing struct {
 	name  string            // of the file that it was read from
 	paths *stream.Numbering // in the order of the listing
@@ -146,7 +146,7 @@ func readListing(src *source.Source) (*Listing, error) {
 // checkedEvery is the number of files between two checks of the memory.
 const checkedEvery = 1 << 14
 
-// afford refuses a listing that could not grow further: its tables double, and the trace has its paths, too.
+// afford refuses a listing for whose growth there is no memory: its tables double, and the trace has its paths, too.
 func (l *Listing) afford(budget *memory.Budget, place string) error {
 	if l.Files()%checkedEvery != 0 {
 		return nil
@@ -210,7 +210,7 @@ func NewUnread(kind stream.Kind) Unread {
 	return Unread{}
 }
 
-// Saw notes that a read is written.
+// Saw records that a read of a file has been written.
 func (l *Unread) Saw(head *Head) {
 	if l.listing == nil {
 		return

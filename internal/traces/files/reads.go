@@ -152,7 +152,7 @@ func (r *reader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// begin takes the next access that reads something.
+// begin goes to the next access that reads something.
 func (r *reader) begin() error {
 	a := &r.access
 	for {

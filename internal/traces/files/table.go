@@ -28,7 +28,7 @@ var tableFormat = source.Format{
 	Open:   openTable,
 }
 
-// looksLikeTable says whether the first line has the columns that every table of reads has.
+// looksLikeTable reports whether the first line has the columns that every table of reads has.
 func looksLikeTable(head source.Head) bool {
 	if len(head.Lines) == 0 {
 		return false

@@ -195,7 +195,7 @@ func (d *clusterData) fill(spread float64, scattered bool, seed uint64) {
 	}
 }
 
-// of tells the streams of random bits of one purpose apart.
+// of makes the random bits of each purpose independent of the others.
 func of(purpose, number int) uint64 { return uint64(purpose) | uint64(number+1)<<16 }
 
 func ascending(n int) []uint32 {
