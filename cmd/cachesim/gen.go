@@ -42,7 +42,7 @@ Parameters are given in parentheses after the generator or as flags. A flag that
 error. ` + "`cachesim gen GENERATOR --help`" + ` describes one of them.
 
 Generators:
-` + indent(generatorLines()) + `
+` + indent(gen.Describe()) + `
 Sizes, for --size:
 ` + indent(gen.SizeKinds()),
 		Example: `  cachesim gen zipf -n 1000000 --objects 100000 --alpha 0.9 --seed 1 -o trace.oracleGeneral.zst
@@ -53,7 +53,7 @@ Sizes, for --size:
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return generatorNames(), cobra.ShellCompDirectiveNoFileComp
+			return gen.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	flags := cmd.Flags()
@@ -62,7 +62,7 @@ Sizes, for --size:
 		if p.Name == "requests" {
 			short = "n"
 		}
-		flag := flags.VarPF(&paramFlag{p, fmt.Sprint(p.Default)}, p.Name, short, genFlagHelp(p))
+		flag := flags.VarPF(&paramFlag{p, fmt.Sprint(p.Default)}, p.Name, short, gen.Usage(p))
 		if p.Default == false {
 			flag.NoOptDefVal = "true"
 		}
@@ -90,30 +90,24 @@ func describeGenerator(cmd *cobra.Command, e gen.Entry) {
 	if slices.ContainsFunc(own, func(p params.Param) bool { return p.Name == "size" }) {
 		cmd.Long += "\n\nSizes, for --size:\n" + indent(gen.SizeKinds())
 	}
-	var examples []string
-	for line := range strings.Lines(cmd.Example) {
-		if call := strings.ReplaceAll(line, "'", "") + " "; strings.Contains(call, "gen "+e.Name+" ") ||
-			strings.Contains(call, "gen "+e.Name+"(") {
-			examples = append(examples, strings.TrimSuffix(line, "\n"))
-		}
-	}
+	examples := slices.DeleteFunc(strings.Split(cmd.Example, "\n"), func(line string) bool {
+		_, call, _ := strings.Cut(strings.ReplaceAll(line, "'", ""), " gen ")
+		name, _, _ := strings.Cut(call, " ")
+		name, _, _ = strings.Cut(name, "(")
+		return name != e.Name
+	})
 	cmd.Example = strings.Join(examples, "\n")
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		i := slices.IndexFunc(own, func(p params.Param) bool { return p.Name == flag.Name })
 		switch about, owners, _ := strings.Cut(strings.TrimSuffix(flag.Usage, "]"), " ["); {
 		case i >= 0:
 			flag.Usage, flag.DefValue = own[i].Doc, fmt.Sprint(own[i].Default)
-		case isGenParam(flag.Name):
+		case slices.ContainsFunc(gen.Params(), func(p params.Param) bool { return p.Name == flag.Name }):
 			flag.Hidden = true
 		case owners != "":
 			flag.Usage, flag.Hidden = about, owners != e.Name
 		}
 	})
-}
-
-// isGenParam reports whether a flag is a parameter of some generator.
-func isGenParam(flag string) bool {
-	return slices.ContainsFunc(gen.Params(), func(p params.Param) bool { return p.Name == flag })
 }
 
 func (f *genFlags) run(cmd *cobra.Command, text string) error {
@@ -244,44 +238,6 @@ func copyRecords(ctx context.Context, w *traces.Writer, r stream.Reader, progres
 			return err
 		}
 	}
-}
-
-// genFlagHelp returns the help of a parameter's flag: the generators that have the parameter or, for a common one,
-// the generators with another default.
-func genFlagHelp(p params.Param) string {
-	common := slices.ContainsFunc(gen.Common, func(c params.Param) bool { return c.Name == p.Name })
-	var takers []string
-	for _, e := range gen.All() {
-		for _, q := range e.Params {
-			switch {
-			case q.Name != p.Name || common && q.Default == p.Default:
-			case common:
-				takers = append(takers, fmt.Sprintf("%s: %v", e.Name, q.Default))
-			default:
-				takers = append(takers, e.Name)
-			}
-		}
-	}
-	if len(takers) == 0 {
-		return p.Doc
-	}
-	return p.Doc + " [" + strings.Join(takers, ", ") + "]"
-}
-
-func generatorLines() []string {
-	var lines []string
-	for _, e := range gen.All() {
-		lines = append(lines, params.Signature(e.Name, e.Params)+": "+e.Summary)
-	}
-	return lines
-}
-
-func generatorNames() []string {
-	var names []string
-	for _, e := range gen.All() {
-		names = append(names, e.Name)
-	}
-	return names
 }
 
 func indent(lines []string) string {

@@ -1,0 +1,49 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// Names returns the names of all generators.
+func Names() []string {
+	var names []string
+	for _, e := range entries() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// Describe returns a line about each generator: its parameters, and what it generates.
+func Describe() []string {
+	var lines []string
+	for _, e := range entries() {
+		lines = append(lines, params.Signature(e.Name, e.Params)+": "+e.Summary)
+	}
+	return lines
+}
+
+// Usage describes a parameter with, in brackets, the generators that have it or, for a common one, those with another
+// default.
+func Usage(p params.Param) string {
+	common := slices.ContainsFunc(Common, func(c params.Param) bool { return c.Name == p.Name })
+	var takers []string
+	for _, e := range entries() {
+		for _, q := range e.Params {
+			switch {
+			case q.Name != p.Name || common && q.Default == p.Default:
+			case common:
+				takers = append(takers, fmt.Sprintf("%s: %v", e.Name, q.Default))
+			default:
+				takers = append(takers, e.Name)
+			}
+		}
+	}
+	if len(takers) == 0 {
+		return p.Doc
+	}
+	return p.Doc + " [" + strings.Join(takers, ", ") + "]"
+}
