@@ -293,8 +293,9 @@ func TestWrittenListing(t *testing.T) {
 			t.Errorf("a path that CSV cannot hold: error %v, and the earlier file has %d bytes", err, len(content))
 		}
 	}
-	for path, want := range map[string]string{"-": "want the name of a file", "x.bz2": "cannot write .bz2", "x.parquet": "the name implies parquet", "x.txt.zst": "implies plain",
-		filepath.Join(t.TempDir(), "no", "x"): "does not exist"} {
+	for path, want := range map[string]string{
+		"-": "want the name of a file", "x.bz2": "cannot write .bz2", "x.parquet": "the name implies parquet",
+		"x.txt.zst": "implies plain", filepath.Join(t.TempDir(), "no", "x"): "does not exist"} {
 		err := traces.WriteListing(t.Context(), path, files.NewListing("here"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", path, err, want)
