@@ -49,8 +49,10 @@ func TestLinesThatWouldLookAlikeGetOtherDashes(t *testing.T) {
 
 // Over time there are no marks, by which policies of the same colour differ elsewhere.
 func TestLinesOverTimeDifferWithoutMarks(t *testing.T) {
-	styles := Styles{"lru": PolicyStyle("lru", "lru", "online"), "lru-stack": PolicyStyle("lru-stack", "lru-stack", "online")}
-	if lru, other := styles["lru"], styles["lru-stack"]; lru.Color != other.Color || lru.Dashes != nil || other.Dashes != nil {
+	styles := Styles{"lru": PolicyStyle("lru", "lru", "online"),
+		"lru-stack": PolicyStyle("lru-stack", "lru-stack", "online")}
+	lru, other := styles["lru"], styles["lru-stack"]
+	if lru.Color != other.Color || lru.Dashes != nil || other.Dashes != nil {
 		t.Fatalf("%s and %s differ in more than their marks", lru.look(), other.look())
 	}
 	panels := []timePanel{{lines: []timeLine{{name: "lru"}, {name: "lru-stack"}}},
