@@ -122,6 +122,9 @@ type jobs struct {
 	named bool // the trace has jobs
 }
 
+// unknownJob is the job of reads whose job is not known.
+const unknownJob = "unknown"
+
 // jobsOf returns the jobs of a trace: those of reads of files, or one.
 func jobsOf(t *traces.Trace) jobs {
 	c := files.Of(t.Kind)
@@ -129,13 +132,18 @@ func jobsOf(t *traces.Trace) jobs {
 		return jobs{names: []string{"all"}}
 	}
 	all := jobs{of: c.Jobs, names: c.JobNames, named: true}
-	if slices.Contains(c.Jobs, -1) {
-		all.of = slices.Clone(c.Jobs)
-		all.names = append(slices.Clone(c.JobNames), "unknown")
-		for read, job := range all.of {
-			if job < 0 {
-				all.of[read] = int32(len(c.JobNames))
-			}
+	if !slices.Contains(c.Jobs, -1) {
+		return all
+	}
+	unknown := slices.Index(c.JobNames, unknownJob)
+	if unknown < 0 {
+		unknown = len(c.JobNames)
+		all.names = append(slices.Clone(c.JobNames), unknownJob)
+	}
+	all.of = slices.Clone(c.Jobs)
+	for read, job := range all.of {
+		if job < 0 {
+			all.of[read] = int32(unknown)
 		}
 	}
 	return all

@@ -165,6 +165,18 @@ func TestTenantsOfReads(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", rule, list, want)
 		}
 	}
+	// Reads of no job, and those of a job of that name, are one tenant: metrics are named after it.
+	const dashes = "job,path,offset,length\n-,/x,0,9\nb,/y,0,9\n,/z,0,9\n"
+	for _, content := range []string{dashes, strings.Replace(dashes, "\n-,", "\n,", 1)} {
+		got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content),
+			Selection: Selection{Tenants: "job"}, Needs: Needs{Keys: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := strings.Join(requestsOf(got), " "); list != "-:/x#0 b:/y#0 -:/z#0" || len(got.Tenants.Names) != 2 {
+			t.Errorf("%q: got %s of %q", content, list, got.Tenants.Names)
+		}
+	}
 	for rule, c := range map[string]struct{ content, want string }{
 		"job": {"job,path,offset,length\na,/x,0,9\nb,/x,5,1\n",
 			`block 0 of "/x" is read by the jobs "a" and "b", and with tenants by job each block belongs to one: write ` +

@@ -2,10 +2,11 @@ package files
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// noJob stands for the job of reads whose job is not known.
+// noJob is the job of reads whose job is not known, as - is the tenant of requests whose tenant is not known.
 const noJob = "-"
 
 // JobOf returns the number of the job that reads each object, and the names of the jobs. reads are the positions at
@@ -15,7 +16,12 @@ func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []str
 		return nil, nil, fmt.Errorf("its reads have no jobs: write --tenant 'directory(depth=1)', or name the job of a " +
 			"file with the option job of its format")
 	}
-	names = append(append(names, c.JobNames...), noJob)
+	names = append(names, c.JobNames...)
+	unknown := slices.Index(names, noJob)
+	if unknown < 0 {
+		unknown = len(names)
+		names = append(names, noJob)
+	}
 	job := make([]int32, len(c.Files)) // 1 + number, 0 for none
 	for read, from := range reads {
 		to := len(objects)
@@ -24,7 +30,7 @@ func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []str
 		}
 		of := c.Jobs[read] + 1
 		if of == 0 {
-			of = int32(len(names))
+			of = int32(unknown) + 1
 		}
 		for _, o := range objects[from:to] {
 			if job[o] != 0 && job[o] != of {
