@@ -130,8 +130,11 @@ func (c *dftracerCall) length() int64 {
 
 func (d *dftracerReader) read(c *dftracerCall, a *Access, offset int64) error {
 	length := c.length()
-	if length <= 0 || offset < 0 {
+	switch {
+	case length <= 0 || offset < 0:
 		return source.ErrLeftOut
+	case c.time < 0:
+		return fmt.Errorf("a %s without a time: want ts, in microseconds", c.name)
 	}
 	a.Time, a.Offset, a.Length, a.Job = c.time, offset, length, c.pid
 	a.Path = c.file
@@ -177,7 +180,7 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 
 // call reads a line.
 func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
-	c := &dftracerCall{ret: -1, offset: -1, size: -1}
+	c := &dftracerCall{time: -1, ret: -1, offset: -1, size: -1}
 	d.scanner = source.JSONScanner{Text: line, AnyBytes: true}
 	s := &d.scanner
 	err := s.Object(func(key []byte) (err error) {

@@ -88,7 +88,11 @@ func (l *Listing) String() string {
 	default:
 		sizes = fmt.Sprintf("%d of them with sizes", l.known)
 	}
-	return fmt.Sprintf("data set of %d files (%s, %s)", l.Files(), l.name, sizes)
+	noun := "files"
+	if l.Files() == 1 {
+		noun = "file"
+	}
+	return fmt.Sprintf("data set of %d %s (%s, %s)", l.Files(), noun, l.name, sizes)
 }
 
 // filesOption names the listing of the data set.
@@ -180,6 +184,9 @@ func nextRow(src *source.Source) (func() ([]byte, int64, error), error) {
 		return nil, err
 	}
 	path, size := slices.IndexFunc(rows.Header, isColumn("path")), rows.Known([]string{"size", "filesize", "bytes"})
+	if slices.ContainsFunc(rows.Header[path+1:], isColumn("path")) {
+		return nil, src.Errorf("two columns path in the header: want one")
+	}
 	return func() ([]byte, int64, error) {
 		if err := rows.Next(); err != nil {
 			return nil, 0, err

@@ -142,6 +142,7 @@ func TestBadListings(t *testing.T) {
 	for name, c := range map[string]struct{ listing, want string }{
 		"empty":        {"", "list.csv: the file is empty"},
 		"header alone": {"path,size\n", "lists no files"},
+		"two paths":    {"path,size,Path\n/a,1,/b\n", "two columns path in the header"},
 		"twice":        {"/a\n/b\n/a\n", `line 3: the file "/a" is listed twice`},
 		"size":         {"path,size\n/a,-1\n", `line 2: size "-1": want a whole number`},
 		"columns":      {"path,size\n/a,1,2\n", "line 2: 3 columns"},
