@@ -34,9 +34,10 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; "+
 		"see cachesim formats)")
 	flags.BoolVar(&f.merge, "merge", false, "merge several traces by time instead of reading one after another")
-	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests, or prompts if the trace has prompts (0: all)")
-	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (for prompts: of the conversations), "+
-		"chosen by hashed key, and scale capacities (0 < R < 1)")
+	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests, or prompts, or reads of files, if the trace "+
+		"has them (0: all)")
+	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (for prompts: of the conversations; for "+
+		"reads: of the files), chosen by hashed key, and scale capacities (0 < R < 1)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	registerMemory(cmd)

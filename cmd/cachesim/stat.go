@@ -28,7 +28,8 @@ rate, the skew of popularity with a fitted Zipf exponent, and the distributions 
 distinct objects between two requests to an object) and reuse times. What a trace does not contain, such as sizes or
 times, is left out. For prompts to a language model also the number of prompts, conversations and tokens, and the share
 of tokens that an earlier prompt started with. For queries also the number of distinct queries, texts, topics, sessions
-and answer labels, if known, and the length of the embeddings.
+and answer labels, if known, and the length of the embeddings. For reads of files also the number of reads, files,
+directories and jobs, and the distributions of the lengths of reads and of the sizes of the files that are read.
 
 With -o the folder gets report.html, one page with everything, stat.json, stat.csv, distributions.csv and figures (SVG
 and PNG).

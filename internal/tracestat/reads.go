@@ -12,10 +12,10 @@ import (
 // ReadSummary describes reads of files.
 type ReadSummary struct {
 	Reads       int64  `json:"reads"`
-	Late        int64  `json:"late"` // reads that are earlier than the one before
-	Cut         int64  `json:"cut"`  // reads that were cut at the end of their file
-	Jobs        *int64 `json:"jobs"` // nil if they are not known
-	Files       int64  `json:"files"`
+	Late        int64  `json:"late"`        // reads that are earlier than the one before
+	Cut         int64  `json:"cut"`         // reads that were cut at the end of their file
+	Jobs        *int64 `json:"jobs"`        // nil if they are not known
+	Files       int64  `json:"files"`       // that are read
 	Directories int64  `json:"directories"` // that hold these files
 	Listed      *int64 `json:"listed"`      // files of the data set, read or not; nil without a listing
 	Unlisted    int64  `json:"unlisted"`    // files that are read and not in the listing
@@ -52,8 +52,11 @@ func (s *ReadSummary) rows() []row {
 		{"files", records.Count(s.Files)},
 		{"directories", records.Count(s.Directories)}}
 	if s.Listed != nil {
-		rows = append(rows, row{"data set", fmt.Sprintf("%s files (%s that are read are not among them)",
-			records.Count(*s.Listed), records.Count(s.Unlisted))})
+		text := records.Count(*s.Listed) + " files listed"
+		if s.Unlisted > 0 {
+			text += fmt.Sprintf(", without %s that are read", records.Count(s.Unlisted))
+		}
+		rows = append(rows, row{"data set", text})
 	}
 	if s.Jobs != nil {
 		rows = append(rows, row{"jobs", records.Count(*s.Jobs)})

@@ -28,7 +28,7 @@ func TestReads(t *testing.T) {
 	if err := s.Print(&out, "table"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"directories", "3 files (1 that are read are not among them)", "bytes per file"} {
+	for _, want := range []string{"directories", "3 files listed, without 1 that are read", "bytes per file"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
