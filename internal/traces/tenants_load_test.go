@@ -182,6 +182,7 @@ func TestTenantsOfReads(t *testing.T) {
 			`block 0 of "/x" is read by the jobs "a" and "b", and with tenants by job each block belongs to one: write ` +
 				"--tenant 'directory(depth=1)'"},
 		"job()":              {"path,offset,length\n/x,0,9\n", "its reads have no jobs: write --tenant 'directory(depth=1)'"},
+		"column(name=job)":   {reads, "holds reads of files, whose tenants are jobs or directories: write --tenant job"},
 		"prefix":             {reads, "whose tenants are jobs or directories: write --tenant job"},
 		"directory":          {"key\n1\n", "its requests are not reads of files, so they have no directory"},
 		"directory(depth=0)": {reads, "depth=0: want a number from 1"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -235,7 +236,12 @@ func chooseTenant(s *source.Source, format source.Format, opts params.Values) er
 		return nil
 	}
 	chosen, ok := opts["tenant"]
-	if !ok {
+	switch holds := func(f source.Format) bool { return f.Name == format.Name }; {
+	case ok:
+	case slices.ContainsFunc(files.Formats, holds):
+		return s.Errorf("holds reads of files, whose tenants are jobs or directories: write --tenant job, or " +
+			"--tenant 'directory(depth=1)'")
+	default:
 		return s.Errorf("%s has no named columns, so none for tenants; csv and parquet have", format.Name)
 	}
 	if chosen == "" {

@@ -53,7 +53,11 @@ func (p *reader) isReads(header []string, opts params.Values) (bool, error) {
 // openReads begins to read a file whose rows are reads of files.
 func (p *reader) openReads(table *source.Rows, all []*parquet.Column, opts params.Values) (stream.Reader,
 	stream.Fields, error) {
-	for _, option := range []string{"size", "op", "tenant"} {
+	if opts.Text("tenant") != "" {
+		return nil, stream.Fields{}, p.src.Errorf("holds reads of files, whose tenants are jobs or directories: write " +
+			"--tenant job, or --tenant 'directory(depth=1)'")
+	}
+	for _, option := range []string{"size", "op"} {
 		if opts.Text(option) != "" {
 			return nil, stream.Fields{}, p.src.Errorf("reads of files have no column of the %s: leave the option out, or name "+
 				"the key of plain objects with the option key", option)

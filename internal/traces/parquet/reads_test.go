@@ -92,6 +92,7 @@ func TestBadParquetReads(t *testing.T) {
 		"no length":     {tracetest.ParquetOf(t, readRows()), "parquet:path=file", "the option path is for reads of files"},
 		"block of keys": {smallParquet(t), "parquet:block=4", "the option block is for reads of files"},
 		"key and block": {smallParquetOfReads(t), "parquet:key=path,block=4", "the option block is for reads of files"},
+		"tenants":       {smallParquetOfReads(t), "parquet:tenant=job", "write --tenant job"},
 		"operation":     {smallParquetOfReads(t), "parquet:op=path", "reads of files have no column of the op"},
 	} {
 		t.Run(name, func(t *testing.T) {
