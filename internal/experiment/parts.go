@@ -73,7 +73,8 @@ var (
 		func(f *File) *[]Part { return &f.Prefetchers }, func(t *partTexts) *string { return &t.Prefetcher },
 		func(p *Policy) Values { return p.Prefetchers }, true}
 	modelKind = partKind{sim.ModelKind,
-		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }, nil, true}
+		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model },
+		func(p *Policy) Values { return p.Models }, true}
 	allocatorKind = partKind{sim.AllocatorKind,
 		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator },
 		func(p *Policy) Values { return p.Allocators }, true}
