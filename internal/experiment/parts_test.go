@@ -138,6 +138,14 @@ optimum: false
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	text += "models: [none, {use: storage, as: stored}]\n"
+	chosen := mustParse(t, strings.Replace(text, "{policy: fifo, prefetchers: next}",
+		"{policy: fifo, prefetchers: next, models: none}", 1))
+	for _, line := range summary(mustExpand(t, chosen)) {
+		if strings.Contains(line, "fifo") && line != "made 3 fifo seed=0" {
+			t.Errorf("fifo runs without a model only, not as %s", line)
+		}
+	}
 	_, err := parseText(strings.Replace(text, "prefetchers: next}", "prefetchers: nxet}", 1))
 	if err == nil || !strings.Contains(err.Error(), `unknown prefetcher "nxet"; did you mean "next"?`) {
 		t.Errorf("got %v", err)
