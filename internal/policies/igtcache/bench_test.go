@@ -34,8 +34,9 @@ func BenchmarkServe(b *testing.B) {
 		b.Run(text, func(b *testing.B) {
 			var nodes, bytes float64
 			for b.Loop() {
-				c := configOf(b, tr, text, int64(len(d.paths)/5), true)
-				served := build(b, c)
+				b.StopTimer()
+				served := build(b, configOf(b, tr, text, int64(len(d.paths)/5), true))
+				b.StartTimer()
 				served.Serve(cache.WindowOf(tr, 0, len(tr.Objects), false, nil), &cache.Counts{})
 				nodes, bytes = float64(served.system.tree.Nodes()), float64(served.system.tree.Bytes())
 			}

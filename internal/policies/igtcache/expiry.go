@@ -26,6 +26,15 @@ func (o *options) lifetime(s *streams.Stream) int64 {
 	return Lifetime(o.base, mean, deviation, o.quantile)
 }
 
+// shortest is a lifetime that no stream falls below, if the base time is at least a second. Otherwise it is a second, so
+// that streams are not looked at before each request: they may expire that much later.
+func (o *options) shortest() int64 {
+	if o.ttl > 0 {
+		return o.ttl
+	}
+	return max(o.base, second)
+}
+
 // Lifetime returns base + mean + quantile x deviation, rounded to the nanosecond: the adaptive time to live.
 func Lifetime(base int64, mean, deviation, quantile float64) int64 {
 	ttl := float64(base) + mean + quantile*deviation
@@ -38,19 +47,24 @@ func Lifetime(base int64, mean, deviation, quantile float64) int64 {
 // quantile returns how many deviations above the mean a normally distributed value is with a probability.
 func quantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*probability) }
 
-// expire drops the streams that have not been read for longer than their lifetimes.
+// expire drops the streams that have not been read for longer than their lifetimes. These are at least the shortest
+// one, but change with every access: while a stream is read, only that bounds when it can expire.
 func (s *system) expire(now int64) {
 	if !s.clock || s.options.keeps || now < s.due {
 		return
 	}
 	s.due = math.MaxInt64
+	shortest := s.options.shortest()
 	for _, u := range s.units {
 		if u == nil || u.stream == nil || u.expired || u.stream.Pattern != streams.Random {
 			continue
 		}
-		ends := u.stream.Last + s.options.lifetime(u.stream)
-		if now <= ends {
-			s.due = min(s.due, ends+1)
+		if now <= u.stream.Last+shortest {
+			s.due = min(s.due, u.stream.Last+shortest+1)
+			continue
+		}
+		if ends := u.stream.Last + s.options.lifetime(u.stream); now <= ends {
+			s.due = min(s.due, ends+1, now+shortest+1)
 			continue
 		}
 		s.drop(u)

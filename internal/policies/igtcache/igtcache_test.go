@@ -562,6 +562,43 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// A stream that was read slowly and then fast expires after the lifetime that follows from the last accesses.
+func TestExpiryAfterFasterReads(t *testing.T) {
+	d := &dataset{}
+	for i := range 300 {
+		d.add(1, "train/%03d.jpg", i)
+	}
+	d.add(1, "other/a")
+	other := len(d.paths) - 1
+	random := rand.New(rand.NewPCG(3, 2))
+	var requests []block
+	var times []int64
+	now := int64(0)
+	epoch := func(gap int64) {
+		for _, i := range random.Perm(300) {
+			now += gap
+			requests, times = append(requests, block{i, 0}), append(times, now)
+		}
+	}
+	epoch(500 * second)
+	epoch(second)
+	for range 600 {
+		now += second
+		requests, times = append(requests, block{other, 0}), append(times, now)
+	}
+	tr := d.trace(requests, 1)
+	tr.Times = times
+	c := configOf(t, tr, "igtcache(prefetch=off)", 400, true)
+	served := build(t, c)
+	serve(t, served, c, 0, 600+61)
+	if served.system.expiries != 0 {
+		t.Fatal("the stream expired within 61 s")
+	}
+	if serve(t, served, c, 661, 663); served.system.expiries != 1 {
+		t.Errorf("%d expiries 63 s after the last access; the lifetime is 61 s", served.system.expiries)
+	}
+}
+
 // Parameters that make no sense, and what is said about them.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
