@@ -59,7 +59,8 @@ type Pooling interface {
 type Valuing interface {
 	// Least returns the least share of a pool.
 	Least(s *State) int64
-	// Worth returns what pool i of the last call would gain from one more unit of capacity, in hits per second.
+	// Worth returns what pool i of the last call would gain from one more unit of capacity, in hits per second: 0 after
+	// the first call, which knows nothing.
 	Worth(i int) float64
 }
 

@@ -160,7 +160,12 @@ func (p *Pool) usesMore() bool {
 }
 
 // Worth implements Valuing.
-func (a *marginal) Worth(i int) float64 { return a.known[i].benefit }
+func (a *marginal) Worth(i int) float64 {
+	if i >= len(a.known) { // the first round has not ended
+		return 0
+	}
+	return a.known[i].benefit
+}
 
 // Least implements Valuing: the share that each pool keeps.
 func (a *marginal) Least(s *State) int64 {

@@ -49,3 +49,35 @@ func TestMarginalMovesToSkewed(t *testing.T) {
 		t.Errorf("with a clock %+v, without %+v", timed, n)
 	}
 }
+
+// The state of tenants can be asked for at any time: before the first request, and before a second division.
+func TestTenantsAtAnyTime(t *testing.T) {
+	var requests [][2]int
+	for i := range 300 {
+		requests = append(requests, [2]int{i % 2, i % 40})
+	}
+	tr := tenantTrace(requests)
+	for _, text := range []string{"shared", "equal", "proportional(every=100)", "ucp(every=100)", "marginal(every=100)",
+		"optimal", "quiver(train=t0,profile=100)", "fluid(train=t0:1)"} {
+		served, err := newExactCache(configOf(t, tr, "lru", text, 30, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tenants := served.(interface{ Tenants() []Tenant })
+		var n Counts
+		for i := range tr.Objects {
+			quota, benefit := int64(0), 0.0
+			for _, tenant := range tenants.Tenants() {
+				quota += tenant.Quota
+				benefit += tenant.Benefit
+			}
+			if quota > 30 || i <= 100 && benefit != 0 {
+				t.Fatalf("%s: after %d requests quotas of %d, benefits of %v", text, i, quota, benefit)
+			}
+			served.Serve(WindowOf(tr, i, i+1, false, nil), &n)
+		}
+		if len(tenants.Tenants()) != 2 || n.Requests != 300 {
+			t.Errorf("%s: %d tenants, %d requests", text, len(tenants.Tenants()), n.Requests)
+		}
+	}
+}
