@@ -129,6 +129,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`[pid  8] 2.7 <... read resumed>"z", 10)        = 6`,
 				`7 2.8 lseek(3</d/a>, 8, SEEK_SET) = 8`,
 				`7 3.0 read(3</d/a>, "", 10) = 2`,
+				`7 3.05 preadv2(3</d/a>, [{iov_base="", iov_len=3}], 1, -1, RWF_NOWAIT) = 3`,
 				`7 3.1 read(3</d/a>, 0x7f, 10) = -1 EIO (Input/output error)`,
 				`7 3.2 read(4<socket:[1]>, "", 10) = 5`,
 				`7 3.5 preadv(5</d/b\76\040c>, [{iov_base="", iov_len=4}], 1, 70) = 4`,
@@ -138,7 +139,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 			},
 			want: []read{
 				{"7", "/d/a", 0, 4, -1, 2}, {"7", "/d/a", 4096, 5, -1, 2.6}, {"8", "/d/a", 4, 6, -1, 2.7},
-				{"7", "/d/a", 8, 2, -1, 3}, {"7", "/d/b> c", 70, 4, -1, 3.5},
+				{"7", "/d/a", 8, 2, -1, 3}, {"7", "/d/a", 10, 3, -1, 3.05}, {"7", "/d/b> c", 70, 4, -1, 3.5},
 			},
 			leftOut: 9,
 		},

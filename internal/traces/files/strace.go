@@ -215,9 +215,16 @@ func (s *straceReader) offset(name string, handle, arguments []byte, value int64
 	case "_llseek", "close": // the result of _llseek is among its arguments, in a form that differs
 		s.handles.forget(handle)
 	default:
-		if offset, known = offsetOf(name, arguments); !known {
+		text := offsetOf(name, arguments)
+		if name == "preadv2" && string(text) == "-1" { // it reads from the file position
+			offset, known = s.handles.take(handle, value)
+			break
+		}
+		n, ok := source.ParseDigits(text)
+		if !ok {
 			return 0, fmt.Errorf("want the offset of %s as its last number, got %.60q", name, arguments)
 		}
+		offset, known = int64(min(n, 1<<62)), true
 	}
 	if !known {
 		return 0, source.ErrLeftOut
@@ -299,16 +306,11 @@ func leadingNumber(text []byte) (int64, bool) {
 }
 
 // offsetOf returns the offset that a call was given: its last argument, that before the flags of preadv2.
-func offsetOf(name string, arguments []byte) (int64, bool) {
+func offsetOf(name string, arguments []byte) []byte {
 	if name == "preadv2" {
-		at := bytes.LastIndexByte(arguments, ',')
-		if at < 0 {
-			return 0, false
-		}
-		arguments = arguments[:at]
+		arguments = arguments[:max(0, bytes.LastIndexByte(arguments, ','))]
 	}
-	n, ok := source.ParseDigits(bytes.TrimSpace(arguments[bytes.LastIndexByte(arguments, ',')+1:]))
-	return int64(min(n, 1<<62)), ok
+	return bytes.TrimSpace(arguments[bytes.LastIndexByte(arguments, ',')+1:])
 }
 
 // unescape appends a path as it is: strace writes odd bytes as \ooo in octal, and some as a letter.
