@@ -53,7 +53,7 @@ type dftracerCall struct {
 	name, category, pid            []byte
 	time                           int64
 	fd, hash, file, value, argName []byte
-	ret, offset, size              int64
+	ret, offset, size, whence      int64
 }
 
 func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -109,8 +109,10 @@ func (d *dftracerReader) follow(c *dftracerCall, a *Access) error {
 		return d.read(c, a, position)
 	case "open", "open64", "openat", "openat64", "fopen", "fopen64":
 		return d.open(c)
-	case "lseek", "lseek64":
+	case "lseek", "lseek64", "ftell", "ftello", "ftello64":
 		return d.seek(c)
+	case "fseek", "fseeko", "fseeko64", "rewind", "fsetpos", "fsetpos64":
+		return d.seekStream(c)
 	case "write", "writev", "fwrite":
 		d.handles.take(d.handle, max(c.length(), 0))
 	case "close", "fclose":
@@ -178,9 +180,22 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 	return source.ErrLeftOut
 }
 
+// seekStream moves to the offset from the first byte that the call was given. Its result is not the position, so that
+// after other ways to move the position is unknown.
+func (d *dftracerReader) seekStream(c *dftracerCall) error {
+	switch {
+	case string(c.name) == "rewind":
+		return cmpLeftOut(d.handles.move(d.handle, 0))
+	case bytes.HasPrefix(c.name, []byte("fseek")) && c.whence == 0 && c.ret == 0 && c.offset >= 0:
+		return cmpLeftOut(d.handles.move(d.handle, c.offset))
+	}
+	d.handles.forget(d.handle)
+	return source.ErrLeftOut
+}
+
 // call reads a line.
 func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
-	c := &dftracerCall{time: -1, ret: -1, offset: -1, size: -1}
+	c := &dftracerCall{time: -1, ret: -1, offset: -1, size: -1, whence: -1}
 	d.scanner = source.JSONScanner{Text: line, AnyBytes: true}
 	s := &d.scanner
 	err := s.Object(func(key []byte) (err error) {
@@ -242,6 +257,8 @@ func (d *dftracerReader) argument(key string, c *dftracerCall) (err error) {
 		return number(&c.offset)
 	case "size":
 		return number(&c.size)
+	case "whence":
+		return number(&c.whence)
 	default:
 		return s.Skip()
 	}

@@ -111,13 +111,20 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`{"name":"read","cat":"POSIX","pid":7,"ts":4000000,"args":{"fd":3,"fhash":138,"ret":1}}`,
 				`{"name":"fopen","cat":"STDIO","pid":7,"ts":4,"args":{"fhash":"ab"}}`,
 				`{"name":"fread","cat":"STDIO","pid":7,"ts":5000000,"args":{"fhash":"ab","ret":2,"size":10}}`,
+				`{"name":"fseek","cat":"STDIO","pid":7,"ts":5,"args":{"fhash":"ab","ret":0,"whence":0,"offset":70}}`,
+				`{"name":"fread","cat":"STDIO","pid":7,"ts":6000000,"args":{"fhash":"ab","ret":1,"size":4}}`,
+				`{"name":"fseek","cat":"STDIO","pid":7,"ts":6,"args":{"fhash":"ab","ret":0,"whence":2,"offset":-9}}`,
+				`{"name":"fread","cat":"STDIO","pid":7,"ts":6,"args":{"fhash":"ab","ret":1,"size":4}}`, // where is not known
+				`{"name":"ftell","cat":"STDIO","pid":7,"ts":6,"args":{"fhash":"ab","ret":95}}`,
+				`{"name":"fread","cat":"STDIO","pid":7,"ts":7000000,"args":{"fhash":"ab","ret":1,"size":4}}`,
 				"]",
 			},
 			want: []read{
 				{"7", "/d/a", 0, 5, -1, 1}, {"7", "/d/a", 5, 6, -1, 2}, {"7", "/d/a", 100, 7, -1, 3},
 				{"8", "hash:139", 50, 8, -1, 4}, {"7", "/d/a", 1107, 1, -1, 4}, {"7", "hash:ab", 0, 20, -1, 5},
+				{"7", "hash:ab", 70, 4, -1, 6}, {"7", "hash:ab", 95, 4, -1, 7},
 			},
-			leftOut: 9,
+			leftOut: 13,
 		},
 		"strace": {
 			lines: []string{
