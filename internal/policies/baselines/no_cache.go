@@ -5,7 +5,7 @@ import "github.com/cachesim/cachesim/internal/policies"
 var noCacheEntry = policies.Entry{
 	Name:    "no-cache",
 	Aliases: []string{"none"},
-	Look:    policies.Look{Color: policies.Wine, Mark: policies.Cross},
+	Look:    policies.Look{Color: policies.Indigo, Mark: policies.Circle},
 	Memory:  policies.Memory{PerSlot: 1e-9},
 	Summary: "loads nothing, neither what is requested nor what is prefetched: every request misses",
 	Source:  "cachesim",
