@@ -93,8 +93,8 @@ type Policy struct {
 	// further parameters; each is an axis of that name, even if it has only one value
 	With       map[string]Values `yaml:"with,omitempty"`
 	Predictors Values            `yaml:"predictors,omitempty"` // names of the predictors it runs with; default: all
-	// Names of the prefetchers, allocators and models it runs with; default: all. With one only, it counts at every place on the
-	// axis of these parts.
+	// Names of the prefetchers, allocators and models it runs with; default: all. With one only, it counts at every place
+	// on the axis of these parts.
 	Prefetchers Values `yaml:"prefetchers,omitempty"`
 	Allocators  Values `yaml:"allocators,omitempty"`
 	Models      Values `yaml:"models,omitempty"`

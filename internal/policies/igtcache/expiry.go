@@ -26,8 +26,8 @@ func (o *options) lifetime(s *streams.Stream) int64 {
 	return Lifetime(o.base, mean, deviation, o.quantile)
 }
 
-// shortest is a lifetime that no stream falls below, if the base time is at least a second. Otherwise it is a second, so
-// that streams are not looked at before each request: they may expire that much later.
+// shortest is a lifetime that no stream falls below, if the base time is at least a second. Otherwise it is a second,
+// so that streams are not looked at before each request: they may expire that much later.
 func (o *options) shortest() int64 {
 	if o.ttl > 0 {
 		return o.ttl
