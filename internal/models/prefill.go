@@ -24,32 +24,32 @@ var prefillEntry = Entry{
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
 		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
 			string(prefill.FromTrace), string(prefill.Poisson)},
-			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it ; " +
-				"trace: at the times of the trace ; " +
+			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it; " +
+				"trace: at the times of the trace; " +
 				"poisson: at random"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "prompts per second of arrivals=poisson"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of arrivals=poisson, the same for all policies"},
-		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt ; -1: those of the trace, " +
+		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt; -1: those of the trace, " +
 			"256 if it has none"},
 		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
 		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
 		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "additional time of one call of the predictor, in " +
 			"microseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
-			"nanoseconds, during which there are no predictions ; 0: training runs in parallel"},
-		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: the " +
+			"nanoseconds, during which there are no predictions; 0: training runs in parallel"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds; -1: the " +
 			"model's"},
-		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: the " +
+		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9; 0: the " +
 			"model's"},
-		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes ; 0: the model's"},
+		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes; 0: the model's"},
 		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "attention operations per token and preceding " +
-			"token, in 10^6 ; 0: the model's"},
-		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes ; 0: the model's"},
-		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12 ; 0: the " +
+			"token, in 10^6; 0: the model's"},
+		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes; 0: the model's"},
+		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12; 0: the " +
 			"hardware's"},
 		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "memory bandwidth of all cards, in 10^9 bytes per " +
-			"second ; 0: the hardware's"},
-		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches ; 0: the " +
+			"second; 0: the hardware's"},
+		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: the " +
 			"hardware's"},
 	},
 	Check: checkPrefill,

@@ -35,11 +35,11 @@ var slsEntry = Entry{
 		{Name: "outstanding", Default: 1, Min: 1, Max: 1e9, Doc: "concurrent random accesses to the host's memory"},
 		{Name: "predict_ns", Default: 80, Min: 0, Max: 1e12, Doc: "time of the prediction for one key, in nanoseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
-			"nanoseconds, during which there are no predictions ; 0: training runs in parallel"},
+			"nanoseconds, during which there are no predictions; 0: training runs in parallel"},
 		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at the same time"},
 		{Name: "memory", Default: memoryShared, Choices: []string{memoryShared, memoryQueued}, Doc: "how concurrent " +
-			"batches use the bandwidth of a memory ; shared: each gets an equal share ; queued: first come, first served"},
-		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each " +
+			"batches use the bandwidth of a memory; shared: each gets an equal share; queued: first come, first served"},
+		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson); 0: each " +
 			"arrives when the previous one is done"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
 	},

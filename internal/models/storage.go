@@ -39,7 +39,7 @@ var storageEntry = Entry{
 	Asynchronous: true,
 	Params: []params.Param{
 		{Name: "arrivals", Default: arrivalsTrace, Choices: []string{arrivalsTrace, arrivalsClosed},
-			Doc: "when a read is issued ; trace: at its time in the trace ; closed: when the previous read of its job is " +
+			Doc: "when a read is issued; trace: at its time in the trace; closed: when the previous read of its job is " +
 				"served and the job has computed, for as long as the two are apart in the trace"},
 		{Name: "local_ms", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of a read from the cache, in milliseconds"},
 		{Name: "delay_ms", Default: 150.0, Min: 0, Max: 1e9, Doc: "time until the remote store answers, in milliseconds"},
@@ -48,9 +48,9 @@ var storageEntry = Entry{
 		{Name: "prefetches", Default: 16, Min: 0, Max: 1e6, Doc: "prefetches that may be outstanding"},
 		{Name: "queue", Default: 1024, Min: 0, Max: 1e6, Doc: "prefetches that may wait until fewer are outstanding"},
 		{Name: "full", Default: dropOldest, Choices: []string{dropOldest, dropNewest},
-			Doc: "which prefetch is cancelled if the queue is full ; oldest: the one that has waited longest ; newest: " +
+			Doc: "which prefetch is cancelled if the queue is full; oldest: the one that has waited longest; newest: " +
 				"the new one"},
-		{Name: "stop", Default: "", Doc: "jobs that are stopped, and after how many seconds: JOB:60 or JOB:60;JOB:90 ; " +
+		{Name: "stop", Default: "", Doc: "jobs that are stopped, and after how many seconds: JOB:60 or JOB:60;JOB:90; " +
 			"none: all jobs run to their ends"},
 	},
 	Metrics: []metric.Metric{

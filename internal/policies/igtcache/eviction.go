@@ -174,9 +174,8 @@ func (e *eviction) Remove(o policies.Object) {
 	}
 }
 
-// Resize implements policies.Resizer. Another policy is told how much it can have: while there is spare capacity, the
-// pool grows instead of evicting, and a policy that refuses objects too large for a part of a small pool would never
-// let it.
+// Resize implements policies.Resizer. Another policy gets the capacity that it could have. While some is spare, the pool
+// grows instead of evicting; a policy that refuses objects too large for a part of a small pool would prevent that.
 func (e *eviction) Resize(capacity int64) {
 	e.config.Capacity = capacity
 	if e.resizer == nil {

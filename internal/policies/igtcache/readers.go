@@ -63,8 +63,8 @@ const (
 	repeats   // the same block
 )
 
-// reader returns who reads a block: who has it, or goes on to it; on a tie, the most recent one. Otherwise a reader
-// begins, in the place of the least recent one.
+// reader returns the reader of a block: the one that is at it or goes on to it; on a tie, the most recent one. If there
+// is none, a new reader replaces the least recent one.
 func (rs *readers) reader(o policies.Object, at position) int {
 	best, match, oldest := 0, unrelated, 0
 	for i := range rs.all {

@@ -147,8 +147,8 @@ func (s *system) hit(u *unit, r policies.Request) bool {
 	return true
 }
 
-// Load loads an object without a request. It is charged to the stream that it belongs to: the one that asked for it, or
-// one below that.
+// Load loads an object without a request. It is charged to the stream that it belongs to: the one for which it was
+// proposed, or one below that.
 func (s *system) Load(r policies.Request) (loaded bool) {
 	return !s.Resident(r.Object) && s.load(s.ownerOf(r.Object), r)
 }

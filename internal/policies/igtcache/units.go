@@ -141,7 +141,7 @@ func (s *system) move(from, to *unit, all []resident, quota int64) {
 	s.moving = false
 }
 
-// follow has a unit follow the pattern of its stream.
+// follow makes a unit follow the pattern of its stream.
 func (s *system) follow(u *unit) {
 	if err := u.policy.follow(u.stream.Pattern); err != nil {
 		panic(err)
