@@ -174,8 +174,9 @@ func (e *eviction) Remove(o policies.Object) {
 	}
 }
 
-// Resize implements policies.Resizer. Another policy gets the capacity that it could have. While some is spare, the pool
-// grows instead of evicting; a policy that refuses objects too large for a part of a small pool would prevent that.
+// Resize implements policies.Resizer. Another policy gets the capacity that it could have. While some is spare, the
+// pool grows instead of evicting; a policy that refuses objects too large for a part of a small pool would not
+// allow that.
 func (e *eviction) Resize(capacity int64) {
 	e.config.Capacity = capacity
 	if e.resizer == nil {
