@@ -104,7 +104,9 @@ func mustRunModel(t rapid.TB, r Reads, cache Cache, c Config) *Result {
 	return result
 }
 
-// TestAgainstNaive holds the model to one without queues, heaps and shortcuts.
+// TestAgainstNaive holds the model to one without queues, heaps and shortcuts. The clock of the model has nanoseconds,
+// that of the other does not, so a read issued in the nanosecond in which its object arrives waits for it in the model
+// (a delayed hit of no time) and hits in the other: among the first 40 000 seeds, seed 26 060.
 func TestAgainstNaive(t *testing.T) {
 	late, cancelled, delayed := int64(0), int64(0), int64(0)
 	for seed := range uint64(1000) {
