@@ -101,8 +101,8 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+
 			"cache %s", e.Name, kind.Name)
 	case e.Manages && c.Allocator != nil:
-		return fmt.Errorf("policy %s divides the capacity among streams of accesses itself; remove the allocator %s",
-			e.Name, c.Allocator.Name())
+		return fmt.Errorf("policy %s divides the capacity among streams of accesses itself; remove the tenants and the "+
+			"allocator %s", e.Name, c.Allocator.Name())
 	case kind.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
 	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
