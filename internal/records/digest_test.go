@@ -14,6 +14,7 @@ import (
 func TestDigestIsThatOfTheRecord(t *testing.T) {
 	recs := sample()
 	recs[0].Trace, recs[1].Trace, recs[2].Trace = "a\xff\xfe\x1b[31mb", "two\r\nlines\nof, \"text\"", " <&>\u2028"
+	recs[0].SetNamed("job_hit_ratio[\x1b[31m \"é\"]", 0.5)
 	digests := map[string]bool{}
 	for name, encode := range map[string]encoder{"JSON": EncodeJSON, "CSV": EncodeCSV, "Parquet": encodeParquet} {
 		var data bytes.Buffer

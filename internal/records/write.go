@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/jsonlines"
@@ -149,7 +148,10 @@ func (r Record) MarshalJSON() ([]byte, error) {
 			continue
 		}
 		object.WriteByte(separator)
-		object.WriteString(strconv.Quote(f.name) + ":")
+		if err := values.Encode(f.name); err != nil { // a label can have any character
+			return nil, err
+		}
+		object.WriteByte(':')
 		if err := values.Encode(x); err != nil {
 			return nil, err
 		}
