@@ -3,6 +3,9 @@ package igtcache
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -97,12 +100,21 @@ type share struct {
 	worth float64 // of one more unit, in hits per second
 }
 
+// pathOf returns the path of a stream as records have it: valid text, whatever bytes a file system allows.
+func (s *system) pathOf(p streams.Place) string {
+	path := s.layout.Path(p)
+	if !utf8.ValidString(path) {
+		path = strings.Trim(strconv.Quote(path), `"`)
+	}
+	return path
+}
+
 // label names a share in records.
 func (s *system) label(of share) string {
 	if of.none {
 		return noStream
 	}
-	return s.layout.Path(of.place)
+	return s.pathOf(of.place)
 }
 
 // shares returns what every stream has and had, by place; a stream that was closed and opened again counts once.
@@ -201,7 +213,7 @@ func (c *Cache) Streams() (all []cache.StreamState) {
 			Quota: u.pool.Capacity(), Used: u.pool.Used(), Data: u.data, Benefit: u.benefit, Expired: u.expired,
 			Share: s.tree.Options().Share}
 		if u.stream != nil {
-			state.Path, state.Stream = s.layout.Path(u.stream.Place), u.stream
+			state.Path, state.Stream = s.pathOf(u.stream.Place), u.stream
 			if s.clock && !s.options.keeps && u.stream.Pattern == streams.Random {
 				state.Lifetime = float64(s.options.lifetime(u.stream)) / second
 			}

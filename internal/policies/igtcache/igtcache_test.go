@@ -491,6 +491,25 @@ func TestBlocksInParts(t *testing.T) {
 	}
 }
 
+// A path of any bytes is a label of valid text.
+func TestLabelOfOddPath(t *testing.T) {
+	d := &dataset{}
+	var requests []block
+	for i := range 150 {
+		d.add(1, "d\xff/%03d", i)
+		requests = append(requests, block{i, 0})
+	}
+	c := configOf(t, d.trace(requests, 1), "igtcache", 50, true)
+	served := build(t, c)
+	serve(t, served, c, 0, len(requests))
+	if name := served.Tenants()[1].Name; name != `d\xff` {
+		t.Errorf("label %q", name)
+	}
+	if name := served.Streams()[1].Path; name != `d\xff` {
+		t.Errorf("path %q", name)
+	}
+}
+
 // The worked example of the specification: 60 s + 10 s + 2.326 x 6.88 s = 86 s.
 func TestLifetime(t *testing.T) {
 	got := Lifetime(60*second, 10*second, 6.88*second, quantile(0.01))
