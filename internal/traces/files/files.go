@@ -186,8 +186,8 @@ func (c *Columns) BlocksOf(file int) int64 {
 func (c *Columns) Warnings() (warnings []string) {
 	if c.Late > 0 {
 		warnings = append(warnings, fmt.Sprintf("out of order: the times of %d of the %d reads are before that of the "+
-			"previous read; reads keep the order of the files, of which --merge reads several by time", c.Late,
-			len(c.Offsets)))
+			"previous read; reads keep the order of the files, and --merge puts those of several files in order of time",
+			c.Late, len(c.Offsets)))
 	}
 	switch {
 	case c.Unlisted == 0:
