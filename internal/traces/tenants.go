@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -249,7 +250,7 @@ func (t *Trace) tenantsOfFiles(rule TenantRule) (err error) {
 	t.Tenants = &Tenants{Of: of}
 	for o, tenant := range of {
 		if of[o] = inOrder.OfNumber(uint64(tenant)); int(of[o]) == len(t.Tenants.Names) {
-			t.Tenants.Names = append(t.Tenants.Names, names[tenant])
+			t.Tenants.Names = append(t.Tenants.Names, quote.Label(names[tenant]))
 		}
 	}
 	return nil
@@ -393,7 +394,7 @@ func (t *Trace) divide(c *tenantNumbers) error {
 		t.NumObjects++
 		tenant := tenants.OfNumber(uint64(c.column[pos]))
 		if int(tenant) == len(t.Tenants.Names) {
-			t.Tenants.Names = append(t.Tenants.Names, c.numbers.Key(c.column[pos]).String())
+			t.Tenants.Names = append(t.Tenants.Names, quote.Label(c.numbers.Key(c.column[pos]).String()))
 		}
 		t.Tenants.Of = append(t.Tenants.Of, tenant)
 		if old.HasSizes() {

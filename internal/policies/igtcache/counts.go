@@ -3,14 +3,12 @@ package igtcache
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/streams"
 )
 
@@ -102,11 +100,7 @@ type share struct {
 
 // pathOf returns the path of a stream as records have it: valid text, whatever bytes a file system allows.
 func (s *system) pathOf(p streams.Place) string {
-	path := s.layout.Path(p)
-	if !utf8.ValidString(path) {
-		path = strings.Trim(strconv.Quote(path), `"`)
-	}
-	return path
+	return quote.Label(s.layout.Path(p))
 }
 
 // label names a share in records.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -342,6 +343,9 @@ func (c *builder) Finish() stream.Columns {
 	}
 	columns := c.Columns
 	columns.JobNames, columns.Paths = c.jobs.Texts(), c.files.Texts()
+	for i, name := range columns.JobNames {
+		columns.JobNames[i] = quote.Label(name)
+	}
 	if len(columns.JobNames) == 0 {
 		columns.Jobs = nil
 	}
