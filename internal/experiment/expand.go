@@ -387,7 +387,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 	if err != nil {
 		return nil, err
 	}
-	checksums := map[string]string{} // by the files that it is of
+	known := checksums{}
 	serving := []int{}
 	for i, s := range setups {
 		if t.isServedBy(s.cache()) {
@@ -400,13 +400,9 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 			if err != nil {
 				return nil, f.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
 			}
-			if files := strings.Join(w.Paths(), "\n"); options.Checksum != nil && files != "" {
-				known := false
-				if w.Checksum, known = checksums[files]; !known {
-					if w.Checksum, err = options.Checksum(w); err != nil {
-						return nil, f.errorAt(err, "traces", index)
-					}
-					checksums[files] = w.Checksum
+			if options.Checksum != nil {
+				if w.Checksum, err = known.of(w, options); err != nil {
+					return nil, f.errorAt(err, "traces", index)
 				}
 			}
 			all = append(all, Input{Workload: w, Setups: serving, Capacities: capacities, Seeds: seeds,
@@ -414,6 +410,19 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 		}
 	}
 	return all, nil
+}
+
+// checksums are those of workloads, by their files.
+type checksums map[string]string
+
+// of returns the checksum of a workload, "" if it has no files.
+func (known checksums) of(w workload.Workload, options CellOptions) (sum string, err error) {
+	files := strings.Join(w.Paths(), "\n")
+	if sum, ok := known[files]; ok || files == "" {
+		return sum, nil
+	}
+	known[files], err = options.Checksum(w)
+	return known[files], err
 }
 
 // isServedBy reports whether the trace is replayed in the caches of the given name.

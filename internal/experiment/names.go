@@ -316,13 +316,11 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 			return f.errorAt(err, "figures", i, "references")
 		}
 	}
-	return cmp.Or(
-		f.checkName(figure.Name, seen, "figures", i, "name"),
+	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
 		f.checkDimension(figure.Y, x, "figures", i, dimensionKey(figure)),
 		f.checkDimension(figure.Y, figure.Lines, "figures", i, "lines"),
 		f.checkDimension(figure.Y, figure.Panels, "figures", i, "panels"),
-		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"),
-	)
+		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"))
 }
 
 // checkOverTime rejects keys that do not fit a figure over time.
@@ -345,10 +343,8 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 	}
 	only := maps.Clone(figure.Only)
 	delete(only, series.Label) // which labels there are is not known before the replay
-	return cmp.Or(
-		f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkPlaces(figure.Y, only, "figures", i, "only"),
-	)
+	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
+		f.checkPlaces(figure.Y, only, "figures", i, "only"))
 }
 
 // checkAlong rejects keys that do not fit a figure of one metric against another.
@@ -385,13 +381,11 @@ func (f *File) checkTables() error {
 				return f.errorAt(err, "tables", i, "against")
 			}
 		}
-		err := cmp.Or(
-			f.checkName(table.Name, seen, "tables", i, "name"),
+		err := cmp.Or(f.checkName(table.Name, seen, "tables", i, "name"),
 			f.checkDimension(table.Cells, table.Rows, "tables", i, "rows"),
 			f.checkDimension(table.Cells, table.Columns, "tables", i, "columns"),
 			f.checkDimension(table.Cells, table.Panels, "tables", i, "panels"),
-			f.checkPlaces(table.Cells, table.Only, "tables", i, "only"),
-		)
+			f.checkPlaces(table.Cells, table.Only, "tables", i, "only"))
 		if err != nil {
 			return err
 		}

@@ -18,14 +18,17 @@ import (
 // noPolicy lists files outside this folder that contain the name of a policy, and why. Mostly the word means something
 // else there.
 var noPolicy = map[string]string{
-	"cmd/cachesim/curve.go":              "the default of a flag",
-	"cmd/cachesim/explain.go":            "the default of a flag",
-	"internal/predict/accuracy/print.go": "the clock of a table",
-	"internal/traces/datasets/qqp.go":    "a distribution",
-	"internal/traces/formats/arc.go":     "a trace format",
-	"internal/traces/formats/lirs.go":    "a trace format",
-	"internal/traces/gen/sources.go":     "a distribution",
-	"internal/traces/source/rows.go":     "a name of a column of times",
+	"cmd/cachesim/curve.go":               "the default of a flag",
+	"cmd/cachesim/explain.go":             "the default of a flag",
+	"internal/predict/accuracy/print.go":  "the clock of a table",
+	"internal/prefetch/igt.go":            "a parameter",
+	"internal/streams/stream.go":          "a pattern",
+	"internal/traces/datasets/qqp.go":     "a distribution",
+	"internal/traces/formats/arc.go":      "a trace format",
+	"internal/traces/formats/lirs.go":     "a trace format",
+	"internal/traces/gen/cluster_jobs.go": "a pattern",
+	"internal/traces/gen/sources.go":      "a distribution",
+	"internal/traces/source/rows.go":      "a name of a column of times",
 }
 
 // Everything known about a policy is a field of its entry, so that a new policy needs no line elsewhere and a renamed
