@@ -44,7 +44,7 @@ func TestListings(t *testing.T) {
 		if l.Size(Root) != 250 || l.Blocks(Root) != 30 || l.Blocks(d) != 15 || l.Bytes(l.Address(l.Entry(d, 0), 2)) != 5 {
 			t.Errorf("%d bytes in %d blocks", l.Size(Root), l.Blocks(Root))
 		}
-		if l.Natural() != l.Natural() {
+		if natural := l.Natural(); natural != l.Natural() {
 			t.Error("the natural order is made twice")
 		}
 	}

@@ -145,8 +145,6 @@ func (n *naive) sending() (of []*transfer) {
 	return nil
 }
 
-const tiny = 1e-12 // seconds, and bytes at a megabyte per second times a million
-
 // step goes to the next event and handles one.
 func (n *naive) step() {
 	sending := n.sending()
