@@ -130,7 +130,7 @@ func (t *terminal) brief(content string) string {
 	}
 	lines = lines[:whyLines]
 	lines[whyLines-1] = text.Snip(lines[whyLines-1], t.Width-3, "") + "…"
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, " ")
 }
 
 // line writes a text, broken into lines.

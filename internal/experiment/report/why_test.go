@@ -31,6 +31,9 @@ func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 		if n := strings.Count(text, "\n"); format == "table" && n > 12 {
 			t.Errorf("%d lines, want two at most about why:\n%s", n, text)
 		}
+		if strings.ContainsRune(text, '\uFFFD') {
+			t.Errorf("%s: a broken line was shown as a character that cannot be printed:\n%s", format, text)
+		}
 		for line := range strings.Lines(text) {
 			if width := len([]rune(strings.TrimRight(line, "\n"))); format == "table" && width > 80 {
 				t.Errorf("a line of %d columns: %s", width, line)
