@@ -54,8 +54,9 @@ var entry = policies.Entry{
 }
 
 var parameters = slices.Concat([]policies.Param{
-	{Name: "mode", Default: "default", Choices: []string{"default", paper}, Doc: "paper: as the paper has it, which " +
-		"means guard=false, ks=scipy, verdicts=1, trailing=false and allocate=marginal(weight=1,hysteresis=1)"},
+	{Name: "mode", Default: "default", Choices: []string{"default", paper}, Doc: "with paper, what is not in the " +
+		"paper is off: guard=false, ks=scipy, verdicts=1, trailing=false and " +
+		"allocate=marginal(weight=1,hysteresis=1)"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
 	{Name: "evict", Default: pattern, Doc: "what leaves: pattern (what sequential streams have read, nothing of random " +
