@@ -18,8 +18,8 @@ import (
 // layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
-	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal", "statistics",
-		"suggest", "terminal", "version"},
+	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal", "serving",
+		"statistics", "suggest", "terminal", "version"},
 	{"atomicfile", "memory", "params"},
 	{"event", "oracle", "predict/gbm", "records", "similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "models/storage", "policies/dense", "predict", "series",

@@ -5,7 +5,10 @@
 // To add one, write a file with its Entry and add that to the table in registry.go.
 package allocate
 
-import "github.com/cachesim/cachesim/internal/streams"
+import (
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/streams"
+)
 
 // State is what an allocator sees when it is called. It is valid during the call only.
 type State struct {
@@ -16,6 +19,9 @@ type State struct {
 	Time     int64 // nanoseconds on the clock of the trace; 0 without one
 	Elapsed  int64 // nanoseconds since the previous call, or since the first request; 0 without a clock
 	Pools    []Pool
+	// Serving is what a serving node measured since the previous call; nil before the first request, and if the pools
+	// are not those of such a node: pool 0 its embeddings, pool 1 its users.
+	Serving *serving.Window
 }
 
 // Pool is what an allocator sees of one pool. Counts are those since the previous call.
@@ -83,6 +89,8 @@ type Needs struct {
 	Streams   bool  // patterns, data sets and hits on evicted objects are filled in
 	Ghosts    int   // evicted objects that each pool remembers; only with Streams
 	Curves    *Sampling
+	Forecast  bool // Serving.Forecast is filled in
+	Next      bool // Serving.Next is filled in, which only an entry with Future may ask for
 }
 
 // Sampling says how the curve of a pool is measured.

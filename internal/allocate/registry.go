@@ -2,6 +2,8 @@ package allocate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
@@ -23,6 +25,8 @@ type Entry struct {
 	Patterns bool
 	// Varying says that pools may be added and removed between calls, each with an ID of its own.
 	Varying bool
+	// Serving says that it divides the memory of a serving node, and nothing else: it reads State.Serving.
+	Serving bool
 	Params  []params.Param
 	// Metrics are those of the tenants and of the allocator.
 	Metrics []metric.Metric
@@ -55,7 +59,18 @@ var registry = []Entry{
 	fluidEntry,
 }
 
-var family = params.Table("allocator", "equal,'static(shares=3;1)'", registry)
+// Register adds entries to the registry. Each package of allocators below this one calls it once, at program start.
+func Register(entries ...Entry) {
+	for _, e := range entries {
+		if _, ok := Find(e.Name); ok {
+			panic("allocate: two allocators are called " + e.Name)
+		}
+		registry = append(registry, e)
+		metric.Register("allocator "+e.Name, e.Metrics...)
+	}
+}
+
+var family = params.Family[Entry]{Kind: "allocator", Example: "equal,'static(shares=3;1)'", Find: Find, Names: Names}
 
 // Spec is an allocator with its parameters: what a user writes as `ucp(ways=64)`.
 type Spec = params.Spec[Entry]
@@ -64,10 +79,22 @@ type Spec = params.Spec[Entry]
 func All() []Entry { return append([]Entry(nil), registry...) }
 
 // Names returns the names of all entries.
-func Names() []string { return family.Names() }
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, e := range registry {
+		names[i] = e.Name
+	}
+	return names
+}
 
 // Find returns the entry with that name; case does not matter.
-func Find(name string) (Entry, bool) { return family.Find(name) }
+func Find(name string) (Entry, bool) {
+	i := slices.IndexFunc(registry, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return registry[i], true
+}
 
 // Parse reads one allocator.
 func Parse(text string) (Spec, error) { return family.Parse(text) }

@@ -1,0 +1,66 @@
+package serving
+
+import "time"
+
+// Objective is the latency that requests are to stay within, and the period in which a node decides on its ratio.
+type Objective struct {
+	Latency time.Duration // 30 ms on the P99 (section V-A)
+	Epoch   time.Duration // 5 s
+}
+
+// DefaultObjective returns that of the paper.
+func DefaultObjective() Objective { return Objective{30 * time.Millisecond, 5 * time.Second} }
+
+// Window is what a node measured in an epoch, and what its allocator decides from. Latencies are in seconds.
+type Window struct {
+	Requests   int     // that were finished
+	Rate       float64 // of arrivals, per second
+	HotShare   float64 // of requests from hot users, the 5% with the most requests
+	KVHit      float64 // share of requests
+	EMBHit     float64 // share of row lookups
+	MeanTokens float64 // of the sequences
+	Violations float64 // share of requests above the objective
+	Mean, P99  float64 // latency, from arrival to answer
+	Ratio      float64 // of the memory that belongs to EMB, as set in this epoch
+	Objective  Objective
+	// SlowEMB and SlowKV are the shares of transfer and of computation in the latency of the slowest 1% of requests.
+	SlowEMB, SlowKV float64
+	// Forecast predicts from the load of this epoch, Next from that of the next one, which only allocators that know
+	// the future get. Either is nil if the allocator does not ask for it.
+	Forecast, Next Forecast
+}
+
+// Forecast predicts what happens to a load at any ratio.
+type Forecast interface {
+	// P99 returns the P99 latency in seconds once both caches have adapted to a ratio.
+	P99(ratio float64) float64
+	// Hits returns the hit ratios then.
+	Hits(ratio float64) (emb, kv float64)
+}
+
+// Features is the number of values in a State.
+const Features = 7
+
+// State is what the controllers of the paper observe, each value from 0 to 1 (section IV-A): the share of hot users,
+// the hit ratios of KV and EMB, the mean length, the violations, the ratio, and the P99 latency.
+type State [Features]float64
+
+// longest is the sequence length in tokens that counts as 1, slowest the P99 as a multiple of the objective.
+const longest, slowest = 16384, 4
+
+// State returns the window as a state.
+func (w *Window) State() State {
+	s := State{w.HotShare, w.KVHit, w.EMBHit, w.MeanTokens / longest, w.Violations, w.Ratio,
+		w.P99 / (slowest * w.Objective.Latency.Seconds())}
+	for i := range s {
+		s[i] = min(1, max(0, s[i]))
+	}
+	return s
+}
+
+// Reward returns the share of requests within the objective, less how far the P99 exceeds it as a share of it, at most
+// 1, times weight (equation 5, described in words only).
+func (w *Window) Reward(weight float64) float64 {
+	slo := w.Objective.Latency.Seconds()
+	return 1 - w.Violations - weight*min(1, max(0, w.P99-slo)/slo)
+}
