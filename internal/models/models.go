@@ -30,6 +30,10 @@ type Entry struct {
 	// windows of its own: Config.Cache is a storage.Cache, and Serve is not used. Such a model knows no future, so
 	// whatever needs to know it cannot be combined with it.
 	Asynchronous bool
+	// Drives says that the model serves the requests from the cache itself and has windows of its own: Config.Cache is the
+	// cache as it was built, which counts, and Serve is not used. Such a model knows no future, either, and may serve
+	// requests in another order than the trace.
+	Drives bool
 	// Reorders reports whether the requests may come in another order than in the trace, or not all of them; nil if they
 	// never do.
 	Reorders func(v params.Values) bool
@@ -59,7 +63,7 @@ type Config struct {
 	EndWarmup func()
 	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.
 	Timed func([]Timed)
-	// Windows are those of the series of a model with Asynchronous.
+	// Windows are those of the series of a model with Asynchronous or Drives.
 	Windows Windows
 }
 
