@@ -48,6 +48,17 @@ func TestRewardAndState(t *testing.T) {
 	}
 }
 
+func TestBounds(t *testing.T) {
+	var w Window
+	if least, most := w.Bounds(); least != LeastRatio || most != MostRatio {
+		t.Errorf("bounds %v and %v without any given, want %v and %v", least, most, LeastRatio, MostRatio)
+	}
+	w.Most = 0.7
+	if least, most := w.Bounds(); least != 0 || most != 0.7 {
+		t.Errorf("bounds %v and %v, want 0 and 0.7 as given", least, most)
+	}
+}
+
 func TestCostsAreChecked(t *testing.T) {
 	if err := DefaultCosts().Check(); err != nil {
 		t.Error(err)

@@ -23,11 +23,28 @@ type Window struct {
 	Mean, P99  float64 // latency, from arrival to answer
 	Ratio      float64 // of the memory that belongs to EMB, as set in this epoch
 	Objective  Objective
+	// Least and Most bound the ratio. Both 0 stand for those of the paper's sweep, 0.10 and 0.90: see Bounds.
+	Least, Most float64
 	// SlowEMB and SlowKV are the shares of transfer and of computation in the latency of the slowest 1% of requests.
 	SlowEMB, SlowKV float64
+	// SavedEMB is how many seconds a request of mean length would save if all of its rows were resident instead of none,
+	// SavedKV how many it saves by a KV hit.
+	SavedEMB, SavedKV float64
 	// Forecast predicts from the load of this epoch, Next from that of the next one, which only allocators that know
 	// the future get. Either is nil if the allocator does not ask for it.
 	Forecast, Next Forecast
+}
+
+// The bounds of the ratio, and the ratio that a node begins with. The paper's are lost: these are the ends of the static
+// ratios that it compares, and the mean optimum that its Table III implies.
+const LeastRatio, MostRatio, StartRatio = 0.10, 0.90, 0.40
+
+// Bounds returns the least and the largest ratio that a node may have.
+func (w *Window) Bounds() (least, most float64) {
+	if w.Least == 0 && w.Most == 0 {
+		return LeastRatio, MostRatio
+	}
+	return w.Least, w.Most
 }
 
 // Forecast predicts what happens to a load at any ratio.
