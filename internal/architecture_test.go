@@ -18,9 +18,9 @@ import (
 // layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
-	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal", "serving",
+	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal",
 		"statistics", "suggest", "terminal", "version"},
-	{"atomicfile", "memory", "params"},
+	{"atomicfile", "memory", "params", "serving"},
 	{"event", "oracle", "predict/gbm", "records", "similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "models/storage", "policies/dense", "predict", "series",
 		"target", "traces/source"},

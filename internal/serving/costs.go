@@ -61,3 +61,12 @@ func (c Costs) Overhead() float64 { return c.Scale * c.Base }
 func (c Costs) UserBytes(tokens int) int64 {
 	return 2 * 2 * int64(c.Layers) * int64(c.Width) * int64(tokens)
 }
+
+// UserPages returns the pages of some bytes that the keys and values of a sequence need: all of them or none are
+// resident.
+func (c Costs) UserPages(tokens int, page int64) int64 {
+	return (c.UserBytes(tokens) + page - 1) / page
+}
+
+// PageBytes returns the bytes of a shard, which is the unit of the memory of a node.
+func (c Costs) PageBytes(shardRows int) int64 { return int64(shardRows) * int64(c.RowBytes) }

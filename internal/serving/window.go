@@ -27,16 +27,16 @@ type Window struct {
 	Least, Most float64
 	// SlowEMB and SlowKV are the shares of transfer and of computation in the latency of the slowest 1% of requests.
 	SlowEMB, SlowKV float64
-	// SavedEMB is how many seconds a request of mean length would save if all of its rows were resident instead of none,
-	// SavedKV how many it saves by a KV hit.
+	// SavedEMB is how many seconds a request of mean length would save if all of its rows were resident instead of
+	// none, SavedKV how many it saves by a KV hit.
 	SavedEMB, SavedKV float64
 	// Forecast predicts from the load of this epoch, Next from that of the next one, which only allocators that know
 	// the future get. Either is nil if the allocator does not ask for it.
 	Forecast, Next Forecast
 }
 
-// The bounds of the ratio, and the ratio that a node begins with. The paper's are lost: these are the ends of the static
-// ratios that it compares, and the mean optimum that its Table III implies.
+// The bounds of the ratio, and the ratio that a node begins with. The paper's are lost: these are the ends of the
+// static ratios that it compares, and the mean optimum that its Table III implies.
 const LeastRatio, MostRatio, StartRatio = 0.10, 0.90, 0.40
 
 // Bounds returns the least and the largest ratio that a node may have.
