@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"event", "oracle", "predict/gbm", "records", "similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "models/storage", "policies/dense", "predict", "series",
 		"target", "traces/source"},
-	{"models/recommender", "policies/slabs", "traces/files", "traces/prompts", "traces/queries"},
+	{"models/recommender", "policies/slabs", "traces/files", "traces/prompts", "traces/queries", "traces/recommender"},
 	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
 	{"policies/baselines", "policies/experts", "policies/laru", "policies/learned", "policies/offline", "policies/rac",
 		"traces/formats"},

@@ -1,0 +1,196 @@
+package recommender
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Columns are requests for recommendations. The object of a request is its user. They need 8 bytes per request for
+// users and tokens, 5 per user, and what the lookups need: 8 bytes per request and 8 per shard that a request reads.
+type Columns struct {
+	Users     []uint32 // per request
+	Tokens    []int32  // per request: length of the sequence
+	Shards    int      // their numbers are below this
+	ShardRows int      // rows of a shard
+
+	lookups  lookups
+	hot      []bool    // per user
+	profiles *profiles // of the whole trace
+}
+
+// lookups finds the shards that requests read.
+type lookups interface {
+	append(c *Columns, request int, to []Lookup) []Lookup
+	slice(requests stream.Span) lookups
+	pick(requests []int) lookups
+	bytes() int64
+}
+
+// Of returns the columns of recommender requests; nil if the requests are of another kind.
+func Of(kind stream.Columns) *Columns {
+	c, _ := kind.(*Columns)
+	return c
+}
+
+// Lookups appends the shards that a request reads, each once, in the order of first reading. It allocates nothing if
+// there is room for them. Several goroutines may call it.
+func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
+	return c.lookups.append(c, request, to)
+}
+
+// Hot reports whether a user is one of the 5% with the most requests, or what the trace states about it.
+func (c *Columns) Hot(user uint32) bool { return c.hot[user] }
+
+// Slice implements stream.Columns. Users are hot, and have profiles, by the whole trace.
+func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
+	part := *c
+	part.Users = stream.Cut(c.Users, requests)
+	part.Tokens = stream.Cut(c.Tokens, requests)
+	part.lookups = c.lookups.slice(requests)
+	return &part
+}
+
+// Only implements stream.Columns.
+func (c *Columns) Only(chosen stream.Chosen) stream.Columns {
+	part := *c
+	part.Tokens = stream.Pick(c.Tokens, chosen.Requests)
+	part.hot = stream.Pick(c.hot, chosen.Objects)
+	part.lookups = c.lookups.pick(chosen.Requests)
+	part.profiles = &profiles{whole: &part}
+	renumbered := make([]uint32, len(c.hot))
+	for user, old := range chosen.Objects {
+		renumbered[old] = uint32(user)
+	}
+	part.Users = make([]uint32, len(chosen.Requests))
+	for i, request := range chosen.Requests {
+		part.Users[i] = renumbered[c.Users[request]]
+	}
+	return &part
+}
+
+// Torn implements stream.Columns.
+func (c *Columns) Torn() bool { return false }
+
+// Bytes implements stream.Columns.
+func (c *Columns) Bytes() int64 {
+	return stream.ColumnBytes(c.Users) + stream.ColumnBytes(c.Tokens) + stream.ColumnBytes(c.hot) + c.lookups.bytes()
+}
+
+// lists are lookups that are stored.
+type lists struct {
+	starts []int // per request: where its lookups begin; one more at the end
+	all    []Lookup
+}
+
+func (l *lists) add(list []Lookup) {
+	if len(l.starts) == 0 {
+		l.starts = append(l.starts, 0)
+	}
+	l.all = append(l.all, list...)
+	l.starts = append(l.starts, len(l.all))
+}
+
+func (l *lists) append(_ *Columns, request int, to []Lookup) []Lookup {
+	return append(to, l.all[l.starts[request]:l.starts[request+1]]...)
+}
+
+func (l *lists) slice(requests stream.Span) lookups {
+	return &lists{l.starts[requests.From : requests.To+1], l.all}
+}
+
+func (l *lists) pick(requests []int) lookups {
+	part := &lists{starts: []int{0}}
+	for _, request := range requests {
+		part.add(l.all[l.starts[request]:l.starts[request+1]])
+	}
+	return part
+}
+
+func (l *lists) bytes() int64 { return stream.ColumnBytes(l.starts) + stream.ColumnBytes(l.all) }
+
+// ProfileShards is the most shards in a profile (HLEM, section IV-C: those with 95% of the accesses of a user).
+const ProfileShards = 64
+
+// profileRequests is from how many requests of a user the profile is measured: they are spread evenly over all of them,
+// since a history that is cut at a length moves on.
+const profileRequests = 4
+
+// Profile returns the shards from which the user reads the most rows, at most ProfileShards, the first of them most; on
+// a tie, the lower number first. The first call measures the profiles of all users, which takes up to four lookups for
+// each and 4 bytes per shard.
+func (c *Columns) Profile(user uint32) []uint32 {
+	c.profiles.measure()
+	return c.profiles.shards[c.profiles.starts[user]:c.profiles.starts[user+1]]
+}
+
+// profiles are those of all users.
+type profiles struct {
+	whole  *Columns // from which they are measured
+	once   sync.Once
+	starts []int // per user, and one more at the end
+	shards []uint32
+}
+
+// measure fills in the profiles, once.
+func (p *profiles) measure() {
+	p.once.Do(func() {
+		c := p.whole
+		of := c.requestsOf()
+		p.starts = make([]int, 1, len(c.hot)+1)
+		var read []Lookup
+		for user := range c.hot {
+			read = read[:0]
+			requests := of.all[of.starts[user]:of.starts[user+1]]
+			sampled := min(len(requests), profileRequests)
+			for i := range sampled {
+				read = c.Lookups(int(requests[i*len(requests)/sampled]), read)
+			}
+			p.add(read)
+		}
+	})
+}
+
+// add appends the profile of the next user, who read these shards. It overwrites them.
+func (p *profiles) add(read []Lookup) {
+	slices.SortFunc(read, func(a, b Lookup) int { return cmp.Compare(a.Shard, b.Shard) })
+	shards := read[:0]
+	for _, l := range read {
+		if n := len(shards); n > 0 && shards[n-1].Shard == l.Shard {
+			shards[n-1].Rows += l.Rows
+		} else {
+			shards = append(shards, l)
+		}
+	}
+	slices.SortFunc(shards, func(a, b Lookup) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Shard, b.Shard))
+	})
+	for _, l := range shards[:min(len(shards), ProfileShards)] {
+		p.shards = append(p.shards, l.Shard)
+	}
+	p.starts = append(p.starts, len(p.shards))
+}
+
+// requestLists are the requests of each user, in order.
+type requestLists struct {
+	starts []int // per user, and one more at the end
+	all    []uint32
+}
+
+func (c *Columns) requestsOf() requestLists {
+	of := requestLists{make([]int, len(c.hot)+2), make([]uint32, len(c.Users))}
+	for _, user := range c.Users {
+		of.starts[user+2]++
+	}
+	for i := 2; i < len(of.starts); i++ {
+		of.starts[i] += of.starts[i-1]
+	}
+	for request, user := range c.Users { // starts[user+1] is where the next one belongs
+		of.all[of.starts[user+1]] = uint32(request)
+		of.starts[user+1]++
+	}
+	of.starts = of.starts[:len(of.starts)-1]
+	return of
+}
