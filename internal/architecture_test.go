@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal",
 		"statistics", "suggest", "terminal", "version"},
 	{"atomicfile", "memory", "params", "serving"},
-	{"event", "oracle", "predict/gbm", "records", "similarity", "streams", "traces/compress", "traces/stream"},
+	{"event", "oracle", "predict/gbm", "records", "route", "similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "models/storage", "policies/dense", "predict", "series",
 		"target", "traces/source"},
 	{"models/recommender", "policies/slabs", "traces/files", "traces/prompts", "traces/queries", "traces/recommender"},

@@ -1,0 +1,54 @@
+package route
+
+import "github.com/cachesim/cachesim/internal/serving"
+
+// Weights say what counts for how much in the score of a node.
+type Weights struct{ KV, Embeddings, Load float64 }
+
+// FixedWeights are those to use where no profile is known. With them the scores that the paper reports for three
+// routers (section IV-C) follow from plausible hit ratios and loads.
+func FixedWeights() Weights { return Weights{KV: 0.5, Embeddings: 0.3, Load: 0.2} }
+
+// KappaWeights are those by a ratio of the cost of a KV miss to that of the embeddings, and a load that counts as much
+// as the embeddings.
+func KappaWeights(kappa float64) Weights { return Weights{kappa, 1, 1}.normalised() }
+
+// normalised returns weights with the sum 1; equal ones if all are 0.
+func (w Weights) normalised() Weights {
+	sum := w.KV + w.Embeddings + w.Load
+	if !(sum > 0) {
+		return Weights{1. / 3, 1. / 3, 1. / 3}
+	}
+	return Weights{w.KV / sum, w.Embeddings / sum, w.Load / sum}
+}
+
+// Profile describes the requests from which weights are computed.
+type Profile struct {
+	Tokens []int32 // of some requests
+	Rows   float64 // of embeddings, the mean of a request
+	Remote float64 // share of the rows that other hosts hold
+	GPUs   int     // of a node
+}
+
+// halfLoad is the load from which the cost of a higher load is measured.
+const halfLoad = 0.5
+
+// ProfiledWeights are in proportion to what it costs, in seconds, if the user's KV is missing, if all embeddings are,
+// and if a node has the load Overload instead of 0.5. A request that finds so many others on a node waits until all but
+// one less than the GPUs have left, and they take a mean time: that with half of the KV hits and of the embeddings.
+func ProfiledWeights(p Profile, costs serving.Costs, c Config) Weights {
+	var w Weights
+	var service float64
+	transfer := costs.Transfer(p.Rows, p.Remote*p.Rows, costs.PCIe)
+	for _, tokens := range p.Tokens {
+		hit, miss := costs.Compute(float64(tokens), true), costs.Compute(float64(tokens), false)
+		w.KV += (miss - hit) / float64(len(p.Tokens))
+		service += (costs.Overhead() + (hit+miss+transfer)/2) / float64(len(p.Tokens))
+	}
+	w.Embeddings = transfer
+	wait := func(load float64) float64 {
+		return max(0, load*float64(c.Capacity)-float64(p.GPUs)+1) * service / float64(p.GPUs)
+	}
+	w.Load = max(0, wait(c.Overload)-wait(halfLoad))
+	return w.normalised()
+}
