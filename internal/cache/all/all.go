@@ -1,5 +1,5 @@
 // Package all registers every cache that has a folder of its own. The simulator imports it for that; add new folders of
-// caches here.
+// caches here. It also registers what only such caches use.
 package all
 
 import (
@@ -7,5 +7,6 @@ import (
 	_ "github.com/cachesim/cachesim/internal/cache/semantic" // queries with embeddings
 	_ "github.com/cachesim/cachesim/internal/cache/sets"     // batches over small sets
 
-	_ "github.com/cachesim/cachesim/internal/policies/igtcache" // a policy that manages its cache
+	_ "github.com/cachesim/cachesim/internal/allocate/controllers" // of serving nodes
+	_ "github.com/cachesim/cachesim/internal/policies/igtcache"    // a policy that manages its cache
 )
