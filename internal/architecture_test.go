@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"capacity", "models", "policies/policytest", "predict/ontrace", "predict/training", "prefetch", "similarity/overlap",
 		"traces/tracetest", "tracestat", "workload"},
 	{"cache", "predict/accuracy"},
-	{"cache/prefix", "cache/semantic", "cache/sets", "policies/igtcache"},
+	{"cache/pools", "cache/prefix", "cache/semantic", "cache/sets", "policies/igtcache"},
 	{"cache/all"},
 	{"sim"},
 	{"adversary", "experiment/claims", "explain", "results"},

@@ -22,10 +22,18 @@ var staticEntry = Entry{
 				"in order of their first request, or web:3;db:1 by name"},
 		{Name: "rest", Default: 0.0,
 			Doc: "the share of each tenant that is not in shares; 0: a tenant without a share is an error"},
+		{Name: "r", Default: 0.0, Min: 0, Max: 1,
+			Doc: "instead of shares, the share of the first of two pools: of the embeddings on a serving node"},
 	},
 	Check: func(v Values) error {
-		_, err := parseShares(v.Text("shares"))
-		return err
+		if v.Float("r") == 0 {
+			_, err := parseShares(v.Text("shares"))
+			return err
+		}
+		if v.Text("shares") != "" || v.Float("rest") != 0 {
+			return fmt.Errorf("r=%v and shares exclude each other: r is the share of the first of two pools", v.Float("r"))
+		}
+		return nil
 	},
 	New: newStatic,
 }
@@ -40,7 +48,7 @@ type share struct {
 func parseShares(text string) (shares []share, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, fmt.Errorf("shares is missing: write static(shares=3;1) for the tenants in order of their first " +
-			"request, or static(shares=web:3;db:1)")
+			"request, or static(shares=web:3;db:1), or static(r=0.4) on serving nodes")
 	}
 	for _, item := range strings.Split(text, ";") {
 		s := share{}
@@ -70,6 +78,13 @@ func parseShares(text string) (shares []share, err error) {
 type static struct{ weights []float64 }
 
 func newStatic(c Config) (Allocator, error) {
+	if r := c.Params.Float("r"); r > 0 {
+		if len(c.Tenants) != 2 {
+			return nil, fmt.Errorf("r=%v divides the capacity between two pools, but there are %d; give shares", r,
+				len(c.Tenants))
+		}
+		return &static{[]float64{r, 1 - r}}, nil
+	}
 	shares, err := parseShares(c.Params.Text("shares"))
 	if err != nil {
 		return nil, err

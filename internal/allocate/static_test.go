@@ -24,6 +24,22 @@ func TestStatic(t *testing.T) {
 	}
 }
 
+// TestStaticRatio checks the share of the first of two pools.
+func TestStaticRatio(t *testing.T) {
+	got := make([]int64, 2)
+	build(t, "static(r=0.4)", []string{"embeddings", "users"}).Allocate(&State{Capacity: 100}, got)
+	if !slices.Equal(got, []int64{40, 60}) {
+		t.Errorf("%v, want 40 and 60", got)
+	}
+	s, err := Parse("static(r=0.4)")
+	if err == nil {
+		_, err = New(s, []string{"a", "b", "c"})
+	}
+	if err == nil || !strings.Contains(err.Error(), "between two pools, but there are 3") {
+		t.Errorf("three pools: error %v", err)
+	}
+}
+
 func TestStaticErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"static":                         "shares is missing",
@@ -42,6 +58,8 @@ func TestStaticErrors(t *testing.T) {
 		"static(shares=1,rest=-1)":       "rest=-1",
 		"static(shares=web:1;db:1,x=1)":  "unknown parameter",
 		"static(shares=web:1;db:1,rest)": "want name=value",
+		"static(shares=web:1;db:1,r=.4)": "exclude each other",
+		"static(r=1.1)":                  "want a number from 0 to 1",
 	} {
 		s, err := Parse(text)
 		if err == nil {

@@ -1,0 +1,379 @@
+package pools
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models/recommender"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/serving"
+	requests "github.com/cachesim/cachesim/internal/traces/recommender"
+)
+
+// The pools of a node, as allocators see them.
+const (
+	embeddings = iota // charged by shard, a page each
+	users             // charged by user, the pages of the keys and values of the user's history
+)
+
+// poolNames are the names of the pools.
+var poolNames = []string{embeddings: "embeddings", users: "users"}
+
+// Config describes the memory of the nodes and what they serve.
+type Config struct {
+	Nodes, GPUs int
+	Memory      int64   // of a GPU, in bytes
+	Start       float64 // the ratio of a node until its allocator decides: the share of the pages that belong to EMB
+	Least, Most float64 // its bounds
+	Strict      bool    // EMB grows into free pages only
+	// Partitioned says that each host has the shards whose numbers have the same remainder as its own, instead of all.
+	Partitioned bool
+	Embeddings  policies.Spec
+	Users       policies.Spec
+	Seed        uint64
+	Allocator   *allocate.Spec // nil: the ratio stays
+	// Predictor builds the predictor of a pool with so many objects and about so many requests; nil if no policy
+	// predicts.
+	Predictor func(objects, requests int, seed uint64) (predict.Predictor, error)
+	Requests  *requests.Columns
+	Count     int // of users
+}
+
+// Cache is the memory of all nodes. It implements recommender.Cache.
+//
+// Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank, and per node 1 byte and
+// one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes for each user that a
+// node has met.
+type Cache struct {
+	config Config
+	page   int64 // bytes
+	pages  int64 // of a node
+	user   func(tokens int) int64
+	nodes  []node
+
+	frequency []uint32 // per shard: requests that have read it
+	ranking   ranking
+	shards    reported // which are resident, as the nodes have reported
+	residents reported // which users are
+
+	buffer   []requests.Lookup
+	decision time.Duration
+}
+
+// node is the memory of a node.
+type node struct {
+	pools   [2]*cache.Pool
+	watch   [2]*watcher
+	running running
+	pinned  *pinning
+
+	target int64 // pages that EMB is to have
+	queued int64 // pages that EMB gained and that have not been refilled
+	cursor int   // where the refill continues in the ranking
+
+	decider  decider
+	requests int64 // that have started
+	lookups  int64
+	now      int64 // time of the last request, in nanoseconds
+
+	counts   cache.Counts
+	bypassed int64 // misses of users who found no room beside the running ones
+	moved    int64 // pages that changed the pool
+}
+
+// New returns the empty memory. The model calls UseCosts before it is used.
+func New(c Config) (*Cache, error) {
+	if c.Nodes < 1 || c.GPUs < 1 || c.Memory < 1 {
+		return nil, fmt.Errorf("%d nodes with %d GPUs of %d bytes: want at least one of each", c.Nodes, c.GPUs, c.Memory)
+	}
+	if c.Nodes > mostNodes {
+		return nil, fmt.Errorf("nodes=%d: want at most %d", c.Nodes, mostNodes)
+	}
+	if !(0 < c.Least && c.Least <= c.Start && c.Start <= c.Most && c.Most < 1) {
+		return nil, fmt.Errorf("r=%v with rmin=%v and rmax=%v: want 0 < rmin <= r <= rmax < 1", c.Start, c.Least, c.Most)
+	}
+	p := &Cache{config: c, frequency: make([]uint32, c.Requests.Shards), nodes: make([]node, c.Nodes),
+		shards: newReported(c.Requests.Shards, c.Nodes), residents: newReported(c.Count, c.Nodes)}
+	return p, p.divide(serving.DefaultCosts())
+}
+
+// UseCosts implements recommender.Cache.
+func (p *Cache) UseCosts(c serving.Costs) { p.user = c.UserBytes }
+
+// divide builds the empty pools of all nodes.
+func (p *Cache) divide(c serving.Costs) error {
+	p.page = int64(p.config.Requests.ShardRows) * int64(c.RowBytes)
+	p.pages = p.Memory() / p.page
+	p.UseCosts(c)
+	if least := leastPages(p.config.Least, p.config.Most); p.pages < least {
+		return fmt.Errorf("a node has %d GPUs with %d bytes each, but needs at least %d pages of %d bytes; give it more "+
+			"memory", p.config.GPUs, p.config.Memory, least, p.page)
+	}
+	for i := range p.nodes {
+		if err := p.build(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leastPages returns how many pages a node needs so that both pools have one at any ratio.
+func leastPages(least, most float64) int64 { return int64(math.Ceil(1/min(least, 1-most) - 1e-9)) }
+
+// build creates the empty pools of a node.
+func (p *Cache) build(i int) error {
+	c, n := &p.config, &p.nodes[i]
+	emb := p.clamp(int64(math.Round(c.Start * float64(p.pages))))
+	*n = node{target: emb}
+	// Every pool of every node chooses independently of the others.
+	seed := func(pool int) uint64 { return c.Seed ^ uint64(2*i+pool)*0x9e3779b97f4a7c15 }
+	config := policies.Config{Capacity: emb, Unit: true, Objects: c.Requests.Shards, Seed: seed(embeddings),
+		Requests: min(len(c.Requests.Users)*shardsOfRequest, math.MaxUint32), Params: c.Embeddings.Params}
+	var err error
+	if c.Embeddings.Entry.Predicts {
+		if config.Predictor, err = c.Predictor(c.Requests.Shards, config.Requests, config.Seed); err != nil {
+			return err
+		}
+	}
+	policy, err := c.Embeddings.Entry.New(config)
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", c.Embeddings, err)
+	}
+	n.pools[embeddings] = cache.NewPool(policy, emb, c.Requests.Shards)
+
+	config = policies.Config{Capacity: p.pages - emb, Objects: c.Count, Requests: len(c.Requests.Users), Seed: seed(users),
+		Params: c.Users.Params}
+	if c.Users.Entry.Predicts {
+		if config.Predictor, err = c.Predictor(c.Count, config.Requests, config.Seed); err != nil {
+			return err
+		}
+	}
+	if n.pools[users], n.pinned, err = newUsers(c.Users, config, &n.running); err != nil {
+		return err
+	}
+	for pool := range n.pools {
+		n.watch[pool] = &watcher{most: 1 << 16}
+		n.pools[pool].Observe(n.watch[pool])
+	}
+	return n.decider.begin(p, n)
+}
+
+// shardsOfRequest is about how many shards a request reads.
+const shardsOfRequest = 128
+
+// clamp returns a number of pages of EMB within the bounds.
+func (p *Cache) clamp(pages int64) int64 {
+	share := func(ratio float64) int64 { return int64(math.Round(ratio * float64(p.pages))) }
+	least := max(1, share(p.config.Least))
+	return min(max(pages, least), max(least, min(share(p.config.Most), p.pages-1)))
+}
+
+// Nodes implements recommender.Cache.
+func (p *Cache) Nodes() int { return p.config.Nodes }
+
+// GPUs implements recommender.Cache.
+func (p *Cache) GPUs() int { return p.config.GPUs }
+
+// Memory implements recommender.Cache.
+func (p *Cache) Memory() int64 { return int64(p.config.GPUs) * p.config.Memory }
+
+// pagesOf returns the pages of a user's keys and values.
+func (p *Cache) pagesOf(tokens int32) int64 {
+	return max(1, (p.user(int(tokens))+p.page-1)/p.page)
+}
+
+// Start implements recommender.Cache. A shard that was resident at the start of the request is a hit, even if loading
+// the others evicts it.
+func (p *Cache) Start(at, request int, now time.Duration) (a recommender.Access) {
+	n := &p.nodes[at]
+	n.now = int64(now)
+	p.buffer = p.config.Requests.Lookups(request, p.buffer[:0])
+	p.judge(n, at, &a)
+	p.load(n)
+	a.KVHit = p.startUser(n, request)
+	return a
+}
+
+// judge counts the rows of the lookups in the buffer that are missing.
+func (p *Cache) judge(n *node, at int, a *recommender.Access) {
+	pool, seen := n.pools[embeddings], &n.decider.state.Pools[embeddings]
+	pool.Expire(n.now)
+	for _, l := range p.buffer {
+		rows := int64(l.Rows)
+		a.Rows += rows
+		p.frequency[l.Shard]++
+		if pool.Has(l.Shard) {
+			seen.Hits++
+			continue
+		}
+		a.MissedRows += rows
+		if p.remote(l.Shard, at) {
+			a.RemoteRows += rows
+		}
+	}
+	seen.Requests += int64(len(p.buffer))
+	p.ranking.lookups += int64(len(p.buffer))
+}
+
+// remote reports whether a shard comes from the host of another node.
+func (p *Cache) remote(shard uint32, node int) bool {
+	return p.config.Partitioned && int(shard)%p.config.Nodes != node
+}
+
+// load serves the lookups in the buffer from the pool of embeddings.
+func (p *Cache) load(n *node) {
+	pool := n.pools[embeddings]
+	r := policies.Request{Size: 1, Time: n.now}
+	for _, l := range p.buffer {
+		r.Object, r.Query, r.Pos = l.Shard, l.Shard, int(n.lookups)
+		n.lookups++
+		pool.Request(r)
+		n.decider.see(embeddings, l.Shard, p.page)
+	}
+}
+
+// startUser serves the user of a request, whose keys and values stay until Finish. A user whose history has grown hits,
+// and then needs more pages.
+func (p *Cache) startUser(n *node, request int) (hit bool) {
+	pool, user := n.pools[users], p.config.Requests.Users[request]
+	r := policies.Request{Object: user, Query: user, Pos: int(n.requests), Time: n.now,
+		Size: p.pagesOf(p.config.Requests.Tokens[request])}
+	n.requests++
+	pool.Expire(n.now)
+	n.pinned.restore(pool, r)
+	evictions := pool.Evictions()
+	switch hit = pool.Resident(user); {
+	case hit:
+		pool.Request(r)
+		n.grow(r)
+	case r.Size > pool.Capacity()-n.running.pages:
+		n.bypassed++
+	default:
+		pool.Request(r)
+	}
+	n.pinned.restore(pool, r)
+	n.counts.Evictions += pool.Evictions() - evictions
+	n.running.start(request, user, pool.Charge(user))
+	n.count(r, hit, p.page)
+	return hit
+}
+
+// grow charges a resident user the pages of a longer history. If these do not fit beside the running users, or a
+// running request uses the present ones, the user keeps those. The policy sees that the user leaves and is restored.
+func (n *node) grow(r policies.Request) {
+	pool := n.pools[users]
+	if charge := pool.Charge(r.Object); r.Size <= charge || n.running.has(r.Object) ||
+		r.Size > pool.Capacity()-n.running.pages {
+		return
+	}
+	pool.Drop(r.Object)
+	r.Reason = policies.Restore
+	pool.Load(r)
+}
+
+// count counts a request of a user.
+func (n *node) count(r policies.Request, hit bool, page int64) {
+	seen := &n.decider.state.Pools[users]
+	seen.Requests++
+	n.counts.Requests++
+	if hit {
+		seen.Hits++
+		n.counts.Hits++
+	}
+	n.decider.see(users, r.Object, r.Size*page)
+}
+
+// Finish implements recommender.Cache.
+func (p *Cache) Finish(at, request int) { p.nodes[at].running.finish(request) }
+
+// Report implements recommender.Cache.
+func (p *Cache) Report(at int) {
+	n := &p.nodes[at]
+	n.watch[embeddings].report(at, n.pools[embeddings], &p.shards, p.config.Requests.Shards)
+	n.watch[users].report(at, n.pools[users], &p.residents, p.config.Count)
+}
+
+// Holds implements recommender.Cache.
+func (p *Cache) Holds(at int, user uint32) bool { return p.residents.has(at, user) }
+
+// Coverage implements recommender.Cache.
+func (p *Cache) Coverage(at int, user uint32) float64 {
+	profile := p.config.Requests.Profile(user)
+	if len(profile) == 0 {
+		return 0
+	}
+	n := uint64(0)
+	for _, shard := range profile {
+		n += p.shards.bit(at, shard)
+	}
+	return float64(n) / float64(len(profile))
+}
+
+// mostNodes limits the nodes, so that what they report about a shard is in one word.
+const mostNodes = 64
+
+// reported are the objects that each node reported as resident. What all nodes reported of an object is in one word.
+type reported struct {
+	words []uint64
+	shift int // an object has 1<<shift bits
+}
+
+func newReported(objects, nodes int) reported {
+	shift := bits.Len(uint(nodes - 1))
+	return reported{make([]uint64, (objects<<shift+63)/64), shift}
+}
+
+func (r *reported) bit(node int, o policies.Object) uint64 {
+	at := uint64(o)<<r.shift + uint64(node)
+	return r.words[at/64] >> (at % 64) & 1
+}
+
+func (r *reported) has(node int, o policies.Object) bool { return r.bit(node, o) != 0 }
+
+func (r *reported) set(node int, o policies.Object, resident bool) {
+	at := uint64(o)<<r.shift + uint64(node)
+	r.words[at/64] &^= 1 << (at % 64)
+	if resident {
+		r.words[at/64] |= 1 << (at % 64)
+	}
+}
+
+// watcher notes which objects have become resident or left since the last report.
+type watcher struct {
+	changed []policies.Object
+	most    int  // of them; with more, the next report looks at all objects
+	all     bool // there were more
+}
+
+// Loaded implements cache.LoadObserver.
+func (w *watcher) Loaded(o policies.Object, _ int64, _ policies.Reason) { w.note(o) }
+
+// Left implements cache.Observer.
+func (w *watcher) Left(o policies.Object, _ int64, _ cache.Departure) { w.note(o) }
+
+func (w *watcher) note(o policies.Object) {
+	if len(w.changed) < w.most {
+		w.changed = append(w.changed, o)
+		return
+	}
+	w.all = true
+}
+
+// report brings what a node has reported up to date.
+func (w *watcher) report(node int, pool *cache.Pool, r *reported, objects int) {
+	if w.all {
+		for o := range objects {
+			r.set(node, policies.Object(o), pool.Resident(policies.Object(o)))
+		}
+	} else {
+		for _, o := range w.changed {
+			r.set(node, o, pool.Resident(o))
+		}
+	}
+	w.changed, w.all = w.changed[:0], false
+}
