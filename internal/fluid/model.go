@@ -1,0 +1,272 @@
+package fluid
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Steps of the tables of hit ratios: of the share of the memory that a cache has, and of the share of requests of hot
+// users. Between them values are interpolated.
+const (
+	sizeSteps = 50
+	hotSteps  = 20
+)
+
+// mostBins is the largest number of classes of sequence length.
+const mostBins = 16
+
+// bin is a class of sequences of similar length.
+type bin struct {
+	from, to float64 // tokens
+	draws    float64 // of shards, by a request of the mean length
+	pages    float64 // of the KV of a user
+	// logTouched is the logarithm of the probability that a request draws a shard that its user owns.
+	logTouched float64
+	// hot and cold are the users, share the shares of the requests of hot users, and of others, that are of this bin.
+	users [2]*users
+	scale [2]float64 // of the users in `users`
+	share [2]float64
+}
+
+// Model predicts the latency of a node. It is not changed once it is built, so that it may be used concurrently.
+type Model struct {
+	costs     serving.Costs
+	objective serving.Objective
+	servers   int
+	memory    float64 // bytes of the node
+	page      float64 // bytes of a shard, the unit of memory
+	rowsDrawn float64 // rows that a draw looks up
+	remote    float64 // share of the rows that come from other nodes' hosts
+	own       float64 // share of the draws that are of own shards
+	ownShards float64
+	bins      []bin
+
+	// Tables over the share of the memory. KV and EMB are not aware of each other.
+	missed [sizeSteps + 1]float64                         // draws from all shards that miss
+	kv     [sizeSteps + 1][hotSteps + 1][mostBins]float64 // share of the requests that are of a bin and hit
+	emb    [sizeSteps + 1][hotSteps + 1][mostBins]recent
+}
+
+// recent describes requests of a bin whose users EMB has seen within its characteristic time.
+type recent struct {
+	requests  float64 // share of all requests
+	untouched float64 // of those, the share that times an own shard was not drawn since, of all requests
+}
+
+// cold and hot are positions in the arrays of a bin.
+const (
+	cold = iota
+	hot
+)
+
+// NewModel returns the model of a node with some GPUs of some bytes of memory each. It panics if the population or the
+// costs are invalid.
+func NewModel(p serving.Population, c serving.Costs, gpus int, memory int64) *Model {
+	if err := checked(p, c, gpus, memory); err != nil {
+		panic("fluid: " + err.Error())
+	}
+	page := c.PageBytes(p.ShardRows)
+	m := &Model{costs: c, objective: serving.DefaultObjective(), servers: gpus, memory: float64(gpus) * float64(memory),
+		page: float64(page), rowsDrawn: float64(p.ShardRows), remote: 1 - 1/float64(p.Nodes), own: p.OwnShare,
+		ownShards: float64(p.OwnShards)}
+	const userClasses, shardClasses = 200, 400
+	classes := [2]*users{
+		cold: tabulate(zipf(max(1, p.Users-p.Hot()), p.UserAlpha, userClasses)),
+		hot:  tabulate(zipf(p.Hot(), p.UserAlpha, userClasses)),
+	}
+	n := min(mostBins, p.MaxTokens-p.MinTokens+1)
+	for i := range n {
+		width := float64(p.MaxTokens-p.MinTokens) / float64(n)
+		b := bin{from: float64(p.MinTokens) + float64(i)*width, users: classes}
+		b.to = b.from + width
+		b.scale = [2]float64{1 / float64(n), 1 / float64(n)}
+		b.share = b.scale
+		tokens := (b.from + b.to) / 2
+		b.draws = max(1, tokens*float64(p.Tables)/float64(p.ShardRows))
+		b.pages = meanPages(c, b.from, b.to, page)
+		m.bins = append(m.bins, b)
+	}
+	m.build(zipf(p.Shards, p.ShardAlpha, shardClasses))
+	return m
+}
+
+func checked(p serving.Population, c serving.Costs, gpus int, memory int64) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if gpus < 1 || memory < 1 {
+		return fmt.Errorf("a node of %d GPUs with %d bytes of memory; want at least 1 of each", gpus, memory)
+	}
+	return nil
+}
+
+// meanPages returns the mean of the pages that sequences from one length to another need.
+func meanPages(c serving.Costs, from, to float64, page int64) float64 {
+	const points = 64
+	sum := int64(0)
+	for i := range points {
+		sum += c.UserPages(int(math.Round(from+(to-from)*(float64(i)+0.5)/points)), page)
+	}
+	return float64(sum) / points
+}
+
+// With returns the model with another objective, which shares its tables.
+func (m *Model) With(o serving.Objective) *Model {
+	copied := *m
+	copied.objective = o
+	return &copied
+}
+
+// models are those that NewCached has built.
+var models struct {
+	sync.Mutex
+	built map[modelKey]*Model
+}
+
+type modelKey struct {
+	serving.Population
+	serving.Costs
+	gpus   int
+	memory int64
+}
+
+// mostModels bounds what NewCached keeps, at a megabyte each.
+const mostModels = 64
+
+// NewCached is NewModel, except that equal models are shared.
+func NewCached(p serving.Population, c serving.Costs, gpus int, memory int64) *Model {
+	key := modelKey{p, c, gpus, memory}
+	models.Lock()
+	defer models.Unlock()
+	if m, ok := models.built[key]; ok {
+		return m
+	}
+	m := NewModel(p, c, gpus, memory)
+	if models.built == nil || len(models.built) >= mostModels {
+		models.built = map[modelKey]*Model{}
+	}
+	models.built[key] = m
+	return m
+}
+
+// build fills in the tables.
+func (m *Model) build(shards []class) {
+	for i := range m.bins {
+		b := &m.bins[i]
+		b.logTouched = math.Log(-math.Expm1(-m.own * b.draws / m.ownShards))
+	}
+	pages := math.Floor(m.memory / m.page)
+	all := 0.0
+	for _, c := range shards {
+		all += c.count
+	}
+	for size := 1; size <= sizeSteps; size++ {
+		room := pages * float64(size) / sizeSteps
+		x := math.Inf(1)
+		if room < all {
+			x = math.Exp(solve(func(logX float64) float64 {
+				objects, _ := seen(shards, math.Exp(logX))
+				return objects - room
+			}))
+			_, m.missed[size] = seen(shards, x)
+		}
+		for step := range hotSteps + 1 {
+			at := m.when(float64(step) / hotSteps)
+			at.buildKV(&m.kv[size][step], room)
+			at.buildEMB(&m.emb[size][step], x)
+		}
+	}
+	m.missed[0] = 1
+}
+
+// solve returns the logarithm of the time at which a rising function is 0; +Inf if it stays below.
+func solve(f func(logTime float64) float64) float64 {
+	low, high := firstTime*2, lastTime
+	if f(high) < 0 {
+		return math.Inf(1)
+	}
+	for range 60 {
+		if middle := (low + high) / 2; f(middle) < 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
+}
+
+// moment is the model at a share of requests of hot users.
+type moment struct {
+	*Model
+	share [2]float64 // of the requests
+	rate  [2]float64 // their logarithms
+}
+
+func (m *Model) when(hotShare float64) moment {
+	shares := [2]float64{cold: 1 - hotShare, hot: hotShare}
+	return moment{m, shares, [2]float64{math.Log(shares[0]), math.Log(shares[1])}}
+}
+
+// sum adds up a function of the users of each bin that requests come from.
+func (m moment) sum(f func(b *bin, class int) float64) (sum float64) {
+	for i := range m.bins {
+		for class, share := range m.share {
+			if share > 0 {
+				sum += f(&m.bins[i], class)
+			}
+		}
+	}
+	return sum
+}
+
+// buildKV writes the hits of each bin in a cache with room for some pages.
+func (m moment) buildKV(hits *[mostBins]float64, room float64) {
+	time := solve(func(logTime float64) float64 {
+		return m.sum(func(b *bin, class int) float64 {
+			return b.pages * b.scale[class] * b.users[class].active.at(logTime+m.rate[class])
+		}) - room
+	})
+	for i := range m.bins {
+		b := &m.bins[i]
+		for class, share := range m.share {
+			if share > 0 {
+				hits[i] += share * b.scale[class] * b.users[class].hits.at(time+m.rate[class])
+			}
+		}
+	}
+}
+
+// buildEMB writes the requests of each bin that a cache with room for some shards has seen, which follow from x.
+func (m moment) buildEMB(to *[mostBins]recent, x float64) {
+	others := m.sum(func(b *bin, class int) float64 {
+		return m.share[class] * b.share[class] * (1 - m.own) * b.draws
+	})
+	time := math.Inf(1)
+	if !math.IsInf(x, 1) {
+		time = solve(func(logTime float64) float64 {
+			return others*math.Exp(logTime) - x + m.sum(func(b *bin, class int) float64 {
+				return m.ownShards * b.scale[class] * b.users[class].active.at(logTime+m.rate[class]+b.logTouched)
+			})
+		})
+	}
+	for i := range m.bins {
+		b := &m.bins[i]
+		for class, share := range m.share {
+			if share == 0 {
+				continue
+			}
+			known := b.users[class].hits.at(time + m.rate[class])
+			to[i].requests += share * b.scale[class] * known
+			if !math.IsInf(time, 1) {
+				touched := b.users[class].hits.at(time + m.rate[class] + b.logTouched)
+				to[i].untouched += share * b.scale[class] * max(0, known-touched)
+			}
+		}
+	}
+}

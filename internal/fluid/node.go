@@ -1,0 +1,186 @@
+package fluid
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Refill of embeddings: at most refillMost bytes per second of each GPU's link, and no more than what misses leave of a
+// share of it (HLEM, section IV-B: 3.2 GB are refilled within about one second).
+const (
+	refillMost  = 3.2e9
+	refillShare = 0.8
+)
+
+// kvAdapts is how much of the difference to its new hit ratio a KV cache gains per epoch after its users or its size
+// have changed: users must come again to be computed.
+const kvAdapts = 0.5
+
+// Node is a node over time. A smaller cache loses hits at once; a larger one gains them later: EMB at the speed at
+// which shards are refilled and loaded by misses, KV by users that come again. A queue goes on from one epoch to the
+// next.
+type Node struct {
+	model   *Model
+	started bool
+	emb     float64 // share of the memory that holds shards
+	kvHit   float64
+	queue   queue
+}
+
+// NewNode returns a node that begins adapted to its first load.
+func (m *Model) NewNode() *Node { return &Node{model: m} }
+
+// Reset returns the node to its beginning.
+func (n *Node) Reset() { *n = Node{model: n.model} }
+
+// Epoch is what a node did in an epoch.
+type Epoch struct {
+	serving.Window
+	RefillBytes float64 // of the embeddings of the node that were refilled
+	MissBytes   float64 // of the rows that requests missed
+	Link        float64 // bytes per second of each GPU's link, both together, while embeddings are refilled
+	Utilisation float64 // of the GPUs, at most 1
+	Unstable    bool    // more work came than the GPUs can do
+}
+
+// Step serves a load for an epoch of the objective at a ratio. It allocates nothing.
+func (n *Node) Step(l serving.Load, ratio float64) serving.Window { return n.Run(l, ratio).Window }
+
+// Run is Step with what else is known of the epoch.
+func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
+	m := n.model
+	target := m.kvHit(l, 1-ratio)
+	fresh := !n.started
+	if fresh {
+		n.started, n.emb, n.kvHit = true, ratio, target
+	}
+	n.kvHit = min(target, n.kvHit+kvAdapts*max(0, target-n.kvHit))
+	n.emb = min(n.emb, ratio)
+	kv := min(1-ratio, invert(func(size float64) float64 { return m.kvHit(l, size) }, n.kvHit))
+
+	var filling, full mixture
+	seconds := m.objective.Epoch.Seconds()
+	filled, refill := n.fill(l, ratio, kv, &filling) // share of the epoch, bytes per second
+	m.mix(l, sizes{n.emb, kv}, &full)
+
+	var t tail
+	if filled > 0 {
+		n.wait(&t, l.Rate, &filling, filled, fresh)
+	}
+	if filled < 1 {
+		n.wait(&t, l.Rate, &full, 1-filled, fresh && filled == 0)
+	}
+	t.build()
+
+	mean := func(a, b float64) float64 { return filled*a + (1-filled)*b }
+	service := mean(filling.mean, full.mean)
+	w := &e.Window
+	w.Requests = int(math.Round(l.Rate * seconds))
+	w.Rate, w.HotShare, w.Ratio, w.Objective = l.Rate, l.HotShare, ratio, m.objective
+	w.KVHit, w.EMBHit = mean(filling.kvHit, full.kvHit), mean(filling.embHit, full.embHit)
+	w.MeanTokens = m.meanTokens(l.HotShare) * m.lengths(l)
+	w.P99 = t.quantile(0.01)
+	w.Mean = service + t.waiting()
+	w.Violations = t.above(m.objective.Latency.Seconds())
+	w.SlowEMB, w.SlowKV = t.slow(w.P99)
+	w.SavedEMB, w.SavedKV = m.saved(l)
+	e.RefillBytes = refill * float64(m.servers) * filled * seconds
+	e.MissBytes = l.Rate * seconds * mean(filling.missed, full.missed) * float64(m.costs.RowBytes)
+	e.Link = (refill + l.Rate*filling.missed*float64(m.costs.RowBytes)/float64(m.servers))
+	if filled == 0 {
+		e.Link = l.Rate * full.missed * float64(m.costs.RowBytes) / float64(m.servers)
+	}
+	utilisation := l.Rate * service / float64(m.servers)
+	e.Utilisation, e.Unstable = min(1, utilisation), utilisation >= 1
+	return e
+}
+
+// fill lets EMB grow to a ratio. It returns the share of the epoch that this takes, the bytes per second that are
+// refilled meanwhile, and the service times.
+func (n *Node) fill(l serving.Load, ratio, kv float64, x *mixture) (share, refill float64) {
+	m := n.model
+	grown := ratio - n.emb
+	if grown <= 0 {
+		return 0, 0
+	}
+	m.mix(l, sizes{n.emb, kv}, x)
+	gpus := float64(m.servers)
+	misses := l.Rate * x.missed * float64(m.costs.RowBytes) / gpus
+	refill = max(0, min(refillMost, refillShare*m.costs.PCIe-misses))
+	loads := l.Rate * x.loads * m.page / gpus
+	seconds := m.objective.Epoch.Seconds()
+	if refill+loads == 0 {
+		share = 1
+	} else {
+		share = min(1, grown*m.memory/gpus/(refill+loads)/seconds)
+	}
+	gained := min(grown, (refill+loads)*share*seconds*gpus/m.memory)
+	l.Refill += refill
+	*x = mixture{}
+	m.mix(l, sizes{n.emb + gained/2, kv}, x)
+	n.emb += gained
+	return share, refill
+}
+
+// parts is into how many parts of equal length each of the two phases of an epoch is divided.
+const parts = mostParts / 2
+
+// wait lets the queue follow a load for a share of an epoch, and adds that to the distribution of the latency. Work
+// that comes faster than it is done is a delay that grows. The rest of the queue is taken to be exponential with a mean
+// w, for which dw/dt = (rho-1) + v/(2w): Brownian motion with a reflection, whose variance per second is v. In the long
+// run w = v/(2(1-rho)), as in package doc; without drift it grows with the root of time.
+func (n *Node) wait(t *tail, rate float64, x *mixture, share float64, fresh bool) {
+	m := n.model
+	utilisation := rate * x.mean / float64(m.servers)
+	variance, drift := x.drift(m.servers), utilisation-1
+	busy, stable := erlang(m.servers, utilisation), math.Inf(1)
+	if utilisation < 1 {
+		stable = variance / (2 * (1 - utilisation))
+		if fresh {
+			n.queue = queue{wait: stable}
+		}
+	}
+	step := share * m.objective.Epoch.Seconds() / parts
+	for range parts {
+		q := &n.queue
+		before, grows := q.delay, drift
+		if q.delay > 0 || drift > 0 {
+			q.delay = max(0, q.delay+drift*step)
+			grows = 0
+		}
+		from := q.wait + grows*step
+		q.wait = (from + math.Sqrt(from*from+2*variance*step)) / 2
+		q.busy = min(1, busy*max(1, q.wait/stable))
+		if q.delay > 0 {
+			q.busy = 1
+		}
+		t.mixtures[t.n], t.share[t.n] = x, share/parts
+		t.queues[t.n] = queue{q.busy, (before + q.delay) / 2, q.wait}
+		t.n++
+	}
+}
+
+// waiting returns the mean of the waiting times.
+func (t *tail) waiting() (mean float64) {
+	for i := range t.n {
+		q := t.queues[i]
+		mean += t.share[i] * (q.delay + q.busy*q.wait)
+	}
+	return mean
+}
+
+// saved returns how many seconds a request of mean length saves by hits of each cache.
+func (m *Model) saved(l serving.Load) (emb, kv float64) {
+	rows, tokens := 0.0, 0.0
+	for i := range m.bins {
+		b := &m.bins[i]
+		share := m.share(b, l.HotShare)
+		rows += share * b.draws * m.rowsDrawn
+		tokens += share * (b.from + b.to) / 2
+	}
+	longer := m.lengths(l)
+	rows, tokens = rows*longer, tokens*longer
+	emb = m.costs.Transfer(rows, m.remote*rows, m.costs.PCIe)
+	return emb, m.costs.Compute(tokens, false) - m.costs.Compute(tokens, true)
+}

@@ -1,0 +1,123 @@
+package fluid
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Prediction is what a node does with a load. Times are in seconds.
+type Prediction struct {
+	Mean, P99       float64 // latency; +Inf if the load is unstable
+	Violations      float64 // share of the requests above the objective; 1 if the load is unstable
+	EMBHit          float64 // share of the row lookups
+	KVHit           float64 // share of the requests
+	Utilisation     float64 // of the GPUs; from 1 on the load is unstable
+	SlowEMB, SlowKV float64 // shares of transfer and computation in the latency of the slowest 1% of the requests
+}
+
+// sizes are what the caches hold, as shares of the memory of the node: less than they may where they have grown lately.
+type sizes struct{ emb, kv float64 }
+
+// Predict returns what happens to a load once both caches have adapted to a ratio, which is the share of EMB. It takes
+// a few microseconds and allocates nothing.
+func (m *Model) Predict(l serving.Load, ratio float64) Prediction {
+	return m.predict(l, sizes{ratio, 1 - ratio})
+}
+
+// PredictFrom returns what happens while the caches have the given hit ratios instead of those that they will adapt to.
+// They are taken to hold what smaller caches with these hit ratios would hold.
+func (m *Model) PredictFrom(l serving.Load, ratio, embHit, kvHit float64) Prediction {
+	s := sizes{ratio, 1 - ratio}
+	s.emb = min(s.emb, invert(func(size float64) float64 { return m.embHit(l, size) }, embHit))
+	s.kv = min(s.kv, invert(func(size float64) float64 { return m.kvHit(l, size) }, kvHit))
+	return m.predict(l, s)
+}
+
+// invert returns where a rising function of 0 to 1 has a value.
+func invert(f func(float64) float64, value float64) float64 {
+	low, high := 0.0, 1.0
+	for range 20 {
+		if middle := (low + high) / 2; f(middle) < value {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+func (m *Model) predict(l serving.Load, s sizes) Prediction {
+	var x mixture
+	m.mix(l, s, &x)
+	utilisation := l.Rate * x.mean / float64(m.servers)
+	p := Prediction{EMBHit: x.embHit, KVHit: x.kvHit, Utilisation: utilisation, Mean: math.Inf(1), P99: math.Inf(1),
+		Violations: 1}
+	if utilisation >= 1 {
+		return p
+	}
+	q := x.stationary(l.Rate, m.servers)
+	t := tail{mixtures: [mostParts]*mixture{&x}, queues: [mostParts]queue{q}, share: [mostParts]float64{1}, n: 1}
+	t.build()
+	p.Mean = x.mean + q.busy*q.wait
+	p.P99 = t.quantile(0.01)
+	p.Violations = t.above(m.objective.Latency.Seconds())
+	p.SlowEMB, p.SlowKV = t.slow(p.P99)
+	return p
+}
+
+// Best returns the ratio with the least P99 among min, min+step and so on up to max: r*. Of unstable loads, the one
+// that is least so counts as the fastest. A tie goes to the lower ratio.
+func (m *Model) Best(l serving.Load, least, most, step float64) float64 {
+	best, bestP99, bestUtilisation := least, math.Inf(1), math.Inf(1)
+	for i := 0; ; i++ {
+		ratio := least + float64(i)*step
+		if ratio > most+step*1e-6 {
+			return best
+		}
+		p := m.Predict(l, min(ratio, most))
+		if p.P99 < bestP99 || math.IsInf(bestP99, 1) && math.IsInf(p.P99, 1) && p.Utilisation < bestUtilisation {
+			best, bestP99, bestUtilisation = min(ratio, most), p.P99, p.Utilisation
+		}
+	}
+}
+
+// Rate returns how many requests per second give a utilisation at a share of hot users and a ratio. It is rounded to
+// thousandths, so that traces are the same on machines whose floating-point numbers differ in the last bit.
+func (m *Model) Rate(hotShare, utilisation, ratio float64) float64 {
+	var x mixture
+	m.mix(serving.Load{HotShare: hotShare}, sizes{ratio, 1 - ratio}, &x)
+	return math.Round(1e3*utilisation*float64(m.servers)/x.mean) / 1e3
+}
+
+// Loads returns the load of each epoch of a regime that begins with a share of hot users. Without spikes, each has the
+// same utilisation at a ratio.
+func (m *Model) Loads(
+	r serving.Regime, base float64, epochs int, seed uint64, utilisation, ratio float64,
+) []serving.Load {
+	loads := make([]serving.Load, epochs)
+	last, rate := -1.0, 0.0
+	for i, s := range r.HotShares(base, epochs, seed) {
+		if s.Base != last {
+			last, rate = s.Base, m.Rate(s.Base, utilisation, ratio)
+		}
+		loads[i] = serving.Load{Rate: rate * (1 + s.Extra), HotShare: s.HotShare}
+	}
+	return loads
+}
+
+// Forecast returns what the model predicts from a load.
+func (m *Model) Forecast(l serving.Load) serving.Forecast { return &forecast{m, l} }
+
+type forecast struct {
+	model *Model
+	load  serving.Load
+}
+
+// P99 implements serving.Forecast. It is +Inf if the load is unstable at the ratio.
+func (f *forecast) P99(ratio float64) float64 { return f.model.Predict(f.load, ratio).P99 }
+
+// Hits implements serving.Forecast.
+func (f *forecast) Hits(ratio float64) (emb, kv float64) {
+	return f.model.embHit(f.load, ratio), f.model.kvHit(f.load, 1-ratio)
+}

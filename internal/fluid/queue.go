@@ -1,0 +1,133 @@
+package fluid
+
+import "math"
+
+// queue is the waiting time of a request: 0 with probability 1-busy, otherwise delay and a time that is exponential
+// with the mean wait. Times are in seconds.
+type queue struct{ busy, delay, wait float64 }
+
+// drift returns the variance of the work that arrives per second of a node that is just fully loaded, per server: what
+// makes a queue of a stable load.
+func (x *mixture) drift(servers int) float64 { return x.square / x.mean / float64(servers) }
+
+// stationary returns the queue of a stable load in the long run.
+func (x *mixture) stationary(rate float64, servers int) queue {
+	utilisation := rate * x.mean / float64(servers)
+	return queue{busy: erlang(servers, utilisation), wait: x.drift(servers) / (2 * (1 - utilisation))}
+}
+
+// erlang returns the probability that all servers of M/M/c are busy: Erlang's C formula. It is 1 from a utilisation of
+// 1 on.
+func erlang(servers int, utilisation float64) float64 {
+	if utilisation >= 1 {
+		return 1
+	}
+	load := utilisation * float64(servers)
+	blocked := 1.0 // Erlang's B formula
+	for i := 1; i <= servers; i++ {
+		blocked = load * blocked / (float64(i) + load*blocked)
+	}
+	return blocked / (1 - utilisation*(1-blocked))
+}
+
+// mostParts is the largest number of parts of an epoch.
+const mostParts = 8
+
+// tail is the distribution of the latency in an epoch whose parts have service times and queues of their own.
+type tail struct {
+	mixtures [mostParts]*mixture
+	queues   [mostParts]queue
+	share    [mostParts]float64 // of the requests; 1 in all
+	n        int
+	// over has, for each part, the share of the requests above the time of a step, without the delay.
+	over [mostParts][steps + 1]float64
+}
+
+// build fills in the tail of each part.
+func (t *tail) build() {
+	for i := range t.n {
+		x, q := t.mixtures[i], t.queues[i]
+		decay, half := 0.0, 0.0
+		if q.wait > 0 {
+			decay, half = math.Exp(-x.width/q.wait), math.Exp(-x.width/q.wait/2)
+		}
+		served, late := 0.0, 0.0 // by the time of the step; of those, later answered because of the wait
+		for step, weight := range x.weight {
+			t.over[i][step] = max(0, 1-served) + q.busy*late
+			served += weight
+			late = late*decay + weight*half
+		}
+		t.over[i][steps] = max(0, 1-served) + q.busy*late
+	}
+}
+
+// above returns the share of the requests with a latency above a time.
+func (t *tail) above(time float64) (share float64) {
+	for i := range t.n {
+		x, q := t.mixtures[i], t.queues[i]
+		since := time - q.delay
+		at := since / x.width
+		switch {
+		case at <= 0:
+			share += t.share[i]
+		case at < steps:
+			step := int(at)
+			over := &t.over[i]
+			share += t.share[i] * (over[step] + (at-float64(step))*(over[step+1]-over[step]))
+		case q.wait > 0:
+			share += t.share[i] * t.over[i][steps] * math.Exp((steps*x.width-since)/q.wait)
+		}
+	}
+	return min(1, share)
+}
+
+// quantile returns the time above which a share of the requests is.
+func (t *tail) quantile(share float64) float64 {
+	low, high := 0.0, 0.0
+	for i := range t.n {
+		x, q := t.mixtures[i], t.queues[i]
+		reach := q.delay + steps*x.width
+		if over := t.over[i][steps]; over > share {
+			reach += q.wait * math.Log(over/share)
+		}
+		high = max(high, reach)
+	}
+	for range 40 {
+		if middle := (low + high) / 2; t.above(middle) > share {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// slow returns which shares of the latency of requests above a time are transfer and computation.
+func (t *tail) slow(time float64) (emb, kv float64) {
+	var transfer, compute, total float64
+	for i := range t.n {
+		x, q := t.mixtures[i], t.queues[i]
+		since := time - q.delay
+		for step, weight := range x.weight {
+			if weight == 0 {
+				continue
+			}
+			service := (float64(step) + 0.5) * x.width
+			slow, wait := 1.0, q.busy*q.wait // all of them, and how long they wait
+			if service < since {
+				if q.wait == 0 {
+					continue
+				}
+				slow, wait = q.busy*math.Exp((service-since)/q.wait), since-service+q.wait
+			}
+			slow *= t.share[i]
+			transfer += slow * x.transfer[step]
+			compute += slow * x.compute[step]
+			total += slow * weight * (q.delay + service + wait)
+		}
+	}
+	if total == 0 {
+		return 0, 0
+	}
+	return min(1, transfer/total), min(1, compute/total)
+}
