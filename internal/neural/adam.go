@@ -1,0 +1,50 @@
+package neural
+
+import "math"
+
+// Adam changes parameters along their gradients (Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015).
+type Adam struct {
+	Rate    float64 // of learning
+	Epsilon float64 // added to the root of the second moment
+	first   []float64
+	second  []float64
+	beta1   float64 // beta1 and beta2 to the power of the number of steps
+	beta2   float64
+}
+
+// The shares of the moments that a step keeps, as in the paper.
+const firstKept, secondKept = 0.9, 0.999
+
+// NewAdam returns an optimiser of a number of parameters.
+func NewAdam(params int, rate float64) *Adam {
+	return &Adam{rate, 1e-8, make([]float64, params), make([]float64, params), 1, 1}
+}
+
+// Step moves the parameters against the gradient of the loss.
+func (a *Adam) Step(params, gradient []float64) {
+	a.beta1 *= firstKept
+	a.beta2 *= secondKept
+	rate := a.Rate * math.Sqrt(1-a.beta2) / (1 - a.beta1)
+	epsilon := a.Epsilon * math.Sqrt(1-a.beta2)
+	for i, g := range gradient {
+		a.first[i] = float64(firstKept*a.first[i]) + float64((1-firstKept)*g)
+		a.second[i] = float64(secondKept*a.second[i]) + float64((1-secondKept)*float64(g*g))
+		params[i] -= rate * a.first[i] / (math.Sqrt(a.second[i]) + epsilon)
+	}
+}
+
+// ClipNorm scales a gradient down to a Euclidean norm of at most most, and returns the norm that it had.
+func ClipNorm(gradient []float64, most float64) float64 {
+	sum := 0.0
+	for _, g := range gradient {
+		sum += float64(g * g)
+	}
+	norm := math.Sqrt(sum)
+	if norm > most {
+		factor := most / norm
+		for i := range gradient {
+			gradient[i] *= factor
+		}
+	}
+	return norm
+}
