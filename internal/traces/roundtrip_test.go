@@ -114,7 +114,7 @@ func TestRoundTrips(t *testing.T) {
 func recordFormats() []string {
 	return slices.DeleteFunc(formats.WritableNames(), func(name string) bool {
 		return slices.Contains([]string{"mooncake",
-			"queries", "npy", "fvecs", "reads"}, name)
+			"queries", "npy", "fvecs", "reads", "recommender"}, name)
 	})
 }
 

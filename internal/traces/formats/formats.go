@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -30,6 +31,7 @@ var kinds = []kind{
 	{prompts.Kind{}, prompts.Formats, prompts.Writables},
 	{queries.Kind{}, queries.Formats, queries.Writables},
 	{files.Kind{}, files.Formats, files.Writables},
+	{recommender.Kind{}, recommender.Formats, recommender.Writables},
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.

@@ -36,6 +36,21 @@ func kindColumnOptions(tables []*stream.Table) (options []params.Param) {
 	return options
 }
 
+// keyOfKind returns the column of the key of the kind whose columns have their names in the header, "" if the kind has
+// no such column or there is no such kind.
+func keyOfKind(tables []*stream.Table, names *source.Rows) string {
+	for _, table := range tables {
+		has := make([]bool, len(table.Columns))
+		for i, column := range table.Columns {
+			has[i] = names.Known([]string{source.PlainName(column.Name)}) >= 0
+		}
+		if table.Is(has) && names.Named(table.Key) >= 0 {
+			return table.Key
+		}
+	}
+	return ""
+}
+
 // kindReader reads what a kind adds to keys and times.
 type kindReader struct {
 	table   *stream.Table
@@ -73,7 +88,7 @@ func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Colum
 	k.cells = k.row.Cells(nil)
 	has := make([]bool, len(table.Columns))
 	for i, column := range table.Columns {
-		index, err := names.Choose(opts.Text(column.Name), []string{column.Name})
+		index, err := names.Choose(opts.Text(column.Name), []string{source.PlainName(column.Name)})
 		if err != nil {
 			return nil, err
 		}

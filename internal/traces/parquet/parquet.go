@@ -30,9 +30,10 @@ func Format(kinds []stream.Kind) source.Format {
 	return source.Format{
 		Name: "parquet",
 		Summary: "Apache Parquet with named columns: an integer or string key, and optionally time, size and operation, or " +
-			"the fields of queries, or those of reads of files: path, offset, length",
+			"the fields of queries, of reads of files (path, offset, length), or of recommender requests",
 		Carries: "key, and time, size, op if there are columns for them; queries: session, topic, answer, text, " +
-			"embedding; file reads: path, offset, length, and time, job, file_size",
+			"embedding; file reads: path, offset, length, and time, job, file_size; recommender requests: user, tokens, " +
+			"shards or rows, shard_rows, hot",
 		Detection:  "its signature PAR1",
 		Options:    options,
 		Detect:     detect,
@@ -137,6 +138,9 @@ func recovered(err *error, src *source.Source) {
 // chooseColumns creates the cursors.
 func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts params.Values,
 	tables []*stream.Table) (stream.Fields, error) {
+	if key := keyOfKind(tables, table); opts.Text("key") == "" && key != "" {
+		opts["key"] = key
+	}
 	chosen, err := table.ChooseColumns("parquet", opts)
 	if err != nil {
 		return stream.Fields{}, err

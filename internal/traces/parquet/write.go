@@ -77,9 +77,10 @@ func (p *writer) Write(rec *stream.Record) error {
 
 // begin decides the schema and writes the pending records.
 func (p *writer) begin() error {
-	group := parquet.Group{"key": parquet.Uint(64)}
+	key := p.keyColumn()
+	group := parquet.Group{key: parquet.Uint(64)}
 	if p.textKeys {
-		group["key"] = parquet.String()
+		group[key] = parquet.String()
 	}
 	if p.fields.Time {
 		group["time"] = parquet.Timestamp(parquet.Nanosecond)
@@ -112,6 +113,14 @@ func (p *writer) begin() error {
 	return nil
 }
 
+// keyColumn returns the name of the column of the key.
+func (p *writer) keyColumn() string {
+	if p.table != nil && p.table.Key != "" {
+		return p.table.Key
+	}
+	return "key"
+}
+
 // addKindColumns adds the columns of the kind, except a list that the first record does not have.
 func (p *writer) addKindColumns(group parquet.Group) {
 	p.first = p.none
@@ -120,6 +129,9 @@ func (p *writer) addKindColumns(group parquet.Group) {
 	}
 	for i, cell := range p.first.Cells(nil) {
 		column := p.table.Columns[i]
+		if column.ReadOnly {
+			continue
+		}
 		switch cell := cell.(type) {
 		case *int64:
 			group[column.Name] = parquet.Int(64)

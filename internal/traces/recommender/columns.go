@@ -5,16 +5,21 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Columns are requests for recommendations. The object of a request is its user. They need 8 bytes per request for
-// users and tokens, 5 per user, and what the lookups need: 8 bytes per request and 8 per shard that a request reads.
+// users and tokens, 1 per user, and what the lookups need: lists 8 bytes per request and 8 per shard that it reads.
+// Lookups that are made again need 8 per request: those of generated requests also 4 per shard that a user owns and 8
+// per shard, those of logs 4 per interaction.
 type Columns struct {
 	Users     []uint32 // per request
 	Tokens    []int32  // per request: length of the sequence
 	Shards    int      // their numbers are below this
 	ShardRows int      // rows of a shard
+	// Population is that of a node, from which the requests were generated; nil if they were read.
+	Population *serving.Population
 
 	lookups  lookups
 	hot      []bool    // per user
@@ -110,6 +115,24 @@ func (l *lists) pick(requests []int) lookups {
 }
 
 func (l *lists) bytes() int64 { return stream.ColumnBytes(l.starts) + stream.ColumnBytes(l.all) }
+
+// made are lookups that a recipe makes again.
+type made struct {
+	recipe recipe
+	places []place // per request
+}
+
+func (m *made) append(c *Columns, request int, to []Lookup) []Lookup {
+	return m.recipe.append(m.places[request], c.Tokens[request], to)
+}
+
+func (m *made) slice(requests stream.Span) lookups {
+	return &made{m.recipe, stream.Cut(m.places, requests)}
+}
+
+func (m *made) pick(requests []int) lookups { return &made{m.recipe, stream.Pick(m.places, requests)} }
+
+func (m *made) bytes() int64 { return stream.ColumnBytes(m.places) + m.recipe.bytes() }
 
 // ProfileShards is the most shards in a profile (HLEM, section IV-C: those with 95% of the accesses of a user).
 const ProfileShards = 64

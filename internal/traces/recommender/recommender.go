@@ -20,8 +20,8 @@ const (
 	maxTokens    = 1 << 24 // of one request
 	maxShards    = 1 << 27 // numbers of shards: caches have a field for each
 	maxShardRows = 1 << 24
-	maxRows      = 1 << 29 // that one request reads
-	maxLookups   = 1 << 16 // shards that one request reads
+	maxRows      = 1 << 29   // that one request reads
+	maxLookups   = 1<<16 - 1 // shards that one request reads
 )
 
 // DefaultShardRows is the number of rows in a shard where a trace does not state it: 2 MiB of rows of 2048 bytes.
@@ -34,7 +34,20 @@ const Unknown = -1
 const hotShare = 0.05
 
 // Kind are requests for recommendations, of which Record.Extra is a Head.
-type Kind struct{ stream.Single }
+type Kind struct {
+	stream.Single
+	recipe recipe // makes the lookups again; nil if each request has a list of them
+}
+
+// recipe makes the lookups of requests from their places, so that they need not be stored.
+type recipe interface {
+	append(at place, tokens int32, to []Lookup) []Lookup
+	describe(c *Columns) // fills in what is known of all requests
+	bytes() int64
+}
+
+// place is where a recipe finds a request.
+type place [2]uint32
 
 // Name implements stream.Kind.
 func (Kind) Name() string { return "recommender requests" }
@@ -46,9 +59,13 @@ func (Kind) Format() string { return "recommender" }
 func (Kind) Lost() string { return "lengths of the sequences and which shards a request reads" }
 
 // Conflict implements stream.Kind.
-func (Kind) Conflict(other stream.Kind) string {
-	if _, ok := other.(Kind); !ok {
+func (k Kind) Conflict(other stream.Kind) string {
+	o, ok := other.(Kind)
+	switch {
+	case !ok:
 		return "only one of them has recommender requests"
+	case k.recipe != o.recipe:
+		return "the histories of users are those of one log: concatenate the logs to a file"
 	}
 	return ""
 }
@@ -57,26 +74,66 @@ func (Kind) Conflict(other stream.Kind) string {
 func (Kind) OftenUnrepeated() bool { return true }
 
 // NewColumns implements stream.Kind.
-func (Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
-	return &builder{clock: fields.Time && !fields.Counted}
+func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
+	return &builder{clock: fields.Time && !fields.Counted, recipe: k.recipe}
 }
 
-// Table implements stream.Kind.
-func (Kind) Table() *stream.Table { return nil }
+// Table implements stream.Kind: rows are requests if they have tokens, and shards or rows.
+func (Kind) Table() *stream.Table {
+	return &stream.Table{
+		Key: "user",
+		Columns: []stream.TableColumn{
+			{Name: "tokens"}, {Name: "shard_rows"}, {Name: "hot"}, {Name: "shards"}, {Name: "rows", ReadOnly: true},
+		},
+		Is:  func(has []bool) bool { return has[0] && (has[3] || has[4]) },
+		Of:  Kind{},
+		New: func() stream.Row { return &Head{ShardRows: DefaultShardRows, Hot: Unknown, lists: &listReader{}} },
+		Check: func(_, row stream.Row) error {
+			head := row.(*Head)
+			if head.lists == nil {
+				return nil
+			}
+			return head.parse(head.lists)
+		},
+	}
+}
 
 // Head is what is known about a request besides its user and its time.
 type Head struct {
 	Tokens    int64    // length of the sequence
-	Lookups   []Lookup // in order of first reading, each shard once
 	ShardRows int64    // rows of a shard, the same for all requests
 	Hot       int64    // 1 if the user is a hot one, 0 if not, or Unknown
+	List      []Lookup // in order of first reading, each shard once; empty if a recipe makes the lookups
+
+	recipe recipe
+	at     place
+
+	shards, rows []byte      // lists as text, while a table is read or written
+	lists        *listReader // reads them if they come from Parquet
+	text         []byte
+}
+
+// Lookups appends the lookups.
+func (h *Head) Lookups(to []Lookup) []Lookup {
+	if h.recipe != nil {
+		return h.recipe.append(h.at, int32(h.Tokens), to)
+	}
+	return append(to, h.List...)
 }
 
 // Clone implements stream.Extra.
 func (h *Head) Clone() stream.Extra {
-	copied := *h
-	copied.Lookups = slices.Clone(h.Lookups)
-	return &copied
+	return &Head{Tokens: h.Tokens, ShardRows: h.ShardRows, Hot: h.Hot, List: slices.Clone(h.List), recipe: h.recipe,
+		at: h.at}
+}
+
+// Cells implements stream.Row. Those of a request have its lookups as text, those of an empty row are to be filled in.
+func (h *Head) Cells(to []any) []any {
+	if h.recipe != nil || len(h.List) > 0 {
+		h.text = appendList(h.text[:0], h.Lookups(nil))
+		h.shards = h.text
+	}
+	return append(to, &h.Tokens, &h.ShardRows, &h.Hot, &h.shards, &h.rows)
 }
 
 // HeadOf returns what is known about a request; nil if it is not one for recommendations.
@@ -94,13 +151,13 @@ func (h *Head) check() error {
 		return fmt.Errorf("%d rows in a shard: want 1 to 2^24", h.ShardRows)
 	case h.Hot < Unknown || h.Hot > 1:
 		return fmt.Errorf("hot is %d: want 1 for a hot user, 0 for others, -1 if it is not known", h.Hot)
-	case len(h.Lookups) == 0:
+	case h.recipe == nil && len(h.List) == 0:
 		return errors.New("a request that reads no shard: want at least one")
-	case len(h.Lookups) > maxLookups:
-		return fmt.Errorf("a request that reads %d shards: want at most 2^16", len(h.Lookups))
+	case len(h.List) > maxLookups:
+		return fmt.Errorf("a request that reads %d shards: want at most %d", len(h.List), maxLookups)
 	}
 	rows := uint64(0)
-	for _, l := range h.Lookups {
+	for _, l := range h.List {
 		if l.Shard >= maxShards {
 			return fmt.Errorf("shard %d: want numbers below 2^27", l.Shard)
 		}
@@ -119,7 +176,9 @@ func (h *Head) check() error {
 type builder struct {
 	Columns
 	clock    bool
-	time     int64 // of the previous request
+	time     int64   // of the previous request
+	recipe   recipe  // nil: lists
+	places   []place // for the recipe
 	lists    lists
 	requests []uint32 // per user
 	stated   []int8   // per user: Head.Hot
@@ -129,7 +188,7 @@ type builder struct {
 func (b *builder) Add(rec *stream.Record, user uint32) error {
 	head := HeadOf(rec)
 	if head == nil {
-		return errors.New("a request without tokens and lookups among recommender requests")
+		return errWithoutHead
 	}
 	if err := head.check(); err != nil {
 		return err
@@ -149,8 +208,12 @@ func (b *builder) Add(rec *stream.Record, user uint32) error {
 	}
 	b.Users = append(b.Users, user)
 	b.Tokens = append(b.Tokens, int32(head.Tokens))
-	b.lists.add(head.Lookups)
-	for _, l := range head.Lookups {
+	if b.recipe != nil {
+		b.places = append(b.places, head.at)
+		return nil
+	}
+	b.lists.add(head.List)
+	for _, l := range head.List {
 		b.Shards = max(b.Shards, int(l.Shard)+1)
 	}
 	return nil
@@ -184,6 +247,10 @@ func (b *builder) count(user uint32, hot int8) error {
 func (b *builder) Finish() stream.Columns {
 	columns := b.Columns
 	columns.lookups = &b.lists
+	if b.recipe != nil {
+		columns.lookups = &made{b.recipe, b.places}
+		b.recipe.describe(&columns)
+	}
 	columns.hot = hotUsers(b.requests, b.stated)
 	columns.profiles = &profiles{whole: &columns}
 	return &columns

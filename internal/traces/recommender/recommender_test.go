@@ -21,7 +21,7 @@ func columnsOf(t *testing.T, requests ...request) *Columns {
 	t.Helper()
 	b := Kind{}.NewColumns(stream.Fields{Time: true})
 	for _, r := range requests {
-		rec := stream.Record{Time: r.second * 1e9, Extra: &Head{Tokens: 100, ShardRows: 10, Hot: r.hot, Lookups: r.lookups}}
+		rec := stream.Record{Time: r.second * 1e9, Extra: &Head{Tokens: 100, ShardRows: 10, Hot: r.hot, List: r.lookups}}
 		if err := b.Add(&rec, r.user); err != nil {
 			t.Fatal(err)
 		}
@@ -89,16 +89,16 @@ func TestProfilesAreMeasuredOverAllOfATrace(t *testing.T) {
 }
 
 func TestBadRequestsAreRefused(t *testing.T) {
-	good := Head{Tokens: 5, ShardRows: 10, Hot: Unknown, Lookups: []Lookup{{1, 1}}}
+	good := Head{Tokens: 5, ShardRows: 10, Hot: Unknown, List: []Lookup{{1, 1}}}
 	for name, test := range map[string]struct {
 		change func(*Head)
 		want   string
 	}{
 		"tokens":     {func(h *Head) { h.Tokens = 0 }, "a user without a history"},
-		"shards":     {func(h *Head) { h.Lookups = []Lookup{{1 << 27, 1}} }, "shard 134217728: want"},
-		"rows":       {func(h *Head) { h.Lookups = []Lookup{{1, 1 << 29}, {2, 1}} }, "want at most 2^29"},
-		"no rows":    {func(h *Head) { h.Lookups = []Lookup{{4, 0}} }, "no rows of shard 4"},
-		"no shards":  {func(h *Head) { h.Lookups = nil }, "reads no shard"},
+		"shards":     {func(h *Head) { h.List = []Lookup{{1 << 27, 1}} }, "shard 134217728: want"},
+		"rows":       {func(h *Head) { h.List = []Lookup{{1, 1 << 29}, {2, 1}} }, "want at most 2^29"},
+		"no rows":    {func(h *Head) { h.List = []Lookup{{4, 0}} }, "no rows of shard 4"},
+		"no shards":  {func(h *Head) { h.List = nil }, "reads no shard"},
 		"hot":        {func(h *Head) { h.Hot = 2 }, "hot is 2"},
 		"shard rows": {func(h *Head) { h.ShardRows = 0 }, "0 rows in a shard"},
 		"other rows": {func(h *Head) { h.ShardRows = 11 }, "11 rows in a shard after requests with 10"},
@@ -121,7 +121,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 func TestClockThatGoesBackIsRefused(t *testing.T) {
 	for _, clock := range []bool{true, false} {
 		b := Kind{}.NewColumns(stream.Fields{Time: clock})
-		head := Head{Tokens: 5, ShardRows: 10, Hot: Unknown, Lookups: []Lookup{{1, 1}}}
+		head := Head{Tokens: 5, ShardRows: 10, Hot: Unknown, List: []Lookup{{1, 1}}}
 		if err := b.Add(&stream.Record{Time: 2e9, Extra: &head}, 0); err != nil {
 			t.Fatal(err)
 		}

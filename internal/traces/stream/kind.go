@@ -97,6 +97,7 @@ type ColumnsBuilder interface {
 // Table says how a kind is stored in tables with a row per request, such as Parquet, in addition to key, time, size and
 // operation.
 type Table struct {
+	Key     string // name of the column of the key; "": that of plain objects
 	Columns []TableColumn
 	// Is reports whether rows are requests of the kind, given which of the columns exist.
 	Is func(has []bool) bool
@@ -112,6 +113,8 @@ type Table struct {
 type TableColumn struct {
 	Name    string // also the name of the option that chooses another column
 	Repeats bool   // it repeats a few texts
+	// ReadOnly says that the column is another way of stating what others do, in which nothing is written.
+	ReadOnly bool
 }
 
 // Row is the Extra of a kind that has a table.

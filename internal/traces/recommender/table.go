@@ -1,0 +1,294 @@
+package recommender
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Formats are those that hold recommender requests, and Writables those that can be written.
+var (
+	Formats   = []source.Format{tableFormat}
+	Writables = []source.Writable{tableWritable}
+)
+
+var tableFormat = source.Format{
+	Name: "recommender",
+	Summary: "requests for recommendations as CSV with a header: time, user, tokens of the sequence, and the shards or " +
+		"rows of embedding tables that it reads",
+	Example:   "time,user,tokens,shards\n0.25,4711,8192,17:1024 93:2048",
+	Carries:   "recommender requests: user, tokens, shards or rows, and time, rows of a shard, hot users if known",
+	Detection: "a header with the columns user, tokens, and shards or rows",
+	Options: append(columnOptions(),
+		params.Param{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"},
+		params.Param{Name: "rows-per-shard", Default: DefaultShardRows, Min: 1, Max: maxShardRows,
+			Doc: "rows of a shard where no column states it"}),
+	Detect: source.CertainIf(looksLikeTable),
+	Open:   openTable,
+}
+
+// tableColumns are the indexes of the columns, -1 where there is none.
+type tableColumns struct{ time, user, tokens, shards, rows, shardRows, hot int }
+
+// column is one of them.
+type column struct {
+	name   string // that it has by default
+	option string // that names another
+	what   string // it holds
+	index  func(*tableColumns) *int
+}
+
+var columns = []column{
+	{"user", "user", "user", func(c *tableColumns) *int { return &c.user }},
+	{"tokens", "tokens", "length of the sequence", func(c *tableColumns) *int { return &c.tokens }},
+	{"shards", "shards", "shards that are read, with the number of rows of each, such as 17:1024 93:2048",
+		func(c *tableColumns) *int { return &c.shards }},
+	{"rows", "rows", "numbers of the rows that are read, such as 17500 93",
+		func(c *tableColumns) *int { return &c.rows }},
+	{"time", "time", "time", func(c *tableColumns) *int { return &c.time }},
+	{"shard_rows", "shard-rows", "rows of a shard, the same in all rows of the table",
+		func(c *tableColumns) *int { return &c.shardRows }},
+	{"hot", "hot", "hot users: 1, others: 0, -1 if that is not known", func(c *tableColumns) *int { return &c.hot }},
+}
+
+// neededColumns is how many of the columns are always there.
+const neededColumns = 2
+
+func columnOptions() (options []params.Param) {
+	for i, c := range columns {
+		none := ""
+		if i >= neededColumns {
+			none = " (none: ignore it)"
+		}
+		options = append(options, params.Param{Name: c.option, Default: "",
+			Doc: fmt.Sprintf("column of the %s%s; by default one named %s", c.what, none, c.name)})
+	}
+	return options
+}
+
+// looksLikeTable reports whether the first line has the columns of requests.
+func looksLikeTable(head source.Head) bool {
+	if len(head.Lines) == 0 {
+		return false
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(source.CutLoosely(nil, head.Lines[0], ','), func(cell []byte) bool {
+			return source.PlainName(string(source.TrimBlanks(cell))) == name
+		})
+	}
+	return has("user") && has("tokens") && (has("shards") || has("rows"))
+}
+
+// tableReader reads a request per row.
+type tableReader struct {
+	rows      source.Rows
+	unit      int64
+	shardRows int64 // where no column states it
+	at        tableColumns
+	list      listReader
+	head      Head
+}
+
+func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	t := &tableReader{rows: source.Rows{Src: src, Delimiter: ','}, unit: source.TimeUnits[opts.Text("time-unit")],
+		shardRows: int64(opts.Int("rows-per-shard"))}
+	err := t.rows.ReadHeader()
+	if err == nil {
+		err = t.choose(opts)
+	}
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	src.Reading.Key = "user"
+	if t.at.time >= 0 {
+		src.Reading.Time = "time in " + opts.Text("time-unit")
+	}
+	return t, stream.Fields{Time: t.at.time >= 0, Kind: Kind{}}, nil
+}
+
+// choose finds the columns.
+func (t *tableReader) choose(opts params.Values) error {
+	for i, c := range columns {
+		choice := opts.Text(c.option)
+		at, err := t.rows.Choose(choice, []string{source.PlainName(c.name)})
+		if err != nil {
+			return err
+		}
+		isColumn := func(name string) bool { return source.PlainName(name) == source.PlainName(c.name) }
+		switch {
+		case at < 0 && i < neededColumns:
+			return t.rows.Src.Errorf("no column %s in the header: want user, tokens, and shards or rows; the options user, "+
+				"tokens, shards, rows, time, shard-rows and hot name others", c.name)
+		case choice == "" && at >= 0 && slices.ContainsFunc(t.rows.Header[at+1:], isColumn):
+			return t.rows.Src.Errorf("two columns %s in the header: want one, or name it with the option %s", c.name, c.option)
+		}
+		*c.index(&t.at) = at
+	}
+	switch {
+	case t.at.shards < 0 && t.at.rows < 0:
+		return t.rows.Src.Errorf("neither a column shards nor rows in the header: want one of them; the options shards and " +
+			"rows name others")
+	case t.at.shards >= 0 && t.at.rows >= 0:
+		return t.rows.Src.Errorf("columns shards and rows: want one of them; the option rows=none ignores the second")
+	}
+	return nil
+}
+
+// Read implements stream.Reader.
+func (t *tableReader) Read(rec *stream.Record) error {
+	if err := t.rows.Next(); err == io.EOF {
+		return err
+	} else if err != nil {
+		return t.rows.Src.CutOff(err)
+	}
+	if err := t.parse(rec); err != nil {
+		return t.rows.Src.CutOff(t.rows.Src.LineErrorf("%w", err))
+	}
+	return nil
+}
+
+// parse reads the cells of a row.
+func (t *tableReader) parse(rec *stream.Record) (err error) {
+	cells := t.rows.Cells
+	t.head = Head{ShardRows: t.shardRows, Hot: Unknown}
+	*rec = stream.Record{Extra: &t.head}
+	if len(cells[t.at.user]) == 0 {
+		return errors.New("the user is empty")
+	}
+	rec.SetKey(cells[t.at.user])
+	if rec.Text != nil && source.IsBinary(rec.Text) {
+		return fmt.Errorf("control characters in the user %.60q: this is not a text trace", rec.Text)
+	}
+	for _, number := range []struct {
+		name     string
+		at       int
+		to       *int64
+		optional bool // an empty cell leaves it as it is
+	}{{"tokens", t.at.tokens, &t.head.Tokens, false}, {"shard_rows", t.at.shardRows, &t.head.ShardRows, true},
+		{"hot", t.at.hot, &t.head.Hot, true}} {
+		if number.at < 0 || number.optional && len(cells[number.at]) == 0 {
+			continue
+		}
+		if *number.to, err = parseWhole(cells[number.at]); err != nil {
+			return fmt.Errorf("%s: %w", number.name, err)
+		}
+	}
+	if t.at.time >= 0 {
+		if rec.Time, err = source.ParseTime(source.TrimBlanks(cells[t.at.time]), t.unit); err != nil {
+			return err
+		}
+	}
+	if t.at.shards >= 0 {
+		t.head.shards = cells[t.at.shards]
+	} else {
+		t.head.rows = cells[t.at.rows]
+	}
+	return t.head.parse(&t.list)
+}
+
+// parseWhole reads a whole number of up to nine digits, or -1.
+func parseWhole(text []byte) (int64, error) {
+	text = source.TrimBlanks(text)
+	if string(text) == "-1" {
+		return -1, nil
+	}
+	n, ok := source.ParseWhole(text)
+	if !ok || n >= 1e9 {
+		return 0, fmt.Errorf("%.40q: want a whole number below 10^9", text)
+	}
+	return int64(n), nil
+}
+
+// parse reads the lists and checks the request.
+func (h *Head) parse(lists *listReader) (err error) {
+	if h.ShardRows < 1 || h.ShardRows > maxShardRows {
+		return h.check()
+	}
+	switch h.List = nil; {
+	case h.shards != nil && h.rows != nil:
+		return errors.New("both shards and rows: want one of them")
+	case h.shards != nil:
+		h.List, err = lists.shards(h.shards, h.ShardRows)
+	case h.rows != nil:
+		h.List, err = lists.rows(h.rows, h.ShardRows)
+	}
+	if err != nil {
+		return err
+	}
+	return h.check()
+}
+
+var tableWritable = source.Writable{
+	Name: tableFormat.Name, Endings: []string{".csv"}, Create: newTableWriter, Holds: stream.Fields{Time: true},
+	Kind: Kind{}.Name(),
+}
+
+// tableWriter writes a request per row.
+type tableWriter struct {
+	buffer  bytes.Buffer
+	w       io.Writer
+	rows    *csv.Writer
+	clock   bool
+	cells   []string
+	lookups []Lookup
+	text    []byte
+}
+
+func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
+	if _, ok := fields.Kind.(Kind); !ok {
+		return nil, errors.New("the requests are not recommender requests: write csv or parquet instead")
+	}
+	t := &tableWriter{w: w, clock: fields.Time}
+	t.rows = csv.NewWriter(&t.buffer)
+	header := []string{"user", "tokens", "shard_rows", "hot", "shards"}
+	if t.clock {
+		header = append([]string{"time"}, header...)
+	}
+	return t, t.write(header)
+}
+
+// write writes a row at once, so that an error names its request.
+func (t *tableWriter) write(cells []string) error {
+	t.buffer.Reset()
+	if err := t.rows.Write(cells); err != nil {
+		return err
+	}
+	t.rows.Flush()
+	_, err := t.w.Write(t.buffer.Bytes())
+	return err
+}
+
+// Write implements source.RecordWriter.
+func (t *tableWriter) Write(rec *stream.Record) error {
+	head := HeadOf(rec)
+	if head == nil {
+		return errWithoutHead
+	}
+	if bytes.ContainsAny(rec.Text, "\r\n") { // readers of CSV make a line end of the two
+		return fmt.Errorf("user %.60q: a name with a line end cannot be written as CSV: write Parquet instead", rec.Text)
+	}
+	t.cells = t.cells[:0]
+	if t.clock {
+		t.cells = append(t.cells, string(source.AppendSeconds(nil, rec.Time)))
+	}
+	t.lookups = head.Lookups(t.lookups[:0])
+	t.text = appendList(t.text[:0], t.lookups)
+	t.cells = append(t.cells, string(source.AppendKey(nil, rec)), strconv.FormatInt(head.Tokens, 10),
+		strconv.FormatInt(head.ShardRows, 10), strconv.FormatInt(head.Hot, 10), string(t.text))
+	return t.write(t.cells)
+}
+
+// errWithoutHead is reported if plain objects come among requests.
+var errWithoutHead = errors.New("a request without tokens and lookups among recommender requests")
+
+func (t *tableWriter) Finish() error { return nil }
+func (t *tableWriter) Discard()      {}
