@@ -26,6 +26,8 @@ const (
 	PerSecond    Unit = "1/s"
 	// 10^6 bytes per second
 	MegabytesPerSecond Unit = "MB/s"
+	// 10^9 bytes per second
+	GigabytesPerSecond Unit = "GB/s"
 )
 
 // Better says whether higher or lower values are better.
