@@ -1,0 +1,141 @@
+package recommender
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Counts are sums over the requests that came after the warm-up, and over the time since then.
+type Counts struct {
+	Requests   int64
+	Score      float64 // of the nodes to which they were routed: see route.Router.Route
+	KVHits     int64
+	Rows       int64
+	MissedRows int64
+	RemoteRows int64         // of the missed ones
+	Missed     int64         // bytes of the missed rows
+	Refill     int64         // bytes
+	Prefetched int64         // bytes
+	Peak       float64       // most bytes per second over the link of a GPU between two reports, misses at their starts
+	Busy       float64       // seconds of GPUs
+	Satisfied  int64         // requests within the objective
+	Deciding   time.Duration // of the allocators
+	Decisions  int64
+
+	// Of each node in each epoch.
+	Windows     int64
+	P99, MaxP99 float64 // seconds; the sum, and the largest
+	Ratio       float64 // sum
+	Moved       float64 // sum of the changes of the ratio, without signs
+	Unstable    int64   // at whose end the node had fallen behind
+	// Of those whose best ratio is known.
+	Bests     int64
+	Best, Gap float64 // sums of the best ratio, and of how far the ratio was from it
+}
+
+// Result is what a run measured.
+type Result struct {
+	Counts
+	// Seconds are from the end of the warm-up to the last end of a request.
+	Seconds float64
+	GPUs    int // of all nodes
+	// Latencies are in seconds. Percentiles are by nearest rank, and at most 0.1% too high.
+	Mean, P50, P95, P99 float64
+	Events              int64 // that the model has simulated: reports, arrivals, and what happens on GPUs
+}
+
+// counts are Counts in the making.
+type counts struct {
+	Counts
+	begins, ended time.Duration
+	latency       float64 // seconds, the sum
+}
+
+func (c *counts) start(a Access, bytes int64) {
+	if a.KVHit {
+		c.KVHits++
+	}
+	c.Rows += a.Rows
+	c.MissedRows += a.MissedRows
+	c.RemoteRows += a.RemoteRows
+	c.Missed += bytes
+}
+
+func (c *counts) end(took, objective time.Duration) {
+	c.latency += took.Seconds()
+	if took <= objective {
+		c.Satisfied++
+	}
+}
+
+// window counts an epoch of a node.
+func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
+	c.Windows++
+	c.P99 += w.P99
+	c.MaxP99 = max(c.MaxP99, w.P99)
+	c.Ratio += w.Ratio
+	c.Moved += math.Abs(moved)
+	if unstable {
+		c.Unstable++
+	}
+	if best >= 0 {
+		c.Bests++
+		c.Best += best
+		c.Gap += math.Abs(w.Ratio - best)
+	}
+}
+
+// result returns what a run measured.
+func (m *model) result() *Result {
+	r := &Result{Counts: m.counted.Counts, GPUs: len(m.nodes) * m.gpus, Events: m.events,
+		Seconds: max(0, m.counted.ended-m.counted.begins).Seconds()}
+	if r.Requests > 0 {
+		r.Mean = m.counted.latency / float64(r.Requests)
+		r.P50, r.P95, r.P99 = m.latencies.rank(50), m.latencies.rank(95), m.latencies.rank(99)
+	}
+	return r
+}
+
+// histogram counts times to the nanosecond in buckets that are at most 0.1% wide: the first bits of a time, without the
+// leading one, are its bucket among those of its power of two. It needs half a megabyte at most.
+type histogram struct {
+	counts []int64
+	n      int64
+}
+
+const fine = 10 // bits
+
+func (h *histogram) add(t time.Duration) {
+	b := bucket(uint64(max(0, t)))
+	for b >= len(h.counts) {
+		h.counts = append(h.counts, 0)
+	}
+	h.counts[b]++
+	h.n++
+}
+
+// bucket returns the number of the bucket of a time.
+func bucket(t uint64) int {
+	shift := max(0, bits.Len64(t)-fine-1)
+	return shift<<fine + int(t>>shift)
+}
+
+// largest returns the largest time in a bucket.
+func largest(b int) uint64 {
+	shift := max(0, b>>fine-1)
+	return (uint64(b-shift<<fine)+1)<<shift - 1
+}
+
+// rank returns the least time in seconds that so many per cent of the times do not exceed.
+func (h *histogram) rank(percent int64) float64 {
+	rank := (h.n*percent + 99) / 100
+	for b, n := range h.counts {
+		if rank -= n; rank <= 0 {
+			return time.Duration(largest(b)).Seconds()
+		}
+	}
+	return 0
+}
