@@ -106,4 +106,7 @@ type Sampling struct {
 type Config struct {
 	Tenants []string // the names of the pools, in their order
 	Params  Values
+	// Number tells apart the allocators of one cache that has several, one for each node: those with random choices draw
+	// different ones.
+	Number int
 }

@@ -26,13 +26,13 @@ type decider struct {
 }
 
 // begin builds the allocator of a node.
-func (d *decider) begin(p *Cache, n *node) (err error) {
+func (d *decider) begin(p *Cache, number int) (err error) {
 	d.state = allocate.State{Capacity: p.pages * p.page, Pools: make([]allocate.Pool, len(poolNames))}
 	spec := p.config.Allocator
 	if spec == nil {
 		return nil
 	}
-	if d.allocator, err = allocate.New(*spec, poolNames); err != nil {
+	if d.allocator, err = allocate.NewNumbered(*spec, poolNames, number); err != nil {
 		return err
 	}
 	d.serving, d.needs, d.targets = spec.Entry.Serving, d.allocator.Needs(), make([]int64, len(poolNames))

@@ -160,7 +160,7 @@ func (p *Cache) build(i int) error {
 		n.watch[pool] = &watcher{most: 1 << 16}
 		n.pools[pool].Observe(n.watch[pool])
 	}
-	return n.decider.begin(p, n)
+	return n.decider.begin(p, i)
 }
 
 // shardsOfRequest is about how many shards a request reads.
