@@ -117,6 +117,11 @@ type forecast struct {
 // P99 implements serving.Forecast. It is +Inf if the load is unstable at the ratio.
 func (f *forecast) P99(ratio float64) float64 { return f.model.Predict(f.load, ratio).P99 }
 
+// Best implements serving.Forecast.
+func (f *forecast) Best(least, most, step float64) float64 {
+	return f.model.Best(f.load, least, most, step)
+}
+
 // Hits implements serving.Forecast.
 func (f *forecast) Hits(ratio float64) (emb, kv float64) {
 	return f.model.embHit(f.load, ratio), f.model.kvHit(f.load, 1-ratio)

@@ -53,6 +53,9 @@ type Forecast interface {
 	P99(ratio float64) float64
 	// Hits returns the hit ratios then.
 	Hits(ratio float64) (emb, kv float64)
+	// Best returns the ratio with the least P99 among least, least+step and so on up to most. If the load is too much at
+	// each of them, it is the one with the least work. A tie goes to the lower ratio.
+	Best(least, most, step float64) float64
 }
 
 // Features is the number of values in a State.

@@ -140,14 +140,11 @@ func (b *bo) kernel(x, y float64) float64 {
 // standardised returns values with mean 0 and deviation 1. Where all are nearly the same, differences stay small: a
 // tenth of a logarithm is not worth a search.
 func standardised(values []float64) []float64 {
-	mean, square := 0.0, 0.0
+	mean := 0.0
 	for _, v := range values {
 		mean += v / float64(len(values))
 	}
-	for _, v := range values {
-		square += (v - mean) * (v - mean) / float64(len(values))
-	}
-	deviation := max(math.Sqrt(square), 0.05)
+	deviation := max(deviationOf(values), 0.05)
 	scaled := make([]float64, len(values))
 	for i, v := range values {
 		scaled[i] = (v - mean) / deviation

@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"math"
-
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/serving"
@@ -41,21 +39,12 @@ type hindsight struct{ grid float64 }
 
 func (h *hindsight) next(s *allocate.State) float64 { return best(s.Serving.Next, s.Serving, h.grid) }
 
-// best returns the ratio with the least P99 among those of a grid from the least ratio on; ties go to the lower ratio.
-// If the load is too much at every ratio, or there is no forecast, it is the present one.
+// best returns the ratio of a grid, from the least one on, with the least P99 in a forecast; without one, the present
+// ratio.
 func best(f serving.Forecast, w *serving.Window, grid float64) float64 {
 	if f == nil {
 		return w.Ratio
 	}
-	ratio, least := w.Ratio, math.Inf(1)
-	low, high := w.Bounds()
-	for i := 0; ; i++ {
-		r := low + float64(i)*grid
-		if r > high+grid*1e-6 { // the sum may be a little above the last ratio
-			return ratio
-		}
-		if p := f.P99(min(r, high)); p < least {
-			ratio, least = min(r, high), p
-		}
-	}
+	least, most := w.Bounds()
+	return f.Best(least, most, grid)
 }

@@ -363,6 +363,8 @@ type known struct{ l serving.Load }
 func (known) P99(float64) float64            { return 0 }
 func (known) Hits(float64) (emb, kv float64) { return 0, 0 }
 
+func (known) Best(least, _, _ float64) float64 { return least }
+
 func TestHistogram(t *testing.T) {
 	var h histogram
 	rng := rand.New(rand.NewPCG(1, 1))

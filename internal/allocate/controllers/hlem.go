@@ -1,0 +1,74 @@
+package controllers
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+const hlemSource = "HLEM, arXiv 2605.04450, section IV-A"
+
+var ppoEntry = entry(allocate.Entry{
+	Name:    "ppo",
+	Summary: "by reinforcement learning: a network that was trained on the fluid model moves the ratio by up to 0.04",
+	Source:  hlemSource + `: "PPO-only"; Schulman et al., Proximal Policy Optimization Algorithms, arXiv 1707.06347`,
+	Params:  []params.Param{weightsParam},
+	Check:   checkWeights,
+}, func(c allocate.Config) (decider, allocate.Needs, error) {
+	g, err := newGreedy(c.Params.Text(weightsParam.Name))
+	return &hlem{policy: g}, allocate.Needs{}, err
+})
+
+var hlemEntry = entry(allocate.Entry{
+	Name: "hlem",
+	Summary: "by reinforcement learning as ppo, corrected by a network that learns while it serves; in bursts memory " +
+		"moves to the users",
+	Source: hlemSource,
+	Params: withRecovery(true, append([]params.Param{
+		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
+		weightsParam}, adapterParams...)...),
+	Check: checkWeights,
+}, newHLEM)
+
+// hlem is the SmartAllocator: a frozen policy, an online adapter and a recovery controller. Each may be absent.
+type hlem struct {
+	policy   *greedy
+	adapter  *adapter
+	recovery *recovery
+}
+
+func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {
+	h := &hlem{adapter: newAdapter(c.Params, c.Number), recovery: newRecovery(c.Params)}
+	var err error
+	if c.Params.Bool("ppo") {
+		h.policy, err = newGreedy(c.Params.Text(weightsParam.Name))
+	}
+	return h, allocate.Needs{}, err
+}
+
+func (h *hlem) next(s *allocate.State) float64 {
+	w := s.Serving
+	state, ok := stateOf(w)
+	if !ok {
+		return w.Ratio
+	}
+	h.adapter.learn(w)
+	if ratio, ok := h.recovery.override(w); ok {
+		return ratio
+	}
+	action := h.policy.action(&state)
+	return w.Ratio + action + h.adapter.correct(state, action)
+}
+
+// stateOf returns the state that a window shows, or false if a value is no number.
+func stateOf(w *serving.Window) (serving.State, bool) {
+	state := w.State()
+	for _, v := range state {
+		if math.IsNaN(v) {
+			return state, false
+		}
+	}
+	return state, true
+}

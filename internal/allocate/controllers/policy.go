@@ -1,0 +1,89 @@
+package controllers
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/cachesim/cachesim/internal/neural"
+	"github.com/cachesim/cachesim/internal/neural/ppo"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Actions are what a policy may change the ratio by (section IV-A; the set is lost: docs/hlem.md).
+var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
+
+// Hidden are the widths of the hidden layers of a policy: 9 606 parameters with those of its value.
+var Hidden = []int{64, 128}
+
+// NewPolicy returns an untrained policy.
+func NewPolicy(seed uint64) *ppo.ActorCritic {
+	return ppo.New(seed, serving.Features, len(Actions), Hidden...)
+}
+
+// ReadPolicy reads a policy as `cachesim train --controller ppo` writes it, and returns the command that made it.
+func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
+	return ppo.Read(r, serving.Features, len(Actions), Hidden...)
+}
+
+//go:embed ppo.json
+var trained []byte
+
+// builtIn reads the policy that the program was built with, once: it may be shared.
+var builtIn = sync.OnceValues(func() (*ppo.ActorCritic, error) {
+	policy, _, err := ReadPolicy(bytes.NewReader(trained))
+	return policy, err
+})
+
+// weightsParam is the file of a policy.
+var weightsParam = params.Param{Name: "weights", Default: "", File: true,
+	Doc: "file of `cachesim train --controller ppo`; empty: the policy that the program was built with"}
+
+// policyOf returns the policy of a file, or the built-in one.
+func policyOf(file string) (*ppo.ActorCritic, error) {
+	if file == "" {
+		return builtIn()
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	defer f.Close()
+	policy, _, err := ReadPolicy(f)
+	if err != nil {
+		return nil, fmt.Errorf("weights=%s: %w; `cachesim train --controller ppo -o FILE` writes such a file", file, err)
+	}
+	return policy, nil
+}
+
+// checkWeights reads the file of a policy before anything runs.
+func checkWeights(v params.Values) error {
+	_, err := policyOf(v.Text(weightsParam.Name))
+	return err
+}
+
+// greedy takes the most probable action of a frozen policy.
+type greedy struct {
+	policy *ppo.ActorCritic
+	work   *neural.Work
+}
+
+func newGreedy(file string) (*greedy, error) {
+	p, err := policyOf(file)
+	if err != nil {
+		return nil, err
+	}
+	return &greedy{p, p.NewWork()}, nil
+}
+
+// action returns what to change the ratio by.
+func (g *greedy) action(state *serving.State) float64 {
+	if g == nil {
+		return 0
+	}
+	return Actions[g.policy.Greedy(state[:], g.work)]
+}
