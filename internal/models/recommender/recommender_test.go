@@ -40,8 +40,8 @@ func TestByHand(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// The run ends at 7 s, but the last request has arrived before the second half of the second epoch.
-	if r.Windows != 1 || !near(r.Counts.P99, 3, 1e-9) {
-		t.Errorf("%d windows of the P99 %v, want 1 of 3 s", r.Windows, r.Counts.P99)
+	if r.Windows != 1 || !near(r.WindowP99, 3, 1e-9) {
+		t.Errorf("%d windows of the P99 %v, want 1 of 3 s", r.Windows, r.WindowP99)
 	}
 	w := f.windows[len(f.windows)-1]
 	if w.Requests != 2 || w.Rate != 0.8 || w.HotShare != 0.5 || w.Violations != 1 || w.Mean != 3 || w.P99 != 3 ||

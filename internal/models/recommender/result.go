@@ -26,11 +26,11 @@ type Counts struct {
 	Decisions  int64
 
 	// Of each node in each epoch.
-	Windows     int64
-	P99, MaxP99 float64 // seconds; the sum, and the largest
-	Ratio       float64 // sum
-	Moved       float64 // sum of the changes of the ratio, without signs
-	Unstable    int64   // at whose end the node had fallen behind
+	Windows           int64
+	WindowP99, MaxP99 float64 // seconds; the sum, and the largest
+	Ratio             float64 // sum
+	Moved             float64 // sum of the changes of the ratio, without signs
+	Unstable          int64   // at whose end the node had fallen behind
 	// Of those whose best ratio is known.
 	Bests     int64
 	Best, Gap float64 // sums of the best ratio, and of how far the ratio was from it
@@ -41,7 +41,8 @@ type Result struct {
 	Counts
 	// Seconds are from the end of the warm-up to the last end of a request.
 	Seconds float64
-	GPUs    int // of all nodes
+	Nodes   int
+	GPUs    int // of a node
 	// Latencies are in seconds. Percentiles are by nearest rank, and at most 0.1% too high.
 	Mean, P50, P95, P99 float64
 	Events              int64 // that the model has simulated: reports, arrivals, and what happens on GPUs
@@ -74,7 +75,7 @@ func (c *counts) end(took, objective time.Duration) {
 // window counts an epoch of a node.
 func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 	c.Windows++
-	c.P99 += w.P99
+	c.WindowP99 += w.P99
 	c.MaxP99 = max(c.MaxP99, w.P99)
 	c.Ratio += w.Ratio
 	c.Moved += math.Abs(moved)
@@ -90,7 +91,7 @@ func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 
 // result returns what a run measured.
 func (m *model) result() *Result {
-	r := &Result{Counts: m.counted.Counts, GPUs: len(m.nodes) * m.gpus, Events: m.events,
+	r := &Result{Counts: m.counted.Counts, Nodes: len(m.nodes), GPUs: m.gpus, Events: m.events,
 		Seconds: max(0, m.counted.ended-m.counted.begins).Seconds()}
 	if r.Requests > 0 {
 		r.Mean = m.counted.latency / float64(r.Requests)
