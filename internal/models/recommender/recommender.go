@@ -149,7 +149,6 @@ func newModel(r Requests, cache Cache, c Config) *model {
 	}
 	m.spanEnd = c.Series.Span
 	m.epochEnd = c.Objective.Epoch
-	m.tick = ReportEvery
 	return m
 }
 
@@ -163,6 +162,7 @@ func (m *model) begin() {
 		m.cache.Report(i)
 		m.setRefill(i)
 	}
+	m.tick = m.nextTick(0)
 	if m.Warmup == 0 {
 		m.endWarmup()
 	}
