@@ -59,17 +59,17 @@ func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
 	n.emb = min(n.emb, ratio)
 	kv := min(1-ratio, invert(func(size float64) float64 { return m.kvHit(l, size) }, n.kvHit))
 
-	var filling, full mixture
-	seconds := m.objective.Epoch.Seconds()
-	filled, refill := n.fill(l, ratio, kv, &filling) // share of the epoch, bytes per second
-	m.mix(l, sizes{n.emb, kv}, &full)
-
 	var t tail
+	filling, full := &t.mixtures[0], &t.mixtures[1]
+	seconds := m.objective.Epoch.Seconds()
+	filled, refill := n.fill(l, ratio, kv, filling) // share of the epoch, bytes per second
+	m.mix(l, sizes{n.emb, kv}, full)
+
 	if filled > 0 {
-		n.wait(&t, l.Rate, &filling, filled, fresh)
+		n.wait(&t, l.Rate, 0, filled, fresh)
 	}
 	if filled < 1 {
-		n.wait(&t, l.Rate, &full, 1-filled, fresh && filled == 0)
+		n.wait(&t, l.Rate, 1, 1-filled, fresh && filled == 0)
 	}
 	t.build()
 
@@ -130,8 +130,8 @@ const parts = mostParts / 2
 // that comes faster than it is done is a delay that grows. The rest of the queue is taken to be exponential with a mean
 // w, for which dw/dt = (rho-1) + v/(2w): Brownian motion with a reflection, whose variance per second is v. In the long
 // run w = v/(2(1-rho)), as in package doc; without drift it grows with the root of time.
-func (n *Node) wait(t *tail, rate float64, x *mixture, share float64, fresh bool) {
-	m := n.model
+func (n *Node) wait(t *tail, rate float64, mixture int, share float64, fresh bool) {
+	m, x := n.model, &t.mixtures[mixture]
 	utilisation := rate * x.mean / float64(m.servers)
 	variance, drift := x.drift(m.servers), utilisation-1
 	busy, stable := erlang(m.servers, utilisation), math.Inf(1)
@@ -155,9 +155,7 @@ func (n *Node) wait(t *tail, rate float64, x *mixture, share float64, fresh bool
 		if q.delay > 0 {
 			q.busy = 1
 		}
-		t.mixtures[t.n], t.share[t.n] = x, share/parts
-		t.queues[t.n] = queue{q.busy, (before + q.delay) / 2, q.wait}
-		t.n++
+		t.add(mixture, queue{q.busy, (before + q.delay) / 2, q.wait}, share/parts)
 	}
 }
 

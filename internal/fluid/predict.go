@@ -48,8 +48,9 @@ func invert(f func(float64) float64, value float64) float64 {
 }
 
 func (m *Model) predict(l serving.Load, s sizes) Prediction {
-	var x mixture
-	m.mix(l, s, &x)
+	var t tail
+	x := &t.mixtures[0]
+	m.mix(l, s, x)
 	utilisation := l.Rate * x.mean / float64(m.servers)
 	p := Prediction{EMBHit: x.embHit, KVHit: x.kvHit, Utilisation: utilisation, Mean: math.Inf(1), P99: math.Inf(1),
 		Violations: 1}
@@ -57,7 +58,7 @@ func (m *Model) predict(l serving.Load, s sizes) Prediction {
 		return p
 	}
 	q := x.stationary(l.Rate, m.servers)
-	t := tail{mixtures: [mostParts]*mixture{&x}, queues: [mostParts]queue{q}, share: [mostParts]float64{1}, n: 1}
+	t.add(0, q, 1)
 	t.build()
 	p.Mean = x.mean + q.busy*q.wait
 	p.P99 = t.quantile(0.01)

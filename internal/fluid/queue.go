@@ -35,7 +35,8 @@ const mostParts = 8
 
 // tail is the distribution of the latency in an epoch whose parts have service times and queues of their own.
 type tail struct {
-	mixtures [mostParts]*mixture
+	mixtures [2]mixture
+	of       [mostParts]int // which of the mixtures
 	queues   [mostParts]queue
 	share    [mostParts]float64 // of the requests; 1 in all
 	n        int
@@ -43,16 +44,23 @@ type tail struct {
 	over [mostParts][steps + 1]float64
 }
 
+// add adds a part.
+func (t *tail) add(mixture int, q queue, share float64) {
+	t.of[t.n], t.queues[t.n], t.share[t.n] = mixture, q, share
+	t.n++
+}
+
 // build fills in the tail of each part.
 func (t *tail) build() {
 	for i := range t.n {
-		x, q := t.mixtures[i], t.queues[i]
+		x, q := &t.mixtures[t.of[i]], &t.queues[i]
 		decay, half := 0.0, 0.0
 		if q.wait > 0 {
 			decay, half = math.Exp(-x.width/q.wait), math.Exp(-x.width/q.wait/2)
 		}
 		served, late := 0.0, 0.0 // by the time of the step; of those, later answered because of the wait
-		for step, weight := range x.weight {
+		for step := range x.weight {
+			weight := x.weight[step]
 			t.over[i][step] = max(0, 1-served) + q.busy*late
 			served += weight
 			late = late*decay + weight*half
@@ -64,7 +72,7 @@ func (t *tail) build() {
 // above returns the share of the requests with a latency above a time.
 func (t *tail) above(time float64) (share float64) {
 	for i := range t.n {
-		x, q := t.mixtures[i], t.queues[i]
+		x, q := &t.mixtures[t.of[i]], &t.queues[i]
 		since := time - q.delay
 		at := since / x.width
 		switch {
@@ -85,7 +93,7 @@ func (t *tail) above(time float64) (share float64) {
 func (t *tail) quantile(share float64) float64 {
 	low, high := 0.0, 0.0
 	for i := range t.n {
-		x, q := t.mixtures[i], t.queues[i]
+		x, q := &t.mixtures[t.of[i]], &t.queues[i]
 		reach := q.delay + steps*x.width
 		if over := t.over[i][steps]; over > share {
 			reach += q.wait * math.Log(over/share)
@@ -106,24 +114,25 @@ func (t *tail) quantile(share float64) float64 {
 func (t *tail) slow(time float64) (emb, kv float64) {
 	var transfer, compute, total float64
 	for i := range t.n {
-		x, q := t.mixtures[i], t.queues[i]
-		since := time - q.delay
-		for step, weight := range x.weight {
-			if weight == 0 {
-				continue
-			}
-			service := (float64(step) + 0.5) * x.width
-			slow, wait := 1.0, q.busy*q.wait // all of them, and how long they wait
-			if service < since {
-				if q.wait == 0 {
-					continue
-				}
-				slow, wait = q.busy*math.Exp((service-since)/q.wait), since-service+q.wait
-			}
+		x, q := &t.mixtures[t.of[i]], &t.queues[i]
+		add := func(step int, slow, latency float64) {
 			slow *= t.share[i]
 			transfer += slow * x.transfer[step]
 			compute += slow * x.compute[step]
-			total += slow * weight * (q.delay + service + wait)
+			total += slow * x.weight[step] * latency
+		}
+		since := time - q.delay
+		first := max(0, min(steps, int(math.Ceil(since/x.width-0.5)))) // the first step above the time without waiting
+		for step := first; step < steps; step++ {
+			add(step, 1, q.delay+(float64(step)+0.5)*x.width+q.busy*q.wait)
+		}
+		if q.wait == 0 {
+			continue
+		}
+		slow, decay := q.busy*math.Exp(((float64(first)-0.5)*x.width-since)/q.wait), math.Exp(-x.width/q.wait)
+		for step := first - 1; step >= 0; step-- {
+			add(step, slow, time+q.wait)
+			slow *= decay
 		}
 	}
 	if total == 0 {
