@@ -152,8 +152,9 @@ func standardised(values []float64) []float64 {
 	return scaled
 }
 
-// slowest is the P99 that counts for a load that is too much, as a multiple of the objective.
-const slowest = 100
+// slowest is the P99 from which on all count as the same, as a multiple of the objective: the load is too much. States
+// are cut at the same multiple.
+const slowest = 4
 
 // latency returns the P99 of a window in seconds, at most slowest times the objective, or false if it is no number.
 func latency(w *serving.Window) (float64, bool) {

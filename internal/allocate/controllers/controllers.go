@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	allocate.Register(pidEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry)
+	allocate.Register(pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry)
 }
 
 // The pools of a serving node.

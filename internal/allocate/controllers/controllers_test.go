@@ -22,10 +22,12 @@ func texts() (list []string) {
 	}
 	return append(list, "pid(kp=100,ki=100,kd=100,step=1)", "bo(window=2,noise=0.001,grid=0.5)", "bo(step=0.04)",
 		"milp(grid=0.3,step=0.1)", "balance(hysteresis=1,step=1,start=1)", "hindsight(grid=0.05)",
+		"trees(oft=true)", "trees(oft=true,recovery=true,oft_rate=1,step=1)",
 		"hlem(adapter=false)", "hlem(recovery=false,replay=40)", "hlem(ppo=false,noise=1,range=1,rate=1,temperature=0.001)",
 		"hlem(burst_z=0,burst_step=1,hot_share=0,batch=1)")
 }
 
+// tester is a test, a benchmark, or a check of rapid.
 type tester interface {
 	Helper()
 	Fatal(...any)
@@ -222,7 +224,8 @@ func inBowl(b bowl, r float64) serving.Window {
 // Every controller that looks for the optimum, or for the balance that is the optimum here, finds it and stays there;
 // bo leaves it now and then to explore, because it forgets what it tried.
 func TestControllersFindTheOptimum(t *testing.T) {
-	for text, tolerance := range map[string]float64{"pid": 0.02, "bo": 0.02, "milp": 0.006, "hindsight": 0.006} {
+	tolerances := map[string]float64{"pid(setpoint=0)": 0.02, "bo": 0.02, "milp": 0.006, "hindsight": 0.006}
+	for text, tolerance := range tolerances {
 		for _, at := range []float64{0.2, 0.55, 0.8} {
 			ratios := run(t, text, 60, func(_ int, r float64) serving.Window { return inBowl(bowl{at, 2}, r) })
 			far := 0
@@ -257,7 +260,7 @@ func TestControllersBeginWithTheirStart(t *testing.T) {
 // The integral does not wind up: after a long time at the bound, the ratio leaves it in the epoch after the error has
 // changed its sign.
 func TestPIDDoesNotWindUp(t *testing.T) {
-	ratios := run(t, "pid", 110, func(epoch int, _ float64) serving.Window {
+	ratios := run(t, "pid(setpoint=0)", 110, func(epoch int, _ float64) serving.Window {
 		share := 0.9
 		if epoch >= 100 {
 			share = 0.3
@@ -274,11 +277,11 @@ func TestPIDDoesNotWindUp(t *testing.T) {
 
 // A step by hand: kp e + ki e, and nothing for the change of the first error.
 func TestPIDStep(t *testing.T) {
-	ratios := run(t, "pid(kp=0.1,ki=0.01,kd=0.2,step=1)", 3, func(epoch int, _ float64) serving.Window {
-		return serving.Window{Requests: 1, P99: 0.03, SlowEMB: []float64{0, 0.4, 0.5}[epoch], SlowKV: 0.2}
+	ratios := run(t, "pid(kp=0.1,ki=0.01,kd=0.2,step=1,setpoint=0.1)", 3, func(epoch int, _ float64) serving.Window {
+		return serving.Window{Requests: 1, P99: 0.03, SlowEMB: []float64{0, 0.3, 0.6}[epoch], SlowKV: 0.2}
 	})
-	first := 0.4 + 0.1*0.2 + 0.01*0.2
-	second := first + 0.1*0.3 + 0.01*0.5 + 0.2*0.1
+	first := 0.4 + 0.1*0.1 + 0.01*0.1 // (0.3 - 0.2)/(0.3 + 0.2) less the setpoint
+	second := first + 0.1*0.4 + 0.01*0.5 + 0.2*0.3
 	if math.Abs(ratios[1]-first) > 1e-5 || math.Abs(ratios[2]-second) > 1e-5 {
 		t.Errorf("ratios %v, want %v and %v", ratios[1:], first, second)
 	}

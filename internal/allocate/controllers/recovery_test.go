@@ -136,7 +136,7 @@ func TestAverage(t *testing.T) {
 
 func TestLatencyIsBounded(t *testing.T) {
 	w := &serving.Window{P99: math.Inf(1), Objective: serving.Objective{Latency: 30 * time.Millisecond}}
-	if p, ok := latency(w); !ok || p != 3 {
-		t.Errorf("an overload counts as %v, %v, want 3 s", p, ok)
+	if p, ok := latency(w); !ok || p != 0.12 {
+		t.Errorf("an overload counts as %v, %v, want 0.12 s", p, ok)
 	}
 }
