@@ -19,8 +19,8 @@ import (
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
 	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal",
-		"statistics", "suggest", "terminal", "version"},
-	{"atomicfile", "memory", "params", "serving"},
+		"statistics", "suggest", "terminal", "version", "yamlhint"},
+	{"atomicfile", "commandline", "memory", "params", "serving"},
 	{"event", "fluid", "neural", "oracle", "predict/gbm", "records", "route", "similarity", "streams", "traces/compress",
 		"traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "models/storage", "neural/ppo", "policies/dense", "predict", "series",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -144,8 +145,8 @@ them with the offline optimum.
 		newVersionCommand(),
 		newGendocsCommand(),
 	)
-	root.SetFlagErrorFunc(explainFlag)
-	fitHelp(root)
+	root.SetFlagErrorFunc(commandline.ExplainFlag)
+	commandline.FitHelp(root)
 	return root
 }
 

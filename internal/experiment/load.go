@@ -24,6 +24,7 @@ import (
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/yamlhint"
 )
 
 const (
@@ -115,7 +116,7 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 		var at yaml.Error
 		if errors.As(err, &at) && at.GetToken() != nil {
 			line := at.GetToken().Position.Line
-			if hint := quoteColon(text, line); hint != "" {
+			if hint := yamlhint.Colon(text, line); hint != "" {
 				return nil, fmt.Errorf("%s:%d: %s", name, line, hint)
 			}
 		}
@@ -148,7 +149,7 @@ func deepLine(text []byte) int {
 // decode fills in f. Before that it checks what the YAML library accepts (1.5 as a whole number) or reports without the
 // key.
 func decode(node ast.Node, f *File) error {
-	if err := checkCommas(node); err != nil {
+	if err := yamlhint.CheckCommas(node); err != nil {
 		return err
 	}
 	if err := checkShape(node, reflect.TypeFor[File](), "the experiment"); err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package commandline has what all commands of a program have in common: errors about flags, and help that fits the
+// terminal.
+package commandline
 
 import (
 	"errors"
@@ -11,16 +13,16 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// explainFlag suggests the nearest flag for one that does not exist, and describes the values of one with a wrong
+// ExplainFlag suggests the nearest flag for one that does not exist, and describes the values of one with a wrong
 // value.
-func explainFlag(cmd *cobra.Command, err error) error {
+func ExplainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return unknownFlag(cmd, unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w; cachesim %s--help lists the flags", err, pathBehind(cmd))
+		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
 	case errors.As(err, &value) && errors.As(err, new(*strconv.NumError)):
 		return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), wantedBy(value.GetFlag()))
 	}
@@ -36,18 +38,10 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 		}
 	})
 	if near, ok := suggest.Nearest(name, exist); ok {
-		return fmt.Errorf("unknown flag --%s; did you mean --%s? (cachesim %s--help lists the flags)",
-			name, near, pathBehind(cmd))
+		return fmt.Errorf("unknown flag --%s; did you mean --%s? (%s --help lists the flags)",
+			name, near, cmd.CommandPath())
 	}
-	return fmt.Errorf("unknown flag --%s (cachesim %s--help lists the flags)", name, pathBehind(cmd))
-}
-
-// pathBehind returns a command's path after the program's name, with a space after each part.
-func pathBehind(cmd *cobra.Command) string {
-	if !cmd.HasParent() {
-		return ""
-	}
-	return pathBehind(cmd.Parent()) + cmd.Name() + " "
+	return fmt.Errorf("unknown flag --%s (%s --help lists the flags)", name, cmd.CommandPath())
 }
 
 // wantedBy describes the values that a flag accepts.

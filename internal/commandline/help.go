@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ const (
 	brokenFrom = 80  // columns at which lines of help texts are broken in the source at the earliest
 )
 
-// fitHelp breaks the help of all commands at the width of the terminal. In a pipe it stays as it is.
-func fitHelp(root *cobra.Command) {
+// FitHelp breaks the help of all commands at the width of the terminal. In a pipe it stays as it is.
+func FitHelp(root *cobra.Command) {
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()

@@ -1,4 +1,5 @@
-package experiment
+// Package yamlhint says which texts of a YAML document need quotes that they do not have.
+package yamlhint
 
 import (
 	"bytes"
@@ -11,9 +12,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// checkCommas rejects an unquoted text that is split by a comma: within brackets and braces, YAML reads
+// CheckCommas rejects an unquoted text that is split by a comma: within brackets and braces, YAML reads
 // "s3fifo(small=0.1,ghost=0.9)" as two texts, and the resulting error would not mention the comma.
-func checkCommas(node ast.Node) error {
+func CheckCommas(node ast.Node) error {
 	v := &commaFinder{}
 	ast.Walk(v, node)
 	return v.err
@@ -82,8 +83,8 @@ func cutByComma(first ast.Node, rest []ast.Node) error {
 // colonWithin matches a line with a text that has a colon and a space in it.
 var colonWithin = regexp.MustCompile(`^[\s-]*([\w-]+):\s+([^'"\[{|>&*!#].*:\s.*?)\s*$`)
 
-// quoteColon returns the advice for a line that the parser could not parse; "" if the reason is something else.
-func quoteColon(text []byte, line int) string {
+// Colon returns the advice for a line that the parser could not parse; "" if the reason is something else.
+func Colon(text []byte, line int) string {
 	lines := bytes.Split(text, []byte("\n"))
 	if line < 1 || line > len(lines) {
 		return ""
