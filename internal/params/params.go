@@ -54,9 +54,15 @@ func (p Param) Parse(text string) (any, error) {
 		}
 		return f, p.checkRange(f, text)
 	case bool:
+		switch text {
+		case "on":
+			return true, nil
+		case "off":
+			return false, nil
+		}
 		b, err := strconv.ParseBool(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s=%s: want true or false", p.Name, text)
+			return nil, fmt.Errorf("%s=%s: want true or false, or on or off", p.Name, text)
 		}
 		return b, nil
 	case string:

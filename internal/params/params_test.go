@@ -41,6 +41,15 @@ func TestFormatCallLeavesOutDefaults(t *testing.T) {
 	}
 }
 
+func TestBoolsAreOnOrOff(t *testing.T) {
+	for text, want := range map[string]bool{"on": true, "true": true, "1": true, "off": false, "false": false} {
+		v, err := ParseArgs(sample, "int="+text)
+		if err != nil || v.Bool("int") != want {
+			t.Errorf("int=%s: %v, %v, want %v", text, v["int"], err, want)
+		}
+	}
+}
+
 func TestSignature(t *testing.T) {
 	if got, want := Signature("x", sample[:2]), "x(k=2,share=0.1)"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -406,27 +406,3 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkDecision(b *testing.B) {
-	for _, text := range texts() {
-		b.Run(text, func(b *testing.B) {
-			s, err := allocate.Parse(text)
-			if err != nil {
-				b.Fatal(err)
-			}
-			a, err := allocate.New(s, []string{"embeddings", "users"})
-			if err != nil {
-				b.Fatal(err)
-			}
-			state := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, pools)}
-			capacities := make([]int64, pools)
-			b.ReportAllocs()
-			for epoch := range b.N {
-				w := inBowl(bowl{0.4 + 0.2*math.Sin(float64(epoch)/20), 1}, 0.5)
-				w.Objective, w.Ratio = serving.DefaultObjective(), 0.5
-				state.Epoch, state.Serving = epoch, &w
-				a.Allocate(state, capacities)
-			}
-		})
-	}
-}
