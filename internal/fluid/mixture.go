@@ -76,9 +76,14 @@ func (m *Model) embOf(i int, size, hotShare position) recent {
 	}
 }
 
-// missedAt returns the share of the draws from all shards that miss.
-func (m *Model) missedAt(size position) float64 {
-	return size.between(m.missed[size.at], m.missed[size.at+1])
+// missedAt returns the draws that miss.
+func (m *Model) missedAt(size, hotShare position) misses {
+	a, b := &m.missed[size.at], &m.missed[size.at+1]
+	h := hotShare.at
+	return misses{
+		size.between(hotShare.between(a[h].own, a[h+1].own), hotShare.between(b[h].own, b[h+1].own)),
+		size.between(hotShare.between(a[h].other, a[h+1].other), hotShare.between(b[h].other, b[h+1].other)),
+	}
 }
 
 // kvHit returns the hit ratio of KV with a share of the memory.
@@ -93,13 +98,14 @@ func (m *Model) kvHit(l serving.Load, size float64) (hits float64) {
 // embHit returns the hit ratio of EMB with a share of the memory.
 func (m *Model) embHit(l serving.Load, size float64) float64 {
 	at, hotShare := positionOf(size, sizeSteps), positionOf(l.HotShare, hotSteps)
-	missed, draws := m.missedAt(at), 0.0
-	absent := 0.0
+	missed := m.missedAt(at, hotShare)
+	absent, draws := 0.0, 0.0
 	for i := range m.bins {
 		b := &m.bins[i]
 		share := m.share(b, l.HotShare)
 		known := m.embOf(i, at, hotShare)
-		absent += b.draws * missed * (share - m.own*max(0, min(share, known.requests-known.untouched)))
+		absent += b.draws * (m.own*missed.own*(share-max(0, min(share, known.requests-known.untouched))) +
+			(1-m.own)*missed.other*share)
 		draws += b.draws * share
 	}
 	return 1 - absent/draws
@@ -110,7 +116,7 @@ func (m *Model) mix(l serving.Load, s sizes, x *mixture) {
 	longer := m.lengths(l)
 	hotShare := positionOf(l.HotShare, hotSteps)
 	emb, kv := positionOf(s.emb, sizeSteps), positionOf(s.kv/longer, sizeSteps)
-	missed := m.missedAt(emb)
+	missed := m.missedAt(emb, hotShare)
 	bandwidth := m.costs.PCIe - l.Refill
 	last := &m.bins[len(m.bins)-1]
 	x.width = m.service(last.to*longer, m.drawn(last, last.to)*longer*m.rowsDrawn, false, bandwidth) / (steps - 1)
@@ -125,11 +131,11 @@ func (m *Model) mix(l serving.Load, s sizes, x *mixture) {
 		if known.requests > 0 {
 			untouched = min(1, known.untouched/known.requests)
 		}
-		k := kind{b: b, longer: longer, bandwidth: bandwidth, missed: missed}
-		k.absent = missed * untouched
+		k := kind{b: b, longer: longer, bandwidth: bandwidth, missed: missed.other}
+		k.absent = missed.own * untouched
 		m.add(x, k, both, true)
 		m.add(x, k, known.requests-both, false)
-		k.absent = missed
+		k.absent = missed.own
 		m.add(x, k, hit-both, true)
 		m.add(x, k, share-hit-known.requests+both, false)
 		x.kvHit += hit
@@ -169,11 +175,11 @@ func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 	own := m.own * draws
 	misses := own*k.absent + (draws-own)*k.missed
 	// A share F of the own shards is absent, and each draw of one is among them with probability F.
-	spread := math.Sqrt(own*own*k.absent*(1-k.absent)/m.ownShards + own*k.absent*(1-k.absent) +
+	spread := math.Sqrt(own*own*k.absent*(1-k.absent)/k.b.ownShards + own*k.absent*(1-k.absent) +
 		(draws-own)*k.missed*(1-k.missed))
 	x.missed += weight * misses * m.rowsDrawn
 	touched := math.Exp(k.b.logTouched)
-	x.loads += weight * (m.ownShards*touched*k.absent + (draws-own)*k.missed)
+	x.loads += weight * (k.b.ownShards*touched*k.absent + (draws-own)*k.missed)
 	from, to := k.b.from*k.longer, k.b.to*k.longer
 	computeFrom, computeTo := m.costs.Compute(from, hit), m.costs.Compute(to, hit)
 	for _, d := range deviations {

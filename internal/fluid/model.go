@@ -20,9 +20,10 @@ const mostBins = 16
 
 // bin is a class of sequences of similar length.
 type bin struct {
-	from, to float64 // tokens
-	draws    float64 // of shards, by a request of the mean length
-	pages    float64 // of the KV of a user
+	from, to  float64 // tokens
+	draws     float64 // of shards, by a request of the mean length
+	pages     float64 // of the KV of a user
+	ownShards float64 // of a user
 	// logTouched is the logarithm of the probability that a request draws a shard that its user owns.
 	logTouched float64
 	// hot and cold are the users, share the shares of the requests of hot users, and of others, that are of this bin.
@@ -41,14 +42,16 @@ type Model struct {
 	rowsDrawn float64 // rows that a draw looks up
 	remote    float64 // share of the rows that come from other nodes' hosts
 	own       float64 // share of the draws that are of own shards
-	ownShards float64
 	bins      []bin
 
 	// Tables over the share of the memory. KV and EMB are not aware of each other.
-	missed [sizeSteps + 1]float64                         // draws from all shards that miss
+	missed [sizeSteps + 1][hotSteps + 1]misses
 	kv     [sizeSteps + 1][hotSteps + 1][mostBins]float64 // share of the requests that are of a bin and hit
 	emb    [sizeSteps + 1][hotSteps + 1][mostBins]recent
 }
+
+// misses are the shares of the draws that miss unless the user itself has drawn the shard lately.
+type misses struct{ own, other float64 }
 
 // recent describes requests of a bin whose users EMB has seen within its characteristic time.
 type recent struct {
@@ -70,12 +73,11 @@ func NewModel(p serving.Population, c serving.Costs, gpus int, memory int64) *Mo
 	}
 	page := c.PageBytes(p.ShardRows)
 	m := &Model{costs: c, objective: serving.DefaultObjective(), servers: gpus, memory: float64(gpus) * float64(memory),
-		page: float64(page), rowsDrawn: float64(p.ShardRows), remote: 1 - 1/float64(p.Nodes), own: p.OwnShare,
-		ownShards: float64(p.OwnShards)}
-	const userClasses, shardClasses = 200, 400
+		page: float64(page), rowsDrawn: float64(p.ShardRows), remote: 1 - 1/float64(p.Nodes), own: p.OwnShare}
+	const userClasses, shardClasses = 200, 160
 	classes := [2]*users{
-		cold: tabulate(zipf(max(1, p.Users-p.Hot()), p.UserAlpha, userClasses)),
-		hot:  tabulate(zipf(p.Hot(), p.UserAlpha, userClasses)),
+		cold: usersOf(zipf(max(1, p.Users-p.Hot()), p.UserAlpha, userClasses)),
+		hot:  usersOf(zipf(p.Hot(), p.UserAlpha, userClasses)),
 	}
 	n := min(mostBins, p.MaxTokens-p.MinTokens+1)
 	for i := range n {
@@ -87,11 +89,16 @@ func NewModel(p serving.Population, c serving.Costs, gpus int, memory int64) *Mo
 		tokens := (b.from + b.to) / 2
 		b.draws = max(1, tokens*float64(p.Tables)/float64(p.ShardRows))
 		b.pages = meanPages(c, b.from, b.to, page)
+		b.ownShards = float64(p.OwnShards)
+		b.logTouched = math.Log(-math.Expm1(-p.OwnShare * b.draws / b.ownShards))
 		m.bins = append(m.bins, b)
 	}
-	m.build(zipf(p.Shards, p.ShardAlpha, shardClasses))
+	m.build(drawn(zipf(p.Shards, p.ShardAlpha, shardClasses)))
 	return m
 }
+
+// usersOf returns users whose hits are their requests.
+func usersOf(classes []class) *users { return tabulate(classes, classes) }
 
 func checked(p serving.Population, c serving.Costs, gpus int, memory int64) error {
 	if err := p.Check(); err != nil {
@@ -156,46 +163,62 @@ func NewCached(p serving.Population, c serving.Costs, gpus int, memory int64) *M
 }
 
 // build fills in the tables.
-func (m *Model) build(shards []class) {
-	for i := range m.bins {
-		b := &m.bins[i]
-		b.logTouched = math.Log(-math.Expm1(-m.own * b.draws / m.ownShards))
-	}
+func (m *Model) build(shards []shard) {
 	pages := math.Floor(m.memory / m.page)
 	all := 0.0
-	for _, c := range shards {
-		all += c.count
+	for _, s := range shards {
+		all += s.count
 	}
-	for size := 1; size <= sizeSteps; size++ {
-		room := pages * float64(size) / sizeSteps
-		x := math.Inf(1)
-		if room < all {
-			x = math.Exp(solve(func(logX float64) float64 {
-				objects, _ := seen(shards, math.Exp(logX))
-				return objects - room
-			}))
-			_, m.missed[size] = seen(shards, x)
-		}
-		for step := range hotSteps + 1 {
-			at := m.when(float64(step) / hotSteps)
-			at.buildKV(&m.kv[size][step], room)
-			at.buildEMB(&m.emb[size][step], x)
+	for step := range hotSteps + 1 {
+		at := m.when(float64(step) / hotSteps)
+		m.missed[0][step] = misses{own: 1, other: 1}
+		kvTime, embTime := 0.0, 0.0 // of the previous size
+		for size := 1; size <= sizeSteps; size++ {
+			room := pages * float64(size) / sizeSteps
+			kvTime = solve(func(logTime float64) float64 { return at.users(logTime) - room }, kvTime)
+			at.writeKV(&m.kv[size][step], kvTime)
+			if room < all {
+				embTime = solve(func(logTime float64) float64 {
+					return occupied(shards, at.touches(logTime), at.others(logTime)) - room
+				}, embTime)
+				m.missed[size][step] = missedBy(shards, at.touches(embTime), at.others(embTime))
+			} else {
+				embTime = math.Inf(1)
+			}
+			at.writeEMB(&m.emb[size][step], embTime)
 		}
 	}
-	m.missed[0] = 1
 }
 
-// solve returns the logarithm of the time at which a rising function is 0; +Inf if it stays below.
-func solve(f func(logTime float64) float64) float64 {
-	low, high := firstTime*2, lastTime
-	if f(high) < 0 {
-		return math.Inf(1)
+// solve returns the logarithm of the time at which a rising function is 0, searched from a guess; +Inf if it stays
+// below. It is the method of false position, in the version of Illinois.
+func solve(f func(logTime float64) float64, guess float64) float64 {
+	if guess > lastTime {
+		return guess // +Inf: a larger cache
+	}
+	low, high := guess-1, guess+1
+	below, above := f(low), f(high)
+	for ; below >= 0 && low > 2*firstTime; below = f(low) {
+		low, high, above = low-2, low, below
+	}
+	for ; above < 0; above = f(high) {
+		if low, high, below = high, high+2, above; low > lastTime {
+			return math.Inf(1)
+		}
 	}
 	for range 60 {
-		if middle := (low + high) / 2; f(middle) < 0 {
-			low = middle
-		} else {
-			high = middle
+		at := high - above*(high-low)/(above-below)
+		if !(at > low && at < high) || high-low < 1e-9 {
+			break
+		}
+		value := f(at)
+		switch {
+		case value == 0:
+			return at
+		case value < 0:
+			low, below, above = at, value, above/2
+		default:
+			high, above, below = at, value, below/2
 		}
 	}
 	return (low + high) / 2
@@ -225,46 +248,55 @@ func (m moment) sum(f func(b *bin, class int) float64) (sum float64) {
 	return sum
 }
 
-// buildKV writes the hits of each bin in a cache with room for some pages.
-func (m moment) buildKV(hits *[mostBins]float64, room float64) {
-	time := solve(func(logTime float64) float64 {
-		return m.sum(func(b *bin, class int) float64 {
-			return b.pages * b.scale[class] * b.users[class].active.at(logTime+m.rate[class])
-		}) - room
+// users returns the pages of the users that make a request within a time.
+func (m moment) users(logTime float64) float64 {
+	return m.sum(func(b *bin, class int) float64 {
+		return b.pages * b.scale[class] * b.users[class].active.at(logTime+m.rate[class])
 	})
+}
+
+// touches returns the shards that owners draw within a time, each once per owner.
+func (m moment) touches(logTime float64) float64 {
+	return m.sum(func(b *bin, class int) float64 {
+		return b.ownShards * b.scale[class] * b.users[class].active.at(logTime+m.rate[class]+b.logTouched)
+	})
+}
+
+// others returns the draws of other shards within a time.
+func (m moment) others(logTime float64) float64 {
+	each := m.sum(func(b *bin, class int) float64 {
+		return m.share[class] * b.share[class] * (1 - m.own) * b.draws
+	})
+	if each == 0 {
+		return 0
+	}
+	return each * math.Exp(logTime)
+}
+
+// writeKV writes the hits of each bin in a cache that holds the users of some time.
+func (m moment) writeKV(hits *[mostBins]float64, logTime float64) {
 	for i := range m.bins {
 		b := &m.bins[i]
 		for class, share := range m.share {
 			if share > 0 {
-				hits[i] += share * b.scale[class] * b.users[class].hits.at(time+m.rate[class])
+				hits[i] += share * b.scale[class] * b.users[class].hits.at(logTime+m.rate[class])
 			}
 		}
 	}
 }
 
-// buildEMB writes the requests of each bin that a cache with room for some shards has seen, which follow from x.
-func (m moment) buildEMB(to *[mostBins]recent, x float64) {
-	others := m.sum(func(b *bin, class int) float64 {
-		return m.share[class] * b.share[class] * (1 - m.own) * b.draws
-	})
-	time := math.Inf(1)
-	if !math.IsInf(x, 1) {
-		time = solve(func(logTime float64) float64 {
-			return others*math.Exp(logTime) - x + m.sum(func(b *bin, class int) float64 {
-				return m.ownShards * b.scale[class] * b.users[class].active.at(logTime+m.rate[class]+b.logTouched)
-			})
-		})
-	}
+// writeEMB writes the requests of each bin whose users a cache has seen within some time.
+func (m moment) writeEMB(to *[mostBins]recent, logTime float64) {
 	for i := range m.bins {
 		b := &m.bins[i]
 		for class, share := range m.share {
 			if share == 0 {
 				continue
 			}
-			known := b.users[class].hits.at(time + m.rate[class])
+			known := b.users[class].hits.at(logTime + m.rate[class])
 			to[i].requests += share * b.scale[class] * known
-			if !math.IsInf(time, 1) {
-				touched := b.users[class].hits.at(time + m.rate[class] + b.logTouched)
+			if !math.IsInf(logTime, 1) {
+				touched := b.users[class].hits.at(logTime + m.rate[class] + b.logTouched)
 				to[i].untouched += share * b.scale[class] * max(0, known-touched)
 			}
 		}

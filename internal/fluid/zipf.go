@@ -46,15 +46,39 @@ func powers(from, to int, alpha float64) (sum float64) {
 	return sum + (math.Pow(b, 1-alpha)-math.Pow(a, 1-alpha))/(1-alpha)
 }
 
-// seen returns how many objects of the classes are requested within x requests, and which share of the requests is of
-// others.
-func seen(classes []class, x float64) (objects, missed float64) {
-	for _, c := range classes {
-		absent := math.Exp(-c.share * x)
-		objects += c.count * (1 - absent)
-		missed += c.count * c.share * absent
+// shard is a number of shards of the same popularity.
+type shard struct {
+	count      float64
+	own, other float64 // of the slots of users, and of the other draws, the share that is of each of these shards
+	// rivals and others are what remains of these shares without one user, and without one draw.
+	rivals, others float64
+}
+
+// drawn returns shards that are owned, and drawn otherwise, by the same popularity. One of many users makes no
+// difference.
+func drawn(classes []class) []shard {
+	shards := make([]shard, len(classes))
+	for i, c := range classes {
+		shards[i] = shard{c.count, c.share, c.share, c.share, c.share}
 	}
-	return objects, missed
+	return shards
+}
+
+// occupied returns how many shards are drawn by some touches of owners or by some other draws.
+func occupied(shards []shard, touches, draws float64) (occupied float64) {
+	for _, s := range shards {
+		occupied += s.count * -math.Expm1(-s.own*touches-s.other*draws)
+	}
+	return occupied
+}
+
+// missedBy returns the misses of one more user, and of one more draw.
+func missedBy(shards []shard, touches, draws float64) (m misses) {
+	for _, s := range shards {
+		m.own += s.count * s.own * math.Exp(-s.rivals*touches-s.other*draws)
+		m.other += s.count * s.other * math.Exp(-s.own*touches-s.others*draws)
+	}
+	return m
 }
 
 // users are users whose request shares sum to what they are of their class, hot or not, as functions of a time: they
@@ -83,14 +107,16 @@ func (c curve) at(logTime float64) float64 {
 	return c[i] + (at-float64(i))*(c[i+1]-c[i])
 }
 
-func tabulate(classes []class) *users {
+// tabulate returns users of the classes `active`, whose hits are those of the classes `hitting`.
+func tabulate(active, hitting []class) *users {
 	u := &users{make(curve, timeSteps+1), make(curve, timeSteps+1)}
 	for i := range u.active {
 		time := math.Exp(firstTime + float64(i)*(lastTime-firstTime)/timeSteps)
-		for _, c := range classes {
-			there := -math.Expm1(-c.share * time)
-			u.active[i] += c.count * there
-			u.hits[i] += c.count * c.share * there
+		for _, c := range active {
+			u.active[i] += c.count * -math.Expm1(-c.share*time)
+		}
+		for _, c := range hitting {
+			u.hits[i] += c.count * c.share * -math.Expm1(-c.share*time)
 		}
 	}
 	return u
