@@ -29,7 +29,7 @@ var partFlagsOf = map[*sim.Kind]partFlag{
 	sim.PrefetcherKind: {flag: "prefetch", list: "list of prefetchers: what to load besides the requested objects, " +
 		"as in 'none,next(n=2)' (default: nothing; see cachesim prefetchers)"},
 	sim.AllocatorKind: {flag: "allocate", list: "list of allocators, which divide the capacity among the tenants " +
-		"given by --tenant (default: shared, one pool for all)"},
+		"given by --tenant (default: shared, one pool for all), or between the pools of serving nodes"},
 	sim.ModelKind: {list: "list of models for the time that requests take (default: only count hits)"},
 }
 

@@ -20,12 +20,14 @@ import (
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. If
-// similar queries answer each other, no optimum is known, and policies that use similarity are added.
+// similar queries answer each other, no optimum is known, and policies that use similarity are added. In a cache that a
+// model drives, allocators are compared, and one policy serves all.
 const (
-	defaultPolicies        = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
-	defaultPoliciesSimilar = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,topic-lru,rac,farthest-similar"
-	defaultCapacities      = "1%,3%,10%,30%"
-	defaultPredictor       = "gbm"
+	defaultPoliciesModelled = "lru"
+	defaultPolicies         = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
+	defaultPoliciesSimilar  = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,topic-lru,rac,farthest-similar"
+	defaultCapacities       = "1%,3%,10%,30%"
+	defaultPredictor        = "gbm"
 )
 
 type runFlags struct {
@@ -76,7 +78,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
 		", or "+defaultPoliciesSimilar+" if similar queries answer each other; without opt if objects arrive later than "+
-		"they are requested)")
+		"they are requested; "+defaultPoliciesModelled+" on serving nodes)")
 	f.parts.registerLists(cmd)
 	f.neighbours.register(cmd)
 	f.series.register(cmd)
@@ -96,7 +98,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.divide(lists); err != nil {
 		return err
 	}
-	capacities, mode, err := f.capacity.parse()
+	setups := experiment.Setups(lists)
+	capacities, mode, err := f.capacitiesIn(cmd, setups)
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if design.Series, err = f.series.window(f.out); err != nil {
 		return err
 	}
-	design.Setups, design.Entrants = experiment.Setups(lists), experiment.Entrants(specs, lists)
+	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
 	t, w, err := f.load(cmd, w, design.Needs(capacity.NeedBytes(capacities, mode)))
 	if err != nil {
 		return err
@@ -143,6 +146,23 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, f.results(cmd, args, w, t, partial, recs, rows)), partial)
 }
 
+// capacitiesIn returns the capacities: none if every cache has one of its own. One that is given must be that one.
+func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) ([]capacity.Spec, capacity.Mode, error) {
+	capacities, mode, err := f.capacity.parse()
+	for _, s := range setups {
+		own, ok := sim.OwnCapacity(s.Parts.Cache)
+		switch {
+		case !ok || err != nil:
+			return capacities, mode, err
+		case !cmd.Flags().Changed("capacity"):
+		case slices.ContainsFunc(capacities, func(c capacity.Spec) bool { return !c.Is(own) }):
+			return nil, mode, fmt.Errorf("--capacity %s: the cache %s has a capacity of its own, %s by its parameters; remove "+
+				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own.Text)
+		}
+	}
+	return nil, mode, nil
+}
+
 // byCapacity sorts cells by capacity, because rows of one capacity are meant to be compared.
 func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
@@ -155,8 +175,9 @@ func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 	allocators := lists[sim.AllocatorKind]
 	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
+	byTenants := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Pools == nil }
 	switch {
-	case f.trace.tenants == "" && len(allocators) > 0:
+	case f.trace.tenants == "" && len(allocators) > 0 && slices.ContainsFunc(experiment.Setups(lists), byTenants):
 		return fmt.Errorf("--allocate %s: a cache is divided among tenants, but no tenants are given; add --tenant with "+
 			"column, prefix or file", allocators[0])
 	case f.trace.tenants != "" && len(allocators) == 0 && !slices.ContainsFunc(experiment.Setups(lists), undivided):
@@ -171,8 +192,11 @@ func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error) {
 	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
 	list := f.policies
+	modelled := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Modelled }
 	switch {
 	case list != "":
+	case slices.ContainsFunc(experiment.Setups(lists), modelled):
+		list = defaultPoliciesModelled
 	case slices.ContainsFunc(experiment.Setups(lists), answersSimilar):
 		list = defaultPoliciesSimilar
 	default:

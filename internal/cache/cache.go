@@ -27,6 +27,12 @@ type Running interface {
 	Finish(group int)
 }
 
+// Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends.
+type Driven interface {
+	// Counts returns what has happened so far.
+	Counts() Counts
+}
+
 // Occupied is implemented by caches that know how full they are.
 type Occupied interface {
 	// Used returns how much of the capacity is used, in its unit.

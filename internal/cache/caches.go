@@ -38,6 +38,14 @@ type Entry struct {
 	Exact bool
 	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
 	Divides bool
+	// Pools are the names of the pools that each of its nodes is divided into; nil if the trace decides about pools. An
+	// allocator divides the memory of a node among them, without any tenants.
+	Pools []string
+	// Capacity returns the capacity that the parameters describe, in bytes; nil if capacities are given besides. Such a
+	// cache takes no other, and sizes in the trace do not count.
+	Capacity func(params.Values) int64
+	// Modelled says that it serves requests only as a model of time says. Its type then implements Driven.
+	Modelled bool
 	// Similarity returns which entries answer a query; nil if only the requested object does.
 	Similarity func(params.Values) Similarity
 	// References returns the parameters for replaying references; nil means the same.
@@ -50,13 +58,43 @@ type Entry struct {
 	OneByOne bool
 	// CheckModel rejects parameters that a model of time determines itself; nil if there are none.
 	CheckModel func(model string, values params.Values) error
+	// CheckParams rejects values of Params that exclude each other or cannot be read; nil if all are accepted.
+	CheckParams func(params.Values) error
 	// Check rejects a policy that does not work in such a cache; nil if all do.
 	Check func(values params.Values, policy policies.Entry) error
+	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
+	CheckAllocator func(values params.Values, allocator allocate.Spec) error
+	// Bytes estimates the memory of a cache with Pools in addition to that of its policies, and how often it builds each
+	// policy, for how many objects; nil for others.
+	Bytes func(values params.Values, t *traces.Trace) Estimate
 	New   func(Config) (Cache, error)
+}
+
+// Estimate is what a cache with several pools needs.
+type Estimate struct {
+	Bytes int64 // in addition to the policies
+	// Policies are those of the cache, each with the objects of its pool and how many pools there are.
+	Policies []PoolEstimate
+}
+
+// PoolEstimate describes equal pools.
+type PoolEstimate struct {
+	Policy  policies.Entry // the zero value stands for the policy of the cell
+	Objects int64
+	Sized   bool // objects have different sizes
+	Pools   int64
 }
 
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v params.Values) error {
+	if e.CheckParams == nil {
+		return nil
+	}
+	return e.CheckParams(v)
+}
 
 // Config is what a cache is built from.
 type Config struct {
@@ -80,6 +118,12 @@ type Config struct {
 	Layout *streams.Layout
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
+	// NewPredictor builds a predictor for a pool with so many objects and about so many requests, each with positions of
+	// its own; nil if the policy uses none. It is set only for caches with Pools, instead of Predictor.
+	NewPredictor func(objects, requests int, seed uint64) (predict.Predictor, error)
+	// Served is called now and then with the number of requests that have started since the last call; it may be nil. Only
+	// caches that are Modelled call it.
+	Served func(n int)
 	// Observer is notified of what happens in the cache's pool; may be nil. Only caches with OneByOne have one.
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
@@ -165,6 +209,16 @@ func Names() []string {
 	names := make([]string, len(registry))
 	for i, e := range registry {
 		names[i] = e.Name
+	}
+	return names
+}
+
+// WithPools returns the names of the caches whose nodes are divided into pools.
+func WithPools() (names []string) {
+	for _, e := range registry {
+		if e.Pools != nil {
+			names = append(names, e.Name)
+		}
 	}
 	return names
 }

@@ -38,6 +38,18 @@ func Of(amount int64, bytes bool) Capacity {
 	return c
 }
 
+// OfBytes returns the capacity of a number of bytes, written in the largest unit of which it is a multiple.
+func OfBytes(bytes int64) Capacity {
+	c := Of(bytes, true)
+	for _, unit := range []string{"TB", "TiB", "GB", "GiB", "MB", "MiB", "kB", "KiB"} {
+		if size := int64(byteUnits[unit]); bytes >= size && bytes%size == 0 {
+			c.Text = strconv.FormatInt(bytes/size, 10) + unit
+			return c
+		}
+	}
+	return c
+}
+
 // Spec returns how a user would have written c: on the same trace it gives c again.
 func (c Capacity) Spec() Spec {
 	s := Spec{text: c.Text, value: float64(c.Amount)}
@@ -91,6 +103,11 @@ type Spec struct {
 
 // String returns the capacity as a user would write it.
 func (s Spec) String() string { return s.text }
+
+// Is reports whether the capacity is a number of bytes, and this one.
+func (s Spec) Is(c Capacity) bool {
+	return c.Bytes && s.kind == capacityBytes && wholeUnits(s.value) == c.Amount
+}
 
 // CountsBytes reports whether the capacity is in bytes, not in objects.
 func (s Spec) CountsBytes(mode Mode) bool {

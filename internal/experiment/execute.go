@@ -100,12 +100,17 @@ func (c Cell) on(t *traces.Trace) (sim.Cell, error) {
 	if err := sim.CheckWarmup(t, c.Warmup); err != nil {
 		return sim.Cell{}, err
 	}
+	on := sim.Cell{Parts: c.Parts.Parts, Seed: c.Seed, Series: c.Series, OnePass: c.OnePass && !c.Series.Asked()}
+	if own, ok := sim.OwnCapacity(c.Parts.Cache); ok {
+		on.Capacity = own
+		return on, nil
+	}
 	resolved, err := capacity.Resolve([]capacity.Spec{c.Capacity}, c.Sizes, t)
 	if err != nil {
 		return sim.Cell{}, err
 	}
-	return sim.Cell{Parts: c.Parts.Parts, Capacity: resolved[0], Seed: c.Seed, Series: c.Series,
-		OnePass: c.OnePass && !c.Series.Asked()}, nil
+	on.Capacity = resolved[0]
+	return on, nil
 }
 
 // ByWorkload groups cells by workload, both in order of first appearance.

@@ -278,11 +278,14 @@ func (f *File) mode() capacity.Mode {
 	return capacity.AsWritten
 }
 
-// capacitiesOf returns the capacities that a trace is replayed at.
+// capacitiesOf returns the capacities that a trace is replayed at: none if all caches that replay it have their own.
 func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	own, path := f.Traces[index].Capacities, []any{"traces", index, "capacities"}
 	if len(own) == 0 {
 		own, path = f.Capacities, []any{"capacities"}
+	}
+	if len(own) == 0 && f.ownCapacities(f.Traces[index]) {
+		return nil, nil
 	}
 	if len(own) == 0 {
 		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; add some for all traces, for example capacities: "+
@@ -301,6 +304,20 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 		seen[spec.String()] = true
 	}
 	return specs, nil
+}
+
+// ownCapacities reports whether all caches that replay a trace describe their capacities by their parameters.
+func (f *File) ownCapacities(t Trace) bool {
+	return f.replayedBy(t, func(e cache.Entry) bool { return e.Capacity != nil })
+}
+
+// replayedBy reports whether all caches that replay a trace have a property. The default cache has none of those that
+// it is used for.
+func (f *File) replayedBy(t Trace, property func(cache.Entry) bool) bool {
+	return len(f.Caches) > 0 && !slices.ContainsFunc(f.Caches, func(p Part) bool {
+		spec, err := cache.Parse(withArgs(p.Use, firstPlace(p.With)))
+		return t.isServedBy(p.Label()) && (err != nil || !property(spec.Entry))
+	})
 }
 
 // fileSetup is a setup with the parts of which it consists, one for each of setupKinds.

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -150,9 +151,13 @@ func (d *Design) Rows() (rows int) {
 			if !in.isServedIn(s) {
 				continue
 			}
+			capacities := len(in.Capacities)
+			if _, own := sim.OwnCapacity(d.Setups[s].Parts.Cache); own {
+				capacities = 1
+			}
 			for e := range d.Entrants {
 				if _, runs := d.Entrants[e].runsIn(s, &d.Setups[s]); runs {
-					rows += len(in.Capacities)
+					rows += capacities
 				}
 			}
 		}
@@ -250,7 +255,11 @@ func (p *planner) plan() error {
 			if !in.isServedIn(s) {
 				continue
 			}
-			for _, c := range in.Capacities {
+			capacities, err := p.capacities(in, s)
+			if err != nil {
+				return err
+			}
+			for _, c := range capacities {
 				if err := p.add(in, s, c); err != nil {
 					return err
 				}
@@ -258,6 +267,23 @@ func (p *planner) plan() error {
 		}
 	}
 	return nil
+}
+
+// capacities returns those of an input in a setup: its own, or that of a cache that has one. Other capacities of the
+// input are then an error, unless another setup uses them.
+func (p *planner) capacities(in *Input, setup int) ([]capacity.Spec, error) {
+	own, ok := sim.OwnCapacity(p.Setups[setup].Parts.Cache)
+	if !ok {
+		return in.Capacities, nil
+	}
+	others := slices.ContainsFunc(p.Setups, func(s Setup) bool { return s.Parts.Cache.Entry.Capacity == nil })
+	for _, c := range in.Capacities {
+		if !others && !c.Is(own) {
+			return nil, fmt.Errorf("capacity %s: the cache %s has a capacity of its own, %s by its parameters; leave the "+
+				"capacity out, or change the parameters", c, p.Setups[setup].Parts.Cache, own.Text)
+		}
+	}
+	return []capacity.Spec{own.Spec()}, nil
 }
 
 // add adds the cells of all policies at one capacity, and then those that they are compared with.
@@ -366,7 +392,13 @@ func (p *planner) fit(setup, entrant int, bytes bool) *fit {
 
 func (p *planner) findFit(parts sim.Parts, bytes bool) *fit {
 	replay := sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}
-	if err := cmp.Or(sim.CheckUnits(parts.Policy.Entry, bytes), sim.CheckParts(replay)); err != nil {
+	var units error
+	if own, ok := sim.OwnCapacity(parts.Cache); ok {
+		replay.Capacity = own
+	} else {
+		units = sim.CheckUnits(parts.Policy.Entry, bytes)
+	}
+	if err := cmp.Or(units, sim.CheckParts(replay)); err != nil {
 		return &fit{err: err}
 	}
 	f := &fit{parts: NewParts(parts), random: replay.Random()}

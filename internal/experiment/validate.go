@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -125,7 +126,7 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.PerFile && f.Warmup > 0:
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
-	case t.Tenants == "" && len(f.Allocators) > 0:
+	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, func(e cache.Entry) bool { return e.Pools != nil }):
 		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
 			"column, prefix or file")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
@@ -274,9 +275,9 @@ func (f *File) checkSize() error {
 		}
 		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
 		setups := countParts(served) * countParts(f.Models)
-		cells += setups * countPlaces(t.With) * float64(len(specs)) * each
+		cells += setups * countPlaces(t.With) * float64(max(1, len(specs))) * each
 		workloads += countPlaces(t.With)
-		capacities = max(capacities, len(specs))
+		capacities = max(capacities, 1, len(specs))
 	}
 	if cells > maxCells {
 		return f.errorAt(

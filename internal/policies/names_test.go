@@ -20,6 +20,7 @@ import (
 var noPolicy = map[string]string{
 	"cmd/cachesim/curve.go":               "the default of a flag",
 	"cmd/cachesim/explain.go":             "the default of a flag",
+	"cmd/cachesim/run.go":                 "the default of a flag",
 	"internal/predict/accuracy/print.go":  "the clock of a table",
 	"internal/prefetch/igt.go":            "a parameter",
 	"internal/streams/stream.go":          "a pattern",

@@ -26,7 +26,7 @@ type Samples struct {
 // NewSamples returns the samples of a trace that has not begun. Memory beyond that of Features: 4 bytes per request of
 // the window, or of the trace where the window is longer, and 8 per object.
 func NewSamples(set FeatureSet, window int, c Config) *Samples {
-	window = min(window, max(1, len(c.Objects))) // in a longer one, too, nothing expires
+	window = min(window, max(1, len(c.Objects), c.Requests)) // in a longer one, too, nothing expires
 	return &Samples{
 		Features: NewFeatures(set, c), window: window, recent: make([]Object, window), pending: make([]int, c.Count),
 		bits: rand.New(rand.NewPCG(c.Seed, uint64(set))), row: make([]float64, set),

@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/models/storage"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -147,20 +145,4 @@ func (a *arriving) endWarmup() {
 	if warming, ok := a.cache.(cache.Warming); ok {
 		warming.BeginCounting()
 	}
-}
-
-// windows returns the windows of a series, which a sampler receives; it may be nil.
-func (a *arriving) windows(s *sampler) models.Windows {
-	if s == nil {
-		return models.Windows{}
-	}
-	n := 0
-	return models.Windows{Span: s.window.Span, Requests: s.window.Requests, End: func(w models.Window) error {
-		if n++; n > series.MaxWindows {
-			return fmt.Errorf("series %s: more than %d windows have passed after %s on the model's clock; give longer ones",
-				s.window, series.MaxWindows, w.Ends.Round(time.Millisecond))
-		}
-		s.modelled(w, a.counts())
-		return nil
-	}}
 }

@@ -72,7 +72,15 @@ func References(c Cell) []Cell {
 
 // reorders reports whether the requests may come in another order than in the trace, or not all of them.
 func reorders(m *models.Spec) bool {
-	return m != nil && m.Entry.Reorders != nil && m.Entry.Reorders(m.Params)
+	return drives(m) || m != nil && m.Entry.Reorders != nil && m.Entry.Reorders(m.Params)
+}
+
+// OwnCapacity returns the capacity of a cache that describes it by its parameters; ok is false for any other.
+func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
+	if c.Entry.Capacity == nil {
+		return capacity.Capacity{}, false
+	}
+	return capacity.OfBytes(c.Entry.Capacity(c.Params)), true
 }
 
 // bypasses reports whether a policy may leave out a missed object.

@@ -17,7 +17,7 @@ import (
 // Check rejects a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
 	e := c.Policy.Entry
-	if err := CheckUnits(e, c.Capacity.Bytes); err != nil {
+	if err := CheckUnits(e, c.Capacity.Bytes); err != nil && c.Cache.Entry.Capacity == nil {
 		return err
 	}
 	if err := r.checkParts(c); err != nil {
@@ -26,7 +26,7 @@ func (r *Replayer) Check(c Cell) error {
 	switch {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0; use capacities in objects, which ignore sizes", r.trace.Name)
-	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !isAsynchronous(c.Model):
+	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !hasClock(c.Model):
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
@@ -68,7 +68,7 @@ func (r *Replayer) checkParts(c Cell) error {
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; cachesim formats lists the "+
 			"formats with prompts", cache.Name, r.trace.Name)
-	case c.Allocator != nil && r.trace.Tenants == nil:
+	case c.Allocator != nil && r.trace.Tenants == nil && cache.Pools == nil:
 		return fmt.Errorf("allocator %s divides a cache among tenants, but the requests of %s have none; add --tenant, or "+
 			"tenants under the trace of an experiment", c.Allocator.Name(), r.trace.Name)
 	case c.Allocator != nil && len(r.trace.Starts) > 0:
@@ -119,7 +119,10 @@ func CheckParts(c Cell) error {
 	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
-	case c.Allocator != nil && !kind.Divides:
+	case c.Allocator != nil && c.Allocator.Entry.Serving && kind.Pools == nil:
+		return fmt.Errorf("allocator %s divides the memory of a node that serves recommendations; it works in the cache %s, "+
+			"not in %s", c.Allocator.Name(), strings.Join(cache.WithPools(), ", "), kind.Name)
+	case c.Allocator != nil && !kind.Divides && kind.Pools == nil:
 		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; use the exact cache",
 			c.Allocator.Name(), kind.Name)
 	case c.Allocator != nil && e.Kind == policies.Bound:
@@ -136,8 +139,17 @@ func CheckParts(c Cell) error {
 			c.Model.Entry.Cache,
 		)
 	}
-	if isAsynchronous(c.Model) {
+	if kind.Modelled && c.Model == nil {
+		return fmt.Errorf("cache %s needs a model of time, which says when requests are served; add --model with one of: %s",
+			kind.Name, strings.Join(modelsOf(kind.Name), ", "))
+	}
+	if hasClock(c.Model) {
 		if err := checkPast(c); err != nil {
+			return err
+		}
+	}
+	if c.Allocator != nil && kind.CheckAllocator != nil {
+		if err := kind.CheckAllocator(c.Cache.Params, *c.Allocator); err != nil {
 			return err
 		}
 	}
@@ -155,6 +167,22 @@ func CheckParts(c Cell) error {
 // isAsynchronous reports whether objects arrive in the cache after they were requested.
 func isAsynchronous(m *models.Spec) bool { return m != nil && m.Entry.Asynchronous }
 
+// drives reports whether the model serves the requests from the cache itself.
+func drives(m *models.Spec) bool { return m != nil && m.Entry.Drives }
+
+// hasClock reports whether the model decides about the times and the order in which the cache serves requests.
+func hasClock(m *models.Spec) bool { return isAsynchronous(m) || drives(m) }
+
+// modelsOf returns the names of the models that work on a kind of cache.
+func modelsOf(cache string) (names []string) {
+	for _, e := range models.All() {
+		if e.Cache == cache {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
 // checkPast rejects parts that know the future of the trace, which is not that of a model in which objects arrive
 // later.
 func checkPast(c Cell) error {
@@ -169,7 +197,7 @@ func checkPast(c Cell) error {
 	case c.Predictor != nil && c.Predictor.Entry.Future:
 		return fmt.Errorf("model %s: predictor %s knows when the trace requests an object again, but %s; use one that knows "+
 			"only the past (see: cachesim predictors)", name, c.Predictor.Name(), why)
-	case c.Allocator != nil && c.Allocator.Entry.Future:
+	case c.Allocator != nil && c.Allocator.Entry.Future && !c.Allocator.Entry.Serving:
 		return fmt.Errorf("model %s: allocator %s knows the requests of the trace, but %s; use one that knows only the past "+
 			"(see: cachesim allocators)", name, c.Allocator.Name(), why)
 	}

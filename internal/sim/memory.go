@@ -35,6 +35,11 @@ const (
 	// Of a model in which objects arrive later: per request, if each is a read of its own, and per object.
 	readBytes    = 80
 	arrivalBytes = 16
+	// Of pools on nodes: per object for allocators that need footprints, the objects that a monitor follows, and per
+	// request for the model's latencies.
+	footprintBytes = 4
+	mostFollowed   = 1 << 14
+	modelledBytes  = 16
 )
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
@@ -58,6 +63,9 @@ func (r *Replayer) Need(job []Cell) int64 {
 			need += strangerBytes * objects
 			objects *= 2
 		}
+	}
+	if c.Cache.Entry.Bytes != nil {
+		return need + r.needOfNodes(c)
 	}
 	need += c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	switch {
@@ -95,6 +103,33 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 		need += (tenants - 1) * c.Policy.Entry.Memory.Bytes(objects, 0, c.Capacity.Bytes)
 	}
 	return need
+}
+
+// needOfNodes estimates the memory of a cache whose nodes are divided into pools, each with a policy of its own.
+func (r *Replayer) needOfNodes(c Cell) int64 {
+	estimate := c.Cache.Entry.Bytes(c.Cache.Params, r.trace)
+	need := estimate.Bytes
+	for _, pools := range estimate.Policies {
+		policy := pools.Policy
+		if policy.New == nil {
+			policy = c.Policy.Entry
+		}
+		each := policy.Memory.Bytes(pools.Objects, pools.Objects, pools.Sized)
+		if policy.Predicts && c.Predictor != nil {
+			each += formulaBytes * pools.Objects
+			if c.Predictor.Entry.Trains {
+				each += learnedBytes*pools.Objects + windowBytes
+			}
+		}
+		if c.Allocator != nil && !c.Allocator.Entry.Serving {
+			each += footprintBytes * pools.Objects
+		}
+		if c.Allocator != nil {
+			each += monitorBytes * min(pools.Objects, mostFollowed)
+		}
+		need += pools.Pools * each
+	}
+	return need + modelledBytes*int64(len(r.trace.Objects))
 }
 
 // slots estimates the number of objects in the cache of a cell.

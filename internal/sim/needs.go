@@ -6,10 +6,10 @@ import (
 )
 
 // Needs returns what the cells with these parts need from their trace, together; bytes says that a capacity counts
-// bytes.
+// bytes. In a cache with a capacity of its own, sizes in the trace do not count.
 func Needs(all []Parts, bytes bool) (needs traces.Needs) {
-	needs.Sizes = bytes
 	for i := range all {
+		needs.Sizes = needs.Sizes || bytes && all[i].Cache.Entry.Capacity == nil
 		needs = needs.Union(all[i].needs())
 	}
 	return needs
@@ -24,7 +24,7 @@ func (p *Parts) needs() traces.Needs {
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
 		Times: policies.NeedsClock(p.Policy) || patterns, Keys: p.Cache.Entry.Keys || addresses || relates && !queries,
-		Kind: queries || relates, Embeddings: queries,
+		Kind: queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 	}
 	if p.Model != nil && p.Model.Entry.Needs != nil {
 		needs = needs.Union(p.Model.Entry.Needs(p.Model.Params))

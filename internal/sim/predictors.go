@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/ontrace"
@@ -9,10 +12,40 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// predictorOfCell creates the predictor of a cell for a part of the trace. addresses are those of a prefetcher that
-// computes with them, or nil.
-func predictorOfCell(c Cell, t *traces.Trace, nextUse func() []uint32,
-	addresses *prefetch.Addresses) (*predict.Counted, error) {
+// predictors are those of a cell: none, one or, in a cache that builds one for each of its pools, several.
+type predictors struct{ all []*predict.Counted }
+
+// cost returns what predictions have cost so far.
+func (p *predictors) cost() (sum predict.Cost) {
+	for _, one := range p.all {
+		sum = sum.Plus(one.Cost())
+	}
+	return sum
+}
+
+// picks returns how long each predictor was the chosen one, where a predictor picks among several.
+func (p *predictors) picks() (v metric.Values) {
+	for _, one := range p.all {
+		v = v.Merge(predict.PickValues(one))
+	}
+	return v
+}
+
+// ofPool creates the predictor of a pool whose objects and positions are not those of the trace. It knows no times.
+func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict.Predictor, error) {
+	made, err := c.Predictor.Entry.New(predict.Config{Count: objects, Requests: requests, Seed: seed,
+		Params: c.Predictor.Params})
+	if err != nil {
+		return nil, fmt.Errorf("predictor %s: %w", c.Predictor, err)
+	}
+	p.all = append(p.all, &predict.Counted{Predictor: made})
+	return p.all[len(p.all)-1], nil
+}
+
+// ofCell creates the predictor of a cell for a part of the trace. addresses are those of a prefetcher that computes
+// with them, or nil.
+func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32,
+	addresses *prefetch.Addresses) (predict.Predictor, error) {
 	var evicts func() []bool
 	exact := cache.IsExact(c.Cache) || c.Cache.Entry.Queries && !cache.AnswersSimilar(c.Cache)
 	if exact && !c.Capacity.Bytes {
@@ -22,5 +55,10 @@ func predictorOfCell(c Cell, t *traces.Trace, nextUse func() []uint32,
 	if addresses != nil {
 		further = addresses.Strangers()
 	}
-	return ontrace.NewWith(*c.Predictor, t, further, c.Seed, nextUse, evicts)
+	made, err := ontrace.NewWith(*c.Predictor, t, further, c.Seed, nextUse, evicts)
+	if err != nil {
+		return nil, err
+	}
+	p.all = append(p.all, made)
+	return made, nil
 }

@@ -30,12 +30,14 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		CapacityUnit:      c.Capacity.Unit(),
 		CapacityText:      c.Capacity.Text,
 		SimulatedCapacity: c.Capacity.Simulated,
-		CapacityShare:     new(r.share(c.Capacity)),
 		Seed:              c.Seed,
 		SampleRate:        r.trace.SampleRate,
 		Warmup:            int64(r.options.Warmup),
 		Version:           r.options.Version,
 		Values:            out.values,
+	}
+	if c.Cache.Entry.Capacity == nil {
+		rec.CapacityShare = new(r.share(c.Capacity))
 	}
 	for _, kind := range Kinds {
 		if part := kind.Of(&c.Parts); part != nil {

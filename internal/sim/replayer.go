@@ -295,15 +295,17 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	start := time.Now()
 	var counts cache.Counts
 	var timed metric.Values
-	sized := c.Capacity.Bytes
+	sized := c.Capacity.Bytes && c.Cache.Entry.Capacity == nil
 	switch {
 	case c.Model == nil:
 		counts, err = Replay(ctx, t, served, options)
+	case drives(c.Model):
+		counts, timed, err = runDriven(ctx, c, t, served, options)
 	case c.Model.Entry.Asynchronous:
 		counts, timed, err = runArriving(ctx, c, t, served, options)
 		sized = true
 	default:
-		run := &modelled{trace: t, cache: served, cost: counted.Cost, progress: options.Progress, sampler: sampler}
+		run := &modelled{trace: t, cache: served, cost: counted.cost, progress: options.Progress, sampler: sampler}
 		config := models.Config{
 			Trace: t, Cache: served, Params: c.Model.Params, Warmup: warmup, Serve: run.serve, EndWarmup: run.endWarmup,
 		}
@@ -321,10 +323,10 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if reporting, ok := served.(cache.Reporting); ok {
 		setCounters(&out.values, reporting.Counters())
 	}
-	if counted != nil {
-		cost := counted.Cost()
+	if c.Predictor != nil {
+		cost := counted.cost()
 		out.predicting = cost.Elapsed
-		out.values = out.values.Merge(cost.Values()).Merge(predict.PickValues(counted))
+		out.values = out.values.Merge(cost.Values()).Merge(counted.picks())
 	}
 	return out, err
 }
@@ -337,7 +339,7 @@ func runArriving(ctx context.Context, c Cell, t *traces.Trace, served cache.Cach
 		return cache.Counts{}, metric.Values{}, err
 	}
 	config := models.Config{Trace: t, Cache: run, Params: c.Model.Params, Warmup: options.Warmup,
-		EndWarmup: run.endWarmup, Windows: run.windows(options.sampler)}
+		EndWarmup: run.endWarmup, Windows: modelWindows(options.sampler, run.counts)}
 	if options.sampler != nil {
 		config.Timed = options.sampler.latencies
 	}
@@ -346,21 +348,28 @@ func runArriving(ctx context.Context, c Cell, t *traces.Trace, served cache.Cach
 	return run.counts().Minus(run.warm), timed, err
 }
 
-// build returns the empty cache of a cell for a part of the trace, and its policy's predictor, nil if it uses none. An
-// observer, which may be nil, is notified of what happens in the pool of a cache that serves requests one by one.
+// build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, which
+// may be nil, is notified of what happens in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	observer cache.Observer) (served cache.Cache, counted *predict.Counted, err error) {
+	observer cache.Observer) (served cache.Cache, counted *predictors, err error) {
 	addresses, err := r.view(c.Capacity).addressesFor(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.Predictor != nil {
-		if counted, err = predictorOfCell(c, t, nextUse, addresses); err != nil {
+	counted = &predictors{}
+	config := cacheConfig(c, t, nextUse)
+	switch {
+	case c.Predictor == nil:
+	case c.Cache.Entry.Pools != nil:
+		config.NewPredictor = func(objects, requests int, seed uint64) (predict.Predictor, error) {
+			return counted.ofPool(c, objects, requests, seed)
+		}
+	default:
+		if config.Predictor, err = counted.ofCell(c, t, nextUse, addresses); err != nil {
 			return nil, nil, err
 		}
 	}
-	config := cacheConfig(c, t, nextUse, counted)
-	config.Observer, config.Warmup = observer, warmup
+	config.Observer, config.Warmup, config.Served = observer, warmup, r.progress()
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 		return nil, nil, err
 	}
@@ -398,10 +407,9 @@ func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
 	return all
 }
 
-// cacheConfig returns the config of a cell's cache for a part of the trace; counted is nil if its policy uses no
-// predictor.
-func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *predict.Counted) cache.Config {
-	config := cache.Config{
+// cacheConfig returns the config of a cell's cache for a part of the trace, without predictors.
+func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config {
+	return cache.Config{
 		Trace:     t,
 		Capacity:  capacityOf(c, t),
 		Unit:      !c.Capacity.Bytes,
@@ -412,12 +420,8 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *pred
 		Occupancy: c.Series.Asked(),
 		Allocator: c.Allocator,
 
-		Asynchronous: c.Model != nil && c.Model.Entry.Asynchronous,
+		Asynchronous: isAsynchronous(c.Model),
 	}
-	if counted != nil {
-		config.Predictor = counted
-	}
-	return config
 }
 
 // capacityOf returns the capacity of a cell's cache.

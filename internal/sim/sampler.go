@@ -68,7 +68,7 @@ func checkSeries(c Cell, t *traces.Trace) error {
 	switch {
 	case c.Series.Span == 0:
 		return c.Series.CheckRequests(int64(len(t.Objects)))
-	case c.Model != nil && c.Model.Entry.Asynchronous: // how long the run takes is known at its end
+	case hasClock(c.Model): // how long the run takes is known at its end
 		return nil
 	case c.Model != nil:
 		return fmt.Errorf("series %s: the model %s has its own clock; give a number of requests instead", c.Series,

@@ -200,7 +200,7 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := cacheConfig(c, r.trace, func() []uint32 { return policytest.NextUse(r.trace) }, nil)
+	config := cacheConfig(c, r.trace, func() []uint32 { return policytest.NextUse(r.trace) })
 	config.Relations = known
 	p, err := c.Policy.Entry.New(config.PolicyConfig())
 	if err != nil {

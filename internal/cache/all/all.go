@@ -3,6 +3,7 @@
 package all
 
 import (
+	_ "github.com/cachesim/cachesim/internal/cache/pools"    // recommender requests
 	_ "github.com/cachesim/cachesim/internal/cache/prefix"   // prompts
 	_ "github.com/cachesim/cachesim/internal/cache/semantic" // queries with embeddings
 	_ "github.com/cachesim/cachesim/internal/cache/sets"     // batches over small sets

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/allocate"
@@ -40,8 +41,10 @@ type Config struct {
 	// Predictor builds the predictor of a pool with so many objects and about so many requests; nil if no policy
 	// predicts.
 	Predictor func(objects, requests int, seed uint64) (predict.Predictor, error)
-	Requests  *requests.Columns
-	Count     int // of users
+	// Served is called now and then with the number of requests that have started since the last call; it may be nil.
+	Served   func(n int)
+	Requests *requests.Columns
+	Count    int // of users
 }
 
 // Cache is the memory of all nodes. It implements recommender.Cache.
@@ -61,6 +64,7 @@ type Cache struct {
 	shards    reported // which are resident, as the nodes have reported
 	residents reported // which users are
 
+	started  int64 // requests
 	buffer   []requests.Lookup
 	decision time.Duration
 }
@@ -88,42 +92,41 @@ type node struct {
 
 // New returns the empty memory. The model calls UseCosts before it is used.
 func New(c Config) (*Cache, error) {
-	if c.Nodes < 1 || c.GPUs < 1 || c.Memory < 1 {
-		return nil, fmt.Errorf("%d nodes with %d GPUs of %d bytes: want at least one of each", c.Nodes, c.GPUs, c.Memory)
+	if c.Nodes < 1 || c.Nodes > mostNodes {
+		return nil, fmt.Errorf("%d nodes: want 1 to %d", c.Nodes, mostNodes)
 	}
-	if c.Nodes > mostNodes {
-		return nil, fmt.Errorf("nodes=%d: want at most %d", c.Nodes, mostNodes)
+	page := pageOf(c.Requests)
+	memory := int64(c.GPUs) * c.Memory
+	if err := checkMemory(memory, page, c.Least, c.Most); err != nil {
+		return nil, err
 	}
-	if !(0 < c.Least && c.Least <= c.Start && c.Start <= c.Most && c.Most < 1) {
-		return nil, fmt.Errorf("r=%v with rmin=%v and rmax=%v: want 0 < rmin <= r <= rmax < 1", c.Start, c.Least, c.Most)
-	}
-	p := &Cache{config: c, frequency: make([]uint32, c.Requests.Shards), nodes: make([]node, c.Nodes),
+	p := &Cache{config: c, page: page, pages: memory / page, user: serving.DefaultCosts().UserBytes,
+		frequency: make([]uint32, c.Requests.Shards), nodes: make([]node, c.Nodes),
 		shards: newReported(c.Requests.Shards, c.Nodes), residents: newReported(c.Count, c.Nodes)}
-	return p, p.divide(serving.DefaultCosts())
+	for i := range p.nodes {
+		if err := p.build(i); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
 // UseCosts implements recommender.Cache.
 func (p *Cache) UseCosts(c serving.Costs) { p.user = c.UserBytes }
 
-// divide builds the empty pools of all nodes.
-func (p *Cache) divide(c serving.Costs) error {
-	p.page = int64(p.config.Requests.ShardRows) * int64(c.RowBytes)
-	p.pages = p.Memory() / p.page
-	p.UseCosts(c)
-	if least := leastPages(p.config.Least, p.config.Most); p.pages < least {
-		return fmt.Errorf("a node has %d GPUs with %d bytes each, but needs at least %d pages of %d bytes; give it more "+
-			"memory", p.config.GPUs, p.config.Memory, least, p.page)
-	}
-	for i := range p.nodes {
-		if err := p.build(i); err != nil {
-			return err
-		}
+// pageOf returns the bytes of a page: those of a shard.
+func pageOf(c *requests.Columns) int64 {
+	return int64(c.ShardRows) * int64(serving.DefaultCosts().RowBytes)
+}
+
+// checkMemory rejects a node whose pools would have no page at some ratio.
+func checkMemory(memory, page int64, least, most float64) error {
+	if pages := int64(math.Ceil(1/min(least, 1-most) - 1e-9)); memory < pages*page {
+		return fmt.Errorf("cache pools: a node has %d bytes of memory, less than %d pages of %d bytes, the size of a shard, "+
+			"which it needs for ratios from %v to %v; give it more memory", memory, pages, page, least, most)
 	}
 	return nil
 }
-
-// leastPages returns how many pages a node needs so that both pools have one at any ratio.
-func leastPages(least, most float64) int64 { return int64(math.Ceil(1/min(least, 1-most) - 1e-9)) }
 
 // build creates the empty pools of a node.
 func (p *Cache) build(i int) error {
@@ -191,6 +194,9 @@ func (p *Cache) pagesOf(tokens int32) int64 {
 // the others evicts it.
 func (p *Cache) Start(at, request int, now time.Duration) (a recommender.Access) {
 	n := &p.nodes[at]
+	if p.started++; p.started&(servedEvery-1) == 0 && p.config.Served != nil {
+		p.config.Served(servedEvery)
+	}
 	n.now = int64(now)
 	p.buffer = p.config.Requests.Lookups(request, p.buffer[:0])
 	p.judge(n, at, &a)
@@ -198,6 +204,9 @@ func (p *Cache) Start(at, request int, now time.Duration) (a recommender.Access)
 	a.KVHit = p.startUser(n, request)
 	return a
 }
+
+// servedEvery is the number of requests between two calls of Config.Served.
+const servedEvery = 1 << 10
 
 // judge counts the rows of the lookups in the buffer that are missing.
 func (p *Cache) judge(n *node, at int, a *recommender.Access) {
@@ -290,6 +299,59 @@ func (n *node) count(r policies.Request, hit bool, page int64) {
 
 // Finish implements recommender.Cache.
 func (p *Cache) Finish(at, request int) { p.nodes[at].running.finish(request) }
+
+// Serve implements cache.Cache. It is not called: a model of time drives the cache.
+func (p *Cache) Serve(cache.Window, *cache.Counts) {
+	panic("the cache pools is served by a model of time")
+}
+
+// Counts implements cache.Driven: requests, hits and evictions of users.
+func (p *Cache) Counts() (sum cache.Counts) {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		sum.Requests += n.counts.Requests
+		sum.Hits += n.counts.Hits
+		sum.Evictions += n.counts.Evictions
+		sum.Oversized += n.pools[users].Oversized()
+	}
+	return sum
+}
+
+// Used implements cache.Occupied.
+func (p *Cache) Used() (bytes int64) {
+	for i := range p.nodes {
+		for _, pool := range p.nodes[i].pools {
+			bytes += pool.Used() * p.page
+		}
+	}
+	return bytes
+}
+
+// Counters implements cache.Reporting: those of the policies of all pools, summed, and the cache's own.
+func (p *Cache) Counters() []policies.Counter {
+	var all []policies.Counter
+	add := func(c policies.Counter) {
+		at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name == c.Name })
+		if at < 0 {
+			all = append(all, c)
+		} else {
+			all[at].Value += c.Value
+		}
+	}
+	pages := float64(p.pages) * float64(len(p.nodes))
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		for _, pool := range n.pools {
+			for _, c := range pool.Counters() {
+				add(c)
+			}
+		}
+		add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions())})
+		add(policies.Counter{Name: Unpinned.Name, Value: float64(n.bypassed)})
+		add(policies.Counter{Name: BorderMoved.Name, Value: float64(n.moved) / pages})
+	}
+	return all
+}
 
 // Report implements recommender.Cache.
 func (p *Cache) Report(at int) {

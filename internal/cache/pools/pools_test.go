@@ -45,7 +45,7 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 		}
 		head := &requests.Head{Tokens: tokensOf(r.pages), ShardRows: 512, Hot: requests.Unknown}
 		for _, s := range r.shards {
-			head.Lookups = append(head.Lookups, requests.Lookup{Shard: s, Rows: 512})
+			head.List = append(head.List, requests.Lookup{Shard: s, Rows: 512})
 		}
 		if err := builder.Add(&stream.Record{Extra: head}, user); err != nil {
 			tb.Fatal(err)

@@ -1,0 +1,287 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models"
+	nodes "github.com/cachesim/cachesim/internal/models/recommender"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// recommended returns a trace of so many recommender requests of users who read shards, three each.
+func recommended(tb testing.TB, requests, users, shards int) *traces.Trace {
+	tb.Helper()
+	t := &traces.Trace{Name: "recommended", SampleRate: 1}
+	builder := recommender.Kind{}.NewColumns(stream.Fields{Time: true})
+	rng := rand.New(rand.NewPCG(1, 2))
+	numbers := map[int]uint32{}
+	for i := range requests {
+		key := int(float64(users) * rng.Float64() * rng.Float64())
+		user, ok := numbers[key]
+		if !ok {
+			user = uint32(len(numbers))
+			numbers[key] = user
+		}
+		head := &recommender.Head{Tokens: int64(1000 + key%5*3000), ShardRows: 512, Hot: recommender.Unknown}
+		for k := range 3 {
+			shard := uint32(float64(shards/3)*rng.Float64()*rng.Float64()) + uint32(k*(shards/3))
+			head.List = append(head.List, recommender.Lookup{Shard: shard, Rows: 100})
+		}
+		now := int64(i) * int64(100*time.Millisecond)
+		if err := builder.Add(&stream.Record{Time: now, Extra: head}, user); err != nil {
+			tb.Fatal(err)
+		}
+		t.Objects, t.Times = append(t.Objects, user), append(t.Times, now)
+	}
+	t.NumObjects, t.Kind = len(numbers), builder.Finish()
+	return t
+}
+
+// takingTurns is a model in which nodes serve requests in turn, two at a time, and epochs are 50 requests.
+var takingTurns = models.Spec{Params: params.Values{}, Entry: models.Entry{
+	Name: "turns", Cache: "pools", Drives: true,
+	Run: func(_ context.Context, c models.Config) (v metric.Values, err error) {
+		memory := c.Cache.(nodes.Cache)
+		memory.UseCosts(serving.DefaultCosts())
+		for i := range c.Trace.Objects {
+			if i == c.Warmup {
+				c.EndWarmup()
+			}
+			node, now := i%memory.Nodes(), time.Duration(c.Trace.Times[i])
+			if i%50 == 0 {
+				for n := range memory.Nodes() {
+					memory.Epoch(n, &serving.Window{Objective: serving.DefaultObjective()})
+				}
+			}
+			memory.Start(node, i, now)
+			memory.Refill(node, 4<<20)
+			if last := i - 2*memory.Nodes(); last >= 0 {
+				memory.Finish(node, last)
+			}
+			if i%100 == 99 && c.Windows.End != nil {
+				if err := c.Windows.End(models.Window{Asked: int64(i + 1), Ends: now}); err != nil {
+					return v, err
+				}
+			}
+		}
+		return v, nil
+	},
+}}
+
+// onNodes returns a cell on two small nodes.
+func onNodes(tb testing.TB, policy, cacheText string) Cell {
+	tb.Helper()
+	kind, err := cache.Parse(cacheText)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := Cell{Parts: Parts{Policy: mustSpec(policy), Cache: kind, Model: &takingTurns}, Seed: 1}
+	c.Capacity, _ = OwnCapacity(kind)
+	return c
+}
+
+const twoNodes = "pools(nodes=2,gpus=1,memory=300MiB)"
+
+func withAllocator(tb testing.TB, c Cell, text string) Cell {
+	tb.Helper()
+	spec, err := allocate.Parse(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.Allocator = &spec
+	return c
+}
+
+// TestNodesWithEveryPolicy replays requests on nodes under every policy that works there, and checks that the counts
+// add up, repeat, and depend on the trace.
+func TestNodesWithEveryPolicy(t *testing.T) {
+	tr := recommended(t, 2000, 300, 600)
+	r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
+	averages, err := predict.Parse("ewma")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := 0
+	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
+		for _, allocator := range []string{"static(r=0.3)", "equal", "proportional(every=500,to=footprint)",
+			"ucp(every=500)"} {
+			c := withAllocator(t, onNodes(t, e.Name, twoNodes), allocator)
+			if e.Predicts {
+				c.Predictor = &averages
+			}
+			if CheckParts(c) != nil {
+				return
+			}
+			first, err := r.Replay(t.Context(), []Cell{c})
+			if err != nil {
+				if strings.Contains(err.Error(), "does not know what the optimum evicts") {
+					return
+				}
+				t.Fatal(err)
+			}
+			rec := first[0]
+			if got := rec.Int(metric.Requests); got != int64(len(tr.Objects)-100) {
+				t.Errorf("%s: %d requests", allocator, got)
+			}
+			if hits := rec.Int(metric.Hits); hits < 0 || hits+rec.Int(metric.Misses) != rec.Int(metric.Requests) {
+				t.Errorf("%s: %d hits and %d misses", allocator, hits, rec.Int(metric.Misses))
+			}
+			if rec.CapacityText != "600MiB" || rec.CapacityShare != nil || rec.Optimum != "" {
+				t.Errorf("%s: capacity %s, share %v, optimum %q", allocator, rec.CapacityText, rec.CapacityShare, rec.Optimum)
+			}
+			again, err := r.Replay(t.Context(), []Cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			unclock := func(v metric.Values) metric.Values {
+				v = metric.Values{}.Merge(v)
+				for _, m := range []metric.Metric{metric.NsPerRequest, predict.NsMetric} {
+					v.Set(m, 0)
+				}
+				return v
+			}
+			if !reflect.DeepEqual(unclock(rec.Values), unclock(again[0].Values)) {
+				t.Errorf("%s: two replays differ", allocator)
+			}
+			tested++
+		}
+	})
+	if tested < 40 {
+		t.Errorf("only %d combinations work", tested)
+	}
+}
+
+// TestNodesRefuse checks what does not fit together, and that the message says why.
+func TestNodesRefuse(t *testing.T) {
+	tr := recommended(t, 10, 5, 9)
+	for name, want := range map[string]struct {
+		change func(c *Cell)
+		text   string
+	}{
+		"no model":     {func(c *Cell) { c.Model = nil }, "needs a model of time"},
+		"the future":   {func(c *Cell) { c.Policy = mustSpec("opt") }, "knows only the past"},
+		"no capacity":  {func(c *Cell) { c.Policy = mustSpec("infinite") }, "the memory of a node is limited"},
+		"shared":       {func(c *Cell) { *c = withAllocator(t, *c, "shared") }, "cannot share a pool"},
+		"optimal":      {func(c *Cell) { *c = withAllocator(t, *c, "optimal") }, "knows the requests of the trace"},
+		"marginal":     {func(c *Cell) { *c = withAllocator(t, *c, "marginal") }, "the order in which files are read"},
+		"quiver":       {func(c *Cell) { *c = withAllocator(t, *c, "quiver(train=users)") }, "data sets of tenants"},
+		"fluid":        {func(c *Cell) { *c = withAllocator(t, *c, "fluid(train=users:1)") }, "data sets of tenants"},
+		"out of range": {func(c *Cell) { *c = withAllocator(t, *c, "static(r=0.95)") }, "outside rmin=0.1 to rmax=0.9"},
+		"three shares": {func(c *Cell) { *c = withAllocator(t, *c, "static(shares=1;1;1)") }, "shares has 3 items"},
+		"exact": {func(c *Cell) {
+			*c = withAllocator(t, *c, "pid")
+			c.Cache, c.Model = cache.ExactSpec(), nil
+		}, "it works in the cache pools, not in exact"},
+		"little memory": {func(c *Cell) { c.Cache = onNodes(t, "lru", "pools(gpus=1,memory=9MiB)").Cache },
+			"less than 10 pages of 1048576 bytes"},
+		"predictor of one pool": {func(c *Cell) { c.Cache = onNodes(t, "lru", "pools(embeddings=laru)").Cache },
+			"write --policy laru"},
+		"prefetcher": {func(c *Cell) { c.Prefetcher = prefetcherOf(t, "next") }, "loads only requested objects"},
+	} {
+		c := onNodes(t, "lru", twoNodes)
+		want.change(&c)
+		if err := NewReplayer(tr, ReplayerOptions{}).Check(c); err == nil || !strings.Contains(err.Error(), want.text) {
+			t.Errorf("%s: error %v, want one with %q", name, err, want.text)
+		}
+	}
+	plain := policytest.Trace(1, 50, 10)
+	if err := NewReplayer(plain, ReplayerOptions{}).Check(onNodes(t, "lru", twoNodes)); err == nil ||
+		!strings.Contains(err.Error(), "serves recommender requests") {
+		t.Errorf("a trace without recommender requests: error %v", err)
+	}
+	for text, want := range map[string]string{
+		"pools(memory=80)":           "want bytes with their unit",
+		"pools(r=0.05)":              "want 0 < rmin <= r <= rmax < 1",
+		"pools(kv=lruu)":             `did you mean "lru"`,
+		"pools(embeddings=lru(k=1))": "embeddings",
+		"pools(nodes=65)":            "want a number from 1 to 64",
+	} {
+		if _, err := cache.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// TestNodesHaveSeries checks that a series of a cell on nodes has the counts of its windows.
+func TestNodesHaveSeries(t *testing.T) {
+	r := NewReplayer(recommended(t, 1000, 200, 300), ReplayerOptions{})
+	c := onNodes(t, "lru", "pools(nodes=2,gpus=1,memory=300MiB,kv=sieve,embeddings=s3fifo)")
+	window, err := series.ParseWindow("100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Series = window
+	_, rows, err := r.ReplaySeries(t.Context(), []Cell{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]int{}
+	for _, row := range rows[0] {
+		names[row.Name]++
+		if row.Name == occupancy.Name && (row.Value <= 0 || row.Value > 1) {
+			t.Errorf("occupancy %v", row.Value)
+		}
+	}
+	if names[metric.HitRatio.Name] != 10 || names[occupancy.Name] != 10 {
+		t.Errorf("the series has %v, want 10 windows", names)
+	}
+}
+
+// TestNodesTakeTheMemoryThatTheySay compares the estimate with what the cache takes: per shard, and per user that the
+// nodes meet.
+func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
+	for _, size := range []struct{ users, shards int }{{200, 600_000}, {60_000, 6000}} {
+		tr := recommended(t, 100_000, size.users, size.shards)
+		r := NewReplayer(tr, ReplayerOptions{})
+		c := onNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
+		before := liveHeap()
+		served, _, err := r.build(t.Context(), c, tr, 0, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := models.Config{Trace: tr, Cache: served, EndWarmup: func() {}}
+		if _, err := takingTurns.Entry.Run(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+		taken, said := liveHeap()-before, r.Need([]Cell{c})-modelledBytes*int64(len(tr.Objects))
+		runtime.KeepAlive(served)
+		t.Logf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
+		if taken > said || said > 3*taken+(10<<20) {
+			t.Errorf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
+		}
+	}
+}
+
+// TestNodesNeedNoTenants checks that records of nodes can be turned into parts again.
+func TestNodesNeedNoTenants(t *testing.T) {
+	r := NewReplayer(recommended(t, 100, 20, 30), ReplayerOptions{})
+	c := withAllocator(t, onNodes(t, "lru", twoNodes), "static(r=0.3)")
+	recs, err := r.Replay(t.Context(), []Cell{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recs[0].Cache != twoNodes || recs[0].Allocator != "static(r=0.3)" {
+		t.Errorf("the record names %s and %s", recs[0].Cache, recs[0].Allocator)
+	}
+	if !slices.Contains(cache.WithPools(), c.Cache.Name()) {
+		t.Errorf("%v divide nodes", cache.WithPools())
+	}
+}
