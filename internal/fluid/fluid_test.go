@@ -282,3 +282,20 @@ func BenchmarkStep(b *testing.B) {
 		n.Step(l, 0.4+0.02*float64(i%10))
 	}
 }
+
+// The search finds the best ratio of the whole grid.
+func TestSearch(t *testing.T) {
+	for _, own := range []float64{0, 0.96} {
+		p := serving.DefaultPopulation()
+		p.OwnShare = own
+		m := NewCached(p, serving.DefaultCosts(), 8, 80e9)
+		for _, hot := range []float64{0.1, 0.3, 0.5, 0.7} {
+			for _, utilisation := range []float64{0.5, 0.85, 1.2} {
+				l := serving.Load{HotShare: hot, Rate: m.Rate(hot, utilisation, 0.4)}
+				if got, want := m.Search(l, 0.1, 0.9, 0.01), m.Best(l, 0.1, 0.9, 0.01); math.Abs(got-want) > 1e-9 {
+					t.Errorf("own %v, hot %v, utilisation %v: %v, want %v", own, hot, utilisation, got, want)
+				}
+			}
+		}
+	}
+}

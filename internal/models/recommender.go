@@ -193,20 +193,13 @@ func predictFor(config *recommender.Config, columns *requests.Columns, cache rec
 		config.Forecast = model.Forecast
 	}
 	if optimum {
-		config.Best = func(l serving.Load, least, most float64) float64 { return bestRatio(model, l, least, most) }
+		config.Best = func(l serving.Load, least, most float64) float64 { return model.Search(l, least, most, ratioStep) }
 	}
 	return nil
 }
 
-// Steps of the search for the best ratio.
-const coarseStep, fineStep = 0.05, 0.01
-
-// bestRatio returns the best ratio for a load: first in coarse steps, then in fine ones around the best of these.
-func bestRatio(m *fluid.Model, l serving.Load, least, most float64) float64 {
-	best := m.Best(l, least, most, coarseStep)
-	around := coarseStep - fineStep
-	return m.Best(l, max(least, best-around), min(most, best+around), fineStep)
-}
+// ratioStep is the distance of the ratios of which the best one is searched.
+const ratioStep = 0.01
 
 // profiled is the number of requests from which the weights of a router are profiled.
 const profiled = 1000

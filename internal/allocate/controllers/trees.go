@@ -147,13 +147,6 @@ var trainedTrees = sync.OnceValues(func() (*gbm.Model, error) {
 	return trainer.Train(data)
 })
 
-// bestRatio searches a coarse grid, and then a fine one around what it found there.
-func bestRatio(m *fluid.Model, l serving.Load) float64 {
-	const coarse, fine = 0.05, 0.01
-	r := m.Best(l, serving.LeastRatio, serving.MostRatio, coarse)
-	return m.Best(l, max(serving.LeastRatio, r-coarse+fine), min(serving.MostRatio, r+coarse-fine), fine)
-}
-
 // explore adds the states of an episode in which the ratio wanders, each with the best ratio for the next epoch.
 func explore(data *gbm.Data, model *fluid.Model, regime serving.Regime, number uint64) error {
 	bits := random.Stream(treeSeed, number)
@@ -170,7 +163,7 @@ func explore(data *gbm.Data, model *fluid.Model, regime serving.Regime, number u
 		w := node.Step(load, ratio)
 		if loads[k+1] != of {
 			of = loads[k+1]
-			best = bestRatio(model, of)
+			best = model.Search(of, serving.LeastRatio, serving.MostRatio, 0.01)
 		}
 		state := w.State()
 		if err := data.Add(state[:], best); err != nil {
