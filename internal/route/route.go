@@ -42,7 +42,8 @@ type Config struct {
 	Weights Weights // of Joint
 	// Bonus is added to the score of the node that served the user's last request.
 	Bonus float64
-	// Overload is the load above which the best node is passed over for the one with the least load.
+	// Overload is the load above which the best node is passed over for the one with the least load, unless that has too
+	// much, too: if all nodes have, requests that leave their caches only make it worse, and for good.
 	Overload float64
 	// Capacity is the number of requests, running and waiting, at which the load of a node is 1.
 	Capacity int
@@ -112,7 +113,9 @@ func (r *Router) Route(user uint32) (node int, score float64) {
 		node = int(high)
 	default:
 		if node = r.best(user); r.Load(node) > r.Overload {
-			node = r.leastLoaded()
+			if least := r.leastLoaded(); r.Load(least) <= r.Overload {
+				node = least
+			}
 		}
 	}
 	score = r.Score(node, user, r.Config.Weights)

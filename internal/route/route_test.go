@@ -104,6 +104,13 @@ func TestOverload(t *testing.T) {
 	if node, _ := r.Route(1); node != 2 {
 		t.Errorf("node %d above the limit, want 2, which has the least load", node)
 	}
+	r = New(config(Joint, 3), s)
+	for node, requests := range []int{19, 18, 30} {
+		r.Report(node, requests)
+	}
+	if node, _ := r.Route(1); node != 0 {
+		t.Errorf("node %d if all are above the limit, want 0, which has the user's KV", node)
+	}
 }
 
 // TestSent: between two reports requests spread over the nodes only if the router counts what it has sent.
