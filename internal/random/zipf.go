@@ -2,6 +2,7 @@ package random
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -57,11 +58,14 @@ func newAliasTable(weights []float64) Zipf {
 }
 
 // Draw returns a rank, 0 for the most popular.
-func (t Zipf) Draw(bitSource *rand.PCG) int {
-	i, fraction := Below(bitSource, len(t))
+func (t Zipf) Draw(bitSource *rand.PCG) int { return t.Rank(bitSource.Uint64()) }
+
+// Rank returns the rank that 64 random bits draw.
+func (t Zipf) Rank(random uint64) int {
+	i, low := bits.Mul64(random, uint64(len(t)))
 	c := t[i]
 	rank := c.alias
-	if fraction < c.own { // a conditional move: a jump would be mispredicted often
+	if uint32(low>>32) < c.own { // a conditional move: a jump would be mispredicted often
 		rank = uint32(i)
 	}
 	return int(rank)

@@ -27,16 +27,18 @@ func Describe() []string {
 }
 
 // Usage describes a parameter with, in brackets, the generators that have it or, for a common one, those with another
-// default.
+// default. Where it means something else to a generator, that follows.
 func Usage(p params.Param) string {
 	common := slices.ContainsFunc(Common, func(c params.Param) bool { return c.Name == p.Name })
-	var takers []string
+	var takers, others []string
 	for _, e := range entries() {
 		for _, q := range e.Params {
 			switch {
 			case q.Name != p.Name || common && q.Default == p.Default:
 			case common:
 				takers = append(takers, fmt.Sprintf("%s: %v", e.Name, q.Default))
+			case q.Doc != p.Doc:
+				others = append(others, fmt.Sprintf("; %s [%s]", q.Doc, e.Name))
 			default:
 				takers = append(takers, e.Name)
 			}
@@ -45,5 +47,5 @@ func Usage(p params.Param) string {
 	if len(takers) == 0 {
 		return p.Doc
 	}
-	return p.Doc + " [" + strings.Join(takers, ", ") + "]"
+	return p.Doc + " [" + strings.Join(takers, ", ") + "]" + strings.Join(others, "")
 }

@@ -137,6 +137,10 @@ func newEntries() []Entry {
 			Summary: "reads of files by the 18 jobs of the IGTCache paper: training, tests, queries and analyses that share " +
 				"a cache",
 			Params: clusterParams, records: newClusterTrace, sized: true, bytes: clusterBytes},
+		{Name: "recommender",
+			Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
+				"the rate gives GPUs a utilisation",
+			Params: recommenderParams, records: newRecommenderTrace, bytes: recommenderBytes},
 		{Name: "mixed",
 			Summary: "phases of other generators in turn, repeatedly",
 			Params:  []params.Param{phasesParam}, build: buildMixed},

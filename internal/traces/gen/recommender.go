@@ -1,0 +1,244 @@
+package gen
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/fluid"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// hotShares are the shares of the requests that the most active 5% of the users make (HLEM, Table II).
+var hotShares = map[string]float64{"taobao": 0.18, "video-games": 0.24, "books": 0.38}
+
+var (
+	defaultPopulation = serving.DefaultPopulation()
+	defaultCosts      = serving.DefaultCosts()
+)
+
+var recommenderParams = []params.Param{
+	{Name: "dataset", Default: "books", Choices: []string{"taobao", "video-games", "books"}, Doc: "whose share of " +
+		"requests of hot users, the 5% with the most requests: 0.18, 0.24 or 0.38"},
+	{Name: "regime", Default: "steady", Choices: []string{"steady", "trend", "burst"}, Doc: "steady: the share of hot " +
+		"users is constant; trend: it rises by 0.25 over the run; burst: hot users have spikes of 3 to 5 epochs"},
+	{Name: "hot", Default: 0.0, Min: 0, Max: 0.99, Doc: "share of requests of hot users at the start; 0: that of the " +
+		"data set"},
+	{Name: "epochs", Default: 200, Min: 1, Max: 1_000_000, Doc: "epochs of the load"},
+	{Name: "epoch-s", Default: 5.0, Min: 0.001, Max: 86400, Doc: "seconds of an epoch"},
+	{Name: "utilisation", Default: 0.85, Min: 0.01, Max: 10, Doc: "of the GPUs, from which the rate of requests follows"},
+	{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "requests per second of a node, without spikes; 0: those that " +
+		"give the utilisation"},
+	{Name: "ratio", Default: 0.4, Min: 0.01, Max: 0.99, Doc: "share of the memory of embeddings at which the GPUs have " +
+		"that utilisation"},
+	{Name: "nodes", Default: defaultPopulation.Nodes, Min: 1, Max: 1024, Doc: "nodes that serve the requests"},
+	{Name: "gpus", Default: 8, Min: 1, Max: 1024, Doc: "GPUs of a node"},
+	{Name: "memory-gb", Default: 80.0, Min: 0.001, Max: 1e6, Doc: "GB of memory of a GPU"},
+	{Name: "layers", Default: defaultCosts.Layers, Min: 1, Max: 1000, Doc: "layers of the model: 6 for retrieval, 3 for " +
+		"ranking"},
+	{Name: "users", Default: defaultPopulation.Users, Min: 2, Max: 1 << 24, Doc: "active users of each node"},
+	{Name: "user-alpha", Default: defaultPopulation.UserAlpha, Min: 0, Max: 10, Doc: "Zipf exponent of the requests of " +
+		"users, among hot users and among the others"},
+	{Name: "min-tokens", Default: defaultPopulation.MinTokens, Min: 1, Max: 1 << 24, Doc: "tokens of the shortest " +
+		"sequence; lengths are spread evenly over the users"},
+	{Name: "max-tokens", Default: defaultPopulation.MaxTokens, Min: 1, Max: 1 << 24, Doc: "tokens of the longest " +
+		"sequence"},
+	{Name: "tables", Default: defaultPopulation.Tables, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which " +
+		"every token is looked up"},
+	{Name: "shards", Default: defaultPopulation.Shards, Min: 1, Max: 1 << 27, Doc: "shards of 1024 rows, of all tables"},
+	{Name: "shard-alpha", Default: defaultPopulation.ShardAlpha, Min: 0, Max: 10, Doc: "Zipf exponent of the shards"},
+	{Name: "own-shards", Default: defaultPopulation.OwnShards, Min: 1, Max: 255, Doc: "shards that a user owns, drawn " +
+		"once by the popularity of the shards"},
+	{Name: "own", Default: defaultPopulation.OwnShare, Min: 0, Max: 1, Doc: "share of a user's lookups that are of its " +
+		"own shards"},
+	{Name: "requests", Default: 0, Min: 0, Doc: "length of the trace at most; 0: those of all epochs"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
+}
+
+// recommenderTrace is requests of users of some nodes, whose load changes from epoch to epoch.
+type recommenderTrace struct {
+	population serving.Population
+	epoch      float64 // nanoseconds
+	loads      []serving.Load
+	arrivals   arrivalTimes
+	total      int
+
+	synthetic *recommender.Synthetic
+	users     [2]random.Zipf // ranks of the hot users of a node, and of the others
+	bits      *rand.PCG      // of users
+	number    int            // of the next request
+	hot       int            // requests of hot users so far
+	head      recommender.Head
+}
+
+// populationOf returns the population that parameters describe.
+func populationOf(v params.Values) serving.Population {
+	p := defaultPopulation
+	p.Nodes, p.Users, p.UserAlpha = v.Int("nodes"), v.Int("users"), v.Float("user-alpha")
+	p.MinTokens, p.MaxTokens, p.Tables = v.Int("min-tokens"), v.Int("max-tokens"), v.Int("tables")
+	p.Shards, p.ShardAlpha = v.Int("shards"), v.Float("shard-alpha")
+	p.OwnShards, p.OwnShare = v.Int("own-shards"), v.Float("own")
+	return p
+}
+
+// recommenderBytes estimates the memory of the generator.
+func recommenderBytes(v params.Values) int64 { return recommender.SyntheticBytes(populationOf(v)) }
+
+func newRecommenderTrace(v params.Values) (recordSource, error) {
+	t := &recommenderTrace{population: populationOf(v), epoch: v.Float("epoch-s") * 1e9}
+	seed := uint64(v.Int("seed"))
+	var err error
+	if t.synthetic, err = recommender.NewSynthetic(t.population, seed); err != nil {
+		return nil, err
+	}
+	if t.loads, err = recommenderLoads(v, t.population, seed); err != nil {
+		return nil, err
+	}
+	t.arrivals = arrivalTimes{loads: t.loads, nodes: float64(t.population.Nodes), epoch: t.epoch,
+		bits: random.Stream(seed, arrivalBits)}
+	if t.total, err = t.count(v.Int("requests")); err != nil {
+		return nil, err
+	}
+	hot := t.population.Hot()
+	t.users = [2]random.Zipf{random.NewZipf(hot, t.population.UserAlpha),
+		random.NewZipf(t.population.Users-hot, t.population.UserAlpha)}
+	t.bits = random.Stream(seed, requestBits)
+	return t, nil
+}
+
+// recommenderLoads returns the load of a node in each epoch: rates that give the wanted utilisation.
+func recommenderLoads(v params.Values, p serving.Population, seed uint64) ([]serving.Load, error) {
+	regime, err := serving.ParseRegime(v.Text("regime"))
+	if err != nil {
+		return nil, err
+	}
+	hot := v.Float("hot")
+	if hot == 0 {
+		hot = hotShares[v.Text("dataset")]
+	}
+	if rate := v.Float("rate"); rate > 0 {
+		loads := make([]serving.Load, 0, v.Int("epochs"))
+		for _, s := range regime.HotShares(hot, v.Int("epochs"), seed) {
+			loads = append(loads, serving.Load{Rate: float64(rate * (1 + s.Extra)), HotShare: s.HotShare})
+		}
+		return loads, nil
+	}
+	costs := defaultCosts
+	costs.Layers = v.Int("layers")
+	model := fluid.NewCached(p, costs, v.Int("gpus"), int64(v.Float("memory-gb")*1e9))
+	return model.Loads(regime, hot, v.Int("epochs"), seed, v.Float("utilisation"), v.Float("ratio")), nil
+}
+
+// count returns how many requests the epochs have, at most limit unless it is 0.
+func (t *recommenderTrace) count(limit int) (int, error) {
+	expected := 0.0
+	for _, l := range t.loads {
+		expected += l.Rate * t.arrivals.nodes * t.epoch / 1e9
+	}
+	switch span := t.epoch * float64(len(t.loads)); {
+	case limit == 0 && expected > stream.MaxCount/2:
+		return 0, fmt.Errorf("about %.2g requests: want at most 2^31; use fewer epochs or nodes, or requests=", expected)
+	case span > math.MaxInt64/2:
+		return 0, fmt.Errorf("the epochs last %.0f years: want at most 146; use fewer or shorter ones",
+			span/1e9/(365.25*24*3600))
+	}
+	again := t.arrivals
+	bits := *again.bits
+	again.bits = &bits
+	n := 0
+	for limit == 0 || n < limit {
+		if _, _, ok := again.next(); !ok {
+			break
+		}
+		n++
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("no request in %d epochs of %v s at %.3g requests per second: use more or longer epochs",
+			len(t.loads), t.epoch/1e9, t.loads[0].Rate*t.arrivals.nodes)
+	}
+	return n, nil
+}
+
+// arrivalTimes is a Poisson process whose rate changes with each epoch.
+type arrivalTimes struct {
+	loads   []serving.Load // of a node
+	nodes   float64
+	epoch   float64 // nanoseconds
+	current int     // epoch
+	since   float64 // nanoseconds from its start
+	bits    *rand.PCG
+}
+
+// next returns the time of the next request in nanoseconds and its epoch; false after the last.
+func (a *arrivalTimes) next() (time int64, epoch int, ok bool) {
+	for ; a.current < len(a.loads); a.current++ {
+		rate := a.loads[a.current].Rate * a.nodes
+		a.since -= float64(1e9 / rate * random.Log(1-random.Unit(a.bits)))
+		if a.since < a.epoch {
+			return int64(float64(float64(a.current)*a.epoch) + a.since), a.current, true
+		}
+		a.since = 0 // the next epoch begins again, since the process has no memory
+	}
+	return 0, 0, false
+}
+
+func (t *recommenderTrace) fields() stream.Fields {
+	return stream.Fields{Time: true, Kind: t.synthetic.Kind()}
+}
+
+func (t *recommenderTrace) requests() int { return t.total }
+
+func (t *recommenderTrace) read(rec *stream.Record) error {
+	if t.number == t.total {
+		return io.EOF
+	}
+	time, epoch, _ := t.arrivals.next()
+	user, hot := t.user(t.loads[epoch].HotShare)
+	t.synthetic.Request(&t.head, uint32(t.number), user, hot)
+	*rec = stream.Record{Time: time, Num: uint64(user), Extra: &t.head}
+	t.number++
+	if hot {
+		t.hot++
+	}
+	return nil
+}
+
+// user draws who makes a request. Each node has as many users of each rank; those of one rank have consecutive numbers,
+// the hot ones come first.
+func (t *recommenderTrace) user(hotShare float64) (user uint32, hot bool) {
+	hot = random.Unit(t.bits) < hotShare
+	rank := 0
+	if hot {
+		rank = t.users[0].Draw(t.bits)
+	} else {
+		rank = len(t.users[0]) + t.users[1].Draw(t.bits)
+	}
+	node, _ := random.Below(t.bits, t.population.Nodes)
+	return uint32(rank*t.population.Nodes + node), hot
+}
+
+// measured implements measured.
+func (t *recommenderTrace) measured() string {
+	seconds, spikes, spiking := t.epoch/1e9*float64(len(t.loads)), 0, false
+	for _, l := range t.loads {
+		spike := l.HotShare > t.loads[0].HotShare
+		if spike && !spiking {
+			spikes++
+		}
+		spiking = spike
+	}
+	text := fmt.Sprintf("%d requests in %.6g s, %.1f per second and node; hot users make %.1f%% of them", t.total, seconds,
+		float64(t.total)/seconds/float64(t.population.Nodes), 100*float64(t.hot)/float64(max(t.number, 1)))
+	if last := t.loads[len(t.loads)-1]; spikes == 1 && spiking && last.HotShare > t.loads[0].HotShare {
+		return text + fmt.Sprintf(", from %.1f%% to %.1f%%", 100*t.loads[0].HotShare, 100*last.HotShare)
+	}
+	if spikes > 0 {
+		text += fmt.Sprintf(", with %d spikes", spikes)
+	}
+	return text
+}

@@ -1,0 +1,144 @@
+package recommender
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// mostDraws is the most shards that a generated request draws, and mostOwn the most that a user owns.
+const (
+	mostDraws = maxLookups / 2
+	mostOwn   = 255
+)
+
+// Purposes of random bits of a seed.
+const (
+	ownBits    = 0x0e4b
+	tokenBits  = 0x70ce
+	lookupBits = 0x100c
+)
+
+// Synthetic draws the lookups of generated requests. They are not stored: the number of a request gives the same
+// lookups whenever they are drawn, from any goroutine. It needs 4 bytes per shard that a user owns, and 8 per shard.
+type Synthetic struct {
+	population serving.Population // of a node
+	seed       uint64
+	shards     random.Zipf
+	own        []uint32 // those of each user, one after another
+	ownBelow   uint64   // of 2^32, what draws of own shards are below
+}
+
+// NewSynthetic draws which shards each of the users of all nodes owns.
+func NewSynthetic(p serving.Population, seed uint64) (*Synthetic, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	switch draws := p.Draws(p.MaxTokens); {
+	case p.Shards > maxShards:
+		return nil, fmt.Errorf("%d shards: want at most 2^27", p.Shards)
+	case p.OwnShards > mostOwn:
+		return nil, fmt.Errorf("%d shards of each user: want at most %d", p.OwnShards, mostOwn)
+	case draws > mostDraws:
+		return nil, fmt.Errorf("sequences of %d tokens in %d tables draw %d shards: want at most %d; use shorter "+
+			"sequences or fewer tables", p.MaxTokens, p.Tables, draws, mostDraws)
+	case p.Users*p.Nodes > mostUsers:
+		return nil, fmt.Errorf("%d nodes of %d users: want at most %d users", p.Nodes, p.Users, mostUsers)
+	}
+	s := &Synthetic{population: p, seed: seed, shards: random.NewZipf(p.Shards, p.ShardAlpha),
+		own: make([]uint32, p.Users*p.Nodes*p.OwnShards), ownBelow: uint64(p.OwnShare * (1 << 32))}
+	bits := random.Stream(seed, ownBits)
+	for i := range s.own {
+		s.own[i] = uint32(s.shards.Draw(bits))
+	}
+	return s, nil
+}
+
+// mostUsers bounds those of all nodes.
+const mostUsers = 1 << 26
+
+// SyntheticBytes returns the memory that NewSynthetic needs while it builds its tables.
+func SyntheticBytes(p serving.Population) int64 {
+	return 16*int64(p.Shards) + 4*int64(p.Users)*int64(p.Nodes)*int64(p.OwnShards)
+}
+
+// Kind returns the kind of the requests.
+func (s *Synthetic) Kind() Kind { return Kind{recipe: s} }
+
+// Request fills in request number of a user, from 0 to the users of all nodes.
+func (s *Synthetic) Request(head *Head, number, user uint32, hot bool) {
+	*head = Head{Tokens: int64(s.Tokens(user)), ShardRows: int64(s.population.ShardRows), recipe: s,
+		at: place{number, user}, text: head.text}
+	if hot {
+		head.Hot = 1
+	}
+}
+
+// Tokens returns the length of a user's sequence, which stays the same.
+func (s *Synthetic) Tokens(user uint32) int {
+	p := &s.population
+	below := uint64(p.MaxTokens - p.MinTokens + 1)
+	bits := random.Scramble(random.Scramble(s.seed^tokenBits) + uint64(user))
+	return p.MinTokens + int(bits>>32*below>>32)
+}
+
+// append implements recipe. A draw is of an own shard, each as likely, or of all shards by Zipf's law, and stands for
+// the lookups of all rows of a shard. Own shards come first, in the order of drawing.
+func (s *Synthetic) append(at place, tokens int32, to []Lookup) []Lookup {
+	p := &s.population
+	draws := p.Draws(int(tokens))
+	var room struct { // for ordinary requests
+		index  [1024]uint16
+		others [512]uint64
+	}
+	x, others := index(room.index[:]), room.others[:]
+	if draws > len(others) {
+		x, others = indexFor(nil, draws), make([]uint64, draws)
+	}
+	var ownRoom [mostOwn]uint32
+	own := ownRoom[:copy(ownRoom[:p.OwnShards], s.own[int(at[1])*p.OwnShards:])]
+	var count [mostOwn]uint16    // how often each own shard is drawn
+	var order [mostOwn + 1]uint8 // those that are drawn
+	counter := random.Scramble(random.Scramble(s.seed^lookupBits) + uint64(at[0]))
+	drawn, m := 0, 0
+	var bits uint64
+	for i := range draws {
+		if bits <<= 32; i%2 == 0 { // two draws of 32 bits each
+			counter += random.Golden
+			bits = random.Mix(counter)
+		}
+		chosen := bits >> 32 * uint64(len(own))
+		if chosen&(1<<32-1) >= s.ownBelow { // the fraction does not depend on the number
+			others[m] = counter + uint64(i)
+			m++
+			continue
+		}
+		number := uint8(chosen >> 32)
+		order[drawn] = number
+		drawn += int((uint32(count[number]) - 1) >> 31) // 1 if it was 0, without a jump, which would often be mispredicted
+		count[number]++
+	}
+	first, rows := len(to), uint32(p.ShardRows)
+	for _, i := range order[:drawn] {
+		to = x.add(to, first, own[i], uint32(count[i])*rows)
+	}
+	others = others[:m]
+	for i, bits := range others { // all at once, since each waits for memory
+		others[i] = uint64(s.shards.Rank(random.Mix(^bits)))
+	}
+	for _, shard := range others {
+		to = x.add(to, first, uint32(shard), rows)
+	}
+	return to
+}
+
+// describe implements recipe.
+func (s *Synthetic) describe(c *Columns) {
+	p := s.population
+	c.Population, c.Shards = &p, p.Shards
+}
+
+// bytes implements recipe.
+func (s *Synthetic) bytes() int64 { return stream.ColumnBytes(s.own) + stream.ColumnBytes(s.shards) }

@@ -1,0 +1,109 @@
+package recommender_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// generated returns a generator of few requests.
+func generated(t *testing.T) *gen.Generator {
+	t.Helper()
+	spec, err := gen.Parse("recommender(nodes=2,users=300,shards=20000,requests=9000,regime=burst)", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gen.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestGeneratedRequestsAreTheSameFromAFile compares requests whose lookups are drawn again with those that are stored
+// in files, more of them than a row group of Parquet has.
+func TestGeneratedRequestsAreTheSameFromAFile(t *testing.T) {
+	g := generated(t)
+	inMemory, err := traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := stated(inMemory)
+	c := recommender.Of(inMemory.Kind)
+	if c.Population == nil || c.Population.Users != 300 || c.Population.Nodes != 2 || c.Shards != 20000 {
+		t.Errorf("%d shards of the population %+v", c.Shards, c.Population)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"t.parquet", "t.csv"} {
+		path := filepath.Join(folder, name)
+		w, err := traces.Create(t.Context(), path, traces.CreateOptions{Fields: g.Fields})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := generated(t)
+		var rec stream.Record
+		for from.Read(&rec) == nil {
+			if err := w.Write(&rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		read, err := traces.Load(t.Context(), []string{path}, needs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stated(read); !slices.Equal(got, want) {
+			i := 0
+			for i < len(got) && i < len(want) && got[i] == want[i] {
+				i++
+			}
+			t.Errorf("%s: request %d of %d is\n%s, want\n%s", name, i, len(want), got[i], want[i])
+		}
+	}
+}
+
+// TestSampleOfGeneratedRequests keeps whole users, with the lookups that they have in the whole.
+func TestSampleOfGeneratedRequests(t *testing.T) {
+	load := func(rate float64) *traces.Trace {
+		g, opts := generated(t), needs
+		opts.SampleRate = rate
+		trace, err := traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trace
+	}
+	whole := stated(load(1))
+	sample := stated(load(0.1))
+	if len(sample) < 300 || len(sample) > 2000 {
+		t.Errorf("a tenth of the users makes %d of the 9000 requests", len(sample))
+	}
+	for _, line := range sample {
+		if !slices.Contains(whole, line) {
+			t.Fatalf("%s is not in the whole trace", line)
+		}
+	}
+}
+
+func TestLookupsAllocateNothing(t *testing.T) {
+	g := generated(t)
+	trace, err := traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, i := recommender.Of(trace.Kind), 0
+	room := make([]recommender.Lookup, 0, 1000)
+	if n := testing.AllocsPerRun(1000, func() {
+		c.Lookups(i, room[:0])
+		i++
+	}); n != 0 {
+		t.Errorf("%v allocations per request", n)
+	}
+}
