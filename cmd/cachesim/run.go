@@ -175,7 +175,9 @@ func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 	allocators := lists[sim.AllocatorKind]
 	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
-	byTenants := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Pools == nil }
+	byTenants := func(s experiment.Setup) bool { // what does not fit together otherwise is rejected later
+		return s.Parts.Cache.Entry.Pools == nil && !s.Parts.Allocator.Entry.Serving
+	}
 	switch {
 	case f.trace.tenants == "" && len(allocators) > 0 && slices.ContainsFunc(experiment.Setups(lists), byTenants):
 		return fmt.Errorf("--allocate %s: a cache is divided among tenants, but no tenants are given; add --tenant with "+

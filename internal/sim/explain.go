@@ -30,6 +30,10 @@ func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) erro
 }
 
 func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) error) error {
+	if c.Cache.Entry.Modelled {
+		return fmt.Errorf("cache %s serves requests when a model of time says so, which explain does not use; use exact or "+
+			"semantic", c.Cache.Name())
+	}
 	if err := r.Check(c); err != nil {
 		return err
 	}

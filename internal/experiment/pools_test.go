@@ -1,0 +1,78 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// nodesText is an experiment on serving nodes without capacities.
+const nodesText = `
+traces: [{name: requests, file: a.csv, format: recommender}]
+caches: [{use: "pools(gpus=2,memory=8GB)", with: {nodes: [1, 2]}}]
+models: [recommender]
+allocators: [{use: "static(r=0.3)", as: static}, ucp]
+policies: [lru, {policy: sieve, allocators: ucp}]
+seeds: 3
+`
+
+// TestNodesHaveCapacitiesOfTheirOwn checks the cells of an experiment on serving nodes: each has the capacity of its
+// cache, there is no optimum, and allocators need no tenants.
+func TestNodesHaveCapacitiesOfTheirOwn(t *testing.T) {
+	f := mustParse(t, nodesText)
+	want := []string{
+		"requests 16GB lru seed=0 nodes=1,allocator=static",
+		"requests 16GB lru seed=0 nodes=1,allocator=ucp",
+		"requests 16GB sieve seed=0 nodes=1",
+		"requests 32GB lru seed=0 nodes=2,allocator=static",
+		"requests 32GB lru seed=0 nodes=2,allocator=ucp",
+		"requests 32GB sieve seed=0 nodes=2",
+	}
+	cells := mustExpand(t, f)
+	if got := summary(cells); !slices.Equal(got, want) {
+		t.Errorf("cells\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if extent, err := f.Extent(); err != nil || extent.Cells != len(cells) {
+		t.Errorf("%d cells are counted, error %v", extent.Cells, err)
+	}
+	for _, c := range cells {
+		read, err := CellReader{}.Read(c.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !read.WithHash().Text().IsNamed() || read.WithHash().Hash != c.Hash {
+			t.Errorf("%s is read back as %s", c, read)
+		}
+	}
+	for _, c := range cells {
+		if needs := needs([]Cell{c}); needs.Sizes || !needs.Times || !needs.Kind {
+			t.Errorf("%s needs %+v, want times and the lookups, no sizes", c, needs)
+		}
+	}
+}
+
+// TestCapacitiesOfNodes checks which capacities an experiment on serving nodes may have.
+func TestCapacitiesOfNodes(t *testing.T) {
+	one := strings.Replace(nodesText, "[1, 2]", "2", 1)
+	if f := mustParse(t, one+"capacities: 32GB\n"); len(mustExpand(t, f)) != 3 {
+		t.Error("the capacity of the cache itself changes the cells")
+	}
+	for capacities, want := range map[string]string{
+		"1%":   "has a capacity of its own, 32GB by its parameters",
+		"16GB": "has a capacity of its own, 32GB by its parameters",
+		"100":  "has a capacity of its own, 32GB by its parameters",
+	} {
+		if _, err := parseText(one + "capacities: " + capacities + "\n"); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("capacities %s: error %v, want one with %q", capacities, err, want)
+		}
+	}
+	both := strings.Replace(one, "caches: [", "caches: [exact, ", 1)
+	if _, err := parseText(both); err == nil || !strings.Contains(err.Error(), "no tenants are given") {
+		t.Errorf("allocators in the exact cache: error %v", err)
+	}
+	none := strings.Replace(one, "models: [recommender]\n", "", 1)
+	if _, err := parseText(none); err == nil || !strings.Contains(err.Error(), "needs a model of time") {
+		t.Errorf("no model: error %v", err)
+	}
+}
