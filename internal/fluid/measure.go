@@ -18,6 +18,7 @@ type Trace struct {
 	Shards    int // their numbers are below this
 	ShardRows int
 	Nodes     int // over which the users are spread
+	Hosts     int // over which the tables are spread
 	// Read calls yield with each shard that a request reads and the number of rows of it, each shard once.
 	Read func(request int, yield func(shard, rows uint32))
 }
@@ -34,12 +35,12 @@ func Measure(t Trace, c serving.Costs, gpus int, memory int64) *Model {
 	if err := c.Check(); err != nil {
 		panic("fluid: " + err.Error())
 	}
-	if len(t.Users) == 0 || gpus < 1 || memory < 1 || t.Nodes < 1 || t.ShardRows < 1 {
+	if len(t.Users) == 0 || gpus < 1 || memory < 1 || t.Nodes < 1 || t.Hosts < 1 || t.ShardRows < 1 {
 		panic("fluid: want requests, GPUs, memory, nodes and rows of a shard")
 	}
 	page := c.PageBytes(t.ShardRows)
 	m := &Model{costs: c, objective: serving.DefaultObjective(), servers: gpus, memory: float64(gpus) * float64(memory),
-		page: float64(page), remote: 1 - 1/float64(t.Nodes)}
+		page: float64(page), remote: 1 - 1/float64(t.Hosts)}
 	u := t.users()
 	m.bins = t.bins(u, c, page)
 	l := t.locality(u)

@@ -3,6 +3,7 @@ package fluid
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/random"
@@ -26,27 +27,31 @@ func generated(p serving.Population, hotShare float64, requests int) Trace {
 			own[u] = append(own[u], uint32(shards.Draw(bits)))
 		}
 	}
-	t := Trace{Shards: p.Shards, ShardRows: p.ShardRows, Nodes: p.Nodes,
+	t := Trace{Shards: p.Shards, ShardRows: p.ShardRows, Nodes: p.Nodes, Hosts: p.Nodes,
 		Hot: func(user uint32) bool { return int(user) < p.Hot() }}
-	var read []map[uint32]uint32
+	var read [][]uint32
 	for range requests {
 		u := coldUsers.Draw(bits) + p.Hot()
 		if source.Float64() < hotShare {
 			u = hotUsers.Draw(bits)
 		}
-		rows := map[uint32]uint32{}
+		rows := make([]uint32, 0, 128)
 		for range p.Draws(tokens[u]) {
 			shard := uint32(shards.Draw(bits))
 			if source.Float64() < p.OwnShare {
 				shard = own[u][source.IntN(p.OwnShards)]
 			}
-			rows[shard] += uint32(p.ShardRows)
+			rows = append(rows, shard)
 		}
 		t.Users, t.Tokens, read = append(t.Users, uint32(u)), append(t.Tokens, int32(tokens[u])), append(read, rows)
 	}
 	t.Read = func(request int, yield func(shard, rows uint32)) {
-		for shard, rows := range read[request] {
-			yield(shard, rows)
+		slices.Sort(read[request])
+		for i, drawn := 0, read[request]; i < len(drawn); {
+			from := i
+			for ; i < len(drawn) && drawn[i] == drawn[from]; i++ {
+			}
+			yield(drawn[from], uint32((i-from)*p.ShardRows))
 		}
 	}
 	return t
@@ -59,7 +64,7 @@ func TestMeasure(t *testing.T) {
 	}{{0.96, 0.38}, {0, 0.6}} {
 		p, costs, gpus, memory := small(c.own)
 		want := NewCached(p, costs, gpus, memory)
-		got := Measure(generated(p, c.hot, 60000), costs, gpus, memory)
+		got := Measure(generated(p, c.hot, 40000), costs, gpus, memory)
 		for _, hotShare := range []float64{c.hot, c.hot - 0.1} {
 			l := serving.Load{HotShare: hotShare, Rate: want.Rate(hotShare, 0.85, 0.4)}
 			for _, r := range []float64{0.2, 0.4, 0.6, 0.8} {

@@ -17,10 +17,23 @@ const (
 // have changed: users must come again to be computed.
 const kvAdapts = 0.5
 
+// Refill says how fast embeddings are loaded for which the border has made room.
+type Refill string
+
+// Ways to refill.
+const (
+	Throttled Refill = "throttled" // as fast as misses leave room on the link
+	Naive     Refill = "naive"     // half of the link
+	Off       Refill = "off"       // by misses only
+)
+
 // Node is a node over time. A smaller cache loses hits at once; a larger one gains them later: EMB at the speed at
 // which shards are refilled and loaded by misses, KV by users that come again. A queue goes on from one epoch to the
 // next.
 type Node struct {
+	Refill    Refill     // "" for Throttled
+	Latencies *Latencies // sums up those of all epochs; may be nil
+
 	model   *Model
 	started bool
 	emb     float64 // share of the memory that holds shards
@@ -32,7 +45,7 @@ type Node struct {
 func (m *Model) NewNode() *Node { return &Node{model: m} }
 
 // Reset returns the node to its beginning.
-func (n *Node) Reset() { *n = Node{model: n.model} }
+func (n *Node) Reset() { *n = Node{model: n.model, Refill: n.Refill, Latencies: n.Latencies} }
 
 // Epoch is what a node did in an epoch.
 type Epoch struct {
@@ -41,6 +54,8 @@ type Epoch struct {
 	MissBytes   float64 // of the rows that requests missed
 	Link        float64 // bytes per second of each GPU's link, both together, while embeddings are refilled
 	Utilisation float64 // of the GPUs, at most 1
+	Behind      float64 // seconds of work that wait at the end
+	Rows        float64 // that a request reads
 	Unstable    bool    // more work came than the GPUs can do
 }
 
@@ -83,6 +98,9 @@ func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
 	w.P99 = t.quantile(0.01)
 	w.Mean = service + t.waiting()
 	w.Violations = t.above(m.objective.Latency.Seconds())
+	if n.Latencies != nil {
+		n.Latencies.add(&t, l.Rate*seconds, w.Mean)
+	}
 	w.SlowEMB, w.SlowKV = t.slow(w.P99)
 	w.SavedEMB, w.SavedKV = m.saved(l)
 	e.RefillBytes = refill * float64(m.servers) * filled * seconds
@@ -92,6 +110,8 @@ func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
 		e.Link = l.Rate * full.missed * float64(m.costs.RowBytes) / float64(m.servers)
 	}
 	utilisation := l.Rate * service / float64(m.servers)
+	e.Behind = n.queue.delay
+	e.Rows = m.rows(l)
 	e.Utilisation, e.Unstable = min(1, utilisation), utilisation >= 1
 	return e
 }
@@ -107,7 +127,13 @@ func (n *Node) fill(l serving.Load, ratio, kv float64, x *mixture) (share, refil
 	m.mix(l, sizes{n.emb, kv}, x)
 	gpus := float64(m.servers)
 	misses := l.Rate * x.missed * float64(m.costs.RowBytes) / gpus
-	refill = max(0, min(refillMost, refillShare*m.costs.PCIe-misses))
+	switch n.Refill {
+	case Off:
+	case Naive:
+		refill = m.costs.PCIe / 2
+	default:
+		refill = max(0, min(refillMost, refillShare*m.costs.PCIe-misses))
+	}
 	loads := l.Rate * x.loads * m.page / gpus
 	seconds := m.objective.Epoch.Seconds()
 	if refill+loads == 0 {
@@ -170,15 +196,16 @@ func (t *tail) waiting() (mean float64) {
 
 // saved returns how many seconds a request of mean length saves by hits of each cache.
 func (m *Model) saved(l serving.Load) (emb, kv float64) {
-	rows, tokens := 0.0, 0.0
-	for i := range m.bins {
-		b := &m.bins[i]
-		share := m.share(b, l.HotShare)
-		rows += share * b.draws * m.rowsDrawn
-		tokens += share * (b.from + b.to) / 2
-	}
-	longer := m.lengths(l)
-	rows, tokens = rows*longer, tokens*longer
+	rows, tokens := m.rows(l), m.meanTokens(l.HotShare)*m.lengths(l)
 	emb = m.costs.Transfer(rows, m.remote*rows, m.costs.PCIe)
 	return emb, m.costs.Compute(tokens, false) - m.costs.Compute(tokens, true)
+}
+
+// rows returns the rows that a request reads on average.
+func (m *Model) rows(l serving.Load) (rows float64) {
+	for i := range m.bins {
+		b := &m.bins[i]
+		rows += m.share(b, l.HotShare) * b.draws
+	}
+	return rows * m.rowsDrawn * m.lengths(l)
 }

@@ -185,7 +185,7 @@ func init() {
 // Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
 type Spec = params.Spec[Entry]
 
-var modelEntries = []Entry{slsEntry, prefillEntry, storageEntry, recommenderEntry}
+var modelEntries = []Entry{slsEntry, prefillEntry, storageEntry, recommenderEntry, fluidEntry}
 
 var models = params.Table("model", "sls", modelEntries)
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/event"
-	"github.com/cachesim/cachesim/internal/fluid"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models/recommender"
 	"github.com/cachesim/cachesim/internal/params"
@@ -178,17 +177,7 @@ func predictFor(config *recommender.Config, columns *requests.Columns, cache rec
 	if !now && !next && !optimum {
 		return nil
 	}
-	if columns.Population == nil {
-		if now || next {
-			return errors.New("model recommender: the allocator needs forecasts, but nothing is known of the users that " +
-				"made the requests; use `gen recommender`")
-		}
-		return nil
-	}
-	p := *columns.Population
-	p.Users = max(2, p.Users*p.Nodes/cache.Nodes())
-	p.Nodes = cache.Nodes()
-	model := fluid.NewCached(p, config.Costs, cache.GPUs(), cache.Memory()/int64(cache.GPUs()))
+	model := nodeModel(columns, config.Costs, cache)
 	if now || next {
 		config.Forecast = model.Forecast
 	}

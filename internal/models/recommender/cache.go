@@ -14,6 +14,7 @@ type Cache interface {
 	Nodes() int
 	GPUs() int     // of a node
 	Memory() int64 // of a node, in bytes: that of all its GPUs
+	Hosts() int    // over which the embedding tables are spread: one if each has all of them
 
 	// UseCosts says what the keys and values of a user need; it is called once, before all other methods.
 	UseCosts(c serving.Costs)

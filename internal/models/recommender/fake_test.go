@@ -45,6 +45,7 @@ func newFake(nodes, gpus int, access func(node, request int) Access) *fake {
 func (f *fake) Nodes() int              { return f.nodes }
 func (f *fake) GPUs() int               { return f.gpus }
 func (f *fake) Memory() int64           { return 0 }
+func (f *fake) Hosts() int              { return 1 }
 func (f *fake) UseCosts(serving.Costs)  {}
 func (f *fake) Missing(node int) int64  { return f.missing[node] }
 func (f *fake) Forecasts() (a, b bool)  { return f.now, f.next }

@@ -1,0 +1,59 @@
+package fluid
+
+import "math"
+
+// The times at which Latencies counts: from a tenth of a millisecond to a thousand seconds, each 3% after the one
+// before.
+const (
+	shortest  = 1e-4
+	timesEach = 80 // of a factor of 10
+	times     = 7*timesEach + 1
+)
+
+// Latencies sums up the latencies of many epochs. The zero value is empty.
+type Latencies struct {
+	requests float64
+	seconds  float64        // sum
+	above    [times]float64 // requests above each time
+}
+
+// timeOf has the times.
+var timeOf = func() (at [times]float64) {
+	for i := range at {
+		at[i] = shortest * math.Pow(10, float64(i)/timesEach)
+	}
+	return at
+}()
+
+// add adds some requests whose latencies are distributed like this, with this mean.
+func (l *Latencies) add(t *tail, requests, mean float64) {
+	l.requests += requests
+	l.seconds += requests * mean
+	for i := range l.above {
+		share := t.above(timeOf[i])
+		if share < 1e-9 {
+			break
+		}
+		l.above[i] += requests * share
+	}
+}
+
+// Mean returns the mean in seconds.
+func (l *Latencies) Mean() float64 { return l.seconds / l.requests }
+
+// Above returns the time in seconds that a share of the requests exceeds, by interpolation between two times; at most
+// 1000 s.
+func (l *Latencies) Above(share float64) float64 {
+	wanted := share * l.requests
+	for i, above := range l.above {
+		if above > wanted {
+			continue
+		}
+		if i == 0 {
+			return shortest
+		}
+		before := l.above[i-1]
+		return timeOf[i-1] * math.Pow(10, (before-wanted)/(before-above)/timesEach)
+	}
+	return timeOf[times-1]
+}

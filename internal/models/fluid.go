@@ -1,0 +1,423 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/cachesim/cachesim/internal/fluid"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models/recommender"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces"
+	requests "github.com/cachesim/cachesim/internal/traces/recommender"
+)
+
+var fluidEntry = Entry{
+	Name: "fluid",
+	Summary: "nodes that serve recommendations, as recommender, but without simulating a request: hit ratios by Che's " +
+		"approximation, queues by formulas; nodes share requests equally; throughput counts requests",
+	Source: "Che, Tung and Wang, IEEE JSAC 2002; Allen-Cunneen approximation of M/G/c; docs/models.md",
+	Cache:  "pools",
+	Drives: true,
+	Params: append([]params.Param{
+		{Name: "refill", Default: string(fluid.Throttled),
+			Choices: []string{string(fluid.Throttled), string(fluid.Naive), string(fluid.Off)},
+			Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave " +
+				"room; naive: half of the link; off: by misses only"},
+		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive so many times as fast as in the trace"},
+		{Name: "optimum", Default: "on", Choices: []string{"on", "off"},
+			Doc: "whether the best ratio of each epoch is computed"},
+	}, servingParams...),
+	Metrics: servingMetrics,
+	Needs:   func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
+	Check:   func(v params.Values, t *traces.Trace) error { return checkServing("fluid", v, t) },
+	Run:     runFluid,
+}
+
+// sizedNodes describes the memory of nodes.
+type sizedNodes interface {
+	Nodes() int
+	GPUs() int     // of a node
+	Memory() int64 // of a node
+	Hosts() int    // over which the embedding tables are spread
+}
+
+// fluidCache is what the model needs of a cache: the memory of nodes, and allocators that divide it.
+type fluidCache interface {
+	sizedNodes
+	UseCosts(c serving.Costs)
+	Forecasts() (now, next bool)
+	Curves() bool
+	Epoch(node int, w *serving.Window) float64
+	Decision() time.Duration
+	Predict(node int, requests, hits, lookups, lookupHits, now int64)
+}
+
+// nodeModel returns the fluid model of a node that serves its share of the requests: of the population that they were
+// drawn from or, where they were read, of what they show.
+func nodeModel(columns *requests.Columns, costs serving.Costs, c sizedNodes) *fluid.Model {
+	gpus := c.GPUs()
+	memory := c.Memory() / int64(gpus)
+	if columns.Population == nil {
+		return measured.model(columns, costs, c, gpus, memory)
+	}
+	p := *columns.Population
+	p.Users = max(2, p.Users*p.Nodes/c.Nodes())
+	p.Nodes = c.Hosts()
+	return fluid.NewCached(p, costs, gpus, memory)
+}
+
+// measured are the models of the last traces, since many cells replay the same one.
+var measured measuredModels
+
+type measuredModels struct {
+	sync.Mutex
+	last []measuredModel
+}
+
+type measuredModel struct {
+	of                 weak.Pointer[requests.Columns]
+	costs              serving.Costs
+	nodes, hosts, gpus int
+	memory             int64
+	model              *fluid.Model
+}
+
+// mostMeasured bounds the models that are kept, at a megabyte each.
+const mostMeasured = 8
+
+func (m *measuredModels) model(columns *requests.Columns, costs serving.Costs, c sizedNodes, gpus int,
+	memory int64) *fluid.Model {
+	m.Lock()
+	defer m.Unlock()
+	key := measuredModel{weak.Make(columns), costs, c.Nodes(), c.Hosts(), gpus, memory, nil}
+	for _, known := range m.last {
+		model := known.model
+		if known.model = nil; known == key {
+			return model
+		}
+	}
+	var read []requests.Lookup
+	key.model = fluid.Measure(fluid.Trace{
+		Users: columns.Users, Tokens: columns.Tokens, Hot: columns.Hot, Shards: columns.Shards,
+		ShardRows: columns.ShardRows, Nodes: key.nodes, Hosts: key.hosts,
+		Read: func(request int, yield func(shard, rows uint32)) {
+			read = columns.Lookups(request, read[:0])
+			for _, l := range read {
+				yield(l.Shard, l.Rows)
+			}
+		},
+	}, costs, gpus, memory)
+	if len(m.last) == mostMeasured {
+		m.last = append(m.last[:0], m.last[1:]...)
+	}
+	m.last = append(m.last, key)
+	return key.model
+}
+
+func runFluid(ctx context.Context, c Config) (metric.Values, error) {
+	cache, ok := c.Cache.(fluidCache)
+	if !ok {
+		return metric.Values{}, fmt.Errorf("model fluid: a cache of type %T has no nodes", c.Cache)
+	}
+	now, next := cache.Forecasts()
+	if cache.Curves() && !now && !next {
+		return metric.Values{}, errors.New("model fluid: the allocator needs miss curves, but no request is simulated that " +
+			"they could be measured from; use --model recommender")
+	}
+	columns, v := requests.Of(c.Trace.Kind), c.Params
+	costs := costsOf(v)
+	cache.UseCosts(costs)
+	r := &fluidRun{Config: c, cache: cache, objective: objectiveOf(v), now: now, next: next,
+		optimum: v.Text("optimum") == "on", nodes: make([]*fluid.Node, cache.Nodes()),
+		windows: make([]serving.Window, cache.Nodes()), ratios: make([]float64, cache.Nodes()),
+		spans: make([]fluidSums, cache.Nodes())}
+	r.model = nodeModel(columns, costs, cache).With(r.objective)
+	r.epochs = epochsOf(columns, arrivalsOf(c.Trace, v.Float("rate")), r.objective.Epoch, cache.Nodes())
+	for i := range r.nodes {
+		r.nodes[i] = r.model.NewNode()
+		r.nodes[i].Refill = fluid.Refill(v.Text("refill"))
+	}
+	if err := r.run(ctx); err != nil {
+		return metric.Values{}, err
+	}
+	return r.values(), nil
+}
+
+// fluidEpoch is an epoch of a trace.
+type fluidEpoch struct {
+	ends     time.Duration
+	from, to int          // requests
+	load     serving.Load // of a node
+}
+
+// epochsOf divides requests into epochs. The last one is cut off: its rate is that of the time until the last request
+// or, if that is less than half of it, the epoch continues the previous load.
+func epochsOf(columns *requests.Columns, times []time.Duration, length time.Duration, nodes int) (all []fluidEpoch) {
+	for from := 0; from < len(times); {
+		e := fluidEpoch{from: from, to: from}
+		begins := times[from] - times[from]%length
+		e.ends = begins + min(length, math.MaxInt64-begins)
+		hot, tokens := 0, 0
+		for ; e.to < len(times) && times[e.to] < e.ends; e.to++ {
+			tokens += int(columns.Tokens[e.to])
+			if columns.Hot(columns.Users[e.to]) {
+				hot++
+			}
+		}
+		if e.to == from { // the end of the clock
+			e.to = len(times)
+		}
+		n := float64(e.to - e.from)
+		e.load = serving.Load{Rate: n / length.Seconds() / float64(nodes), HotShare: float64(hot) / n,
+			MeanTokens: float64(tokens) / n}
+		if passed := times[len(times)-1] - begins; e.to == len(times) && passed >= length/2 {
+			e.load.Rate *= length.Seconds() / passed.Seconds()
+		} else if e.to == len(times) && len(all) > 0 {
+			e.load = all[len(all)-1].load
+		}
+		all = append(all, e)
+		from = e.to
+	}
+	return all
+}
+
+// fluidRun is a run.
+type fluidRun struct {
+	Config
+	cache     fluidCache
+	model     *fluid.Model
+	objective serving.Objective
+	now, next bool // forecasts that the allocator needs
+	optimum   bool
+	epochs    []fluidEpoch
+	nodes     []*fluid.Node
+	windows   []serving.Window // of the last epoch of each node
+	ratios    []float64        // of each node
+
+	latencies fluid.Latencies
+	counting  bool
+	begins    time.Duration // of the epochs that count
+	behind    float64       // seconds of work that the last node still had at the end
+	total     fluidSums
+	moved     float64
+	decisions int64
+	deciding  time.Duration
+
+	spans  []fluidSums // of each node since the last window of the series
+	passed int64       // windows of requests that have ended
+}
+
+// fluidSums are sums over epochs of nodes. Those of requests are weighted.
+type fluidSums struct {
+	epochs, requests, hot, kvHits, rows, rowHits, satisfied float64
+	p99, weightedP99, ratio, busy, refill, missed           float64
+	bests, best, gap                                        float64
+	maxP99, peak                                            float64
+	unstable                                                int64
+}
+
+// add adds an epoch, whose best ratio is known unless it is negative.
+func (s *fluidSums) add(e *fluid.Epoch, requests, best float64) {
+	s.epochs++
+	s.requests += requests
+	s.hot += requests * e.HotShare
+	s.kvHits += requests * e.KVHit
+	s.rows += requests * e.Rows
+	s.rowHits += requests * e.Rows * e.EMBHit
+	s.satisfied += requests * (1 - e.Violations)
+	s.p99 += e.P99
+	s.weightedP99 += requests * e.P99
+	s.ratio += e.Ratio
+	s.busy += e.Utilisation
+	s.refill += e.RefillBytes
+	s.missed += e.MissBytes
+	s.maxP99, s.peak = max(s.maxP99, e.P99), max(s.peak, e.Link)
+	if best >= 0 {
+		s.bests++
+		s.best += best
+		s.gap += math.Abs(e.Ratio - best)
+	}
+	if e.Unstable {
+		s.unstable++
+	}
+}
+
+// run serves all epochs.
+func (r *fluidRun) run(ctx context.Context) error {
+	r.decide(0)
+	for i := range r.epochs {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e := &r.epochs[i]
+		if !r.counting && e.from >= r.Warmup {
+			r.startCounting(max(0, e.ends-r.objective.Epoch))
+		}
+		r.serve(e)
+		if err := r.endWindow(i); err != nil {
+			return err
+		}
+		r.decide(i + 1)
+	}
+	if !r.counting {
+		r.startCounting(0)
+	}
+	return nil
+}
+
+// startCounting starts with the first epoch that begins after the warm-up.
+func (r *fluidRun) startCounting(now time.Duration) {
+	r.counting, r.begins = true, now
+	r.EndWarmup()
+	for _, n := range r.nodes {
+		n.Latencies = &r.latencies
+	}
+}
+
+// serve serves an epoch on all nodes.
+func (r *fluidRun) serve(e *fluidEpoch) {
+	best := -1.0
+	if r.optimum {
+		least, most := r.windows[0].Bounds()
+		best = r.model.Search(e.load, least, most, ratioStep)
+	}
+	r.behind = 0
+	for i, n := range r.nodes {
+		did := n.Run(e.load, r.ratios[i])
+		w := &did.Window
+		// Nodes share the requests as evenly as whole numbers allow.
+		requests := (e.to-e.from)*(i+1)/len(r.nodes) - (e.to-e.from)*i/len(r.nodes)
+		lookups := float64(requests) * did.Rows
+		r.cache.Predict(i, int64(requests), rounded(float64(requests)*w.KVHit), rounded(lookups),
+			rounded(lookups*w.EMBHit), int64(e.ends))
+		r.spans[i].add(&did, float64(requests), best)
+		if r.behind = max(r.behind, did.Behind); r.counting {
+			r.total.add(&did, float64(requests), best)
+		}
+		r.windows[i] = *w
+	}
+}
+
+func rounded(x float64) int64 { return int64(math.Round(x)) }
+
+// decide lets the allocator of each node decide after an epoch; before the first one, it has measured nothing.
+func (r *fluidRun) decide(next int) {
+	for i := range r.nodes {
+		w := &r.windows[i]
+		w.Objective = r.objective
+		if r.now && next > 0 {
+			w.Forecast = r.model.Forecast(r.epochs[next-1].load)
+		}
+		if r.next && next < len(r.epochs) {
+			w.Next = r.model.Forecast(r.epochs[next].load)
+		}
+		was := r.ratios[i]
+		r.ratios[i] = r.cache.Epoch(i, w)
+		if r.counting {
+			r.moved += math.Abs(r.ratios[i] - was)
+			r.decisions++
+			r.deciding += r.cache.Decision()
+		}
+	}
+}
+
+// endWindow ends a window of the series, if one ends with an epoch. Windows consist of whole epochs: each epoch belongs
+// to the window in which it begins, and windows in which none begins have no rows.
+func (r *fluidRun) endWindow(epoch int) error {
+	if r.Windows.End == nil {
+		return nil
+	}
+	e, last := &r.epochs[epoch], epoch+1 == len(r.epochs)
+	w := Window{Asked: int64(e.to), Ends: e.ends}
+	if span := r.Windows.Span; span > 0 {
+		begins := e.ends - r.objective.Epoch
+		if w.Ends = begins - begins%span + span; !last && r.epochs[epoch+1].ends-r.objective.Epoch < w.Ends {
+			return nil
+		}
+	} else {
+		passed := w.Asked / r.Windows.Requests
+		if !last && passed == r.passed {
+			return nil
+		}
+		r.passed = passed
+	}
+	var all fluidSums
+	for i := range r.spans {
+		all.merge(&r.spans[i])
+	}
+	seconds := all.epochs / float64(len(r.nodes)) * r.objective.Epoch.Seconds()
+	addMeasured(&w, "", all.measured(seconds, len(r.nodes)*r.cache.GPUs()))
+	for i := range r.spans {
+		addMeasured(&w, "node "+strconv.Itoa(i), r.spans[i].measured(seconds, r.cache.GPUs()))
+		r.spans[i] = fluidSums{}
+	}
+	return r.Windows.End(w)
+}
+
+// merge adds the sums of other epochs to those of a window.
+func (s *fluidSums) merge(o *fluidSums) {
+	s.epochs += o.epochs
+	s.requests += o.requests
+	s.hot += o.hot
+	s.kvHits += o.kvHits
+	s.rows += o.rows
+	s.rowHits += o.rowHits
+	s.satisfied += o.satisfied
+	s.weightedP99 += o.weightedP99
+	s.ratio += o.ratio
+	s.refill += o.refill
+	s.missed += o.missed
+	s.bests += o.bests
+	s.best += o.best
+}
+
+// measured returns the sums over some seconds on some GPUs as what was measured. The P99 is the mean of the epochs.
+func (s *fluidSums) measured(seconds float64, gpus int) recommender.Measured {
+	n := int(math.Round(s.requests))
+	m := recommender.Measured{Requests: n, Started: n, Ended: n, Rate: s.requests / seconds,
+		Ratio: s.ratio / s.epochs, Best: -1, Refill: s.refill / seconds / float64(gpus),
+		Missed: s.missed / seconds / float64(gpus)}
+	if s.bests > 0 {
+		m.Best = s.best / s.bests
+	}
+	if n > 0 {
+		m.HotShare, m.KVHit, m.EMBHit = s.hot/s.requests, s.kvHits/s.requests, s.rowHits/s.rows
+		m.Satisfied, m.P99 = s.satisfied/s.requests, s.weightedP99/s.requests
+	}
+	return m
+}
+
+// values returns the metrics of a run.
+func (r *fluidRun) values() (v metric.Values) {
+	s, nodes := &r.total, float64(len(r.nodes))
+	seconds := s.epochs / nodes * r.objective.Epoch.Seconds()
+	if s.requests > 0 {
+		percentile := func(share float64) float64 { return 1e3 * r.latencies.Above(1-share) }
+		v = Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95), P99: percentile(0.99),
+			Throughput: s.requests / (seconds + r.behind)}.Values()
+		v.SetQuotient(SLOSatisfied, s.satisfied, s.requests)
+		v.SetQuotient(KVHitRatio, s.kvHits, s.requests)
+		v.SetQuotient(EMBHitRatio, s.rowHits, s.rows)
+		v.SetQuotient(WindowP99, 1e3*s.p99, s.epochs)
+		v.SetQuotient(EMBRatio, s.ratio, s.epochs)
+		v.SetQuotient(BestRatio, s.best, s.bests)
+		v.SetQuotient(RatioGap, s.gap, s.bests)
+		v.SetQuotient(NodeUtilisation, s.busy, s.epochs)
+		v.Set(WindowP99Max, 1e3*s.maxP99)
+		v.Set(RatioMoved, r.moved/nodes)
+		v.SetInt(UnstableWindows, s.unstable)
+	}
+	v.SetInt(RefillBytes, rounded(s.refill))
+	v.SetInt(MissBytes, rounded(s.missed))
+	v.Set(LinkPeak, 1e-9*s.peak)
+	v.SetQuotient(DecisionTime, float64(r.deciding), float64(r.decisions))
+	return v
+}
