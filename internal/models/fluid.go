@@ -32,8 +32,8 @@ var fluidEntry = Entry{
 			Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave " +
 				"room; naive: half of the link; off: by misses only"},
 		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive so many times as fast as in the trace"},
-		{Name: "optimum", Default: "on", Choices: []string{"on", "off"},
-			Doc: "whether the best ratio of each epoch is computed"},
+		{Name: "optimum", Default: true,
+			Doc: "the best ratio of each epoch is computed"},
 	}, servingParams...),
 	Metrics: servingMetrics,
 	Needs:   func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
@@ -136,7 +136,7 @@ func runFluid(ctx context.Context, c Config) (metric.Values, error) {
 	costs := costsOf(v)
 	cache.UseCosts(costs)
 	r := &fluidRun{Config: c, cache: cache, objective: objectiveOf(v), now: now, next: next,
-		optimum: v.Text("optimum") == "on", nodes: make([]*fluid.Node, cache.Nodes()),
+		optimum: v.Bool("optimum"), nodes: make([]*fluid.Node, cache.Nodes()),
 		windows: make([]serving.Window, cache.Nodes()), ratios: make([]float64, cache.Nodes()),
 		spans: make([]fluidSums, cache.Nodes())}
 	r.model = nodeModel(columns, costs, cache).With(r.objective)

@@ -46,8 +46,8 @@ var recommenderEntry = Entry{
 		{Name: "bonus", Default: 0.05, Min: 0, Max: 1, Doc: "added to the score of the node of a user's last request"},
 		{Name: "slots", Default: 3, Min: 1, Max: 1e6,
 			Doc: "requests per GPU, running and waiting, at which the load of a node is 1"},
-		{Name: "sent", Default: "on", Choices: []string{"on", "off"},
-			Doc: "whether the router adds what it has sent to the loads that the nodes report every 100 ms"},
+		{Name: "sent", Default: true,
+			Doc: "the router adds what it has sent to the loads that the nodes report every 100 ms"},
 		{Name: "refill", Default: string(recommender.Throttled),
 			Choices: []string{string(recommender.Throttled), string(recommender.Naive), string(recommender.Off)},
 			Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave " +
@@ -56,8 +56,8 @@ var recommenderEntry = Entry{
 			Doc: "share of the shards of the next waiting request that a GPU loads while it computes"},
 		{Name: "accuracy", Default: 0.8, Min: 0, Max: 1, Doc: "share of the prefetched shards that are the right ones"},
 		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive so many times as fast as in the trace"},
-		{Name: "optimum", Default: "on", Choices: []string{"on", "off"},
-			Doc: "whether the best ratio of each epoch is computed, by the fluid model"},
+		{Name: "optimum", Default: true,
+			Doc: "the best ratio of each epoch is computed, by the fluid model"},
 	}, servingParams...),
 	Metrics:  servingMetrics,
 	Needs:    func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
@@ -139,9 +139,7 @@ func runRecommender(ctx context.Context, c Config) (metric.Values, error) {
 		Warmup: c.Warmup, EndWarmup: c.EndWarmup,
 	}
 	config.Route = routeOf(v, config.Costs, columns, c.Trace.NumObjects, cache)
-	if err := predictFor(&config, columns, cache, v); err != nil {
-		return metric.Values{}, err
-	}
+	predictFor(&config, columns, cache, v)
 	if c.Windows.End != nil {
 		config.Series = recommender.Series{Span: c.Windows.Span, Requests: c.Windows.Requests, End: run.endWindow}
 	}
@@ -171,11 +169,11 @@ func arrivalsOf(t *traces.Trace, rate float64) []time.Duration {
 }
 
 // predictFor adds the fluid model to a config, if the optimum or the allocator needs it.
-func predictFor(config *recommender.Config, columns *requests.Columns, cache recommender.Cache, v params.Values) error {
+func predictFor(config *recommender.Config, columns *requests.Columns, cache recommender.Cache, v params.Values) {
 	now, next := cache.Forecasts()
-	optimum := v.Text("optimum") == "on"
-	if !now && !next && !optimum {
-		return nil
+	optimum := v.Bool("optimum")
+	if !now && !next && !optimum || len(columns.Users) == 0 {
+		return
 	}
 	model := nodeModel(columns, config.Costs, cache)
 	if now || next {
@@ -184,7 +182,6 @@ func predictFor(config *recommender.Config, columns *requests.Columns, cache rec
 	if optimum {
 		config.Best = func(l serving.Load, least, most float64) float64 { return model.Search(l, least, most, ratioStep) }
 	}
-	return nil
 }
 
 // ratioStep is the distance of the ratios of which the best one is searched.
@@ -199,7 +196,7 @@ func routeOf(v params.Values, costs serving.Costs, columns *requests.Columns, us
 	c := route.Config{
 		Kind: route.Kind(v.Text("router")), Nodes: cache.Nodes(), Users: users,
 		Bonus: v.Float("bonus"), Overload: v.Float("theta"),
-		Capacity: v.Int("slots") * cache.GPUs(), Sent: v.Text("sent") == "on",
+		Capacity: v.Int("slots") * cache.GPUs(), Sent: v.Bool("sent"),
 	}
 	switch v.Text("weights") {
 	case weightsFixed:
@@ -207,14 +204,14 @@ func routeOf(v params.Values, costs serving.Costs, columns *requests.Columns, us
 	case weightsKappa:
 		c.Weights = route.KappaWeights(v.Float("tflops") / v.Float("pcie_gbs"))
 	default:
-		c.Weights = route.ProfiledWeights(profileOf(columns, cache.GPUs()), costs, c)
+		c.Weights = route.ProfiledWeights(profileOf(columns, cache), costs, c)
 	}
 	return c
 }
 
 // profileOf returns some of the requests, spread evenly over all.
-func profileOf(columns *requests.Columns, gpus int) route.Profile {
-	p := route.Profile{GPUs: gpus}
+func profileOf(columns *requests.Columns, cache recommender.Cache) route.Profile {
+	p := route.Profile{GPUs: cache.GPUs(), Remote: 1 - 1/float64(cache.Hosts())}
 	n := min(profiled, len(columns.Tokens))
 	var read []requests.Lookup
 	for i := range n {

@@ -80,13 +80,15 @@ func mustServe(t testing.TB, tr *traces.Trace, text string, c models.Config) met
 	return v
 }
 
-// TestRecommender checks what a run reports: everything that does not need the fluid model, and consistent values.
+// TestRecommender checks that a run reports every metric, with consistent values.
 func TestRecommender(t *testing.T) {
 	tr := recommendations(t, 6000, 200)
 	v := mustServe(t, tr, "recommender", models.Config{Warmup: 600})
 	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.Throughput, models.SLOSatisfied,
 		models.WindowP99, models.KVHitRatio, models.EMBHitRatio, models.EMBRatio, models.RatioMoved, models.RefillBytes,
-		models.MissBytes, models.LinkPeak, models.RoutingScore, models.NodeUtilisation, models.DecisionTime} {
+		models.MissBytes, models.LinkPeak,
+		models.RoutingScore, models.NodeUtilisation, models.DecisionTime, models.BestRatio, models.RatioGap,
+	} {
 		if !v.Has(m) {
 			t.Errorf("no %s", m.Name)
 		}
@@ -128,8 +130,8 @@ func TestParametersOfRecommender(t *testing.T) {
 	for _, p := range []string{"router=kv", "router=embeddings", "router=least-loaded", "router=hash", "weights=kappa",
 		"weights=fixed", "weights=fixed,w_kv=0.1", "weights=fixed,w_emb=0.9", "weights=fixed,w_load=5", "theta=0.3",
 		"bonus=0.9", "slots=1", "sent=off", "prefetch=0.3", "prefetch=0.3,accuracy=0.1", "rate=1.1", "layers=3",
-		"scale=0.7", "pcie_gbs=20", "tflops=200", "efficiency=0.3", "hit_share=0.3", "base_ms=2", "slo_ms=20",
-		"epoch_s=2"} {
+		"optimum=off", "scale=0.7", "pcie_gbs=20", "tflops=200", "efficiency=0.3", "hit_share=0.3", "base_ms=2",
+		"slo_ms=20", "epoch_s=2"} {
 		if !differs(mustServe(t, tr, "recommender("+p+")", models.Config{})) {
 			t.Errorf("%s changes nothing", p)
 		}
