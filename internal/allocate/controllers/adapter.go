@@ -45,7 +45,9 @@ const leastHaste, mostHaste = 0.5, 2
 type experience struct {
 	inputs [adapterInputs]float64
 	target float64 // the correction as a share of the range
-	reward float64
+	// advantage is how much better the reward that followed was than its average until then: relative to that of today,
+	// a drift of the load would make old epochs look good or bad.
+	advantage float64
 }
 
 // adapter corrects the actions of a frozen policy. It learns by advantage-weighted regression (Peng et al., arXiv
@@ -115,7 +117,7 @@ func (a *adapter) learn(w *serving.Window) {
 	}
 	reward := w.Reward(a.rewardWeight)
 	if a.pending {
-		a.last.reward = reward
+		a.last.advantage = reward - a.reward.value()
 		a.remember(a.last)
 	}
 	a.pending = false
@@ -147,7 +149,7 @@ func (a *adapter) update() {
 	outputs := a.net.Forward(a.rows, a.many)
 	for i, k := range a.chosen {
 		e := &a.memory[k]
-		weight := min(a.heaviest, random.Exp(min(600, (e.reward-a.reward.value())/a.temperature)))
+		weight := min(a.heaviest, random.Exp(min(600, e.advantage/a.temperature)))
 		share := tanh(outputs[i])
 		a.slopes[i] = 2 * weight * (share - e.target) * (1 - share*share) / float64(a.batch)
 	}
