@@ -230,7 +230,8 @@ func docFiles(t *testing.T, dir string) {
 	}
 	tenants := map[string]string{"keys.txt": "web/a\nweb/b\ndb/a\nweb/a\ndb/a\ndb/c\nweb/b\nweb/a\n",
 		"requests.csv": "key,customer\na,web\nb,db\na,web\nc,web\nb,db\n", "web.csv": "key\na\nb\na\n",
-		"db.csv": "key\nc\nd\nc\n"}
+		"db.csv":      "key\nc\nd\nc\n",
+		"ratings.dat": "1::10::7::5\n1::20::8::6\n2::10::7::6\n2::20::9::9\n1::30::5::9\n"}
 	for name, text := range tenants {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

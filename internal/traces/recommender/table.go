@@ -17,7 +17,7 @@ import (
 
 // Formats are those that hold recommender requests, and Writables those that can be written.
 var (
-	Formats   = []source.Format{tableFormat}
+	Formats   = []source.Format{tableFormat, interactionsFormat}
 	Writables = []source.Writable{tableWritable}
 )
 

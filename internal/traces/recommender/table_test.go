@@ -100,8 +100,13 @@ func TestRequestsAreReadAsWritten(t *testing.T) {
 // convert writes the requests of a file to another, as `cachesim convert` does.
 func convert(t *testing.T, from, to string) {
 	t.Helper()
+	convertWith(t, from, to, needs)
+}
+
+func convertWith(t *testing.T, from, to string, opts traces.LoadOptions) {
+	t.Helper()
 	var w *traces.Writer
-	_, err := traces.Scan(t.Context(), []string{from}, needs, func(fields stream.Fields) (err error) {
+	_, err := traces.Scan(t.Context(), []string{from}, opts, func(fields stream.Fields) (err error) {
 		w, err = traces.Create(t.Context(), to, traces.CreateOptions{Fields: fields})
 		return err
 	}, func(rec *stream.Record) error { return w.Write(rec) })

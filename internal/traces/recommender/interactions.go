@@ -1,0 +1,535 @@
+package recommender
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// mostLength is the most items of a history.
+const mostLength = maxLookups
+
+var interactionsFormat = source.Format{
+	Name: "interactions",
+	Summary: "logs of interactions, ratings and reviews, as recommender requests: each reads the history of its user " +
+		"until then; rows of user, item and time as CSV, as JSON lines, or with :: between columns",
+	Example:   "user,item,timestamp\n17,4711,1511544070",
+	Carries:   "recommender requests: time, user, the items of its history",
+	Detection: "never, since such a log is also a trace of requests for items: name it",
+	Options: []params.Param{
+		{Name: "user", Default: "", Doc: "column of the user: a name or, in tables, a number from 1; by default a known " +
+			"name, or the first column"},
+		{Name: "item", Default: "", Doc: "column of the item; by default a known name, or the second column"},
+		{Name: "time", Default: "", Doc: "column of the time; by default a known name, or the last column"},
+		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"},
+		{Name: "min", Default: 1, Min: 1, Max: mostLength, Doc: "interactions of a user before the first request"},
+		{Name: "length", Default: 1000, Min: 1, Max: mostLength, Doc: "newest items of the history that are read"},
+		{Name: "tokens", Default: 1, Min: 1, Max: 1 << 10, Doc: "tokens of the sequence for each item"},
+		{Name: "tables", Default: 25, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which every token is " +
+			"looked up; a shard is the rows of an item"},
+		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "mean requests per second, to which times are scaled; 0: " +
+			"times stay as in the log"},
+	},
+	Detect:     func(source.Head, string) source.Confidence { return source.No },
+	Impossible: notInteractions,
+	Open:       openInteractions,
+}
+
+// Names of columns as source.PlainName writes them, the first of which is taken.
+var (
+	userNames = []string{"userid", "user", "reviewerid", "uid", "customerid"}
+	itemNames = []string{"itemid", "item", "movieid", "parentasin", "asin", "productid", "iid"}
+	timeNames = []string{"timestamp", "time", "unixreviewtime", "ts"}
+)
+
+// notInteractions says why a file is no log.
+func notInteractions(head source.Head) string {
+	if source.IsBinary(head.Bytes) {
+		return "it is not text"
+	}
+	return ""
+}
+
+// interaction is one row of a log. Its texts are valid until the next one.
+type interaction struct {
+	user, item []byte
+	time       int64
+}
+
+// interactions reads a log; io.EOF after the last.
+type interactions interface {
+	next(to *interaction) error
+	at(err error) error // with its place in the file
+}
+
+func openInteractions(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	h := &histories{length: opts.Int("length"), tokens: opts.Int("tokens"), tables: opts.Int("tables")}
+	if err := h.check(); err != nil {
+		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
+	rows, err := interactionsOf(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	src.Reading.Key = "user"
+	src.Reading.Time = "time in " + opts.Text("time-unit")
+	if rate := opts.Float("rate"); rate > 0 {
+		src.Reading.Time = fmt.Sprintf("times scaled to %g requests per second", rate)
+	}
+	src.Reading.Layout = "sorted by time"
+	src.Reading.Why = fmt.Sprintf("fewer than %d interactions of the user before", opts.Int("min"))
+	r := &historyReader{src: src, rows: rows, histories: h, least: uint32(opts.Int("min")), rate: opts.Float("rate")}
+	return r, stream.Fields{Time: true, Kind: Kind{recipe: h}}, nil
+}
+
+// histories are the items of users, in the order of time: the recipe of the requests of a log. They need 4 bytes per
+// interaction.
+type histories struct {
+	items                  []uint32 // those of each user, one after another
+	length, tokens, tables int
+	numbered               int // items
+}
+
+func (h *histories) check() error {
+	if tokens := h.length * h.tokens; tokens > maxTokens {
+		return fmt.Errorf("length=%d and tokens=%d: want at most 2^24 tokens of a sequence", h.length, h.tokens)
+	}
+	if rows := h.shardRows() * h.length; rows > maxRows || h.shardRows() > maxShardRows {
+		return fmt.Errorf("length=%d, tokens=%d and tables=%d: a request would read %d rows, want at most 2^29, and at most "+
+			"2^24 of an item", h.length, h.tokens, h.tables, rows)
+	}
+	return nil
+}
+
+// shardRows returns the rows of an item: each of its tokens is looked up in each table.
+func (h *histories) shardRows() int { return h.tables * h.tokens }
+
+// append implements recipe: a request reads the items of a part of the history.
+func (h *histories) append(at place, _ int32, to []Lookup) []Lookup {
+	read := h.items[at[0]:at[1]]
+	var room [2048]uint16 // for ordinary requests
+	x := index(room[:])
+	if 2*len(read) > len(room) {
+		x = indexFor(nil, len(read))
+	}
+	first, rows := len(to), uint32(h.shardRows())
+	for _, item := range read {
+		to = x.add(to, first, item, rows)
+	}
+	return to
+}
+
+// describe implements recipe.
+func (h *histories) describe(c *Columns) { c.Shards = h.numbered }
+
+// bytes implements recipe.
+func (h *histories) bytes() int64 { return stream.ColumnBytes(h.items) }
+
+// event is an interaction of numbered users and items.
+type event struct {
+	time       int64
+	user, item uint32
+}
+
+// historyReader makes requests of a log: each interaction of a user with enough of them before. It holds the log in
+// memory, 20 bytes per interaction and 40 per user and item, which grow by moving.
+type historyReader struct {
+	src       *source.Source
+	rows      interactions
+	histories *histories
+	least     uint32 // interactions before the first request
+	rate      float64
+
+	events []event // in the order of time; nil until the log is read
+	users  []stream.Key
+	starts []uint32 // per user: where its items begin
+	before []uint32 // per user: its interactions so far
+	at     int
+	text   []byte
+	head   Head
+	clock  scaledClock
+}
+
+// Read implements stream.Reader.
+func (r *historyReader) Read(rec *stream.Record) error {
+	if r.events == nil {
+		if err := r.load(); err != nil {
+			return err
+		}
+	}
+	for r.at < len(r.events) {
+		e := r.events[r.at]
+		r.at++
+		before := r.before[e.user]
+		r.before[e.user]++
+		if before < r.least {
+			r.src.Reading.LeftOut++
+			continue
+		}
+		r.fill(rec, e, before)
+		return nil
+	}
+	return io.EOF
+}
+
+// fill makes a request of the interaction read last, which that many others of the user precede.
+func (r *historyReader) fill(rec *stream.Record, e event, before uint32) {
+	to := r.starts[e.user] + before
+	from := to - min(before, uint32(r.histories.length))
+	r.head = Head{Tokens: int64(to-from) * int64(r.histories.tokens), ShardRows: int64(r.histories.shardRows()),
+		Hot: Unknown, recipe: r.histories, at: place{from, to}, text: r.head.text}
+	*rec = stream.Record{Time: e.time, Num: r.users[e.user].Num, Extra: &r.head}
+	if text := r.users[e.user].Text; text != "" {
+		r.text = append(r.text[:0], text...)
+		rec.Num, rec.Text = 0, r.text
+	}
+	if r.rate > 0 {
+		rec.Time = r.clock.time(r.events, r.at-1)
+	}
+}
+
+// load reads the log.
+func (r *historyReader) load() error {
+	users, items := stream.NewNumbering(), stream.NewNumbering()
+	r.events = []event{}
+	var row interaction
+	var key stream.Record
+	number := func(of *stream.Numbering, text []byte) uint32 {
+		key.SetKey(text)
+		return of.OfRecord(&key)
+	}
+	for {
+		if err := r.rows.next(&row); err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+		e := event{row.time, number(users, row.user), number(items, row.item)}
+		if len(r.events) == maxEvents || items.Len() > maxShards {
+			return r.rows.at(errors.New("more than 2^31 interactions, or 2^27 items: want fewer; cut the log"))
+		}
+		r.events = append(r.events, e)
+		if err := r.afford(users, items); err != nil {
+			return err
+		}
+	}
+	byTime := func(a, b event) int { return compareTimes(a.time, b.time) }
+	if !slices.IsSortedFunc(r.events, byTime) {
+		slices.SortStableFunc(r.events, byTime)
+	}
+	r.users, r.histories.numbered = users.AllKeys(), items.Len()
+	r.collect()
+	return nil
+}
+
+// maxEvents bounds the interactions of a log.
+const maxEvents = 1 << 31
+
+func compareTimes(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// afford refuses a log for whose growth there is no memory: its tables double, and the histories need a copy.
+func (r *historyReader) afford(users, items *stream.Numbering) error {
+	const every, bytesPerEvent = 1 << 14, 16 + 4
+	if len(r.events)%every != 0 {
+		return nil
+	}
+	need := bytesPerEvent*int64(len(r.events)) + users.TextBytes() + items.TextBytes()
+	return r.src.In.Budget.Need(need, fmt.Sprintf("%s: a log of more than %d interactions", r.src.Place, len(r.events)),
+		"the first part of the log")
+}
+
+// collect sorts the items by user, and finds the times of the first and the last request.
+func (r *historyReader) collect() {
+	r.starts, r.before = make([]uint32, len(r.users)+1), make([]uint32, len(r.users))
+	for _, e := range r.events {
+		r.starts[e.user+1]++
+	}
+	requests := 0
+	for user := range r.users {
+		requests += max(0, int(r.starts[user+1])-int(r.least))
+		r.starts[user+1] += r.starts[user]
+	}
+	r.histories.items = make([]uint32, len(r.events))
+	first := -1 // request
+	for i, e := range r.events {
+		r.histories.items[r.starts[e.user]+r.before[e.user]] = e.item
+		if r.before[e.user] == r.least && first < 0 {
+			first = i
+		}
+		r.before[e.user]++
+	}
+	clear(r.before)
+	if first >= 0 && r.rate > 0 {
+		r.clock = newScaledClock(r.events, first, float64(requests)*1e9/r.rate)
+	}
+}
+
+// scaledClock scales the times of a log. Interactions of the same time, which may be a day, are spread evenly until the
+// next one.
+type scaledClock struct {
+	first     int     // interaction with a request
+	start     int64   // its time
+	mean      float64 // nanoseconds from an interaction to the next
+	scale     float64
+	from, to  int // the interactions of the current time
+	following float64
+}
+
+// newScaledClock returns the clock with which the requests from the first one on last that many nanoseconds.
+func newScaledClock(events []event, first int, span float64) scaledClock {
+	last := events[len(events)-1].time
+	c := scaledClock{first: first, start: events[first].time, from: -1, scale: 1}
+	c.mean = max(1, float64(last-c.start)/float64(len(events)-first))
+	same := 0 // interactions of the last time
+	for same < len(events)-first && events[len(events)-1-same].time == last {
+		same++
+	}
+	c.scale = span / (float64(last-c.start) + float64(c.mean*float64(same)))
+	return c
+}
+
+// time returns the time of an interaction, in nanoseconds from the first request on.
+func (c *scaledClock) time(events []event, i int) int64 {
+	if c.from < 0 || i >= c.to {
+		c.from = i
+		for c.from > c.first && events[c.from-1].time == events[i].time {
+			c.from--
+		}
+		c.to = i + 1
+		for c.to < len(events) && events[c.to].time == events[i].time {
+			c.to++
+		}
+		if c.following = float64(c.to-c.from) * c.mean; c.to < len(events) {
+			c.following = float64(events[c.to].time - events[i].time)
+		}
+	}
+	share := float64(i-c.from) / float64(c.to-c.from)
+	return int64(c.scale * (float64(events[i].time-c.start) + float64(share*c.following)))
+}
+
+// interactionsOf returns the rows of a log, by what its first line looks like.
+func interactionsOf(src *source.Source, opts params.Values) (interactions, error) {
+	head, err := src.Head()
+	if err != nil {
+		return nil, err
+	}
+	lines := source.WithoutBlankEnd(head.Lines)
+	unit := source.TimeUnits[opts.Text("time-unit")]
+	switch {
+	case bytes.HasPrefix(head.Bytes, []byte("{")): // a review may be longer than the bytes at hand
+		names := [3]string{opts.Text("user"), opts.Text("item"), opts.Text("time")}
+		return &jsonInteractions{src: src, names: names, unit: unit}, nil
+	case len(lines) == 0:
+		return nil, src.Errorf("want rows of user, item and time, the first of at most %d bytes", source.HeadLen)
+	case bytes.Contains(lines[0], doubleColon):
+		return newColonInteractions(src, bytes.Count(lines[0], doubleColon)+1, opts, unit)
+	}
+	return newTableInteractions(src, lines, opts, unit)
+}
+
+// tableInteractions are rows of a table.
+type tableInteractions struct {
+	rows    source.Rows
+	columns [3]int // of user, item and time
+	unit    int64
+	first   bool // the first row is data and was read
+}
+
+func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values, unit int64) (interactions, error) {
+	t := &tableInteractions{rows: source.Rows{Src: src, Delimiter: ','}, unit: unit}
+	if guess, ok := source.GuessDelimiter(lines); ok {
+		t.rows.Delimiter = guess
+	}
+	choices := []string{opts.Text("user"), opts.Text("item"), opts.Text("time")}
+	header := !slices.ContainsFunc(source.CutLoosely(nil, lines[0], t.rows.Delimiter), source.IsNumber)
+	var err error
+	if header {
+		err = t.rows.ReadHeader()
+	} else if err = t.rows.Next(); err == nil {
+		t.first = true
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, known := range [][]string{userNames, itemNames, timeNames} {
+		if t.columns[i], err = t.rows.Choose(choices[i], known); err != nil {
+			return nil, err
+		}
+		if t.columns[i] >= 0 {
+			continue
+		}
+		name := []string{"user", "item", "time"}[i]
+		if header {
+			return nil, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %q)", name,
+				name, t.rows.Header)
+		}
+		if t.columns[i] = i; i == 2 {
+			t.columns[i] = t.rows.Columns - 1
+		}
+	}
+	if t.rows.Columns < 3 {
+		return nil, src.Errorf("%d columns: want at least user, item and time", t.rows.Columns)
+	}
+	return t, nil
+}
+
+func (t *tableInteractions) at(err error) error { return t.rows.Src.LineErrorf("%w", err) }
+
+func (t *tableInteractions) next(to *interaction) error {
+	if t.first {
+		t.first = false
+	} else if err := t.rows.Next(); err == io.EOF {
+		return err
+	} else if err != nil {
+		return t.rows.Src.CutOff(err)
+	}
+	cells := t.rows.Cells
+	to.user, to.item = cells[t.columns[0]], cells[t.columns[1]]
+	if err := to.finish(source.TrimBlanks(cells[t.columns[2]]), t.unit); err != nil {
+		return t.rows.Src.CutOff(t.at(err))
+	}
+	return nil
+}
+
+// finish reads the time and checks the row.
+func (i *interaction) finish(time []byte, unit int64) (err error) {
+	if len(i.user) == 0 || len(i.item) == 0 {
+		return errors.New("the user or the item is empty: want both in each row")
+	}
+	if source.IsBinary(i.user) || source.IsBinary(i.item) {
+		return fmt.Errorf("control characters in the user %.40q or the item %.40q: this is not a text trace", i.user, i.item)
+	}
+	i.time, err = source.ParseTime(time, unit)
+	return err
+}
+
+var doubleColon = []byte("::")
+
+// colonInteractions are lines such as user::item::rating::time.
+type colonInteractions struct {
+	src     *source.Source
+	columns [3]int
+	cells   [][]byte
+	count   int
+	unit    int64
+}
+
+func newColonInteractions(src *source.Source, count int, opts params.Values, unit int64) (interactions, error) {
+	c := &colonInteractions{src: src, columns: [3]int{0, 1, count - 1}, count: count, unit: unit}
+	if count < 3 {
+		return nil, src.Errorf("%d columns with :: between them: want at least user, item and time", count)
+	}
+	rows := source.Rows{Src: src, Columns: count}
+	for i, name := range []string{"user", "item", "time"} {
+		if choice := opts.Text(name); choice != "" {
+			at, err := rows.Choose(choice, nil)
+			if err != nil || at < 0 {
+				return nil, src.Errorf("option %s=%s: want the number of a column, from 1 to %d", name, choice, count)
+			}
+			c.columns[i] = at
+		}
+	}
+	return c, nil
+}
+
+func (c *colonInteractions) at(err error) error { return c.src.LineErrorf("%w", err) }
+
+func (c *colonInteractions) next(to *interaction) error {
+	line, err := c.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(line) == 0 {
+		return c.src.OnlyBlankLines()
+	}
+	c.cells = c.cells[:0]
+	for {
+		cell, rest, more := bytes.Cut(line, doubleColon)
+		c.cells = append(c.cells, cell)
+		if !more {
+			break
+		}
+		line = rest
+	}
+	if len(c.cells) != c.count {
+		return c.src.CutOff(c.at(fmt.Errorf("%d columns, but the first line has %d", len(c.cells), c.count)))
+	}
+	to.user, to.item = c.cells[c.columns[0]], c.cells[c.columns[1]]
+	if err := to.finish(c.cells[c.columns[2]], c.unit); err != nil {
+		return c.src.CutOff(c.at(err))
+	}
+	return nil
+}
+
+// jsonInteractions are JSON objects, one per line.
+type jsonInteractions struct {
+	src   *source.Source
+	names [3]string // fields of user, item and time; "": known names
+	unit  int64
+}
+
+func (j *jsonInteractions) at(err error) error { return j.src.LineErrorf("%w", err) }
+
+func (j *jsonInteractions) next(to *interaction) error {
+	line, err := j.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(source.TrimBlanks(line)) == 0 {
+		return j.src.OnlyBlankLines()
+	}
+	if err := j.parse(line, to); err != nil {
+		return j.src.CutOff(j.src.LineSyntaxError(err))
+	}
+	return nil
+}
+
+func (j *jsonInteractions) parse(line []byte, to *interaction) error {
+	s := source.JSONScanner{Text: line}
+	var cells [3][]byte
+	rank := [3]int{len(line), len(line), len(line)} // of the names found, of which the first known one counts
+	err := s.Object(func(key []byte) error {
+		for i, known := range [3][]string{userNames, itemNames, timeNames} {
+			at := slices.Index(known, source.PlainName(string(key)))
+			if j.names[i] != "" {
+				if at = -1; j.names[i] == string(key) {
+					at = 0
+				}
+			}
+			if at < 0 || at >= rank[i] {
+				continue
+			}
+			cell, err := s.Label()
+			cells[i], rank[i] = cell, at
+			return err
+		}
+		return s.Skip()
+	})
+	if err == nil {
+		err = s.End()
+	}
+	if err != nil {
+		return err
+	}
+	for i, name := range []string{"user", "item", "time"} {
+		if cells[i] == nil {
+			return fmt.Errorf("no field with the %s: name it with the option %s", name, name)
+		}
+	}
+	to.user, to.item = cells[0], cells[1]
+	return to.finish(cells[2], j.unit)
+}
