@@ -19,8 +19,8 @@ type State struct {
 	Time     int64 // nanoseconds on the clock of the trace; 0 without one
 	Elapsed  int64 // nanoseconds since the previous call, or since the first request; 0 without a clock
 	Pools    []Pool
-	// Serving is what a serving node measured since the previous call; nil before the first request, and if the pools
-	// are not those of such a node: pool 0 its embeddings, pool 1 its users.
+	// Serving is what a serving node measured since the previous call, without any requests before the first one; nil if
+	// the pools are not those of such a node: pool 0 its embeddings, pool 1 its users.
 	Serving *serving.Window
 }
 

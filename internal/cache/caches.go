@@ -81,7 +81,8 @@ type Estimate struct {
 type PoolEstimate struct {
 	Policy  policies.Entry // the zero value stands for the policy of the cell
 	Objects int64
-	Sized   bool // objects have different sizes
+	Slots   int64 // objects that fit into a pool, at most
+	Sized   bool  // objects have different sizes
 	Pools   int64
 }
 

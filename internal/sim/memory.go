@@ -114,7 +114,7 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		if policy.New == nil {
 			policy = c.Policy.Entry
 		}
-		each := policy.Memory.Bytes(pools.Objects, pools.Objects, pools.Sized)
+		each := policy.Memory.Bytes(pools.Objects, pools.Slots, pools.Sized)
 		if policy.Predicts && c.Predictor != nil {
 			each += formulaBytes * pools.Objects
 			if c.Predictor.Entry.Trains {

@@ -222,12 +222,14 @@ func estimate(v params.Values, t *traces.Trace) cache.Estimate {
 		return cache.Estimate{} // which is rejected
 	}
 	nodes, shards, count := int64(v.Int("nodes")), int64(c.Shards), int64(t.NumObjects)
-	emb, kv, _ := policiesOf(v, policies.Spec{}) // already checked
+	memory, _ := memoryOf(v) // already checked
+	emb, kv, _ := policiesOf(v, policies.Spec{})
+	pages := int64(v.Int("gpus")) * memory / pageOf(c)
 	bitsPerNode := func(objects int64) int64 { return nodes * 2 * objects / 8 }
 	return cache.Estimate{
 		Bytes: nodes*nodeBytes + shards*(8+nodes) + bitsPerNode(shards) + bitsPerNode(count) + nodes*memberBytes*count,
-		Policies: []cache.PoolEstimate{{Policy: emb.Entry, Objects: shards, Pools: nodes},
-			{Policy: kv.Entry, Objects: count, Sized: true, Pools: nodes}},
+		Policies: []cache.PoolEstimate{{Policy: emb.Entry, Objects: shards, Slots: min(pages, shards), Pools: nodes},
+			{Policy: kv.Entry, Objects: count, Slots: min(pages, count), Sized: true, Pools: nodes}},
 	}
 }
 
