@@ -62,6 +62,8 @@ type Entry struct {
 	CheckParams func(params.Values) error
 	// Check rejects a policy that does not work in such a cache; nil if all do.
 	Check func(values params.Values, policy policies.Entry) error
+	// Policies returns those of its pools, given that of the cell; nil if all have that one.
+	Policies func(values params.Values, cell policies.Spec) []policies.Spec
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
 	// Bytes estimates the memory of a cache with Pools in addition to that of its policies, and how often it builds each

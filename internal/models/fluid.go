@@ -25,7 +25,7 @@ var fluidEntry = Entry{
 		"approximation, queues by formulas; nodes share requests equally; throughput counts requests",
 	Source: "Che, Tung and Wang, IEEE JSAC 2002; Allen-Cunneen approximation of M/G/c; docs/models.md",
 	Cache:  "pools",
-	Drives: true,
+	Drives: true, Approximates: true,
 	Params: append([]params.Param{
 		{Name: "refill", Default: string(fluid.Throttled),
 			Choices: []string{string(fluid.Throttled), string(fluid.Naive), string(fluid.Off)},

@@ -34,6 +34,9 @@ type Entry struct {
 	// cache as it was built, which counts, and Serve is not used. Such a model knows no future, either, and may serve
 	// requests in another order than the trace.
 	Drives bool
+	// Approximates says that it computes the hit ratios of LRU from how often objects are requested, instead of serving
+	// requests: no other policy has them.
+	Approximates bool
 	// Reorders reports whether the requests may come in another order than in the trace, or not all of them; nil if they
 	// never do.
 	Reorders func(v params.Values) bool

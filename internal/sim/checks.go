@@ -148,6 +148,14 @@ func CheckParts(c Cell) error {
 			return err
 		}
 	}
+	if c.Model != nil && c.Model.Entry.Approximates {
+		for _, p := range policiesOf(c) {
+			if !p.Entry.OnePass {
+				return fmt.Errorf("model %s computes the hit ratios of LRU, not those of %s; use LRU, or a model that serves "+
+					"requests: %s", c.Model.Name(), p, strings.Join(servingModels(kind.Name), ", "))
+			}
+		}
+	}
 	if c.Allocator != nil && kind.CheckAllocator != nil {
 		if err := kind.CheckAllocator(c.Cache.Params, *c.Allocator); err != nil {
 			return err
@@ -172,6 +180,24 @@ func drives(m *models.Spec) bool { return m != nil && m.Entry.Drives }
 
 // hasClock reports whether the model decides about the times and the order in which the cache serves requests.
 func hasClock(m *models.Spec) bool { return isAsynchronous(m) || drives(m) }
+
+// policiesOf returns the policies of a cell: one, or those of the pools of its cache.
+func policiesOf(c Cell) []policies.Spec {
+	if of := c.Cache.Entry.Policies; of != nil {
+		return of(c.Cache.Params, c.Policy)
+	}
+	return []policies.Spec{c.Policy}
+}
+
+// servingModels returns the names of the models that serve requests from a kind of cache.
+func servingModels(cache string) (names []string) {
+	for _, e := range models.All() {
+		if e.Cache == cache && !e.Approximates {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
 
 // modelsOf returns the names of the models that work on a kind of cache.
 func modelsOf(cache string) (names []string) {

@@ -194,6 +194,8 @@ func TestNodesRefuse(t *testing.T) {
 			"less than 10 pages of 1048576 bytes"},
 		"predictor of one pool": {func(c *Cell) { c.Cache = onNodes(t, "lru", "pools(embeddings=laru)").Cache },
 			"write --policy laru"},
+		"approximate": {func(c *Cell) { c.Cache, c.Model = onNodes(t, "lru", "pools(kv=sieve)").Cache, approximate(t) },
+			"computes the hit ratios of LRU, not those of sieve; use LRU, or a model that serves requests: recommender"},
 		"prefetcher": {func(c *Cell) { c.Prefetcher = prefetcherOf(t, "next") }, "loads only requested objects"},
 	} {
 		c := onNodes(t, "lru", twoNodes)
@@ -218,6 +220,16 @@ func TestNodesRefuse(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
+}
+
+// approximate returns the model that serves no requests.
+func approximate(tb testing.TB) *models.Spec {
+	tb.Helper()
+	spec, err := models.Parse("fluid")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &spec
 }
 
 // TestNodesHaveSeries checks that a series of a cell on nodes has the counts of its windows.

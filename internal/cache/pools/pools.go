@@ -54,8 +54,12 @@ var entry = cache.Entry{
 	CheckTrace:     checkTrace,
 	Check:          check,
 	CheckAllocator: checkAllocator,
-	Bytes:          estimate,
-	New:            func(c cache.Config) (cache.Cache, error) { return build(c) },
+	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
+		emb, kv, _ := policiesOf(v, cell) // already checked
+		return []policies.Spec{emb, kv}
+	},
+	Bytes: estimate,
+	New:   func(c cache.Config) (cache.Cache, error) { return build(c) },
 }
 
 func init() { cache.Register(entry) }
