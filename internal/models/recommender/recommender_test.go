@@ -387,3 +387,23 @@ func TestHistogram(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkRun is the model by itself, without the work of a cache: four nodes of 8 GPUs at 80%.
+func BenchmarkRun(b *testing.B) {
+	costs := plain()
+	costs.PCIe = 1e6
+	r := poisson(100000, 1600, 1)
+	c := settings(costs)
+	c.Route.Kind = route.Joint
+	events := int64(0)
+	for b.Loop() {
+		f := newFake(4, 8, func(int, int) Access { return missing(16) })
+		f.quiet = true
+		result, err := Run(b.Context(), r, f, c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		events += result.Events
+	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+}
