@@ -5,6 +5,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // ByKind describes requests that are more than a key, by their kind: at most one field is set.
@@ -12,6 +13,8 @@ type ByKind struct {
 	Prompts *PromptSummary `json:"prompts"` // nil if the requests are not blocks of prompts
 	Queries *QuerySummary  `json:"queries"` // nil if the requests are not queries
 	Reads   *ReadSummary   `json:"reads"`   // nil if the requests are not reads of files
+	// nil if the requests are not for recommendations
+	Recommender *RecommenderSummary `json:"recommender"`
 }
 
 // kindSummary is the part of the tables about a kind.
@@ -29,6 +32,8 @@ func (k *ByKind) describe(t *traces.Trace) {
 		k.Queries = summarizeQueries(t)
 	case *files.Columns:
 		k.Reads = summarizeReads(t)
+	case *recommender.Columns:
+		k.Recommender = summarizeRecommender(t)
 	}
 }
 
@@ -41,6 +46,8 @@ func (k ByKind) summary() kindSummary {
 		return k.Queries
 	case k.Reads != nil:
 		return k.Reads
+	case k.Recommender != nil:
+		return k.Recommender
 	}
 	return nil
 }

@@ -52,6 +52,9 @@ type place [2]uint32
 // Name implements stream.Kind.
 func (Kind) Name() string { return "recommender requests" }
 
+// Request implements stream.Kind.
+func (Kind) Request() string { return "recommender requests" }
+
 // Format implements stream.Kind.
 func (Kind) Format() string { return "recommender" }
 
