@@ -2,7 +2,6 @@ package models
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -54,7 +53,6 @@ type fluidCache interface {
 	sizedNodes
 	UseCosts(c serving.Costs)
 	Forecasts() (now, next bool)
-	Curves() bool
 	Epoch(node int, w *serving.Window) float64
 	Decision() time.Duration
 	Predict(node int, requests, hits, lookups, lookupHits, now int64)
@@ -128,10 +126,6 @@ func runFluid(ctx context.Context, c Config) (metric.Values, error) {
 		return metric.Values{}, fmt.Errorf("model fluid: a cache of type %T has no nodes", c.Cache)
 	}
 	now, next := cache.Forecasts()
-	if cache.Curves() && !now && !next {
-		return metric.Values{}, errors.New("model fluid: the allocator needs miss curves, but no request is simulated that " +
-			"they could be measured from; use --model recommender")
-	}
 	columns, v := requests.Of(c.Trace.Kind), c.Params
 	costs := costsOf(v)
 	cache.UseCosts(costs)

@@ -175,10 +175,6 @@ func TestFluidRefuses(t *testing.T) {
 		t.Errorf("another cache: %v", err)
 	}
 	columns := requests.Of(tr.Kind)
-	if err := run(t.Context(), divided(t, columns, tr.NumObjects, "ucp")); err == nil ||
-		!strings.Contains(err.Error(), "miss curves") {
-		t.Errorf("an allocator with curves: %v", err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := run(ctx, divided(t, columns, tr.NumObjects, "milp")); !errors.Is(err, context.Canceled) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -160,6 +161,11 @@ func CheckParts(c Cell) error {
 		if err := kind.CheckAllocator(c.Cache.Params, *c.Allocator); err != nil {
 			return err
 		}
+		if c.Model != nil && c.Model.Entry.Approximates {
+			if err := checkMeasured(c); err != nil {
+				return err
+			}
+		}
 	}
 	if c.Model != nil && kind.CheckModel != nil {
 		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params); err != nil {
@@ -168,6 +174,20 @@ func CheckParts(c Cell) error {
 	}
 	if kind.Check != nil {
 		return kind.Check(c.Cache.Params, e)
+	}
+	return nil
+}
+
+// checkMeasured rejects an allocator that divides by what a model that serves no requests cannot measure.
+func checkMeasured(c Cell) error {
+	a, err := allocate.New(*c.Allocator, c.Cache.Entry.Pools)
+	if err != nil {
+		return err
+	}
+	if needs := a.Needs(); needs.Footprint || needs.Curves != nil && !needs.Forecast {
+		return fmt.Errorf("model %s serves no requests from which to measure what allocator %s divides by; choose another "+
+			"allocator, or a model that serves requests: %s", c.Model.Name(), c.Allocator.Name(),
+			strings.Join(servingModels(c.Cache.Entry.Name), ", "))
 	}
 	return nil
 }

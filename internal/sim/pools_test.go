@@ -297,3 +297,26 @@ func TestNodesNeedNoTenants(t *testing.T) {
 		t.Errorf("%v divide nodes", cache.WithPools())
 	}
 }
+
+// TestApproximationsRefuse checks that a model that serves no requests refuses what it could not tell apart.
+func TestApproximationsRefuse(t *testing.T) {
+	for name, c := range map[string]struct{ policy, cache, allocator, want string }{
+		"lru":                 {"lru", "pools", "milp", ""},
+		"another policy":      {"s3fifo", "pools", "milp", "not those of s3fifo"},
+		"of one pool":         {"lru", "pools(embeddings=s3fifo)", "milp", "not those of s3fifo"},
+		"both overridden":     {"s3fifo", "pools(embeddings=lru,kv=lru)", "milp", ""},
+		"curves":              {"lru", "pools", "ucp", "to measure what allocator ucp divides by"},
+		"footprints":          {"lru", "pools", "proportional(to=footprint)", "to measure"},
+		"curves or forecasts": {"lru", "pools", "balance", ""},
+	} {
+		cell := withAllocator(t, onNodes(t, c.policy, c.cache), c.allocator)
+		model, err := models.Parse("fluid")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell.Model = &model
+		if err := CheckParts(cell); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}

@@ -16,9 +16,6 @@ func (p *Cache) Predict(at int, requests, hits, lookups, lookupHits, now int64) 
 	}
 }
 
-// Curves reports whether the allocator needs miss curves, which nothing that is predicted has.
-func (p *Cache) Curves() bool { return p.nodes[0].decider.needs.Curves != nil }
-
 // Hosts implements recommender.Cache.
 func (p *Cache) Hosts() int {
 	if p.config.Partitioned {
