@@ -56,6 +56,9 @@ type Epoch struct {
 	Utilisation float64 // of the GPUs, at most 1
 	Behind      float64 // seconds of work that wait at the end
 	Rows        float64 // that a request reads
+	Transfer    float64 // seconds of a request, on average,
+	Compute     float64 // likewise,
+	Waiting     float64 // and until it gets a GPU
 	Unstable    bool    // more work came than the GPUs can do
 }
 
@@ -96,7 +99,10 @@ func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
 	w.KVHit, w.EMBHit = mean(filling.kvHit, full.kvHit), mean(filling.embHit, full.embHit)
 	w.MeanTokens = m.meanTokens(l.HotShare) * m.lengths(l)
 	w.P99 = t.quantile(0.01)
-	w.Mean = service + t.waiting()
+	e.Transfer = mean(sum(&filling.transfer), sum(&full.transfer))
+	e.Compute = mean(sum(&filling.compute), sum(&full.compute))
+	e.Waiting = t.waiting()
+	w.Mean = service + e.Waiting
 	w.Violations = t.above(m.objective.Latency.Seconds())
 	if n.Latencies != nil {
 		n.Latencies.add(&t, l.Rate*seconds, w.Mean)
@@ -114,6 +120,13 @@ func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
 	e.Rows = m.rows(l)
 	e.Utilisation, e.Unstable = min(1, utilisation), utilisation >= 1
 	return e
+}
+
+func sum(values *[steps]float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
 }
 
 // fill lets EMB grow to a ratio. It returns the share of the epoch that this takes, the bytes per second that are

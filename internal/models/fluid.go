@@ -213,6 +213,7 @@ type fluidRun struct {
 type fluidSums struct {
 	epochs, requests, hot, kvHits, rows, rowHits, satisfied float64
 	p99, weightedP99, ratio, busy, refill, missed           float64
+	transfer, compute, waiting                              float64
 	bests, best, gap                                        float64
 	maxP99, peak                                            float64
 	unstable                                                int64
@@ -227,6 +228,9 @@ func (s *fluidSums) add(e *fluid.Epoch, requests, best float64) {
 	s.rows += requests * e.Rows
 	s.rowHits += requests * e.Rows * e.EMBHit
 	s.satisfied += requests * (1 - e.Violations)
+	s.transfer += requests * e.Transfer
+	s.compute += requests * e.Compute
+	s.waiting += requests * e.Waiting
 	s.p99 += e.P99
 	s.weightedP99 += requests * e.P99
 	s.ratio += e.Ratio
@@ -398,6 +402,10 @@ func (r *fluidRun) values() (v metric.Values) {
 		v = Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95), P99: percentile(0.99),
 			Throughput: s.requests / (seconds + r.behind)}.Values()
 		v.SetQuotient(SLOSatisfied, s.satisfied, s.requests)
+		v.SetQuotient(LatencyEMB, 1e3*s.transfer, s.requests)
+		v.SetQuotient(LatencyKV, 1e3*s.compute, s.requests)
+		v.SetQuotient(LatencyQueue, 1e3*s.waiting, s.requests)
+		v.SetQuotient(EMBShare, s.transfer, r.latencies.Mean()*s.requests)
 		v.SetQuotient(KVHitRatio, s.kvHits, s.requests)
 		v.SetQuotient(EMBHitRatio, s.rowHits, s.rows)
 		v.SetQuotient(WindowP99, 1e3*s.p99, s.epochs)

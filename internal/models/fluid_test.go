@@ -23,6 +23,7 @@ func TestFluid(t *testing.T) {
 	tr := recommendations(t, 12000, 200)
 	simulated := mustServe(t, tr, "recommender(router=hash)", models.Config{Warmup: 3000})
 	v := mustServe(t, tr, "fluid", models.Config{Warmup: 3000})
+	checkParts(t, v)
 	for name := range simulated.Names() {
 		if _, ok := v.Get(name); !ok && name != models.RoutingScore.Name {
 			t.Errorf("no %s", name)
@@ -37,7 +38,8 @@ func TestFluid(t *testing.T) {
 			t.Errorf("%s is %v, simulated %v", c.Name, got, want)
 		}
 	}
-	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.WindowP99} {
+	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.WindowP99, models.LatencyEMB,
+		models.LatencyKV} {
 		if got, want := v.Float(m), simulated.Float(m); !(math.Abs(got/want-1) < 0.25) {
 			t.Errorf("%s is %v, simulated %v", m.Name, got, want)
 		}

@@ -271,6 +271,10 @@ func recommenderValues(r *recommender.Result) (v metric.Values) {
 	}
 	all, windows := float64(r.Requests), float64(r.Windows)
 	v.SetQuotient(SLOSatisfied, float64(r.Satisfied), all)
+	v.SetQuotient(LatencyEMB, 1e3*r.Transfer, all)
+	v.SetQuotient(LatencyKV, 1e3*r.Compute, all)
+	v.SetQuotient(LatencyQueue, 1e3*r.Waiting, all)
+	v.SetQuotient(EMBShare, r.Transfer, r.Mean*all)
 	v.SetQuotient(KVHitRatio, float64(r.KVHits), all)
 	v.SetQuotient(EMBHitRatio, float64(r.Rows-r.MissedRows), float64(r.Rows))
 	v.SetQuotient(RoutingScore, r.Score, all)

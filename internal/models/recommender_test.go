@@ -80,6 +80,19 @@ func mustServe(t testing.TB, tr *traces.Trace, text string, c models.Config) met
 	return v
 }
 
+// checkParts checks that the parts of the mean latency sum up to it: the rest is 0.8 ms for every request.
+func checkParts(t *testing.T, v metric.Values) {
+	t.Helper()
+	emb, mean := v.Float(models.LatencyEMB), v.Float(models.LatencyMean)
+	sum := emb + v.Float(models.LatencyKV) + v.Float(models.LatencyQueue)
+	if !(emb > 0) || math.Abs(sum+0.8-mean) > 1e-3*mean {
+		t.Errorf("the parts of the latency sum up to %v ms, want 0.8 ms less than %v", sum, mean)
+	}
+	if got := v.Float(models.EMBShare); math.Abs(got-emb/mean) > 1e-9 {
+		t.Errorf("transfers are %v of the latency, want %v", got, emb/mean)
+	}
+}
+
 // TestRecommender checks that a run reports every metric, with consistent values.
 func TestRecommender(t *testing.T) {
 	tr := recommendations(t, 6000, 200)
@@ -105,6 +118,7 @@ func TestRecommender(t *testing.T) {
 	if math.Abs(v.Float(models.EMBRatio)-0.4) > 0.01 || v.Float(models.RatioMoved) != 0 {
 		t.Errorf("ratio %v, moved by %v", v.Float(models.EMBRatio), v.Float(models.RatioMoved))
 	}
+	checkParts(t, v)
 	twice := mustServe(t, tr, "recommender", models.Config{Warmup: 600})
 	for name := range v.Names() {
 		a, _ := v.Get(name)

@@ -22,6 +22,11 @@ var (
 	EMBHitRatio = metric.Metric{Name: "emb_hit_ratio", Title: "EMB hit ratio", Unit: metric.Share, Digits: 2,
 		Better: metric.Higher, Merge: metric.Apart, Column: metric.Column{At: 43, Head: "EMB hits", Weight: 60},
 		Doc: "share of the rows of embeddings that were resident when a request read them"}
+	LatencyEMB   = partMetric("emb", "transfers of embeddings")
+	LatencyKV    = partMetric("kv", "computation, of keys and values that are missing and of what follows them")
+	LatencyQueue = partMetric("queue", "waiting for a GPU")
+	EMBShare     = metric.Metric{Name: "latency_emb_share", Title: "share of the latency in transfers", Unit: metric.Share,
+		Digits: 1, Merge: metric.Apart, Doc: "share of the latency of all requests in transfers of embeddings"}
 	EMBRatio = metric.Metric{Name: "ratio", Title: "share of the memory for EMB", Unit: metric.Share, Digits: 1,
 		Merge: metric.Apart, Column: metric.Column{At: 44, Head: "ratio", Weight: 58},
 		Doc: "mean share of the memory of a node that belongs to its embeddings"}
@@ -53,6 +58,12 @@ var (
 		Doc: "windows in which more work came to a node than its GPUs can do"}
 )
 
+// partMetric returns the metric of a part of the latency. The rest of the latency is the same for every request.
+func partMetric(part, what string) metric.Metric {
+	return metric.Metric{Name: "latency_" + part + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
+		Merge: metric.Apart, Doc: "mean part of the latency in " + what}
+}
+
 // Metrics of windows only, in series.
 var (
 	P99 = metric.Metric{Name: "p99_ms", Title: "P99 latency (ms)", Unit: metric.Milliseconds, Digits: 2,
@@ -69,7 +80,8 @@ var (
 
 // servingMetrics are those of every model of such nodes.
 var servingMetrics = []metric.Metric{
-	SLOSatisfied, WindowP99, WindowP99Max, KVHitRatio, EMBHitRatio, EMBRatio, BestRatio, RatioGap, RatioMoved,
+	LatencyEMB, LatencyKV, LatencyQueue, EMBShare, SLOSatisfied, WindowP99, WindowP99Max, KVHitRatio, EMBHitRatio,
+	EMBRatio, BestRatio, RatioGap, RatioMoved,
 	RefillBytes, MissBytes, LinkPeak, RoutingScore, NodeUtilisation, DecisionTime, UnstableWindows, P99, HotShare,
 	RefillRate, MissRate, ArrivalRate,
 }

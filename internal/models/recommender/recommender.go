@@ -267,6 +267,9 @@ func (m *model) start(i int, request int32) {
 	if m.counts(request) {
 		m.counted.start(access, bytes)
 		m.counted.Busy += c.Overhead() + j.transfer + j.compute
+		m.counted.Transfer += j.transfer
+		m.counted.Compute += j.compute
+		m.counted.Waiting += (now - m.Times[request]).Seconds()
 	}
 	loaded := event.Sum(now, event.Span(1e9*(c.Overhead()+j.transfer)))
 	ends := event.Sum(loaded, event.Span(1e9*j.compute))

@@ -39,6 +39,10 @@ func TestByHand(t *testing.T) {
 	if !near(r.Busy, 12, 1e-9) || r.GPUs != 2 || r.Rows != 12 || r.Missed != 12000 {
 		t.Errorf("%+v", r)
 	}
+	if !near(r.Transfer, 12, 1e-9) || !near(r.Waiting, 1, 1e-9) || r.Compute > 1e-9 {
+		t.Errorf("%v s of transfers, %v s of waiting and %v s of computation, want 12, 1 and 0", r.Transfer, r.Waiting,
+			r.Compute)
+	}
 	// The run ends at 7 s, but the last request has arrived before the second half of the second epoch.
 	if r.Windows != 1 || !near(r.WindowP99, 3, 1e-9) {
 		t.Errorf("%d windows of the P99 %v, want 1 of 3 s", r.Windows, r.WindowP99)

@@ -21,6 +21,9 @@ type Counts struct {
 	Prefetched int64         // bytes
 	Peak       float64       // most bytes per second over the link of a GPU between two reports, misses at their starts
 	Busy       float64       // seconds of GPUs
+	Transfer   float64       // of them, in transfers of embeddings,
+	Compute    float64       // and in computation
+	Waiting    float64       // seconds that requests waited for a GPU, the sum
 	Satisfied  int64         // requests within the objective
 	Deciding   time.Duration // of the allocators
 	Decisions  int64

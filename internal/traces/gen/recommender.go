@@ -48,6 +48,8 @@ var recommenderParams = []params.Param{
 		"sequence; lengths are spread evenly over the users"},
 	{Name: "max-tokens", Default: defaultPopulation.MaxTokens, Min: 1, Max: 1 << 24, Doc: "tokens of the longest " +
 		"sequence"},
+	{Name: "tokens", Default: 0, Min: 0, Max: 1 << 24, Doc: "tokens of every sequence; 0: those from min-tokens to " +
+		"max-tokens"},
 	{Name: "tables", Default: defaultPopulation.Tables, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which " +
 		"every token is looked up"},
 	{Name: "shards", Default: defaultPopulation.Shards, Min: 1, Max: 1 << 27, Doc: "shards of 1024 rows, of all tables"},
@@ -81,6 +83,9 @@ func populationOf(v params.Values) serving.Population {
 	p := defaultPopulation
 	p.Nodes, p.Users, p.UserAlpha = v.Int("nodes"), v.Int("users"), v.Float("user-alpha")
 	p.MinTokens, p.MaxTokens, p.Tables = v.Int("min-tokens"), v.Int("max-tokens"), v.Int("tables")
+	if all := v.Int("tokens"); all > 0 {
+		p.MinTokens, p.MaxTokens = all, all
+	}
 	p.Shards, p.ShardAlpha = v.Int("shards"), v.Float("shard-alpha")
 	p.OwnShards, p.OwnShare = v.Int("own-shards"), v.Float("own")
 	return p

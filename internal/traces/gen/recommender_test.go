@@ -261,6 +261,14 @@ func TestRecommenderIsDeterministic(t *testing.T) {
 	}
 }
 
+func TestRecommenderOfOneLength(t *testing.T) {
+	for _, r := range generateRecommender(t, "tokens=7000,nodes=1,users=100,shards=1000,rate=50,epochs=1") {
+		if r.tokens != 7000 {
+			t.Fatalf("a sequence of %d tokens, want 7000", r.tokens)
+		}
+	}
+}
+
 func TestRecommenderRefusesWhatCannotBe(t *testing.T) {
 	for args, want := range map[string]string{
 		"min-tokens=10,max-tokens=9":               "sequences of 10 to 9 tokens",
