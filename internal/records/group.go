@@ -26,7 +26,10 @@ var traits = []trait{
 		return "model " + r.Model
 	},
 	func(r *Record) string {
-		if r.Allocator == "" {
+		switch {
+		case r.hasOwnCapacity():
+			return "" // allocators are compared with each other, as policies are
+		case r.Allocator == "":
 			return "not divided"
 		}
 		return "allocator " + r.Allocator
@@ -59,7 +62,9 @@ func Groups(recs []Record) []Group {
 	for i := range recs {
 		parts := []string{recs[i].Trace}
 		for _, t := range varying {
-			parts = append(parts, t(&recs[i]))
+			if part := t(&recs[i]); part != "" {
+				parts = append(parts, part)
+			}
 		}
 		name := Printable(strings.Join(parts, ", "))
 		at, ok := index[name]
@@ -73,12 +78,24 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
-// NamedByParts gives the lines of one policy with several predictors, or prefetchers, different names.
+// hasOwnCapacity reports whether the capacity is that of the cache itself, without a share of the trace.
+func (r *Record) hasOwnCapacity() bool { return r.CapacityShare == nil }
+
+// severalAllocators reports whether records of caches with a capacity of their own have different allocators.
+func severalAllocators(recs []Record) bool {
+	return slices.ContainsFunc(recs, func(r Record) bool {
+		return r.hasOwnCapacity() && r.Allocator != recs[0].Allocator
+	})
+}
+
+// NamedByParts gives the lines of one policy with several predictors, prefetchers, or allocators of a cache with a
+// capacity of its own, different names.
 func NamedByParts(recs []Record) []Record {
 	predictors, prefetchers := map[string]bool{}, map[string]bool{}
 	for _, r := range recs {
 		predictors[r.Predictor], prefetchers[r.Prefetcher] = true, true
 	}
+	allocators := severalAllocators(recs)
 	delete(predictors, "") // of policies that use none
 	recs = slices.Clone(recs)
 	for i := range recs {
@@ -89,6 +106,9 @@ func NamedByParts(recs []Record) []Record {
 		if len(prefetchers) > 1 && r.Prefetcher != "" {
 			r.Label += ", " + r.Prefetcher
 		}
+		if allocators && r.hasOwnCapacity() && r.Allocator != "" {
+			r.Label += ", " + r.Allocator
+		}
 	}
 	return recs
 }
@@ -97,7 +117,11 @@ func NamedByParts(recs []Record) []Record {
 // group's name.
 func (g Group) Setting() string {
 	var parts []string
-	for _, part := range []string{g.Records[0].Cache, g.Records[0].Allocator, g.Records[0].Model} {
+	allocator := g.Records[0].Allocator
+	if severalAllocators(g.Records) {
+		allocator = "" // it is in the rows
+	}
+	for _, part := range []string{g.Records[0].Cache, allocator, g.Records[0].Model} {
 		if part != "" && part != "exact" && !strings.Contains(g.Name, part) {
 			parts = append(parts, part)
 		}

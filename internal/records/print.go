@@ -129,6 +129,9 @@ func columnsFor(g Group) []column {
 	if has(func(r *Record) bool { return r.Prefetcher != "" }) {
 		columns = append(columns, key("prefetcher", func(r *Record) string { return r.Prefetcher }))
 	}
+	if severalAllocators(g.Records) {
+		columns = append(columns, key("allocator", func(r *Record) string { return r.Allocator }))
+	}
 	for _, m := range columnMetrics() {
 		if !isShown(m, g.Records) {
 			continue

@@ -148,6 +148,27 @@ func TestGroupsNameWhatDiffers(t *testing.T) {
 	}
 }
 
+// TestAllocatorsOfNodesShareATable checks that the allocators of a cache with a capacity of its own are rows of one
+// table, and those of tenants tables of their own.
+func TestAllocatorsOfNodesShareATable(t *testing.T) {
+	share := 0.5
+	for _, of := range []*float64{nil, &share} {
+		recs := []Record{
+			{Trace: "t", Policy: "lru", Label: "lru", Kind: "online", Cache: "pools", Allocator: "equal", CapacityShare: of},
+			{Trace: "t", Policy: "lru", Label: "lru", Kind: "online", Cache: "pools", Allocator: "pid", CapacityShare: of},
+		}
+		groups, labels := Groups(recs), NamedByParts(recs)
+		var out strings.Builder
+		if err := Print(&out, recs, "table", PrintOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		column := strings.Contains(out.String(), "policy  allocator")
+		if own := of == nil; (len(groups) == 1) != own || (labels[1].Label == "lru, pid") != own || column != own {
+			t.Errorf("own capacity %v: %d tables, label %q:\n%s", own, len(groups), labels[1].Label, &out)
+		}
+	}
+}
+
 func TestNumbersForPeople(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(0):                   "0",

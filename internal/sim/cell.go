@@ -120,12 +120,14 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 }
 
 // MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An
-// unbounded cache does not compete, nor does a policy whose predictor or allocator knows the future.
+// unbounded cache does not compete, nor does a policy whose predictor or allocator knows the future. In a cache that a
+// model drives, hits are not what counts.
 func MarkBest(recs []records.Record) {
 	best := -1.0
 	competes := func(rec records.Record) bool {
 		e, _ := policies.Find(rec.Policy)
-		return e.Kind == policies.Online && !e.Unbounded && !knowsFuture(rec)
+		kind, _ := cache.Find(nameIn(rec.Cache))
+		return e.Kind == policies.Online && !e.Unbounded && !knowsFuture(rec) && !kind.Modelled
 	}
 	for _, rec := range recs {
 		if competes(rec) {
