@@ -214,7 +214,7 @@ type fluidSums struct {
 	epochs, requests, hot, kvHits, rows, rowHits, satisfied float64
 	p99, weightedP99, ratio, busy, refill, missed           float64
 	transfer, compute, waiting                              float64
-	bests, best, gap                                        float64
+	bests, best, gap, leastBest, mostBest                   float64
 	maxP99, peak                                            float64
 	unstable                                                int64
 }
@@ -239,6 +239,10 @@ func (s *fluidSums) add(e *fluid.Epoch, requests, best float64) {
 	s.missed += e.MissBytes
 	s.maxP99, s.peak = max(s.maxP99, e.P99), max(s.peak, e.Link)
 	if best >= 0 {
+		if s.bests == 0 {
+			s.leastBest = best
+		}
+		s.leastBest, s.mostBest = min(s.leastBest, best), max(s.mostBest, best)
 		s.bests++
 		s.best += best
 		s.gap += math.Abs(e.Ratio - best)
@@ -412,6 +416,10 @@ func (r *fluidRun) values() (v metric.Values) {
 		v.SetQuotient(EMBRatio, s.ratio, s.epochs)
 		v.SetQuotient(BestRatio, s.best, s.bests)
 		v.SetQuotient(RatioGap, s.gap, s.bests)
+		if s.bests > 0 {
+			v.Set(LeastBest, s.leastBest)
+			v.Set(MostBest, s.mostBest)
+		}
 		v.SetQuotient(NodeUtilisation, s.busy, s.epochs)
 		v.Set(WindowP99Max, 1e3*s.maxP99)
 		v.Set(RatioMoved, r.moved/nodes)

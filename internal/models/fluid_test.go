@@ -50,6 +50,7 @@ func TestFluid(t *testing.T) {
 			t.Errorf("%s is %v, simulated %v", m.Name, got, want)
 		}
 	}
+	checkBestRatios(t, v)
 	again := mustServe(t, tr, "fluid", models.Config{Warmup: 3000})
 	for name := range v.Names() {
 		a, _ := v.Get(name)

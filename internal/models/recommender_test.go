@@ -112,6 +112,7 @@ func TestRecommender(t *testing.T) {
 			t.Errorf("%s is %v", m.Name, x)
 		}
 	}
+	checkBestRatios(t, v)
 	if got := v.Float(models.Throughput); math.Abs(got-200) > 10 {
 		t.Errorf("throughput %v, want about 200", got)
 	}
@@ -125,6 +126,20 @@ func TestRecommender(t *testing.T) {
 		if b, _ := twice.Get(name); a != b && name != models.DecisionTime.Name {
 			t.Errorf("%s is %v, then %v", name, a, b)
 		}
+	}
+}
+
+// checkBestRatios checks that the mean of the best ratios is between the smallest and the largest, which differ, and
+// that the distance from a fixed ratio below or above all of them is the distance from their mean.
+func checkBestRatios(t *testing.T, v metric.Values) {
+	t.Helper()
+	least, mean, most := v.Float(models.LeastBest), v.Float(models.BestRatio), v.Float(models.MostBest)
+	if !(0.1 <= least && least < mean && mean < most && most <= 0.9) {
+		t.Errorf("best ratios %v to %v, mean %v", least, most, mean)
+	}
+	r := v.Float(models.EMBRatio)
+	if (r <= least || r >= most) && math.Abs(v.Float(models.RatioGap)-math.Abs(mean-r)) > 1e-9 {
+		t.Errorf("a ratio of %v is %v from the best ones, whose mean is %v", r, v.Float(models.RatioGap), mean)
 	}
 }
 

@@ -33,6 +33,10 @@ var (
 	BestRatio = metric.Metric{Name: "ratio_best", Title: "best share of the memory for EMB", Unit: metric.Share,
 		Digits: 1, Merge: metric.Apart,
 		Doc: "mean over the windows of the ratio with the least P99 for the load of the window, by the fluid model"}
+	LeastBest = metric.Metric{Name: "ratio_best_min", Title: "smallest best share of the memory for EMB",
+		Unit: metric.Share, Digits: 1, Merge: metric.Apart, Doc: "smallest ratio_best of a window"}
+	MostBest = metric.Metric{Name: "ratio_best_max", Title: "largest best share of the memory for EMB",
+		Unit: metric.Share, Digits: 1, Merge: metric.Apart, Doc: "largest ratio_best of a window"}
 	RatioGap = metric.Metric{Name: "ratio_gap", Title: "distance from the best ratio", Unit: metric.Ratio, Digits: 3,
 		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 44, Head: "gap", Weight: 57},
 		Figure: metric.Figure{Title: "Distance from the best ratio", Axis: "mean |ratio - best ratio|"},
@@ -81,7 +85,7 @@ var (
 // servingMetrics are those of every model of such nodes.
 var servingMetrics = []metric.Metric{
 	LatencyEMB, LatencyKV, LatencyQueue, EMBShare, SLOSatisfied, WindowP99, WindowP99Max, KVHitRatio, EMBHitRatio,
-	EMBRatio, BestRatio, RatioGap, RatioMoved,
+	EMBRatio, BestRatio, LeastBest, MostBest, RatioGap, RatioMoved,
 	RefillBytes, MissBytes, LinkPeak, RoutingScore, NodeUtilisation, DecisionTime, UnstableWindows, P99, HotShare,
 	RefillRate, MissRate, ArrivalRate,
 }

@@ -35,6 +35,24 @@ func TestAPolicyLooksTheSameInEveryFigure(t *testing.T) {
 	}
 }
 
+// Lines of one policy that are named after something else have colours of their own.
+func TestLinesOfOnePolicyUnderOtherNamesDifferInColour(t *testing.T) {
+	named := func(labels ...string) (recs []records.Record) {
+		for _, label := range labels {
+			recs = append(recs, records.Record{Policy: "lru", Label: label, Kind: "online"})
+		}
+		return recs
+	}
+	styles := StylesOf(named("pid", "hlem", "pid", "ppo"), records.DimPolicy)
+	if a, b, c := styles["pid"].Color, styles["hlem"].Color, styles["ppo"].Color; a == b || b == c || a == c {
+		t.Errorf("pid, hlem and ppo have the colours %v, %v and %v", a, b, c)
+	}
+	styles = StylesOf(named("lru", "hlem"), records.DimPolicy)
+	if styles["lru"].Color != styles["hlem"].Color {
+		t.Error("lru under another name has another colour, beside lru")
+	}
+}
+
 func TestLinesThatWouldLookAlikeGetOtherDashes(t *testing.T) {
 	styles := Styles{"a": SeriesStyle(0), "b": SeriesStyle(0), "c": SeriesStyle(0)}
 	styles.apart([]string{"a", "b", "c"})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -96,6 +97,14 @@ type Styles map[string]Style
 // lines are given out in turn, and are the same in several figures if all records of these are given here.
 func StylesOf(recs []records.Record, lines string) Styles {
 	styles := Styles{}
+	if lines == records.DimPolicy && onePolicy(recs) {
+		for i := range recs {
+			if name := recs[i].Label; styles[name].Width == 0 {
+				styles[name] = SeriesStyle(len(styles))
+			}
+		}
+		return styles
+	}
 	for i := range recs {
 		name := recs[i].Label // of a record without that dimension
 		if v, ok := recs[i].Dim(lines); ok {
@@ -104,6 +113,18 @@ func StylesOf(recs []records.Record, lines string) Styles {
 		styles.add(name, &recs[i], lines)
 	}
 	return styles
+}
+
+// onePolicy reports whether all lines are the same policy, none of them under its own name: that of what is compared,
+// such as allocators. Its colour would say nothing then.
+func onePolicy(recs []records.Record) bool {
+	for i := range recs {
+		r := &recs[i]
+		if r.Policy == "" || r.Policy != recs[0].Policy || strings.HasPrefix(r.Label, r.Policy) {
+			return false
+		}
+	}
+	return len(recs) > 0
 }
 
 // add gives a line a look.

@@ -37,6 +37,8 @@ type Counts struct {
 	// Of those whose best ratio is known.
 	Bests     int64
 	Best, Gap float64 // sums of the best ratio, and of how far the ratio was from it
+
+	LeastBest, MostBest float64
 }
 
 // Result is what a run measured.
@@ -86,6 +88,10 @@ func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 		c.Unstable++
 	}
 	if best >= 0 {
+		if c.Bests == 0 {
+			c.LeastBest = best
+		}
+		c.LeastBest, c.MostBest = min(c.LeastBest, best), max(c.MostBest, best)
 		c.Bests++
 		c.Best += best
 		c.Gap += math.Abs(w.Ratio - best)
