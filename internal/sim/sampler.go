@@ -49,6 +49,8 @@ type sampler struct {
 	windows  []int          // positions at which the windows of the current part end
 	ended    []float64      // and the times of their rows
 	rows     []series.Row
+
+	computed bool // hits are computed, and nothing is loaded into the cache
 }
 
 // mostTenants limits the rows of a window.
@@ -89,7 +91,7 @@ func newSampler(c Cell, files int) *sampler {
 	if !c.Series.Asked() {
 		return nil
 	}
-	return &sampler{window: c.Series, files: files}
+	return &sampler{window: c.Series, files: files, computed: c.Model != nil && c.Model.Entry.Approximates}
 }
 
 // part starts the next part of the trace, with an empty cache of that capacity.
@@ -175,6 +177,9 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 	}
 	if n.Tokens > 0 {
 		s.add(at, "token_hit_ratio", ratio(n.HitTokens, n.Tokens))
+	}
+	if s.computed {
+		return
 	}
 	s.add(at, metric.Evictions.Name, float64(n.Evictions))
 	if occupied, ok := s.cache.(cache.Occupied); ok {

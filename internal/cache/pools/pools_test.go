@@ -383,6 +383,54 @@ func compare(t *rapid.T, p *Cache, n *naive) {
 	}
 }
 
+// sees is an allocator that notes what it sees; it changes nothing.
+type sees struct{ states *[]allocate.State }
+
+func (sees) Needs() allocate.Needs {
+	return allocate.Needs{Every: 5, Footprint: true, Curves: &allocate.Sampling{Steps: 100}}
+}
+
+func (a sees) Allocate(s *allocate.State, _ []int64) {
+	seen := *s
+	seen.Pools = slices.Clone(s.Pools)
+	*a.states = append(*a.states, seen)
+}
+
+// TestWhatAllocatorsSee checks when an allocator that counts requests is called, and the counts that it gets.
+func TestWhatAllocatorsSee(t *testing.T) {
+	all := []request{{0, 1, []uint32{0}}, {0, 1, []uint32{0}}, {1, 2, []uint32{0, 1}}, {1, 3, []uint32{2}}}
+	c := config(t, all, 1, 20)
+	var states []allocate.State
+	c.Allocator = &allocate.Spec{Entry: allocate.Entry{Name: "test",
+		New: func(allocate.Config) (allocate.Allocator, error) { return sees{&states}, nil }}}
+	p := newCache(t, c)
+	for i := range all {
+		if got := p.Epoch(0, &serving.Window{}); got != 0.4 {
+			t.Errorf("the ratio is %v, want 0.4 as at the beginning", got)
+		}
+		p.Start(0, i, time.Duration(i)*time.Second)
+		p.Finish(0, i)
+	}
+	p.Epoch(0, &serving.Window{})
+	if len(states) != 2 {
+		t.Fatalf("the allocator is called %d times, want 2: at the beginning, and after 7 of 9 requests", len(states))
+	}
+	s := states[1]
+	emb, kv := s.Pools[embeddings], s.Pools[users]
+	if s.Capacity != 20*testPage || emb.Capacity != 8*testPage || s.Epoch != 1 || s.Requests != 7 || s.Time != 2e9 {
+		t.Errorf("%+v", s)
+	}
+	if emb.Requests != 4 || emb.Hits != 2 || emb.Used != 2*testPage || emb.Footprint != 2*testPage || emb.Objects != 2 {
+		t.Errorf("embeddings %+v", emb)
+	}
+	if kv.Requests != 3 || kv.Hits != 1 || kv.Used != 3*testPage || kv.Footprint != 3*testPage {
+		t.Errorf("users %+v", kv)
+	}
+	if got := emb.Curve.At(2 * testPage); got != 2 {
+		t.Errorf("%v hits of embeddings with two pages, want 2", got)
+	}
+}
+
 // TestGrowthOfHistory checks that a user with a longer history hits, and is then charged more pages, for which others
 // leave.
 func TestGrowthOfHistory(t *testing.T) {
