@@ -72,6 +72,15 @@ func nodeModel(columns *requests.Columns, costs serving.Costs, c sizedNodes) *fl
 	return fluid.NewCached(p, costs, gpus, memory)
 }
 
+// loadOf returns a load as the model of the trace's nodes needs it. In a population, users keep their lengths: the mean
+// of an epoch tells which of the most frequent users came, who hit, and not how much work the others bring.
+func loadOf(columns *requests.Columns, l serving.Load) serving.Load {
+	if columns.Population != nil {
+		l.MeanTokens = 0
+	}
+	return l
+}
+
 // measured are the models of the last traces, since many cells replay the same one.
 var measured measuredModels
 
@@ -172,6 +181,7 @@ func epochsOf(columns *requests.Columns, times []time.Duration, length time.Dura
 		n := float64(e.to - e.from)
 		e.load = serving.Load{Rate: n / length.Seconds() / float64(nodes), HotShare: float64(hot) / n,
 			MeanTokens: float64(tokens) / n}
+		e.load = loadOf(columns, e.load)
 		if passed := times[len(times)-1] - begins; e.to == len(times) && passed >= length/2 {
 			e.load.Rate *= length.Seconds() / passed.Seconds()
 		} else if e.to == len(times) && len(all) > 0 {

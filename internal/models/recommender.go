@@ -177,10 +177,12 @@ func predictFor(config *recommender.Config, columns *requests.Columns, cache rec
 	}
 	model := nodeModel(columns, config.Costs, cache)
 	if now || next {
-		config.Forecast = model.Forecast
+		config.Forecast = func(l serving.Load) serving.Forecast { return model.Forecast(loadOf(columns, l)) }
 	}
 	if optimum {
-		config.Best = func(l serving.Load, least, most float64) float64 { return model.Search(l, least, most, ratioStep) }
+		config.Best = func(l serving.Load, least, most float64) float64 {
+			return model.Search(loadOf(columns, l), least, most, ratioStep)
+		}
 	}
 }
 

@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// TestFluidAgainstEvents holds the error of the fluid model: on a quarter of a node, its hit ratios, utilisation and
+// latencies are those of the event model.
+func TestFluidAgainstEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for seconds")
+	}
+	for hot, ratios := range map[float64][]string{0.18: {"0.4", "0.8"}, 0.6: {"0.5"}} {
+		w, err := workload.Generated(fmt.Sprintf(
+			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,hot=%v)", hot), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewReplayer(tr, ReplayerOptions{Warmup: len(tr.Objects) / 2})
+		var cells []Cell
+		var all []records.Record
+		for _, ratio := range ratios {
+			for _, model := range []string{"fluid", "recommender(optimum=off)"} {
+				c := Cell{Parts: Parts{Policy: mustSpec("lru")}}
+				for _, list := range []string{"cache=pools(nodes=1,memory=20GB,r=" + ratio + ")", "model=" + model} {
+					into(t, &c.Parts, list)
+				}
+				c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
+				record, err := r.Replay(t.Context(), []Cell{c})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cells, all = append(cells, c), append(all, record...)
+			}
+		}
+		for i := 0; i < len(all); i += 2 {
+			fluid, events := all[i], all[i+1]
+			at := fmt.Sprintf("hot %v, %s", hot, cells[i].Cache)
+			for _, m := range []struct {
+				name     string
+				relative bool
+				most     float64
+			}{
+				{models.EMBHitRatio.Name, false, 0.015}, {models.KVHitRatio.Name, false, 0.015},
+				{models.NodeUtilisation.Name, false, 0.02}, {models.SLOSatisfied.Name, false, 0.04},
+				{models.WindowP99.Name, true, 0.1}, {models.LatencyMean.Name, true, 0.1},
+			} {
+				got, ok := fluid.Get(m.name)
+				want, also := events.Get(m.name)
+				t.Logf("%s: %s %.4g, simulated %.4g", at, m.name, got, want)
+				off := math.Abs(got - want)
+				if m.relative {
+					off /= want
+				}
+				if !ok || !also || off > m.most {
+					t.Errorf("%s: %s is %v, simulated %v, want a difference of at most %v", at, m.name, got, want, m.most)
+				}
+			}
+		}
+	}
+}
