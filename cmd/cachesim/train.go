@@ -24,13 +24,15 @@ type trainFlags struct {
 	rows     int
 	horizon  int
 	boosting gbm.Options
+
+	controller controllerFlags
 }
 
 func newTrainCommand() *cobra.Command {
 	f := &trainFlags{boosting: gbm.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "train TRACE... -o FILE",
-		Short: "Train boosted trees to predict the next requests of objects",
+		Short: "Train boosted trees to predict the next requests of objects, or the controller of a serving node",
 		Long: `Trains gradient-boosted regression trees on the requests of a trace and writes them as a LightGBM text file,
 which predictor gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm
 of 1 plus the number of requests until an object is requested again, or of finished prompts where the trace has prompts,
@@ -44,15 +46,23 @@ Prints the error (RMSE of log time) on the training and the held-back samples, n
 and the importance of each feature: the number of splits that use it, and its share of the reduction of the squared
 error. The same traces, flags and seeds give the same file.
 
-A model has seen its training trace. Evaluate it on another one, or train on the beginning with --limit.`,
+A model has seen its training trace. Evaluate it on another one, or train on the beginning with --limit.
+
+With --controller ppo, trains the policy of allocators ppo and hlem instead, which divide the memory of a serving node
+between embeddings and users, by reinforcement learning (PPO) on model fluid, under random loads. It needs no trace. The
+file has the weights of the policy, which ppo(weights=FILE) and hlem(weights=FILE) load; the learning curve is drawn
+into a PNG file beside it. Prints the reward before and after training, next to static ratios and the best ratio in
+hindsight. The same seed and number of episodes give the same file, on any number of cores.`,
 		Example: `  cachesim train day1.zst -o model.txt
   cachesim train trace.zst --features 4 --trees 32 --leaves 32 -o model.txt
-  cachesim run day2.zst --policy laru --predictor 'gbm(model=model.txt)'`,
-		Args: cobra.MinimumNArgs(1),
+  cachesim run day2.zst --policy laru --predictor 'gbm(model=model.txt)'
+  cachesim train --controller ppo --seed 2 -o weights.json`,
+		Args: f.controller.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.trace.register(cmd)
 	f.format.register(cmd)
+	f.controller.register(cmd)
 	flags, b := cmd.Flags(), &f.boosting
 	flags.StringVarP(&f.out, "output", "o", "", "output file for the model")
 	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, "+
@@ -75,6 +85,9 @@ A model has seen its training trace. Evaluate it on another one, or train on the
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
+	if f.controller.name != "" {
+		return f.trainController(cmd)
+	}
 	w, err := f.trace.workload(cmd, args)
 	if err != nil {
 		return err
@@ -115,26 +128,21 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 	if o.Boosting.Validation == 0 && !cmd.Flags().Changed("patience") {
 		o.Boosting.Patience = 0
 	}
-	switch {
-	case f.out == "":
-		return o, errors.New("no output file: give the model's file with -o, for example -o model.txt")
-	case f.out == "-":
-		return o, errors.New("-o -: want the name of a file, because the summary goes to standard output")
-	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
-		return o, fmt.Errorf("--features %d: want %d or %d", f.features, predict.DLRMFeatures, predict.LLMFeatures)
-	case f.rows < 1 || f.rows > gbm.MaxRows:
-		return o, fmt.Errorf("--rows %d: want a number of samples from 1 to %d", f.rows, gbm.MaxRows)
-	case f.horizon < 1 || f.horizon > maxHorizon:
-		return o, fmt.Errorf("--horizon %d: want a number of requests from 1 to %d", f.horizon, maxHorizon)
+	if err := f.checkOutput(); err != nil {
+		return o, err
 	}
-	if err := o.Boosting.Check(); err != nil {
-		return o, fmt.Errorf("--%w", err)
-	}
-	return o, nil
+	return o, o.Check()
 }
 
-// maxHorizon is the largest horizon, which uses 4 bytes of memory per request.
-const maxHorizon = 1 << 30
+func (f *trainFlags) checkOutput() error {
+	switch f.out {
+	case "":
+		return errors.New("no output file: give the model's file with -o, for example -o model.txt")
+	case "-":
+		return errors.New("-o -: want the name of a file, because the summary goes to standard output")
+	}
+	return nil
+}
 
 func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary,
 	error) {

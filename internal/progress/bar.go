@@ -23,6 +23,7 @@ const (
 	Bytes Unit = iota
 	Requests
 	Trees
+	Episodes
 	Searches
 	Pairs
 	Texts
@@ -61,6 +62,8 @@ func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
 	switch unit {
 	case Trees:
 		counters, speed = decor.CountersNoUnit("%d / %d trees"), decor.AverageSpeed(0, "%.0f/s")
+	case Episodes:
+		counters, speed = decor.CountersNoUnit("%d / %d episodes"), decor.AverageSpeed(0, "%.1f/s")
 	case Requests:
 		p.scale = 1000
 		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")

@@ -71,6 +71,20 @@ func (a *ActorCritic) Greedy(state []float64, w *neural.Work) int {
 	return best
 }
 
+// sharpen multiplies all logits by a factor, so that the probabilities come closer to the greedy action. 0 is for none.
+func (a *ActorCritic) sharpen(factor float64) {
+	if factor == 0 {
+		return
+	}
+	outputs, widths, weights := a.actions+1, a.net.Widths(), a.net.Weights()
+	last := weights[len(weights)-(widths[len(widths)-2]+1)*outputs:]
+	for i := range last {
+		if i%outputs < a.actions {
+			last[i] *= factor
+		}
+	}
+}
+
 // Sample draws an action.
 func (a *ActorCritic) Sample(state []float64, bits *rand.PCG, w *neural.Work) int {
 	outputs := a.net.Forward(state, w)

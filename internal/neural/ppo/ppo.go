@@ -40,6 +40,7 @@ type Options struct {
 	Entropy     float64 // weight of the entropy of the policy, against which the loss is reduced
 	Value       float64 // weight of the squared error of values
 	Norm        float64 // largest norm of a gradient
+	Sharpen     float64 // factor of the logits after each iteration, so that sampling gets closer to greed; 0: none
 	RewardScale float64 // by which rewards are multiplied, so that values have the order of 1
 	Seed        uint64
 	Jobs        int // goroutines; 0: one per core. The result does not depend on it.
@@ -62,6 +63,8 @@ func (o Options) Check() error {
 		return errors.New("clip must be above 0 and below 1")
 	case !(o.Rate > 0) || !(o.Norm > 0) || !(o.RewardScale > 0):
 		return errors.New("rate, norm and reward scale must be above 0")
+	case !(o.Sharpen == 0 || o.Sharpen >= 0.1 && o.Sharpen <= 10):
+		return errors.New("sharpen must be 0, or from 0.1 to 10")
 	case !(o.Entropy >= 0) || !(o.Value >= 0):
 		return errors.New("the weights of entropy and value must not be negative")
 	}
@@ -114,6 +117,7 @@ func Train(ctx context.Context, o Options, policy *ActorCritic, rollouts Rollout
 		if err := t.policy.net.Check(); err != nil {
 			return nil, fmt.Errorf("iteration %d: %w; a lower learning rate may help", i+1, err)
 		}
+		t.policy.sharpen(o.Sharpen)
 		report(p)
 	}
 	return t.policy, nil

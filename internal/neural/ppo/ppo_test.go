@@ -205,6 +205,27 @@ func TestActorCriticIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// TestSharpen checks that logits grow by the factor, and that the value stays.
+func TestSharpen(t *testing.T) {
+	a := New(1, 3, 4, 5)
+	w, state := a.NewWork(), []float64{1, -1, 0.5}
+	before := slices.Clone(a.net.Forward(state, w))
+	a.sharpen(0)
+	if !slices.Equal(a.net.Forward(state, w), before) {
+		t.Error("no sharpening changes the outputs")
+	}
+	a.sharpen(1.5)
+	for i, y := range a.net.Forward(state, w) {
+		want := before[i]
+		if i < 4 {
+			want *= 1.5
+		}
+		if math.Abs(y-want) > 1e-12 {
+			t.Errorf("output %d is %v, want %v", i, y, want)
+		}
+	}
+}
+
 // bandit pays 1 with a probability per arm, which depends on the state: the best arm is the one that it names.
 type bandit struct {
 	bits *rand.PCG
@@ -298,6 +319,7 @@ func TestTrainingChecksItsInput(t *testing.T) {
 		{"gamma", func(o *Options) { o.Gamma = math.NaN() }, ok},
 		{"clip", func(o *Options) { o.Clip = 1 }, ok},
 		{"rate", func(o *Options) { o.Rate = 0 }, ok},
+		{"sharpen", func(o *Options) { o.Sharpen = -1 }, ok},
 		{"entropy", func(o *Options) { o.Entropy = -1 }, ok},
 		{"no steps", nil, func(*ActorCritic, uint64) []Trajectory { return nil }},
 		{"want 2 per state", nil, func(*ActorCritic, uint64) []Trajectory {

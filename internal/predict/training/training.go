@@ -20,6 +20,25 @@ type Options struct {
 	Boosting gbm.Options
 }
 
+// maxHorizon is the largest horizon, which uses 4 bytes of memory per request.
+const maxHorizon = 1 << 30
+
+// Check rejects options that nothing can be trained with. It names them as the flags of the command.
+func (o Options) Check() error {
+	switch {
+	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
+		return fmt.Errorf("--features %d: want %d or %d", o.Features, predict.DLRMFeatures, predict.LLMFeatures)
+	case o.Rows < 1 || o.Rows > gbm.MaxRows:
+		return fmt.Errorf("--rows %d: want a number of samples from 1 to %d", o.Rows, gbm.MaxRows)
+	case o.Horizon < 1 || o.Horizon > maxHorizon:
+		return fmt.Errorf("--horizon %d: want a number of requests from 1 to %d", o.Horizon, maxHorizon)
+	}
+	if err := o.Boosting.Check(); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
+	return nil
+}
+
 // labelNote says in a model's file what the model predicts.
 const labelNote = "log(1 + requests until the object is requested again); finished prompts in place of requests " +
 	"where the trace has prompts"

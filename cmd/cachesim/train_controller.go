@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cachesim/cachesim/internal/allocate/training"
+	"github.com/cachesim/cachesim/internal/neural/ppo"
+	"github.com/cachesim/cachesim/internal/progress"
+)
+
+// controllerFlags are those of train with --controller.
+type controllerFlags struct {
+	name     string
+	episodes int
+}
+
+const learnedController = "ppo"
+
+func (f *controllerFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "controller", "", "train the controller of a serving node instead: ppo; takes no trace")
+	flags.IntVar(&f.episodes, "episodes", training.DefaultEpisodes,
+		fmt.Sprintf("with --controller: episodes in each of %d environments", training.Environments))
+	completeNames(cmd, "controller", func() []string { return []string{learnedController} })
+}
+
+// arguments checks the traces: there are none with --controller, and at least one without.
+func (f *controllerFlags) arguments(cmd *cobra.Command, args []string) error {
+	if f.name == "" && !cmd.Flags().Changed("controller") {
+		if cmd.Flags().Changed("episodes") {
+			return errors.New("--episodes is of --controller ppo; boosted trees are trained on a trace")
+		}
+		return cobra.MinimumNArgs(1)(cmd, args)
+	}
+	switch {
+	case f.name != learnedController:
+		return fmt.Errorf("--controller %q: want %s, the only one that is trained", f.name, learnedController)
+	case len(args) > 0:
+		return fmt.Errorf("%q: --controller takes no trace, it is trained on the fluid model", args[0])
+	}
+	return f.onlyOurs(cmd)
+}
+
+// onlyOurs rejects flags that are about traces and boosted trees.
+func (f *controllerFlags) onlyOurs(cmd *cobra.Command) (err error) {
+	ours := []string{"controller", "episodes", "output", "seed", "quiet", "format", "memory-limit"}
+	cmd.Flags().Visit(func(g *pflag.Flag) {
+		if err == nil && !slices.Contains(ours, g.Name) && cmd.LocalFlags().Lookup(g.Name) != nil {
+			err = fmt.Errorf("--%s is of boosted trees; --controller %s takes --episodes, --seed and -o", g.Name, f.name)
+		}
+	})
+	return err
+}
+
+// trainController trains a policy, and writes it with its learning curve beside it.
+func (f *trainFlags) trainController(cmd *cobra.Command) error {
+	o := training.Options{Seed: f.trace.seed, Episodes: f.controller.episodes}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if err := f.checkOutput(); err != nil {
+		return err
+	}
+	out, err := training.Create(cmd.Context(), f.out)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	policy, s, err := f.learn(cmd, o)
+	if err != nil {
+		return err
+	}
+	if err := out.Write(policy, s, o); err != nil {
+		return err
+	}
+	return s.Print(cmd.OutOrStdout(), string(f.format))
+}
+
+func (f *trainFlags) learn(cmd *cobra.Command, o training.Options) (*ppo.ActorCritic, *training.Summary, error) {
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Episodes)
+	defer bar.Finish()
+	policy, s, err := training.Train(cmd.Context(), o, func(done int) { bar.Set(int64(done), int64(o.Episodes)) })
+	if errors.Is(err, context.Canceled) {
+		return nil, nil, fmt.Errorf("interrupted: %s was not written", f.out)
+	}
+	return policy, s, err
+}
