@@ -105,8 +105,13 @@ var compared = []string{"static(r=0.1)", "static(r=0.3)", "static(r=0.5)", "stat
 	"pid(setpoint=0)", "pid", "trees", "trees(oft=on)", "trees(oft=on,recovery=on)", "bo", "milp", "balance", "ppo",
 	"hlem(adapter=off)", "hlem(recovery=off)", "hlem", "hindsight"}
 
+// widest are the gaps that some of them stay below in each regime, a little above what they have.
+var widest = map[string]float64{"hindsight": 0.001, "milp": 0.02, "trees": 0.03, "trees(oft=on)": 0.04, "pid": 0.09,
+	"ppo": 0.07, "hlem(recovery=off)": 0.08, "balance": 0.13}
+
 // TestGaps logs how far each controller is from the best ratio in each regime, on the fluid model, and checks what
-// cannot be otherwise: the bound has no gap, and what looks for the optimum is nearer to it than the worst fixed ratio.
+// should stay so: the bound has no gap, what looks for the optimum is nearer to it than the worst fixed ratio, and the
+// good ones are good in every regime.
 func TestGaps(t *testing.T) {
 	seeds := 1
 	if testing.Verbose() {
@@ -133,10 +138,11 @@ func TestGaps(t *testing.T) {
 			switch {
 			case strings.HasPrefix(text, "static"):
 				worst[regime] = max(worst[regime], o.gap)
-			case text == "hindsight" && o.gap > 1e-3:
-				t.Errorf("hindsight has a gap of %v in %s", o.gap, regime)
 			case !(o.gap < worst[regime]):
 				t.Errorf("%s has a gap of %v in %s, the worst fixed ratio %v", text, o.gap, regime, worst[regime])
+			}
+			if most, ok := widest[text]; ok && !(o.gap < most) {
+				t.Errorf("%s has a gap of %v in %s, want less than %v", text, o.gap, regime, most)
 			}
 		}
 	}
