@@ -18,6 +18,7 @@ import (
 type controllerFlags struct {
 	name     string
 	episodes int
+	finetune int
 }
 
 const learnedController = "ppo"
@@ -27,14 +28,18 @@ func (f *controllerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "controller", "", "train the controller of a serving node instead: ppo; takes no trace")
 	flags.IntVar(&f.episodes, "episodes", training.DefaultEpisodes,
 		fmt.Sprintf("with --controller: episodes in each of %d environments", training.Environments))
+	flags.IntVar(&f.finetune, "finetune", 0, fmt.Sprintf("with --controller: further episodes in each of %d environments "+
+		"of the event model", training.Environments))
 	completeNames(cmd, "controller", func() []string { return []string{learnedController} })
 }
 
 // arguments checks the traces: there are none with --controller, and at least one without.
 func (f *controllerFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.name == "" && !cmd.Flags().Changed("controller") {
-		if cmd.Flags().Changed("episodes") {
-			return errors.New("--episodes is of --controller ppo; boosted trees are trained on a trace")
+		for _, name := range []string{"episodes", "finetune"} {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is of --controller ppo; boosted trees are trained on a trace", name)
+			}
 		}
 		return cobra.MinimumNArgs(1)(cmd, args)
 	}
@@ -49,10 +54,11 @@ func (f *controllerFlags) arguments(cmd *cobra.Command, args []string) error {
 
 // onlyOurs rejects flags that are about traces and boosted trees.
 func (f *controllerFlags) onlyOurs(cmd *cobra.Command) (err error) {
-	ours := []string{"controller", "episodes", "output", "seed", "quiet", "format", "memory-limit"}
+	ours := []string{"controller", "episodes", "finetune", "output", "seed", "quiet", "format", "memory-limit"}
 	cmd.Flags().Visit(func(g *pflag.Flag) {
 		if err == nil && !slices.Contains(ours, g.Name) && cmd.LocalFlags().Lookup(g.Name) != nil {
-			err = fmt.Errorf("--%s is of boosted trees; --controller %s takes --episodes, --seed and -o", g.Name, f.name)
+			err = fmt.Errorf("--%s is of boosted trees; --controller %s takes --episodes, --finetune, --seed and -o",
+				g.Name, f.name)
 		}
 	})
 	return err
@@ -60,7 +66,7 @@ func (f *controllerFlags) onlyOurs(cmd *cobra.Command) (err error) {
 
 // trainController trains a policy, and writes it with its learning curve beside it.
 func (f *trainFlags) trainController(cmd *cobra.Command) error {
-	o := training.Options{Seed: f.trace.seed, Episodes: f.controller.episodes}
+	o := training.Options{Seed: f.trace.seed, Episodes: f.controller.episodes, FineTune: f.controller.finetune}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -85,7 +91,8 @@ func (f *trainFlags) trainController(cmd *cobra.Command) error {
 func (f *trainFlags) learn(cmd *cobra.Command, o training.Options) (*ppo.ActorCritic, *training.Summary, error) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Episodes)
 	defer bar.Finish()
-	policy, s, err := training.Train(cmd.Context(), o, func(done int) { bar.Set(int64(done), int64(o.Episodes)) })
+	all := int64(o.Episodes + o.FineTune)
+	policy, s, err := training.Train(cmd.Context(), o, func(done int) { bar.Set(int64(done), all) })
 	if errors.Is(err, context.Canceled) {
 		return nil, nil, fmt.Errorf("interrupted: %s was not written", f.out)
 	}

@@ -52,5 +52,9 @@ func (o *Output) Write(policy *ppo.ActorCritic, s *Summary, options Options) err
 
 // String returns the command that trains with these options.
 func (o Options) String() string {
-	return fmt.Sprintf("cachesim train --controller ppo --seed %d --episodes %d", o.Seed, o.Episodes)
+	text := fmt.Sprintf("cachesim train --controller ppo --seed %d --episodes %d", o.Seed, o.Episodes)
+	if o.FineTune > 0 {
+		text += fmt.Sprintf(" --finetune %d", o.FineTune)
+	}
+	return text
 }

@@ -80,9 +80,13 @@ func (s *Summary) drawCurve(w io.Writer) error {
 	for i := range x {
 		x[i] = float64(i + 1)
 	}
-	single := plots.Line{Label: "one episode", X: x, Y: s.Curve, Style: plots.SeriesStyle(1)}
-	mean := plots.Line{Label: fmt.Sprintf("mean of %d", smoothed), X: x, Y: smooth(s.Curve), Style: plots.SeriesStyle(0)}
-	for _, l := range []plots.Line{single, mean} {
+	n := min(s.Episodes, len(x))
+	lines := []plots.Line{{Label: "one episode", X: x[:n], Y: s.Curve[:n], Style: plots.SeriesStyle(1)},
+		{Label: fmt.Sprintf("mean of %d", smoothed), X: x[:n], Y: smooth(s.Curve[:n]), Style: plots.SeriesStyle(0)}}
+	if n < len(x) {
+		lines = append(lines, plots.Line{Label: "event model", X: x[n:], Y: s.Curve[n:], Style: plots.SeriesStyle(2)})
+	}
+	for _, l := range lines {
 		if err := f.AddLine(l); err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 // Package training trains the learned controller of a node that serves recommendations: the policy of the allocators
-// ppo and hlem. Episodes are those of the fluid model, under random workloads from random ratios.
+// ppo and hlem. Episodes are those of the fluid model, and of the event model for fine-tuning, under random workloads
+// from random ratios.
 package training
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,6 +17,7 @@ import (
 type Options struct {
 	Seed     uint64
 	Episodes int // in each environment
+	FineTune int // further episodes in each of as many environments of the event model
 	Jobs     int // goroutines; 0: one per core. The result does not depend on it.
 }
 
@@ -32,7 +35,17 @@ func (o Options) Check() error {
 	if o.Episodes < 1 || o.Episodes > 1_000_000 {
 		return fmt.Errorf("--episodes %d: want a number from 1 to 1000000", o.Episodes)
 	}
+	if o.FineTune < 0 || o.FineTune > 1_000_000 {
+		return fmt.Errorf("--finetune %d: want a number from 0 to 1000000", o.FineTune)
+	}
 	return nil
+}
+
+// fineTuning returns the constants with which a trained policy is trained further: slowly, and as sharp as it is.
+func (o Options) fineTuning() ppo.Options {
+	p := o.ppo()
+	p.Iterations, p.Rate, p.Sharpen = o.FineTune, 3e-4, 0
+	return p
 }
 
 // ppo returns the constants of PPO: those of the specification (section 3.3) where the next lines set no others. The
@@ -52,7 +65,8 @@ type Summary struct {
 	Parameters   int `json:"parameters"`
 	Episodes     int `json:"episodes"` // in each environment
 	Environments int `json:"environments"`
-	// Curve has the mean reward of an epoch in each episode, less that of a node at the best ratio of each epoch.
+	// Curve has the mean reward of an epoch in each episode, less that of a node at the best ratio of each epoch; behind
+	// them are the episodes of the event model.
 	Curve []float64 `json:"curve"`
 	// Converged is after how many episodes the curve, smoothed, stays within convergedWithin of its end.
 	Converged int      `json:"converged"`
@@ -70,7 +84,7 @@ func Train(ctx context.Context, o Options, progress func(episodes int)) (*ppo.Ac
 		return nil, nil, err
 	}
 	s := &Summary{Parameters: policy.Params(), Episodes: o.Episodes, Environments: Environments, Curve: curve,
-		Converged: converged(curve)}
+		Converged: converged(curve[:o.Episodes])}
 	s.Results, err = evaluate(ctx, o.Jobs, []string{"before training", "after training"},
 		[]*ppo.ActorCritic{controllers.NewPolicy(o.Seed), policy})
 	return policy, s, err
@@ -89,6 +103,16 @@ func (o Options) learn(ctx context.Context, progress func(int)) (p *ppo.ActorCri
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	if o.FineTune > 0 {
+		v := &events{ctx: ctx, jobs: o.Jobs}
+		p, err = ppo.Train(ctx, o.fineTuning(), p, v.rollouts, func(p ppo.Progress) {
+			curve = append(curve, p.Reward)
+			progress(o.Episodes + p.Iteration + 1)
+		})
+		if err = cmp.Or(v.err, err); err != nil {
+			return nil, nil, err
+		}
 	}
 	p.Round()
 	return p, curve, nil

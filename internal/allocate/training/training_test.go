@@ -178,6 +178,45 @@ func TestStaticGapIdentity(t *testing.T) {
 	}
 }
 
+// TestEpisodeOfTheEventModel replays a short one: each state shows the ratio that the action before it set, each action
+// but the last has a reward, and the same seed gives the same episode.
+func TestEpisodeOfTheEventModel(t *testing.T) {
+	w := Workload{0.96, 0.38, serving.Steady, 1 << 20}
+	policy := controllers.NewPolicy(1)
+	replay := func() ppo.Trajectory {
+		e := &explorer{policy: policy, work: policy.NewWork(), bits: random.Stream(1, 1), ratio: 0.5, model: w.model()}
+		if err := w.replay(t.Context(), 4, e); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := e.trajectory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	got := replay()
+	steps := len(got.Actions)
+	if steps < 2 || len(got.Rewards) != steps || len(got.States) != (steps+1)*serving.Features {
+		t.Fatalf("%d actions, %d rewards, %d numbers of states", steps, len(got.Rewards), len(got.States))
+	}
+	const ratio = 5 // its place in a state
+	want := 0.5
+	for k := range steps + 1 {
+		if r := got.States[k*serving.Features+ratio]; math.Abs(r-want) > 1e-4 {
+			t.Errorf("epoch %d has the ratio %v, want %v", k, r, want)
+		}
+		if k < steps {
+			want = bounded(want + controllers.Actions[got.Actions[k]])
+			if r := got.Rewards[k]; !(r >= -3 && r <= 2) {
+				t.Errorf("epoch %d has the reward %v", k, r)
+			}
+		}
+	}
+	if again := replay(); !slices.Equal(again.States, got.States) || !slices.Equal(again.Rewards, got.Rewards) {
+		t.Error("the same seed gives another episode")
+	}
+}
+
 func TestConverged(t *testing.T) {
 	curve := []float64{-1, -0.5}
 	for range 30 {
@@ -198,7 +237,7 @@ func TestOutput(t *testing.T) {
 	o := Options{Seed: 1, Episodes: 2}
 	policy := controllers.NewPolicy(1)
 	policy.Round()
-	s := &Summary{Parameters: 9606, Episodes: 2, Environments: 16, Curve: []float64{-0.5, -0.2}, Converged: 2}
+	s := &Summary{Parameters: 9606, Episodes: 2, Environments: 16, Curve: []float64{-0.5, -0.2, -0.3}, Converged: 2}
 	out, err := Create(t.Context(), weights)
 	if err != nil {
 		t.Fatal(err)
