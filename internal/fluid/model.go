@@ -181,7 +181,8 @@ func (m *Model) build(shards []shard) {
 				embTime = solve(func(logTime float64) float64 {
 					return occupied(shards, at.touches(logTime), at.others(logTime)) - room
 				}, embTime)
-				m.missed[size][step] = missedBy(shards, at.touches(embTime), at.others(embTime))
+				seen := min(embTime, lastTime) // a cache that is never full has shards that nobody ever draws: 0 times infinity
+				m.missed[size][step] = missedBy(shards, at.touches(seen), at.others(seen))
 			} else {
 				embTime = math.Inf(1)
 			}
