@@ -21,7 +21,13 @@ func runDriven(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache,
 	}
 	var warm cache.Counts
 	config := models.Config{Trace: t, Cache: served, Params: c.Model.Params, Warmup: options.Warmup,
-		EndWarmup: func() { warm = driven.Counts() }, Windows: modelWindows(options.sampler, driven.Counts)}
+		Windows: modelWindows(options.sampler, driven.Counts)}
+	config.EndWarmup = func() {
+		warm = driven.Counts()
+		if warming, ok := served.(cache.Warming); ok {
+			warming.BeginCounting()
+		}
+	}
 	if options.sampler != nil {
 		config.Timed = options.sampler.latencies
 	}

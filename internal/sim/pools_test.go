@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/pools"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models"
 	nodes "github.com/cachesim/cachesim/internal/models/recommender"
@@ -295,6 +297,35 @@ func TestNodesNeedNoTenants(t *testing.T) {
 	}
 	if !slices.Contains(cache.WithPools(), c.Cache.Name()) {
 		t.Errorf("%v divide nodes", cache.WithPools())
+	}
+}
+
+// TestNodesCountAfterTheWarmup checks that the counters of nodes leave out the warm-up, as hits and evictions do.
+func TestNodesCountAfterTheWarmup(t *testing.T) {
+	const requests, warmup = 1000, 500
+	trace := recommended(t, requests, 200, 300)
+	replay := func(length, warmup int) map[string]float64 {
+		part := *trace
+		part.Objects, part.Times = trace.Objects[:length], trace.Times[:length]
+		r := NewReplayer(&part, ReplayerOptions{Warmup: warmup})
+		recs, err := r.Replay(t.Context(), []Cell{withAllocator(t, onNodes(t, "lru", twoNodes), "ucp(every=100)")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]float64{}
+		for _, m := range []metric.Metric{pools.ShardEvictions, pools.BorderMoved, pools.Unpinned} {
+			counts[m.Name], _ = recs[0].Values.Get(m.Name)
+		}
+		return counts
+	}
+	all, before, after := replay(requests, 0), replay(warmup, 0), replay(requests, warmup)
+	for name, sum := range all {
+		if want := sum - before[name]; math.Abs(after[name]-want) > 1e-9 {
+			t.Errorf("%s is %v after the warm-up, want %v - %v", name, after[name], sum, before[name])
+		}
+	}
+	if all[pools.ShardEvictions.Name] == before[pools.ShardEvictions.Name] || before[pools.ShardEvictions.Name] == 0 {
+		t.Errorf("shards are evicted %v times, %v of them in the warm-up", all, before)
 	}
 }
 

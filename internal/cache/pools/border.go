@@ -2,6 +2,7 @@ package pools
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -139,7 +140,9 @@ func (p *Cache) move(n *node) {
 		emb.Resize(emb.Capacity() + more)
 		if n.queued += more; n.queued > 0 {
 			n.cursor = 0
-			p.ranking.renew(p.frequency)
+			if p.ranking.renew(p.frequency) {
+				p.rewind()
+			}
 		}
 	case more < 0:
 		emb.Resize(n.target)
@@ -147,6 +150,13 @@ func (p *Cache) move(n *node) {
 		n.queued = max(0, n.queued+more)
 	}
 	n.moved += max(more, -more)
+}
+
+// rewind starts the refills of all nodes at the beginning of a new ranking.
+func (p *Cache) rewind() {
+	for i := range p.nodes {
+		p.nodes[i].cursor = 0
+	}
 }
 
 // pending returns the pages that EMB could not get yet.
@@ -160,10 +170,11 @@ type ranking struct {
 	shards  []uint32
 }
 
-// renew makes the ranking, of the shards that have been read, if it is out of date. Ties go to the lower number.
-func (r *ranking) renew(frequency []uint32) {
+// renew makes the ranking, of the shards that have been read, if it is out of date, and reports whether it was. Ties go
+// to the lower number.
+func (r *ranking) renew(frequency []uint32) bool {
 	if r.shards != nil && r.lookups < r.at+r.at/4 {
-		return
+		return false
 	}
 	r.at, r.shards = r.lookups, r.shards[:0]
 	for shard, n := range frequency {
@@ -172,6 +183,7 @@ func (r *ranking) renew(frequency []uint32) {
 		}
 	}
 	slices.SortStableFunc(r.shards, func(a, b uint32) int { return int(frequency[b]) - int(frequency[a]) })
+	return true
 }
 
 // Missing implements recommender.Cache: the pages that EMB has gained and that are still free, as far as there are
@@ -215,7 +227,7 @@ func (p *Cache) fetch(n *node, shard uint32) bool {
 		Time: n.now, Reason: policies.Prefetch})
 }
 
-// Prefetch implements recommender.Cache. A wrong item of the list is the next shard by number.
+// Prefetch implements recommender.Cache. A wrong item of the list is any shard.
 func (p *Cache) Prefetch(at, request int, share, accuracy float64, bytes int64) (loaded int64) {
 	n := &p.nodes[at]
 	p.buffer = p.config.Requests.Lookups(request, p.buffer[:0])
@@ -227,7 +239,8 @@ func (p *Cache) Prefetch(at, request int, share, accuracy float64, bytes int64) 
 		}
 		shard := l.Shard
 		if draw := random.Scramble(uint64(request)<<16 ^ uint64(i)); float64(draw>>11)/(1<<53) >= accuracy {
-			shard = (shard + 1) % uint32(p.config.Requests.Shards)
+			high, _ := bits.Mul64(random.Scramble(draw), uint64(p.config.Requests.Shards))
+			shard = uint32(high)
 		}
 		if p.fetch(n, shard) {
 			loaded += p.page

@@ -88,6 +88,8 @@ type node struct {
 	counts   cache.Counts
 	bypassed int64 // misses of users who found no room beside the running ones
 	moved    int64 // pages that changed the pool
+	// uncounted are the evictions of shards in the warm-up; bypassed and moved are of the time since.
+	uncounted int64
 }
 
 // New returns the empty memory. The model calls UseCosts before it is used.
@@ -346,11 +348,20 @@ func (p *Cache) Counters() []policies.Counter {
 				add(c)
 			}
 		}
-		add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions())})
+		add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions() - n.uncounted)})
 		add(policies.Counter{Name: Unpinned.Name, Value: float64(n.bypassed)})
 		add(policies.Counter{Name: BorderMoved.Name, Value: float64(n.moved) / pages})
 	}
 	return all
+}
+
+// BeginCounting implements cache.Warming: what the border, shards and users did before does not count. Counters of
+// policies go on, as in other caches.
+func (p *Cache) BeginCounting() {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		n.uncounted, n.bypassed, n.moved = n.pools[embeddings].Evictions(), 0, 0
+	}
 }
 
 // Report implements recommender.Cache.

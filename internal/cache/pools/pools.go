@@ -64,7 +64,7 @@ var entry = cache.Entry{
 
 func init() { cache.Register(entry) }
 
-// Metrics of the pools, warm-up included.
+// Metrics of the pools.
 var (
 	ShardEvictions = metric.Metric{Name: "emb_evictions", Unit: metric.Count,
 		Doc: "embedding shards that left the memory of a node; evictions counts users"}

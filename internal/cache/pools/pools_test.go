@@ -515,3 +515,59 @@ func TestRemoteRows(t *testing.T) {
 		}
 	}
 }
+
+// TestRefillFollowsNewRanking checks that a refill that another node's growth finds with an old order continues with
+// the most frequent shard of the new one.
+func TestRefillFollowsNewRanking(t *testing.T) {
+	all := []request{{0, 1, []uint32{0, 1, 2, 3, 4, 5, 6, 7}}, {0, 1, []uint32{0, 1}}, {0, 1, []uint32{8, 9}},
+		{0, 1, []uint32{8, 9}}, {0, 1, []uint32{8, 9}}}
+	c := config(t, all, 2, 10)
+	ratio := 0.4
+	c.Allocator = toRatio(&ratio)
+	p := newCache(t, c)
+	serve := func(at, request int) {
+		p.Start(at, request, 0)
+		p.Finish(at, request)
+	}
+	serve(0, 0)
+	serve(0, 1)
+	ratio = 0.8
+	p.Epoch(0, &serving.Window{})
+	if got := p.Refill(0, testPage); got != testPage {
+		t.Fatalf("%d bytes are refilled, want a page", got)
+	}
+	for request := 2; request < len(all); request++ {
+		serve(1, request)
+	}
+	p.Epoch(1, &serving.Window{})
+	if got := p.Refill(0, testPage); got != testPage || !p.nodes[0].pools[embeddings].Resident(8) {
+		t.Errorf("%d bytes are refilled, want shard 8, which is the most frequent one now", got)
+	}
+}
+
+// TestWrongPrefetches checks that the wrong items of a list are any shards, and not those beside the right ones, which
+// are as popular where numbers follow popularity.
+func TestWrongPrefetches(t *testing.T) {
+	const shards = 1000
+	all := []request{{0, 1, nil}, {0, 1, []uint32{shards - 1}}}
+	for i := range uint32(20) {
+		all[0].shards = append(all[0].shards, 2*i)
+	}
+	c := config(t, all, 1, 100)
+	p := newCache(t, c)
+	if got := p.Prefetch(0, 0, 1, 0, 100*testPage); got < 15*testPage {
+		t.Fatalf("%d bytes are prefetched, want nearly 20 pages", got)
+	}
+	beside, high := 0, 0
+	for o := range policies.Object(shards) {
+		switch resident := p.nodes[0].pools[embeddings].Resident(o); {
+		case resident && o < 2*20+1:
+			beside++
+		case resident && o >= shards/2:
+			high++
+		}
+	}
+	if beside > 5 || high < 3 || high > 17 {
+		t.Errorf("%d wrong items are near the right ones, %d are in the upper half of all", beside, high)
+	}
+}

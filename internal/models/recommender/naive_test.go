@@ -15,18 +15,17 @@ import (
 // the next.
 type twin struct {
 	Config
-	r            Requests
-	f            *fake
-	router       *route.Router
-	nodes        []twinNode
-	now          time.Duration
-	next         int
-	since        time.Duration   // the last report
-	eventful     bool            // something has happened since then
-	done         []time.Duration // per request: when it ended
-	starts       []started
-	window       []twinWindow
-	epochStarted time.Duration
+	r        Requests
+	f        *fake
+	router   *route.Router
+	nodes    []twinNode
+	now      time.Duration
+	next     int
+	since    time.Duration   // the last report
+	eventful bool            // something has happened since then
+	done     []time.Duration // per request: when it ended
+	starts   []started
+	window   []twinWindow
 }
 
 type twinNode struct {
