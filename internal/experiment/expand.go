@@ -423,7 +423,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 				}
 			}
 			all = append(all, Input{Workload: w, Setups: serving, Capacities: capacities, Seeds: seeds,
-				Axes: formatAxes(f.qualify("trace", slices.Clone(axes)))})
+				Warmup: t.Warmup, Axes: formatAxes(f.qualify("trace", slices.Clone(axes)))})
 		}
 	}
 	return all, nil

@@ -79,6 +79,7 @@ type Trace struct {
 	PerFile    bool              `yaml:"per-file,omitempty"`
 	Tenants    string            `yaml:"tenants,omitempty"` // as for --tenant
 	Limit      int               `yaml:"limit,omitempty"`
+	Warmup     int               `yaml:"warmup,omitempty"`     // requests, instead of those of the experiment
 	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed key
 	Embeddings string            `yaml:"embeddings,omitempty"` // of queries, as for --embeddings
 	Capacities Capacities        `yaml:"capacities,omitempty"` // instead of those of the experiment

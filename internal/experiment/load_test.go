@@ -54,6 +54,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "warmup: many\n", `x.yaml:7: want warmup to be a whole number, not "many"`},
 		{base + "warmup: 1.5\n", `x.yaml:7: want warmup to be a whole number, not "1.5"`},
 		{base + "warmup: 99999999999999999999\n", "x.yaml:7: want warmup to be a whole number"},
+		{replace("generate: zipf}", "generate: zipf, warmup: -1}"), "x.yaml:4: trace t: warmup -1: want a number of requests, at least 0"},
 		{base + "warmup: -1\n", "x.yaml:7: warmup -1: want a number of requests, at least 0"},
 		{base + "bytes: yes\n", `x.yaml:7: want bytes to be true or false, not "yes"`},
 		{base + "groups: {a: lru}\n", "x.yaml:7: want a to be a list, written [a, b] or with one - for each, not \"lru\""},
@@ -292,6 +293,7 @@ func TestEncodeKeepsEverything(t *testing.T) {
 			Traces: []Trace{
 				{Name: "on", Generate: "zipf(objects=10)", With: map[string]Values{"alpha": values.Draw(t, "alpha")}},
 				{Name: "123", Files: Values{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"),
+					Warmup:     rapid.IntRange(0, 9).Draw(t, "own warmup"),
 					Capacities: Capacities{"7"}},
 			},
 			Policies:   []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: line.Draw(t, "as")}, {Policy: "lfu-da"}},

@@ -35,6 +35,7 @@ type Input struct {
 	Setups     []int // the Design.Setups that serve it; nil: all
 	Capacities []capacity.Spec
 	Seeds      []uint64
+	Warmup     int // instead of that of the Design, unless it is 0
 	Axes       string
 }
 
@@ -288,7 +289,7 @@ func (p *planner) capacities(in *Input, setup int) ([]capacity.Spec, error) {
 
 // add adds the cells of all policies at one capacity, and then those that they are compared with.
 func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
-	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: p.Warmup, Series: p.Series,
+	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: cmp.Or(in.Warmup, p.Warmup), Series: p.Series,
 		Version: p.Version}
 	base.Axes = joinAxes(in.Axes, p.Setups[setup].Axes)
 	bytes := c.CountsBytes(p.Sizes)

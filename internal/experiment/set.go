@@ -48,7 +48,7 @@ var settings = []fileSetting{
 	{"capacities", func(f *File, value string) error { f.setCapacities(splitList([]string{value})); return nil }},
 	{"bytes", func(f *File, value string) error { return setBool(&f.Bytes, value) }},
 	{"unit-size", func(f *File, value string) error { return setBool(&f.UnitSize, value) }},
-	{"warmup", func(f *File, value string) error { return setCount(&f.Warmup, value) }},
+	{"warmup", (*File).setWarmup},
 	{"series", func(f *File, value string) error { f.Series = Values{value}; return nil }},
 	{"seeds", (*File).setSeeds},
 	{"optimum", func(f *File, value string) error { f.Optimum = new(bool); return setBool(f.Optimum, value) }},
@@ -226,6 +226,7 @@ var traceSettings = []struct {
 	{"format", func(t *Trace, value string) error { t.Format = value; return nil }},
 	{"merge", func(t *Trace, value string) error { return setBool(&t.Merge, value) }},
 	{"per-file", func(t *Trace, value string) error { return setBool(&t.PerFile, value) }},
+	{"warmup", func(t *Trace, value string) error { return setCount(&t.Warmup, value) }},
 	{"tenants", func(t *Trace, value string) error { t.Tenants = value; return nil }},
 	{"embeddings", func(t *Trace, value string) error { t.Embeddings = value; return nil }},
 	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
@@ -256,6 +257,14 @@ func (t *Trace) set(key, value string) error {
 	}
 	t.Generate = withoutParam(t.Generate, key)
 	return setValues(&t.With, key, value)
+}
+
+// setWarmup sets the warm-up of all traces, also of those that have one of their own.
+func (f *File) setWarmup(value string) error {
+	for i := range f.Traces {
+		f.Traces[i].Warmup = 0
+	}
+	return setCount(&f.Warmup, value)
 }
 
 // setLimit sets the number of requests to read; several numbers make an axis.

@@ -37,6 +37,7 @@ func TestApply(t *testing.T) {
 		{"seeds=3", func(f *File) any { return f.Seeds }, Seeds{0, 1, 2}},
 		{"seeds=7,3", func(f *File) any { return f.Seeds }, Seeds{7, 3}},
 		{"warmup=1000", func(f *File) any { return f.Warmup }, 1000},
+		{"traces.made.warmup=500", func(f *File) any { return f.Traces[0].Warmup }, 500},
 		{"unit-size=true", func(f *File) any { return f.UnitSize }, true},
 		{"optimum=false", func(f *File) any { return *f.Optimum }, false},
 		{"metrics=misses, hits", func(f *File) any { return f.Metrics }, Values{"misses", "hits"}},
@@ -93,6 +94,31 @@ func TestApplyErrors(t *testing.T) {
 		if err := f.Apply([]string{set}, false); (err == nil) != (want == "") || err != nil &&
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("--set %s gives %v, want %s", set, err, want)
+		}
+	}
+}
+
+// TestWarmupOfATrace: a trace may have a warm-up of its own, until --set warmup gives one to all.
+func TestWarmupOfATrace(t *testing.T) {
+	for _, test := range []struct {
+		sets []string
+		want []int
+	}{
+		{[]string{"warmup=7", "traces.made.warmup=50"}, []int{50, 7}},
+		{[]string{"traces.made.warmup=50", "warmup=7"}, []int{7, 7}},
+	} {
+		f := mustParse(t, forChanges)
+		if err := f.Apply(test.sets, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range mustExpand(t, f) {
+			want := test.want[1]
+			if c.Workload.Name == "made" {
+				want = test.want[0]
+			}
+			if c.Warmup != want {
+				t.Errorf("%q: trace %s has a warm-up of %d, want %d", test.sets, c.Workload.Name, c.Warmup, want)
+			}
 		}
 	}
 }

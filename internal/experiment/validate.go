@@ -124,7 +124,9 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("format, merge and per-file are for files, not for a generator")
 	case t.Merge && t.PerFile:
 		return fmt.Errorf("merge and per-file exclude each other")
-	case t.PerFile && f.Warmup > 0:
+	case t.Warmup < 0:
+		return fmt.Errorf("warmup %d: want a number of requests, at least 0", t.Warmup)
+	case t.PerFile && max(f.Warmup, t.Warmup) > 0:
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
 	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, func(e cache.Entry) bool { return e.Pools != nil }):
 		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
