@@ -229,7 +229,7 @@ func (k partKind) setParam(f *File, text string) error {
 		return err
 	}
 	p := &parts[i]
-	part, err := k.Parse(p.Use)
+	part, err := k.Parse(withArgs(p.Use, firstPlace(p.With))) // it may need a parameter that is an axis
 	if err != nil {
 		return err
 	}
