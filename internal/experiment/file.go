@@ -149,6 +149,7 @@ type Figure struct {
 	References Values            `yaml:"references,omitempty"`
 	XLabel     string            `yaml:"x-label,omitempty"`
 	YLabel     string            `yaml:"y-label,omitempty"`
+	From       float64           `yaml:"from,omitempty"` // over time: requests, or seconds, before those that are drawn
 }
 
 // Table is a table of one metric.

@@ -117,6 +117,10 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures: [{name: a, x: capacity, y: misses, only: {capacity: 3%}}]\n", `x.yaml:7: unknown capacity "3%"`},
 		{base + "figures: [{name: a, x: capacity, y: misses, references: paper}]\n", `x.yaml:7: unknown reference "paper"`},
 		{base + "figures: [{name: a, x: capacity, y: misses, log: z}]\n", `x.yaml:7: log: want x, y or both, not "z"`},
+		{base + "figures: [{name: a, x: capacity, y: misses, from: 5}]\n",
+			"x.yaml:7: from is the time at which a figure over time begins; use it with x: time"},
+		{base + "series: 10\nfigures: [{name: a, x: time, y: hit_ratio, from: -5}]\n",
+			"x.yaml:8: from -5: want a number of requests or, with windows of time, of seconds, from 0"},
 		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; add one"},
 		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, capacity: [1%, 2%], values: " +
 			"1}]}]\n", "x.yaml:7: reference a: a point has 1 values for 2 places"},

@@ -293,6 +293,10 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 	if figure.X == series.Time {
 		return f.checkOverTime(figure, seen, i)
 	}
+	if figure.From != 0 {
+		return f.errorAt(fmt.Errorf("from is the time at which a figure over time begins; use it with x: %s", series.Time),
+			"figures", i, "from")
+	}
 	x := figure.X
 	if x == capacityShare {
 		x = ""
@@ -339,7 +343,10 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 	case figure.Along+figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Log)+
 		len(figure.References) > 0:
 		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
-			"all keys but name, title, x, y and only"), "figures", i)
+			"all keys but name, title, x, y, only and from"), "figures", i)
+	case !(figure.From >= 0):
+		return f.errorAt(fmt.Errorf("from %v: want a number of requests or, with windows of time, of seconds, from 0",
+			figure.From), "figures", i, "from")
 	}
 	only := maps.Clone(figure.Only)
 	delete(only, series.Label) // which labels there are is not known before the replay

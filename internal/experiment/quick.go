@@ -67,6 +67,7 @@ func (f *File) checkQuick() error {
 	if err := decode(f.source.body, quick); err != nil {
 		return f.source.locate(err)
 	}
+	quick.Only = nil // a sweep stores its --only, which may name what the quick version leaves out
 	err := quick.Apply(nil, true)
 	var placed *placedError
 	if errors.As(err, &placed) && quick.source.body == nil {

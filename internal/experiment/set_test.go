@@ -156,6 +156,18 @@ file 20 opt seed=0 (auxiliary)
 	}
 }
 
+// A sweep stores its --only in its folder. It may name what the quick version leaves out.
+func TestOnlyMayNameWhatTheQuickVersionLeavesOut(t *testing.T) {
+	text := strings.Replace(forChanges, "quick:", "only: [policy=arc]\nquick:", 1)
+	f := mustParse(t, text)
+	if cells := mustExpand(t, f); len(cells) == 0 || cells[0].Label != "arc" {
+		t.Errorf("cells %q, want those of arc", summary(cells))
+	}
+	if err := f.Apply(nil, true); err == nil || !strings.Contains(err.Error(), `unknown policy "arc"`) {
+		t.Errorf("the quick version of arc, which it leaves out: %v", err)
+	}
+}
+
 func TestQuickLimitsReplaceThoseOfTheTraces(t *testing.T) {
 	f := mustParse(t, `
 traces:

@@ -23,6 +23,7 @@ type OverTime struct {
 	Title string
 	// Labels are those of the rows that are drawn; nil: all. "" is the label of rows of everything together.
 	Labels []string
+	From   float64 // windows that end until then are left out; requests or seconds, as the rows have them
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
@@ -193,7 +194,7 @@ func (p *timePanel) add(line timeLine) {
 // linesOf returns a line for each label of the rows of a record that have the name of the figure.
 func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLine) {
 	for _, row := range rows {
-		if row.Name != f.Name || f.Labels != nil && !slices.Contains(f.Labels, row.Label) {
+		if row.Name != f.Name || row.Time <= f.From || f.Labels != nil && !slices.Contains(f.Labels, row.Label) {
 			continue
 		}
 		at := slices.IndexFunc(lines, func(l timeLine) bool { return l.name == row.Label })

@@ -29,3 +29,20 @@ func TestOverTimeOfSomeLabels(t *testing.T) {
 		}
 	}
 }
+
+func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
+	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
+	var rows []series.Row
+	for _, at := range []float64{10, 20, 30} {
+		rows = append(rows, series.Row{Cell: "c", Time: at, Name: "hit_ratio", Value: at})
+	}
+	for from, want := range map[float64]int{0: 3, 10: 2, 25: 1} {
+		lines := OverTime{Name: "hit_ratio", From: from}.linesOf(&r, rows)
+		if len(lines) != 1 || len(lines[0].x) != want || lines[0].x[want-1] != 30 {
+			t.Errorf("from %v: %+v, want %d points", from, lines, want)
+		}
+	}
+	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(&r, rows); len(lines) != 0 {
+		t.Errorf("nothing is left, but there are %d lines", len(lines))
+	}
+}

@@ -88,7 +88,7 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 
 // overTime is a figure of a series.
 func overTime(f experiment.Figure) plots.OverTime {
-	return plots.OverTime{Name: f.Y, File: f.Name, Labels: f.Only[series.Label],
+	return plots.OverTime{Name: f.Y, File: f.Name, Labels: f.Only[series.Label], From: f.From,
 		Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Y))+" over time")}
 }
 
