@@ -69,6 +69,7 @@ func nodeModel(columns *requests.Columns, costs serving.Costs, c sizedNodes) *fl
 	p := *columns.Population
 	p.Users = max(2, p.Users*p.Nodes/c.Nodes())
 	p.Nodes = c.Hosts()
+	p.Layers = 0 // the costs say for which model
 	return fluid.NewCached(p, costs, gpus, memory)
 }
 
@@ -136,7 +137,7 @@ func runFluid(ctx context.Context, c Config) (metric.Values, error) {
 	}
 	now, next := cache.Forecasts()
 	columns, v := requests.Of(c.Trace.Kind), c.Params
-	costs := costsOf(v)
+	costs := costsOf(v, columns)
 	cache.UseCosts(costs)
 	r := &fluidRun{Config: c, cache: cache, objective: objectiveOf(v), now: now, next: next,
 		optimum: v.Bool("optimum"), nodes: make([]*fluid.Node, cache.Nodes()),

@@ -68,7 +68,8 @@ var recommenderEntry = Entry{
 
 // servingParams are the constants of the time of a request, of each model of such nodes.
 var servingParams = []params.Param{
-	{Name: "layers", Default: 6, Min: 1, Max: 1000, Doc: "of the transformer: 3 for ranking, 6 for retrieval"},
+	{Name: "layers", Default: 0, Min: 0, Max: 1000, Doc: "of the transformer: 3 for ranking, 6 for retrieval; 0: as many " +
+		"as a generated trace is meant for, 6 for others"},
 	{Name: "scale", Default: 0.8, Min: 1e-6, Max: 1e6, Doc: "factor of all service times"},
 	{Name: "pcie_gbs", Default: 25.0, Min: 1e-3, Max: 1e6, Doc: "from the host to a GPU, in 10^9 bytes per second"},
 	{Name: "tflops", Default: 312.0, Min: 1e-3, Max: 1e9, Doc: "peak of a GPU, in 10^12 operations per second"},
@@ -81,10 +82,16 @@ var servingParams = []params.Param{
 	{Name: "epoch_s", Default: 5.0, Min: 0.1, Max: 1e6, Doc: "seconds between two decisions on the ratio of a node"},
 }
 
-// costsOf returns the constants of the time of a request.
-func costsOf(v params.Values) serving.Costs {
+// costsOf returns the constants of the time of a request of a trace.
+func costsOf(v params.Values, columns *requests.Columns) serving.Costs {
 	c := serving.DefaultCosts()
-	c.Layers, c.Scale, c.PCIe = v.Int("layers"), v.Float("scale"), 1e9*v.Float("pcie_gbs")
+	if p := columns.Population; p != nil && p.Layers > 0 {
+		c.Layers = p.Layers
+	}
+	if layers := v.Int("layers"); layers > 0 {
+		c.Layers = layers
+	}
+	c.Scale, c.PCIe = v.Float("scale"), 1e9*v.Float("pcie_gbs")
 	c.FLOPS = 1e12 * v.Float("tflops") * v.Float("efficiency")
 	c.HitShare, c.Base, c.Remote = v.Float("hit_share"), 1e-3*v.Float("base_ms"), v.Float("remote")
 	return c
@@ -108,7 +115,7 @@ func checkServing(model string, v params.Values, t *traces.Trace) error {
 		return fmt.Errorf("model %s: a sample of %v of %s loads the nodes with only that part of its requests; replay a "+
 			"part of the trace with --limit instead", model, t.SampleRate, t.Name)
 	}
-	return costsOf(v).Check()
+	return costsOf(v, requests.Of(t.Kind)).Check()
 }
 
 func checkRecommender(v params.Values, t *traces.Trace) error {
@@ -134,7 +141,7 @@ func runRecommender(ctx context.Context, c Config) (metric.Values, error) {
 	columns, v := requests.Of(c.Trace.Kind), c.Params
 	run := &recommenderRun{Config: c}
 	config := recommender.Config{
-		Costs: costsOf(v), Objective: objectiveOf(v), Refill: recommender.Refill(v.Text("refill")),
+		Costs: costsOf(v, columns), Objective: objectiveOf(v), Refill: recommender.Refill(v.Text("refill")),
 		Prefetch: v.Float("prefetch"), Accuracy: v.Float("accuracy"),
 		Warmup: c.Warmup, EndWarmup: c.EndWarmup,
 	}

@@ -20,6 +20,8 @@ type Population struct {
 	ShardAlpha float64 // Zipf exponent of the shards
 	OwnShards  int     // shards that a user owns, drawn once, with replacement, from the popularity of the shards
 	OwnShare   float64 // of a user's draws, which are of its own shards, each as likely; the others are of all shards
+
+	Layers int // of the model that the rate of the requests is meant for; 0: unknown
 }
 
 // DefaultPopulation returns one node of four with the users of Amazon Books, as docs/generators.md derives it: 5 TB of

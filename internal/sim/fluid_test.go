@@ -71,3 +71,35 @@ func TestFluidAgainstEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestLayersOfTheTrace checks that models serve a generated trace with as many layers as its rate is meant for, unless
+// they are told otherwise: with other layers, the utilisation is another one.
+func TestLayersOfTheTrace(t *testing.T) {
+	w, err := workload.Generated("recommender(nodes=1,users=2000,shards=100000,gpus=2,memory-gb=40,epochs=8,layers=3)", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, model := range []string{"fluid", "recommender"} {
+		utilisation := func(parameters string) float64 {
+			c := Cell{Parts: Parts{Policy: mustSpec("lru")}}
+			for _, list := range []string{"cache=pools(nodes=1,gpus=2,memory=40GB)", "model=" + model + parameters} {
+				into(t, &c.Parts, list)
+			}
+			c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
+			all, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, _ := all[0].Get(models.NodeUtilisation.Name)
+			return x
+		}
+		own, three, six := utilisation(""), utilisation("(layers=3)"), utilisation("(layers=6)")
+		if own != three || !(six > 1.05*own) {
+			t.Errorf("%s: utilisation %.3f, with 3 layers %.3f, with 6 %.3f", model, own, three, six)
+		}
+	}
+}

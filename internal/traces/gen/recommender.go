@@ -39,8 +39,8 @@ var recommenderParams = []params.Param{
 	{Name: "nodes", Default: defaultPopulation.Nodes, Min: 1, Max: 1024, Doc: "nodes that serve the requests"},
 	{Name: "gpus", Default: 8, Min: 1, Max: 1024, Doc: "GPUs of a node"},
 	{Name: "memory-gb", Default: 80.0, Min: 0.001, Max: 1e6, Doc: "GB of memory of a GPU"},
-	{Name: "layers", Default: defaultCosts.Layers, Min: 1, Max: 1000, Doc: "layers of the model: 6 for retrieval, 3 for " +
-		"ranking"},
+	{Name: "layers", Default: defaultCosts.Layers, Min: 1, Max: 1000, Doc: "layers of the model that serves them: 6 for " +
+		"retrieval, 3 for ranking"},
 	{Name: "users", Default: defaultPopulation.Users, Min: 2, Max: 1 << 24, Doc: "active users of each node"},
 	{Name: "user-alpha", Default: defaultPopulation.UserAlpha, Min: 0, Max: 10, Doc: "Zipf exponent of the requests of " +
 		"users, among hot users and among the others"},
@@ -88,6 +88,7 @@ func populationOf(v params.Values) serving.Population {
 	}
 	p.Shards, p.ShardAlpha = v.Int("shards"), v.Float("shard-alpha")
 	p.OwnShards, p.OwnShare = v.Int("own-shards"), v.Float("own")
+	p.Layers = v.Int("layers")
 	return p
 }
 
@@ -134,7 +135,7 @@ func recommenderLoads(v params.Values, p serving.Population, seed uint64) ([]ser
 		return loads, nil
 	}
 	costs := defaultCosts
-	costs.Layers = v.Int("layers")
+	costs.Layers, p.Layers = p.Layers, 0 // models of equal populations are shared
 	model := fluid.NewCached(p, costs, v.Int("gpus"), int64(v.Float("memory-gb")*1e9))
 	return model.Loads(regime, hot, v.Int("epochs"), seed, v.Float("utilisation"), v.Float("ratio")), nil
 }
