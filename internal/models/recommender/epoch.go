@@ -20,9 +20,9 @@ func (m *model) endEpoch(now time.Duration) {
 		m.forecastFor(&w, load, next)
 		was := n.ratio
 		m.timeRatio(i, now)
-		n.ratio = m.cache.Epoch(i, &w)
+		n.ratio = m.decide(i, &w)
 		m.decided()
-		best := m.best(load, &w)
+		best := m.best(load)
 		if m.series != nil {
 			m.series[i].addEpoch(best)
 		}
@@ -53,7 +53,7 @@ func (m *model) lastWindow() {
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		w := m.window(i, now-began)
-		best := m.best(n.epoch.load(now-began), &w)
+		best := m.best(n.epoch.load(now - began))
 		if m.series != nil {
 			m.series[i].addEpoch(best)
 		}
@@ -152,13 +152,20 @@ func (m *model) nextLoad() serving.Load {
 	return l
 }
 
+// decide lets the allocator of a node decide, and returns the ratio from now on. The cache writes the bounds of ratios
+// to the window.
+func (m *model) decide(i int, w *serving.Window) float64 {
+	ratio := m.cache.Epoch(i, w)
+	m.least, m.most = w.Bounds()
+	return ratio
+}
+
 // best returns the best ratio for a load; negative if it is not computed.
-func (m *model) best(l serving.Load, w *serving.Window) float64 {
+func (m *model) best(l serving.Load) float64 {
 	if m.Best == nil || l.Rate == 0 {
 		return -1
 	}
-	least, most := w.Bounds()
-	return m.Best(l, least, most)
+	return m.Best(l, m.least, m.most)
 }
 
 // decided counts how long the allocator took.

@@ -109,6 +109,7 @@ type model struct {
 	epochEnd       time.Duration
 	active         bool      // something has arrived or ended in this epoch
 	forecast       [2]bool   // the allocator needs that of this epoch, of the next one
+	least, most    float64   // bounds of ratios
 	merged         []float64 // a buffer
 
 	counting   bool
@@ -158,7 +159,7 @@ func (m *model) begin() {
 	for i := range m.nodes {
 		w := serving.Window{Objective: m.Objective}
 		m.forecastFor(&w, serving.Load{}, next)
-		m.nodes[i].ratio = m.cache.Epoch(i, &w)
+		m.nodes[i].ratio = m.decide(i, &w)
 		m.cache.Report(i)
 		m.setRefill(i)
 	}

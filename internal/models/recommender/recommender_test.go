@@ -369,6 +369,27 @@ func (known) Hits(float64) (emb, kv float64) { return 0, 0 }
 
 func (known) Best(least, _, _ float64) float64 { return least }
 
+// TestBestWithinBounds: the best ratio is one within the bounds of the cache, also in the epoch that the end of the run
+// cuts off.
+func TestBestWithinBounds(t *testing.T) {
+	f := newFake(1, 1, func(int, int) Access { return missing(1) })
+	f.ratio = func(_ int, w *serving.Window) float64 {
+		w.Least, w.Most = 0.3, 0.5
+		return 0.4
+	}
+	c := settings(plain())
+	asked := 0
+	c.Best = func(_ serving.Load, least, most float64) float64 {
+		if asked++; least != 0.3 || most != 0.5 {
+			t.Errorf("call %d: the best ratio from %v to %v is searched, want 0.3 to 0.5", asked, least, most)
+		}
+		return most
+	}
+	if r := mustRun(t, requestsAt(0, 1, 6, 9), f, c); asked != 2 || r.MostBest != 0.5 {
+		t.Errorf("%d searches, the largest best ratio is %v; want 2 and 0.5", asked, r.MostBest)
+	}
+}
+
 func TestHistogram(t *testing.T) {
 	var h histogram
 	rng := rand.New(rand.NewPCG(1, 1))
