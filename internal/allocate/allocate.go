@@ -106,7 +106,8 @@ type Sampling struct {
 type Config struct {
 	Tenants []string // the names of the pools, in their order
 	Params  Values
-	// Number tells apart the allocators of one cache that has several, one for each node: those with random choices draw
-	// different ones.
+	// Seed is that of the random choices of a replay. Number tells apart the allocators of one cache that has several, one
+	// for each node: those with random choices draw different ones.
+	Seed   uint64
 	Number int
 }

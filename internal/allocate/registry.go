@@ -103,11 +103,11 @@ func Parse(text string) (Spec, error) { return family.Parse(text) }
 func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
 
 // New returns the allocator of a spec for tenants of these names.
-func New(s Spec, tenants []string) (Allocator, error) { return NewNumbered(s, tenants, 0) }
+func New(s Spec, tenants []string) (Allocator, error) { return NewNumbered(s, tenants, 0, 0) }
 
-// NewNumbered returns the allocator with a number of a cache that has several, all of the same tenants.
-func NewNumbered(s Spec, tenants []string, number int) (Allocator, error) {
-	a, err := s.Entry.New(Config{Tenants: tenants, Params: s.Params, Number: number})
+// NewNumbered returns the allocator with a number of a cache that has several, all of the same tenants and seed.
+func NewNumbered(s Spec, tenants []string, seed uint64, number int) (Allocator, error) {
+	a, err := s.Entry.New(Config{Tenants: tenants, Params: s.Params, Seed: seed, Number: number})
 	if err != nil {
 		return nil, fmt.Errorf("allocator %s: %w", s, err)
 	}

@@ -27,7 +27,6 @@ var adapterParams = []params.Param{
 	{Name: "weight_most", Default: 20.0, Min: 1, Max: 1e6, Doc: "largest weight of an epoch"},
 	{Name: "reward_weight", Default: 1.0, Min: 0, Max: 1000,
 		Doc: "weight of a P99 above the objective in the reward, beside that of the requests within it"},
-	{Name: "seed", Default: 1, Min: 0, Doc: "seed of the adapter's weights, noise and minibatches"},
 }
 
 // The layers of the adapter: 833 parameters.
@@ -76,8 +75,9 @@ type adapter struct {
 	chosen                 []int
 }
 
-// newAdapter returns nil if the parameters say that there is none. Allocators of several nodes have different numbers.
-func newAdapter(v params.Values, number int) *adapter {
+// newAdapter returns nil if the parameters say that there is none. Its weights, noise and minibatches follow from the
+// seed of the replay and the number of the node.
+func newAdapter(v params.Values, seed uint64, number int) *adapter {
 	if !v.Bool("adapter") {
 		return nil
 	}
@@ -85,7 +85,7 @@ func newAdapter(v params.Values, number int) *adapter {
 	a := &adapter{limit: v.Float("range"), noise: v.Float("noise"), rate: v.Float("rate"), replay: v.Int("replay"),
 		batch: v.Int("batch"), batches: v.Int("batches"), temperature: v.Float("temperature"),
 		heaviest: v.Float("weight_most"), rewardWeight: v.Float("reward_weight"), net: net,
-		optimiser: neural.NewAdam(net.Params(), 0), draws: random.Stream(uint64(v.Int("seed")), uint64(number)),
+		optimiser: neural.NewAdam(net.Params(), 0), draws: random.Stream(seed, uint64(number)),
 		reward: average{kept: averageKept}, p99: average{kept: averageKept}}
 	net.Initialise(a.draws, 0) // the output is 0 until the first update
 	a.one, a.many = net.NewWork(1), net.NewWork(a.batch)

@@ -40,7 +40,7 @@ func build(t tester, text string) allocate.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := allocate.New(s, []string{"embeddings", "users"})
+	a, err := allocate.NewNumbered(s, []string{"embeddings", "users"}, testSeed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

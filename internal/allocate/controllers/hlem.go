@@ -40,7 +40,7 @@ type hlem struct {
 }
 
 func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {
-	h := &hlem{adapter: newAdapter(c.Params, c.Number), recovery: newRecovery(c.Params)}
+	h := &hlem{adapter: newAdapter(c.Params, c.Seed, c.Number), recovery: newRecovery(c.Params)}
 	var err error
 	if c.Params.Bool("ppo") {
 		h.policy, err = newGreedy(c.Params.Text(weightsParam.Name))

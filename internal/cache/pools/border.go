@@ -33,7 +33,7 @@ func (d *decider) begin(p *Cache, number int) (err error) {
 	if spec == nil {
 		return nil
 	}
-	if d.allocator, err = allocate.NewNumbered(*spec, poolNames, number); err != nil {
+	if d.allocator, err = allocate.NewNumbered(*spec, poolNames, p.config.Seed, number); err != nil {
 		return err
 	}
 	d.serving, d.needs, d.targets = spec.Entry.Serving, d.allocator.Needs(), make([]int64, len(poolNames))

@@ -571,3 +571,20 @@ func TestWrongPrefetches(t *testing.T) {
 		t.Errorf("%d wrong items are near the right ones, %d are in the upper half of all", beside, high)
 	}
 }
+
+// TestAllocatorsHaveSeeds checks that the allocator of each node gets the seed of the replay and a number of its own.
+func TestAllocatorsHaveSeeds(t *testing.T) {
+	c := config(t, []request{{0, 1, []uint32{0}}}, 3, 10)
+	c.Seed = 7
+	var got []string
+	ratio := 0.4
+	c.Allocator = toRatio(&ratio)
+	c.Allocator.Entry.New = func(a allocate.Config) (allocate.Allocator, error) {
+		got = append(got, fmt.Sprintf("%d:%d", a.Seed, a.Number))
+		return chosen{&ratio}, nil
+	}
+	newCache(t, c)
+	if want := []string{"7:0", "7:1", "7:2"}; !slices.Equal(got, want) {
+		t.Errorf("seeds and numbers are %v, want %v", got, want)
+	}
+}
