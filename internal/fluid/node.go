@@ -66,7 +66,12 @@ type Epoch struct {
 func (n *Node) Step(l serving.Load, ratio float64) serving.Window { return n.Run(l, ratio).Window }
 
 // Run is Step with what else is known of the epoch.
-func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
+func (n *Node) Run(l serving.Load, ratio float64) Epoch {
+	return n.RunFor(l, ratio, n.model.objective.Epoch.Seconds())
+}
+
+// RunFor is Run for an epoch that is cut off after some seconds.
+func (n *Node) RunFor(l serving.Load, ratio, seconds float64) (e Epoch) {
 	m := n.model
 	target := m.kvHit(l, 1-ratio)
 	fresh := !n.started
@@ -79,15 +84,14 @@ func (n *Node) Run(l serving.Load, ratio float64) (e Epoch) {
 
 	var t tail
 	filling, full := &t.mixtures[0], &t.mixtures[1]
-	seconds := m.objective.Epoch.Seconds()
-	filled, refill := n.fill(l, ratio, kv, filling) // share of the epoch, bytes per second
+	filled, refill := n.fill(l, ratio, kv, seconds, filling) // share of the epoch, bytes per second
 	m.mix(l, sizes{n.emb, kv}, full)
 
 	if filled > 0 {
-		n.wait(&t, l.Rate, 0, filled, fresh)
+		n.wait(&t, l.Rate, 0, filled*seconds, filled, fresh)
 	}
 	if filled < 1 {
-		n.wait(&t, l.Rate, 1, 1-filled, fresh && filled == 0)
+		n.wait(&t, l.Rate, 1, (1-filled)*seconds, 1-filled, fresh && filled == 0)
 	}
 	t.build()
 
@@ -129,9 +133,33 @@ func sum(values *[steps]float64) (total float64) {
 	return total
 }
 
-// fill lets EMB grow to a ratio. It returns the share of the epoch that this takes, the bytes per second that are
-// refilled meanwhile, and the service times.
-func (n *Node) fill(l serving.Load, ratio, kv float64, x *mixture) (share, refill float64) {
+// Idle lets some seconds pass without requests: the queue ends, and EMB grows to a ratio. It returns the bytes that are
+// refilled.
+func (n *Node) Idle(ratio, seconds float64) (refilled float64) {
+	q := &n.queue
+	waited := min(q.delay, seconds)
+	q.delay -= waited
+	q.wait = max(0, q.wait-(seconds-waited))
+	bytes := n.refill(0) * float64(n.model.servers) * seconds
+	gained := max(0, min(ratio-n.emb, bytes/n.model.memory))
+	n.emb += gained
+	return gained * n.model.memory
+}
+
+// refill returns the bytes per second of a GPU's link that refill embeddings beside misses.
+func (n *Node) refill(misses float64) float64 {
+	switch n.Refill {
+	case Off:
+		return 0
+	case Naive:
+		return n.model.costs.PCIe / 2
+	}
+	return max(0, min(refillMost, refillShare*n.model.costs.PCIe-misses))
+}
+
+// fill lets EMB grow to a ratio within some seconds. It returns the share of them that this takes, the bytes per second
+// that are refilled meanwhile, and the service times.
+func (n *Node) fill(l serving.Load, ratio, kv, seconds float64, x *mixture) (share, refill float64) {
 	m := n.model
 	grown := ratio - n.emb
 	if grown <= 0 {
@@ -140,15 +168,8 @@ func (n *Node) fill(l serving.Load, ratio, kv float64, x *mixture) (share, refil
 	m.mix(l, sizes{n.emb, kv}, x)
 	gpus := float64(m.servers)
 	misses := l.Rate * x.missed * float64(m.costs.RowBytes) / gpus
-	switch n.Refill {
-	case Off:
-	case Naive:
-		refill = m.costs.PCIe / 2
-	default:
-		refill = max(0, min(refillMost, refillShare*m.costs.PCIe-misses))
-	}
+	refill = n.refill(misses)
 	loads := l.Rate * x.loads * m.page / gpus
-	seconds := m.objective.Epoch.Seconds()
 	if refill+loads == 0 {
 		share = 1
 	} else {
@@ -165,11 +186,11 @@ func (n *Node) fill(l serving.Load, ratio, kv float64, x *mixture) (share, refil
 // parts is into how many parts of equal length each of the two phases of an epoch is divided.
 const parts = mostParts / 2
 
-// wait lets the queue follow a load for a share of an epoch, and adds that to the distribution of the latency. Work
-// that comes faster than it is done is a delay that grows. The rest of the queue is taken to be exponential with a mean
-// w, for which dw/dt = (rho-1) + v/(2w): Brownian motion with a reflection, whose variance per second is v. In the long
-// run w = v/(2(1-rho)), as in package doc; without drift it grows with the root of time.
-func (n *Node) wait(t *tail, rate float64, mixture int, share float64, fresh bool) {
+// wait lets the queue follow a load for some seconds, which are a share of an epoch, and adds that to the distribution
+// of the latency. Work that comes faster than it is done is a delay that grows. The rest of the queue is taken to be
+// exponential with a mean w, for which dw/dt = (rho-1) + v/(2w): Brownian motion with a reflection, whose variance per
+// second is v. In the long run w = v/(2(1-rho)), as in package doc; without drift it grows with the root of time.
+func (n *Node) wait(t *tail, rate float64, mixture int, seconds, share float64, fresh bool) {
 	m, x := n.model, &t.mixtures[mixture]
 	utilisation := rate * x.mean / float64(m.servers)
 	variance, drift := x.drift(m.servers), utilisation-1
@@ -180,7 +201,7 @@ func (n *Node) wait(t *tail, rate float64, mixture int, share float64, fresh boo
 			n.queue = queue{wait: stable}
 		}
 	}
-	step := share * m.objective.Epoch.Seconds() / parts
+	step := seconds / parts
 	for range parts {
 		q := &n.queue
 		before, grows := q.delay, drift

@@ -157,18 +157,20 @@ func runFluid(ctx context.Context, c Config) (metric.Values, error) {
 
 // fluidEpoch is an epoch of a trace.
 type fluidEpoch struct {
-	ends     time.Duration
-	from, to int          // requests
-	load     serving.Load // of a node
+	begins, ends time.Duration
+	passes       time.Duration // until the next epoch, or the last request
+	window       bool          // counts as a window
+	from, to     int           // requests
+	load         serving.Load  // of a node
 }
 
-// epochsOf divides requests into epochs. The last one is cut off: its rate is that of the time until the last request
-// or, if that is less than half of it, the epoch continues the previous load.
+// epochsOf divides requests into epochs; those without requests are left out. The last one ends with the last request.
+// If less than half of it has passed then, it continues the previous load, and is no window.
 func epochsOf(columns *requests.Columns, times []time.Duration, length time.Duration, nodes int) (all []fluidEpoch) {
 	for from := 0; from < len(times); {
 		e := fluidEpoch{from: from, to: from}
-		begins := times[from] - times[from]%length
-		e.ends = begins + min(length, math.MaxInt64-begins)
+		e.begins = times[from] - times[from]%length
+		e.ends = e.begins + min(length, math.MaxInt64-e.begins)
 		hot, tokens := 0, 0
 		for ; e.to < len(times) && times[e.to] < e.ends; e.to++ {
 			tokens += int(columns.Tokens[e.to])
@@ -180,12 +182,17 @@ func epochsOf(columns *requests.Columns, times []time.Duration, length time.Dura
 			e.to = len(times)
 		}
 		n := float64(e.to - e.from)
-		e.load = serving.Load{Rate: n / length.Seconds() / float64(nodes), HotShare: float64(hot) / n,
-			MeanTokens: float64(tokens) / n}
-		e.load = loadOf(columns, e.load)
-		if passed := times[len(times)-1] - begins; e.to == len(times) && passed >= length/2 {
-			e.load.Rate *= length.Seconds() / passed.Seconds()
-		} else if e.to == len(times) && len(all) > 0 {
+		e.passes, e.window = length, true
+		if e.to == len(times) {
+			e.passes = max(1, times[e.to-1]-e.begins)
+			e.window = e.passes >= length/2 || len(all) == 0
+		}
+		if e.passes == 1 && len(all) == 0 { // all at once
+			e.passes = length
+		}
+		e.load = loadOf(columns, serving.Load{Rate: n / e.passes.Seconds() / float64(nodes), HotShare: float64(hot) / n,
+			MeanTokens: float64(tokens) / n})
+		if !e.window {
 			e.load = all[len(all)-1].load
 		}
 		all = append(all, e)
@@ -209,7 +216,7 @@ type fluidRun struct {
 
 	latencies fluid.Latencies
 	counting  bool
-	begins    time.Duration // of the epochs that count
+	begins    time.Duration // of the first epoch that counts
 	behind    float64       // seconds of work that the last node still had at the end
 	total     fluidSums
 	moved     float64
@@ -220,19 +227,20 @@ type fluidRun struct {
 	passed int64       // windows of requests that have ended
 }
 
-// fluidSums are sums over epochs of nodes. Those of requests are weighted.
+// fluidSums are sums over epochs of nodes. Those of requests are weighted, ratio and busy by seconds.
 type fluidSums struct {
-	epochs, requests, hot, kvHits, rows, rowHits, satisfied float64
-	p99, weightedP99, ratio, busy, refill, missed           float64
-	transfer, compute, waiting                              float64
-	bests, best, gap, leastBest, mostBest                   float64
-	maxP99, peak                                            float64
-	unstable                                                int64
+	seconds, ratio, busy                            float64
+	requests, hot, kvHits, rows, rowHits, satisfied float64
+	weightedP99, refill, missed, peak               float64
+	transfer, compute, waiting                      float64
+	windows, p99, maxP99                            float64
+	bests, best, gap, leastBest, mostBest           float64
+	unstable                                        int64
 }
 
-// add adds an epoch, whose best ratio is known unless it is negative.
-func (s *fluidSums) add(e *fluid.Epoch, requests, best float64) {
-	s.epochs++
+// add adds the requests of an epoch of some seconds.
+func (s *fluidSums) add(e *fluid.Epoch, seconds, requests float64) {
+	s.seconds += seconds
 	s.requests += requests
 	s.hot += requests * e.HotShare
 	s.kvHits += requests * e.KVHit
@@ -242,13 +250,22 @@ func (s *fluidSums) add(e *fluid.Epoch, requests, best float64) {
 	s.transfer += requests * e.Transfer
 	s.compute += requests * e.Compute
 	s.waiting += requests * e.Waiting
-	s.p99 += e.P99
 	s.weightedP99 += requests * e.P99
-	s.ratio += e.Ratio
-	s.busy += e.Utilisation
 	s.refill += e.RefillBytes
 	s.missed += e.MissBytes
-	s.maxP99, s.peak = max(s.maxP99, e.P99), max(s.peak, e.Link)
+	s.peak = max(s.peak, e.Link)
+	s.ratio += seconds * e.Ratio
+	s.busy += seconds * e.Utilisation
+}
+
+// window counts an epoch as a window, whose best ratio is known unless it is negative.
+func (s *fluidSums) window(e *fluid.Epoch, best float64) {
+	s.windows++
+	s.p99 += e.P99
+	s.maxP99 = max(s.maxP99, e.P99)
+	if e.Unstable {
+		s.unstable++
+	}
 	if best >= 0 {
 		if s.bests == 0 {
 			s.leastBest = best
@@ -257,9 +274,6 @@ func (s *fluidSums) add(e *fluid.Epoch, requests, best float64) {
 		s.bests++
 		s.best += best
 		s.gap += math.Abs(e.Ratio - best)
-	}
-	if e.Unstable {
-		s.unstable++
 	}
 }
 
@@ -272,8 +286,9 @@ func (r *fluidRun) run(ctx context.Context) error {
 		}
 		e := &r.epochs[i]
 		if !r.counting && e.from >= r.Warmup {
-			r.startCounting(max(0, e.ends-r.objective.Epoch))
+			r.startCounting(e.begins)
 		}
+		r.pass(i)
 		r.serve(e)
 		if err := r.endWindow(i); err != nil {
 			return err
@@ -295,28 +310,57 @@ func (r *fluidRun) startCounting(now time.Duration) {
 	}
 }
 
+// pass lets the time pass in which nothing arrives before an epoch.
+func (r *fluidRun) pass(epoch int) {
+	if epoch == 0 {
+		return
+	}
+	seconds := (r.epochs[epoch].begins - r.epochs[epoch-1].ends).Seconds()
+	for i, n := range r.nodes {
+		bytes := n.Idle(r.ratios[i], seconds)
+		r.spans[i].refill += bytes
+		if r.counting {
+			r.total.refill += bytes
+		}
+	}
+}
+
 // serve serves an epoch on all nodes.
 func (r *fluidRun) serve(e *fluidEpoch) {
+	window := e.window || r.counting && r.total.windows == 0 // rather that than none
 	best := -1.0
-	if r.optimum {
+	if r.optimum && window {
 		least, most := r.windows[0].Bounds()
 		best = r.model.Search(e.load, least, most, ratioStep)
 	}
+	seconds := e.passes.Seconds()
 	r.behind = 0
 	for i, n := range r.nodes {
-		did := n.Run(e.load, r.ratios[i])
+		did := n.RunFor(e.load, r.ratios[i], seconds)
 		w := &did.Window
 		// Nodes share the requests as evenly as whole numbers allow.
 		requests := (e.to-e.from)*(i+1)/len(r.nodes) - (e.to-e.from)*i/len(r.nodes)
 		lookups := float64(requests) * did.Rows
 		r.cache.Predict(i, int64(requests), rounded(float64(requests)*w.KVHit), rounded(lookups),
 			rounded(lookups*w.EMBHit), int64(e.ends))
-		r.spans[i].add(&did, float64(requests), best)
-		if r.behind = max(r.behind, did.Behind); r.counting {
-			r.total.add(&did, float64(requests), best)
+		for _, s := range r.sums(i) {
+			s.add(&did, seconds, float64(requests))
+			if window {
+				s.window(&did, best)
+			}
 		}
+		r.behind = max(r.behind, did.Behind)
 		r.windows[i] = *w
 	}
+}
+
+// sums returns what an epoch of a node counts in.
+func (r *fluidRun) sums(node int) []*fluidSums {
+	sums := []*fluidSums{&r.spans[node], &r.total}
+	if !r.counting {
+		sums = sums[:1]
+	}
+	return sums
 }
 
 func rounded(x float64) int64 { return int64(math.Round(x)) }
@@ -351,8 +395,7 @@ func (r *fluidRun) endWindow(epoch int) error {
 	e, last := &r.epochs[epoch], epoch+1 == len(r.epochs)
 	w := Window{Asked: int64(e.to), Ends: e.ends}
 	if span := r.Windows.Span; span > 0 {
-		begins := e.ends - r.objective.Epoch
-		if w.Ends = begins - begins%span + span; !last && r.epochs[epoch+1].ends-r.objective.Epoch < w.Ends {
+		if w.Ends = e.begins - e.begins%span + span; !last && r.epochs[epoch+1].begins < w.Ends {
 			return nil
 		}
 	} else {
@@ -366,7 +409,7 @@ func (r *fluidRun) endWindow(epoch int) error {
 	for i := range r.spans {
 		all.merge(&r.spans[i])
 	}
-	seconds := all.epochs / float64(len(r.nodes)) * r.objective.Epoch.Seconds()
+	seconds := all.seconds / float64(len(r.nodes))
 	addMeasured(&w, "", all.measured(seconds, len(r.nodes)*r.cache.GPUs()))
 	for i := range r.spans {
 		addMeasured(&w, "node "+strconv.Itoa(i), r.spans[i].measured(seconds, r.cache.GPUs()))
@@ -377,7 +420,7 @@ func (r *fluidRun) endWindow(epoch int) error {
 
 // merge adds the sums of other epochs to those of a window.
 func (s *fluidSums) merge(o *fluidSums) {
-	s.epochs += o.epochs
+	s.seconds += o.seconds
 	s.requests += o.requests
 	s.hot += o.hot
 	s.kvHits += o.kvHits
@@ -396,7 +439,7 @@ func (s *fluidSums) merge(o *fluidSums) {
 func (s *fluidSums) measured(seconds float64, gpus int) recommender.Measured {
 	n := int(math.Round(s.requests))
 	m := recommender.Measured{Requests: n, Started: n, Ended: n, Rate: s.requests / seconds,
-		Ratio: s.ratio / s.epochs, Best: -1, Refill: s.refill / seconds / float64(gpus),
+		Ratio: s.ratio / s.seconds, Best: -1, Refill: s.refill / seconds / float64(gpus),
 		Missed: s.missed / seconds / float64(gpus)}
 	if s.bests > 0 {
 		m.Best = s.best / s.bests
@@ -411,7 +454,8 @@ func (s *fluidSums) measured(seconds float64, gpus int) recommender.Measured {
 // values returns the metrics of a run.
 func (r *fluidRun) values() (v metric.Values) {
 	s, nodes := &r.total, float64(len(r.nodes))
-	seconds := s.epochs / nodes * r.objective.Epoch.Seconds()
+	last := &r.epochs[len(r.epochs)-1]
+	seconds := (last.begins + last.passes - r.begins).Seconds()
 	if s.requests > 0 {
 		percentile := func(share float64) float64 { return 1e3 * r.latencies.Above(1-share) }
 		v = Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95), P99: percentile(0.99),
@@ -423,15 +467,17 @@ func (r *fluidRun) values() (v metric.Values) {
 		v.SetQuotient(EMBShare, s.transfer, r.latencies.Mean()*s.requests)
 		v.SetQuotient(KVHitRatio, s.kvHits, s.requests)
 		v.SetQuotient(EMBHitRatio, s.rowHits, s.rows)
-		v.SetQuotient(WindowP99, 1e3*s.p99, s.epochs)
-		v.SetQuotient(EMBRatio, s.ratio, s.epochs)
+		v.SetQuotient(WindowP99, 1e3*s.p99, s.windows)
+		v.SetQuotient(EMBRatio, s.ratio, s.seconds)
 		v.SetQuotient(BestRatio, s.best, s.bests)
 		v.SetQuotient(RatioGap, s.gap, s.bests)
 		if s.bests > 0 {
 			v.Set(LeastBest, s.leastBest)
 			v.Set(MostBest, s.mostBest)
 		}
-		v.SetQuotient(NodeUtilisation, s.busy, s.epochs)
+		v.SetQuotient(NodeUtilisation, s.busy, nodes*seconds)
+	}
+	if s.windows > 0 {
 		v.Set(WindowP99Max, 1e3*s.maxP99)
 		v.Set(RatioMoved, r.moved/nodes)
 		v.SetInt(UnstableWindows, s.unstable)

@@ -84,6 +84,36 @@ func TestParametersOfFluid(t *testing.T) {
 	}
 }
 
+// TestClockOfFluid compares the two models where the last epoch is cut off early, where the whole trace is shorter than
+// an epoch, and where nothing arrives for many epochs after an overload.
+func TestClockOfFluid(t *testing.T) {
+	for name, c := range map[string]struct {
+		requests  int
+		rate      float64
+		pause     time.Duration
+		tolerance float64
+	}{
+		"cut off":    {6300, 300, 0, 0.15},
+		"overloaded": {6500, 1200, 0, 0.2}, // by the hash, a node has less to do
+		"short":      {400, 300, 0, 0.55},  // with cold caches
+		"pause":      {6000, 600, time.Hour, 0.25},
+	} {
+		tr := recommendations(t, c.requests, c.rate)
+		for i := range tr.Times[len(tr.Times)/2:] {
+			tr.Times[len(tr.Times)/2+i] += int64(c.pause)
+		}
+		simulated := mustServe(t, tr, "recommender(router=hash)", models.Config{})
+		v := mustServe(t, tr, "fluid", models.Config{})
+		for _, m := range []metric.Metric{models.Throughput, models.LatencyMean, models.NodeUtilisation,
+			models.MissBytes} {
+			got, _ := v.Get(m.Name)
+			if want, _ := simulated.Get(m.Name); !(math.Abs(got/want-1) < c.tolerance) {
+				t.Errorf("%s: %s is %v, simulated %v", name, m.Name, got, want)
+			}
+		}
+	}
+}
+
 // TestRefillOfFluid moves the border up and down, and compares what is refilled in each way.
 func TestRefillOfFluid(t *testing.T) {
 	tr := recommendations(t, 8000, 200)
