@@ -329,6 +329,16 @@ func TestNodesCountAfterTheWarmup(t *testing.T) {
 	}
 }
 
+// TestCellsOnNodesAreNoJob checks that cells of which each needs a replay of its own are refused in one job.
+func TestCellsOnNodesAreNoJob(t *testing.T) {
+	r := NewReplayer(recommended(t, 100, 20, 30), ReplayerOptions{})
+	c := onNodes(t, "lru", twoNodes)
+	_, err := r.Replay(t.Context(), []Cell{c, withAllocator(t, c, "static(r=0.3)")})
+	if err == nil || !strings.Contains(err.Error(), "2 cells in one job") {
+		t.Errorf("error %v, want that two cells are no job", err)
+	}
+}
+
 // TestApproximationsRefuse checks that a model that serves no requests refuses what it could not tell apart.
 func TestApproximationsRefuse(t *testing.T) {
 	for name, c := range map[string]struct{ policy, cache, allocator, want string }{

@@ -187,9 +187,7 @@ func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trac
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
-		inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
-		alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
-		if inPass && alone && !c.Series.Asked() && cache.IsExact(c.Cache) {
+		if c.sharesPass() {
 			stack = append(stack, c)
 		}
 	}
@@ -209,6 +207,24 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	return jobs
 }
 
+// sharesPass reports whether one pass over reuse distances can serve a cell and others.
+func (c *Cell) sharesPass() bool {
+	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
+	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
+	return inPass && alone && !c.Series.Asked() && cache.IsExact(c.Cache)
+}
+
+// checkJob rejects several cells that no pass serves together.
+func checkJob(job []Cell) error {
+	for i := range job {
+		if len(job) > 1 && !job[i].sharesPass() {
+			return fmt.Errorf("%d cells in one job, but cell %s needs a replay of its own; use the jobs that Jobs returns",
+				len(job), job[i].Key())
+		}
+	}
+	return nil
+}
+
 // Replay replays a job and returns the record of each of its cells. Fields that compare cells with each other are left
 // out: HoldAgainst and MarkBest set them. When ctx ends it does not wait for a request or a bound that takes long.
 func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
@@ -219,6 +235,9 @@ func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, er
 // ReplaySeries is Replay with the rows of each cell's series. The rows do not name their cells.
 func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row,
 	err error) {
+	if err := checkJob(job); err != nil {
+		return nil, nil, err
+	}
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
 		if len(job) > 1 {
 			return r.replayStack(ctx, job)
