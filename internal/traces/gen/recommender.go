@@ -68,13 +68,17 @@ type recommenderTrace struct {
 	epoch      float64 // nanoseconds
 	loads      []serving.Load
 	arrivals   arrivalTimes
+	regime     serving.Regime
 	total      int
+	cut        bool // at a number of requests, before the last epoch ends
 
 	synthetic *recommender.Synthetic
 	users     [2]random.Zipf // ranks of the hot users of a node, and of the others
 	bits      *rand.PCG      // of users
 	number    int            // of the next request
 	hot       int            // requests of hot users so far
+	lastTime  int64          // of the last request
+	lastEpoch int            // likewise
 	head      recommender.Head
 }
 
@@ -102,7 +106,10 @@ func newRecommenderTrace(v params.Values) (recordSource, error) {
 	if t.synthetic, err = recommender.NewSynthetic(t.population, seed); err != nil {
 		return nil, err
 	}
-	if t.loads, err = recommenderLoads(v, t.population, seed); err != nil {
+	if t.regime, err = serving.ParseRegime(v.Text("regime")); err != nil {
+		return nil, err
+	}
+	if t.loads, err = recommenderLoads(v, t.regime, t.population, seed); err != nil {
 		return nil, err
 	}
 	t.arrivals = arrivalTimes{loads: t.loads, nodes: float64(t.population.Nodes), epoch: t.epoch,
@@ -110,6 +117,7 @@ func newRecommenderTrace(v params.Values) (recordSource, error) {
 	if t.total, err = t.count(v.Int("requests")); err != nil {
 		return nil, err
 	}
+	t.cut = t.total == v.Int("requests")
 	hot := t.population.Hot()
 	t.users = [2]random.Zipf{random.NewZipf(hot, t.population.UserAlpha),
 		random.NewZipf(t.population.Users-hot, t.population.UserAlpha)}
@@ -118,14 +126,14 @@ func newRecommenderTrace(v params.Values) (recordSource, error) {
 }
 
 // recommenderLoads returns the load of a node in each epoch: rates that give the wanted utilisation.
-func recommenderLoads(v params.Values, p serving.Population, seed uint64) ([]serving.Load, error) {
-	regime, err := serving.ParseRegime(v.Text("regime"))
-	if err != nil {
-		return nil, err
-	}
+func recommenderLoads(v params.Values, regime serving.Regime, p serving.Population, seed uint64) ([]serving.Load,
+	error) {
 	hot := v.Float("hot")
 	if hot == 0 {
 		hot = hotShares[v.Text("dataset")]
+	}
+	if err := canChange(regime, hot); err != nil {
+		return nil, err
 	}
 	if rate := v.Float("rate"); rate > 0 {
 		loads := make([]serving.Load, 0, v.Int("epochs"))
@@ -138,6 +146,19 @@ func recommenderLoads(v params.Values, p serving.Population, seed uint64) ([]ser
 	costs.Layers, p.Layers = p.Layers, 0 // models of equal populations are shared
 	model := fluid.NewCached(p, costs, v.Int("gpus"), int64(v.Float("memory-gb")*1e9))
 	return model.Loads(regime, hot, v.Int("epochs"), seed, v.Float("utilisation"), v.Float("ratio")), nil
+}
+
+// canChange refuses a share of hot users from which a regime does not rise: the load would be steady.
+func canChange(regime serving.Regime, hot float64) error {
+	switch {
+	case regime == serving.Burst && hot >= serving.BurstHotShare:
+		return fmt.Errorf("hot=%v,regime=burst: spikes raise the share of hot users to %v; want a smaller one, or "+
+			"regime=steady", hot, serving.BurstHotShare)
+	case regime == serving.Trend && hot >= serving.MostHot:
+		return fmt.Errorf("hot=%v,regime=trend: the share of hot users rises to at most %v; want a smaller one, or "+
+			"regime=steady", hot, serving.MostHot)
+	}
+	return nil
 }
 
 // count returns how many requests the epochs have, at most limit unless it is 0.
@@ -208,6 +229,7 @@ func (t *recommenderTrace) read(rec *stream.Record) error {
 	t.synthetic.Request(&t.head, uint32(t.number), user, hot)
 	*rec = stream.Record{Time: time, Num: uint64(user), Extra: &t.head}
 	t.number++
+	t.lastTime, t.lastEpoch = time, epoch
 	if hot {
 		t.hot++
 	}
@@ -230,20 +252,27 @@ func (t *recommenderTrace) user(hotShare float64) (user uint32, hot bool) {
 
 // measured implements measured.
 func (t *recommenderTrace) measured() string {
-	seconds, spikes, spiking := t.epoch/1e9*float64(len(t.loads)), 0, false
-	for _, l := range t.loads {
-		spike := l.HotShare > t.loads[0].HotShare
-		if spike && !spiking {
-			spikes++
+	if t.number == 0 {
+		return ""
+	}
+	loads, seconds := t.loads, t.epoch/1e9*float64(len(t.loads))
+	if t.cut {
+		loads, seconds = t.loads[:t.lastEpoch+1], float64(max(1, t.lastTime))/1e9
+	}
+	text := fmt.Sprintf("%d requests in %.6g s, %.1f per second and node; hot users make %.1f%% of them", t.number, seconds,
+		float64(t.number)/seconds/float64(t.population.Nodes), 100*float64(t.hot)/float64(t.number))
+	switch t.regime {
+	case serving.Trend:
+		text += fmt.Sprintf(", from %.1f%% to %.1f%%", 100*loads[0].HotShare, 100*loads[len(loads)-1].HotShare)
+	case serving.Burst:
+		spikes, spiking := 0, false
+		for _, l := range loads {
+			spike := l.HotShare > t.loads[0].HotShare
+			if spike && !spiking {
+				spikes++
+			}
+			spiking = spike
 		}
-		spiking = spike
-	}
-	text := fmt.Sprintf("%d requests in %.6g s, %.1f per second and node; hot users make %.1f%% of them", t.total, seconds,
-		float64(t.total)/seconds/float64(t.population.Nodes), 100*float64(t.hot)/float64(max(t.number, 1)))
-	if last := t.loads[len(t.loads)-1]; spikes == 1 && spiking && last.HotShare > t.loads[0].HotShare {
-		return text + fmt.Sprintf(", from %.1f%% to %.1f%%", 100*t.loads[0].HotShare, 100*last.HotShare)
-	}
-	if spikes > 0 {
 		text += fmt.Sprintf(", with %d spikes", spikes)
 	}
 	return text

@@ -276,6 +276,8 @@ func TestRecommenderRefusesWhatCannotBe(t *testing.T) {
 		"rate=0.01,epochs=1,epoch-s=0.001,nodes=1": "no request in 1 epochs",
 		"max-tokens=16777216":                      "draw",
 		"users=16777216,nodes=1024":                "want at most 67108864 users",
+		"hot=0.6,regime=burst":                     "spikes raise the share of hot users to 0.6",
+		"hot=0.95,regime=trend":                    "rises to at most 0.95",
 		"epochs=1000000,epoch-s=86400":             "requests: want at most 2^31",
 		"requests=9,epochs=1000000,epoch-s=86400":  "years",
 	} {
@@ -288,6 +290,38 @@ func TestRecommenderRefusesWhatCannotBe(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", args, err, want)
+		}
+	}
+}
+
+// TestRecommenderSaysWhatItMade counts what was generated, and nothing of the epochs behind the last request.
+func TestRecommenderSaysWhatItMade(t *testing.T) {
+	for args, want := range map[string][]string{
+		"rate=100,epochs=40":                                    {" in 200 s, ", "per second and node"},
+		"rate=100,epochs=40,requests=1000":                      {"1000 requests in ", " in 4.", "per second and node"},
+		"rate=100,epochs=40,regime=trend":                       {", from 38.0% to 63.0%"},
+		"rate=100,epochs=41,requests=2000,hot=0.4,regime=trend": {", from 40.0% to 40.6"},
+		"rate=100,epochs=200,regime=burst":                      {"spikes"},
+		"rate=100,epochs=200,requests=400,regime=burst":         {", with 0 spikes"},
+	} {
+		spec, err := Parse("recommender(nodes=2,users=100,shards=1000,"+args+")", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rec stream.Record
+		for range g.Requests() {
+			if err := g.Read(&rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, part := range want {
+			if !strings.Contains(g.Measured(), part) {
+				t.Errorf("%s: %q; want %q in it", args, g.Measured(), part)
+			}
 		}
 	}
 }
