@@ -259,8 +259,8 @@ func (t *recommenderTrace) measured() string {
 	if t.cut {
 		loads, seconds = t.loads[:t.lastEpoch+1], float64(max(1, t.lastTime))/1e9
 	}
-	text := fmt.Sprintf("%d requests in %.6g s, %.1f per second and node; hot users make %.1f%% of them", t.number, seconds,
-		float64(t.number)/seconds/float64(t.population.Nodes), 100*float64(t.hot)/float64(t.number))
+	text := fmt.Sprintf("%d requests in %.6g s, %.1f per second and node; hot users make %.1f%% of them", t.number,
+		seconds, float64(t.number)/seconds/float64(t.population.Nodes), 100*float64(t.hot)/float64(t.number))
 	switch t.regime {
 	case serving.Trend:
 		text += fmt.Sprintf(", from %.1f%% to %.1f%%", 100*loads[0].HotShare, 100*loads[len(loads)-1].HotShare)
