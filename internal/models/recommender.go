@@ -68,8 +68,8 @@ var recommenderEntry = Entry{
 
 // servingParams are the constants of the time of a request, of each model of such nodes.
 var servingParams = []params.Param{
-	{Name: "layers", Default: 0, Min: 0, Max: 1000, Doc: "of the transformer: 3 for ranking, 6 for retrieval; 0: as many " +
-		"as a generated trace is meant for, 6 for others"},
+	{Name: "layers", Default: 0, Min: 0, Max: 1000, Doc: "of the transformer: 3 for ranking, 6 for retrieval; 0: as " +
+		"many as a generated trace is meant for, 6 for others"},
 	{Name: "scale", Default: 0.8, Min: 1e-6, Max: 1e6, Doc: "factor of all service times"},
 	{Name: "pcie_gbs", Default: 25.0, Min: 1e-3, Max: 1e6, Doc: "from the host to a GPU, in 10^9 bytes per second"},
 	{Name: "tflops", Default: 312.0, Min: 1e-3, Max: 1e9, Doc: "peak of a GPU, in 10^12 operations per second"},
