@@ -48,6 +48,20 @@ var (
 	timeNames = []string{"timestamp", "time", "unixreviewtime", "ts"}
 )
 
+// columnNames are those that a row has, which are also the options that choose them.
+var columnNames = [3]string{"user", "item", "time"}
+
+// checkApart refuses two of them that are the same column.
+func checkApart(src *source.Source, columns [3]int) error {
+	for i, a := range columns {
+		if j := slices.Index(columns[:], a); j < i {
+			return src.Errorf("%s and %s are both column %d: name the other one with the option %[2]s or %[1]s", columnNames[j],
+				columnNames[i], a+1)
+		}
+	}
+	return nil
+}
+
 // notInteractions says why a file is no log.
 func notInteractions(head source.Head) string {
 	if source.IsBinary(head.Bytes) {
@@ -72,6 +86,12 @@ func openInteractions(src *source.Source, opts params.Values) (stream.Reader, st
 	h := &histories{length: opts.Int("length"), tokens: opts.Int("tokens"), tables: opts.Int("tables")}
 	if err := h.check(); err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
+	for _, name := range columnNames {
+		if opts.Text(name) == "none" {
+			return nil, stream.Fields{}, src.Errorf("option %s=none: want a column, since each row needs a user, an item and a "+
+				"time", name)
+		}
 	}
 	rows, err := interactionsOf(src, opts)
 	if err != nil {
@@ -372,7 +392,7 @@ func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values
 		if t.columns[i] >= 0 {
 			continue
 		}
-		name := []string{"user", "item", "time"}[i]
+		name := columnNames[i]
 		if header {
 			return nil, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %q)", name,
 				name, t.rows.Header)
@@ -384,7 +404,7 @@ func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values
 	if t.rows.Columns < 3 {
 		return nil, src.Errorf("%d columns: want at least user, item and time", t.rows.Columns)
 	}
-	return t, nil
+	return t, checkApart(src, t.columns)
 }
 
 func (t *tableInteractions) at(err error) error { return t.rows.Src.LineErrorf("%w", err) }
@@ -434,7 +454,7 @@ func newColonInteractions(src *source.Source, count int, opts params.Values, uni
 		return nil, src.Errorf("%d columns with :: between them: want at least user, item and time", count)
 	}
 	rows := source.Rows{Src: src, Columns: count}
-	for i, name := range []string{"user", "item", "time"} {
+	for i, name := range columnNames {
 		if choice := opts.Text(name); choice != "" {
 			at, err := rows.Choose(choice, nil)
 			if err != nil || at < 0 {
@@ -443,7 +463,7 @@ func newColonInteractions(src *source.Source, count int, opts params.Values, uni
 			c.columns[i] = at
 		}
 	}
-	return c, nil
+	return c, checkApart(src, c.columns)
 }
 
 func (c *colonInteractions) at(err error) error { return c.src.LineErrorf("%w", err) }
@@ -525,7 +545,7 @@ func (j *jsonInteractions) parse(line []byte, to *interaction) error {
 	if err != nil {
 		return err
 	}
-	for i, name := range []string{"user", "item", "time"} {
+	for i, name := range columnNames {
 		if cells[i] == nil {
 			return fmt.Errorf("no field with the %s: name it with the option %s", name, name)
 		}
