@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/cachesim/cachesim/internal/allocate"
@@ -29,8 +30,16 @@ var hlemEntry = entry(allocate.Entry{
 	Params: withRecovery(true, append([]params.Param{
 		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
 		weightsParam}, adapterParams...)...),
-	Check: checkWeights,
+	Check: checkHLEM,
 }, newHLEM)
+
+// checkHLEM rejects weights of a policy that is switched off.
+func checkHLEM(v params.Values) error {
+	if file := v.Text(weightsParam.Name); file != "" && !v.Bool("ppo") {
+		return fmt.Errorf("weights=%s with ppo=false: the policy is switched off; remove one of them", file)
+	}
+	return checkWeights(v)
+}
 
 // hlem is the SmartAllocator: a frozen policy, an online adapter and a recovery controller. Each may be absent.
 type hlem struct {

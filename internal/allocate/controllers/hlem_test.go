@@ -166,6 +166,21 @@ func TestPartsCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
+// Weights of a policy that is switched off are refused, not ignored.
+func TestWeightsWithoutPolicy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "weights.json")
+	if err := os.WriteFile(file, trained, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocate.Parse("hlem(weights=" + file + ")"); err != nil {
+		t.Error(err)
+	}
+	if _, err := allocate.Parse("hlem(ppo=false,weights=" + file + ")"); err == nil ||
+		!strings.Contains(err.Error(), "with ppo=false") {
+		t.Errorf("error %v, want that the policy is switched off", err)
+	}
+}
+
 // In a burst with many hot users memory moves to the users by 0.1 in each epoch, whatever the other parts say.
 func TestRecoveryOverrides(t *testing.T) {
 	ratios := run(t, "hlem(start=0.6)", 40, func(epoch int, r float64) serving.Window {
