@@ -187,6 +187,11 @@ func TestNodesRefuse(t *testing.T) {
 		"quiver":       {func(c *Cell) { *c = withAllocator(t, *c, "quiver(train=users)") }, "data sets of tenants"},
 		"fluid":        {func(c *Cell) { *c = withAllocator(t, *c, "fluid(train=users:1)") }, "data sets of tenants"},
 		"out of range": {func(c *Cell) { *c = withAllocator(t, *c, "static(r=0.95)") }, "outside rmin=0.1 to rmax=0.9"},
+		"start":        {func(c *Cell) { *c = withAllocator(t, *c, "pid(start=0.05)") }, "begins with a ratio of 0.05"},
+		"start, bounds": {func(c *Cell) {
+			c.Cache = onNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)").Cache
+			*c = withAllocator(t, *c, "milp")
+		}, "begins with a ratio of 0.4, outside rmin=0.5"},
 		"three shares": {func(c *Cell) { *c = withAllocator(t, *c, "static(shares=1;1;1)") }, "shares has 3 items"},
 		"exact": {func(c *Cell) {
 			*c = withAllocator(t, *c, "pid")
@@ -336,6 +341,27 @@ func TestCellsOnNodesAreNoJob(t *testing.T) {
 	_, err := r.Replay(t.Context(), []Cell{c, withAllocator(t, c, "static(r=0.3)")})
 	if err == nil || !strings.Contains(err.Error(), "2 cells in one job") {
 		t.Errorf("error %v, want that two cells are no job", err)
+	}
+}
+
+// TestBoundsOfHindsight checks that an allocator that begins with what the first epoch needs fits any bounds.
+func TestBoundsOfHindsight(t *testing.T) {
+	c := withAllocator(t, onNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)"), "hindsight")
+	if err := NewReplayer(recommended(t, 10, 5, 9), ReplayerOptions{}).Check(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPredictionsEvictNothing checks that a model that loads nothing reports no evictions of shards: 0 would be wrong.
+func TestPredictionsEvictNothing(t *testing.T) {
+	c := onNodes(t, "lru", twoNodes)
+	c.Model = approximate(t)
+	recs, err := NewReplayer(recommended(t, 300, 20, 90), ReplayerOptions{}).Replay(t.Context(), []Cell{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recs[0].Has(pools.ShardEvictions) || recs[0].Has(pools.Unpinned) || !recs[0].Has(pools.BorderMoved) {
+		t.Errorf("the record has %v", slices.Collect(recs[0].Names()))
 	}
 }
 

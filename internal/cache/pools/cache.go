@@ -64,9 +64,10 @@ type Cache struct {
 	shards    reported // which are resident, as the nodes have reported
 	residents reported // which users are
 
-	started  int64 // requests
-	buffer   []requests.Lookup
-	decision time.Duration
+	started   int64 // requests
+	predicted bool  // a model predicts what is served, and nothing is resident
+	buffer    []requests.Lookup
+	decision  time.Duration
 }
 
 // node is the memory of a node.
@@ -348,8 +349,10 @@ func (p *Cache) Counters() []policies.Counter {
 				add(c)
 			}
 		}
-		add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions() - n.uncounted)})
-		add(policies.Counter{Name: Unpinned.Name, Value: float64(n.bypassed)})
+		if !p.predicted {
+			add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions() - n.uncounted)})
+			add(policies.Counter{Name: Unpinned.Name, Value: float64(n.bypassed)})
+		}
 		add(policies.Counter{Name: BorderMoved.Name, Value: float64(n.moved) / pages})
 	}
 	return all

@@ -188,18 +188,24 @@ func checkAllocator(v params.Values, spec allocate.Spec) error {
 		return refuse("divides by the data sets of tenants, which shards and users are not")
 	case needs.Streams:
 		return refuse("divides by the order in which files are read, which shards and users do not have")
-	case e.Serving:
+	case e.Serving && e.Future: // it begins with what the first epoch needs
 		return nil
 	}
-	const whole = 1_000_000
-	capacities := make([]int64, len(poolNames))
-	a.Allocate(&allocate.State{Capacity: whole, Pools: make([]allocate.Pool, len(poolNames))}, capacities)
-	ratio := float64(capacities[embeddings]) / whole
+	ratio := firstRatio(a)
 	if least, most := v.Float("rmin"), v.Float("rmax"); ratio < least-1e-6 || ratio > most+1e-6 {
 		return fmt.Errorf("cache pools: allocator %s begins with a ratio of %v, outside rmin=%v to rmax=%v; choose "+
 			"another ratio, or other bounds", spec, ratio, least, most)
 	}
 	return nil
+}
+
+// firstRatio returns the ratio with which an allocator begins if nothing bounds it.
+func firstRatio(a allocate.Allocator) float64 {
+	const whole = 1_000_000
+	capacities := make([]int64, len(poolNames))
+	a.Allocate(&allocate.State{Capacity: whole, Pools: make([]allocate.Pool, len(poolNames)),
+		Serving: &serving.Window{Least: 0, Most: 1, Objective: serving.DefaultObjective()}}, capacities)
+	return float64(capacities[embeddings]) / whole
 }
 
 // checkTrace rejects a trace that the nodes cannot serve.
