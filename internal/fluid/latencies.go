@@ -2,12 +2,11 @@ package fluid
 
 import "math"
 
-// The times at which Latencies counts: from a tenth of a millisecond to a thousand seconds, each 3% after the one
-// before.
+// The times at which Latencies counts: from a nanosecond to three years, each 3% after the one before.
 const (
-	shortest  = 1e-4
+	shortest  = 1e-9
 	timesEach = 80 // of a factor of 10
-	times     = 7*timesEach + 1
+	times     = 17*timesEach + 1
 )
 
 // Latencies sums up the latencies of many epochs. The zero value is empty.
@@ -29,8 +28,12 @@ var timeOf = func() (at [times]float64) {
 func (l *Latencies) add(t *tail, requests, mean float64) {
 	l.requests += requests
 	l.seconds += requests * mean
+	fastest := t.fastest()
 	for i := range l.above {
-		share := t.above(timeOf[i])
+		share := 1.0
+		if timeOf[i] > fastest {
+			share = t.above(timeOf[i])
+		}
 		if share < 1e-9 {
 			break
 		}
@@ -38,11 +41,25 @@ func (l *Latencies) add(t *tail, requests, mean float64) {
 	}
 }
 
+// fastest returns a time that every request takes.
+func (t *tail) fastest() float64 {
+	fastest := math.Inf(1)
+	for i := range t.n {
+		x := &t.mixtures[t.of[i]]
+		step := 0
+		for step < steps-1 && x.weight[step] == 0 {
+			step++
+		}
+		fastest = min(fastest, t.queues[i].delay+float64(step)*x.width)
+	}
+	return fastest
+}
+
 // Mean returns the mean in seconds.
 func (l *Latencies) Mean() float64 { return l.seconds / l.requests }
 
 // Above returns the time in seconds that a share of the requests exceeds, by interpolation between two times; at most
-// 1000 s.
+// 10^8 s.
 func (l *Latencies) Above(share float64) float64 {
 	wanted := share * l.requests
 	for i, above := range l.above {

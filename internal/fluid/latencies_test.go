@@ -32,3 +32,26 @@ func TestLatencies(t *testing.T) {
 		t.Errorf("P99 of %v s of epochs with %v and %v", got, w.P99, worst.P99)
 	}
 }
+
+// TestLatenciesOfAnySize: of very fast nodes, and of overloaded ones, whose queues are long.
+func TestLatenciesOfAnySize(t *testing.T) {
+	p := serving.DefaultPopulation()
+	p.Users, p.Shards = 200, 10_000
+	for _, scale := range []float64{1e-6, 1, 1e6} {
+		c := serving.DefaultCosts()
+		c.Scale = scale
+		m := NewModel(p, c, 2, 20*gigabyte)
+		for _, utilisation := range []float64{0.5, 3} {
+			n := m.NewNode()
+			n.Latencies = new(Latencies)
+			l := serving.Load{HotShare: 0.4, Rate: utilisation * m.Rate(0.4, 1, 0.4)}
+			if scale == 1e6 {
+				l.Rate = utilisation * 2 / 1e4
+			}
+			w := n.Step(l, 0.4)
+			if got := n.Latencies.Above(0.01); math.Abs(got/w.P99-1) > 0.03 {
+				t.Errorf("scale %v, utilisation %v: P99 of %v s, that of the epoch is %v", scale, utilisation, got, w.P99)
+			}
+		}
+	}
+}
