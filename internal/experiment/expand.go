@@ -329,20 +329,22 @@ type fileSetup struct {
 // cache returns the name of the setup's cache.
 func (s *fileSetup) cache() string { return s.parts[0].label }
 
-// axes returns the axes of the parts of those kinds that a function wants.
+// axes returns the axes of the parts, without those of the kinds that a function does not want.
 func (s *fileSetup) axes(wants func(kind partKind) bool) string {
 	axes := ""
 	for i, kind := range setupKinds() {
-		if wants(kind) {
-			axes = joinAxes(axes, formatAxes(s.parts[i].axes))
+		own := s.parts[i].axes
+		if !wants(kind) {
+			own = slices.DeleteFunc(slices.Clone(own), func(a setting) bool { return a.name == kind.Name })
 		}
+		axes = joinAxes(axes, formatAxes(own))
 	}
 	return axes
 }
 
 // setupsOf returns the setups in which a policy runs, by index, with the axes of its cells there; nil if it does not
-// choose. A part that is the only one of its kind for the policy is at no place on an axis: the policy is the same at
-// all of them.
+// choose. A part that is the only one of its kind for the policy is at no place on the axis of its kind: the policy is
+// the same at all of them. Axes of its parameters stay.
 func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
 	chosen := func(kind partKind) Values {
 		if kind.chosen == nil {

@@ -51,6 +51,22 @@ func TestNodesHaveCapacitiesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestOnlyPartKeepsItsAxes: a policy with one allocator is at no place on the axis of allocators, but at those of the
+// allocator's parameters.
+func TestOnlyPartKeepsItsAxes(t *testing.T) {
+	f := mustParse(t, `
+traces: [{name: requests, file: a.csv, format: recommender}]
+caches: [pools]
+models: [recommender]
+allocators: [{use: static, with: {r: [0.3, 0.7]}}, ucp]
+policies: [{policy: lru, allocators: static}, {policy: sieve, allocators: ucp}]
+`)
+	want := []string{"requests 2560GB lru seed=0 r=0.3", "requests 2560GB lru seed=0 r=0.7", "requests 2560GB sieve seed=0"}
+	if got := summary(mustExpand(t, f)); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("cells\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestCapacitiesOfNodes checks which capacities an experiment on serving nodes may have.
 func TestCapacitiesOfNodes(t *testing.T) {
 	one := strings.Replace(nodesText, "[1, 2]", "2", 1)
