@@ -217,11 +217,12 @@ func TestNodesRefuse(t *testing.T) {
 		t.Errorf("a trace without recommender requests: error %v", err)
 	}
 	for text, want := range map[string]string{
-		"pools(memory=80)":           "want bytes with their unit",
-		"pools(r=0.05)":              "want 0 < rmin <= r <= rmax < 1",
-		"pools(kv=lruu)":             `did you mean "lru"`,
-		"pools(embeddings=lru(k=1))": "embeddings",
-		"pools(nodes=65)":            "want a number from 1 to 64",
+		"pools(memory=80)":                        "want bytes with their unit",
+		"pools(r=0.05)":                           "want 0 < rmin <= r <= rmax < 1",
+		"pools(kv=lruu)":                          `did you mean "lru"`,
+		"pools(embeddings=lru(k=1))":              "embeddings",
+		"pools(nodes=64,gpus=65536,memory=16TiB)": "more than 1EiB of memory",
+		"pools(nodes=65)":                         "want a number from 1 to 64",
 	} {
 		if _, err := cache.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)

@@ -74,8 +74,11 @@ var (
 		Doc: "pages that moved between embeddings and users, as a multiple of the pages of all nodes"}
 )
 
-// mostMemory limits the memory of a GPU, so that sums do not overflow.
-const mostMemory = 1 << 44
+// mostMemory and mostOfAll limit the memory of a GPU, and that of all nodes, so that sums do not overflow.
+const (
+	mostMemory = 1 << 44
+	mostOfAll  = 1 << 60
+)
 
 // memoryOf returns the memory of a GPU in bytes.
 func memoryOf(v params.Values) (int64, error) {
@@ -111,14 +114,19 @@ func policiesOf(v params.Values, cell policies.Spec) (emb, kv policies.Spec, err
 
 // checkParams rejects values that exclude each other or cannot be read.
 func checkParams(v params.Values) error {
-	if _, err := memoryOf(v); err != nil {
+	memory, err := memoryOf(v)
+	if err != nil {
 		return err
+	}
+	if gpus := int64(v.Int("nodes")) * int64(v.Int("gpus")); memory > mostOfAll/gpus {
+		return fmt.Errorf("nodes=%d, gpus=%d and memory=%s are more than 1EiB of memory; want less of one of them",
+			v.Int("nodes"), v.Int("gpus"), v.Text("memory"))
 	}
 	r, least, most := v.Float("r"), v.Float("rmin"), v.Float("rmax")
 	if !(0 < least && least <= r && r <= most && most < 1) {
 		return fmt.Errorf("r=%v with rmin=%v and rmax=%v: want 0 < rmin <= r <= rmax < 1", r, least, most)
 	}
-	_, _, err := policiesOf(v, policies.Spec{})
+	_, _, err = policiesOf(v, policies.Spec{})
 	return err
 }
 
