@@ -59,7 +59,7 @@ var recommenderEntry = Entry{
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed, by the fluid model"},
 	}, servingParams...),
-	Metrics:  servingMetrics,
+	Metrics:  append([]metric.Metric{EMBPrefetchBytes}, servingMetrics...),
 	Needs:    func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
 	Reorders: func(params.Values) bool { return true },
 	Check:    checkRecommender,
@@ -156,7 +156,11 @@ func runRecommender(ctx context.Context, c Config) (metric.Values, error) {
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model recommender: %w", err)
 	}
-	return recommenderValues(result), nil
+	values := recommenderValues(result)
+	if config.Prefetch > 0 {
+		values.SetInt(EMBPrefetchBytes, result.Prefetched)
+	}
+	return values, nil
 }
 
 // arrivalsOf returns when the requests of a trace arrive, so many times as fast. A time that goes back counts as the

@@ -143,11 +143,11 @@ func checkBestRatios(t *testing.T, v metric.Values) {
 	}
 }
 
-// TestParametersOfRecommender: each of them changes a result.
+// TestParametersOfRecommender: the last one of each list changes a result, compared with the ones before it.
 func TestParametersOfRecommender(t *testing.T) {
 	tr := recommendations(t, 6000, 220)
-	base := mustServe(t, tr, "recommender", models.Config{})
-	differs := func(v metric.Values) bool {
+	results := map[string]metric.Values{"": mustServe(t, tr, "recommender", models.Config{})}
+	differs := func(base, v metric.Values) bool {
 		for name := range base.Names() {
 			a, _ := base.Get(name)
 			if b, ok := v.Get(name); (!ok || a != b) && name != models.DecisionTime.Name {
@@ -161,9 +161,17 @@ func TestParametersOfRecommender(t *testing.T) {
 		"bonus=0.9", "slots=1", "sent=off", "prefetch=0.3", "prefetch=0.3,accuracy=0.1", "rate=1.1", "layers=3",
 		"optimum=off", "scale=0.7", "pcie_gbs=20", "tflops=200", "efficiency=0.3", "hit_share=0.3", "base_ms=2",
 		"slo_ms=20", "epoch_s=2"} {
-		if !differs(mustServe(t, tr, "recommender("+p+")", models.Config{})) {
+		results[p] = mustServe(t, tr, "recommender("+p+")", models.Config{})
+		base, ok := results[p[:max(0, strings.LastIndex(p, ","))]]
+		if !ok {
+			t.Fatalf("%s follows no list without its last parameter", p)
+		}
+		if !differs(base, results[p]) {
 			t.Errorf("%s changes nothing", p)
 		}
+	}
+	if results["prefetch=0.3"].Int(models.EMBPrefetchBytes) == 0 || results[""].Has(models.EMBPrefetchBytes) {
+		t.Error("bytes are to be prefetched with prefetch=0.3 only")
 	}
 }
 

@@ -47,9 +47,12 @@ var (
 		Doc: "bytes of embeddings that were loaded in the background, since their cache had grown"}
 	MissBytes = metric.Metric{Name: "miss_bytes", Unit: metric.Bytes, Better: metric.Lower,
 		Doc: "bytes of the rows of embeddings that requests missed"}
+	EMBPrefetchBytes = metric.Metric{Name: "emb_prefetch_bytes", Unit: metric.Bytes,
+		Doc: "bytes of embeddings that were loaded for requests that still waited; absent without prefetch="}
 	LinkPeak = metric.Metric{Name: "h2d_gbs_max", Title: "most from the host to a GPU (GB/s)",
 		Unit: metric.GigabytesPerSecond, Digits: 2, Better: metric.Lower, Merge: metric.Max,
-		Doc: "largest rate at which a GPU received embeddings from its host, refill and misses together"}
+		Doc: "largest rate at which a GPU received embeddings from its host, refill, misses and " +
+			"prefetches together"}
 	RoutingScore = metric.Metric{Name: "routing_score", Unit: metric.Ratio, Digits: 3, Better: metric.Higher,
 		Merge: metric.Apart, Doc: "mean score that the router gave the nodes which it chose; absent without scores"}
 	NodeUtilisation = metric.Metric{Name: "node_utilisation", Title: "utilisation of the GPUs", Unit: metric.Share,

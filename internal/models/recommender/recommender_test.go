@@ -338,6 +338,24 @@ func TestPrefetchIsForTheNextRequest(t *testing.T) {
 	}
 }
 
+// TestPrefetchTakesWhatMissesLeave: the first request transfers 1000 bytes in a second and then computes for a second,
+// in which 0.8 of the 1000 bytes per second are free, less the mean of the misses: 10 000 bytes per second in the first
+// tenth, and 9 tenths of decay since.
+func TestPrefetchTakesWhatMissesLeave(t *testing.T) {
+	f := newFake(1, 1, func(int, int) Access { return missing(1) })
+	c := settings(plain())
+	c.Costs.FLOPS = 12 // one token is 12 operations
+	c.Prefetch, c.Accuracy = 0.2, 0.8
+	r := mustRun(t, requestsAt(0, 0.1), f, c)
+	free := 800 - 10000*(1-math.Exp(-1))*math.Exp(-9)
+	if want := int64(free) / 2; r.Prefetched != want { // the cache loads half of what it may
+		t.Errorf("%d bytes are prefetched, want %d", r.Prefetched, want)
+	}
+	if r.Refill != 0 || r.Missed != 2000 {
+		t.Errorf("%d bytes of refill and %d of misses, want 0 and 2000", r.Refill, r.Missed)
+	}
+}
+
 func TestForecasts(t *testing.T) {
 	f := newFake(2, 1, func(int, int) Access { return missing(0) })
 	f.now, f.next = true, true
