@@ -291,7 +291,7 @@ func recommenderValues(r *recommender.Result) (v metric.Values) {
 	v.SetQuotient(KVHitRatio, float64(r.KVHits), all)
 	v.SetQuotient(EMBHitRatio, float64(r.Rows-r.MissedRows), float64(r.Rows))
 	v.SetQuotient(RoutingScore, r.Score, all)
-	v.SetQuotient(WindowP99, 1e3*r.WindowP99, windows)
+	v.SetQuotient(WindowP99, 1e3*r.WindowP99, float64(r.Ended))
 	v.SetQuotient(EMBRatio, r.Ratio, windows)
 	v.SetQuotient(BestRatio, r.Best, float64(r.Bests))
 	v.SetQuotient(RatioGap, r.Gap, float64(r.Bests))

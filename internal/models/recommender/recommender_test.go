@@ -356,6 +356,16 @@ func TestPrefetchTakesWhatMissesLeave(t *testing.T) {
 	}
 }
 
+// TestEpochsInWhichNothingEnds: requests of 6 s that arrive at 0, 4, 11 and 14 end at 6, 12, 18 and 24. In the first
+// epoch nothing ends, so that it has no P99, which is not 0.
+func TestEpochsInWhichNothingEnds(t *testing.T) {
+	f := newFake(1, 1, func(int, int) Access { return missing(6) })
+	r := mustRun(t, requestsAt(0, 4, 11, 14), f, settings(plain()))
+	if r.Windows != 3 || r.Ended != 2 || !near(r.WindowP99, 6+8, 1e-9) {
+		t.Errorf("%d windows, %d of them with a P99, in sum %v; want 3, 2 and 14 s", r.Windows, r.Ended, r.WindowP99)
+	}
+}
+
 func TestForecasts(t *testing.T) {
 	f := newFake(2, 1, func(int, int) Access { return missing(0) })
 	f.now, f.next = true, true

@@ -30,6 +30,7 @@ type Counts struct {
 
 	// Of each node in each epoch.
 	Windows           int64
+	Ended             int64   // of them, those with a P99: some request ended on some node
 	WindowP99, MaxP99 float64 // seconds; the sum, and the largest
 	Ratio             float64 // sum
 	Moved             float64 // sum of the changes of the ratio, without signs
@@ -80,6 +81,9 @@ func (c *counts) end(took, objective time.Duration) {
 // window counts an epoch of a node.
 func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 	c.Windows++
+	if w.P99 > 0 {
+		c.Ended++
+	}
 	c.WindowP99 += w.P99
 	c.MaxP99 = max(c.MaxP99, w.P99)
 	c.Ratio += w.Ratio
