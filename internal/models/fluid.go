@@ -223,8 +223,9 @@ type fluidRun struct {
 	decisions int64
 	deciding  time.Duration
 
-	spans  []fluidSums // of each node since the last window of the series
-	passed int64       // windows of requests that have ended
+	spans  []fluidSums   // of each node since the last window of the series
+	idle   time.Duration // since then, between epochs
+	passed int64         // windows of requests that have ended
 }
 
 // fluidSums are sums over epochs of nodes. Those of requests are weighted, ratio and busy by seconds.
@@ -315,7 +316,12 @@ func (r *fluidRun) pass(epoch int) {
 	if epoch == 0 {
 		return
 	}
-	seconds := (r.epochs[epoch].begins - r.epochs[epoch-1].ends).Seconds()
+	from, to := r.epochs[epoch-1].ends, r.epochs[epoch].begins
+	seconds := (to - from).Seconds()
+	if span := r.Windows.Span; span > 0 {
+		from = max(from, to-to%span)
+	}
+	r.idle += to - from
 	for i, n := range r.nodes {
 		bytes := n.Idle(r.ratios[i], seconds)
 		r.spans[i].refill += bytes
@@ -398,6 +404,9 @@ func (r *fluidRun) endWindow(epoch int) error {
 		if w.Ends = e.begins - e.begins%span + span; !last && r.epochs[epoch+1].begins < w.Ends {
 			return nil
 		}
+		if !last {
+			r.idle += max(0, w.Ends-e.ends)
+		}
 	} else {
 		passed := w.Asked / r.Windows.Requests
 		if !last && passed == r.passed {
@@ -409,7 +418,8 @@ func (r *fluidRun) endWindow(epoch int) error {
 	for i := range r.spans {
 		all.merge(&r.spans[i])
 	}
-	seconds := all.seconds / float64(len(r.nodes))
+	seconds := all.seconds/float64(len(r.nodes)) + r.idle.Seconds()
+	r.idle = 0
 	addMeasured(&w, "", all.measured(seconds, len(r.nodes)*r.cache.GPUs()))
 	for i := range r.spans {
 		addMeasured(&w, "node "+strconv.Itoa(i), r.spans[i].measured(seconds, r.cache.GPUs()))

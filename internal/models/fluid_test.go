@@ -194,6 +194,31 @@ func TestSeriesOfFluid(t *testing.T) {
 	}
 }
 
+// TestSeriesOfFluidWithPauses: rates are those of whole windows, with the time in which nothing arrives.
+func TestSeriesOfFluidWithPauses(t *testing.T) {
+	const span = 20 * time.Second
+	tr := recommendations(t, 6000, 200) // 30 s, then pauses of 10 s and of a minute
+	for i := range tr.Times {
+		tr.Times[i] += int64(10*time.Second) * (int64(i) / 2000)
+		tr.Times[i] += int64(time.Minute) * (int64(i) / 4000)
+	}
+	asked := int64(0)
+	mustServe(t, tr, "fluid", models.Config{Windows: models.Windows{Span: span, End: func(w models.Window) error {
+		requests := float64(w.Asked - asked)
+		for _, v := range w.Values {
+			if want := requests / span.Seconds(); v.Name == models.ArrivalRate.Name && v.Label == "" && w.Asked < 6000 &&
+				math.Abs(v.Value-want) > 0.01*want {
+				t.Errorf("window to %v with %v requests: rate %v, want %v", w.Ends, requests, v.Value, want)
+			}
+		}
+		asked = w.Asked
+		return nil
+	}}})
+	if asked != 6000 {
+		t.Errorf("%d requests in all windows", asked)
+	}
+}
+
 func TestFluidRefuses(t *testing.T) {
 	tr := recommendations(t, 400, 200)
 	spec, err := models.Parse("fluid")
