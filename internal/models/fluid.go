@@ -142,7 +142,7 @@ func runFluid(ctx context.Context, c Config) (metric.Values, error) {
 	r := &fluidRun{Config: c, cache: cache, objective: objectiveOf(v), now: now, next: next,
 		optimum: v.Bool("optimum"), nodes: make([]*fluid.Node, cache.Nodes()),
 		windows: make([]serving.Window, cache.Nodes()), ratios: make([]float64, cache.Nodes()),
-		spans: make([]fluidSums, cache.Nodes())}
+		spans: make([]fluidSums, cache.Nodes()), counted: make([]counted, cache.Nodes())}
 	r.model = nodeModel(columns, costs, cache).With(r.objective)
 	r.epochs = epochsOf(columns, arrivalsOf(c.Trace, v.Float("rate")), r.objective.Epoch, cache.Nodes())
 	for i := range r.nodes {
@@ -213,6 +213,7 @@ type fluidRun struct {
 	nodes     []*fluid.Node
 	windows   []serving.Window // of the last epoch of each node
 	ratios    []float64        // of each node
+	counted   []counted        // of each node
 
 	latencies fluid.Latencies
 	counting  bool
@@ -346,9 +347,9 @@ func (r *fluidRun) serve(e *fluidEpoch) {
 		w := &did.Window
 		// Nodes share the requests as evenly as whole numbers allow.
 		requests := (e.to-e.from)*(i+1)/len(r.nodes) - (e.to-e.from)*i/len(r.nodes)
-		lookups := float64(requests) * did.Rows
-		r.cache.Predict(i, int64(requests), rounded(float64(requests)*w.KVHit), rounded(lookups),
-			rounded(lookups*w.EMBHit), int64(e.ends))
+		lookups, so := float64(requests)*did.Rows, &r.counted[i]
+		r.cache.Predict(i, int64(requests), so.hits.add(float64(requests)*w.KVHit), so.lookups.add(lookups),
+			so.lookupHits.add(lookups*w.EMBHit), int64(e.ends))
 		for _, s := range r.sums(i) {
 			s.add(&did, seconds, float64(requests))
 			if window {
@@ -367,6 +368,24 @@ func (r *fluidRun) sums(node int) []*fluidSums {
 		sums = sums[:1]
 	}
 	return sums
+}
+
+// counted are what the epochs of a node so far count as.
+type counted struct{ hits, lookups, lookupHits wholes }
+
+// wholes adds up numbers and counts their sum in whole numbers: rounding each would lose all hits of epochs with few
+// requests, or make hits of all of them.
+type wholes struct {
+	sum  float64
+	told int64
+}
+
+// add adds a number, and returns by how much the rounded sum grows.
+func (w *wholes) add(x float64) int64 {
+	w.sum += x
+	before := w.told
+	w.told = rounded(w.sum)
+	return w.told - before
 }
 
 func rounded(x float64) int64 { return int64(math.Round(x)) }

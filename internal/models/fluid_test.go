@@ -219,6 +219,29 @@ func TestSeriesOfFluidWithPauses(t *testing.T) {
 	}
 }
 
+// TestHitsOfRareRequests: where an epoch has one request of each node, its hits are no whole number, but those of all
+// epochs must be as many as the hit ratio says.
+func TestHitsOfRareRequests(t *testing.T) {
+	tr := recommendations(t, 400, 200)
+	for i := range tr.Times {
+		tr.Times[i] = int64(time.Duration(i) * 3 * time.Second)
+	}
+	spec, err := models.Parse("fluid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := memory(t, tr)
+	v, err := spec.Entry.Run(t.Context(), models.Config{Trace: tr, Cache: cache, Params: spec.Params,
+		EndWarmup: func() {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 400 * v.Float(models.KVHitRatio)
+	if got := float64(cache.Counts().Hits); want < 40 || want > 360 || math.Abs(got-want) > 2 {
+		t.Errorf("%v hits of 400 requests, want %v", got, want)
+	}
+}
+
 func TestFluidRefuses(t *testing.T) {
 	tr := recommendations(t, 400, 200)
 	spec, err := models.Parse("fluid")
