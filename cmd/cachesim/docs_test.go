@@ -105,7 +105,7 @@ var notRun = []struct {
 	{regexp.MustCompile(`--endpoint|sweep submit`), "needs a service or a cluster"},
 	{regexp.MustCompile(`reproduce \S+-|sweep plan classic-block|adversary`), "takes minutes; CI runs the quick versions"},
 	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge`), "needs files that others publish, or a sweep that has run"},
-	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue --long`), "takes long: it is about a large trace"},
+	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue --long|recommender\(nodes=1,epochs=80|run recommender `), "takes long: it is about a large trace"},
 	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its own tests"},
 }
 
@@ -173,6 +173,7 @@ func docTraces(t *testing.T) (dir string) {
 		"queries.jsonl.zst":  "dialogue(requests=2000,topics=30,dim=64,capacity=100)",
 		"prompts.jsonl.zst":  "llm(conversations=10)",
 		"testdata/trace.zst": "zipf(requests=4000,objects=500)",
+		"requests.parquet":   "recommender(nodes=1,epochs=2,users=500,shards=20000,rate=20)",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -61,7 +61,8 @@ models: [recommender]
 allocators: [{use: static, with: {r: [0.3, 0.7]}}, ucp]
 policies: [{policy: lru, allocators: static}, {policy: sieve, allocators: ucp}]
 `)
-	want := []string{"requests 2560GB lru seed=0 r=0.3", "requests 2560GB lru seed=0 r=0.7", "requests 2560GB sieve seed=0"}
+	want := []string{"requests 2560GB lru seed=0 r=0.3", "requests 2560GB lru seed=0 r=0.7",
+		"requests 2560GB sieve seed=0"}
 	if got := summary(mustExpand(t, f)); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 		t.Errorf("cells\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
