@@ -76,6 +76,8 @@ type Result struct {
 	NsPerRequest *float64       `json:"ns_per_request"` // nil for a bound
 	// PredictionNsPerRequest is the part that predictions took; nil without predictions.
 	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request,omitempty"`
+	// OtherTimes are the further metrics of the record that depend on the machine, by name.
+	OtherTimes map[string]float64 `json:"other_times,omitempty"`
 	// of the replay; if several cells shared a pass, each has an equal share
 	Seconds float64 `json:"seconds"`
 	// the series, if requested; they do not name their cell
@@ -557,7 +559,8 @@ func (e *executor) learn(j job, seconds float64) {
 
 func (e *executor) finish(c Cell, rec records.Record, rows []series.Row, seconds float64) error {
 	result := Result{NsPerRequest: takeTime(&rec, metric.NsPerRequest),
-		PredictionNsPerRequest: takeTime(&rec, predict.NsMetric), Seconds: seconds, Series: rows}
+		PredictionNsPerRequest: takeTime(&rec, predict.NsMetric), OtherTimes: takeOtherTimes(&rec), Seconds: seconds,
+		Series: rows}
 	rec.Version = c.Version
 	result.Record = rec
 	var err error

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models"
 )
 
 // nodesText is an experiment on serving nodes without capacities.
@@ -91,5 +94,34 @@ func TestCapacitiesOfNodes(t *testing.T) {
 	none := strings.Replace(one, "models: [recommender]\n", "", 1)
 	if _, err := parseText(none); err == nil || !strings.Contains(err.Error(), "needs a model of time") {
 		t.Errorf("no model: error %v", err)
+	}
+}
+
+// TestNoRecordHasWhatTheMachineMeasured runs controllers of serving nodes, whose decisions are timed: a record with a
+// time would differ from run to run. The times are beside it.
+func TestNoRecordHasWhatTheMachineMeasured(t *testing.T) {
+	cells := mustExpand(t, mustParse(t, `
+traces: [{name: requests, generate: "recommender(nodes=1,users=200,shards=5000,requests=3000,rate=100)"}]
+caches: ["pools(nodes=1,memory=1GB)"]
+models: [recommender, fluid]
+allocators: [pid]
+policies: [lru]
+`))
+	results, err := execute(t, cells, Options{Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		r := results[c.Hash]
+		for name := range r.Record.Names() {
+			if m, ok := metric.Lookup(name); ok && m.OfMachine {
+				t.Errorf("%s: the record has %s", c, name)
+			}
+		}
+		rec := r.Record
+		r.AddTimes(&rec)
+		if !(rec.Float(models.DecisionTime) > 0) {
+			t.Errorf("%s: decisions take %v ns", c, rec.Float(models.DecisionTime))
+		}
 	}
 }

@@ -52,6 +52,9 @@ func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
 func (r Result) AddTimes(rec *records.Record) {
 	setTime(rec, metric.NsPerRequest, r.NsPerRequest)
 	setTime(rec, predict.NsMetric, r.PredictionNsPerRequest)
+	for name, x := range r.OtherTimes {
+		rec.SetNamed(name, x)
+	}
 }
 
 // setTime sets a time in a record, if it is known.
@@ -69,6 +72,22 @@ func takeTime(rec *records.Record, m metric.Metric) *float64 {
 	}
 	rec.Delete(m)
 	return &x
+}
+
+// takeOtherTimes removes from a record all metrics that depend on the machine, and returns them; nil if there is none.
+func takeOtherTimes(rec *records.Record) (taken map[string]float64) {
+	for name := range rec.Names() {
+		m, ok := metric.Lookup(name)
+		if !ok || !m.OfMachine {
+			continue
+		}
+		if taken == nil {
+			taken = map[string]float64{}
+		}
+		taken[name] = rec.Float(m)
+		rec.Delete(m)
+	}
+	return taken
 }
 
 // SameAs checks that two results of c are the same, apart from times and from the names that they ran under. The error
