@@ -7,7 +7,7 @@ import (
 )
 
 // fewAllocations take a few milliseconds: an experiment with so few may check many parts for few cells each.
-const fewAllocations = 20_000
+const fewAllocations = 30_000
 
 // The extent equals the number of cells, and computing it creates none: listing experiments must not take seconds.
 func TestExtentCountsCellsWithoutMakingThem(t *testing.T) {
