@@ -97,34 +97,65 @@ type Styles map[string]Style
 // lines are given out in turn, and are the same in several figures if all records of these are given here.
 func StylesOf(recs []records.Record, lines string) Styles {
 	styles := Styles{}
-	if lines == records.DimPolicy && onePolicy(recs) {
-		for i := range recs {
-			if name := recs[i].Label; styles[name].Width == 0 {
-				styles[name] = SeriesStyle(len(styles))
-			}
-		}
-		return styles
+	var renamed map[string]bool
+	if lines == records.DimPolicy {
+		renamed = renamedPolicies(recs)
 	}
 	for i := range recs {
+		if renamed[recs[i].Policy] {
+			continue
+		}
 		name := recs[i].Label // of a record without that dimension
 		if v, ok := recs[i].Dim(lines); ok {
 			name = records.PlaceName(lines, v)
 		}
 		styles.add(name, &recs[i], lines)
 	}
+	turn := 0
+	for i := range recs {
+		if _, ok := styles[recs[i].Label]; renamed[recs[i].Policy] && !ok {
+			styles[recs[i].Label] = styles.unlike(&turn)
+		}
+	}
 	return styles
 }
 
-// onePolicy reports whether all lines are the same policy, none of them under its own name: that of what is compared,
-// such as allocators. Its colour would say nothing then.
-func onePolicy(recs []records.Record) bool {
-	for i := range recs {
-		r := &recs[i]
-		if r.Policy == "" || r.Policy != recs[0].Policy || strings.HasPrefix(r.Label, r.Policy) {
-			return false
+// unlike returns the next look of a series in another colour than the lines have, or at least another look, if all
+// colours are taken.
+func (s Styles) unlike(turn *int) (style Style) {
+	looks, colours := map[string]bool{}, map[color.NRGBA]bool{}
+	for _, other := range s {
+		looks[other.look()], colours[other.Color] = true, true
+	}
+	for range len(palette) * len(dashes) {
+		style = SeriesStyle(*turn)
+		*turn++
+		if !colours[style.Color] || *turn > len(palette) && !looks[style.look()] {
+			break
 		}
 	}
-	return len(recs) > 0
+	return style
+}
+
+// renamedPolicies returns the policies of several lines, none of which has the policy in its name: they are named after
+// what is compared, such as allocators, and the colour of the policy would say nothing.
+func renamedPolicies(recs []records.Record) map[string]bool {
+	renamed, first := map[string]bool{}, map[string]string{}
+	for i := range recs {
+		r := &recs[i]
+		if _, ok := first[r.Policy]; !ok {
+			first[r.Policy] = r.Label
+		}
+		if first[r.Policy] != r.Label {
+			renamed[r.Policy] = true
+		}
+	}
+	for i := range recs {
+		if r := &recs[i]; r.Policy == "" || strings.HasPrefix(r.Label, r.Policy) {
+			delete(renamed, r.Policy)
+		}
+	}
+	return renamed
 }
 
 // add gives a line a look.

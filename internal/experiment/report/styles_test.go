@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // look is how a reader recognises a line.
@@ -36,17 +37,23 @@ func TestNoTwoPoliciesOfAnExperimentLookAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen := map[string]string{}
+		seen, kinds := map[string]string{}, map[string]policies.Kind{}
+		var recs []records.Record
 		for _, p := range f.Policies {
 			spec, err := policies.ParseSpec(p.Policy)
 			if err != nil {
 				continue // its parameters are axes
 			}
-			style := look(plots.PolicyStyle(spec.Entry.Name, p.Label(), spec.Entry.Kind.String()))
-			if other, ok := seen[style]; ok && spec.Entry.Kind == policies.Online {
-				t.Errorf("%s: %s looks like %s", name, p.Label(), other)
+			kinds[p.Label()] = spec.Entry.Kind
+			recs = append(recs, records.Record{Policy: spec.Entry.Name, Label: p.Label(), Kind: spec.Entry.Kind.String()})
+		}
+		styles := plots.StylesOf(recs, records.DimPolicy)
+		for _, r := range recs {
+			style := look(styles[r.Label])
+			if other, ok := seen[style]; ok && other != r.Label && kinds[r.Label] == policies.Online {
+				t.Errorf("%s: %s looks like %s", name, r.Label, other)
 			}
-			seen[style] = p.Label()
+			seen[style] = r.Label
 		}
 	}
 }
