@@ -9,7 +9,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cachesim": main})
+	testscript.Main(m, map[string]func(){"cachesim": program})
+}
+
+// ended is called when the program ends as a process of its own.
+var ended = func() {}
+
+// program is main of the program as a process of its own.
+func program() {
+	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	ended()
+	os.Exit(code)
 }
 
 // TestScripts runs the commands as a user would: testdata/script/*.txtar, with the repository's traces in $TESTDATA.
