@@ -59,7 +59,7 @@ func (w Workload) replay(ctx context.Context, epochs int, a allocate.Allocator) 
 	if err != nil {
 		return err
 	}
-	lru, err := policies.ParseSpec("lru")
+	lru, err := policies.ParseSpec(policies.Recency())
 	if err != nil {
 		return err
 	}
