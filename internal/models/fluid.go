@@ -236,7 +236,7 @@ type fluidSums struct {
 	weightedP99, refill, missed, peak               float64
 	transfer, compute, waiting                      float64
 	windows, p99, maxP99                            float64
-	bests, best, gap, leastBest, mostBest           float64
+	bests                                           serving.Bests
 	unstable                                        int64
 }
 
@@ -269,13 +269,7 @@ func (s *fluidSums) window(e *fluid.Epoch, best float64) {
 		s.unstable++
 	}
 	if best >= 0 {
-		if s.bests == 0 {
-			s.leastBest = best
-		}
-		s.leastBest, s.mostBest = min(s.leastBest, best), max(s.mostBest, best)
-		s.bests++
-		s.best += best
-		s.gap += math.Abs(e.Ratio - best)
+		s.bests.Add(e.Ratio, best)
 	}
 }
 
@@ -460,8 +454,8 @@ func (s *fluidSums) merge(o *fluidSums) {
 	s.ratio += o.ratio
 	s.refill += o.refill
 	s.missed += o.missed
-	s.bests += o.bests
-	s.best += o.best
+	s.bests.Epochs += o.bests.Epochs
+	s.bests.Sum += o.bests.Sum
 }
 
 // measured returns the sums over some seconds on some GPUs as what was measured. The P99 is the mean of the epochs.
@@ -470,8 +464,8 @@ func (s *fluidSums) measured(seconds float64, gpus int) recommender.Measured {
 	m := recommender.Measured{Requests: n, Started: n, Ended: n, Rate: s.requests / seconds,
 		Ratio: s.ratio / s.seconds, Best: -1, Refill: s.refill / seconds / float64(gpus),
 		Missed: s.missed / seconds / float64(gpus)}
-	if s.bests > 0 {
-		m.Best = s.best / s.bests
+	if s.bests.Epochs > 0 {
+		m.Best = s.bests.Sum / float64(s.bests.Epochs)
 	}
 	if n > 0 {
 		m.HotShare, m.KVHit, m.EMBHit = s.hot/s.requests, s.kvHits/s.requests, s.rowHits/s.rows
@@ -498,12 +492,7 @@ func (r *fluidRun) values() (v metric.Values) {
 		v.SetQuotient(EMBHitRatio, s.rowHits, s.rows)
 		v.SetQuotient(WindowP99, 1e3*s.p99, s.windows)
 		v.SetQuotient(EMBRatio, s.ratio, s.seconds)
-		v.SetQuotient(BestRatio, s.best, s.bests)
-		v.SetQuotient(RatioGap, s.gap, s.bests)
-		if s.bests > 0 {
-			v.Set(LeastBest, s.leastBest)
-			v.Set(MostBest, s.mostBest)
-		}
+		setBests(&v, s.bests)
 		v.SetQuotient(NodeUtilisation, s.busy, nodes*seconds)
 	}
 	if s.windows > 0 {

@@ -293,12 +293,7 @@ func recommenderValues(r *recommender.Result) (v metric.Values) {
 	v.SetQuotient(RoutingScore, r.Score, all)
 	v.SetQuotient(WindowP99, 1e3*r.WindowP99, float64(r.Ended))
 	v.SetQuotient(EMBRatio, r.Ratio, windows)
-	v.SetQuotient(BestRatio, r.Best, float64(r.Bests))
-	v.SetQuotient(RatioGap, r.Gap, float64(r.Bests))
-	if r.Bests > 0 {
-		v.Set(LeastBest, r.LeastBest)
-		v.Set(MostBest, r.MostBest)
-	}
+	setBests(&v, r.Bests)
 	if r.Windows > 0 {
 		v.Set(WindowP99Max, 1e3*r.MaxP99)
 		v.Set(RatioMoved, r.Moved/float64(r.Nodes))

@@ -1,6 +1,9 @@
 package models
 
-import "github.com/cachesim/cachesim/internal/metric"
+import (
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/serving"
+)
 
 // Metrics of nodes that serve recommendations. A window is an epoch of a node. Means are over the windows of all nodes
 // after the warm-up.
@@ -91,4 +94,14 @@ var servingMetrics = []metric.Metric{
 	EMBRatio, BestRatio, LeastBest, MostBest, RatioGap, RatioMoved,
 	RefillBytes, MissBytes, LinkPeak, RoutingScore, NodeUtilisation, DecisionTime, UnstableWindows, P99, HotShare,
 	RefillRate, MissRate, ArrivalRate,
+}
+
+// setBests sets what follows from the best ratios of epochs; nothing if none is known.
+func setBests(v *metric.Values, b serving.Bests) {
+	v.SetQuotient(BestRatio, b.Sum, float64(b.Epochs))
+	v.SetQuotient(RatioGap, b.Gap, float64(b.Epochs))
+	if b.Epochs > 0 {
+		v.Set(LeastBest, b.Least)
+		v.Set(MostBest, b.Most)
+	}
 }

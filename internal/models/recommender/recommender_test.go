@@ -413,8 +413,8 @@ func TestBestWithinBounds(t *testing.T) {
 		}
 		return most
 	}
-	if r := mustRun(t, requestsAt(0, 1, 6, 9), f, c); asked != 2 || r.MostBest != 0.5 {
-		t.Errorf("%d searches, the largest best ratio is %v; want 2 and 0.5", asked, r.MostBest)
+	if r := mustRun(t, requestsAt(0, 1, 6, 9), f, c); asked != 2 || r.Bests.Most != 0.5 {
+		t.Errorf("%d searches, the largest best ratio is %v; want 2 and 0.5", asked, r.Bests.Most)
 	}
 }
 

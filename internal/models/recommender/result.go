@@ -30,16 +30,12 @@ type Counts struct {
 
 	// Of each node in each epoch.
 	Windows           int64
-	Ended             int64   // of them, those with a P99: some request ended on some node
-	WindowP99, MaxP99 float64 // seconds; the sum, and the largest
-	Ratio             float64 // sum
-	Moved             float64 // sum of the changes of the ratio, without signs
-	Unstable          int64   // at whose end the node had fallen behind
-	// Of those whose best ratio is known.
-	Bests     int64
-	Best, Gap float64 // sums of the best ratio, and of how far the ratio was from it
-
-	LeastBest, MostBest float64
+	Ended             int64         // of them, those with a P99: some request ended on some node
+	WindowP99, MaxP99 float64       // seconds; the sum, and the largest
+	Ratio             float64       // sum
+	Moved             float64       // sum of the changes of the ratio, without signs
+	Unstable          int64         // at whose end the node had fallen behind
+	Bests             serving.Bests // of those whose best ratio is known
 }
 
 // Result is what a run measured.
@@ -92,13 +88,7 @@ func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 		c.Unstable++
 	}
 	if best >= 0 {
-		if c.Bests == 0 {
-			c.LeastBest = best
-		}
-		c.LeastBest, c.MostBest = min(c.LeastBest, best), max(c.MostBest, best)
-		c.Bests++
-		c.Best += best
-		c.Gap += math.Abs(w.Ratio - best)
+		c.Bests.Add(w.Ratio, best)
 	}
 }
 
