@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -109,11 +108,9 @@ var tableWritable = source.Writable{
 
 // tableWriter writes a read per row.
 type tableWriter struct {
-	buffer bytes.Buffer
-	w      io.Writer
-	rows   *csv.Writer
-	clock  bool
-	cells  []string
+	rows  *source.CSVRows
+	clock bool
+	cells []string
 	Unread
 }
 
@@ -121,24 +118,12 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
-	t := &tableWriter{w: w, clock: fields.Time, Unread: NewUnread(fields.Kind)}
-	t.rows = csv.NewWriter(&t.buffer)
+	t := &tableWriter{rows: source.NewCSVRows(w), clock: fields.Time, Unread: NewUnread(fields.Kind)}
 	header := []string{"job", "path", "offset", "length", "file_size"}
 	if t.clock {
 		header = append([]string{"time"}, header...)
 	}
-	return t, t.write(header)
-}
-
-// write writes a row at once, so that an error names its request.
-func (t *tableWriter) write(cells []string) error {
-	t.buffer.Reset()
-	if err := t.rows.Write(cells); err != nil {
-		return err
-	}
-	t.rows.Flush()
-	_, err := t.w.Write(t.buffer.Bytes())
-	return err
+	return t, t.rows.Write(header)
 }
 
 // Write implements source.RecordWriter. The blocks of a read that follow its first say nothing new.
@@ -163,7 +148,7 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	}
 	t.cells = append(t.cells, string(head.Job), string(head.Path), strconv.FormatInt(head.Offset, 10),
 		strconv.FormatInt(head.Length, 10), size)
-	return t.write(t.cells)
+	return t.rows.Write(t.cells)
 }
 
 func (t *tableWriter) Finish() error { return nil }

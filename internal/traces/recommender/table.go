@@ -3,7 +3,6 @@ package recommender
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -234,9 +233,7 @@ var tableWritable = source.Writable{
 
 // tableWriter writes a request per row.
 type tableWriter struct {
-	buffer  bytes.Buffer
-	w       io.Writer
-	rows    *csv.Writer
+	rows    *source.CSVRows
 	clock   bool
 	cells   []string
 	lookups []Lookup
@@ -247,24 +244,12 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not recommender requests: write csv or parquet instead")
 	}
-	t := &tableWriter{w: w, clock: fields.Time}
-	t.rows = csv.NewWriter(&t.buffer)
+	t := &tableWriter{rows: source.NewCSVRows(w), clock: fields.Time}
 	header := []string{"user", "tokens", "shard_rows", "hot", "shards"}
 	if t.clock {
 		header = append([]string{"time"}, header...)
 	}
-	return t, t.write(header)
-}
-
-// write writes a row at once, so that an error names its request.
-func (t *tableWriter) write(cells []string) error {
-	t.buffer.Reset()
-	if err := t.rows.Write(cells); err != nil {
-		return err
-	}
-	t.rows.Flush()
-	_, err := t.w.Write(t.buffer.Bytes())
-	return err
+	return t, t.rows.Write(header)
 }
 
 // Write implements source.RecordWriter.
@@ -284,7 +269,7 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	t.text = appendList(t.text[:0], t.lookups)
 	t.cells = append(t.cells, string(source.AppendKey(nil, rec)), strconv.FormatInt(head.Tokens, 10),
 		strconv.FormatInt(head.ShardRows, 10), strconv.FormatInt(head.Hot, 10), string(t.text))
-	return t.write(t.cells)
+	return t.rows.Write(t.cells)
 }
 
 // errWithoutHead is reported if plain objects come among requests.
