@@ -181,7 +181,8 @@ func TestWeightsWithoutPolicy(t *testing.T) {
 	}
 }
 
-// In a burst with many hot users memory moves to the users by 0.1 in each epoch, whatever the other parts say.
+// In a burst with many hot users memory moves to the users by 0.1 in each epoch and 0.25 in all, whatever the
+// other parts say.
 func TestRecoveryOverrides(t *testing.T) {
 	ratios := run(t, "hlem(start=0.6)", 40, func(epoch int, r float64) serving.Window {
 		w := window(r, 0.03)
@@ -192,7 +193,7 @@ func TestRecoveryOverrides(t *testing.T) {
 	})
 	before := ratios[29]
 	for k := 1; k <= 3; k++ {
-		if want := max(0.1, before-0.1*float64(k)); math.Abs(ratios[29+k]-want) > 1e-4 {
+		if want := max(0.1, before-0.25, before-0.1*float64(k)); math.Abs(ratios[29+k]-want) > 1e-4 {
 			t.Errorf("epoch %d of the burst: %v, want %v", k, ratios[29+k], want)
 		}
 	}

@@ -23,6 +23,8 @@ var recoveryParams = []params.Param{
 	{Name: "hot_share", Default: 0.4, Min: 0, Max: 1,
 		Doc: "in a burst memory moves to the users if more than this share of the requests is of hot users"},
 	{Name: "burst_step", Default: 0.1, Min: 0, Max: 1, Doc: "by so much in each epoch"},
+	{Name: "burst_most", Default: 0.25, Min: 0, Max: 1,
+		Doc: "and by at most so much in one burst (the paper: from 0.51 to 0.26)"},
 }
 
 // withRecovery returns parameters with those of the recovery controller behind them, which is on or off by default.
@@ -43,13 +45,14 @@ type recovery struct {
 	window        int
 	calm, longest int
 	hotShare      float64
-	shift         float64
+	step, most    float64 // of the ratio: in an epoch, in a burst
 
 	recent []float64 // P99 of the last epochs without a burst, the oldest first
 	mean   average   // of the P99
 	burst  bool
-	epochs int // of the burst
-	quiet  int // of these, the last ones in a row that were calm
+	start  float64 // ratio when the burst began
+	epochs int     // of the burst
+	quiet  int     // of these, the last ones in a row that were calm
 }
 
 // newRecovery returns nil if the parameters say that there is none.
@@ -59,7 +62,7 @@ func newRecovery(v params.Values) *recovery {
 	}
 	return &recovery{z: v.Float("burst_z"), floor: v.Float("burst_floor_ms") / 1e3, window: v.Int("burst_window"),
 		calm: v.Int("burst_calm"), longest: v.Int("burst_epochs"), hotShare: v.Float("hot_share"),
-		shift: v.Float("burst_step"), mean: average{kept: averageKept}}
+		step: v.Float("burst_step"), most: v.Float("burst_most"), mean: average{kept: averageKept}}
 }
 
 // override returns the ratio for the next epoch if the last one belongs to a burst.
@@ -68,17 +71,24 @@ func (c *recovery) override(w *serving.Window) (ratio float64, ok bool) {
 		return 0, false
 	}
 	p99, ok := latency(w)
-	if !ok || !c.step(p99) {
+	if !ok {
 		return 0, false
 	}
+	before := c.burst
+	if !c.detect(p99) {
+		return 0, false
+	}
+	if !before {
+		c.start = w.Ratio
+	}
 	if w.HotShare > c.hotShare {
-		return w.Ratio - c.shift, true
+		return min(w.Ratio, max(w.Ratio-c.step, c.start-c.most)), true
 	}
 	return w.Ratio, true
 }
 
-// step takes the P99 of an epoch and reports whether it belongs to a burst.
-func (c *recovery) step(p99 float64) bool {
+// detect takes the P99 of an epoch and reports whether it belongs to a burst.
+func (c *recovery) detect(p99 float64) bool {
 	deviation := max(c.floor, deviationOf(c.recent))
 	switch {
 	case !c.burst && len(c.recent) == c.window && p99 > c.mean.value()+c.z*deviation:

@@ -21,7 +21,7 @@ func settled(t *testing.T) *recovery {
 	t.Helper()
 	c := defaultRecovery()
 	for epoch := range 40 {
-		if c.step(steady(epoch)) {
+		if c.detect(steady(epoch)) {
 			t.Fatalf("a burst in steady epoch %d", epoch)
 		}
 	}
@@ -36,20 +36,20 @@ func TestBurstIsDetectedAndReleased(t *testing.T) {
 		t.Fatalf("baseline %v ± %v, want 0.030 ± 0.001", mean, deviation)
 	}
 	for epoch := range 4 {
-		if !c.step(mean + 3*deviation) {
+		if !c.detect(mean + 3*deviation) {
 			t.Fatalf("epoch %d of the burst is none", epoch)
 		}
 	}
 	if c.mean.value() != mean || deviationOf(c.recent) != deviation {
 		t.Errorf("the baseline moved to %v ± %v", c.mean.value(), deviationOf(c.recent))
 	}
-	if !c.step(0.030) || !c.step(0.045) || !c.step(0.030) {
+	if !c.detect(0.030) || !c.detect(0.045) || !c.detect(0.030) {
 		t.Error("one calm epoch ends the burst")
 	}
-	if c.step(0.030) {
+	if c.detect(0.030) {
 		t.Error("two calm epochs do not end the burst")
 	}
-	if c.step(mean + 1.5*deviation) {
+	if c.detect(mean + 1.5*deviation) {
 		t.Error("1.5 deviations begin a burst")
 	}
 }
@@ -58,7 +58,7 @@ func TestBurstIsDetectedAndReleased(t *testing.T) {
 func TestLastingChangeFiresOnce(t *testing.T) {
 	c := settled(t)
 	for epoch := range 100 {
-		if got, want := c.step(0.060+steady(epoch)), epoch < 8; got != want {
+		if got, want := c.detect(0.060+steady(epoch)), epoch < 8; got != want {
 			t.Fatalf("epoch %d after the step: burst %v", epoch, got)
 		}
 	}
@@ -68,16 +68,16 @@ func TestLastingChangeFiresOnce(t *testing.T) {
 func TestBurstNeedsHistory(t *testing.T) {
 	c := defaultRecovery()
 	for epoch := range 10 {
-		if c.step(0.010 * float64(1+epoch*epoch)) {
+		if c.detect(0.010 * float64(1+epoch*epoch)) {
 			t.Errorf("a burst in epoch %d", epoch)
 		}
 	}
 	for p99, want := range map[float64]bool{0.03099: false, 0.03102: true} {
 		c := defaultRecovery()
 		for range 20 {
-			c.step(0.030)
+			c.detect(0.030)
 		}
-		if got := c.step(p99); got != want {
+		if got := c.detect(p99); got != want {
 			t.Errorf("burst %v at %v s after a constant P99 of 30 ms", got, p99)
 		}
 	}
@@ -103,6 +103,27 @@ func TestOverride(t *testing.T) {
 	}
 }
 
+// A burst moves the ratio by 0.25 at most, however long it lasts; the next one may move it again.
+func TestShiftOfBurstIsBounded(t *testing.T) {
+	c := settled(t)
+	w := &serving.Window{Requests: 1, Ratio: 0.7, P99: 0.060, HotShare: 0.5, Objective: serving.DefaultObjective()}
+	burst := func(want ...float64) {
+		t.Helper()
+		for epoch, want := range want {
+			r, ok := c.override(w)
+			if !ok || math.Abs(r-want) > 1e-12 {
+				t.Fatalf("epoch %d of the burst: %v, %v, want %v", epoch, r, ok, want)
+			}
+			w.Ratio = r
+		}
+	}
+	burst(0.6, 0.5, 0.45, 0.45, 0.45)
+	for range 2 {
+		c.detect(0.030)
+	}
+	burst(0.35, 0.25, 0.2, 0.2)
+}
+
 // No burst is longer than 8 epochs, and the detector stays finite, whatever it sees.
 func TestBurstsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +131,7 @@ func TestBurstsAreBounded(t *testing.T) {
 		length := 0
 		for range 200 {
 			p99 := rapid.SampledFrom([]float64{0.01, 0.02, 0.03, 0.031, 0.05, 3}).Draw(t, "p99")
-			if c.step(p99) {
+			if c.detect(p99) {
 				length++
 			} else {
 				length = 0
