@@ -20,7 +20,7 @@ import (
 var layers = [][]string{
 	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal",
 		"statistics", "suggest", "terminal", "version", "yamlhint"},
-	{"atomicfile", "commandline", "memory", "params", "serving"},
+	{"atomicfile", "commandline", "cuda", "memory", "params", "serving"},
 	{"event", "fluid", "neural", "oracle", "predict/gbm", "records", "route", "similarity", "streams", "traces/compress",
 		"traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "models/storage", "neural/ppo", "policies/dense", "predict", "series",

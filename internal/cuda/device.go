@@ -1,0 +1,114 @@
+// Package cuda runs kernels on NVIDIA GPUs. The driver is opened when it is first needed, so that programs are built
+// and run without one; a Device is a GPU, or, in tests, the interpreter of package ptxrun.
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Device runs kernels. Copies and kernels are executed in the order of the calls; calls may come from several
+// goroutines. Once a call has failed because the device was lost, all further ones fail.
+type Device interface {
+	// Name returns the name of the model, "NVIDIA H100 80GB HBM3".
+	Name() string
+	// Capability returns the compute capability, 9.0 as 9, 0.
+	Capability() (major, minor int)
+	// Processors returns the number of multiprocessors.
+	Processors() int
+	// Memory returns the free and all memory in bytes.
+	Memory() (free, total int64, err error)
+	// Load compiles the kernels of a module in PTX for the device.
+	Load(ptx []byte) (Module, error)
+	// Alloc returns memory of the device, aligned to 256 bytes, whose content is undefined.
+	Alloc(bytes int64) (Pointer, error)
+	// Free returns memory that Alloc returned.
+	Free(Pointer) error
+	// Write copies bytes to the device, and returns when from may be changed.
+	Write(to Pointer, from []byte) error
+	// Read copies bytes from the device when all kernels launched before have ended. It returns their errors, too.
+	Read(to []byte, from Pointer) error
+	// Fill sets bytes of the device to a value.
+	Fill(at Pointer, value byte, bytes int64) error
+	// Sync waits for all kernels that were launched, and returns their errors.
+	Sync() error
+	// Close releases the device and all of its memory.
+	Close() error
+}
+
+// Module is a set of kernels, loaded to a device.
+type Module interface {
+	// Launch starts a kernel and does not wait for it. Arguments are uint32, int32, uint64, int64, float32, float64 or
+	// Pointer, in the order and with the sizes of the kernel's parameters.
+	Launch(kernel string, grid Grid, arguments ...any) error
+}
+
+// Grid is the number of threads of a launch, in one dimension.
+type Grid struct {
+	Blocks, Threads int // Threads per block, a multiple of 32
+	Shared          int // bytes of dynamic shared memory per block
+}
+
+// Pointer is an address in the memory of a device. Sums with bytes point into the same allocation.
+type Pointer uint64
+
+// Element is what device and program represent by the same bytes.
+type Element interface {
+	~uint8 | ~uint16 | ~uint32 | ~int32 | ~uint64 | ~int64 | ~float32 | ~float64
+}
+
+// Upload copies a slice to newly allocated memory of the device.
+func Upload[T Element](d Device, from []T) (Pointer, error) {
+	p, err := d.Alloc(int64(len(asBytes(from))))
+	if err != nil {
+		return 0, err
+	}
+	if err := d.Write(p, asBytes(from)); err != nil {
+		_ = d.Free(p)
+		return 0, err
+	}
+	return p, nil
+}
+
+// Download fills a slice with memory of the device.
+func Download[T Element](d Device, to []T, from Pointer) error { return d.Read(asBytes(to), from) }
+
+// Put copies a slice to memory of the device.
+func Put[T Element](d Device, to Pointer, from []T) error { return d.Write(to, asBytes(from)) }
+
+// asBytes returns the memory of a slice. GPUs and the processors that drive them are little-endian.
+func asBytes[T Element](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
+}
+
+// Scope frees what was allocated through it, all at once: a computation allocates in a scope and closes it when it
+// ends.
+type Scope struct {
+	Device
+	held []Pointer
+}
+
+// NewScope returns an empty scope of d.
+func NewScope(d Device) *Scope { return &Scope{Device: d} }
+
+// Alloc implements Device.
+func (s *Scope) Alloc(bytes int64) (Pointer, error) {
+	p, err := s.Device.Alloc(max(bytes, 1))
+	if err != nil {
+		return 0, fmt.Errorf("%d bytes: %w", bytes, err)
+	}
+	s.held = append(s.held, p)
+	return p, nil
+}
+
+// Close frees what the scope holds. The device stays open.
+func (s *Scope) Close() error {
+	var first error
+	for _, p := range s.held {
+		if err := s.Device.Free(p); first == nil {
+			first = err
+		}
+	}
+	s.held = nil
+	return first
+}
