@@ -13,7 +13,8 @@ FUZZMEMORY ?= 4194304
 BENCHTIME ?= 1x
 BENCHCOUNT ?= 6
 
-.PHONY: build run test race bench bench-record references lint cross release fuzz docs install clean
+.PHONY: build run test race bench bench-record references lint cross kernels release fuzz docs install \
+  clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -71,6 +72,11 @@ cross:
 	  $(GO) build -gcflags='all=-N -l' ./...; \
 	done
 	@echo "windows/amd64, tests"; CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) vet ./...
+
+# The PTX of kernels that were changed, with clang-16. Those that run on GPUs, and those that test the interpreter.
+kernels:
+	COMPILE=1 $(GO) test -count 1 -run Compiled $$(grep -rl --include='*_test.go' 'kerneltest.Compiled(' internal \
+	  | xargs -n 1 dirname | sed 's|^|./|')
 
 # An archive for every system, with SHA256SUMS, in DIST. The same commit and the same Go give the same bytes.
 release:

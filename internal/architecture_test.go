@@ -18,8 +18,8 @@ import (
 // layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
-	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal",
-		"statistics", "suggest", "terminal", "version", "yamlhint"},
+	{"cuda/kernels", "cuda/kernels/kerneltest", "faults", "filestate", "interruptible", "jsonlines", "metric",
+		"parallel", "quote", "random", "seal", "statistics", "suggest", "terminal", "version", "yamlhint"},
 	{"atomicfile", "commandline", "cuda", "memory", "params", "serving"},
 	{"event", "fluid", "neural", "oracle", "predict/gbm", "records", "route", "similarity", "streams", "traces/compress",
 		"traces/stream"},

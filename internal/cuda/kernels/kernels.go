@@ -1,0 +1,4 @@
+// Package kernels has what runs on GPUs: a file in CUDA C++ for each computation, and beside it the PTX that clang made
+// of it (`make kernels`), which is built into the program. A driver compiles it for the GPU that it finds. Device.h is
+// the part of CUDA that they use, so that nobody needs NVIDIA's toolkit.
+package kernels

@@ -1,0 +1,10 @@
+package kernels_test
+
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/cuda/kernels/kerneltest"
+)
+
+// TestCompiled fails if a kernel was changed and not compiled.
+func TestCompiled(t *testing.T) { kerneltest.Compiled(t, ".", ".") }

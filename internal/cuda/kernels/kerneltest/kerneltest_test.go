@@ -1,0 +1,49 @@
+package kerneltest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestChangesAreFound changes a kernel and what it includes, and takes its PTX away.
+func TestChangesAreFound(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const kernel = "#include \"a.h\"\nextern \"C\" __attribute__((global)) void k(int *p) { *p = ONE; }\n"
+	source := filepath.Join(dir, "k.cu")
+	write("k.cu", kernel)
+	write("a.h", "#include \"b.h\"\n")
+	write("b.h", "#define ONE 1\n")
+	_, sum, err := digest(source, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want string) {
+		t.Helper()
+		err := compiled(source, dir, false)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	check("run make kernels")
+	flags, _, _ := digest(source, dir)
+	write("k.ptx", "// clang-16 "+strings.Join(flags, " ")+"\n// SHA-256 of the sources: "+sum+"\n.version 7.0\n")
+	check("")
+	write("b.h", "#define ONE 2\n")
+	check("run make kernels")
+	write("b.h", "#define ONE 1\n")
+	check("")
+	write("k.cu", kernel+"// Target: sm_80\n")
+	check("run make kernels")
+	write("k.cu", kernel)
+	if err := os.Remove(filepath.Join(dir, "b.h")); err != nil {
+		t.Fatal(err)
+	}
+	check("b.h")
+}
