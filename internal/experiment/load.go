@@ -171,14 +171,14 @@ func checkShape(node ast.Node, t reflect.Type, owner string) error {
 		t = t.Elem()
 	}
 	if keyed, ok := keyedTypes[t]; ok {
-		if _, isText := scalar(node); isText {
+		if _, isText := yamlhint.Scalar(node); isText {
 			return nil
 		}
 		t = keyed
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
 		if node.Type() == ast.NullType { // the YAML library does not call them in this case
-			return wrong(node, owner+" to have a value")
+			return yamlhint.Wrong(node, owner+" to have a value")
 		}
 		return nil
 	}
@@ -188,7 +188,7 @@ func checkShape(node ast.Node, t reflect.Type, owner string) error {
 	case reflect.Slice:
 		list, ok := node.(*ast.SequenceNode)
 		if !ok {
-			return wrong(node, owner+" to be a list, written [a, b] or with one - for each")
+			return yamlhint.Wrong(node, owner+" to be a list, written [a, b] or with one - for each")
 		}
 		for _, item := range list.Values {
 			if err := checkShape(item, t.Elem(), "each of "+owner); err != nil {
@@ -201,7 +201,7 @@ func checkShape(node ast.Node, t reflect.Type, owner string) error {
 }
 
 func checkScalar(node ast.Node, kind reflect.Kind, owner string) error {
-	text, ok := scalar(node)
+	text, ok := yamlhint.Scalar(node)
 	want := "a text"
 	var err error
 	switch kind {
@@ -216,13 +216,13 @@ func checkScalar(node ast.Node, kind reflect.Kind, owner string) error {
 		_, ok = node.(*ast.BoolNode)
 	default:
 		// The YAML library would make 0.1 of the text 0.10.
-		if ok && !isText(node) {
+		if ok && !yamlhint.IsText(node) {
 			want = "a text, in quotes"
 			ok = false
 		}
 	}
 	if !ok || err != nil {
-		return wrong(node, owner+" to be "+want)
+		return yamlhint.Wrong(node, owner+" to be "+want)
 	}
 	return nil
 }
@@ -230,14 +230,14 @@ func checkScalar(node ast.Node, kind reflect.Kind, owner string) error {
 func checkMapping(node ast.Node, t reflect.Type, owner string) error {
 	mapping, ok := node.(*ast.MappingNode)
 	if !ok {
-		return wrong(node, owner+" to have keys with values")
+		return yamlhint.Wrong(node, owner+" to have keys with values")
 	}
 	lines := map[string]int{}
 	for _, entry := range mapping.Values {
 		token := entry.Key.GetToken()
 		refuse := func(err error) error { return &yaml.SyntaxError{Message: err.Error(), Token: token} }
-		key, ok := scalar(entry.Key)
-		if !ok || !isText(entry.Key) {
+		key, ok := yamlhint.Scalar(entry.Key)
+		if !ok || !yamlhint.IsText(entry.Key) {
 			return refuse(fmt.Errorf("want a name as a key of %s; numbers, true and false need quotes", owner))
 		}
 		if line, twice := lines[key]; twice {
@@ -338,7 +338,7 @@ func child(node ast.Node, step any) (value ast.Node, line int) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, entry := range n.Values {
-			if key, _ := scalar(entry.Key); key == step {
+			if key, _ := yamlhint.Scalar(entry.Key); key == step {
 				return entry.Value, entry.Key.GetToken().Position.Line
 			}
 		}

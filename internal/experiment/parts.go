@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/yamlhint"
 )
 
 // This file contains the parts that policies are combined with: caches, predictors, models.
@@ -36,7 +37,7 @@ type plainPart Part
 
 // UnmarshalYAML reads a part alone, or its keys.
 func (p *Part) UnmarshalYAML(node ast.Node) error {
-	if text, ok := scalar(node); ok {
+	if text, ok := yamlhint.Scalar(node); ok {
 		*p = Part{Use: strings.TrimSpace(text)}
 		return nil
 	}

@@ -5,10 +5,11 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/cachesim/cachesim/internal/yamlhint"
 )
 
 // The types of File with more than one notation have their own YAML methods here.
@@ -16,95 +17,9 @@ import (
 // maxSeeds limits the number of seeds.
 const maxSeeds = 10000
 
-// wrong returns the error for a node of an unexpected type.
-func wrong(node ast.Node, want string) error {
-	return &yaml.SyntaxError{Message: fmt.Sprintf("want %s, not %s", want, describe(node)), Token: node.GetToken()}
-}
-
-// describe describes a node in words.
-func describe(node ast.Node) string {
-	if text, ok := scalar(node); ok {
-		return strconv.Quote(text)
-	}
-	if isText(node) {
-		return "a text with tabs or control characters"
-	}
-	switch n := node.(type) {
-	case *ast.SequenceNode:
-		if len(n.Values) == 0 {
-			return "an empty list"
-		}
-		return "a list"
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return "keys with values"
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		return "an anchor, alias or tag (a text that begins with &, * or ! needs quotes)"
-	}
-	return "nothing"
-}
-
-// scalar returns the text of a single value as it was written: 0.10 stays "0.10". The lines of a text are joined into
-// one, because titles, names and sentences are shown on one line.
-func scalar(node ast.Node) (text string, ok bool) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		n.Value = oneLine(n.Value)
-		return n.Value, isPrintable(n.Value)
-	case *ast.LiteralNode:
-		n.Value.Value = oneLine(n.Value.Value)
-		return n.Value.Value, isPrintable(n.Value.Value)
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, true
-	}
-	return "", false
-}
-
-// isText reports whether YAML reads a single value as text, not as a number or a truth value.
-func isText(node ast.Node) bool {
-	switch node.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
-		return true
-	}
-	return false
-}
-
-func oneLine(text string) string {
-	if !strings.Contains(text, "\n") {
-		return text
-	}
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// isPrintable reports whether a text has no tabs or other control characters, which no name or sentence needs.
-func isPrintable(text string) bool {
-	return !strings.ContainsFunc(text, func(c rune) bool {
-		return !unicode.IsPrint(c) && !unicode.IsSpace(c) ||
-			unicode.IsControl(c)
-	})
-}
-
-// scalars returns the texts of one value or of a list of values.
-func scalars(node ast.Node, want string) (texts []string, nodes []ast.Node, err error) {
-	nodes = []ast.Node{node}
-	if list, ok := node.(*ast.SequenceNode); ok {
-		nodes = list.Values
-	}
-	for _, item := range nodes {
-		text, ok := scalar(item)
-		if !ok {
-			return nil, nil, wrong(item, want)
-		}
-		texts = append(texts, text)
-	}
-	if len(texts) == 0 {
-		return nil, nil, wrong(node, want)
-	}
-	return texts, nodes, nil
-}
-
 // UnmarshalYAML reads one value or a list.
 func (v *Values) UnmarshalYAML(node ast.Node) (err error) {
-	*v, _, err = scalars(node, "a value or a list of values")
+	*v, _, err = yamlhint.Scalars(node, "a value or a list of values")
 	return err
 }
 
@@ -120,7 +35,7 @@ func oneOrList[T any](list []T) any {
 
 // UnmarshalYAML reads a list, or a text with commas.
 func (c *Capacities) UnmarshalYAML(node ast.Node) error {
-	texts, _, err := scalars(node, "a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of them")
+	texts, _, err := yamlhint.Scalars(node, "a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of them")
 	*c = splitList(texts)
 	return err
 }
@@ -141,7 +56,7 @@ func (c Capacities) MarshalYAML() (any, error) { return oneOrList(c), nil }
 // UnmarshalYAML reads the number of seeds, or a list of seeds.
 func (s *Seeds) UnmarshalYAML(node ast.Node) error {
 	const want = "a number of seeds (3), or a list of them ([0, 7])"
-	texts, nodes, err := scalars(node, want)
+	texts, nodes, err := yamlhint.Scalars(node, want)
 	if err != nil {
 		return err
 	}
@@ -188,10 +103,10 @@ func (s Seeds) MarshalYAML() (any, error) { return []uint64(s), nil }
 
 // UnmarshalYAML reads a number or a percentage.
 func (n *Number) UnmarshalYAML(node ast.Node) error {
-	text, ok := scalar(node)
+	text, ok := yamlhint.Scalar(node)
 	x, err := parseNumber(text)
 	if !ok || err != nil {
-		return wrong(node, "a number (0.05) or a percentage (5%)")
+		return yamlhint.Wrong(node, "a number (0.05) or a percentage (5%)")
 	}
 	*n = Number(x)
 	return nil
@@ -220,7 +135,7 @@ func (n Number) MarshalYAML() ([]byte, error) {
 
 // UnmarshalYAML reads one number or a list.
 func (n *Numbers) UnmarshalYAML(node ast.Node) error {
-	_, nodes, err := scalars(node, "a number or a list of numbers")
+	_, nodes, err := yamlhint.Scalars(node, "a number or a list of numbers")
 	if err != nil {
 		return err
 	}
@@ -238,7 +153,7 @@ type plainPolicy Policy
 
 // UnmarshalYAML reads a policy alone, or its keys.
 func (p *Policy) UnmarshalYAML(node ast.Node) error {
-	if text, ok := scalar(node); ok {
+	if text, ok := yamlhint.Scalar(node); ok {
 		*p = Policy{Policy: strings.TrimSpace(text)}
 		return nil
 	}
@@ -257,11 +172,11 @@ func (p Policy) MarshalYAML() (any, error) {
 func (p *Point) UnmarshalYAML(node ast.Node) error {
 	mapping, ok := node.(*ast.MappingNode)
 	if !ok {
-		return wrong(node, "places and values, for example {policy: lru, capacity: [250, 500], values: [16%, 23%]}")
+		return yamlhint.Wrong(node, "places and values, for example {policy: lru, capacity: [250, 500], values: [16%, 23%]}")
 	}
 	*p = Point{At: map[string]Values{}}
 	for _, entry := range mapping.Values {
-		key, _ := scalar(entry.Key)
+		key, _ := yamlhint.Scalar(entry.Key)
 		if p.At[key] != nil || key == "values" && p.Values != nil {
 			return &yaml.SyntaxError{Message: fmt.Sprintf("key %q appears twice", key), Token: entry.Key.GetToken()}
 		}

@@ -1,4 +1,5 @@
-// Package yamlhint says which texts of a YAML document need quotes that they do not have.
+// Package yamlhint says which texts of a YAML document need quotes that they do not have, and reads single values with
+// errors that show where they are.
 package yamlhint
 
 import (
