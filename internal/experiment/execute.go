@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/parallel"
@@ -38,6 +40,8 @@ type Options struct {
 	Trace        func(workload.Workload) *traces.Trace
 	Held         int64
 	NeighbourDir string // as in sim.NeighbourOptions
+	// Device is the GPU that does what it can; nil for the CPU alone. Results do not depend on it, only times do.
+	Device *cuda.Shared
 	// Note receives how traces were interpreted, and the notes of sim.NeighbourOptions and sim.ReplayerOptions, each only
 	// once; may be nil.
 	Note func(text string)
@@ -80,6 +84,8 @@ type Result struct {
 	OtherTimes map[string]float64 `json:"other_times,omitempty"`
 	// of the replay; if several cells shared a pass, each has an equal share
 	Seconds float64 `json:"seconds"`
+	// Device is the model of the GPU that replayed the cell, and so made the times; "" for the CPU.
+	Device string `json:"device,omitempty"`
 	// the series, if requested; they do not name their cell
 	Series []series.Row `json:"series,omitempty"`
 }
@@ -165,6 +171,7 @@ type executor struct {
 	open    []*group   // whose trace is in memory or being loaded
 	largest int        // requests of the largest trace so far
 	taken   int64      // estimated memory of the running jobs
+	busy    bool       // whether a job runs on the device
 	bounded bool       // whether the note about limited memory was given
 	costs   map[string]float64
 }
@@ -179,10 +186,11 @@ type group struct {
 	running int
 }
 
-// queue is the jobs of one policy that have not started.
+// queue is the jobs of one policy, or of the device, that have not started.
 type queue struct {
-	policy string
-	jobs   []job
+	policy   string
+	onDevice bool
+	jobs     []job
 }
 
 // job is one pass over a trace.
@@ -192,6 +200,7 @@ type job struct {
 	replayed []sim.Cell
 	replayer *sim.Replayer
 	requests int
+	onDevice bool
 }
 
 // plan groups the cells by trace.
@@ -250,8 +259,9 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 	defer e.mu.Unlock()
 	for ctx.Err() == nil {
 		for _, g := range e.open {
-			if len(g.queues) > 0 && e.fits(g) {
+			if e.startable(g) && e.fits(g) {
 				j := e.takeLongest(g)
+				e.busy = e.busy || j.onDevice
 				g.running++
 				e.taken += j.need
 				return g, &j
@@ -317,13 +327,26 @@ func (e *executor) roomForAnother() bool {
 	return !loading || e.largest > 0 && (len(e.open)+1)*e.largest <= fewRequests
 }
 
+// startable reports whether a job of g may start: one on the device only if no other runs there.
+func (e *executor) startable(g *group) bool {
+	return slices.ContainsFunc(g.queues, func(q queue) bool { return !q.onDevice || !e.busy })
+}
+
 // takeLongest takes the job of g with the longest expected time, so that cores are not idle at the end while one job is
 // still running. A policy that has not been timed yet counts as long, and one that has not even started comes first, so
-// that it will be timed.
+// that it will be timed. A job on the device is before all others, so that the device is not idle. The group must be
+// startable.
 func (e *executor) takeLongest(g *group) job {
 	best, longest := 0, -1.0
 	for i, q := range g.queues {
-		if cost := e.cost(q.policy); cost > longest {
+		cost := e.cost(q.policy)
+		switch {
+		case q.onDevice && e.busy:
+			continue
+		case q.onDevice:
+			cost = math.Inf(1)
+		}
+		if cost > longest {
 			best, longest = i, cost
 		}
 	}
@@ -351,12 +374,18 @@ func (e *executor) cost(policy string) float64 {
 	return unknownCost
 }
 
-func (j job) policy() string { return j.replayed[0].Policy.String() }
+// policy names the queue of a job.
+func (j job) policy() string {
+	if j.onDevice {
+		return "" // no policy has this name
+	}
+	return j.replayed[0].Policy.String()
+}
 
 // inQueues returns jobs grouped by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
 	for _, same := range groupBy(jobs, job.policy) {
-		queues = append(queues, queue{policy: same[0].policy(), jobs: same})
+		queues = append(queues, queue{policy: same[0].policy(), onDevice: same[0].onDevice, jobs: same})
 	}
 	return queues
 }
@@ -369,6 +398,7 @@ func (e *executor) ended(g *group, j *job) {
 		g.loading = false
 	} else {
 		g.running--
+		e.busy = e.busy && !j.onDevice
 		e.taken -= j.need
 	}
 	if !g.loading && g.running == 0 && len(g.queues) == 0 {
@@ -449,14 +479,16 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	}
 }
 
-// sayDuration notes the expected time of a trace's replays if it is long.
+// sayDuration notes the expected time of a trace's replays on the CPU if it is long.
 func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
-	if len(jobs) == 0 {
-		return
+	var passes [][]sim.Cell
+	for _, j := range jobs {
+		if !j.onDevice {
+			passes = append(passes, j.replayed)
+		}
 	}
-	passes := make([][]sim.Cell, len(jobs))
-	for i, j := range jobs {
-		passes[i] = j.replayed
+	if len(passes) == 0 {
+		return
 	}
 	note := sim.LongNote(passes, parallel.Jobs(e.options.Jobs), jobs[0].replayer.Duration, len(t.Objects))
 	if note != "" {
@@ -484,7 +516,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
 			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup,
-				Neighbours: e.neighbours(c), Note: e.note})
+				Neighbours: e.neighbours(c), Device: e.options.Device, Note: e.note})
 			warmups = append(warmups, c.Warmup)
 		}
 		s, err := c.on(t)
@@ -507,7 +539,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 		replayers[warmup].Expect(once[warmup])
 		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
 			j := job{replayed: replayed, replayer: replayers[warmup],
-				requests: replayers[warmup].Requests(replayed[0].Capacity)}
+				requests: replayers[warmup].Requests(replayed[0].Capacity), onDevice: replayers[warmup].OnDevice(replayed)}
 			j.need = replayers[warmup].Need(replayed)
 			for _, s := range replayed {
 				j.cells = append(j.cells, served[key(warmup, s)])
@@ -542,7 +574,11 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	defer e.reporting.Unlock()
 	for k, rec := range recs {
 		for _, c := range j.cells[k] {
-			if err := e.finish(c, rec, rows[k], elapsed/float64(len(all))); err != nil {
+			result := Result{Record: rec, Series: rows[k], Seconds: elapsed / float64(len(all))}
+			if j.onDevice {
+				result.Device = e.options.Device.Name()
+			}
+			if err := e.finish(c, result); err != nil {
 				return err
 			}
 		}
@@ -557,12 +593,13 @@ func (e *executor) learn(j job, seconds float64) {
 	e.costs[j.policy()] = 1e9 * seconds / float64(j.requests)
 }
 
-func (e *executor) finish(c Cell, rec records.Record, rows []series.Row, seconds float64) error {
-	result := Result{NsPerRequest: takeTime(&rec, metric.NsPerRequest),
-		PredictionNsPerRequest: takeTime(&rec, predict.NsMetric), OtherTimes: takeOtherTimes(&rec), Seconds: seconds,
-		Series: rows}
+// finish delivers the result of a cell, whose times are still in its record.
+func (e *executor) finish(c Cell, result Result) error {
+	rec := &result.Record
+	result.NsPerRequest = takeTime(rec, metric.NsPerRequest)
+	result.PredictionNsPerRequest = takeTime(rec, predict.NsMetric)
+	result.OtherTimes = takeOtherTimes(rec)
 	rec.Version = c.Version
-	result.Record = rec
 	var err error
 	if result.Record, err = result.RecordOf(c); err != nil {
 		return err

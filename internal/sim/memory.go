@@ -44,6 +44,9 @@ const (
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
 func (r *Replayer) Need(job []Cell) int64 {
+	if kind := r.deviceReplayOf(job); kind != nil {
+		return replayBytes + kind.bytes(r, job)
+	}
 	c := job[0] // several share one pass
 	t := r.trace
 	objects := int64(t.NumObjects)

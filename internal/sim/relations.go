@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -36,6 +37,8 @@ type NeighbourOptions struct {
 	// Comparing is called when the comparison of queries starts. Its result is notified, from several goroutines, of the
 	// number of finished pairs, and of the end. It may be nil.
 	Comparing func() (progress func(done, total int64), end func())
+	// Device is the GPU that compares queries; nil for the CPU. A Replayer sets it to its own.
+	Device *cuda.Shared
 	// receives errors of reading and writing side files, which affect no result; may be nil
 	Note func(text string)
 }
@@ -140,6 +143,7 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 // Expect announces the cells that will be replayed, so that what they share is created once for all of them.
 func (r *Replayer) Expect(cells []Cell) {
 	r.similar.expect(cells)
+	r.notePlaces(cells)
 	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
 	if prompts.Of(r.trace.Kind) != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
 		const flat = "the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache " +

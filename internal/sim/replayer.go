@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	_ "github.com/cachesim/cachesim/internal/cache/all" // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models"
@@ -31,7 +32,10 @@ type ReplayerOptions struct {
 	Version    string
 	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
-	// Note receives, once, notes about requests that are left out and prompts that are split; may be nil.
+	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
+	Device *cuda.Shared
+	// Note receives, once, notes about requests that are left out, prompts that are split, and what the device does; may
+	// be nil.
 	Note func(text string)
 }
 
@@ -66,6 +70,7 @@ type view struct {
 
 // NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
+	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
 		least: cache.IdentityOnly}}
 	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
@@ -182,9 +187,10 @@ func (r *Replayer) view(c capacity.Capacity) *view {
 // have size 0, and are left out if sizes count.
 func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trace.Objects) }
 
-// Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every
-// other cell is a replay of its own. The order of the cells stays.
+// Jobs groups cells into jobs for Replay: what the device replays at once, then lru-stack at several capacities of one
+// unit, which is one pass over the trace; every other cell is a replay of its own. The order of the cells stays.
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
+	jobs, cells = r.deviceJobs(cells)
 	var stack []Cell
 	for _, c := range cells {
 		if c.sharesPass() {
@@ -198,7 +204,7 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 			taken[c.Key()] = true
 		}
 	}
-	jobs = shared
+	jobs = append(jobs, shared...)
 	for _, c := range cells {
 		if !taken[c.Key()] {
 			jobs = append(jobs, []Cell{c})
@@ -215,7 +221,10 @@ func (c *Cell) sharesPass() bool {
 }
 
 // checkJob rejects several cells that no pass serves together.
-func checkJob(job []Cell) error {
+func (r *Replayer) checkJob(job []Cell) error {
+	if r.OnDevice(job) {
+		return nil
+	}
 	for i := range job {
 		if len(job) > 1 && !job[i].sharesPass() {
 			return fmt.Errorf("%d cells in one job, but cell %s needs a replay of its own; use the jobs that Jobs returns",
@@ -235,10 +244,13 @@ func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, er
 // ReplaySeries is Replay with the rows of each cell's series. The rows do not name their cells.
 func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row,
 	err error) {
-	if err := checkJob(job); err != nil {
+	if err := r.checkJob(job); err != nil {
 		return nil, nil, err
 	}
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
+		if kind := r.deviceReplayOf(job); kind != nil {
+			return r.replayOnDevice(ctx, kind, job)
+		}
 		if len(job) > 1 {
 			return r.replayStack(ctx, job)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
@@ -24,6 +25,7 @@ type Options struct {
 	Jobs    int            // replays that run at the same time; 0 means one per core
 	Version string         // of the program
 	Memory  *memory.Budget // nil: all there is
+	Device  *cuda.Shared   // as in experiment.Options
 	// Progress is called with the number of cells to replay and returns their progress display; both may be nil.
 	Progress func(cells int) experiment.Progress
 	Note     func(text string) // as in experiment.Options
@@ -149,6 +151,7 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 	}
 	return done, experiment.Execute(ctx, cells, experiment.Options{
 		Jobs: options.Jobs, Memory: options.Memory, Dirs: options.Dirs, Progress: progress, Note: options.Note,
+		Device:   options.Device,
 		Finished: done.results.Keep,
 		Failed: func(failed []experiment.Cell, err error) error {
 			for _, c := range failed {

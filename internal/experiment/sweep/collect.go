@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ type Timing struct {
 	NsPerRequest           *float64
 	PredictionNsPerRequest *float64
 	Seconds                float64
+	Device                 string // as in experiment.Result
 }
 
 // Collection is the results of a finished plan.
@@ -51,7 +53,8 @@ func Collect(cells []experiment.Cell, finished *Finished) (*Collection, error) {
 			return nil, fmt.Errorf("%s: %w", cell, err)
 		}
 		rec.Plan = plan
-		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.PredictionNsPerRequest, result.Seconds})
+		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.PredictionNsPerRequest, result.Seconds,
+			result.Device})
 		all = append(all, outcome{cell, rec})
 		if !cell.Auxiliary {
 			c.Series = append(c.Series, result.SeriesOf(cell)...)
@@ -123,13 +126,14 @@ func writeTimings(w io.Writer, timings []Timing) error {
 	out := csv.NewWriter(w)
 	// out stores errors until Flush
 	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
-		"prediction_ns_per_request", "seconds"})
+		"prediction_ns_per_request", "seconds", "device"})
 	for _, t := range timings {
 		c := t.Cell
 		out.Write([]string{
 			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed,
 				10), c.Axes, strconv.FormatBool(c.Auxiliary),
 			nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest), strconv.FormatFloat(t.Seconds, 'f', 6, 64),
+			cmp.Or(t.Device, "cpu"),
 		})
 	}
 	out.Flush()

@@ -1,0 +1,40 @@
+package cuda
+
+import "context"
+
+// Shared is a device that several computations use in turn: each may plan with all of the free memory. A nil Shared is
+// no device.
+type Shared struct {
+	device Device
+	turn   chan struct{} // holds a token while nobody computes
+}
+
+// Share returns d for several computations.
+func Share(d Device) *Shared {
+	s := &Shared{device: d, turn: make(chan struct{}, 1)}
+	s.turn <- struct{}{}
+	return s
+}
+
+// Name returns the name of the device's model.
+func (s *Shared) Name() string { return s.device.Name() }
+
+// Capability returns the compute capability of the device.
+func (s *Shared) Capability() (major, minor int) { return s.device.Capability() }
+
+// Do calls compute when no other computation uses the device. It returns ctx's error if that ends first.
+func (s *Shared) Do(ctx context.Context, compute func(Device) error) error {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return compute(s.device)
+}
+
+// Close releases the device.
+func (s *Shared) Close() error { return s.device.Close() }

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// namedDevice is a device on which nothing runs.
+type namedDevice struct{ cuda.Device }
+
+func (namedDevice) Name() string { return "test GPU" }
+
+// replayFIFOOnDevice lets "the device" replay fifo above capacity 10, by the replays of the CPU.
+func replayFIFOOnDevice(t *testing.T, fail error) {
+	before := deviceReplays
+	t.Cleanup(func() { deviceReplays = before })
+	deviceReplays = []*deviceReplay{{
+		group: func(_ *Replayer, c Cell) (key, why string) {
+			switch {
+			case c.Policy.Name() != "fifo":
+				return "", ""
+			case c.Capacity.Simulated <= 10:
+				return "", "its cache is too small"
+			}
+			return "all", ""
+		},
+		bytes: func(*Replayer, []Cell) int64 { return 1 << 30 },
+		replay: func(ctx context.Context, r *Replayer, _ cuda.Device, job []Cell) (outcomes []outcome, err error) {
+			for _, c := range job {
+				one, err := r.replayOne(ctx, c)
+				if err != nil {
+					return nil, err
+				}
+				outcomes = append(outcomes, one...)
+			}
+			return outcomes, fail
+		},
+	}}
+}
+
+func cellsOnDevice(t *testing.T) (cells []Cell) {
+	for _, policy := range []string{"fifo", "lru", "arc"} {
+		for _, n := range []int64{10, 20, 40} {
+			cells = append(cells, cellOf(t, policy, capacity.Capacity{Amount: n, Simulated: n}, 1))
+		}
+	}
+	return cells
+}
+
+// Cells that the device replays are one job, the others are those of the CPU, and the records are the same.
+func TestDeviceJobs(t *testing.T) {
+	replayFIFOOnDevice(t, nil)
+	tr := policytest.Trace(4, 3000, 200)
+	cells := cellsOnDevice(t)
+	var notes []string
+	on := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(namedDevice{}),
+		Note: func(text string) { notes = append(notes, text) }})
+	on.Expect(cells)
+	jobs := on.Jobs(cells)
+	if len(jobs) != 8 || len(jobs[0]) != 2 || !on.OnDevice(jobs[0]) || on.OnDevice(jobs[1]) || on.Need(jobs[0]) < 1<<30 {
+		t.Errorf("jobs %v", jobs)
+	}
+	want := []string{"replayed on test GPU: fifo; on the CPU: fifo (its cache is too small); " +
+		"on the CPU: lru, arc (no kernel replays them)"}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	off := NewReplayer(tr, ReplayerOptions{})
+	for _, job := range jobs {
+		got, err := on.Replay(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, c := range job {
+			want, err := off.Replay(t.Context(), []Cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(withoutTime(got[k]), withoutTime(want[0])) {
+				t.Errorf("%s: %v, on the CPU %v", c.Key(), got[k], want[0])
+			}
+		}
+	}
+}
+
+func withoutTime(rec records.Record) records.Record {
+	rec.Delete(metric.NsPerRequest)
+	return rec
+}
+
+func TestDeviceErrorsNameIt(t *testing.T) {
+	lost := errors.New("the GPU was lost")
+	replayFIFOOnDevice(t, lost)
+	r := NewReplayer(policytest.Trace(4, 300, 20), ReplayerOptions{Device: cuda.Share(namedDevice{})})
+	recs, err := r.Replay(t.Context(), r.Jobs(cellsOnDevice(t))[0])
+	if recs != nil || !errors.Is(err, lost) || err.Error() != "test GPU: the GPU was lost" {
+		t.Errorf("records %v, error %v", recs, err)
+	}
+}
