@@ -2,3 +2,10 @@
 // of it (`make kernels`), which is built into the program. A driver compiles it for the GPU that it finds. Device.h is
 // the part of CUDA that they use, so that nobody needs NVIDIA's toolkit.
 package kernels
+
+import _ "embed"
+
+// Sort has the kernels of package cuda/sort.
+//
+//go:embed sort.ptx
+var Sort []byte
