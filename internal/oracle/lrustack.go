@@ -1,43 +1,85 @@
 package oracle
 
+import "github.com/cachesim/cachesim/internal/memory"
+
 // LRUStack measures reuse distances: how many other distinct objects are requested between two requests to an object,
 // which is the object's depth in the stack of an LRU cache. LRU of capacity c hits exactly the requests of a distance
 // below c (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970), so that one pass
 // over the trace gives it at every capacity.
 //
 // Every object seen holds one slot; a request moves its object to the next free slot, so that the slots are in order of
-// last request, and the distance is the number of occupied slots above the object's old one. Occupied slots are bits,
-// counted a word at a time within a block of 512 slots and by a Fenwick tree over the blocks before. When the slots run
-// out, the objects move together again. Time per request: the logarithm of the objects / 512, amortised. Memory: about
-// 13 bytes per object.
+// last request, and the distance is the number of occupied slots above the object's old one. When the slots run out,
+// the objects move together again. Time per request: the logarithm of the objects / 512, amortised. Memory: about 13
+// bytes per object.
+//
+// Divide and conquer over the whole trace, as in Increment-and-Freeze (Bender et al., SPAA 2023), has the same
+// distances. Here it is slower (docs/performance.md), and needs memory for each request.
 type LRUStack struct {
-	slots  slots
-	blocks fenwick // occupied slots of each finished block; the block that is being filled is not in it yet
-	seen   int     // objects seen so far: all occupied slots
+	slots ranks
+	next  []uint32 // per object: its slot + 1, or 0 while it has none
+	seen  int      // objects seen so far: all occupied slots
 
 	counts []int64 // per distance
 	cold   int64
+
+	batch [stackBatch]uint32
 }
+
+// stackBatch is how many requests are looked up, then measured, then counted together. Two of these steps touch memory
+// in any order, and a processor waits for many such accesses at a time only if they follow each other closely.
+const stackBatch = 1024
 
 // NewLRUStack returns the stack for a trace of objects below numObjects.
 func NewLRUStack(numObjects int) *LRUStack {
-	s := &LRUStack{slots: newSlots(numObjects), counts: make([]int64, numObjects)}
-	s.blocks = make(fenwick, len(s.slots.occupied)/wordsPerBlock)
-	return s
+	// Twice as many slots as objects, so that they run out only every numObjects requests.
+	return &LRUStack{slots: newRanks(2 * numObjects), next: memory.Column[uint32](numObjects),
+		counts: memory.Column[int64](numObjects)}
 }
 
 // Serve processes the next requests of the trace. If counted is false, as in a warm-up, they only move the objects.
 func (s *LRUStack) Serve(objects []uint32, counted bool) {
-	for _, o := range objects {
-		distance, seen := s.request(o)
-		switch {
-		case !counted:
-		case seen:
-			s.counts[distance]++
-		default:
-			s.cold++
+	for len(objects) > 0 {
+		if s.slots.room() == 0 {
+			s.slots.compact(s.next, s.seen)
 		}
+		n := min(len(objects), stackBatch, s.slots.room())
+		s.move(objects[:n], s.batch[:n])
+		distances := s.measure(s.batch[:n])
+		if counted {
+			s.cold += int64(n - len(distances))
+			for _, d := range distances {
+				s.counts[d]++
+			}
+		}
+		objects = objects[n:]
 	}
+}
+
+// move moves the objects to the top, one after the other, and writes the slot + 1 that each had, or 0.
+func (s *LRUStack) move(objects, from []uint32) {
+	top := uint32(s.slots.end)
+	for i, o := range objects {
+		top++
+		from[i] = s.next[o]
+		s.next[o] = top
+	}
+}
+
+// measure frees the old slots of a batch, given plus 1, and returns the distances of the objects that had one, in the
+// same memory. The batch's new slots are all occupied first, since those of later requests are above any that is freed.
+func (s *LRUStack) measure(slots []uint32) (distances []uint32) {
+	s.slots.clean(len(slots))
+	s.slots.occupy(len(slots), s.seen)
+	known := 0
+	for _, slot := range slots {
+		if slot == 0 {
+			s.seen++
+			continue
+		}
+		slots[known] = uint32(s.seen-1) - s.slots.free(slot-1)
+		known++
+	}
+	return slots[:known]
 }
 
 // Seen returns the number of distinct objects so far, counted or not.
@@ -53,46 +95,4 @@ func (s *LRUStack) Distances() []int64 { return s.counts }
 // the last.
 func (s *LRUStack) Hits() []int64 {
 	return append([]int64{0}, runningSums(s.counts)...)
-}
-
-// request moves o to the top and returns how many objects were above it; seen is false where o is new.
-func (s *LRUStack) request(o uint32) (distance int, seen bool) {
-	p := &s.slots
-	slot, seen := p.slotOf(o)
-	if seen {
-		distance = s.above(slot)
-		p.release(o, slot)
-		if block := slot / slotsPerBlock; block < p.end/slotsPerBlock {
-			s.blocks.add(block, -1)
-		}
-	} else {
-		s.seen++
-	}
-	if p.full() {
-		p.compact()
-		s.countBlocks()
-	}
-	p.push(o)
-	if p.end%slotsPerBlock == 0 {
-		s.blocks.add(p.end/slotsPerBlock-1, int64(p.count(p.end-slotsPerBlock, p.end)))
-	}
-	return distance, seen
-}
-
-// above counts the occupied slots above slot.
-func (s *LRUStack) above(slot int) int {
-	p := &s.slots
-	block := slot / slotsPerBlock
-	if block == p.end/slotsPerBlock {
-		return p.count(slot+1, p.end)
-	}
-	return s.seen - int(s.blocks.sum(block)) - p.count(block*slotsPerBlock, slot+1)
-}
-
-// countBlocks fills the tree after the slots were compacted: full blocks, and then none.
-func (s *LRUStack) countBlocks() {
-	clear(s.blocks)
-	for block := range s.slots.end / slotsPerBlock {
-		s.blocks.add(block, slotsPerBlock)
-	}
 }

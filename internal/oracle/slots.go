@@ -2,13 +2,7 @@ package oracle
 
 import "math/bits"
 
-const (
-	slotsPerWord  = 64
-	wordsPerBlock = 8
-	slotsPerBlock = slotsPerWord * wordsPerBlock
-)
-
-// slots order objects by their last request: a higher slot was requested later. They come in whole blocks.
+// slots order objects by their last request: a higher slot was requested later. They come in whole words.
 type slots struct {
 	next     []uint32 // per object: its slot + 1, or 0 while it has none
 	occupied []uint64 // bits
@@ -17,8 +11,8 @@ type slots struct {
 
 // newSlots returns slots for n objects, twice as many so that compaction comes only every n requests.
 func newSlots(n int) slots {
-	blocks := (2*n+slotsPerBlock-1)/slotsPerBlock + 1
-	return slots{next: make([]uint32, n), occupied: make([]uint64, blocks*wordsPerBlock)}
+	words := (2*n+slotsPerWord-1)/slotsPerWord + 1
+	return slots{next: make([]uint32, n), occupied: make([]uint64, words)}
 }
 
 func (p *slots) slotOf(o uint32) (slot int, ok bool) {
@@ -45,24 +39,6 @@ func (p *slots) push(o uint32) (slot int) {
 	p.end++
 	p.next[o] = uint32(p.end)
 	return slot
-}
-
-// count returns the number of occupied slots in [from, to), which reach over few words.
-func (p *slots) count(from, to int) (n int) {
-	first, last := from/slotsPerWord, to/slotsPerWord
-	if first == last {
-		return bits.OnesCount64(
-			p.occupied[first] >> (from % slotsPerWord) << (from % slotsPerWord) & (1<<(to%slotsPerWord) - 1),
-		)
-	}
-	n = bits.OnesCount64(p.occupied[first] >> (from % slotsPerWord))
-	for _, w := range p.occupied[first+1 : last] {
-		n += bits.OnesCount64(w)
-	}
-	if to%slotsPerWord != 0 {
-		n += bits.OnesCount64(p.occupied[last] << (slotsPerWord - to%slotsPerWord))
-	}
-	return n
 }
 
 // compact moves the objects to the lowest slots and keeps their order.

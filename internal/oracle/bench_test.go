@@ -1,0 +1,44 @@
+package oracle
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// zipfRequests returns n requests for objects in shuffled order whose popularity falls with their rank's power alpha.
+func zipfRequests(n, numObjects int, alpha float64) []uint32 {
+	upTo := make([]float64, numObjects)
+	sum := 0.0
+	for i := range upTo {
+		sum += math.Pow(float64(i+1), -alpha)
+		upTo[i] = sum
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	shuffled := rng.Perm(numObjects)
+	objects := make([]uint32, n)
+	for i := range objects {
+		rank, _ := slices.BinarySearch(upTo, rng.Float64()*sum)
+		objects[i] = uint32(shuffled[rank])
+	}
+	return objects
+}
+
+// BenchmarkReuseDistances measures the distances of requests whose objects fit the processor's cache, and of such that
+// do not.
+func BenchmarkReuseDistances(b *testing.B) {
+	for _, trace := range []struct {
+		objects int
+		alpha   float64
+	}{{1e6, 1}, {11.5e6, 0.8}} {
+		objects := zipfRequests(20e6, trace.objects, trace.alpha)
+		b.Run(fmt.Sprintf("zipf=%g/objects=%d", trace.alpha, trace.objects), func(b *testing.B) {
+			for b.Loop() {
+				NewLRUStack(trace.objects).Serve(objects, true)
+			}
+			b.ReportMetric(float64(len(objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
+		})
+	}
+}
