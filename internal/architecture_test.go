@@ -19,7 +19,8 @@ import (
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
 	{"cuda/kernels", "cuda/kernels/kerneltest", "faults", "filestate", "interruptible", "jsonlines", "metric",
-		"parallel", "quote", "random", "seal", "statistics", "suggest", "terminal", "version", "yamlhint"},
+		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version",
+		"yamlhint"},
 	{"atomicfile", "commandline", "cuda", "memory", "params", "serving"},
 	{"cuda/sort", "event", "fluid", "neural", "oracle", "predict/gbm", "records", "route", "similarity", "streams",
 		"traces/compress", "traces/stream"},

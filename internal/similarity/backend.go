@@ -1,77 +1,85 @@
 package similarity
 
-import "github.com/viterin/vek/vek32"
-
-// Backend computes products of vectors, in float32. It only proposes pairs: Join decides on each with Similarity, so
-// that results do not depend on the backend.
-type Backend interface {
-	Name() string
-	// Open prepares for the products of v.
-	Open(v Vectors) (Products, error)
-}
-
-// Products computes the products of the vectors for which a Backend was opened. Propose is called from several
-// goroutines.
-type Products interface {
-	// Side returns how many vectors a block should have per side, at least 1.
-	Side() int
-	// Propose appends to found all pairs of a block whose product is at least from. Other pairs may be among them, but
-	// none twice.
-	Propose(block Block, from float32, found []Candidate) ([]Candidate, error)
-	// Close releases the resources of Open.
-	Close()
-}
-
-// Block is the pairs A < B with FirstA <= A < EndA and FirstB <= B < EndB.
-type Block struct{ FirstA, EndA, FirstB, EndB int }
-
-// pairs returns how many pairs the block has. The blocks cut a triangle into squares: both sides are the same vectors,
-// or FirstB >= EndA.
-func (b Block) pairs() int64 {
-	if b.FirstA == b.FirstB {
-		n := int64(b.EndA - b.FirstA)
-		return n * (n - 1) / 2
-	}
-	return int64(b.EndA-b.FirstA) * int64(b.EndB-b.FirstB)
-}
-
-// Candidate is a pair that may be similar, A < B.
-type Candidate struct{ A, B uint32 }
-
-// CPU is the backend that every machine has: AVX2 if the processor supports it, otherwise plain Go.
-var CPU Backend = cpu{}
-
-type cpu struct{}
-
-func (cpu) Name() string                     { return "cpu" }
-func (cpu) Open(v Vectors) (Products, error) { return cpuProducts{v}, nil }
-
-type cpuProducts struct{ v Vectors }
-
-const (
-	cpuSide = 256
-	// 24 KiB: the part of a first-level cache of 32 KiB or more that the one streamed vector leaves free
-	l1Floats = 6 << 10
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 )
 
-func (p cpuProducts) Side() int { return cpuSide }
-func (p cpuProducts) Close()    {}
-
-// Propose takes as many vectors A at a time as stay in the first-level cache, and streams the vectors B past them.
-func (p cpuProducts) Propose(block Block, from float32, found []Candidate) ([]Candidate, error) {
-	rows := max(1, l1Floats/p.v.Dim)
-	for first := block.FirstA; first < block.EndA; first += rows {
-		end := min(first+rows, block.EndA)
-		for b := max(block.FirstB, first+1); b < block.EndB; b++ {
-			vector := p.v.At(b)
-			for a := first; a < min(end, b); a++ {
-				if product(vector, p.v.At(a)) >= from {
-					found = append(found, Candidate{uint32(a), uint32(b)})
-				}
-			}
-		}
-	}
-	return found, nil
+// Backend finds similar pairs. It may look for them with products of any precision, as long as bound.go shows that
+// none is missed, but it decides by Vectors.Similarity, bit by bit: results do not depend on the backend.
+type Backend interface {
+	Name() string
+	// Find lists every pair whose similarity is at least s.From, once each, in any order. It stops with ctx's error, and
+	// with that of Finder.Compared.
+	Find(ctx context.Context, s *Search) error
 }
 
-func product(a, b []float32) float32 { return vek32.Dot(a, b) }
+// Search is what a Backend looks for, and where it lists what it finds.
+type Search struct {
+	Vectors Vectors // at least two
+	From    float32 // at most 1
+	Jobs    int     // goroutines, at least 1
+
+	maxPairs int
+	progress func(done, total int64)
+	found    atomic.Int64 // pairs
+	compared atomic.Int64 // pairs
+	mu       sync.Mutex
+	finders  []*Finder
+}
+
+// Finder lists pairs for one goroutine. Which of several finds a pair is left to chance; the lists are sorted
+// afterwards.
+type Finder struct {
+	search    *Search
+	pairs     pairList
+	uncounted int64 // pairs that were added since Compared was called
+}
+
+// Finder returns a new list of pairs.
+func (s *Search) Finder() *Finder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := &Finder{search: s}
+	s.finders = append(s.finders, f)
+	return f
+}
+
+// Add lists a pair.
+func (f *Finder) Add(p Pair) {
+	f.pairs.add(p)
+	f.uncounted++
+}
+
+// AddAll lists pairs without copying them: the caller does not use them any longer.
+func (f *Finder) AddAll(pairs []Pair) {
+	f.pairs.addAll(pairs)
+	f.uncounted += int64(len(pairs))
+}
+
+// Compared says that so many further pairs have been compared, and that the similar ones among them were added. It
+// returns an error if these are more than fit in memory.
+func (f *Finder) Compared(pairs int64) error {
+	s := f.search
+	found := s.found.Add(f.uncounted)
+	f.uncounted = 0
+	if found > int64(s.maxPairs) {
+		return &tooManyError{s}
+	}
+	compared := s.compared.Add(pairs)
+	if s.progress != nil {
+		n := int64(s.Vectors.Len())
+		s.progress(compared, n*(n-1)/2)
+	}
+	return nil
+}
+
+// tooManyError says that a search has found more pairs than allowed.
+type tooManyError struct{ s *Search }
+
+func (e *tooManyError) Error() string {
+	return fmt.Sprintf("more than %d pairs of the %d vectors have a similarity of at least %v, which needs more memory "+
+		"than is allowed; raise the threshold", e.s.maxPairs, e.s.Vectors.Len(), e.s.From)
+}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
 // naiveJoin asks Similarity about every pair and sorts by comparing.
@@ -105,7 +107,7 @@ func TestJoinFindsWhatTheNaiveOneDoes(t *testing.T) {
 			from = rapid.SampledFrom([]float32{from, math.Nextafter32(from, 2), math.Nextafter32(from, -2)}).Draw(t, "beside")
 		}
 		options := Options{Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"),
-			Backend: smallBlocks{rapid.IntRange(1, 20).Draw(t, "side")}}
+			Backend: cpu{side: rapid.IntRange(1, 40).Draw(t, "side")}}
 		got, err := Join(t.Context(), v, from, options)
 		if err != nil {
 			t.Fatal(err)
@@ -114,20 +116,15 @@ func TestJoinFindsWhatTheNaiveOneDoes(t *testing.T) {
 	})
 }
 
-// smallBlocks is the CPU backend with blocks so small that few vectors make many of them.
-type smallBlocks struct{ side int }
-
-func (smallBlocks) Name() string { return "small blocks" }
-func (s smallBlocks) Open(v Vectors) (Products, error) {
-	return smallProducts{cpuProducts{v}, s.side}, nil
+// product is a product in float32 as the CPU backend computes it.
+func product(a, b []float32) float32 {
+	var tile dot.Tile
+	panel, rows := dot.NewPanel(len(a)), make([]float32, dot.Rows*len(a))
+	panel.Fill(b, len(b))
+	copy(rows, a)
+	tile.Multiply(rows, panel, 0)
+	return tile[0]
 }
-
-type smallProducts struct {
-	cpuProducts
-	side int
-}
-
-func (p smallProducts) Side() int { return p.side }
 
 // Pairs whose product in float32 falls on the other side of the threshold than their similarity must be decided by the
 // latter.
@@ -160,32 +157,37 @@ func TestJoinDecidesInFloat64(t *testing.T) {
 	}
 }
 
-// worstBackend is off by as much as the bound allows, proposes some pairs below the threshold too, and in disorder.
-type worstBackend struct{}
+// naive is a backend that compares pair by pair, in disorder.
+type naive struct{}
 
-func (worstBackend) Name() string                     { return "worst" }
-func (worstBackend) Open(v Vectors) (Products, error) { return worstProducts{v}, nil }
-
-type worstProducts struct{ v Vectors }
-
-func (worstProducts) Side() int { return 7 }
-func (worstProducts) Close()    {}
-func (p worstProducts) Propose(block Block, from float32, found []Candidate) ([]Candidate, error) {
-	off := p.v.slack(p.v.longest())
-	for b := block.EndB - 1; b >= block.FirstB; b-- {
-		for a := block.FirstA; a < min(b, block.EndA); a++ {
-			if s := float64(p.v.Similarity(a, b)); s-off*0.99 >= float64(from) || (a+b)%5 == 0 {
-				found = append(found, Candidate{uint32(a), uint32(b)})
+func (naive) Name() string { return "naive" }
+func (naive) Find(_ context.Context, s *Search) error {
+	f := s.Finder()
+	for b := s.Vectors.Len() - 1; b >= 0; b-- {
+		var found []Pair
+		for a := range b {
+			if similar := s.Vectors.Similarity(a, b); similar >= s.From {
+				found = append(found, Pair{uint32(a), uint32(b), similar})
 			}
 		}
+		if b%2 == 0 {
+			f.AddAll(found)
+			found = nil
+		}
+		for _, p := range found {
+			f.Add(p)
+		}
+		if err := f.Compared(int64(b)); err != nil {
+			return err
+		}
 	}
-	return found, nil
+	return nil
 }
 
 func TestJoinDoesNotDependOnTheBackend(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(2, 1)), 300, 33, 0.5)
 	for _, from := range []float32{-1, 0.5, v.Similarity(3, 17), v.Similarity(5, 8)} {
-		for _, backend := range []Backend{CPU, smallBlocks{19}, worstBackend{}} {
+		for _, backend := range []Backend{CPU, cpu{side: 19}, naive{}} {
 			got, err := Join(t.Context(), v, from, Options{Backend: backend})
 			if err != nil {
 				t.Fatal(err)
@@ -303,31 +305,17 @@ func TestJoinOfFewVectors(t *testing.T) {
 	}
 }
 
-type brokenBackend struct{ open error }
+type brokenBackend struct{ err error }
 
-func (brokenBackend) Name() string                       { return "gpu" }
-func (b brokenBackend) Open(v Vectors) (Products, error) { return brokenProducts{}, b.open }
-
-type brokenProducts struct{}
-
-func (brokenProducts) Side() int { return 8 }
-func (brokenProducts) Close()    {}
-func (brokenProducts) Propose(Block, float32, []Candidate) ([]Candidate, error) {
-	return nil, errors.New("it fell off the bus")
-}
+func (brokenBackend) Name() string                          { return "gpu" }
+func (b brokenBackend) Find(context.Context, *Search) error { return b.err }
 
 func TestJoinNamesTheBackendThatFails(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(7, 1)), 50, 4, 0.5)
-	for _, test := range []struct {
-		backend Backend
-		want    string
-	}{
-		{brokenBackend{errors.New("no driver")}, "backend gpu: no driver"},
-		{brokenBackend{}, "backend gpu: it fell off the bus"},
-	} {
-		if _, err := Join(t.Context(), v, 0.5, Options{Backend: test.backend}); err == nil || err.Error() != test.want {
-			t.Errorf("error %v, want %s", err, test.want)
-		}
+	const want = "backend gpu: no driver"
+	_, err := Join(t.Context(), v, 0.5, Options{Backend: brokenBackend{errors.New("no driver")}})
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
@@ -421,6 +409,18 @@ func BenchmarkJoin100k(b *testing.B) {
 		b.Skip("minutes")
 	}
 	benchmarkJoin(b, 100_000, 1)
+}
+
+// BenchmarkJoinSimilar10k finds 1.3 million pairs of 50 million: what counts are decisions and lists.
+func BenchmarkJoinSimilar10k(b *testing.B) {
+	v := randomVectors(rand.New(rand.NewPCG(1, 2)), 10_000, 384, 0.5)
+	for b.Loop() {
+		got, err := Join(b.Context(), v, 0.82, Options{Jobs: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(got.Pairs()), "pairs")
+	}
 }
 
 func BenchmarkNearest100k(b *testing.B) {

@@ -4,49 +4,44 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
 // Searcher finds the vectors nearest to a query. It is for one goroutine at a time.
-// Memory: 4 bytes per vector.
 type Searcher struct {
-	v        Vectors
-	longest  float64
-	products []float32
-	best     lowestFirst
+	v    Vectors
+	best furthestFirst
 }
 
 // NewSearcher prepares for searches among all of v.
-func NewSearcher(v Vectors) *Searcher {
-	return &Searcher{v: v, longest: v.longest(), products: make([]float32, v.Len())}
-}
+func NewSearcher(v Vectors) *Searcher { return &Searcher{v: v} }
 
 // Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, with their
-// similarities: the most similar first; ties go to the lower number. It looks at all vectors, and decides by the cosine
-// as in Similarity.
+// similarities: the most similar first; ties go to the lower number. It computes the cosines of all vectors, as
+// Similarity does.
 func (s *Searcher) Nearest(query []float32, k int) (ids []uint32, similarities []float32) {
 	k = min(k, s.v.Len())
 	if k <= 0 {
 		return nil, nil
 	}
 	s.best = s.best[:0]
-	for i := range s.products {
-		p := product(query, s.v.At(i))
-		s.products[i] = p
-		s.best.offer(p, k)
-	}
-	// Two products with the largest error may be in the wrong order if they are closer than twice that.
-	from := float64(s.best[0]) - 2*s.v.slack(max(s.longest, squaredLength(query)))
-	var found []neighbour
-	for i, p := range s.products {
-		if float64(p) >= from {
-			found = append(found, neighbour{uint32(i), cosine(query, s.v.At(i))})
+	i := 0
+	for ; i+4 <= s.v.Len(); i += 4 {
+		var four [4]dot.Pair
+		for j := range four {
+			four[j] = dot.Pair{A: query, B: s.v.At(i + j)}
+		}
+		for j, product := range dot.Four(&four) {
+			s.best.offer(neighbour{uint32(i + j), round(product)}, k)
 		}
 	}
-	slices.SortFunc(found, func(a, b neighbour) int {
-		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.id, b.id))
-	})
-	for _, f := range found[:k] {
-		ids, similarities = append(ids, f.id), append(similarities, f.similarity)
+	for ; i < s.v.Len(); i++ {
+		s.best.offer(neighbour{uint32(i), cosine(query, s.v.At(i))}, k)
+	}
+	slices.SortFunc(s.best, nearerFirst)
+	for _, n := range s.best {
+		ids, similarities = append(ids, n.id), append(similarities, n.similarity)
 	}
 	return ids, similarities
 }
@@ -56,22 +51,26 @@ type neighbour struct {
 	similarity float32
 }
 
-// lowestFirst is a heap of the largest numbers offered.
-type lowestFirst []float32
+func nearerFirst(a, b neighbour) int {
+	return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.id, b.id))
+}
 
-// offer keeps x if it is among the k largest so far.
-func (h *lowestFirst) offer(x float32, k int) {
+// furthestFirst is a heap of the nearest vectors offered.
+type furthestFirst []neighbour
+
+// offer keeps n if it is among the k nearest so far. Numbers are offered in ascending order, so that n loses all ties.
+func (h *furthestFirst) offer(n neighbour, k int) {
 	switch {
 	case len(*h) < k:
-		heap.Push(h, x)
-	case x > (*h)[0]:
-		(*h)[0] = x
+		heap.Push(h, n)
+	case n.similarity > (*h)[0].similarity:
+		(*h)[0] = n
 		heap.Fix(h, 0)
 	}
 }
 
-func (h lowestFirst) Len() int           { return len(h) }
-func (h lowestFirst) Less(i, j int) bool { return h[i] < h[j] }
-func (h lowestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lowestFirst) Push(x any)        { *h = append(*h, x.(float32)) }
-func (h *lowestFirst) Pop() any          { panic("nothing is ever taken out") }
+func (h furthestFirst) Len() int           { return len(h) }
+func (h furthestFirst) Less(i, j int) bool { return nearerFirst(h[i], h[j]) > 0 }
+func (h furthestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *furthestFirst) Push(x any)        { *h = append(*h, x.(neighbour)) }
+func (h *furthestFirst) Pop() any          { panic("nothing is ever taken out") }

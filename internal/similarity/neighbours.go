@@ -26,11 +26,18 @@ func (l *pairList) add(p Pair) {
 	case last < 0: // it grows, as most lists are short
 		l.chunks = append(l.chunks, nil)
 		last++
-	case len(l.chunks[last]) == chunkPairs:
+	case len(l.chunks[last]) >= chunkPairs:
 		l.chunks = append(l.chunks, make([]Pair, 0, chunkPairs))
 		last++
 	}
 	l.chunks[last] = append(l.chunks[last], p)
+}
+
+// addAll lists pairs, as a chunk of their own.
+func (l *pairList) addAll(pairs []Pair) {
+	if len(pairs) > 0 {
+		l.chunks = append(l.chunks, pairs[:len(pairs):len(pairs)])
+	}
 }
 
 // Neighbours lists for each vector those with a similarity of at least From to it. It is read-only and shared by all

@@ -2,6 +2,8 @@
 // given similarity. The result does not depend on the machine, the number of cores or the backend that did the work.
 package similarity
 
+import "github.com/cachesim/cachesim/internal/similarity/dot"
+
 // Vectors are embeddings of length 1 in one block.
 type Vectors struct {
 	Dim  int
@@ -23,18 +25,7 @@ func (v Vectors) At(i int) []float32 { return v.Data[i*v.Dim : (i+1)*v.Dim] }
 // order and rounded once, so that the decision is the same with every backend.
 func (v Vectors) Similarity(i, j int) float32 { return cosine(v.At(i), v.At(j)) }
 
-func cosine(a, b []float32) float32 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	k := 0
-	for ; k+4 <= len(a); k += 4 {
-		s0 += float64(a[k]) * float64(b[k]) // a product of two float32 is exact in float64, fused or not
-		s1 += float64(a[k+1]) * float64(b[k+1])
-		s2 += float64(a[k+2]) * float64(b[k+2])
-		s3 += float64(a[k+3]) * float64(b[k+3])
-	}
-	for ; k < len(a); k++ {
-		s0 += float64(a[k]) * float64(b[k])
-	}
-	return min(1, float32((s0+s1)+(s2+s3)))
-}
+func cosine(a, b []float32) float32 { return round(dot.Sum(a, b)) }
+
+// round returns the similarity of two vectors whose product is sum.
+func round(sum float64) float32 { return min(1, float32(sum)) }

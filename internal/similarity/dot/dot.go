@@ -1,0 +1,135 @@
+// Package dot computes dot products of vectors: of one pair in float64, always with the same bits, and of many pairs at
+// a time in float32, in whatever order is fast. Processors with AVX2 and FMA run assembly, others Go.
+package dot
+
+// Sum returns the dot product of two vectors of the same length. Product k is added to sum k mod 4, in ascending order
+// of k, those of an incomplete last four to the first sum; the result is (s0+s1)+(s2+s3), in float64. A product of two
+// float32 is exact in float64, so that additions fused with it or not give the same bits.
+func Sum(a, b []float32) float64 {
+	var s sums
+	whole := len(a) &^ 3
+	if assembly && whole > 0 {
+		sumOf(&a[0], &b[:len(a)][0], whole, &s)
+	} else {
+		s.add(a[:whole], b)
+	}
+	return s.total(a, b)
+}
+
+// Pair is two vectors of the same length.
+type Pair struct{ A, B []float32 }
+
+// Four returns Sum of four pairs of vectors of one length, in less time than one after the other.
+func Four(p *[4]Pair) (products [4]float64) {
+	n := len(p[0].A)
+	whole := n &^ 3
+	if !assembly || whole == 0 {
+		for i := range p {
+			products[i] = Sum(p[i].A, p[i].B)
+		}
+		return products
+	}
+	var s [4]sums
+	var at [8]*float32
+	for i := range p {
+		at[2*i], at[2*i+1] = &p[i].A[:n][0], &p[i].B[:n][0]
+	}
+	sumOfFour(&at, whole, &s)
+	for i := range p {
+		products[i] = s[i].total(p[i].A, p[i].B)
+	}
+	return products
+}
+
+// sums are the four sums of a product.
+type sums [4]float64
+
+// add is the Go twin of sumOf: len(a) is a multiple of 4.
+func (s *sums) add(a, b []float32) {
+	b = b[:len(a)]
+	s0, s1, s2, s3 := s[0], s[1], s[2], s[3]
+	for k := 0; k+4 <= len(a); k += 4 {
+		s0 += float64(a[k]) * float64(b[k])
+		s1 += float64(a[k+1]) * float64(b[k+1])
+		s2 += float64(a[k+2]) * float64(b[k+2])
+		s3 += float64(a[k+3]) * float64(b[k+3])
+	}
+	*s = sums{s0, s1, s2, s3}
+}
+
+// total adds the products of an incomplete last four, and returns the sum of all.
+func (s *sums) total(a, b []float32) float64 {
+	s0 := s[0]
+	for k := len(a) &^ 3; k < len(a); k++ {
+		s0 += float64(a[k]) * float64(b[k])
+	}
+	return (s0 + s[1]) + (s[2] + s[3])
+}
+
+// The products of Rows vectors with Columns others make a tile. It is as large as the registers of AVX2 allow: 12 of
+// them have the products, which leaves 2 for the columns and 2 for a row.
+const (
+	Rows    = 6
+	Columns = 16
+)
+
+// Tile has the products of a row with all columns, row by row.
+type Tile [Rows * Columns]float32
+
+// Panel has Columns vectors, element by element: the first of each, the second of each.
+type Panel []float32
+
+// NewPanel has room for vectors of a dimension.
+func NewPanel(dim int) Panel { return make(Panel, Columns*dim) }
+
+// Fill copies up to Columns vectors of a dimension, one after the other in vectors, to the panel. Those that are
+// missing are 0.
+func (p Panel) Fill(vectors []float32, dim int) {
+	columns := len(vectors) / dim
+	if columns < Columns {
+		clear(p)
+	}
+	for c := range columns {
+		at := c
+		for _, x := range vectors[c*dim : (c+1)*dim] {
+			p[at] = x
+			at += Columns
+		}
+	}
+}
+
+// Multiply sets the tile to the products of the first Rows vectors in rows with those of the panel, in float32, and
+// reports whether any of them is at least from. The dimension is that of the panel, at least 1.
+func (t *Tile) Multiply(rows []float32, p Panel, from float32) bool {
+	dim := len(p) / Columns
+	rows = rows[:Rows*dim]
+	if assembly {
+		return multiply(&rows[0], &p[0], dim, t, from)
+	}
+	return t.multiply(rows, p, from)
+}
+
+// multiply is the Go twin of the assembly: eight products at a time, as many as fit in the registers of any processor.
+func (t *Tile) multiply(rows []float32, p Panel, from float32) (any bool) {
+	dim := len(p) / Columns
+	for r := range Rows {
+		for c := 0; c < Columns; c += 8 {
+			column := p[c:]
+			var s0, s1, s2, s3, s4, s5, s6, s7 float32
+			for k, x := range rows[r*dim:][:dim] {
+				y := (*[8]float32)(column[k*Columns:])
+				s0 += x * y[0]
+				s1 += x * y[1]
+				s2 += x * y[2]
+				s3 += x * y[3]
+				s4 += x * y[4]
+				s5 += x * y[5]
+				s6 += x * y[6]
+				s7 += x * y[7]
+			}
+			*(*[8]float32)(t[r*Columns+c:]) = [8]float32{s0, s1, s2, s3, s4, s5, s6, s7}
+			any = any || max(s0, s1, s2, s3, s4, s5, s6, s7) >= from
+		}
+	}
+	return any
+}
