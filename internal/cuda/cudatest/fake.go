@@ -1,0 +1,39 @@
+// Package cudatest has devices for tests: the interpreter of kernels, GPUs, and a driver that is not one.
+package cudatest
+
+import (
+	_ "embed"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// fake is the source of a library with the interface of NVIDIA's driver; it says which faults FAKE_CUDA asks for.
+//
+//go:embed testdata/fake.c
+var fake []byte
+
+// FakeDriver compiles a library that processes open as NVIDIA's driver, and returns its folder, which must be their
+// LD_LIBRARY_PATH. Defines are macros for its compiler. Without a C compiler the test is skipped.
+func FakeDriver(t testing.TB, defines ...string) (folder string) {
+	t.Helper()
+	compiler, err := exec.LookPath("gcc")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("the driver's interface is tested on Linux with gcc, which is not here")
+	}
+	folder = t.TempDir()
+	source := filepath.Join(folder, "fake.c")
+	if err := os.WriteFile(source, fake, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-shared", "-fPIC", "-O1", "-o", filepath.Join(folder, "libcuda.so.1"), source}
+	for _, d := range defines {
+		args = append(args, "-D"+d)
+	}
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("compiling the fake driver: %v\n%s", err, out)
+	}
+	return folder
+}

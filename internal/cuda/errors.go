@@ -1,0 +1,60 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Error is a failure that the driver reports.
+type Error struct {
+	Doing string // what the program was doing: "copying 100 bytes to the GPU"
+	Code  int    // of the driver
+	Name  string // CUDA_ERROR_ILLEGAL_ADDRESS
+	Text  string // the driver's explanation
+	More  string // further findings, as how much memory was free, or the compiler's messages; may be ""
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s (%s)", e.Doing, e.Text, e.Name)
+	if e.More != "" {
+		text += ": " + e.More
+	}
+	return text + "; " + e.advice()
+}
+
+// Codes of the driver, as in its header (CUresult).
+const (
+	codeOutOfMemory = 2
+	codeNoDevice    = 100
+)
+
+var (
+	// driverCodes are errors of the installation: a library without a driver, no code for the GPU, PTX that the compiler
+	// of the driver does not know, no such compiler, parts of different versions.
+	driverCodes = []int{34, 209, 218, 221, 222, 803}
+	// lostCodes are errors after which a device does nothing more for this process: unavailable, not mapped, an ECC
+	// error, an error of NVLink, a time limit, a context that was destroyed, unknown.
+	lostCodes = []int{46, 205, 214, 220, 702, 709, 999}
+	// kernelCodes are those that a kernel causes: an illegal address, an assertion, a stack error, an illegal
+	// instruction, a misaligned address, an invalid address space, an invalid program counter, another failure.
+	kernelCodes = []int{700, 710, 714, 715, 716, 717, 718, 719}
+)
+
+// lost reports whether the device does nothing more after this error.
+func (e *Error) lost() bool {
+	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
+}
+
+// advice says what the user can do.
+func (e *Error) advice() string {
+	switch {
+	case e.Code == codeOutOfMemory:
+		return "end other programs on the GPU, or " + useCPU
+	case slices.Contains(driverCodes, e.Code):
+		return "install NVIDIA's newest driver, and restart the machine if its parts differ, or " + useCPU
+	case slices.Contains(kernelCodes, e.Code):
+		return "this is an error of cachesim: please report it, and " + useCPU
+	}
+	return "nvidia-smi shows the state of the GPU; try again, or " + useCPU
+}

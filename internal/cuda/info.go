@@ -1,0 +1,91 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Capability is a compute capability: the generation of a GPU's instructions.
+type Capability struct{ Major, Minor int }
+
+// String returns it as NVIDIA writes it: 8.6.
+func (c Capability) String() string { return fmt.Sprintf("%d.%d", c.Major, c.Minor) }
+
+// AtLeast reports whether c has all that other has.
+func (c Capability) AtLeast(other Capability) bool {
+	return c.Major > other.Major || c.Major == other.Major && c.Minor >= other.Minor
+}
+
+// CapabilityOf returns the compute capability of a device.
+func CapabilityOf(d interface{ Capability() (major, minor int) }) Capability {
+	major, minor := d.Capability()
+	return Capability{major, minor}
+}
+
+// Info describes a GPU.
+type Info struct {
+	Number     int
+	Name       string // of the model
+	Memory     int64  // bytes
+	Capability Capability
+	Processors int    // multiprocessors
+	Driver     string // its version, and that of CUDA: "550.54.15 (CUDA 12.4)"
+}
+
+// Usable reports whether any computation can use the GPU.
+func (i Info) Usable() bool { return i.Capability.AtLeast(leastCapability) }
+
+// Computation is what devices do, and the compute capability that it needs.
+type Computation struct {
+	Name  string // as in the list of devices
+	Needs Capability
+}
+
+// The computations.
+var (
+	SimilarityJoin = Computation{"join", Capability{8, 0}} // on tensor cores with cp.async
+	SetReplay      = Computation{"sets", leastCapability}
+	ReuseDistances = Computation{"lru", leastCapability}
+)
+
+// leastCapability is that of Volta: the first GPUs whose threads of a warp are scheduled independently.
+var leastCapability = Capability{7, 0}
+
+// Computations lists what a GPU of a capability can do.
+func Computations(c Capability) (able []Computation) {
+	for _, computation := range []Computation{SimilarityJoin, SetReplay, ReuseDistances} {
+		if c.AtLeast(computation.Needs) {
+			able = append(able, computation)
+		}
+	}
+	return able
+}
+
+// Check rejects a device that cannot do the computation.
+func (c Computation) Check(d interface {
+	Name() string
+	Capability() (major, minor int)
+}) error {
+	if has := CapabilityOf(d); !has.AtLeast(c.Needs) {
+		return fmt.Errorf("%s has compute capability %s, but %s needs %s", d.Name(), has, c.Name, c.Needs)
+	}
+	return nil
+}
+
+// Unavailable says why no GPU can be used, and what to do about it.
+type Unavailable struct{ Because, Advice string }
+
+// Error implements error.
+func (e *Unavailable) Error() string { return e.Because + "; " + e.Advice }
+
+// Reason returns why no GPU can be used, without the advice.
+func Reason(err error) string {
+	var e *Unavailable
+	if errors.As(err, &e) {
+		return e.Because
+	}
+	return err.Error()
+}
+
+// useCPU is advice for all errors: results do not depend on the device.
+const useCPU = "use --device cpu, which gives the same results"
