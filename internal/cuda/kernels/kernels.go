@@ -9,3 +9,8 @@ import _ "embed"
 //
 //go:embed sort.ptx
 var Sort []byte
+
+// Reuse has the kernels of package cuda/reuse.
+//
+//go:embed reuse.ptx
+var Reuse []byte
