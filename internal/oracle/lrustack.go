@@ -91,8 +91,11 @@ func (s *LRUStack) Cold() int64 { return s.cold }
 // Distances returns, for each distance, the number of counted requests that have it. The slice is the stack's own.
 func (s *LRUStack) Distances() []int64 { return s.counts }
 
-// Hits returns LRU's hits for every capacity in objects, from 0 to the number of objects; larger ones hit no more than
-// the last.
-func (s *LRUStack) Hits() []int64 {
-	return append([]int64{0}, runningSums(s.counts)...)
+// Hits returns LRU's hits for every capacity in objects, as HitsOf does.
+func (s *LRUStack) Hits() []int64 { return HitsOf(s.counts) }
+
+// HitsOf returns LRU's hits for every capacity in objects, from 0 to the number of distances, given how many requests
+// have each distance; larger capacities hit no more than the last.
+func HitsOf(distances []int64) []int64 {
+	return append([]int64{0}, runningSums(distances)...)
 }

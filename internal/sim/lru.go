@@ -47,20 +47,28 @@ func (r *Replayer) onePass(c capacity.Capacity) bool {
 
 // lruStack gives LRU's counts at many capacities in one pass.
 type lruStack interface {
-	serve(objects []uint32, counted bool)
+	// window returns how many requests to serve at a time.
+	window() int
+	serve(objects []uint32, counted bool) error
 	// resident returns the number of objects in the cache at each capacity now.
 	resident() []int64
 	// hits returns the counted hits at each capacity, and their bytes if the capacities count bytes.
-	hits() (hits, hitBytes []int64)
+	hits() (hits, hitBytes []int64, err error)
 }
 
 // replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, for all of which
-// onePass is true. The time per request is that of the pass, which serves all of them.
-func (r *Replayer) replayStack(ctx context.Context, cells []Cell) ([]outcome, error) {
+// onePass is true. Each part of the trace has a stack that newStack returns. The time per request is that of the pass,
+// which serves all of them.
+func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
+	newStack func(*traces.Trace) (lruStack, error)) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
 	for _, part := range v.trace.Parts() {
-		outcomes, err := r.stackPart(ctx, cells, part, v.warmup)
+		stack, err := newStack(part)
+		if err != nil {
+			return nil, err
+		}
+		outcomes, err := r.stackPart(ctx, stack, cells, part, v.warmup)
 		if err != nil {
 			return nil, err
 		}
@@ -71,11 +79,8 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell) ([]outcome, er
 	return sums, nil
 }
 
-func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace, warmup int) ([]outcome, error) {
-	stack, err := newLRUStack(t, cells)
-	if err != nil {
-		return nil, err
-	}
+func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, t *traces.Trace,
+	warmup int) ([]outcome, error) {
 	start := time.Now()
 	if err := r.serveStack(ctx, stack, t.Objects[:warmup], false); err != nil {
 		return nil, err
@@ -84,9 +89,12 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 	if err := r.serveStack(ctx, stack, t.Objects[warmup:], true); err != nil {
 		return nil, err
 	}
-	elapsed := time.Since(start)
 	after := stack.resident()
-	hits, hitBytes := stack.hits()
+	hits, hitBytes, err := stack.hits()
+	if err != nil {
+		return nil, err
+	}
+	elapsed := time.Since(start)
 	counts := cache.Counts{Requests: int64(len(t.Objects) - warmup)}
 	if cells[0].Capacity.Bytes {
 		for pos := warmup; pos < len(t.Objects); pos++ {
@@ -106,28 +114,38 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 
 // serveStack passes requests to the stack, and checks ctx from time to time.
 func (r *Replayer) serveStack(ctx context.Context, stack lruStack, objects []uint32, counted bool) error {
-	for window := range slices.Chunk(objects, longestWindow) {
+	for len(objects) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		stack.serve(window, counted)
-		if r.options.Progress != nil {
-			r.options.Progress(int64(len(window)))
+		n := min(len(objects), stack.window())
+		if err := stack.serve(objects[:n], counted); err != nil {
+			return err
 		}
+		if r.options.Progress != nil {
+			r.options.Progress(int64(n))
+		}
+		objects = objects[n:]
 	}
 	return nil
 }
 
+// newLRUStack returns the stack for a part of a trace on the CPU.
 func newLRUStack(t *traces.Trace, cells []Cell) (lruStack, error) {
+	if !cells[0].Capacity.Bytes {
+		return &objectStack{oracle.NewLRUStack(t.NumObjects), simulated(cells)}, nil
+	}
+	stack, err := oracle.NewLRUByteStack(t.ObjectSizes, simulated(cells))
+	return byteStack{stack}, err
+}
+
+// simulated returns the capacities of cells.
+func simulated(cells []Cell) []int64 {
 	capacities := make([]int64, len(cells))
 	for k, c := range cells {
 		capacities[k] = c.Capacity.Simulated
 	}
-	if !cells[0].Capacity.Bytes {
-		return &objectStack{oracle.NewLRUStack(t.NumObjects), capacities}, nil
-	}
-	stack, err := oracle.NewLRUByteStack(t.ObjectSizes, capacities)
-	return byteStack{stack}, err
+	return capacities
 }
 
 type objectStack struct {
@@ -135,27 +153,51 @@ type objectStack struct {
 	capacities []int64
 }
 
-func (s *objectStack) serve(objects []uint32, counted bool) { s.Serve(objects, counted) }
+func (s *objectStack) window() int { return longestWindow }
 
-func (s *objectStack) resident() []int64 {
-	resident := make([]int64, len(s.capacities))
-	for k, c := range s.capacities {
-		resident[k] = min(c, int64(s.Seen()))
+func (s *objectStack) serve(objects []uint32, counted bool) error {
+	s.Serve(objects, counted)
+	return nil
+}
+
+func (s *objectStack) resident() []int64 { return residentsIn(s.capacities, s.Seen()) }
+
+func (s *objectStack) hits() (hits, hitBytes []int64, err error) {
+	hits = hitsIn(s.capacities, s.Distances())
+	return hits, make([]int64, len(hits)), nil
+}
+
+// residentsIn returns how many of the objects seen are in caches of these capacities.
+func residentsIn(capacities []int64, seen int) []int64 {
+	resident := make([]int64, len(capacities))
+	for k, c := range capacities {
+		resident[k] = min(c, int64(seen))
 	}
 	return resident
 }
 
-func (s *objectStack) hits() (hits, hitBytes []int64) {
-	all := s.Hits()
-	hits = make([]int64, len(s.capacities))
-	for k, c := range s.capacities {
+// hitsIn returns the hits of caches of these capacities, of the number of requests at each distance.
+func hitsIn(capacities, distances []int64) []int64 {
+	all := oracle.HitsOf(distances)
+	hits := make([]int64, len(capacities))
+	for k, c := range capacities {
 		hits[k] = all[min(c, int64(len(all)-1))]
 	}
-	return hits, make([]int64, len(hits))
+	return hits
 }
 
 type byteStack struct{ *oracle.LRUByteStack }
 
-func (s byteStack) serve(objects []uint32, counted bool) { s.Serve(objects, counted) }
-func (s byteStack) resident() []int64                    { return s.Resident() }
-func (s byteStack) hits() (hits, hitBytes []int64)       { return s.Hits() }
+func (s byteStack) window() int { return longestWindow }
+
+func (s byteStack) serve(objects []uint32, counted bool) error {
+	s.Serve(objects, counted)
+	return nil
+}
+
+func (s byteStack) resident() []int64 { return s.Resident() }
+
+func (s byteStack) hits() (hits, hitBytes []int64, err error) {
+	hits, hitBytes = s.Hits()
+	return hits, hitBytes, nil
+}

@@ -252,7 +252,7 @@ func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records
 			return r.replayOnDevice(ctx, kind, job)
 		}
 		if len(job) > 1 {
-			return r.replayStack(ctx, job)
+			return r.replayStack(ctx, job, func(t *traces.Trace) (lruStack, error) { return newLRUStack(t, job) })
 		}
 		return r.replayOne(ctx, job[0])
 	})
