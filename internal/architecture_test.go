@@ -22,8 +22,8 @@ var layers = [][]string{
 		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version",
 		"yamlhint"},
 	{"atomicfile", "commandline", "cuda", "memory", "params", "serving"},
-	{"cuda/sort", "event", "fluid", "neural", "oracle", "predict/gbm", "records", "route", "similarity", "streams",
-		"traces/compress", "traces/stream"},
+	{"cuda/ptxrun", "cuda/sort", "event", "fluid", "neural", "oracle", "predict/gbm", "records", "route",
+		"similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "cuda/cudatest", "cuda/reuse", "models/prefill", "models/sls", "models/storage", "neural/ppo",
 		"policies/dense", "predict", "series", "target", "traces/source"},
 	{"allocate/controllers", "models/recommender", "policies/slabs", "traces/files", "traces/prompts",
@@ -189,6 +189,23 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// forTests are packages that only tests import, their own and each other's.
+var forTests = []string{"cuda/cudatest", "cuda/kernels/kerneltest", "cuda/ptxrun", "policies/policytest",
+	"traces/tracetest"}
+
+// TestPackagesForTests fails where the program would contain what only tests need.
+func TestPackagesForTests(t *testing.T) {
+	for _, root := range []string{".", "../cmd"} {
+		eachSource(t, root, func(file string, imports []string) {
+			for _, to := range imports {
+				if slices.Contains(forTests, to) && !slices.Contains(forTests, path.Dir(file)) {
+					t.Errorf("%s imports %s, which is for tests", file, to)
+				}
+			}
+		})
 	}
 }
 

@@ -1,0 +1,157 @@
+package ptxrun
+
+import "math/bits"
+
+// barrierUse is an instruction at which warps wait for others.
+type barrierUse struct {
+	id, count int    // rows; count is -1 where all threads come
+	reduce    string // "", "popc", "and" or "or"
+	to, value int    // rows
+	negated   bool
+	line      int
+}
+
+// barrier has the warps that wait at one of the 16 barriers of a block.
+type barrier struct {
+	warps    []*warp
+	uses     []*barrierUse
+	expected int // threads, 0 for all
+	trues    int // predicates
+	falses   int
+}
+
+// arrive makes a warp wait at a barrier.
+func (b *block) arrive(w *warp, u *barrierUse) {
+	lane := bits.TrailingZeros32(w.live)
+	id := w.rows[u.id][lane]
+	if id >= 16 {
+		w.fail(lane, "there is no barrier %d", id)
+	}
+	at := &b.barriers[id]
+	expected := 0
+	if u.count >= 0 {
+		expected = int(w.rows[u.count][lane])
+		if expected == 0 || expected%32 != 0 || expected > 32*len(b.warps) {
+			w.fail(lane, "the barrier is for %d threads, not for a multiple of 32 up to the %d of the block", expected,
+				32*len(b.warps))
+		}
+	}
+	if len(at.warps) == 0 {
+		at.expected = expected
+	}
+	if at.expected != expected {
+		w.fail(lane, "the barrier is for %d threads here, and for %d where others wait", expected, at.expected)
+	}
+	at.warps = append(at.warps, w)
+	at.uses = append(at.uses, u)
+	if u.reduce != "" {
+		for rest := w.live; rest != 0; rest &= rest - 1 {
+			if (w.rows[u.value][bits.TrailingZeros32(rest)]&1 != 0) != u.negated {
+				at.trues++
+			} else {
+				at.falses++
+			}
+		}
+	}
+}
+
+// passBarriers lets warps go on whose barrier all others have reached.
+func (b *block) passBarriers() (passed bool) {
+	live := 0
+	for _, w := range b.warps {
+		if w.live != 0 {
+			live++
+		}
+	}
+	for i := range b.barriers {
+		at := &b.barriers[i]
+		if len(at.warps) == 0 || at.expected == 0 && len(at.warps) < live || 32*len(at.warps) < at.expected {
+			continue
+		}
+		b.pass(at)
+		*at = barrier{}
+		passed = true
+	}
+	return passed
+}
+
+// pass lets warps go on. Those that wait for all threads must do so at the same instruction, as its compiler expects.
+func (b *block) pass(at *barrier) {
+	b.now++
+	if at.expected == 0 {
+		b.known = b.now
+	} else {
+		b.passSome(at)
+	}
+	for i, w := range at.warps {
+		u := at.uses[i]
+		if at.expected == 0 && u != at.uses[0] {
+			w.pc = w.groups[0].pc
+			w.failTogether("the warp waits for all threads at another barrier than others, which are at line %d",
+				at.uses[0].line)
+		}
+		result := uint64(0)
+		switch u.reduce {
+		case "popc":
+			result = uint64(at.trues)
+		case "and":
+			result = truth(at.falses == 0)
+		case "or":
+			result = truth(at.trues > 0)
+		}
+		if u.reduce != "" {
+			for rest := w.live; rest != 0; rest &= rest - 1 {
+				w.rows[u.to][bits.TrailingZeros32(rest)] = result
+			}
+		}
+		w.known = b.now
+		w.waiting = false
+		w.groups[0].pc++
+	}
+}
+
+// passSome notes what the warps of a barrier know of each other now: what one of them knew, all do.
+func (b *block) passSome(at *barrier) {
+	if b.warpsKnow == nil {
+		b.warpsKnow = make([][]uint32, len(b.warps))
+		for i := range b.warpsKnow {
+			b.warpsKnow[i] = make([]uint32, len(b.warps))
+		}
+	}
+	all := make([]uint32, len(b.warps))
+	for _, w := range at.warps {
+		for i, t := range b.warpsKnow[w.number] {
+			all[i] = max(all[i], t)
+		}
+	}
+	for _, w := range at.warps {
+		all[w.number] = b.now
+	}
+	for _, w := range at.warps {
+		copy(b.warpsKnow[w.number], all)
+	}
+}
+
+// syncWarp is bar.warp.sync: what lanes did before is known to the others.
+func (w *warp) syncWarp(lanes uint32) {
+	w.block.now++
+	if lanes == w.live {
+		w.known = w.block.now
+		return
+	}
+	if w.lanes == nil {
+		w.lanes = new([32]moment)
+	}
+	var all moment
+	for rest := lanes; rest != 0; rest &= rest - 1 {
+		for i, t := range w.lanes[bits.TrailingZeros32(rest)] {
+			all[i] = max(all[i], t)
+		}
+	}
+	for rest := lanes; rest != 0; rest &= rest - 1 {
+		all[bits.TrailingZeros32(rest)] = w.block.now
+	}
+	for rest := lanes; rest != 0; rest &= rest - 1 {
+		w.lanes[bits.TrailingZeros32(rest)] = all
+	}
+}

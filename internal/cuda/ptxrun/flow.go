@@ -1,0 +1,128 @@
+package ptxrun
+
+// Lanes of a warp that went different ways come together where their ways meet: at post-dominators. The deeper a block
+// is in the tree of post-dominators, the earlier its lanes go on, so that none passes the place where others will come.
+
+// flow divides the code into blocks and gives each step the depth of its block.
+func (p *program) flow() {
+	leads := make([]bool, len(p.code)+1)
+	leads[0] = true
+	for i := range p.code {
+		s := &p.code[i]
+		if s.kind != plain {
+			leads[i+1] = true
+			if s.meets() {
+				leads[i] = true
+			}
+		}
+		for _, t := range s.targets {
+			leads[t] = true
+		}
+	}
+	var first []int // of each block
+	of := make([]int, len(p.code))
+	for i := range p.code {
+		if leads[i] {
+			first = append(first, i)
+		}
+		of[i] = len(first) - 1
+		p.code[i].ends = leads[i+1]
+	}
+	exit := len(first)
+	after := make([][]int, exit+1)
+	before := make([][]int, exit+1)
+	edge := func(from, to int) {
+		after[from] = append(after[from], to)
+		before[to] = append(before[to], from)
+	}
+	for i := range p.code {
+		s := &p.code[i]
+		if !s.ends {
+			continue
+		}
+		for _, t := range s.targets {
+			edge(of[i], of[t])
+		}
+		always := s.guard < 0
+		if s.kind == leaves {
+			edge(of[i], exit)
+		}
+		if always && (s.kind == leaves || s.kind == jumps || s.kind == chooses) {
+			continue
+		}
+		if i+1 < len(p.code) {
+			edge(of[i], of[i+1])
+		} else {
+			edge(of[i], exit)
+		}
+	}
+	depth := postDominators(after, before, exit)
+	for i := range p.code {
+		p.code[i].depth = depth[of[i]]
+	}
+}
+
+// postDominators returns the depths of blocks in the tree of post-dominators, whose root is the exit (Cooper, Harvey
+// and Kennedy, A simple, fast dominance algorithm, 2001). Blocks from which no way leads to the exit are the deepest.
+func postDominators(after, before [][]int, exit int) []int {
+	order, number := []int{}, make([]int, len(after)) // in postorder from the exit, backwards; numbers from 1
+	seen := make([]bool, len(after))
+	type visit struct{ block, next int }
+	for stack := []visit{{exit, 0}}; len(stack) > 0; {
+		top := &stack[len(stack)-1]
+		seen[top.block] = true
+		if top.next < len(before[top.block]) {
+			b := before[top.block][top.next]
+			top.next++
+			if !seen[b] {
+				seen[b] = true
+				stack = append(stack, visit{b, 0})
+			}
+			continue
+		}
+		order = append(order, top.block)
+		number[top.block] = len(order)
+		stack = stack[:len(stack)-1]
+	}
+	up := make([]int, len(after)) // the next post-dominator, -1 if not known yet
+	for i := range up {
+		up[i] = -1
+	}
+	up[exit] = exit
+	for changed := true; changed; {
+		changed = false
+		for i := len(order) - 2; i >= 0; i-- { // the last is the exit
+			b, found := order[i], -1
+			for _, s := range after[b] {
+				if up[s] < 0 {
+					continue
+				}
+				if found < 0 {
+					found = s
+					continue
+				}
+				for a := s; a != found; {
+					for number[a] < number[found] {
+						a = up[a]
+					}
+					for number[found] < number[a] {
+						found = up[found]
+					}
+				}
+			}
+			if found >= 0 && up[b] != found {
+				up[b] = found
+				changed = true
+			}
+		}
+	}
+	depth := make([]int, len(after))
+	for i := range depth {
+		depth[i] = len(after) + 1
+	}
+	depth[exit] = 0
+	for i := len(order) - 2; i >= 0; i-- { // parents come before their children
+		depth[order[i]] = depth[up[order[i]]] + 1
+	}
+	return depth
+}

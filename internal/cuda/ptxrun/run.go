@@ -1,0 +1,468 @@
+package ptxrun
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+)
+
+type kind uint8
+
+const (
+	plain    kind = iota // lanes do it on their own
+	jumps                // to targets[0]
+	chooses              // brx.idx: to one of targets
+	leaves               // ret, exit
+	together             // the lanes of a mask do it together
+	blocks               // a barrier of the block
+)
+
+// step is an instruction that is ready to run.
+type step struct {
+	kind    kind
+	ends    bool // the next step may be reached from elsewhere
+	unless  bool // executed where the guard is false
+	guard   int  // row of the predicate, -1 without
+	depth   int  // of its block in the tree of post-dominators
+	mask    int  // row of the mask of lanes that do it together; of the index of chooses
+	targets []int
+	barrier *barrierUse
+	run     func(w *warp, active uint32)
+	line    int
+	text    string
+}
+
+// meets says whether lanes wait for each other there.
+func (s *step) meets() bool { return s.kind == together || s.kind == blocks }
+
+// row has a value per lane, of a register or the same for all.
+type row [32]uint64
+
+const allLanes = ^uint32(0)
+
+// launch is one run of a kernel.
+type launch struct {
+	machine *Machine
+	program *program
+	blocks  int
+	threads int
+	shared  int64 // bytes per block
+	params  *region
+	serial  uint32
+	fenced  []uint32 // by block, behind the time of its last fence, 0 without one
+	left    int64    // warp instructions until it has run too long
+	draws   *rand.Rand
+}
+
+// block is a block that runs.
+type block struct {
+	launch    *launch
+	number    int
+	shared    *region
+	serial    uint32
+	now       uint32     // advances at barriers and fences
+	known     uint32     // everything before this time has been seen by all threads
+	warpsKnow [][]uint32 // the same of one warp about another, after barriers for some; nil before there are any
+	warps     []*warp
+	barriers  [16]barrier
+}
+
+// warp is 32 threads of a block.
+type warp struct {
+	block   *block
+	number  int
+	rows    []row
+	local   *region
+	live    uint32
+	groups  [32]group // lanes at the same step; the first n
+	n       int
+	waiting bool        // at a barrier of the block
+	known   uint32      // everything that its lanes did before this time has been seen by all of them
+	lanes   *[32]moment // the same of one lane about another, after barriers for some; nil before there are any
+	copies  *[32]copies // asynchronous copies under way; nil before there are any
+	pc      int         // of the step that runs, for messages
+}
+
+type moment [32]uint32
+
+type group struct {
+	pc    int
+	lanes uint32
+	waits bool // for other lanes
+}
+
+// fault is what a kernel did wrong. The interpreter panics with it.
+type fault struct {
+	thread  int // -1 if it concerns several
+	message string
+	warp    *warp
+}
+
+func (w *warp) fail(lane int, format string, a ...any) {
+	panic(fault{32*w.number + lane, fmt.Sprintf(format, a...), w})
+}
+
+// failTogether reports what is not due to one lane.
+func (w *warp) failTogether(format string, a ...any) { panic(fault{-1, fmt.Sprintf(format, a...), w}) }
+
+func (f fault) Error() string {
+	s := &f.warp.block.launch.program.code[f.warp.pc]
+	who := fmt.Sprintf("thread %d", f.thread)
+	if f.thread < 0 {
+		who = fmt.Sprintf("warp %d", f.warp.number)
+	}
+	return fmt.Sprintf("kernel %s, block %d, %s, line %d of the PTX, %s: %s", f.warp.block.launch.program.name,
+		f.warp.block.number, who, s.line, s.text, f.message)
+}
+
+// run executes all blocks, one after the other.
+func (l *launch) run() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(fault)
+			if !ok {
+				panic(r)
+			}
+			err = f
+		}
+	}()
+	b := l.newBlock()
+	order := make([]int, l.blocks)
+	for i := range order {
+		order[i] = i
+	}
+	if l.draws != nil {
+		l.draws.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	for _, n := range order {
+		b.begin(n)
+		b.run()
+	}
+	return nil
+}
+
+func (l *launch) newBlock() *block {
+	b := &block{launch: l, shared: newRegion("the shared memory", l.shared, true)}
+	p := l.program
+	for i := range l.threads / 32 {
+		w := &warp{block: b, number: i, rows: make([]row, len(p.rows))}
+		w.local = newRegion("the local memory", p.local*32, false)
+		for r, s := range p.rows {
+			for lane := range 32 {
+				w.rows[r][lane] = s.value
+				if s.special != nil {
+					w.rows[r][lane] = cut(s.special(w, lane), 32)
+				}
+			}
+		}
+		b.warps = append(b.warps, w)
+	}
+	return b
+}
+
+// begin makes the block the one with a number.
+func (b *block) begin(number int) {
+	b.number = number
+	b.launch.machine.serial++
+	b.serial = b.launch.machine.serial
+	b.shared.split = nil
+	clear(b.shared.written)
+	b.now, b.known, b.warpsKnow = 1, 0, nil
+	b.barriers = [16]barrier{}
+	for _, w := range b.warps {
+		w.live, w.waiting, w.known, w.lanes, w.copies = allLanes, false, 0, nil, nil
+		w.groups[0], w.n = group{lanes: allLanes}, 1
+		clear(w.local.written)
+		for r, s := range b.launch.program.rows {
+			if s.special != nil && s.ofBlock {
+				for lane := range 32 {
+					w.rows[r][lane] = cut(s.special(w, lane), 32)
+				}
+			}
+		}
+	}
+}
+
+// slice is how many instructions a warp executes before another one goes on, if it meets no barrier.
+const slice = 20_000
+
+func (b *block) run() {
+	draws := b.launch.draws
+	for {
+		moved, alive := false, false
+		first := 0
+		if draws != nil {
+			first = draws.IntN(len(b.warps))
+		}
+		for i := range b.warps {
+			w := b.warps[(first+i)%len(b.warps)]
+			if w.live == 0 {
+				continue
+			}
+			alive = true
+			if w.waiting {
+				continue
+			}
+			moved = true
+			budget := slice
+			if draws != nil {
+				budget = 1 + draws.IntN(400)
+			}
+			w.run(budget)
+		}
+		if !alive {
+			return
+		}
+		if b.passBarriers() || moved {
+			continue
+		}
+		w := b.warps[0]
+		for _, x := range b.warps {
+			if x.live != 0 {
+				w = x
+				break
+			}
+		}
+		w.failTogether("not all warps reach the barrier: they wait at lines %v", b.waitingAt())
+	}
+}
+
+// waitingAt returns the lines at which warps wait.
+func (b *block) waitingAt() (lines []int) {
+	seen := map[int]bool{}
+	for _, w := range b.warps {
+		if line := b.launch.program.code[w.groups[0].pc].line; w.live != 0 && !seen[line] {
+			seen[line] = true
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// run goes on with a warp until it waits for others, has ended, or has used its budget.
+func (w *warp) run(budget int) {
+	code := w.block.launch.program.code
+	left := budget
+	for left > 0 && w.n > 0 && !w.waiting {
+		g := w.pick()
+		for {
+			if g.pc >= len(code) { // behind the last instruction, which is no ret
+				w.end(g, g.lanes)
+				break
+			}
+			s := &code[g.pc]
+			w.pc = g.pc
+			active := g.lanes
+			if s.guard >= 0 {
+				active = w.guarded(s, active)
+			}
+			left--
+			if s.kind == plain {
+				if active != 0 {
+					s.run(w, active)
+				}
+				g.pc++
+			} else {
+				w.control(g, s, active)
+			}
+			if s.ends {
+				break
+			}
+		}
+		w.merge()
+	}
+	l := w.block.launch
+	if l.left -= int64(budget - left); l.left < 0 {
+		w.failTogether("runs for more than %d instructions of warps; is a loop endless?", l.machine.options.Instructions)
+	}
+}
+
+// guarded returns the lanes whose predicate lets them execute a step.
+func (w *warp) guarded(s *step, lanes uint32) uint32 {
+	p := &w.rows[s.guard]
+	taken := uint32(0)
+	for l, v := range p {
+		taken |= uint32(v&1) << l
+	}
+	if s.unless {
+		taken = ^taken
+	}
+	return lanes & taken
+}
+
+// control executes a step after which lanes go different ways, or for which they wait.
+func (w *warp) control(g *group, s *step, active uint32) {
+	switch s.kind {
+	case jumps:
+		if active != 0 && active != g.lanes {
+			w.part(g, g.lanes&^active, g.pc+1)
+		}
+		if active == 0 {
+			g.pc++
+		} else {
+			g.pc = s.targets[0]
+		}
+	case chooses:
+		w.choose(g, s, active)
+	case leaves:
+		if active != g.lanes {
+			g.pc++
+		}
+		w.end(g, active)
+	case together, blocks:
+		if active != g.lanes {
+			if active == 0 {
+				g.pc++
+				return
+			}
+			w.part(g, g.lanes&^active, g.pc+1)
+		}
+		if s.kind == together {
+			w.together(g, s)
+			return
+		}
+		if g.lanes != w.live {
+			g.waits = true
+			return
+		}
+		w.waiting = true
+		w.block.arrive(w, s.barrier)
+	}
+}
+
+// part makes some lanes of a group one of their own.
+func (w *warp) part(g *group, lanes uint32, pc int) {
+	g.lanes &^= lanes
+	w.groups[w.n] = group{pc: pc, lanes: lanes}
+	w.n++
+}
+
+// end ends lanes. Others may wait for lanes that are no more.
+func (w *warp) end(g *group, lanes uint32) {
+	w.live &^= lanes
+	g.lanes &^= lanes
+	for i := range w.groups[:w.n] {
+		w.groups[i].waits = false
+	}
+}
+
+// choose jumps to the target that each lane has the number of.
+func (w *warp) choose(g *group, s *step, active uint32) {
+	if rest := g.lanes &^ active; rest != 0 {
+		if active == 0 {
+			g.pc++
+			return
+		}
+		w.part(g, rest, g.pc+1)
+	}
+	which := &w.rows[s.mask]
+	for rest := active; ; {
+		first := bits.TrailingZeros32(rest)
+		n := which[first]
+		if n >= uint64(len(s.targets)) {
+			w.fail(first, "jumps to target %d of %d", n, len(s.targets))
+		}
+		same := uint32(0)
+		for m := rest; m != 0; m &= m - 1 {
+			if l := bits.TrailingZeros32(m); which[l] == n {
+				same |= 1 << l
+			}
+		}
+		if same == rest {
+			g.pc = s.targets[n]
+			return
+		}
+		w.part(g, same, s.targets[n])
+		rest &^= same
+	}
+}
+
+// pick returns the group of lanes that goes on.
+func (w *warp) pick() *group {
+	code := w.block.launch.program.code
+	best, depth := -1, 0
+	for i := range w.groups[:w.n] {
+		g := &w.groups[i]
+		if g.waits {
+			continue
+		}
+		d := -1
+		if g.pc < len(code) {
+			d = code[g.pc].depth
+		}
+		if best < 0 || d > depth || d == depth && g.pc < w.groups[best].pc {
+			best, depth = i, d
+		}
+	}
+	if best < 0 {
+		var lines []int
+		for _, g := range w.groups[:w.n] {
+			lines = append(lines, code[g.pc].line)
+		}
+		w.pc = w.groups[0].pc
+		w.failTogether("lanes wait for each other at different instructions or with different masks, at lines %v; "+
+			"lanes %08x have not ended", lines, w.live)
+	}
+	return &w.groups[best]
+}
+
+// merge brings groups together that are at the same step, and forgets those that have no lanes.
+func (w *warp) merge() {
+	if w.n == 1 && w.groups[0].lanes != 0 {
+		return
+	}
+	n := 0
+next:
+	for i := range w.groups[:w.n] {
+		g := w.groups[i]
+		if g.lanes == 0 {
+			continue
+		}
+		for j := range n {
+			if w.groups[j].pc == g.pc {
+				w.groups[j].lanes |= g.lanes
+				w.groups[j].waits = false
+				continue next
+			}
+		}
+		w.groups[n] = g
+		n++
+	}
+	w.n = n
+}
+
+// together executes a step for those lanes of the group whose masks are complete.
+func (w *warp) together(g *group, s *step) {
+	masks := &w.rows[s.mask]
+	done := uint32(0)
+	for rest := g.lanes; rest != 0; {
+		first := bits.TrailingZeros32(rest)
+		mask := uint32(masks[first])
+		if mask>>first&1 == 0 {
+			w.fail(first, "the mask %08x does not contain the lane itself", mask)
+		}
+		same := uint32(0)
+		for m := rest; m != 0; m &= m - 1 {
+			if l := bits.TrailingZeros32(m); uint32(masks[l]) == mask {
+				same |= 1 << l
+			}
+		}
+		rest &^= same
+		switch need := mask & w.live; {
+		case need&^g.lanes != 0: // the others are on their way
+		case need&^same != 0:
+			w.fail(first, "the mask %08x contains lanes whose masks are different", mask)
+		default:
+			s.run(w, need)
+			done |= need
+		}
+	}
+	if rest := g.lanes &^ done; rest != 0 {
+		if done != 0 {
+			w.part(g, done, g.pc+1)
+		}
+		g.waits = true
+		return
+	}
+	g.pc++
+}
