@@ -28,7 +28,7 @@ var layers = [][]string{
 		"policies/dense", "predict", "series", "target", "traces/source"},
 	{"allocate/controllers", "models/recommender", "policies/slabs", "traces/files", "traces/prompts",
 		"traces/queries", "traces/recommender"},
-	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
+	{"cuda/setreplay", "embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
 	{"policies/baselines", "policies/experts", "policies/laru", "policies/learned", "policies/offline", "policies/rac",
 		"traces/formats"},
 	{"plots", "policies/all", "traces"},

@@ -50,6 +50,8 @@ type Entry struct {
 	Similarity func(params.Values) Similarity
 	// References returns the parameters for replaying references; nil means the same.
 	References func(params.Values) params.Values
+	// Associative describes the cache if it is set-associative; nil for all others.
+	Associative *Associative
 	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
 	CheckTrace func(params.Values, *traces.Trace) error
 	// Prefetches says that it can load the proposals of a prefetcher.

@@ -42,5 +42,14 @@ type Background interface {
 	UseClock(clock predict.Worker) (background bool, err error)
 }
 
+// SetsDescription is a SetsPolicy as data.
+type SetsDescription struct {
+	slabs.Replacement
+	Counters func(slabs.Tally) []Counter // as those of Reporter; nil if there are none
+}
+
+// describeLRUInSets describes lru for caches of sets.
+func describeLRUInSets(Values, int) (d SetsDescription, why string) { return d, "" }
+
 // lruInSets is lru for caches of sets: the object of a set that batches used least recently leaves.
 func lruInSets(c SetsConfig) (SetsPolicy, error) { return slabs.NewLRU(c.Geometry), nil }

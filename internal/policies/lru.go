@@ -17,7 +17,8 @@ var lruEntry = Entry{
 		}
 		return newLRU(c), nil
 	},
-	InSets: lruInSets,
+	InSets:         lruInSets,
+	DescribeInSets: describeLRUInSets,
 }
 
 var lruStackEntry = Entry{
@@ -32,6 +33,7 @@ var lruStackEntry = Entry{
 	Guarantee:      kCompetitive,
 	New:            lruEntry.New,
 	InSets:         lruInSets,
+	DescribeInSets: describeLRUInSets,
 }
 
 // maxChained is the largest number of objects for which the batch path keeps a linked list. A hit on a list writes six

@@ -88,6 +88,10 @@ type Entry struct {
 	New   func(Config) (Policy, error) // nil for a Bound, and with Manages
 	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
+	// DescribeInSets describes what InSets makes for sets of so many slots, for devices that replay sets by themselves.
+	// Where that has no description, why says the reason, as in "its predictions are made in the background". Nil if it
+	// never has one.
+	DescribeInSets func(v Values, ways int) (d SetsDescription, why string)
 	// LowerBound returns the least number of misses that any schedule can have on these requests. Set only for a Bound.
 	LowerBound func(BoundInput) (misses float64, err error)
 }

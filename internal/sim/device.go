@@ -23,7 +23,7 @@ type deviceReplay struct {
 }
 
 // deviceReplays lists what GPUs replay.
-var deviceReplays = []*deviceReplay{lruOnDevice}
+var deviceReplays = []*deviceReplay{setsOnDevice, lruOnDevice}
 
 // noKernel is why the device does not replay cells for which there is no kind of replay.
 const noKernel = "no kernel replays them"

@@ -1,6 +1,10 @@
 package sets
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+)
 
 // batches says where the batches of a trace end: where its groups do or, where it has none, after every size requests.
 type batches struct {
@@ -33,6 +37,18 @@ func (b *batches) starts() []int {
 		starts = append(starts, at)
 	}
 	return starts
+}
+
+// countBatches returns the number of batches of a trace.
+func countBatches(t *traces.Trace, v params.Values) (count int) {
+	b := batches{groups: t.Groups, size: v.Int("batch"), length: len(t.Objects)}
+	if b.groups == nil {
+		return (b.length + b.size - 1) / b.size
+	}
+	for pos := 0; pos < b.length; pos = b.end(pos) {
+		count++
+	}
+	return count
 }
 
 // firstLookups returns the positions at which a batch looks an object up first, and per batch where its own end among

@@ -16,30 +16,53 @@ import (
 // first, as in HugeCTR. Keys of a trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, with
 // the hash in the place of the key to find the slab; objects of a trace without keys have their dense numbers for keys.
 func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geometry, error) {
-	ways := int(min(int64(v.Int("ways")), capacity))
-	g := &slabs.Geometry{Ways: ways, Slabs: v.Int("slabs"), Home: make([]uint32, t.NumObjects)}
-	g.Lanes = (ways + g.Slabs - 1) / g.Slabs
-	if sets := capacity / int64(ways); sets <= math.MaxUint32/slabs.MaxWays/int64(g.Slabs) {
-		g.Sets = int(sets)
-	} else {
-		return nil, fmt.Errorf("a capacity of %d objects gives %d sets, which is more than supported", capacity, sets)
+	g, err := divide(capacity, v)
+	if err != nil {
+		return nil, err
 	}
+	g.Home = make([]uint32, t.NumObjects)
 	for o := range g.Home {
-		key := stream.Key{Num: uint64(o)}
-		if t.Keys != nil {
-			key = t.Keys[o]
-		}
-		g.Home[o] = homeOf(key, g)
+		hash, slab := place(keyOf(t, o))
+		g.Home[o] = hash%uint32(g.Sets)*uint32(g.Slabs) + uint32(slab%uint64(g.Slabs))
 	}
+	return &g, nil
+}
+
+// divide divides a capacity into sets, without the homes of objects.
+func divide(capacity int64, v params.Values) (slabs.Geometry, error) {
+	ways := int(min(int64(v.Int("ways")), capacity))
+	g := slabs.Geometry{Ways: ways, Slabs: v.Int("slabs")}
+	g.Lanes = (ways + g.Slabs - 1) / g.Slabs
+	sets := capacity / int64(ways)
+	if sets > math.MaxUint32/slabs.MaxWays/int64(g.Slabs) {
+		return g, fmt.Errorf("a capacity of %d objects gives %d sets, which is more than supported", capacity, sets)
+	}
+	g.Sets = int(sets)
 	return g, nil
 }
 
-func homeOf(key stream.Key, g *slabs.Geometry) uint32 {
-	hash := murmur3OfNumber(key.Num)
-	slab := key.Num
+// keyOf returns the key of an object.
+func keyOf(t *traces.Trace, object int) stream.Key {
+	if t.Keys != nil {
+		return t.Keys[object]
+	}
+	return stream.Key{Num: uint64(object)}
+}
+
+// place returns the numbers that, modulo the number of sets and of slabs, are where a key belongs.
+func place(key stream.Key) (hash uint32, slab uint64) {
 	if key.Text != "" {
 		hash = murmur3([]byte(key.Text), 0)
-		slab = uint64(hash)
+		return hash, uint64(hash)
 	}
-	return hash%uint32(g.Sets)*uint32(g.Slabs) + uint32(slab%uint64(g.Slabs))
+	return murmur3OfNumber(key.Num), key.Num
+}
+
+// places returns the place of each object of a trace.
+func places(t *traces.Trace) (hashes []uint32, slabs []uint64) {
+	hashes, slabs = make([]uint32, t.NumObjects), make([]uint64, t.NumObjects)
+	for o := range hashes {
+		hashes[o], slabs[o] = place(keyOf(t, o))
+	}
+	return hashes, slabs
 }

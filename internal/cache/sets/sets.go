@@ -34,6 +34,7 @@ var entry = cache.Entry{
 	ObjectsOnly: true,
 	Keys:        true,
 	Check:       check,
+	Associative: &cache.Associative{Describe: describe, Places: places, Batches: countBatches},
 	New:         func(c cache.Config) (cache.Cache, error) { return newSets(c) },
 }
 
@@ -130,13 +131,36 @@ func (s *sets) UseClock(clock predict.Worker) (background bool, err error) {
 
 // Counters implements cache.Reporting.
 func (s *sets) Counters() []policies.Counter {
-	counters := []policies.Counter{
-		{Name: "sets", Value: float64(s.geometry.Sets)},
-		{Name: "slots", Value: float64(s.geometry.Sets * s.geometry.Ways)},
-		{Name: "batches", Value: float64(s.served)},
-	}
+	counters := countersOf(s.geometry, s.served)
 	if reporter, ok := s.policy.(policies.Reporter); ok {
 		counters = append(counters, reporter.Counters()...)
 	}
 	return counters
+}
+
+// countersOf returns the counters of the cache itself.
+func countersOf(g *slabs.Geometry, batches int) []policies.Counter {
+	return []policies.Counter{
+		{Name: "sets", Value: float64(g.Sets)},
+		{Name: "slots", Value: float64(g.Sets * g.Ways)},
+		{Name: "batches", Value: float64(batches)},
+	}
+}
+
+// describe describes the sets of a cell.
+func describe(capacity int64, v params.Values, policy policies.Spec) (d cache.AssociativeCache, why string) {
+	g, err := divide(capacity, v)
+	if err != nil {
+		return d, err.Error()
+	}
+	description, why := policy.Entry.DescribeInSets(policy.Params, g.Ways)
+	d = cache.AssociativeCache{Geometry: g, Batch: v.Int("batch"), Replacement: description.Replacement}
+	d.Counters = func(batches int, tally slabs.Tally) []policies.Counter {
+		counters := countersOf(&g, batches)
+		if description.Counters != nil {
+			counters = append(counters, description.Counters(tally)...)
+		}
+		return counters
+	}
+	return d, why
 }

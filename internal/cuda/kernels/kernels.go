@@ -14,3 +14,8 @@ var Sort []byte
 //
 //go:embed reuse.ptx
 var Reuse []byte
+
+// Sets has the kernels of package cuda/setreplay.
+//
+//go:embed sets.ptx
+var Sets []byte

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/random"
 )
 
@@ -83,6 +84,11 @@ func (c *confidence) lose() {
 		return
 	}
 	c.fallbacks = 0
+	c.shrink()
+}
+
+// shrink divides the confidence by b.
+func (c *confidence) shrink() {
 	c.power *= c.b
 	c.candidates = max(1, int(float64(c.capacity)/c.power))
 }
@@ -102,10 +108,7 @@ func metrics() []metric.Metric {
 }
 
 // figures are the counters of a replay.
-type figures struct {
-	Phases, ByPrediction, Fallbacks, ByRecency int64   // evictions, except Phases
-	Lambda                                     float64 // sum over evictions
-}
+type figures slabs.Tally
 
 // counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all
 // evictions is the mean confidence.

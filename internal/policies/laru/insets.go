@@ -43,6 +43,24 @@ func newInSets(c policies.SetsConfig) (policies.SetsPolicy, error) {
 	return p, nil
 }
 
+// describeInSets describes what newInSets makes in mode=sync.
+func describeInSets(v policies.Values, ways int) (d policies.SetsDescription, why string) {
+	s, err := read(v, ways)
+	switch {
+	case err != nil:
+		return d, err.Error()
+	case s.async:
+		return d, "its predictions are made in the background"
+	}
+	d.Confidence = &slabs.Confidence{Fallbacks: s.confidence.decayEvery, Bits: s.bitset, Base: s.confidence.b}
+	c := s.confidence
+	for d.Candidates = []int{c.candidates}; c.candidates > 1; d.Candidates = append(d.Candidates, c.candidates) {
+		c.shrink()
+	}
+	d.Counters = func(t slabs.Tally) []policies.Counter { return figures(t).counters() }
+	return d, ""
+}
+
 func (p *inSets) LookUp(objects []policies.Object, first int, times []int64) (fetches int) {
 	fetches = p.Ranked.LookUp(objects, first, times)
 	if p.worker != nil {

@@ -56,7 +56,8 @@ var entry = policies.Entry{
 		}
 		return newLARU(c)
 	},
-	InSets: newInSets,
+	InSets:         newInSets,
+	DescribeInSets: describeInSets,
 }
 
 func init() { policies.Register(policies.Predicting, entry) }

@@ -30,6 +30,10 @@ var fpbEntry = policies.Entry{
 	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
 		return slabs.NewRanked(c.Geometry, c.Predictor, slabs.Among(slabs.MaxWays)), nil
 	},
+	DescribeInSets: func(policies.Values, int) (d policies.SetsDescription, why string) {
+		d.Candidates = []int{slabs.MaxWays}
+		return d, ""
+	},
 }
 
 // fpb evicts the latest object of a forecast over all residents.

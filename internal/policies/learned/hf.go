@@ -28,6 +28,10 @@ var hfEntry = policies.Entry{
 	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
 		return slabs.NewRanked(c.Geometry, c.Predictor, slabs.Among(c.Params.Int("candidates"))), nil
 	},
+	DescribeInSets: func(v policies.Values, _ int) (d policies.SetsDescription, why string) {
+		d.Candidates = []int{v.Int("candidates")}
+		return d, ""
+	},
 }
 
 // hf is LRU with predictions at its end: at each eviction a predictor chooses among the last few objects.

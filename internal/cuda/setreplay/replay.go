@@ -1,0 +1,442 @@
+package setreplay
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/kernels"
+	"github.com/cachesim/cachesim/internal/cuda/sort"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
+)
+
+// What the kernels are written for.
+const (
+	threads      = 256
+	counters     = 8
+	markBits     = 8192 // per set
+	bytesOfPhase = 16
+	longestChunk = 1 << 30
+)
+
+// replay is a replay of a trace in several caches.
+type replay struct {
+	scope      *cuda.Scope
+	module     cuda.Module
+	columns    *sort.Operations
+	trace      Trace
+	cells      []*cell
+	divisions  []*division // in order of their first cells
+	chunk      int         // most requests of a chunk
+	grouped    bool        // several requests may be in one batch
+	firstBatch uint32      // whose evictions count
+
+	// Of all requests of a chunk.
+	objects cuda.Pointer
+	batches cuda.Pointer   // null if all batches have the same size
+	nexts   []cuda.Pointer // per predictor
+	lasts   cuda.Pointer   // null if every request is a batch
+	// Scratch space.
+	pairs         *sort.Pairs
+	sums          *sort.Sums
+	marks, places cuda.Pointer
+
+	hashes, keys cuda.Pointer // per object
+	descriptions cuda.Pointer // of the cells
+	totals       cuda.Pointer
+
+	numbers []uint32 // of batches, per request of a chunk
+	next    []uint64
+	levels  []uint32
+}
+
+// division is the requests of a chunk, divided among a number of sets.
+type division struct {
+	sets                                       int
+	objects, firsts, lasts, batches, lastBatch cuda.Pointer // per entry
+	starts                                     cuda.Pointer // per set
+}
+
+// cell is a cache with its state.
+type cell struct {
+	Cell
+	*division
+	owners, counts, nexts cuda.Pointer // per slot
+	unknown, old, phases  cuda.Pointer // per set
+	missed                cuda.Pointer // a bit per entry
+	marks                 cuda.Pointer // per object, or markBits per set
+	levels                cuda.Pointer // per request
+	candidates            cuda.Pointer
+	confidences           []float64 // per level
+	lambda                float64
+}
+
+func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
+	r := &replay{scope: cuda.NewScope(d), trace: t, grouped: t.Groups != nil || t.Batch > 1,
+		firstBatch: t.batchOf(t.Warmup)}
+	bySets := map[int]*division{}
+	for _, c := range cells {
+		if bySets[c.Sets] == nil {
+			bySets[c.Sets] = &division{sets: c.Sets}
+			r.divisions = append(r.divisions, bySets[c.Sets])
+		}
+		r.cells = append(r.cells, &cell{Cell: c, division: bySets[c.Sets]})
+	}
+	var err error
+	if r.module, err = d.Load(kernels.Sets); err != nil {
+		return nil, err
+	}
+	if r.columns, err = sort.Load(d); err != nil {
+		return nil, err
+	}
+	free, _, err := d.Memory()
+	if err != nil {
+		return nil, err
+	}
+	fixed, each := r.bytes()
+	r.chunk = int(min((free-free/16-fixed)/each, longestChunk, int64(len(t.Objects))))
+	if o.Chunk > 0 {
+		r.chunk = min(r.chunk, o.Chunk)
+	}
+	if r.chunk < 1 {
+		return nil, fmt.Errorf("the state of %d caches of sets takes %d MB of the device's memory, and %d MB are free; "+
+			"replay fewer or smaller ones at a time, or on the CPU", len(cells), fixed>>20, free>>20)
+	}
+	return r, nil
+}
+
+// bytes estimates the memory on the device: a part that is fixed, and one per request of a chunk.
+func (r *replay) bytes() (fixed, each int64) {
+	const aligned = 256 // each of some columns takes up to so many bytes more
+	fixed, each = 1<<20+12*int64(r.trace.Count), 4+4+4+17+4+8*int64(len(r.trace.Predict))
+	if r.grouped {
+		each += 8
+	}
+	for _, d := range r.divisions {
+		fixed += 4*int64(d.sets) + 6*aligned
+		each += 20
+	}
+	for _, c := range r.cells {
+		fixed += 8*int64(c.Sets*c.Ways) + 4*int64(c.Sets) + 16*aligned
+		each++ // for the bits
+		if c.Candidates != nil {
+			fixed += 8*int64(c.Sets*c.Ways) + 8*int64(c.Sets)
+		}
+		if c.Confidence != nil {
+			fixed += (8 + bytesOfPhase) * int64(c.Sets)
+			each += 4
+			fixed += r.bytesOfMarks(c)
+		}
+	}
+	return fixed, each
+}
+
+func (r *replay) bytesOfMarks(c *cell) int64 {
+	if c.Confidence.Bits {
+		return int64(c.Sets) * markBits / 8
+	}
+	return 4 * int64(r.trace.Count)
+}
+
+// allocation is memory to be allocated, and what it is filled with.
+type allocation struct {
+	at    *cuda.Pointer
+	bytes int64
+	fill  int // a byte; -1: nothing
+}
+
+// allocate allocates all memory, and empties the caches.
+func (r *replay) allocate() (err error) {
+	n := int64(r.chunk)
+	all := []allocation{{&r.objects, 4 * n, -1}, {&r.marks, 4 * (n + 1), -1}, {&r.places, 4 * n, -1},
+		{&r.totals, 8 * counters * int64(len(r.cells)), 0}}
+	if r.trace.Groups != nil {
+		all = append(all, allocation{&r.batches, 4 * n, -1})
+		r.numbers = make([]uint32, n)
+	}
+	if r.grouped {
+		all = append(all, allocation{&r.lasts, 4 * n, -1})
+	}
+	r.nexts = make([]cuda.Pointer, len(r.trace.Predict))
+	for i := range r.nexts {
+		all = append(all, allocation{&r.nexts[i], 8 * n, -1})
+		r.next = make([]uint64, n)
+	}
+	for _, d := range r.divisions {
+		for _, column := range []*cuda.Pointer{&d.objects, &d.firsts, &d.lasts, &d.batches, &d.lastBatch} {
+			all = append(all, allocation{column, 4 * n, -1})
+		}
+		all = append(all, allocation{&d.starts, 4 * int64(d.sets+1), -1})
+	}
+	for _, c := range r.cells {
+		all = append(all, r.stateOf(c, n)...)
+	}
+	for _, a := range all {
+		if *a.at, err = r.scope.Alloc(a.bytes); err != nil {
+			return err
+		}
+		if a.fill >= 0 {
+			if err := r.scope.Fill(*a.at, byte(a.fill), a.bytes); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range r.cells {
+		if err := r.writeCandidates(c); err != nil {
+			return err
+		}
+	}
+	if r.pairs, err = sort.NewPairs(r.scope, r.chunk, false); err != nil {
+		return err
+	}
+	if r.sums, err = sort.NewSums(r.scope, r.chunk); err != nil {
+		return err
+	}
+	if r.hashes, err = cuda.Upload(r.scope, r.trace.Hashes); err != nil {
+		return err
+	}
+	r.keys, err = cuda.Upload(r.scope, r.trace.Keys)
+	return err
+}
+
+// stateOf returns the memory of a cache that is empty.
+func (r *replay) stateOf(c *cell, chunk int64) []allocation {
+	slots, sets := int64(c.Sets)*int64(c.Ways), int64(c.Sets)
+	all := []allocation{{&c.owners, 4 * slots, 0xff}, {&c.counts, 4 * slots, 0},
+		{&c.missed, 4 * (chunk/32 + sets + 1), -1}}
+	if c.Candidates != nil {
+		all = append(all, allocation{&c.nexts, 8 * slots, 0}, allocation{&c.unknown, 8 * sets, 0})
+	}
+	if c.Confidence != nil {
+		all = append(all, allocation{&c.old, 8 * sets, 0}, allocation{&c.phases, bytesOfPhase * sets, 0},
+			allocation{&c.marks, r.bytesOfMarks(c), 0}, allocation{&c.levels, 4 * chunk, -1})
+		r.levels = slices.Grow(r.levels[:0], int(chunk))[:chunk]
+	}
+	return all
+}
+
+// writeCandidates writes the candidates of a cell, and computes its confidence per level.
+func (r *replay) writeCandidates(c *cell) (err error) {
+	if c.Candidates == nil {
+		return nil
+	}
+	numbers := make([]uint32, len(c.Candidates))
+	for i, n := range c.Candidates {
+		numbers[i] = uint32(n)
+	}
+	c.candidates, err = cuda.Upload(r.scope, numbers)
+	if c.Confidence == nil {
+		return err
+	}
+	for power := 1.0; len(c.confidences) == 0 || c.confidences[len(c.confidences)-1] > 0; power *= c.Confidence.Base {
+		c.confidences = append(c.confidences, 1/power)
+	}
+	return err
+}
+
+// serve replays the requests [from, to).
+func (r *replay) serve(from, to int) error {
+	if err := r.write(from, to); err != nil {
+		return err
+	}
+	lookups, err := r.lookUps(from, to-from)
+	if err != nil {
+		return err
+	}
+	for _, d := range r.divisions {
+		if err := r.divide(d, lookups, from); err != nil {
+			return err
+		}
+	}
+	warps, err := r.describe(from)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.cells {
+		if c.Confidence != nil {
+			if err := r.scope.Fill(c.levels, 0, 4*int64(to-from)); err != nil {
+				return err
+			}
+		}
+	}
+	const warpsOfBlock = 4 // blocks end when their longest set does
+	grid := cuda.Grid{Blocks: (warps + warpsOfBlock - 1) / warpsOfBlock, Threads: 32 * warpsOfBlock}
+	if err := r.module.Launch("sets_replay", grid, r.descriptions, uint32(len(r.cells))); err != nil {
+		return err
+	}
+	return r.addLambda(to - from)
+}
+
+// write writes the requests to the device, their batches and predictions.
+func (r *replay) write(from, to int) error {
+	if err := cuda.Put(r.scope, r.objects, r.trace.Objects[from:to]); err != nil {
+		return err
+	}
+	if r.trace.Groups != nil {
+		number, groups := r.trace.batchOf(from), r.trace.Groups
+		for pos := from; pos < to; pos++ {
+			for int(number) <= len(groups) && groups[number-1] <= pos {
+				number++
+			}
+			r.numbers[pos-from] = number
+		}
+		if err := cuda.Put(r.scope, r.batches, r.numbers[:to-from]); err != nil {
+			return err
+		}
+	}
+	for i, predict := range r.trace.Predict {
+		predict(from, r.next[:to-from])
+		if err := cuda.Put(r.scope, r.nexts[i], r.next[:to-from]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launch runs a kernel with a thread for each of n elements.
+func (r *replay) launch(kernel string, n int, arguments ...any) error {
+	return r.module.Launch(kernel, cuda.Grid{Blocks: max(1, (n+threads-1)/threads), Threads: threads}, arguments...)
+}
+
+// lookUps finds the first request of each object in each batch, and returns how many there are; places has their
+// positions, and lasts the last request of the object in the batch.
+func (r *replay) lookUps(from, n int) (count int, err error) {
+	if !r.grouped {
+		return n, r.columns.Iota(r.places, n)
+	}
+	const null = cuda.Pointer(0)
+	p := r.pairs
+	if err := r.launch("sets_of", n, r.objects, null, uint32(n), null, uint32(0), p.Keys, p.Values); err != nil {
+		return 0, err
+	}
+	if err := r.columns.Sort(p, n, bitsOf(r.trace.Count)); err != nil {
+		return 0, err
+	}
+	if err := r.launch("sets_lookups", n, p.Keys, p.Values, uint32(n), r.batches, uint32(r.trace.Batch), uint32(from),
+		r.marks); err != nil {
+		return 0, err
+	}
+	if count, err = r.compact(n); err != nil {
+		return 0, err
+	}
+	if err := r.scope.Fill(r.marks, 0, 4*int64(n)); err != nil {
+		return 0, err
+	}
+	if err := r.launch("sets_lasts", count, r.places, uint32(count), p.Values, uint32(n), r.marks, r.lasts); err != nil {
+		return 0, err
+	}
+	return r.compact(n)
+}
+
+// compact writes the indices of marks to places, and returns how many there are.
+func (r *replay) compact(n int) (count int, err error) {
+	if err := r.columns.PrefixSum(r.marks, n, r.sums); err != nil {
+		return 0, err
+	}
+	if err := r.launch("sets_places", n, r.marks, uint32(n), r.places); err != nil {
+		return 0, err
+	}
+	var total [1]uint32
+	err = cuda.Download(r.scope, total[:], r.marks+cuda.Pointer(4*n))
+	return int(total[0]), err
+}
+
+// divide divides n lookups of a chunk among sets.
+func (r *replay) divide(d *division, n, from int) error {
+	p := r.pairs
+	if err := r.launch("sets_of", n, r.objects, r.places, uint32(n), r.hashes, uint32(d.sets), p.Keys,
+		p.Values); err != nil {
+		return err
+	}
+	if err := r.columns.Sort(p, n, bitsOf(d.sets)); err != nil {
+		return err
+	}
+	if err := r.columns.Starts(p.Keys, n, d.starts, d.sets); err != nil {
+		return err
+	}
+	size, begin := uint32(r.trace.Batch), uint32(from)
+	if err := r.launch("sets_chains", n, p.Keys, p.Values, uint32(n), r.objects, r.batches, size, begin,
+		r.marks); err != nil {
+		return err
+	}
+	if err := r.columns.PrefixSum(r.marks, n, r.sums); err != nil {
+		return err
+	}
+	if err := r.launch("sets_entries", n, p.Values, r.marks, uint32(n), r.objects, r.lasts, r.batches, size, begin,
+		d.objects, d.firsts, d.lasts, d.batches, d.lastBatch); err != nil {
+		return err
+	}
+	return r.launch("sets_starts", d.sets+1, d.starts, uint32(d.sets+1), r.marks)
+}
+
+// describe writes the cells to the device for the chunk from a position on, and returns the number of their sets.
+func (r *replay) describe(from int) (warps int, err error) {
+	var words []uint64
+	pair := func(low, high int) uint64 { return uint64(uint32(low)) | uint64(uint32(high))<<32 }
+	for i, c := range r.cells {
+		d := c.division
+		var predictions cuda.Pointer
+		if c.Candidates != nil {
+			predictions = r.nexts[c.Predictor]
+		}
+		words = append(words, uint64(warps))
+		for _, p := range []cuda.Pointer{
+			d.objects, d.firsts, d.lasts, d.batches, d.lastBatch, d.starts, r.keys, c.owners, c.counts, c.nexts, c.unknown,
+			c.old, c.missed, predictions, c.phases, c.marks, c.levels, c.candidates,
+			r.totals + cuda.Pointer(8*counters*i),
+		} {
+			words = append(words, uint64(p))
+		}
+		decay, marksAreBits := 0, 0
+		if c.Confidence != nil {
+			decay = min(c.Confidence.Fallbacks, math.MaxInt32)
+			if c.Confidence.Bits {
+				marksAreBits = 1
+			}
+		}
+		words = append(words, pair(c.Sets, c.Ways), pair(c.Slabs, c.Lanes), pair(max(0, r.trace.Warmup-from),
+			int(r.firstBatch)), pair(max(0, len(c.Candidates)-1), decay), pair(marksAreBits, 0))
+		warps += c.Sets
+	}
+	if r.descriptions != 0 {
+		return warps, cuda.Put(r.scope, r.descriptions, words)
+	}
+	r.descriptions, err = cuda.Upload(r.scope, words)
+	return warps, err
+}
+
+// addLambda adds the confidences of the evictions of a chunk of n requests, in order: sums of floating-point numbers
+// depend on it.
+func (r *replay) addLambda(n int) error {
+	for _, c := range r.cells {
+		if c.Confidence == nil {
+			continue
+		}
+		levels := r.levels[:n]
+		if err := cuda.Download(r.scope, levels, c.levels); err != nil {
+			return err
+		}
+		for _, level := range levels {
+			if level != 0 {
+				c.lambda += c.confidences[min(int(level), len(c.confidences))-1]
+			}
+		}
+	}
+	return nil
+}
+
+// results returns what was counted.
+func (r *replay) results() ([]Result, error) {
+	totals := make([]int64, counters*len(r.cells))
+	if err := cuda.Download(r.scope, totals, r.totals); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(r.cells))
+	for i, c := range r.cells {
+		n := totals[counters*i:]
+		tally := slabs.Tally{Phases: n[2], ByPrediction: n[3], Fallbacks: n[4], ByRecency: n[5], Lambda: c.lambda}
+		results[i] = Result{Misses: n[0], Evictions: n[1], Tally: tally, Calls: n[6], Predictions: n[7]}
+	}
+	return results, nil
+}

@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/setreplay"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// setsOnDevice replays set-associative caches. Cells with the same batches are one job, whatever their capacities,
+// policies and predictors.
+var setsOnDevice = &deviceReplay{group: groupSets, bytes: bytesOfSets, replay: replaySets}
+
+func groupSets(_ *Replayer, c Cell) (key, why string) {
+	if c.Cache.Entry.Associative == nil || c.Policy.Entry.DescribeInSets == nil {
+		return "", ""
+	}
+	if c.Predictor != nil && c.Predictor.Entry.Trains {
+		return "", "predictions change between the requests to an object"
+	}
+	d, why := describeSets(c)
+	if why != "" {
+		return "", why
+	}
+	return fmt.Sprintf("sets in batches of %d", d.Batch), ""
+}
+
+func describeSets(c Cell) (d cache.AssociativeCache, why string) {
+	return c.Cache.Entry.Associative.Describe(c.Capacity.Simulated, c.Cache.Params, c.Policy)
+}
+
+// bytesOfSets estimates the host's memory for a job: where the objects belong, the columns of a chunk, and predictors.
+func bytesOfSets(r *Replayer, job []Cell) int64 {
+	objects, requests := int64(r.trace.NumObjects), int64(len(r.trace.Objects))
+	need := 12*objects + 8*requests
+	seen := map[predictorOfSets]bool{}
+	for _, c := range job {
+		if p, ok := predictorIn(c); ok && !seen[p] {
+			seen[p] = true
+			need += formulaBytes * objects
+		}
+	}
+	if len(seen) > 0 {
+		need += 8 * requests
+	}
+	return need
+}
+
+// predictorOfSets identifies a predictor of a job. Those that draw nothing are the same for every seed.
+type predictorOfSets struct {
+	name string
+	seed uint64
+}
+
+// predictorIn returns the predictor of a cell; ok is false if it has none.
+func predictorIn(c Cell) (p predictorOfSets, ok bool) {
+	if c.Predictor == nil {
+		return p, false
+	}
+	p.name = c.Predictor.String()
+	if c.Predictor.Entry.Random {
+		p.seed = c.Seed
+	}
+	return p, true
+}
+
+func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]outcome, error) {
+	v := r.view(job[0].Capacity)
+	sums := make([]outcome, len(job))
+	first := 0
+	for i, part := range v.trace.Parts() {
+		next := first + len(part.Objects)
+		cells := make([]Cell, len(job))
+		for k, c := range job {
+			c.Seed = partSeed(c.Seed, i)
+			cells[k] = c
+		}
+		outcomes, err := r.setsPart(ctx, d, cells, part, v.warmup, func() []uint32 { return v.nextUse()[first:next] })
+		if err != nil {
+			return nil, err
+		}
+		for k := range sums {
+			sums[k].add(outcomes[k])
+		}
+		first = next
+	}
+	return sums, nil
+}
+
+// setsPart replays a part of the trace.
+func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
+	nextUse func() []uint32) ([]outcome, error) {
+	start := time.Now()
+	associative := cells[0].Cache.Entry.Associative
+	replayed := setreplay.Trace{Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Warmup: warmup}
+	replayed.Hashes, replayed.Keys = associative.Places(t)
+	var predictors []*setsPredictor
+	at := map[predictorOfSets]int{}
+	described := make([]cache.AssociativeCache, len(cells))
+	onDevice := make([]setreplay.Cell, len(cells))
+	for k, c := range cells {
+		described[k], _ = describeSets(c)
+		g := described[k].Geometry
+		replayed.Batch = described[k].Batch
+		onDevice[k] = setreplay.Cell{Sets: g.Sets, Ways: g.Ways, Slabs: g.Slabs, Lanes: g.Lanes,
+			Replacement: described[k].Replacement}
+		id, predicts := predictorIn(c)
+		if !predicts {
+			continue
+		}
+		if _, known := at[id]; !known {
+			p, err := newSetsPredictor(c, t, nextUse)
+			if err != nil {
+				return nil, fmt.Errorf("policy %s: %w", c.Policy, err)
+			}
+			at[id] = len(predictors)
+			predictors = append(predictors, p)
+			replayed.Predict = append(replayed.Predict, p.predict)
+		}
+		onDevice[k].Predictor = at[id]
+	}
+	progress := func(n int) {
+		if r.options.Progress != nil {
+			r.options.Progress(int64(n) * int64(len(cells)))
+		}
+	}
+	results, err := setreplay.Replay(ctx, d, replayed, onDevice, setreplay.Options{Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	elapsed := time.Since(start)
+	outcomes := make([]outcome, len(cells))
+	for k, c := range cells {
+		n := cache.Counts{Requests: int64(len(t.Objects) - warmup), Evictions: results[k].Evictions}
+		n.Hits = n.Requests - results[k].Misses
+		out := outcome{values: n.Values(c.Cache.Entry, false), served: int64(len(t.Objects)), elapsed: elapsed}
+		batches := associative.Batches(t, c.Cache.Params)
+		setCounters(&out.values, described[k].Counters(batches, results[k].Tally))
+		if c.Predictor != nil {
+			cost := predict.Cost{Calls: results[k].Calls, Predictions: results[k].Predictions}
+			out.values = out.values.Merge(cost.Values())
+			id, _ := predictorIn(c)
+			out.predicting = predictors[at[id]].elapsed
+		}
+		outcomes[k] = out
+	}
+	return outcomes, nil
+}
+
+// setsPredictor makes the predictions of a part of the trace in advance: those of a steady predictor stay the same from
+// one request to an object to the next, whatever a cache does.
+type setsPredictor struct {
+	predict.Predictor
+	objects []uint32
+	one     [1]uint32
+	next    [1]float64
+	elapsed time.Duration
+}
+
+func newSetsPredictor(c Cell, t *traces.Trace, nextUse func() []uint32) (*setsPredictor, error) {
+	made, err := (&predictors{}).ofCell(c, t, nextUse, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !made.Steady() {
+		return nil, fmt.Errorf("predictor %s: its predictions change between the requests to an object, which a device "+
+			"does not follow; use --device cpu", c.Predictor)
+	}
+	return &setsPredictor{Predictor: made, objects: t.Objects}, nil
+}
+
+// predict observes requests, and writes the order of the prediction after each.
+func (p *setsPredictor) predict(from int, next []uint64) {
+	start := time.Now()
+	for i := range next {
+		pos := from + i
+		p.one[0] = p.objects[pos]
+		p.Observe(p.one[0], pos)
+		p.Predict(p.one[:], pos+1, p.next[:])
+		next[i] = setreplay.Order(p.next[0])
+	}
+	p.elapsed += time.Since(start)
+}
