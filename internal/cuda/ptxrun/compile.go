@@ -284,6 +284,9 @@ func (b *builder) source(fr *frame, in *statement, o operand, bits int) int {
 		return fr.first + r
 	}
 	if bits == 1 {
+		if x, ok := literal(o.text, 1); ok { // 0, or 1 or -1 for true
+			return b.constant(x)
+		}
 		refuse(in.line, "%s: %q is no predicate", in.text(), o.text)
 	}
 	if s, ok := specialRegisters[o.text]; ok {

@@ -19,6 +19,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -271,7 +272,8 @@ func (m *Machine) Load(ptx []byte) (cuda.Module, error) {
 		globals[v] = uint64(p)
 	}
 	mod := &module{m, map[string]*program{}}
-	for _, f := range t.functions {
+	for _, name := range slices.Sorted(maps.Keys(t.functions)) {
+		f := t.functions[name]
 		if !f.kernel {
 			continue
 		}
