@@ -33,6 +33,8 @@ type Pool struct {
 	evictions int64
 	oversized int64
 
+	changed []policies.Object // a buffer
+
 	pos  int   // of the last request
 	time int64 // of the last request
 }
@@ -47,6 +49,13 @@ type Observer interface {
 type LoadObserver interface {
 	Observer
 	Loaded(o policies.Object, size int64, why policies.Reason)
+}
+
+// ChangeObserver is a LoadObserver to which it makes no difference why an object is loaded or leaves, so that it can be
+// notified of many at once, in the order in which they changed.
+type ChangeObserver interface {
+	LoadObserver
+	Changed(objects []policies.Object)
 }
 
 // HitObserver is an Observer that is also notified of requests for resident objects.
@@ -256,6 +265,41 @@ func (p *Pool) Miss(r policies.Request) bool {
 		p.loads.Loaded(p.name(r.Object), r.Size, r.Reason)
 	}
 	return true
+}
+
+// RequestAll is Request for many objects, each charged 1, in a pool without members. r is the first request without its
+// object; the others follow it, at the same time.
+func (p *Pool) RequestAll(objects []policies.Object, r policies.Request) {
+	if policy, ok := p.policy.(policies.UnitServer); ok && p.plain() && len(objects) > 0 {
+		p.serveUnit(policy, objects)
+		p.pos, p.time = r.Pos+len(objects)-1, r.Time
+		return
+	}
+	for _, o := range objects {
+		r.Object, r.Query, r.Size = o, o, 1
+		p.Request(r)
+		r.Pos++
+	}
+}
+
+// plain reports whether the pool has nothing that the batch path does not know.
+func (p *Pool) plain() bool {
+	_, changes := p.observer.(ChangeObserver)
+	return p.stored == nil && p.ghosts == nil && p.expirer == nil && p.capacity > 0 && (changes || p.observer == nil)
+}
+
+// serveUnit serves requests by the batch path of the policy. Every object that changes is loaded or evicted, and leaves
+// less or more room.
+func (p *Pool) serveUnit(policy policies.UnitServer, objects []policies.Object) {
+	room := p.capacity - p.used
+	left, changed := policy.ServeUnit(objects, p.here, room, p.changed[:0])
+	p.used += room - left
+	p.loaded += (int64(len(changed)) + room - left) / 2
+	p.evictions += (int64(len(changed)) - room + left) / 2
+	p.changed = changed
+	if p.observer != nil {
+		p.observer.(ChangeObserver).Changed(changed)
+	}
 }
 
 // recall forgets a ghost that is requested or loaded. It must not be inlined, to keep it out of the path of a pool

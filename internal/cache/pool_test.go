@@ -252,3 +252,69 @@ func TestPoolForgets(t *testing.T) {
 	}()
 	pool.Forget(0)
 }
+
+// changes is an account that can be notified of many changes at once, and is not notified of hits.
+type changes struct {
+	account *account
+	batches int
+}
+
+func (c *changes) Loaded(o policies.Object, size int64, why policies.Reason) {
+	c.account.Loaded(o, size, why)
+}
+
+func (c *changes) Left(o policies.Object, size int64, why cache.Departure) {
+	c.account.Left(o, size, why)
+}
+
+func (c *changes) Changed(objects []policies.Object) {
+	c.batches++
+	for _, o := range objects {
+		if c.account.resident[o] == 0 {
+			c.Loaded(o, 1, policies.Demand)
+		} else {
+			c.Left(o, 1, cache.ForDemand)
+		}
+	}
+}
+
+// TestPoolRequestsAll compares requests that come together with requests that come one by one.
+func TestPoolRequestsAll(t *testing.T) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+		rapid.Check(t, func(rt *rapid.T) {
+			tr := policytest.Trace(rapid.Uint64Range(0, 1<<20).Draw(rt, "trace"), 60, 24)
+			capacity := rapid.Int64Range(1, 12).Draw(rt, "capacity")
+			single := cache.NewPool(policytest.Build(t, e, tr, capacity, true), capacity, tr.NumObjects)
+			policy := policytest.Build(t, e, tr, capacity, true)
+			all := cache.NewPool(policy, capacity, tr.NumObjects)
+			want, got := newAccount(), &changes{account: newAccount()}
+			single.Observe(want)
+			all.Observe(got)
+			for from := 0; from < len(tr.Objects); {
+				to := min(len(tr.Objects), from+rapid.IntRange(1, 20).Draw(rt, "requests"))
+				for pos := from; pos < to; pos++ {
+					o := tr.Objects[pos]
+					single.Request(policies.Request{Object: o, Query: o, Pos: pos, Size: 1, Time: tr.Times[from]})
+				}
+				all.RequestAll(tr.Objects[from:to], policies.Request{Pos: from, Time: tr.Times[from]})
+				from = to
+				size := rapid.Int64Range(0, 12).Draw(rt, "capacity")
+				single.Resize(size)
+				all.Resize(size)
+				want.check(rt, single, tr.NumObjects)
+				got.account.check(rt, all, tr.NumObjects)
+			}
+			if _, batches := policy.(policies.UnitServer); batches && got.batches == 0 {
+				t.Errorf("the batch path of %s is not used", e.Name)
+			}
+			if told := got.account.told; !slices.Equal(loadsAndLeavings(want.told), told) {
+				rt.Fatalf("together %v, one by one %v", told, want.told)
+			}
+		})
+	})
+}
+
+// loadsAndLeavings returns the events that are no hits.
+func loadsAndLeavings(told []event) []event {
+	return slices.DeleteFunc(slices.Clone(told), func(e event) bool { return e.how < 0 })
+}

@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -95,8 +96,9 @@ type driver struct {
 	capacity int64
 	used     int64
 	stored   map[policies.Object]int64
-	pos      int      // of the next request
-	log      []string // what happened
+	pos      int               // of the next request
+	log      []string          // what happened
+	changed  []policies.Object // what was loaded or left
 }
 
 // build makes a policy for a script. It starts with so many objects, and can grow if grows is set.
@@ -218,6 +220,7 @@ func (d *driver) insert(r policies.Request) {
 	d.policy.Insert(r)
 	d.stored[r.Object] = r.Size
 	d.used += r.Size
+	d.changed = append(d.changed, r.Object)
 }
 
 func (d *driver) resize(capacity int64) {
@@ -238,6 +241,7 @@ func (d *driver) remove(o policies.Object) {
 		d.fatalf("object %d leaves, which is not resident", o)
 	}
 	d.note("out %d", o)
+	d.changed = append(d.changed, o)
 	d.used -= size
 	delete(d.stored, o)
 }
@@ -340,4 +344,63 @@ func TestSuiteShrinkToOne(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSuiteServesUnits compares the batch path of pools with the calls one by one. Loads, drops and resizes are between
+// the batches.
+func TestSuiteServesUnits(t *testing.T) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+		rapid.Check(t, func(t *rapid.T) {
+			s := drawScript(t, true)
+			server, ok := build(t.Fatalf, e, &s, s.objects, false).(policies.UnitServer)
+			if !ok {
+				return
+			}
+			single := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), s.capacity)
+			batches := newDriver(t.Fatalf, server, s.capacity)
+			var batch []policies.Object
+			for _, st := range s.steps {
+				single.do(st)
+				if st.kind == request {
+					batch = append(batch, st.object)
+					continue
+				}
+				batches.serveUnit(server, batch)
+				batch = batch[:0]
+				batches.do(st)
+			}
+			batches.serveUnit(server, batch)
+			if !maps.Equal(single.stored, batches.stored) || !slices.Equal(single.changed, batches.changed) {
+				t.Fatalf("one by one %v are resident after the changes %v, with batches %v after %v", single.stored,
+					single.changed, batches.stored, batches.changed)
+			}
+		})
+	})
+}
+
+// serveUnit serves requests in a batch.
+func (d *driver) serveUnit(p policies.UnitServer, objects []policies.Object) {
+	resident := make([]bool, 50)
+	for o := range d.stored {
+		resident[o] = true
+	}
+	room, changed := p.ServeUnit(objects, resident, d.capacity-d.used, nil)
+	d.changed = append(d.changed, changed...)
+	for _, o := range changed {
+		if d.stored[o] == 0 {
+			d.stored[o] = 1
+		} else {
+			delete(d.stored, o)
+		}
+	}
+	for o, is := range resident {
+		if is != (d.stored[policies.Object(o)] == 1) {
+			d.fatalf("object %d is resident: %t, after the changes %v", o, is, d.changed)
+		}
+	}
+	d.used = int64(len(d.stored))
+	if d.used != d.capacity-room {
+		d.fatalf("%d objects are resident, but room for %d of %d is left", d.used, room, d.capacity)
+	}
+	d.pos += len(objects)
 }

@@ -73,6 +73,26 @@ func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return p.replayLog(objects)
 }
 
+func (p *lru) ServeUnit(objects []Object, resident []bool, room int64, changed []Object) (int64, []Object) {
+	q := &p.queue
+	for _, o := range objects {
+		if !resident[o] {
+			if room > 0 {
+				room--
+			} else {
+				victim := q.Pop()
+				resident[victim] = false
+				changed = append(changed, victim)
+			}
+			resident[o] = true
+			changed = append(changed, o)
+			q.Live++
+		}
+		q.Renew(o)
+	}
+	return room, changed
+}
+
 // chain is a list of all resident objects by recency. Links are 1 + the object, or 0 for none. An object whose prev is
 // 0 is absent, or it is the head.
 type chain struct {

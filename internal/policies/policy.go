@@ -87,6 +87,17 @@ type UnitReplayer interface {
 	ReplayUnit(objects []Object, first int) (hits, evictions int)
 }
 
+// UnitServer is the batch path of a pool in which every object is charged 1, and which also changes between batches:
+// by loads without requests, drops and new capacities. A policy value may be driven in both ways; a test of the suite
+// checks that they have the same results. All requests must be admitted.
+type UnitServer interface {
+	Policy
+	// ServeUnit serves requests of the trace in order. resident has whether each object is resident, and is kept up to
+	// date; room is the number of objects that fit in addition. It appends the objects that become resident or leave to
+	// changed, one after another, and returns that and the room that is left.
+	ServeUnit(objects []Object, resident []bool, room int64, changed []Object) (left int64, all []Object)
+}
+
 // Admitter is implemented by policies that may refuse an object even if there is room, or that cap object sizes. The
 // cache asks after Miss and before Victim. A refused request is a miss with no further effect.
 type Admitter interface {

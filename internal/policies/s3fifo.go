@@ -120,6 +120,28 @@ func (p *s3fifo) Insert(r Request) {
 
 func (p *s3fifo) Remove(o Object) { p.take(o) }
 
+func (p *s3fifo) ServeUnit(objects []Object, resident []bool, room int64, changed []Object) (int64, []Object) {
+	for _, o := range objects {
+		r := Request{Object: o, Size: 1}
+		if resident[o] {
+			p.Hit(r)
+			continue
+		}
+		p.Miss(r)
+		if room > 0 {
+			room--
+		} else {
+			victim := p.Victim(r)
+			resident[victim] = false
+			changed = append(changed, victim)
+		}
+		p.Insert(r)
+		resident[o] = true
+		changed = append(changed, o)
+	}
+	return room, changed
+}
+
 func (p *s3fifo) evictMain() Object {
 	for {
 		o, _ := p.list.Back(s3Main)

@@ -48,6 +48,9 @@ func (d *decider) begin(p *Cache, number int) (err error) {
 	return nil
 }
 
+// watches reports whether see does anything for a pool.
+func (d *decider) watches(pool int) bool { return d.monitors != nil || d.seen[pool] != nil }
+
 // see shows a request to what the allocator needs.
 func (d *decider) see(pool int, o policies.Object, bytes int64) {
 	if d.monitors != nil {

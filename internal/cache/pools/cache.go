@@ -64,9 +64,13 @@ type Cache struct {
 	shards    reported // which are resident, as the nodes have reported
 	residents reported // which users are
 
+	covered coverage
+
 	started   int64 // requests
 	predicted bool  // a model predicts what is served, and nothing is resident
 	buffer    []requests.Lookup
+	missed    []requests.Lookup // a buffer
+	read      []uint32          // the shards in buffer
 	decision  time.Duration
 }
 
@@ -105,7 +109,8 @@ func New(c Config) (*Cache, error) {
 	}
 	p := &Cache{config: c, page: page, pages: memory / page, user: serving.DefaultCosts().UserBytes,
 		frequency: make([]uint32, c.Requests.Shards), nodes: make([]node, c.Nodes),
-		shards: newReported(c.Requests.Shards, c.Nodes), residents: newReported(c.Count, c.Nodes)}
+		shards: newReported(c.Requests.Shards, c.Nodes), residents: newReported(c.Count, c.Nodes),
+		covered: coverage{share: make([]float64, c.Nodes)}}
 	for i := range p.nodes {
 		if err := p.build(i); err != nil {
 			return nil, err
@@ -215,19 +220,26 @@ const servedEvery = 1 << 10
 func (p *Cache) judge(n *node, at int, a *recommender.Access) {
 	pool, seen := n.pools[embeddings], &n.decider.state.Pools[embeddings]
 	pool.Expire(n.now)
-	for _, l := range p.buffer {
-		rows := int64(l.Rows)
-		a.Rows += rows
+	p.read = slices.Grow(p.read[:0], len(p.buffer))[:len(p.buffer)]
+	missed := slices.Grow(p.missed[:0], len(p.buffer))[:len(p.buffer)]
+	misses := 0
+	for i, l := range p.buffer {
+		p.read[i] = l.Shard
 		p.frequency[l.Shard]++
-		if pool.Has(l.Shard) {
-			seen.Hits++
-			continue
-		}
-		a.MissedRows += rows
-		if p.remote(l.Shard, at) {
-			a.RemoteRows += rows
+		a.Rows += int64(l.Rows)
+		missed[misses] = l
+		if !pool.Has(l.Shard) {
+			misses++
 		}
 	}
+	for _, l := range missed[:misses] {
+		a.MissedRows += int64(l.Rows)
+		if p.remote(l.Shard, at) {
+			a.RemoteRows += int64(l.Rows)
+		}
+	}
+	p.missed = missed
+	seen.Hits += int64(len(p.buffer) - misses)
 	seen.Requests += int64(len(p.buffer))
 	p.ranking.lookups += int64(len(p.buffer))
 }
@@ -239,13 +251,12 @@ func (p *Cache) remote(shard uint32, node int) bool {
 
 // load serves the lookups in the buffer from the pool of embeddings.
 func (p *Cache) load(n *node) {
-	pool := n.pools[embeddings]
-	r := policies.Request{Size: 1, Time: n.now}
-	for _, l := range p.buffer {
-		r.Object, r.Query, r.Pos = l.Shard, l.Shard, int(n.lookups)
-		n.lookups++
-		pool.Request(r)
-		n.decider.see(embeddings, l.Shard, p.page)
+	n.pools[embeddings].RequestAll(p.read, policies.Request{Pos: int(n.lookups), Time: n.now})
+	n.lookups += int64(len(p.read))
+	if n.decider.watches(embeddings) {
+		for _, shard := range p.read {
+			n.decider.see(embeddings, shard, p.page)
+		}
 	}
 }
 
@@ -369,6 +380,7 @@ func (p *Cache) BeginCounting() {
 
 // Report implements recommender.Cache.
 func (p *Cache) Report(at int) {
+	p.covered.valid = false
 	n := &p.nodes[at]
 	n.watch[embeddings].report(at, n.pools[embeddings], &p.shards, p.config.Requests.Shards)
 	n.watch[users].report(at, n.pools[users], &p.residents, p.config.Count)
@@ -377,18 +389,53 @@ func (p *Cache) Report(at int) {
 // Holds implements recommender.Cache.
 func (p *Cache) Holds(at int, user uint32) bool { return p.residents.has(at, user) }
 
-// Coverage implements recommender.Cache.
+// Coverage implements recommender.Cache. The router asks for one node after another, so it is computed for all at once,
+// since what they reported about a shard is in one word.
 func (p *Cache) Coverage(at int, user uint32) float64 {
+	if !p.covered.valid || p.covered.user != user {
+		p.cover(user)
+	}
+	return p.covered.share[at]
+}
+
+// coverage is the coverage of a user on all nodes, until the next report.
+type coverage struct {
+	user  uint32
+	valid bool
+	share []float64
+}
+
+// cover computes the coverage of a user.
+func (p *Cache) cover(user uint32) {
+	c := &p.covered
+	c.user, c.valid = user, true
+	clear(c.share)
 	profile := p.config.Requests.Profile(user)
 	if len(profile) == 0 {
-		return 0
+		return
 	}
-	n := uint64(0)
+	var count [(mostNodes + 7) / 8]uint64 // per node one byte: a profile has at most requests.ProfileShards
+	words := count[:(len(p.nodes)+7)/8]
 	for _, shard := range profile {
-		n += p.shards.bit(at, shard)
+		resident := p.shards.nodes(shard)
+		for i := range words {
+			words[i] += eightBytes[resident>>(8*i)&0xff]
+		}
 	}
-	return float64(n) / float64(len(profile))
+	for at := range c.share {
+		c.share[at] = float64(words[at/8]>>(8*(at%8))&0xff) / float64(len(profile))
+	}
 }
+
+// eightBytes has, for each byte, its eight bits as bytes of 0 or 1, the lowest first.
+var eightBytes = func() (spread [256]uint64) {
+	for b := range spread {
+		for bit := range 8 {
+			spread[b] |= uint64(b>>bit&1) << (8 * bit)
+		}
+	}
+	return spread
+}()
 
 // mostNodes limits the nodes, so that what they report about a shard is in one word.
 const mostNodes = 64
@@ -407,6 +454,12 @@ func newReported(objects, nodes int) reported {
 func (r *reported) bit(node int, o policies.Object) uint64 {
 	at := uint64(o)<<r.shift + uint64(node)
 	return r.words[at/64] >> (at % 64) & 1
+}
+
+// nodes returns the bits of all nodes, the first one's lowest. Those above the last node's are those of other objects.
+func (r *reported) nodes(o policies.Object) uint64 {
+	at := uint64(o) << r.shift
+	return r.words[at/64] >> (at % 64)
 }
 
 func (r *reported) has(node int, o policies.Object) bool { return r.bit(node, o) != 0 }
@@ -431,6 +484,13 @@ func (w *watcher) Loaded(o policies.Object, _ int64, _ policies.Reason) { w.note
 
 // Left implements cache.Observer.
 func (w *watcher) Left(o policies.Object, _ int64, _ cache.Departure) { w.note(o) }
+
+// Changed implements cache.ChangeObserver.
+func (w *watcher) Changed(objects []policies.Object) {
+	n := min(len(objects), w.most-len(w.changed))
+	w.changed = append(w.changed, objects[:n]...)
+	w.all = w.all || n < len(objects)
+}
 
 func (w *watcher) note(o policies.Object) {
 	if len(w.changed) < w.most {
