@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -83,6 +86,57 @@ func TestNeighboursAreKeptForTheNextTime(t *testing.T) {
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("%d side files, want 1 (%v)", len(files), err)
+	}
+}
+
+// The side file that a device writes has the bytes of the CPU's, and replays have the same hits.
+func TestNeighboursFromADevice(t *testing.T) {
+	trace := circleOfQueries(300)
+	device := cuda.Share(ptxrun.New(ptxrun.Options{}))
+	cell := semanticCell(t, "semantic(tau=0.9999)")
+	var want []byte
+	var hits int64
+	for _, d := range []*cuda.Shared{nil, device} {
+		var h heard
+		dir := t.TempDir()
+		options := ReplayerOptions{Neighbours: h.options(dir), Device: d}
+		recs, err := NewReplayer(trace, options).Replay(t.Context(), []Cell{cell})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("side files %v (%v)", files, err)
+		}
+		written, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d == nil {
+			want, hits = written, recs[0].Int(metric.Hits)
+			continue
+		}
+		if !bytes.Equal(written, want) || recs[0].Int(metric.Hits) != hits || hits == 0 {
+			t.Errorf("%d bytes and %d hits with a device, want %d and %d, or others", len(written),
+				recs[0].Int(metric.Hits), len(want), hits)
+		}
+		if notes := strings.Join(h.notes, "; "); notes != "PTX interpreter compares the queries" {
+			t.Errorf("notes %q", notes)
+		}
+	}
+}
+
+// A GPU without the tensor cores that the join needs leaves it to the CPU, and says so.
+func TestNeighboursWithAnOldDevice(t *testing.T) {
+	var h heard
+	options := h.options("")
+	options.Device = cuda.Share(ptxrun.New(ptxrun.Options{Major: 7, Minor: 5}))
+	got, err := FindNeighbours(t.Context(), circleOfQueries(100), 0.9999, options)
+	if err != nil || got.Pairs() == 0 || h.joins != 1 {
+		t.Fatalf("%d joins, error %v", h.joins, err)
+	}
+	if notes := strings.Join(h.notes, "; "); !strings.HasPrefix(notes, "the CPU compares the queries") {
+		t.Errorf("notes %q", notes)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/join"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -39,7 +40,8 @@ type NeighbourOptions struct {
 	Comparing func() (progress func(done, total int64), end func())
 	// Device is the GPU that compares queries; nil for the CPU. A Replayer sets it to its own.
 	Device *cuda.Shared
-	// receives errors of reading and writing side files, which affect no result; may be nil
+	// receives where queries are compared on a Device, and errors of reading and writing side files, which affect no
+	// result; may be nil
 	Note func(text string)
 }
 
@@ -126,6 +128,14 @@ func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from fl
 		progress, end := h.options.Comparing()
 		defer end()
 		options.Progress = progress
+	}
+	if d := h.options.Device; d != nil {
+		if err := join.Supports(d); err != nil {
+			h.options.note("the CPU compares the queries: %v", err)
+		} else {
+			h.options.note("%s compares the queries", d.Name())
+			options.Backend = join.Backend(d)
+		}
 	}
 	return similarity.Join(ctx, v, from, options)
 }

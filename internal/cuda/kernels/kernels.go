@@ -19,3 +19,8 @@ var Reuse []byte
 //
 //go:embed sets.ptx
 var Sets []byte
+
+// Join has the kernels of package cuda/join.
+//
+//go:embed join.ptx
+var Join []byte

@@ -1,0 +1,281 @@
+// Package join finds similar pairs of vectors on a GPU: tensor cores propose pairs by products in half precision, and
+// the GPU decides about each in float64 as similarity.Vectors.Similarity does, bit by bit.
+package join
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/kernels"
+	"github.com/cachesim/cachesim/internal/similarity"
+)
+
+// Sizes that the kernels are written for.
+const (
+	side    = 128 // vectors per side of a tile
+	step    = 32  // numbers of a vector that a tile loads at a time
+	threads = 256
+)
+
+// pairBytes is the memory for a pair on the device: what is proposed, and what is decided to be similar.
+const pairBytes = 8 + 12
+
+// limits bound what a join uses of a device. Tests have smaller ones.
+type limits struct {
+	group int // tiles per side of a square, whose vectors the cache of the device holds
+	rows  int // most squares of a launch
+	room  int // most pairs of a launch
+	bytes int64
+}
+
+// A launch of 512 squares of 16 x 16 tiles is 2 billion pairs: milliseconds on a large GPU, and a tenth of a second on
+// a small one, of which a user notices nothing on its display.
+var standard = limits{group: 16, rows: 512, room: 1 << 23, bytes: 1 << 62}
+
+// leftFree is the share of the free memory that a join leaves to others.
+const leftFree = 16
+
+// Backend returns the backend of joins that runs on a device.
+func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard} }
+
+type backend struct {
+	device *cuda.Shared
+	limits limits
+}
+
+// Name implements similarity.Backend.
+func (b backend) Name() string { return b.device.Name() }
+
+// Find implements similarity.Backend.
+func (b backend) Find(ctx context.Context, s *similarity.Search) error {
+	return b.device.Do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
+}
+
+// Supports returns an error if a GPU cannot join: it needs the tensor cores of compute capability 8.0.
+func Supports(d interface{ Capability() (major, minor int) }) error {
+	if major, minor := d.Capability(); major < 8 {
+		return fmt.Errorf("queries are compared by GPUs of compute capability 8.0 or newer, this one has %d.%d", major, minor)
+	}
+	return nil
+}
+
+// search is a join under way on a device.
+type search struct {
+	*similarity.Search
+	limits
+	scope  *cuda.Scope
+	module cuda.Module
+	halves similarity.Halves
+	words  int // per vector in half precision, padded
+	finder *similarity.Finder
+	// memory of the device
+	left, right *chunk
+	proposed    cuda.Pointer // room pairs
+	similar     cuda.Pointer // room pairs with their similarities
+	counters    cuda.Pointer // of proposed and similar pairs
+	atOnce      int          // squares of the next launch
+}
+
+// chunk is a part of the vectors in the memory of the device.
+type chunk struct {
+	first, count    int
+	vectors, halves cuda.Pointer
+}
+
+// find lists the similar pairs of s.
+func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (err error) {
+	if err := Supports(d); err != nil {
+		return err
+	}
+	scope := cuda.NewScope(d)
+	defer func() {
+		if e := scope.Close(); err == nil {
+			err = e
+		}
+	}()
+	j := &search{Search: s, limits: l, scope: scope, words: (s.Vectors.Dim + step - 1) / step * step / 2,
+		finder: s.Finder(), atOnce: 1}
+	if j.halves, err = s.Vectors.Halves(s.From); err != nil {
+		return err
+	}
+	if j.module, err = d.Load(kernels.Join); err != nil {
+		return err
+	}
+	each, err := j.alloc()
+	if err != nil {
+		return err
+	}
+	n := s.Vectors.Len()
+	for first := 0; first < n; first += each {
+		if err := j.load(j.left, first, min(each, n-first)); err != nil {
+			return err
+		}
+		if err := j.compare(ctx, j.left, j.left); err != nil {
+			return err
+		}
+		for other := first + each; other < n; other += each {
+			if err := j.load(j.right, other, min(each, n-other)); err != nil {
+				return err
+			}
+			if err := j.compare(ctx, j.left, j.right); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alloc allocates memory for one chunk with all vectors, or for two with as many as fit, and returns how many.
+func (j *search) alloc() (each int, err error) {
+	free, _, err := j.scope.Memory()
+	if err != nil {
+		return 0, err
+	}
+	usable := min(free-free/leftFree, j.bytes)
+	n, square, chunks := j.Vectors.Len(), j.group*side, 1
+	least := min(int64(square*square), int64(n)*int64(n-1)/2) // pairs of a launch of one square
+	j.room = int(max(least, min(int64(j.room), usable/4/pairBytes, int64(n)*int64(n-1)/2)))
+	perVector := 4*int64(j.Vectors.Dim) + 4*int64(j.words)
+	left := usable - int64(j.room)*pairBytes - margin
+	each = (n + square - 1) / square * square
+	if int64(each)*perVector > left {
+		chunks = 2
+		each = int(left/(2*perVector)) / square * square
+	}
+	if each < square {
+		needed := int64(square)*perVector*2 + least*pairBytes + margin
+		return 0, fmt.Errorf("comparing vectors of %d numbers needs %d MB of memory of the GPU, of which %d MB are "+
+			"free; end other programs on the GPU, or use --device cpu", j.Vectors.Dim, needed>>20+1, usable>>20)
+	}
+	var chunksOf [2]*chunk
+	for i := range chunks {
+		c := &chunk{}
+		if c.vectors, err = j.scope.Alloc(int64(each) * 4 * int64(j.Vectors.Dim)); err != nil {
+			return 0, err
+		}
+		if c.halves, err = j.scope.Alloc(int64(each) * 4 * int64(j.words)); err != nil {
+			return 0, err
+		}
+		chunksOf[i] = c
+	}
+	j.left, j.right = chunksOf[0], chunksOf[1]
+	if j.proposed, err = j.scope.Alloc(int64(j.room) * 8); err != nil {
+		return 0, err
+	}
+	if j.similar, err = j.scope.Alloc(int64(j.room) * 12); err != nil {
+		return 0, err
+	}
+	j.counters, err = j.scope.Alloc(8)
+	return each, err
+}
+
+// margin is for the counters and the alignment of allocations.
+const margin = 8 << 10
+
+// load copies vectors to a chunk, and rounds them to half precision.
+func (j *search) load(c *chunk, first, count int) error {
+	c.first, c.count = first, count
+	dim := j.Vectors.Dim
+	if err := cuda.Put(j.scope, c.vectors, j.Vectors.Data[first*dim:(first+count)*dim]); err != nil {
+		return err
+	}
+	square := j.group * side
+	rows := (count + square - 1) / square * square
+	grid := cuda.Grid{Blocks: min((rows*j.words+threads-1)/threads, 1<<16), Threads: threads}
+	return j.module.Launch("join_halve", grid, c.vectors, uint32(count), uint32(dim), j.halves.Scale, c.halves,
+		uint32(rows), uint32(j.words))
+}
+
+// compare lists the similar pairs with their lower number in left and the other in right, column by column of squares.
+func (j *search) compare(ctx context.Context, left, right *chunk) error {
+	square := j.group * side
+	rows, columns := (left.count+square-1)/square, (right.count+square-1)/square
+	for column := range columns {
+		end := rows
+		if left == right {
+			end = column + 1
+		}
+		for row := 0; row < end; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			count := min(j.atOnce, end-row)
+			done, err := j.launch(left, right, row, count, column)
+			if err != nil {
+				return err
+			}
+			if !done {
+				continue
+			}
+			compared := pairsOf(left, right, row*square, (row+count)*square, column*square, square)
+			if err := j.finder.Compared(compared); err != nil {
+				return err
+			}
+			row += count
+		}
+	}
+	return nil
+}
+
+// pairsOf returns how many pairs rows from first to end have with the vectors of the column that begins at column.
+func pairsOf(left, right *chunk, first, end, column, square int) int64 {
+	columnEnd := min(column+square, right.count)
+	if left != right {
+		return int64(min(end, left.count)-first) * int64(columnEnd-column)
+	}
+	above := int64(min(end, column)-first) * int64(columnEnd-column)
+	if end <= column {
+		return above
+	}
+	n := int64(columnEnd - column)
+	return above + n*(n-1)/2
+}
+
+// launch lists the similar pairs of count squares of a column. It reports false, having listed none, if they propose
+// more pairs than there is room for: the next launch has fewer squares.
+func (j *search) launch(left, right *chunk, row, count, column int) (done bool, err error) {
+	if err := j.scope.Fill(j.counters, 0, 8); err != nil {
+		return false, err
+	}
+	propose := cuda.Grid{Blocks: count * j.group * j.group, Threads: threads}
+	if err := j.module.Launch("join_propose", propose, left.halves, right.halves, uint32(j.words), uint32(j.group),
+		uint32(row), uint32(column), uint32(left.count), uint32(right.count), uint32(left.first), uint32(right.first),
+		j.halves.From, j.proposed, j.counters, uint32(j.room)); err != nil {
+		return false, err
+	}
+	decide := cuda.Grid{Blocks: j.deciders(), Threads: threads}
+	if err := j.module.Launch("join_decide", decide, left.vectors, right.vectors, uint32(j.Vectors.Dim),
+		uint32(left.first), uint32(right.first), j.From, j.proposed, j.counters, uint32(j.room), j.similar,
+		j.counters+4); err != nil {
+		return false, err
+	}
+	var counts [2]uint32
+	if err := cuda.Download(j.scope, counts[:], j.counters); err != nil {
+		return false, err
+	}
+	proposed, similar := int(counts[0]), int(counts[1])
+	switch {
+	case proposed > j.room: // never one square alone, for whose pairs there is room
+		j.atOnce = max(1, count/2)
+		return false, nil
+	case proposed < j.room/4:
+		j.atOnce = min(2*j.atOnce, j.rows)
+	}
+	pairs := make([]similarity.Pair, similar)
+	if err := j.scope.Read(pairBytesOf(pairs), j.similar); err != nil {
+		return false, err
+	}
+	j.finder.AddAll(pairs)
+	return true, nil
+}
+
+// deciders returns the number of blocks that decide: enough to fill the device.
+func (j *search) deciders() int { return 8 * j.scope.Processors() }
+
+// pairBytesOf returns the memory of pairs, which join_decide writes as it is: two numbers and a float32.
+func pairBytesOf(pairs []similarity.Pair) []byte {
+	const size = int(unsafe.Sizeof(similarity.Pair{}))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(pairs))), len(pairs)*size)
+}

@@ -1,0 +1,213 @@
+package join
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/kernels"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/similarity"
+)
+
+// randomVectors returns unit vectors around a few centres, every fifth a duplicate.
+func randomVectors(random *rand.Rand, n, dim int, spread float64) similarity.Vectors {
+	v := similarity.Vectors{Dim: dim, Data: make([]float32, 0, n*dim)}
+	centres := make([]float64, 3*dim)
+	for i := range centres {
+		centres[i] = random.NormFloat64()
+	}
+	for i := range n {
+		if i > 0 && random.IntN(5) == 0 {
+			v.Data = append(v.Data, v.At(random.IntN(i))...)
+			continue
+		}
+		centre, row, length := centres[random.IntN(3)*dim:][:dim], make([]float64, dim), 0.0
+		for k := range row {
+			row[k] = centre[k] + spread*random.NormFloat64()
+			length += row[k] * row[k]
+		}
+		for _, x := range row {
+			v.Data = append(v.Data, float32(x/math.Sqrt(length)))
+		}
+	}
+	return v
+}
+
+// written returns the side file of the neighbours of v.
+func written(t rapid.TB, v similarity.Vectors, n *similarity.Neighbours) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := n.Write(&b, v.Identify()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// check compares a join on a device with that of the CPU.
+func check(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, from float32) {
+	t.Helper()
+	want, err := similarity.Join(context.Background(), v, from, similarity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := similarity.Join(context.Background(), v, from, similarity.Options{Backend: backend{cuda.Share(d), l}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Pairs() != want.Pairs() || !bytes.Equal(written(t, v, got), written(t, v, want)) {
+		t.Fatalf("%d vectors of %d from %v: %d pairs, want %d, or others", v.Len(), v.Dim, from, got.Pairs(), want.Pairs())
+	}
+}
+
+func TestJoinIsThatOfTheCPU(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		n := rapid.SampledFrom([]int{2, 31, 32, 33, 127, 128, 129, 200}).Draw(t, "n")
+		dim := rapid.SampledFrom([]int{1, 3, 4, 7, 31, 32, 33, 40, 66}).Draw(t, "dim")
+		v := randomVectors(random, n, dim, rapid.SampledFrom([]float64{0.01, 0.5, 2}).Draw(t, "spread"))
+		a := random.IntN(n - 1)
+		from := v.Similarity(a, a+1+random.IntN(n-a-1)) // most thresholds that matter are at a similarity
+		from = rapid.SampledFrom([]float32{from, from, math.Nextafter32(from, 2), -1, 0.9, 1}).Draw(t, "from")
+		l := limits{group: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "group"), rows: 4, room: 1 << 20, bytes: 1 << 62}
+		check(t, ptxrun.New(ptxrun.Options{Seed: random.Uint64()}), l, v, from)
+	})
+}
+
+// Vectors in several chunks, and more pairs proposed than there is room for.
+func TestJoinInLittleMemory(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 420, 20, 0.5)
+	perVector := int64(4*20 + 4*16)
+	for _, chunk := range []int64{128, 256} {
+		for _, from := range []float32{-1, 0.8} {
+			bytes := 2*chunk*perVector + 128*128*pairBytes + margin
+			check(t, ptxrun.New(ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: bytes}, v, from)
+		}
+	}
+	l := limits{group: 1, rows: 8, room: 1, bytes: 2*127*perVector + 128*128*pairBytes + margin}
+	_, err := similarity.Join(t.Context(), v, 0.8,
+		similarity.Options{Backend: backend{cuda.Share(ptxrun.New(ptxrun.Options{})), l}})
+	if err == nil || !strings.Contains(err.Error(), "--device cpu") {
+		t.Errorf("error %v of a device without room for two chunks", err)
+	}
+}
+
+// The similarities that the kernel decides by have the bits of the CPU's, for numbers of all magnitudes.
+func TestDecisionsHaveTheSameBits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		dim, n := rapid.IntRange(1, 50).Draw(t, "dim"), 40
+		v := similarity.Vectors{Dim: dim, Data: make([]float32, n*dim)}
+		for i := range v.Data {
+			v.Data[i] = float32(random.NormFloat64() * math.Pow(2, float64(-random.IntN(60))))
+			if random.IntN(20) == 0 {
+				v.Data[i] = float32(math.Copysign(math.Ldexp(1, -140-random.IntN(9)), random.NormFloat64())) // or subnormal
+			}
+		}
+		var proposed []uint32
+		for b := range uint32(n) {
+			for a := range b {
+				proposed = append(proposed, a, b)
+			}
+		}
+		count := len(proposed) / 2
+		d := ptxrun.New(ptxrun.Options{Seed: random.Uint64()})
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		module, err := d.Load(kernels.Join)
+		must(err)
+		vectors, err := cuda.Upload(d, v.Data)
+		must(err)
+		pairs, err := cuda.Upload(d, proposed)
+		must(err)
+		counters, err := cuda.Upload(d, []uint32{uint32(count), 0})
+		must(err)
+		similar, err := d.Alloc(int64(count) * 12)
+		must(err)
+		must(module.Launch("join_decide", cuda.Grid{Blocks: 2, Threads: threads}, vectors, vectors, uint32(dim),
+			uint32(0), uint32(0), float32(math.Inf(-1)), pairs, counters, uint32(count), similar, counters+4))
+		got := make([]similarity.Pair, count)
+		must(d.Read(pairBytesOf(got), similar))
+		for _, p := range got {
+			want := v.Similarity(int(p.A), int(p.B))
+			if p.A >= p.B || math.Float32bits(p.Similarity) != math.Float32bits(want) {
+				t.Fatalf("the similarity of %d and %d is %v, want %v", p.A, p.B, p.Similarity, want)
+			}
+		}
+	})
+}
+
+func TestJoinRefusesTooManyPairs(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(2, 1)), 300, 8, 0.1)
+	compared := int64(0)
+	_, err := similarity.Join(t.Context(), v, -1, similarity.Options{MaxPairs: 1000,
+		Backend:  backend{cuda.Share(ptxrun.New(ptxrun.Options{})), limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}},
+		Progress: func(done, total int64) { compared = done }})
+	if err == nil || !strings.HasPrefix(err.Error(), "more than 1000 pairs of the 300 vectors") || compared != 0 {
+		t.Errorf("error %v after %d pairs", err, compared)
+	}
+}
+
+func TestJoinStopsAndReportsProgress(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 500, 8, 0.5)
+	l := limits{group: 1, rows: 4, room: 1 << 20, bytes: 1 << 62}
+	options := similarity.Options{Backend: backend{cuda.Share(ptxrun.New(ptxrun.Options{})), l}}
+	compared := int64(0)
+	options.Progress = func(done, total int64) {
+		if done <= compared || total != 500*499/2 {
+			t.Errorf("%d of %d pairs after %d", done, total, compared)
+		}
+		compared = done
+	}
+	if _, err := similarity.Join(t.Context(), v, 0.9, options); err != nil || compared != 500*499/2 {
+		t.Errorf("%d pairs compared (%v)", compared, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	options.Progress = func(done, total int64) {
+		calls++
+		cancel()
+	}
+	if _, err := similarity.Join(ctx, v, 0.9, options); !errors.Is(err, context.Canceled) || calls != 1 {
+		t.Errorf("%d launches and error %v after it was cancelled in the first", calls, err)
+	}
+}
+
+// A device that is lost in any call ends the join with its error.
+func TestJoinOnALostDevice(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(4, 1)), 30, 8, 0.5)
+	l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
+	for call := 1; ; call++ {
+		d := ptxrun.New(ptxrun.Options{Fail: call})
+		got, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: backend{cuda.Share(d), l}})
+		if err == nil {
+			if call < 20 {
+				t.Errorf("only %d calls can fail", call)
+			}
+			return
+		}
+		if got != nil || !errors.Is(err, ptxrun.ErrLost) || !strings.Contains(err.Error(), d.Name()) {
+			t.Fatalf("call %d: neighbours %v and error %v", call, got, err)
+		}
+	}
+}
+
+func TestOldDevicesAreRefused(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(5, 1)), 10, 8, 0.5)
+	d := cuda.Share(ptxrun.New(ptxrun.Options{Major: 7, Minor: 5}))
+	_, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: Backend(d)})
+	if err == nil || !strings.Contains(err.Error(), "8.0 or newer, this one has 7.5") {
+		t.Errorf("error %v", err)
+	}
+}
