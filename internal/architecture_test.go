@@ -42,7 +42,7 @@ var layers = [][]string{
 	{"adversary", "allocate/training", "experiment/claims", "explain", "results"},
 	{"experiment"},
 	{"curve", "experiment/baseline", "experiment/sweep", "lists", "progress"},
-	{"experiment/cluster", "experiment/report"},
+	{"experiment/cluster", "experiment/report", "resources"},
 	{"../cmd/cachesim"},
 }
 

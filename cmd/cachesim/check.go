@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
@@ -29,6 +30,7 @@ type checkFlags struct {
 	traceDir   string
 	jobs       int
 	quiet      bool
+	device     resources.Device
 }
 
 func newCheckCommand() *cobra.Command {
@@ -74,7 +76,8 @@ changed or a policy no longer exists; 2 for wrong usage, and if the only problem
 	flags.StringVar(&f.traceDir, "trace-dir", "", "folder to search for traces")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
-	registerMemory(cmd)
+	resources.RegisterMemory(cmd)
+	f.device.Register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats,
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -96,6 +99,10 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	without, incomplete := records.WithoutDigest(path, recs), records.Incomplete(path, recs)
 	note(cmd, f.quiet, without)
 	note(cmd, f.quiet, incomplete)
+	if err := f.device.Open(cmd, f.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.quiet)
 	report, err := f.replay(cmd, path, recs, rules)
 	if err != nil {
 		return err
@@ -118,7 +125,8 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 		Rules:     rules,
 		Dirs:      f.traceDirs(path),
 		Jobs:      f.jobs,
-		Memory:    budgetOf(cmd),
+		Memory:    resources.BudgetOf(cmd),
+		Device:    f.device.Shared(),
 		Version:   version(),
 		NewTraces: f.newTraces,
 		Note: func(text string) {

@@ -101,6 +101,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.device.Open(cmd, f.trace.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.trace.quiet)
 	// The trace is loaded whole; samples are drawn from it by key.
 	w.SampleRate, w.SampleSeed = 0, 0
 	design := f.design(mode)

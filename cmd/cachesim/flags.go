@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -40,7 +41,7 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 		"reads: of the files), chosen by hashed key, and scale capacities (0 < R < 1)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
-	registerMemory(cmd)
+	resources.RegisterMemory(cmd)
 	completeTraceFormats(cmd)
 }
 
@@ -71,7 +72,8 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 		Format: f.inputFormat, Merge: f.merge, Limit: f.limit, SampleRate: f.sample, SampleSeed: f.seed,
 	}
 	find := func(path string) (string, error) { return workload.Find(path, workload.Dirs("")) }
-	return traces.LoadOptions{Selection: selection, Memory: budgetOf(cmd), Stdin: cmd.InOrStdin(), Find: find}, nil
+	return traces.LoadOptions{Selection: selection, Memory: resources.BudgetOf(cmd), Stdin: cmd.InOrStdin(), Find: find},
+		nil
 }
 
 // workload returns what the arguments name: one or more files, or one generator.
@@ -123,7 +125,7 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options trace
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.Finish()
-	options.Memory, options.Stdin, options.Progress = budgetOf(cmd), cmd.InOrStdin(), bar.Set
+	options.Memory, options.Stdin, options.Progress = resources.BudgetOf(cmd), cmd.InOrStdin(), bar.Set
 	if dirs := workload.Dirs(""); recorded {
 		t, w, err = w.LoadSummed(cmd.Context(), dirs, options)
 	} else {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/similarity/overlap"
@@ -23,7 +24,8 @@ import (
 type joinFlags struct {
 	trace      traceFlags
 	format     formatFlag
-	neighbours neighboursFlag
+	neighbours resources.Neighbours
+	device     resources.Device
 	taus       string
 	jobs       int
 	out        string
@@ -55,7 +57,8 @@ similarity.`,
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.format.register(cmd)
-	f.neighbours.register(cmd)
+	f.neighbours.Register(cmd)
+	f.device.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.taus, "tau", "0.6,0.7,0.85,0.95", "list of thresholds, each from -1 to 1")
 	flags.IntVar(&f.jobs, "jobs", 0, "cores to use (0: all)")
@@ -78,6 +81,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkOutput(cmd.Context(), w); err != nil {
 		return err
 	}
+	if err := f.device.Open(cmd, f.trace.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.trace.quiet)
 	needs := traces.Needs{Embeddings: true, Keys: f.out != ""}
 	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
 	if err != nil {
@@ -104,7 +111,7 @@ func (f *joinFlags) check() error {
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs %d: want a number of cores, or 0 for all", f.jobs)
 	}
-	return f.neighbours.check()
+	return f.neighbours.Check()
 }
 
 // checkOutput rejects an output file that cannot be written or that is an input.
@@ -131,7 +138,8 @@ func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workloa
 	from float64) (*similarity.Neighbours, error) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", progress.Pairs)
 	defer bar.Finish()
-	options := f.neighbours.options(w, f.jobs, bar)
+	options := f.neighbours.Options(w, f.jobs, bar)
+	options.Device = f.device.Shared()
 	options.Comparing = func() (func(done, total int64), func()) { return bar.Set, func() {} }
 	return sim.FindNeighbours(cmd.Context(), t, from, options)
 }

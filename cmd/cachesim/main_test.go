@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,10 +34,26 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup:         func(env *testscript.Env) error { return setUp(env, traces) },
+	})
+}
+
+func setUp(env *testscript.Env, traces string) error {
+	env.Setenv("TESTDATA", traces)
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+	return nil
+}
+
+// TestDeviceScripts runs commands with a GPU that only pretends: testdata/device/*.txtar.
+func TestDeviceScripts(t *testing.T) {
+	driver := cudatest.FakeDriver(t)
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/device",
+		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("TESTDATA", traces)
-			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
-			return nil
+			env.Setenv("LD_LIBRARY_PATH", driver)
+			env.Setenv("ZIPF", "zipf(objects=100,requests=2000)")
+			return setUp(env, "")
 		},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -28,8 +29,9 @@ type replayFlags struct {
 	jobs     int
 	out      string
 	target   target.Flag
+	device   resources.Device
 	// neighbours is a flag only of commands whose caches may compare queries.
-	neighbours neighboursFlag
+	neighbours resources.Neighbours
 }
 
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
@@ -41,6 +43,7 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 		"cache, and add up the results")
 	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting starts")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
+	f.device.Register(cmd)
 	f.target = target.NewFlag()
 	flags.Var(&f.target, "target", target.Usage)
 	flags.StringVarP(&f.out, "output", "o", "", "folder for report.html (one page with everything), records (JSON "+
@@ -57,7 +60,7 @@ func (f *replayFlags) check() error {
 			return err
 		}
 	}
-	return f.neighbours.check()
+	return f.neighbours.Check()
 }
 
 // recorded reports whether the program writes records, which state what was replayed.
@@ -126,8 +129,9 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 		Jobs:         f.jobs,
 		Finished:     results.Keep,
 		Progress:     bar.OfReplays(),
-		Memory:       budgetOf(cmd),
-		NeighbourDir: f.neighbours.folder(),
+		Memory:       resources.BudgetOf(cmd),
+		NeighbourDir: f.neighbours.Folder(),
+		Device:       f.device.Shared(),
 		Note:         note,
 		Trace:        func(workload.Workload) *traces.Trace { return t },
 		Held:         held,

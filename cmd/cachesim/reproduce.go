@@ -85,6 +85,10 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		}
 		return list.Print(cmd.OutOrStdout(), string(f.format))
 	}
+	if err := f.device.Open(cmd, f.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.quiet)
 	if err := atomicfile.MakeFolder(f.out); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
+	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
@@ -53,7 +54,10 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	endWatch := func() {}
 	defer func() { endWatch() }()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		end, err := watchMemory(cmd, outOfMemory, stderr)
+		end, err := resources.WatchMemory(cmd, outOfMemory, func(err error) {
+			fmt.Fprintf(stderr, "cachesim: %v\n", err)
+			os.Exit(exitOutOfMemory)
+		})
 		if err == nil {
 			endWatch = end
 		}
@@ -111,7 +115,8 @@ them with the offline optimum.
   cachesim train trace.zst          train boosted trees that predict next requests
   cachesim check baseline.jsonl     check that hit ratios have not changed
   cachesim policies                 list the policies, with parameters and sources
-  cachesim formats                  list the trace formats`,
+  cachesim formats                  list the trace formats
+  cachesim devices                  list the devices that can compute`,
 		Version:       version(),
 		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
 		SilenceUsage:  true,
@@ -133,6 +138,7 @@ them with the offline optimum.
 		newConvertCommand(),
 		newEmbedCommand(),
 		newFormatsCommand(),
+		newDevicesCommand(),
 		newStatCommand(),
 		newJoinCommand(),
 		newTrainCommand(),

@@ -80,7 +80,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 		", or "+defaultPoliciesSimilar+" if similar queries answer each other; without opt if objects arrive later than "+
 		"they are requested; "+defaultPoliciesModelled+" on serving nodes)")
 	f.parts.registerLists(cmd)
-	f.neighbours.register(cmd)
+	f.neighbours.Register(cmd)
 	f.series.register(cmd)
 	completePolicies(cmd, "policy")
 	return cmd
@@ -110,6 +110,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.device.Open(cmd, f.trace.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.trace.quiet)
 	design := f.design(mode)
 	if design.Series, err = f.series.window(f.out); err != nil {
 		return err

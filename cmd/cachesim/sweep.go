@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/resources"
 )
 
 // experimentFlags are the flags of every command that takes an experiment file.
@@ -93,21 +94,23 @@ func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.Shel
 type sweepRunFlags struct {
 	jobs       int
 	quiet      bool
-	neighbours neighboursFlag
+	neighbours resources.Neighbours
+	device     resources.Device
 }
 
 func (f *sweepRunFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress bars and no notes")
-	registerMemory(cmd)
-	f.neighbours.register(cmd)
+	resources.RegisterMemory(cmd)
+	f.neighbours.Register(cmd)
+	f.device.Register(cmd)
 }
 
 func (f *sweepRunFlags) check() error {
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs %d: want a number of replays, or 0 for one per core", f.jobs)
 	}
-	return f.neighbours.check()
+	return f.neighbours.Check()
 }
 
 // note writes one line to the user.
@@ -168,10 +171,8 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []e
 		f.note(cmd, "%s has %d results of cells that are not in the plan; they are kept", s.Dir, finished.Others)
 	}
 	options := experiment.Options{
-		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) {
-			note(cmd,
-				f.quiet, text)
-		},
+		Jobs: f.jobs, Memory: resources.BudgetOf(cmd), NeighbourDir: f.neighbours.Folder(), Device: f.device.Shared(),
+		Note: func(text string) { note(cmd, f.quiet, text) },
 	}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }
@@ -251,6 +252,10 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if f.dryRun {
 		return listCells(cmd, s, f.jobs, string(f.format))
 	}
+	if err := f.device.Open(cmd, f.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.quiet)
 	lock, err := lockSweep(cmd, s.Dir, f.quiet)
 	if err != nil {
 		return err

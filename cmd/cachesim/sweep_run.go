@@ -47,6 +47,10 @@ func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.device.Open(cmd, f.quiet); err != nil {
+		return err
+	}
+	defer f.device.Close(cmd, f.quiet)
 	lock, err := shareSweep(cmd, args[0], f.quiet)
 	if err != nil {
 		return err

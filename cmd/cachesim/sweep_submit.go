@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
+	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -51,6 +52,8 @@ merge does. If cells are missing then, it fails and shows the end of the logs.
 	flags.IntVar(&f.Parallel, "parallel", 0, "run at most this many shards at the same time (0: as many as the cluster "+
 		"has room for)")
 	flags.IntVar(&f.CPUs, "cpus", 1, "cores per shard")
+	resources.RegisterDevice(cmd, &f.Device, "device of each shard, as for sweep run: cpu, cuda (a shard gets a "+
+		"GPU) or auto (a GPU if the shard has one)")
 	flags.StringVar(&f.Memory, "memory", "", "memory per shard, such as 8GiB (default: the cluster's default)")
 	flags.DurationVar(&f.Time, "time", 0, "stop a shard after this time, such as 2h30m (default: the cluster's limit)")
 	flags.StringVar(&f.Partition, "partition", "", "Slurm: the partition")

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // Choice says which device computes: the value of --device. The zero Choice is the CPU.
@@ -22,9 +20,6 @@ const (
 	auto
 )
 
-// Choices lists how a Choice may be written; cuda:N is the GPU with number N.
-var Choices = []string{"cpu", "cuda", "cuda:N", "auto"}
-
 const gpuPrefix = "cuda:"
 
 // ParseChoice parses cpu, cuda (the GPU with number 0), cuda:N or auto (a GPU if there is one).
@@ -39,7 +34,7 @@ func ParseChoice(text string) (Choice, error) {
 	}
 	number, isGPU := strings.CutPrefix(text, gpuPrefix)
 	if !isGPU {
-		return Choice{}, suggest.Unknown("device", text, Choices)
+		return Choice{}, fmt.Errorf("device %q: want cpu, cuda (an NVIDIA GPU), cuda:N (that with number N) or auto", text)
 	}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if err != nil {
@@ -114,11 +109,11 @@ func openAny() (d *Shared, note string, err error) {
 func open(gpus []Info, number int) (*Shared, error) {
 	switch {
 	case number >= len(gpus):
-		return nil, fmt.Errorf("want a GPU from 0 to %d, as cachesim devices lists them (CUDA_VISIBLE_DEVICES may hide some)",
-			len(gpus)-1)
+		return nil, fmt.Errorf("there is no such GPU; the numbers start at 0, and the driver shows %d (cachesim devices "+
+			"lists them, CUDA_VISIBLE_DEVICES may hide some)", len(gpus))
 	case !gpus[number].Usable():
 		return nil, &Unavailable{fmt.Sprintf("%s has compute capability %s, but kernels need %s", gpus[number].Name,
-			gpus[number].Capability, leastCapability), "choose another GPU, or the CPU with --device cpu"}
+			gpus[number].Capability, leastCapability), "choose another GPU"}
 	}
 	d, err := openDevice(gpus[number])
 	if err != nil {

@@ -21,9 +21,8 @@ func TestParseChoice(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":           `device ""`,
-		"gpu":        `unknown device "gpu"`,
-		"cudo":       `did you mean "cuda"?`,
-		"CUDA":       `did you mean "cuda"?`,
+		"gpu":        `device "gpu": want cpu, cuda (an NVIDIA GPU), cuda:N`,
+		"CUDA":       `device "CUDA": want cpu, cuda`,
 		"cuda:":      `want the number of a GPU after cuda:`,
 		"cuda:-1":    `want the number of a GPU after cuda:`,
 		"cuda:1.5":   `want the number of a GPU after cuda:`,

@@ -188,20 +188,20 @@ var opened = sync.OnceValues(func() (drivers, error) {
 	if problem := C.open_driver(&there); problem != nil {
 		if there == 0 {
 			return drivers{}, &Unavailable{"there is no NVIDIA driver: " + C.GoString(problem),
-				"install it, start a container with its GPUs (--gpus all), or " + useCPU}
+				"install it, or start a container with its GPUs (--gpus all)"}
 		}
 		return drivers{}, &Unavailable{fmt.Sprintf("libcuda.so.1 is not a driver for CUDA %s: %s", aboutVersion,
-			C.GoString(problem)), "install NVIDIA's newest driver, or " + useCPU}
+			C.GoString(problem)), "install NVIDIA's newest driver"}
 	}
 	var version, count C.int
 	code := C.d_init(&version, &count)
 	switch {
 	case version != 0 && version < leastVersion:
 		return drivers{}, &Unavailable{fmt.Sprintf("the NVIDIA driver supports CUDA %s, but kernels need %s",
-			versionText(int(version)), aboutVersion), "install NVIDIA's newest driver, or " + useCPU}
+			versionText(int(version)), aboutVersion), "install NVIDIA's newest driver"}
 	case code == codeNoDevice || code == 0 && count == 0:
 		return drivers{}, &Unavailable{"the NVIDIA driver finds no GPU",
-			"see nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides GPUs, or " + useCPU}
+			"see nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides GPUs"}
 	case code != 0:
 		return drivers{}, newError("starting the NVIDIA driver", code)
 	}

@@ -72,11 +72,28 @@ func (c Computation) Check(d interface {
 	return nil
 }
 
-// Unavailable says why no GPU can be used, and what to do about it.
+// Unavailable says why no GPU can be used, and how to change that, which may be "".
 type Unavailable struct{ Because, Advice string }
 
 // Error implements error.
-func (e *Unavailable) Error() string { return e.Because + "; " + e.Advice }
+func (e *Unavailable) Error() string {
+	if e.Advice == "" {
+		return e.Because + "; " + useCPU
+	}
+	return e.Because + "; " + e.Advice + ", or " + useCPU
+}
+
+// Explain returns why no GPU can be used, and how to change that.
+func Explain(err error) string {
+	var e *Unavailable
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	if e.Advice == "" {
+		return e.Because
+	}
+	return e.Because + "; " + e.Advice
+}
 
 // Reason returns why no GPU can be used, without the advice.
 func Reason(err error) string {

@@ -222,9 +222,10 @@ func (e *executor) plan(cells []Cell) error {
 	return nil
 }
 
-// report passes a failure on; its result stops the run. A lack of memory is not the cell's fault and always stops it.
+// report passes a failure on; its result stops the run. A lack of memory and a failure of the device are not the cell's
+// fault and always stop it.
 func (e *executor) report(cells []Cell, err error) error {
-	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) {
+	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) || errors.As(err, new(*cuda.Error)) {
 		return err
 	}
 	e.reporting.Lock()

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/cuda"
 )
 
 // Job is the part of a submission that both engines have.
@@ -17,6 +19,7 @@ type Job struct {
 	CPUs     int           // of each shard, which runs the same number of replays at a time
 	Memory   int64         // bytes of each shard; 0 leaves it to the cluster
 	Time     time.Duration // after which a shard is stopped; 0 leaves it to the cluster
+	Device   cuda.Choice   // of each shard
 }
 
 // Check reports values that no cluster supports.
@@ -32,12 +35,23 @@ func (j Job) Check() error {
 		return errors.New("--memory: want a number of bytes above 0, such as 8GiB")
 	case j.Time < 0 || j.Time > 0 && j.Time < time.Second:
 		return fmt.Errorf("--time %v: want at least a second, for example 2h", j.Time)
+	case j.Device.IsNumbered():
+		return fmt.Errorf("--device %s: a shard sees only the GPU that the cluster gives it; want cpu, cuda or auto",
+			j.Device)
 	}
 	return nil
 }
 
 // ceil divides and rounds up: a limit of 1.5 MiB or minutes must not become 1.
 func ceil(n, unit int64) int64 { return (n + unit - 1) / unit }
+
+// flags returns the flags of `cachesim sweep run` for the resources of a shard.
+func (j Job) flags() []string {
+	if j.Device.IsCPU() {
+		return j.memoryFlag()
+	}
+	return append(j.memoryFlag(), "--device", j.Device.String())
+}
 
 // memoryFlag gives a shard its memory limit: nine tenths of what the cluster gives it. The shard then ends by itself,
 // with an error that says why, before it is killed.

@@ -205,16 +205,19 @@ const failureComment = `# A shard that ends with exit code 2 cannot be done and 
 
 func (k Kubernetes) pod(j Job) podSpec {
 	amounts := map[string]string{"cpu": strconv.Itoa(j.CPUs)}
-	var limits map[string]string
+	limits := map[string]string{}
 	if j.Memory > 0 {
 		amounts["memory"] = quantity(j.Memory)
-		limits = map[string]string{"memory": amounts["memory"]}
+		limits["memory"] = amounts["memory"]
+	}
+	if j.Device.NeedsGPU() {
+		limits["nvidia.com/gpu"] = "1"
 	}
 	c := container{
 		Name:  containerName,
 		Image: k.Image,
 		Command: append([]string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)},
-			j.memoryFlag()...),
+			j.flags()...),
 		Env:          []envVar{{"CACHESIM_SHARDS", strconv.Itoa(j.Shards)}},
 		Resources:    resources{Requests: amounts, Limits: limits},
 		VolumeMounts: []mount{k.Dir.mount("sweep", dirMount, false)},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +50,7 @@ func (s Slurm) Script(j Job) (string, error) {
 	}
 	line(`exec %s sweep run %s --shard "$SLURM_ARRAY_TASK_ID/%d" --jobs %d%s`,
 		shellQuote(s.Program), shellQuote(j.Dir), j.Shards, j.CPUs, strings.Join(append([]string{""},
-			j.memoryFlag()...), " "))
+			j.flags()...), " "))
 	return b.String(), nil
 }
 
@@ -68,9 +69,16 @@ func (s Slurm) options(j Job) []string {
 	}
 	add("--mem", fmt.Sprintf("%dM", ceil(j.Memory, 1<<20)), j.Memory > 0)
 	add("--time", clockTime(j.Time), j.Time > 0)
+	add("--gres", "gpu:1", j.Device.NeedsGPU() && !slices.ContainsFunc(s.Args, asksForGPUs))
 	add("--partition", s.Partition, s.Partition != "")
 	add("--account", s.Account, s.Account != "")
 	return options
+}
+
+// asksForGPUs reports whether an option of sbatch says which GPUs a task gets.
+func asksForGPUs(arg string) bool {
+	return strings.HasPrefix(arg, "--gres") || strings.HasPrefix(arg, "--gpu") || strings.HasPrefix(arg, "-G") ||
+		strings.HasPrefix(arg, "--tres")
 }
 
 // check reports what a batch script cannot express.

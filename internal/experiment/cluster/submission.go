@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
@@ -33,6 +34,7 @@ type Submission struct {
 	Shards, Parallel, CPUs int
 	Memory                 string // with a unit, such as 8GiB
 	Time                   time.Duration
+	Device                 cuda.Choice
 
 	// For Slurm.
 	Partition, Account string
@@ -129,7 +131,7 @@ func (s *unfinished) pending(shards int) (pending []int) {
 // job returns the part for both engines.
 func (o Submission) job(s *unfinished) (Job, error) {
 	j := Job{Name: s.File.Name, Dir: s.dir, Shards: min(o.Shards, s.cells()), Parallel: o.Parallel, CPUs: o.CPUs,
-		Time: o.Time}
+		Time: o.Time, Device: o.Device}
 	if o.Memory != "" {
 		bytes, err := capacity.ParseBytes(o.Memory)
 		if err != nil {

@@ -1,10 +1,10 @@
-package main
+// Package resources has the flags of commands for what they may use: memory, a device, and a folder of stored
+// neighbours.
+package resources
 
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -24,8 +24,8 @@ type memoryFlag struct {
 	share float64 // 0 if bytes are given
 }
 
-// registerMemory adds the flag for commands whose memory depends on a trace.
-func registerMemory(cmd *cobra.Command) {
+// RegisterMemory adds the flag for commands whose memory depends on a trace.
+func RegisterMemory(cmd *cobra.Command) {
 	cmd.Flags().Var(&memoryFlag{}, "memory",
 		"most memory to use: a size such as 8GiB, or a share of what the machine or its control group has (default "+
 			"75%)")
@@ -67,14 +67,15 @@ func (f *memoryFlag) budget() (*memory.Budget, error) {
 // budgetKey is the key of the budget in a command's context.
 type budgetKey struct{}
 
-// budgetOf returns the memory that a command may use.
-func budgetOf(cmd *cobra.Command) *memory.Budget {
+// BudgetOf returns the memory that a command may use.
+func BudgetOf(cmd *cobra.Command) *memory.Budget {
 	budget, _ := cmd.Context().Value(budgetKey{}).(*memory.Budget)
 	return budget
 }
 
-// watchMemory gives a command its budget and calls stop before the command exceeds it.
-func watchMemory(cmd *cobra.Command, stop context.CancelCauseFunc, stderr io.Writer) (end func(), err error) {
+// WatchMemory gives a command its budget and calls stop before the command exceeds it, and end if it exceeds it
+// nevertheless.
+func WatchMemory(cmd *cobra.Command, stop context.CancelCauseFunc, end func(error)) (endWatch func(), err error) {
 	var flag *memoryFlag
 	if f := cmd.Flags().Lookup("memory"); f != nil {
 		flag, _ = f.Value.(*memoryFlag) // for sweep submit it is the memory of another machine
@@ -84,8 +85,5 @@ func watchMemory(cmd *cobra.Command, stop context.CancelCauseFunc, stderr io.Wri
 		return nil, err
 	}
 	cmd.SetContext(context.WithValue(cmd.Context(), budgetKey{}, budget))
-	return budget.Watch(stop, func(err error) {
-		fmt.Fprintf(stderr, "cachesim: %v\n", err)
-		os.Exit(exitOutOfMemory)
-	}), nil
+	return budget.Watch(stop, end), nil
 }

@@ -1,4 +1,4 @@
-package main
+package resources
 
 import (
 	"os"
@@ -12,28 +12,29 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// neighboursFlag is --neighbours.
-type neighboursFlag string
+// Neighbours is --neighbours: the folder that stores which queries are similar.
+type Neighbours string
 
 const neighboursOff = "off"
 
-func (f *neighboursFlag) register(cmd *cobra.Command) {
+// Register adds the flag to a command.
+func (f *Neighbours) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that stores which queries of trace files are "+
 		"similar, for later runs; "+neighboursOff+
 		" stores nothing (default: cachesim/neighbours in the user's cache folder)")
 	_ = cmd.MarkFlagDirname("neighbours")
 }
 
-// check rejects a path that is not a folder. A read-only folder still serves what it contains.
-func (f neighboursFlag) check() error {
+// Check rejects a path that is not a folder. A read-only folder still serves what it contains.
+func (f Neighbours) Check() error {
 	if f == "" || f == neighboursOff {
 		return nil
 	}
 	return atomicfile.MakeFolder(string(f))
 }
 
-// folder returns the folder that stores neighbours, "" for none.
-func (f neighboursFlag) folder() string {
+// Folder returns the folder that stores neighbours, "" for none.
+func (f Neighbours) Folder() string {
 	switch f {
 	case neighboursOff:
 		return ""
@@ -47,11 +48,11 @@ func (f neighboursFlag) folder() string {
 	return string(f)
 }
 
-// options returns how replays of w use stored neighbours. Neighbours of a generator are not stored, because its queries
+// Options returns how replays of w use stored neighbours. Neighbours of a generator are not stored, because its queries
 // may never come again.
-func (f neighboursFlag) options(w workload.Workload, jobs int, bar *progress.Bar) sim.NeighbourOptions {
+func (f Neighbours) Options(w workload.Workload, jobs int, bar *progress.Bar) sim.NeighbourOptions {
 	options := sim.NeighbourOptions{
-		Dir: f.folder(), Jobs: jobs, Note: bar.Note,
+		Dir: f.Folder(), Jobs: jobs, Note: bar.Note,
 		Comparing: func() (func(done, total int64), func()) { return bar.Interlude("comparing queries", progress.Pairs) },
 	}
 	if w.Generator != "" {
