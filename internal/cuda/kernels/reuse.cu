@@ -75,7 +75,8 @@ KERNEL reuse_count(const uint32_t *keys, uint32_t n, uint32_t bit, uint32_t *one
 	uint32_t sum = 0;
 	for (uint32_t r = 0; r < items; r++) {
 		uint32_t i = BLOCK * tile + r * threads + THREAD;
-		sum += __popc(ballot(i < n && (keys[i < n ? i : 0] >> bit & 1)));
+		uint32_t key = i < n ? keys[i] : 0;
+		sum += __popc(ballot(key >> bit & 1));
 	}
 	if (LANE == 0) atomicAdd(&total, sum);
 	__syncthreads();

@@ -1,0 +1,159 @@
+package reuse
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/oracle"
+)
+
+// sizes are numbers of requests around those of warps, blocks and tiles, and with several levels above a tile.
+var sizes = []int{0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 4097}
+
+// requests draws requests, most of them for few objects.
+func requests(rng *rand.Rand, n, numObjects int) []uint32 {
+	objects := make([]uint32, n)
+	for i := range objects {
+		objects[i] = uint32(float64(numObjects) * rng.Float64() * rng.Float64())
+	}
+	return objects
+}
+
+// agrees fails if the distances on a device are not those of the CPU.
+func agrees(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *Stack, cpu *oracle.LRUStack) {
+	t.Helper()
+	got, err := s.Distances()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if s.Seen() != cpu.Seen() || !slices.Equal(got, cpu.Distances()) {
+		t.Fatalf("%d objects seen and distances %v, the CPU has %d and %v", s.Seen(), got, cpu.Seen(), cpu.Distances())
+	}
+}
+
+// The device measures what the CPU does: with warm-ups, in one chunk and in several, in traces that follow each other.
+func TestDistancesAreThoseOfTheCPU(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom(sizes).Draw(t, "requests")
+		numObjects := rapid.SampledFrom([]int{1, 2, 33, 100, 256, 257, 1500, 3000}).Draw(t, "objects")
+		warmup := rapid.IntRange(0, n).Draw(t, "warm-up")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		objects := requests(rng, n, numObjects)
+		options := ptxrun.Options{Seed: rng.Uint64(), Major: 7}
+		if rapid.Bool().Draw(t, "little memory") {
+			options.Memory = bytes(numObjects+max(n/3, numObjects), numObjects) * 5 / 4
+		}
+		s, err := NewStack(ptxrun.New(options), numObjects, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, objects := range [][]uint32{objects, objects[:min(n, 40)]} {
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			warmup := min(warmup, len(objects))
+			cpu := oracle.NewLRUStack(numObjects)
+			cpu.Serve(objects[:warmup], false)
+			cpu.Serve(objects[warmup:], true)
+			if err := errors.Join(s.Serve(objects[:warmup], false), s.Serve(objects[warmup:], true)); err != nil {
+				t.Fatal(err)
+			}
+			agrees(t, s, cpu)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A loop has the largest distances there are: nothing is in order in any level.
+func TestDistancesOfALoop(t *testing.T) {
+	const numObjects, rounds = 1300, 6
+	s, err := NewStack(ptxrun.New(ptxrun.Options{}), numObjects, numObjects*rounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := make([]uint32, numObjects*rounds)
+	for i := range objects {
+		objects[i] = uint32(i % numObjects)
+	}
+	if err := s.Serve(objects, true); err != nil {
+		t.Fatal(err)
+	}
+	distances, err := s.Distances()
+	if err != nil || distances[numObjects-1] != numObjects*(rounds-1) {
+		t.Errorf("%d requests have the largest distance, want all but the first round, %d (%v)",
+			distances[numObjects-1], numObjects*(rounds-1), err)
+	}
+}
+
+// A trace is measured in chunks if memory is short, and refused if there is too little.
+func TestMemoryOfDistances(t *testing.T) {
+	const numObjects, n = 500, 6000
+	objects := requests(rand.New(rand.NewPCG(1, 2)), n, numObjects)
+	cpu := oracle.NewLRUStack(numObjects)
+	cpu.Serve(objects, true)
+	least := bytes(2*numObjects, numObjects)
+	d := ptxrun.New(ptxrun.Options{Memory: least + least/8})
+	s, err := NewStack(d, numObjects, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Chunk() > n/4 {
+		t.Errorf("chunks of %d requests in %d bytes", s.Chunk(), least+least/8)
+	}
+	if err := s.Serve(objects, true); err != nil {
+		t.Fatal(err)
+	}
+	agrees(t, s, cpu)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if free, total, err := d.Memory(); free != total || err != nil {
+		t.Errorf("%d of %d bytes are free after Close (%v)", free, total, err)
+	}
+	_, err = NewStack(ptxrun.New(ptxrun.Options{Memory: least}), numObjects, n)
+	if err == nil || !strings.Contains(err.Error(), "use --device cpu") {
+		t.Errorf("error %v with too little memory", err)
+	}
+}
+
+// An error of the device ends the computation wherever it happens.
+func TestDeviceIsLost(t *testing.T) {
+	objects := requests(rand.New(rand.NewPCG(3, 4)), 3000, 50)
+	run := func(d cuda.Device) (err error) {
+		s, err := NewStack(d, 50, 3000)
+		if err != nil {
+			return err
+		}
+		if err := s.Serve(objects, true); err != nil {
+			return err
+		}
+		if _, err := s.Distances(); err != nil {
+			return err
+		}
+		return s.Close()
+	}
+	for call := 1; ; call++ {
+		err := run(ptxrun.New(ptxrun.Options{Fail: call}))
+		if err == nil {
+			if call < 30 {
+				t.Errorf("only %d calls can fail", call-1)
+			}
+			return
+		}
+		if !errors.Is(err, ptxrun.ErrLost) {
+			t.Fatalf("call %d: %v", call, err)
+		}
+	}
+}
