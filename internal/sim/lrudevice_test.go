@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+)
+
+// LRU at all capacities is one job of the device, and has the records of the CPU: after a warm-up, over files that each
+// start empty, and whether the capacities are in order.
+func TestLRUOnDevice(t *testing.T) {
+	for seed := range uint64(4) {
+		tr := policytest.Trace(seed, 2500, 100)
+		options := ReplayerOptions{}
+		if seed%2 == 0 {
+			tr.Starts = []int{0, 500, 501, 1700}
+		} else {
+			options.Warmup = int(seed) * 200
+		}
+		var cells []Cell
+		for _, policy := range []string{"lru", "lru-stack"} {
+			for _, c := range []int64{21, 1, 500, 60, 7} {
+				cells = append(cells, cellOf(t, policy, capacity.Capacity{Amount: c, Simulated: c}, 3))
+			}
+		}
+		bytes := cellOf(t, "lru", capacity.Capacity{Amount: 90, Bytes: true, Simulated: 90}, 3)
+		off := NewReplayer(tr, options)
+		served := int64(0)
+		options.Progress = func(n int64) { served += n }
+		options.Device = cuda.Share(ptxrun.New(ptxrun.Options{Seed: seed}))
+		on := NewReplayer(tr, options)
+		jobs := on.Jobs(append(slices.Clone(cells), bytes))
+		if len(jobs) != 2 || !on.OnDevice(jobs[0]) || on.OnDevice(jobs[1]) {
+			t.Fatalf("jobs %v; want one on the device, and one on the CPU for the capacity in bytes", jobs)
+		}
+		got, err := on.Replay(t.Context(), jobs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if served != int64(len(tr.Objects)) {
+			t.Errorf("progress of %d requests, want %d", served, len(tr.Objects))
+		}
+		for k, c := range jobs[0] {
+			want, err := off.Replay(t.Context(), []Cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(withoutTime(got[k]), withoutTime(want[0])) {
+				t.Errorf("seed %d, %s:\ndevice %+v\nCPU    %+v", seed, c.Key(), got[k], want[0])
+			}
+		}
+	}
+}
+
+// Errors of the device leave no records: too little memory, and a device that is lost.
+func TestLRUOnDeviceFails(t *testing.T) {
+	tr := policytest.Trace(1, 500, 50)
+	cells := []Cell{cellOf(t, "lru", capacity.Capacity{Amount: 9, Simulated: 9}, 0)}
+	for _, test := range []struct {
+		options ptxrun.Options
+		want    string
+	}{
+		{ptxrun.Options{Memory: 1000}, "need at least"},
+		{ptxrun.Options{Fail: 25}, ptxrun.ErrLost.Error()},
+	} {
+		r := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(ptxrun.New(test.options))})
+		recs, err := r.Replay(t.Context(), cells)
+		if recs != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("records %v, error %v; want none and %q", recs, err, test.want)
+		}
+		if strings.Contains(test.want, "lost") && !errors.Is(err, ptxrun.ErrLost) {
+			t.Errorf("error %v does not wrap that of the device", err)
+		}
+	}
+}
