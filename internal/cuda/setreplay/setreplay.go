@@ -78,8 +78,8 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 		return nil, err
 	}
 	defer func() {
-		if closed := r.scope.Close(); err == nil {
-			err = closed
+		if closed := r.scope.Close(); err == nil && closed != nil {
+			results, err = nil, closed
 		}
 	}()
 	if err := r.allocate(); err != nil {

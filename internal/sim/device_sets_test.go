@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// setsCell returns a cell in a set-associative cache.
+func setsCell(t rapid.TB, policy, sets, predictor string, size int64, seed uint64) Cell {
+	t.Helper()
+	spec, err := policies.ParseSpec(policy)
+	must(t, err)
+	c := Cell{Parts: Parts{Policy: spec}, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: seed}
+	c.Cache, err = cache.Parse(sets)
+	must(t, err)
+	if spec.Entry.Predicts {
+		p, err := predict.Parse(predictor)
+		must(t, err)
+		c.Predictor = &p
+	}
+	return c
+}
+
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drawSetsTrace draws a trace with a few popular objects, whose requests are in groups or not, and in one part or two.
+func drawSetsTrace(t *rapid.T) *traces.Trace {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "trace"), 1))
+	n := rapid.SampledFrom([]int{1, 31, 32, 33, 100, 300}).Draw(t, "requests")
+	objects := rapid.SampledFrom([]int{1, 2, 40, 150}).Draw(t, "objects")
+	tr := &traces.Trace{Name: "random", NumObjects: objects, Objects: make([]uint32, n)}
+	for i := range tr.Objects {
+		tr.Objects[i] = uint32(float64(objects) * rng.Float64() * rng.Float64() * rng.Float64())
+	}
+	if rapid.Bool().Draw(t, "groups") {
+		longest := rapid.SampledFrom([]int{1, 5, 70}).Draw(t, "longest group")
+		for at := 0; at < n; at += 1 + rng.IntN(longest) {
+			tr.Groups = append(tr.Groups, at)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "parts") == 0 && tr.Groups == nil && n > 1 {
+		tr.Starts = []int{0, 1 + rng.IntN(n-1)}
+	}
+	return tr
+}
+
+// setsPolicies are what the device replays.
+var setsPolicies = []string{
+	"lru", "fpb", "hf", "hf(candidates=1)", "hf(candidates=40)", "laru", "laru(b=1.5,decay=2)", "laru(marks=bitset)",
+	"laru(decay=k/4)",
+}
+
+func drawSetsCell(t *rapid.T, batch int) Cell {
+	slabs := rapid.IntRange(1, 3).Draw(t, "slabs")
+	ways := slabs * rapid.SampledFrom([]int{1, 2, 5, 11, 21}).Draw(t, "lanes")
+	predictor := rapid.SampledFrom([]string{"noisy(p=0.3)", "oracle", "popu", "ewma", "none"}).Draw(t, "predictor")
+	size := rapid.Int64Range(1, 80).Draw(t, "capacity")
+	sets := fmt.Sprintf("sets(ways=%d,slabs=%d,batch=%d)", ways, slabs, batch)
+	return setsCell(t, rapid.SampledFrom(setsPolicies).Draw(t, "policy"), sets, predictor, size,
+		rapid.Uint64Range(1, 2).Draw(t, "seed"))
+}
+
+// TestSetsOnDevice replays random cells in the interpreter, and compares their records with those of the CPU.
+func TestSetsOnDevice(t *testing.T) {
+	device := cuda.Share(ptxrun.New(ptxrun.Options{Seed: 1}))
+	rapid.Check(t, func(t *rapid.T) {
+		tr := drawSetsTrace(t)
+		options := ReplayerOptions{}
+		if tr.Starts == nil {
+			options.Warmup = rapid.IntRange(0, len(tr.Objects)-1).Draw(t, "warmup")
+		}
+		batch := rapid.SampledFrom([]int{1, 2, 7, 50}).Draw(t, "batch")
+		var cells []Cell
+		for range rapid.IntRange(1, 4).Draw(t, "cells") {
+			cells = append(cells, drawSetsCell(t, batch))
+		}
+		sameOnDevice(t, tr, options, device, cells)
+	})
+}
+
+// sameOnDevice compares the records of cells, which are one job of the device, with those of the CPU.
+func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device *cuda.Shared, cells []Cell) {
+	t.Helper()
+	cpu := NewReplayer(tr, options)
+	options.Device = device
+	gpu := NewReplayer(tr, options)
+	jobs := gpu.Jobs(cells)
+	if len(jobs) != 1 || !gpu.OnDevice(jobs[0]) || gpu.Need(jobs[0]) <= 0 {
+		t.Fatalf("%d jobs of %d cells", len(jobs), len(cells))
+	}
+	got, err := gpu.Replay(context.Background(), jobs[0])
+	must(t, err)
+	for k, c := range jobs[0] {
+		want, err := cpu.Replay(context.Background(), []Cell{c})
+		must(t, err)
+		if a, b := withoutTimes(got[k]), withoutTimes(want[0]); !reflect.DeepEqual(a, b) {
+			t.Fatalf("%s on the device:\n%v\non the CPU:\n%v", c.Key(), a, b)
+		}
+	}
+}
+
+func withoutTimes(rec records.Record) records.Record {
+	rec.Delete(metric.NsPerRequest)
+	rec.Delete(predict.NsMetric)
+	return rec
+}
