@@ -18,7 +18,7 @@ import (
 // layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
-	{"cuda/kernels", "cuda/kernels/kerneltest", "faults", "filestate", "interruptible", "jsonlines", "metric",
+	{"cuda/kernels", "faults", "filestate", "interruptible", "jsonlines", "metric",
 		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version",
 		"yamlhint"},
 	{"atomicfile", "commandline", "cuda", "memory", "params", "serving"},
@@ -193,7 +193,7 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 }
 
 // forTests are packages that only tests import, their own and each other's.
-var forTests = []string{"cuda/cudatest", "cuda/kernels/kerneltest", "cuda/ptxrun", "policies/policytest",
+var forTests = []string{"cuda/cudatest", "cuda/ptxrun", "policies/policytest",
 	"traces/tracetest"}
 
 // TestPackagesForTests fails where the program would contain what only tests need.

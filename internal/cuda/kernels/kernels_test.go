@@ -1,10 +1,26 @@
 package kernels_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/cuda/kernels/kerneltest"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 )
 
-// TestCompiled fails if a kernel was changed and not compiled.
-func TestCompiled(t *testing.T) { kerneltest.Compiled(t, ".", ".") }
+// TestInterpreterKnowsAll loads all kernels into the interpreter that the tests of other packages run them in.
+func TestInterpreterKnowsAll(t *testing.T) {
+	files, err := filepath.Glob("*.ptx")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no kernels", err)
+	}
+	for _, file := range files {
+		ptx, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ptxrun.New(ptxrun.Options{}).Load(ptx); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

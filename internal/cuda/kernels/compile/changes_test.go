@@ -1,7 +1,8 @@
-package kerneltest
+package compile_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,4 +47,19 @@ func TestChangesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("b.h")
+}
+
+// TestWrongRotation has the compiler make the PTX that it makes wrongly.
+func TestWrongRotation(t *testing.T) {
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skip("no " + compiler + ", which this test needs")
+	}
+	source := filepath.Join(t.TempDir(), "k.cu")
+	const kernel = "#include \"device.h\"\nKERNEL k(uint64_t *p) { p[0] = p[0] << (p[1] & 63) | p[0] >> (-p[1] & 63); }\n"
+	if err := os.WriteFile(source, []byte(kernel), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled(source, headers, true); err == nil || !strings.Contains(err.Error(), "rotations of 64 bits") {
+		t.Errorf("error %v", err)
+	}
 }
