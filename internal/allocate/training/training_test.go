@@ -130,7 +130,8 @@ func TestMoreHotUsersLowerTheRatio(t *testing.T) {
 // static ratio in each regime, although it begins at 0.40 and knows neither the regime nor the users.
 func TestTheBuiltInPolicy(t *testing.T) {
 	policy, text, made := builtIn(t)
-	if want := (Options{Seed: 1, Episodes: DefaultEpisodes}).String(); made != want || policy.Params() != 9606 {
+	want := Options{Seed: 1, Episodes: DefaultEpisodes, FineTune: 8}.String()
+	if made != want || policy.Params() != 9606 {
 		t.Errorf("%v made by %q, want 9606 parameters and %q", policy, made, want)
 	}
 	if len(text) > 300_000 {
