@@ -80,6 +80,7 @@ func (p *lru) ServeUnit(objects []Object, resident []bool, room int64, changed [
 			if room > 0 {
 				room--
 			} else {
+				q.Ahead()
 				victim := q.Pop()
 				resident[victim] = false
 				changed = append(changed, victim)
