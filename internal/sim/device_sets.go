@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -92,7 +93,8 @@ func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]
 	return sums, nil
 }
 
-// setsPart replays a part of the trace.
+// setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, in half of
+// them after the other.
 func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32) ([]outcome, error) {
 	start := time.Now()
@@ -130,7 +132,15 @@ func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t 
 		}
 	}
 	results, err := setreplay.Replay(ctx, d, replayed, onDevice, setreplay.Options{Progress: progress})
-	if err != nil {
+	switch half := len(cells) / 2; {
+	case errors.Is(err, setreplay.ErrMemory) && half > 0:
+		low, err := r.setsPart(ctx, d, cells[:half], t, warmup, nextUse)
+		if err != nil {
+			return nil, err
+		}
+		high, err := r.setsPart(ctx, d, cells[half:], t, warmup, nextUse)
+		return append(low, high...), err
+	case err != nil:
 		return nil, err
 	}
 	elapsed := time.Since(start)

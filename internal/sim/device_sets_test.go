@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -96,6 +98,32 @@ func TestSetsOnDevice(t *testing.T) {
 		}
 		sameOnDevice(t, tr, options, device, cells)
 	})
+}
+
+// TestWaysOnDevice replays lru with many numbers of ways at one number of sets, which is one pass on the device.
+func TestWaysOnDevice(t *testing.T) {
+	tr := policytest.Trace(3, 700, 120)
+	var cells []Cell
+	for _, ways := range []int64{1, 2, 7, 30, 64} {
+		cells = append(cells, setsCell(t, "lru", fmt.Sprintf("sets(ways=%d,slabs=1,batch=1)", ways), "", 3*ways, 1))
+	}
+	sameOnDevice(t, tr, ReplayerOptions{Warmup: 50}, cuda.Share(ptxrun.New(ptxrun.Options{})), cells)
+}
+
+// TestSetsBeyondMemory replays cells whose state fits into the device one after the other, and one that does not fit.
+func TestSetsBeyondMemory(t *testing.T) {
+	tr := policytest.Trace(3, 500, 400)
+	var cells []Cell
+	for k := range int64(5) {
+		cells = append(cells, setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 30_000+k, 1))
+	}
+	device := cuda.Share(ptxrun.New(ptxrun.Options{Memory: 2 << 20}))
+	sameOnDevice(t, tr, ReplayerOptions{}, device, cells)
+	large := []Cell{setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 300_000, 1)}
+	recs, err := NewReplayer(tr, ReplayerOptions{Device: device}).Replay(t.Context(), large)
+	if recs != nil || err == nil || !strings.Contains(err.Error(), "caches of sets, 1 of them, have a state of 3 MB, and") {
+		t.Errorf("records %v, error %v", recs, err)
+	}
 }
 
 // sameOnDevice compares the records of cells, which are one job of the device, with those of the CPU.

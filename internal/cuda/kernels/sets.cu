@@ -385,3 +385,51 @@ KERNEL sets_replay(const Cell *cells, uint32_t count) {
 		syncwarp();
 	}
 }
+
+enum { most_ways = 64 };
+
+// sets_stacks replays LRU with all numbers of ways at once, where every request is a batch: in each set the objects are
+// ordered by their last requests, and hit where the number of ways is above their depth (Mattson et al., 1970).
+// depths counts hits by depth, and loads by the number of objects in the set before.
+KERNEL sets_stacks(uint32_t sets, const uint32_t *starts, const uint32_t *objects, const uint32_t *firsts,
+                   uint32_t warmup, uint32_t *stacks, uint32_t *filled, uint64_t *depths, uint64_t *loads) {
+	const uint32_t set = BLOCK * WARPS + WARP;
+	if (set >= sets) return;
+	const uint32_t start = starts[set], end = starts[set + 1];
+	if (start == end) return;
+	uint32_t *stack = stacks + (uint64_t)set * most_ways + LANE;
+	uint32_t top = stack[0], bottom = stack[32], size = filled[set], full_loads = 0;
+	uint32_t hits0 = 0, hits1 = 0, loads0 = 0, loads1 = 0; // at the depth of the lane, and 32 more
+	for (uint32_t base = start; base < end; base += 32) {
+		const uint32_t at = base + LANE;
+		const uint32_t tile = at < end ? objects[at] : none, counts = ballot(at < end && firsts[at] >= warmup);
+		for (uint32_t i = 0; i < 32 && base + i < end; i++) {
+			const uint32_t object = shfl(tile, i), counted = counts >> i & 1;
+			const uint64_t place = both(top == object, bottom == object);
+			uint32_t depth = place ? (uint32_t)__ffsll((int64_t)place) - 1 : size;
+			if (place) {
+				hits0 += counted & (depth == LANE);
+				hits1 += counted & (depth == LANE + 32);
+			} else {
+				loads0 += counted & (depth == LANE);
+				loads1 += counted & (depth == LANE + 32);
+				full_loads += counted & (depth == most_ways);
+				size += size < most_ways;
+			}
+			uint32_t above0 = __shfl_up_sync(ALL, top, 1), above1 = __shfl_up_sync(ALL, bottom, 1);
+			const uint32_t middle = shfl(top, 31);
+			if (LANE == 0) above0 = object, above1 = middle;
+			if (LANE <= depth) top = above0;
+			if (LANE + 32 <= depth) bottom = above1;
+		}
+	}
+	syncwarp(); // all lanes have read what the first one writes
+	stack[0] = top;
+	stack[32] = bottom;
+	if (LANE == 0) filled[set] = size;
+	if (hits0) atomicAdd(&depths[LANE], (uint64_t)hits0);
+	if (hits1) atomicAdd(&depths[LANE + 32], (uint64_t)hits1);
+	if (loads0) atomicAdd(&loads[LANE], (uint64_t)loads0);
+	if (loads1) atomicAdd(&loads[LANE + 32], (uint64_t)loads1);
+	if (LANE == 0 && full_loads) atomicAdd(&loads[most_ways], (uint64_t)full_loads);
+}

@@ -17,6 +17,8 @@ const (
 	counters     = 8
 	markBits     = 8192 // per set
 	bytesOfPhase = 16
+	warpsOfBlock = 4                   // few: a block ends when its longest set does
+	depths       = 2*slabs.MaxWays + 1 // counters of a stack
 	longestChunk = 1 << 30
 )
 
@@ -26,7 +28,8 @@ type replay struct {
 	module     cuda.Module
 	columns    *sort.Operations
 	trace      Trace
-	cells      []*cell
+	cells      []*cell     // all
+	single     []*cell     // those that no stacks replay
 	divisions  []*division // in order of their first cells
 	chunk      int         // most requests of a chunk
 	grouped    bool        // several requests may be in one batch
@@ -54,6 +57,10 @@ type replay struct {
 // division is the requests of a chunk, divided among a number of sets.
 type division struct {
 	sets                                       int
+	stacked                                    []*cell      // that the stacks replay; nil: there are none
+	stacks                                     cuda.Pointer // per set, slabs.MaxWays objects
+	filled                                     cuda.Pointer // per set
+	depths                                     cuda.Pointer // hits by depth, and loads by the number of objects
 	objects, firsts, lasts, batches, lastBatch cuda.Pointer // per entry
 	starts                                     cuda.Pointer // per set
 }
@@ -70,6 +77,7 @@ type cell struct {
 	candidates            cuda.Pointer
 	confidences           []float64 // per level
 	lambda                float64
+	result                Result
 }
 
 func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
@@ -83,6 +91,7 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 		}
 		r.cells = append(r.cells, &cell{Cell: c, division: bySets[c.Sets]})
 	}
+	r.stack()
 	var err error
 	if r.module, err = d.Load(kernels.Sets); err != nil {
 		return nil, err
@@ -99,11 +108,35 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
 	}
-	if r.chunk < 1 {
-		return nil, fmt.Errorf("the state of %d caches of sets takes %d MB of the device's memory, and %d MB are free; "+
-			"replay fewer or smaller ones at a time, or on the CPU", len(cells), fixed>>20, free>>20)
+	longest, first := t.longestBatch()
+	switch {
+	case r.chunk < 1:
+		return nil, fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; replay fewer or smaller "+
+			"ones, or use --device cpu", ErrMemory, len(cells), fixed>>20, free>>20)
+	case r.chunk < longest:
+		return nil, fmt.Errorf("%w: a batch of %d requests, at position %d, takes %d MB beside the state of caches of sets, %d of "+
+			"them, and %d MB are free; use smaller batches, fewer or smaller caches, or --device cpu", ErrMemory, longest,
+			first, (int64(longest)*each)>>20, len(cells), (free-fixed)>>20)
 	}
 	return r, nil
+}
+
+// stack finds the cells that stacks replay: several that are LRU, with the same number of sets. Where requests come in
+// batches, what a smaller set holds need not be in a larger one.
+func (r *replay) stack() {
+	for _, c := range r.cells {
+		if c.Candidates == nil && !r.grouped {
+			c.stacked = append(c.stacked, c)
+		} else {
+			r.single = append(r.single, c)
+		}
+	}
+	for _, d := range r.divisions {
+		if len(d.stacked) == 1 {
+			r.single = append(r.single, d.stacked[0])
+			d.stacked = nil
+		}
+	}
 }
 
 // bytes estimates the memory on the device: a part that is fixed, and one per request of a chunk.
@@ -116,8 +149,11 @@ func (r *replay) bytes() (fixed, each int64) {
 	for _, d := range r.divisions {
 		fixed += 4*int64(d.sets) + 6*aligned
 		each += 20
+		if d.stacked != nil {
+			fixed += 4*(slabs.MaxWays+1)*int64(d.sets) + 8*depths + 3*aligned
+		}
 	}
-	for _, c := range r.cells {
+	for _, c := range r.single {
 		fixed += 8*int64(c.Sets*c.Ways) + 4*int64(c.Sets) + 16*aligned
 		each++ // for the bits
 		if c.Candidates != nil {
@@ -150,7 +186,7 @@ type allocation struct {
 func (r *replay) allocate() (err error) {
 	n := int64(r.chunk)
 	all := []allocation{{&r.objects, 4 * n, -1}, {&r.marks, 4 * (n + 1), -1}, {&r.places, 4 * n, -1},
-		{&r.totals, 8 * counters * int64(len(r.cells)), 0}}
+		{&r.totals, 8 * counters * int64(max(1, len(r.single))), 0}}
 	if r.trace.Groups != nil {
 		all = append(all, allocation{&r.batches, 4 * n, -1})
 		r.numbers = make([]uint32, n)
@@ -168,8 +204,12 @@ func (r *replay) allocate() (err error) {
 			all = append(all, allocation{column, 4 * n, -1})
 		}
 		all = append(all, allocation{&d.starts, 4 * int64(d.sets+1), -1})
+		if d.stacked != nil {
+			all = append(all, allocation{&d.stacks, 4 * slabs.MaxWays * int64(d.sets), 0xff},
+				allocation{&d.filled, 4 * int64(d.sets), 0}, allocation{&d.depths, 8 * depths, 0})
+		}
 	}
-	for _, c := range r.cells {
+	for _, c := range r.single {
 		all = append(all, r.stateOf(c, n)...)
 	}
 	for _, a := range all {
@@ -182,7 +222,7 @@ func (r *replay) allocate() (err error) {
 			}
 		}
 	}
-	for _, c := range r.cells {
+	for _, c := range r.single {
 		if err := r.writeCandidates(c); err != nil {
 			return err
 		}
@@ -248,24 +288,38 @@ func (r *replay) serve(from, to int) error {
 		if err := r.divide(d, lookups, from); err != nil {
 			return err
 		}
+		if d.stacked == nil {
+			continue
+		}
+		if err := r.module.Launch("sets_stacks", gridOf(d.sets), uint32(d.sets), d.starts, d.objects, d.firsts,
+			uint32(max(0, r.trace.Warmup-from)), d.stacks, d.filled, d.depths,
+			d.depths+8*slabs.MaxWays); err != nil {
+			return err
+		}
+	}
+	if len(r.single) == 0 {
+		return nil
 	}
 	warps, err := r.describe(from)
 	if err != nil {
 		return err
 	}
-	for _, c := range r.cells {
+	for _, c := range r.single {
 		if c.Confidence != nil {
 			if err := r.scope.Fill(c.levels, 0, 4*int64(to-from)); err != nil {
 				return err
 			}
 		}
 	}
-	const warpsOfBlock = 4 // blocks end when their longest set does
-	grid := cuda.Grid{Blocks: (warps + warpsOfBlock - 1) / warpsOfBlock, Threads: 32 * warpsOfBlock}
-	if err := r.module.Launch("sets_replay", grid, r.descriptions, uint32(len(r.cells))); err != nil {
+	if err := r.module.Launch("sets_replay", gridOf(warps), r.descriptions, uint32(len(r.single))); err != nil {
 		return err
 	}
 	return r.addLambda(to - from)
+}
+
+// gridOf returns a grid of so many warps.
+func gridOf(warps int) cuda.Grid {
+	return cuda.Grid{Blocks: (warps + warpsOfBlock - 1) / warpsOfBlock, Threads: 32 * warpsOfBlock}
 }
 
 // write writes the requests to the device, their batches and predictions.
@@ -374,7 +428,7 @@ func (r *replay) divide(d *division, n, from int) error {
 func (r *replay) describe(from int) (warps int, err error) {
 	var words []uint64
 	pair := func(low, high int) uint64 { return uint64(uint32(low)) | uint64(uint32(high))<<32 }
-	for i, c := range r.cells {
+	for i, c := range r.single {
 		d := c.division
 		var predictions cuda.Pointer
 		if c.Candidates != nil {
@@ -409,7 +463,7 @@ func (r *replay) describe(from int) (warps int, err error) {
 // addLambda adds the confidences of the evictions of a chunk of n requests, in order: sums of floating-point numbers
 // depend on it.
 func (r *replay) addLambda(n int) error {
-	for _, c := range r.cells {
+	for _, c := range r.single {
 		if c.Confidence == nil {
 			continue
 		}
@@ -428,15 +482,51 @@ func (r *replay) addLambda(n int) error {
 
 // results returns what was counted.
 func (r *replay) results() ([]Result, error) {
-	totals := make([]int64, counters*len(r.cells))
+	totals := make([]int64, counters*max(1, len(r.single)))
 	if err := cuda.Download(r.scope, totals, r.totals); err != nil {
 		return nil, err
 	}
-	results := make([]Result, len(r.cells))
-	for i, c := range r.cells {
+	for i, c := range r.single {
 		n := totals[counters*i:]
 		tally := slabs.Tally{Phases: n[2], ByPrediction: n[3], Fallbacks: n[4], ByRecency: n[5], Lambda: c.lambda}
-		results[i] = Result{Misses: n[0], Evictions: n[1], Tally: tally, Calls: n[6], Predictions: n[7]}
+		c.result = Result{Misses: n[0], Evictions: n[1], Tally: tally, Calls: n[6], Predictions: n[7]}
+	}
+	for _, d := range r.divisions {
+		if err := r.resultsOfStacks(d); err != nil {
+			return nil, err
+		}
+	}
+	results := make([]Result, len(r.cells))
+	for i, c := range r.cells {
+		results[i] = c.result
 	}
 	return results, nil
+}
+
+// resultsOfStacks sets the results of the cells that the stacks of a division replay. A set with fewer ways than an
+// object's depth misses, and evicts, since it is full.
+func (r *replay) resultsOfStacks(d *division) error {
+	if d.stacked == nil {
+		return nil
+	}
+	var counted [depths]int64
+	if err := cuda.Download(r.scope, counted[:], d.depths); err != nil {
+		return err
+	}
+	hits, loads := counted[:slabs.MaxWays], counted[slabs.MaxWays:]
+	for _, c := range d.stacked {
+		for depth, n := range hits {
+			if depth >= c.Ways {
+				c.result.Misses += n
+				c.result.Evictions += n
+			}
+		}
+		for objects, n := range loads {
+			c.result.Misses += n
+			if objects >= c.Ways {
+				c.result.Evictions += n
+			}
+		}
+	}
+	return nil
 }

@@ -6,11 +6,14 @@
 // batch, sorted by set, and repeats within a set that must hit are left out. Without that, the set of the most popular
 // object would take as long as all others together: one of 1 562 sets has 7% of the requests of a trace with Zipf 1.0,
 // and 0.4% of what is left.
+//
+// Where every request is a batch of its own, all numbers of ways of LRU at a number of sets are one replay, of a stack
+// per set.
 package setreplay
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -27,7 +30,7 @@ type Trace struct {
 	// first.
 	Hashes []uint32
 	Keys   []uint64
-	Groups []int // positions at which batches begin; nil: all batches have Batch requests
+	Groups []int // positions at which batches begin, the first of them 0; nil: all batches have Batch requests
 	Batch  int
 	Warmup int // requests whose hits and evictions do not count
 	// Predict are the predictors. Each sets next[i] to the Order of the prediction, after the request at from+i was
@@ -55,6 +58,9 @@ type Options struct {
 	Chunk    int         // most requests of a chunk; 0: as many as fit
 	Progress func(n int) // is called with the requests of each chunk when all caches have served them; may be nil
 }
+
+// ErrMemory is returned where the caches do not fit into the free memory of the device together. Fewer may fit.
+var ErrMemory = errors.New("not enough memory on the device")
 
 // Order returns numbers in the order of predictions. NaN is before all others, and -0 equals 0.
 func Order(next float64) uint64 {
@@ -89,10 +95,7 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		to, err := r.chunkEnd(from)
-		if err != nil {
-			return nil, err
-		}
+		to := r.chunkEnd(from)
 		if err := r.serve(from, to); err != nil {
 			return nil, err
 		}
@@ -104,26 +107,37 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 	return r.results()
 }
 
-// chunkEnd returns the end of the chunk that begins at a position: that of a batch.
-func (r *replay) chunkEnd(from int) (to int, err error) {
+// chunkEnd returns the end of the chunk that begins at a position: that of a batch. No batch is longer than a chunk.
+func (r *replay) chunkEnd(from int) (to int) {
 	t := &r.trace
 	length := len(t.Objects)
 	if from+r.chunk >= length {
-		return length, nil
+		return length
 	}
 	if t.Groups == nil {
 		to = (from + r.chunk) / t.Batch * t.Batch
 	} else {
-		if next, _ := slices.BinarySearch(t.Groups, from+r.chunk+1); next > 0 {
-			to = t.Groups[next-1]
+		next, _ := slices.BinarySearch(t.Groups, from+r.chunk+1)
+		to = t.Groups[next-1]
+	}
+	return to
+}
+
+// longestBatch returns the length of the longest batch, and where it begins.
+func (t *Trace) longestBatch() (length, first int) {
+	if t.Groups == nil {
+		return min(t.Batch, len(t.Objects)), 0
+	}
+	for i, begin := range t.Groups {
+		end := len(t.Objects)
+		if i+1 < len(t.Groups) {
+			end = t.Groups[i+1]
+		}
+		if end-begin > length {
+			length, first = end-begin, begin
 		}
 	}
-	if to > from {
-		return to, nil
-	}
-	return 0, fmt.Errorf("the batch of requests that begins at position %d does not fit into the free memory of the "+
-		"device, which has room for %d requests at a time; use smaller batches, fewer caches at a time, or the CPU",
-		from, r.chunk)
+	return length, first
 }
 
 // batchOf returns the number of the batch that has the request at a position, larger for later batches and above 0.

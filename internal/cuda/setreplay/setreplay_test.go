@@ -159,6 +159,27 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// TestStacks compares all numbers of ways at once with each of them on the CPU, in chunks and after a warm-up.
+func TestStacks(t *testing.T) {
+	d := ptxrun.New(ptxrun.Options{Seed: 2})
+	for _, objects := range []int{1, 40, 300} {
+		tr := randomTrace(rand.New(rand.NewPCG(7, uint64(objects))), 1200, objects)
+		tr.Warmup = 100 + objects
+		var cells []setreplay.Cell
+		for _, sets := range []int{1, 3} {
+			for _, ways := range []int{1, 2, 3, 31, 32, 33, 48, 63, 64} {
+				cells = append(cells, setreplay.Cell{Sets: sets, Ways: ways, Slabs: 1, Lanes: ways})
+			}
+		}
+		results := replay(t, d, tr, cells, 500)
+		for k, c := range cells {
+			if want := onCPU(tr, c); results[k] != want {
+				t.Errorf("%d objects, %+v: %+v, want %+v", objects, c, results[k], want)
+			}
+		}
+	}
+}
+
 // laruCells are caches whose confidence changes.
 func laruCells() (cells []setreplay.Cell) {
 	for k := range 4 {
@@ -201,12 +222,11 @@ func TestErrors(t *testing.T) {
 			t.Errorf("results %v, error %v, want %q", results, err, want)
 		}
 	}
-	check(ptxrun.New(ptxrun.Options{Memory: 1 << 16}), setreplay.Options{}, "the state of 4 caches of sets takes")
+	check(ptxrun.New(ptxrun.Options{Memory: 1 << 16}), setreplay.Options{}, "caches of sets, 4 of them, have a state of")
 	tr.Batch = 1000
-	check(ptxrun.New(ptxrun.Options{}), setreplay.Options{Chunk: 999}, "batch of requests that begins at position 0 does "+
-		"not fit")
+	check(ptxrun.New(ptxrun.Options{}), setreplay.Options{Chunk: 999}, "a batch of 1000 requests, at position 0, takes")
 	tr.Groups = []int{0, 10, 2000}
-	check(ptxrun.New(ptxrun.Options{}), setreplay.Options{Chunk: 999}, "begins at position 10 does not fit")
+	check(ptxrun.New(ptxrun.Options{}), setreplay.Options{Chunk: 999}, "a batch of 1990 requests, at position 10, takes")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := setreplay.Replay(ctx, ptxrun.New(ptxrun.Options{}), tr, cells, setreplay.Options{}); !errors.Is(err,
