@@ -40,5 +40,23 @@ func BenchmarkReuseDistances(b *testing.B) {
 			}
 			b.ReportMetric(float64(len(objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
 		})
+		sizes := make([]int64, trace.objects)
+		for o := range sizes {
+			sizes[o] = 1 + int64(o%4096)
+		}
+		var capacities []int64 // 5 per doubling, up to all objects
+		for c := int64(5000); c < int64(trace.objects)*2048; c += c / 5 {
+			capacities = append(capacities, c)
+		}
+		b.Run(fmt.Sprintf("bytes/zipf=%g/objects=%d", trace.alpha, trace.objects), func(b *testing.B) {
+			for b.Loop() {
+				s, err := NewLRUByteStack(sizes, capacities)
+				if err != nil {
+					b.Fatal(err)
+				}
+				s.Serve(objects, true)
+			}
+			b.ReportMetric(float64(len(objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
+		})
 	}
 }

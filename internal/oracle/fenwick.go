@@ -18,3 +18,12 @@ func (f fenwick) sum(i int) (total int64) {
 	}
 	return total
 }
+
+// build makes sums of counters that were written in order.
+func (f fenwick) build() {
+	for i := range f {
+		if next := i | (i + 1); next < len(f) {
+			f[next] += f[i]
+		}
+	}
+}

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -26,6 +27,8 @@ type LRUByteStack struct {
 
 	hits     []int64 // per capacity: hits there and not at the previous one
 	hitBytes []int64
+
+	batch [stackBatch]uint32
 }
 
 // NewLRUByteStack returns the stack for a trace of objects with these sizes, and the capacities to count at: ascending,
@@ -52,15 +55,29 @@ func NewLRUByteStack(sizes, capacities []int64) (*LRUByteStack, error) {
 
 // Serve processes the next requests of the trace. If counted is false, as in a warm-up, they only move the objects.
 func (s *LRUByteStack) Serve(objects []uint32, counted bool) {
-	for _, o := range objects {
-		depth, seen := s.request(o)
-		if !counted || !seen {
-			continue
+	for len(objects) > 0 {
+		if s.slots.full() {
+			s.compact()
 		}
-		if c, _ := slices.BinarySearch(s.capacities, depth); c < len(s.capacities) {
-			s.hits[c]++
-			s.hitBytes[c] += s.sizes[o]
+		n := min(len(objects), stackBatch, s.slots.room())
+		old := s.batch[:n]
+		s.slots.move(objects[:n], old)
+		s.occupy(objects[:n])
+		for i, o := range objects[:n] {
+			if old[i] == 0 {
+				s.total += s.sizes[o]
+				continue
+			}
+			depth := s.release(int(old[i])-1, s.sizes[o])
+			if !counted {
+				continue
+			}
+			if c, _ := slices.BinarySearch(s.capacities, depth); c < len(s.capacities) {
+				s.hits[c]++
+				s.hitBytes[c] += s.sizes[o]
+			}
 		}
+		objects = objects[n:]
 	}
 }
 
@@ -89,42 +106,46 @@ func (s *LRUByteStack) Resident() []int64 {
 	return resident
 }
 
-// request moves o to the top and returns the bytes of o and of all objects that were above it; seen is false where o is
-// new.
-func (s *LRUByteStack) request(o uint32) (depth int64, seen bool) {
-	slot, seen := s.slots.slotOf(o)
-	if seen {
-		word := slot / slotsPerWord
-		below := s.words.sum(word)
-		for _, bytes := range s.held[word*slotsPerWord : slot] {
-			below += bytes
+// occupy puts objects into the next slots, all before their old ones are released: these are below.
+func (s *LRUByteStack) occupy(objects []uint32) {
+	for len(objects) > 0 {
+		word := s.slots.end / slotsPerWord
+		n := min(len(objects), (word+1)*slotsPerWord-s.slots.end)
+		var bytes int64
+		for i, o := range objects[:n] {
+			s.held[s.slots.end+i] = s.sizes[o]
+			bytes += s.sizes[o]
 		}
-		depth = s.total - below
-		s.slots.release(o, slot)
-		s.held[slot] = 0
-		s.words.add(word, -s.sizes[o])
-	} else {
-		s.total += s.sizes[o]
+		s.words.add(word, bytes)
+		s.slots.occupy(n)
+		objects = objects[n:]
 	}
-	if s.slots.full() {
-		s.compact()
-	}
-	slot = s.slots.push(o)
-	s.held[slot] = s.sizes[o]
-	s.words.add(slot/slotsPerWord, s.sizes[o])
-	return depth, seen
 }
 
+// release frees the slot of an object of this size and returns the bytes of the object and of all that were requested
+// after it.
+func (s *LRUByteStack) release(slot int, size int64) (depth int64) {
+	word := slot / slotsPerWord
+	below := s.words.sum(word)
+	for rest := s.slots.occupied[word] & (1<<(slot%slotsPerWord) - 1); rest != 0; rest &= rest - 1 {
+		below += s.held[word*slotsPerWord+bits.TrailingZeros64(rest)]
+	}
+	s.slots.release(slot)
+	s.words.add(word, -size)
+	return s.total - below
+}
+
+// compact moves the objects together.
 func (s *LRUByteStack) compact() {
 	s.slots.compact()
-	clear(s.held)
 	clear(s.words)
 	for o, size := range s.sizes {
 		if slot, ok := s.slots.slotOf(uint32(o)); ok {
 			s.held[slot] = size
-			s.words.add(slot/slotsPerWord, size)
+			s.words[slot/slotsPerWord] += size
 		}
 	}
+	s.words.build()
 }
 
 // runningSums returns the sums of the first 1, 2, ... elements.

@@ -26,19 +26,27 @@ func (p *slots) taken(slot int) bool {
 
 func (p *slots) full() bool { return p.end == len(p.occupied)*slotsPerWord }
 
-// release takes the slot away from o.
-func (p *slots) release(o uint32, slot int) {
-	p.occupied[slot/slotsPerWord] &^= 1 << (slot % slotsPerWord)
-	p.next[o] = 0
+// room returns how many slots were never given since the last compaction.
+func (p *slots) room() int { return len(p.occupied)*slotsPerWord - p.end }
+
+// move gives objects the next slots, one after the other, and writes the slot + 1 that each had, or 0. The caller
+// occupies the new slots and releases the old ones.
+func (p *slots) move(objects, old []uint32) {
+	top := uint32(p.end)
+	for i, o := range objects {
+		top++
+		old[i] = p.next[o]
+		p.next[o] = top
+	}
 }
 
-// push gives o, which has none, the next slot and returns it; there must be one.
-func (p *slots) push(o uint32) (slot int) {
-	slot = p.end
-	p.occupied[slot/slotsPerWord] |= 1 << (slot % slotsPerWord)
-	p.end++
-	p.next[o] = uint32(p.end)
-	return slot
+// release frees a slot.
+func (p *slots) release(slot int) { p.occupied[slot/slotsPerWord] &^= 1 << (slot % slotsPerWord) }
+
+// occupy occupies the next n slots, at least one, which are in one word.
+func (p *slots) occupy(n int) {
+	p.occupied[p.end/slotsPerWord] |= ^uint64(0) >> (slotsPerWord - n) << (p.end % slotsPerWord)
+	p.end += n
 }
 
 // compact moves the objects to the lowest slots and keeps their order.
