@@ -13,7 +13,7 @@ FUZZMEMORY ?= 4194304
 BENCHTIME ?= 1x
 BENCHCOUNT ?= 6
 
-.PHONY: build run test race bench bench-record references lint cross kernels release fuzz docs install \
+.PHONY: build run test race bench bench-gpu bench-record references lint cross kernels release fuzz docs install \
   clean
 
 build:
@@ -48,6 +48,17 @@ bench:
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
 	  ./internal/sim >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
+
+# What a GPU computes, beside the same on the CPU: seconds, how many times as fast the GPU is, and millions of requests,
+# or of pairs of vectors, per second. CACHESIM_DEVICE chooses the GPU. Without one it says so and measures nothing.
+bench-gpu: build
+	@mkdir -p out
+	@if ! $(BIN) devices | grep cuda:; then echo "nothing is measured"; exit 0; fi; \
+	$(GO) test -run '^$$' -bench '^BenchmarkGPU' -benchtime $(BENCHTIME) -timeout 60m ./internal/cuda/... ./internal/sim \
+	  > out/bench-gpu.txt || { cat out/bench-gpu.txt; exit 1; }; \
+	awk 'BEGIN { printf "%-44s %10s %10s %8s %10s\n", "", "GPU, s", "CPU, s", "times", "M/s" } \
+	  /^BenchmarkGPU/ { split("", v); for (i = 3; i < NF; i += 2) v[$$(i + 1)] = $$i; sub(/^BenchmarkGPU/, "", $$1); \
+	    printf "%-44s %10s %10s %8s %10s\n", $$1, v["gpu-s"], v["cpu-s"], v["times"], v["M/s"] }' out/bench-gpu.txt
 
 # The tables of docs/references, ours beside outside numbers; needs the traces and numbers in CACHESIM_TRACES.
 references:

@@ -1,4 +1,4 @@
-// Package cudatest has devices for tests: the interpreter of kernels, GPUs, and a driver that is not one.
+// Package cudatest has devices for tests: the interpreter of kernels, GPUs, and a driver that only pretends.
 package cudatest
 
 import (

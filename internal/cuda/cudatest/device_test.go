@@ -1,0 +1,51 @@
+package cudatest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+)
+
+func TestDeviceIsTheInterpreter(t *testing.T) {
+	if _, is := Device(t, ptxrun.Options{}).(*ptxrun.Machine); !is {
+		t.Error("the first round is not in the interpreter")
+	}
+}
+
+// A test has a part of a GPU's memory, its capability, and what it leaves is freed.
+func TestPartOfADevice(t *testing.T) {
+	whole := ptxrun.New(ptxrun.Options{Memory: 1 << 20, Major: 9})
+	gpu = whole
+	defer func() { gpu = nil }()
+	t.Run("part", func(t *testing.T) {
+		d := Device(t, ptxrun.Options{Memory: 1000, Major: 7, Minor: 5})
+		if got := cuda.CapabilityOf(d); got.String() != "7.5" {
+			t.Errorf("capability %v, want 7.5", got)
+		}
+		at, err := d.Alloc(600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if free, total, err := d.Memory(); free != 400 || total != 1000 || err != nil {
+			t.Errorf("%d of %d bytes are free, %v", free, total, err)
+		}
+		if _, err := d.Alloc(401); err == nil || !strings.Contains(err.Error(), "the test has 400 left") {
+			t.Errorf("error %v", err)
+		}
+		if err := d.Free(at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Alloc(1000); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if free, total, err := whole.Memory(); free != total || err != nil {
+		t.Errorf("%d of %d bytes are free, %v", free, total, err)
+	}
+	t.Run("faults", func(t *testing.T) {
+		Device(t, ptxrun.Options{Fail: 3})
+		t.Error("a test of faults runs on the GPU")
+	})
+}
