@@ -79,6 +79,7 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	if len(a.recs) == 0 {
 		return nil, suggest.Unknown("metric", l.Metric, metricsOf(recs))
 	}
+	a.shares = sharesApart(a.recs)
 	a.further = slices.DeleteFunc(append([]string{DimTrace, DimPolicy, DimCapacity}, AxisNames(recs)...), l.uses)
 	var panels []Panel
 	for _, p := range a.panels() {
@@ -135,6 +136,7 @@ type arranger struct {
 	recs    []*Record           // those with the metric
 	further []string            // dimensions that the layout does not use
 	apart   map[string][]string // those in which the records of one line differ, by the line's place
+	shares  map[float64]string  // texts of capacity shares that need more digits than others
 }
 
 type panelRecords struct {
@@ -145,7 +147,7 @@ type panelRecords struct {
 // panels returns the records of each panel. Records without a panel are in all panels.
 func (a *arranger) panels() (panels []panelRecords) {
 	for _, r := range a.recs {
-		v, ok := r.Dim(a.Panels)
+		v, ok := a.dim(r, a.Panels)
 		if ok && !slices.ContainsFunc(panels, func(p panelRecords) bool { return p.place == v.Text }) {
 			panels = append(panels, panelRecords{name: PlaceName(a.Panels, v), place: v.Text})
 		}
@@ -155,7 +157,7 @@ func (a *arranger) panels() (panels []panelRecords) {
 	}
 	for i := range panels {
 		for _, r := range a.recs {
-			if v, ok := r.Dim(a.Panels); !ok || v.Text == panels[i].place {
+			if v, ok := a.dim(r, a.Panels); !ok || v.Text == panels[i].place {
 				panels[i].recs = append(panels[i].recs, r)
 			}
 		}
@@ -181,7 +183,7 @@ func PlaceName(dim string, v Value) string {
 
 // line returns a record's place on Lines; without one it is the record's policy.
 func (a *arranger) line(r *Record) string {
-	if v, ok := r.Dim(a.Lines); ok {
+	if v, ok := a.dim(r, a.Lines); ok {
 		return PlaceName(a.Lines, v)
 	}
 	return r.Label
@@ -206,7 +208,61 @@ func (a *arranger) separate(recs []*Record) {
 }
 
 // place identifies a record's place on Along.
-func (a *arranger) place(r *Record) string { return dimText(r, a.Along) }
+func (a *arranger) place(r *Record) string {
+	v, _ := a.dim(r, a.Along)
+	return v.Text
+}
+
+// dim is Record.Dim, where the texts of different capacities on a trace differ.
+func (a *arranger) dim(r *Record, name string) (v Value, ok bool) {
+	v, ok = r.Dim(name)
+	if text, long := a.shares[v.Number]; long && ok && name == DimCapacityShare {
+		v.Text = text
+	}
+	return v, ok
+}
+
+// sharesApart returns longer texts for the capacity shares that differ on one trace, but have the same text. Shares of
+// different traces with the same text are the same place: 1% of two traces is rarely the same number.
+func sharesApart(recs []*Record) map[float64]string {
+	numbers, first, alike := map[string][]float64{}, map[[2]string]float64{}, map[string]bool{}
+	for _, r := range recs {
+		v, ok := r.Dim(DimCapacityShare)
+		if !ok {
+			continue
+		}
+		if !slices.Contains(numbers[v.Text], v.Number) {
+			numbers[v.Text] = append(numbers[v.Text], v.Number)
+		}
+		at := [2]string{r.Trace, v.Text}
+		if other, seen := first[at]; seen && other != v.Number {
+			alike[v.Text] = true
+		}
+		first[at] = v.Number
+	}
+	apart := map[float64]string{}
+	for text := range alike {
+		maps.Copy(apart, distinctShares(numbers[text]))
+	}
+	return apart
+}
+
+// distinctShares returns texts of different ratios with as many digits as they need to differ.
+func distinctShares(ratios []float64) map[float64]string {
+	for digits := 3; ; digits++ {
+		texts, taken := map[float64]string{}, map[string]bool{}
+		for _, x := range ratios {
+			text := trimmed(100*x, digits) + "%"
+			if digits > 17 { // the products may be equal
+				text = strconv.FormatFloat(x, 'g', -1, 64)
+			}
+			texts[x], taken[text] = text, true
+		}
+		if len(taken) == len(ratios) {
+			return texts
+		}
+	}
+}
 
 func dimText(r *Record, dim string) string {
 	v, _ := r.Dim(dim)
@@ -238,7 +294,7 @@ func (a *arranger) series(recs []*Record) ([]Series, error) {
 		}
 		key := [2]string{name, a.place(r)}
 		if points[key] == nil {
-			v, ok := r.Dim(a.Along)
+			v, ok := a.dim(r, a.Along)
 			all[i].Points = append(all[i].Points, Point{Place: v, Anywhere: !ok, Record: r})
 		}
 		points[key] = append(points[key], r)

@@ -432,3 +432,32 @@ func TestHeadingOfACapacityThatDiffers(t *testing.T) {
 		}
 	}
 }
+
+// TestSharesOfOneTraceAreToldApart: capacities whose shares have the same text are different places, those of different
+// traces are the same one.
+func TestSharesOfOneTraceAreToldApart(t *testing.T) {
+	var recs []Record
+	for i, share := range []float64{0.0002112, 0.0002114, 0.5, 0.0002108} {
+		r := cell([]string{"a", "a", "a", "b"}[i], "lru", int64(100+i), 0.1*float64(i+1))
+		r.CapacityShare = &share
+		recs = append(recs, r)
+	}
+	placesOf := func(recs []Record) (places []string) {
+		panels, err := Arrange(recs, Layout{Lines: DimTrace, Along: DimCapacityShare, Metric: "misses"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range panels[0].Lines {
+			for _, p := range line.Points {
+				places = append(places, line.Name+" "+p.Place.Text)
+			}
+		}
+		return places
+	}
+	if got, want := placesOf(recs), []string{"a 0.02112%", "a 0.02114%", "a 50%", "b 0.02108%"}; !slices.Equal(got, want) {
+		t.Errorf("places %q, want %q", got, want)
+	}
+	if got, want := placesOf(recs[1:]), []string{"a 0.021%", "a 50%", "b 0.021%"}; !slices.Equal(got, want) {
+		t.Errorf("places %q, want %q", got, want)
+	}
+}
