@@ -131,12 +131,15 @@ func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, 
 // panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line,
 // their mean.
 func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) (panels []timePanel) {
-	policies, traces, axes := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	policies, traces := map[string]bool{}, map[string]bool{}
+	var drawn []records.Record
 	for _, r := range recs {
 		if len(byCell[r.Cell]) > 0 {
-			policies[r.Label], traces[r.Trace], axes[r.Axes] = true, true, true
+			policies[r.Label], traces[r.Trace] = true, true
+			drawn = append(drawn, r)
 		}
 	}
+	axes := differing(drawn)
 	for i := range recs {
 		r := &recs[i]
 		heading := "capacity " + cmp.Or(r.CapacityText, records.Capacity(r.Capacity, r.CapacityUnit))
@@ -144,7 +147,7 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 			heading = r.Trace + ", " + heading
 		}
 		for _, line := range f.linesOf(r, byCell[r.Cell]) {
-			line.name = lineName(r, line.name, len(policies) > 1, len(axes) > 1)
+			line.name = lineName(r, line.name, len(policies) > 1, axes)
 			at := slices.IndexFunc(panels, func(p timePanel) bool { return p.heading == heading })
 			if at < 0 {
 				at = len(panels)
@@ -161,15 +164,32 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 	return panels
 }
 
-// lineName names the line of a label of a record: by its policy, unless there is only one, and by what tells it
-// apart.
-func lineName(r *records.Record, label string, severalPolicies, severalAxes bool) string {
+// differing returns the names of the axes on which records have different places, or on which only some have one.
+func differing(recs []records.Record) map[string]bool {
+	differ := map[string]bool{}
+	for _, name := range records.AxisNames(recs) {
+		first, _ := recs[0].Dim(name)
+		differ[name] = slices.ContainsFunc(recs, func(r records.Record) bool {
+			place, _ := r.Dim(name)
+			return place.Text != first.Text
+		})
+	}
+	return differ
+}
+
+// lineName names the line of a label of a record: by its policy, unless there is only one, and by its places on the
+// axes on which the records differ.
+func lineName(r *records.Record, label string, severalPolicies bool, differ map[string]bool) string {
 	var parts []string
 	if severalPolicies || label == "" {
 		parts = append(parts, r.Label)
 	}
-	if severalAxes && r.Axes != "" {
-		parts = append(parts, r.Axes)
+	axes := slices.DeleteFunc(strings.Split(r.Axes, ","), func(axis string) bool {
+		name, _, _ := strings.Cut(axis, "=")
+		return !differ[name]
+	})
+	if len(axes) > 0 {
+		parts = append(parts, strings.Join(axes, ","))
 	}
 	if label != "" {
 		parts = append(parts, label)

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/records"
@@ -44,5 +45,24 @@ func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 	}
 	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(&r, rows); len(lines) != 0 {
 		t.Errorf("nothing is left, but there are %d lines", len(lines))
+	}
+}
+
+// TestLinesOverTimeAreNamedByWhatDiffers: an axis on which all records are at the same place is not in the names.
+func TestLinesOverTimeAreNamedByWhatDiffers(t *testing.T) {
+	var recs []records.Record
+	var rows []series.Row
+	for cell, axes := range map[string]string{"a": "nodes=4,refill=off", "b": "nodes=4,refill=naive", "c": "nodes=4"} {
+		recs = append(recs, records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: cell, Axes: axes})
+		rows = append(rows, series.Row{Cell: cell, Time: 10, Name: "hit_ratio", Value: 0.5})
+	}
+	panels := OverTime{Name: "hit_ratio"}.panels(recs, series.ByCell(rows))
+	var names []string
+	for _, line := range panels[0].lines {
+		names = append(names, line.name)
+	}
+	slices.Sort(names)
+	if want := []string{"lru", "lru, refill=naive", "lru, refill=off"}; !slices.Equal(names, want) {
+		t.Errorf("lines %q, want %q", names, want)
 	}
 }
