@@ -93,8 +93,8 @@ func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]
 	return sums, nil
 }
 
-// setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, in half of
-// them after the other.
+// setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, in one
+// half of them after the other.
 func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32) ([]outcome, error) {
 	start := time.Now()

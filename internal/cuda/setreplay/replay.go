@@ -111,12 +111,12 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 	longest, first := t.longestBatch()
 	switch {
 	case r.chunk < 1:
-		return nil, fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; replay fewer or smaller "+
-			"ones, or use --device cpu", ErrMemory, len(cells), fixed>>20, free>>20)
+		return nil, fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; "+
+			"replay fewer or smaller ones, or use --device cpu", ErrMemory, len(cells), fixed>>20, free>>20)
 	case r.chunk < longest:
-		return nil, fmt.Errorf("%w: a batch of %d requests, at position %d, takes %d MB beside the state of caches of sets, %d of "+
-			"them, and %d MB are free; use smaller batches, fewer or smaller caches, or --device cpu", ErrMemory, longest,
-			first, (int64(longest)*each)>>20, len(cells), (free-fixed)>>20)
+		return nil, fmt.Errorf("%w: a batch of %d requests, at position %d, takes %d MB beside the state of "+
+			"caches of sets, %d of them, and %d MB are free; use smaller batches, fewer or smaller caches, or --device cpu",
+			ErrMemory, longest, first, (int64(longest)*each)>>20, len(cells), (free-fixed)>>20)
 	}
 	return r, nil
 }
