@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"cuda/kernels", "faults", "filestate", "interruptible", "jsonlines", "metric",
 		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version",
 		"yamlhint"},
-	{"atomicfile", "commandline", "cuda", "memory", "params", "serving"},
+	{"atomicfile", "commandline", "cuda", "cuda/ptx", "memory", "params", "serving"},
 	{"cuda/ptxrun", "cuda/sort", "event", "fluid", "neural", "oracle", "predict/gbm", "records", "route",
 		"similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "cuda/cudatest", "cuda/join", "cuda/reuse", "models/prefill", "models/sls", "models/storage",
@@ -193,7 +193,7 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 }
 
 // forTests are packages that only tests import, their own and each other's.
-var forTests = []string{"cuda/cudatest", "cuda/ptxrun", "policies/policytest",
+var forTests = []string{"cuda/cudatest", "cuda/ptx", "cuda/ptxrun", "policies/policytest",
 	"traces/tracetest"}
 
 // TestPackagesForTests fails where the program would contain what only tests need.

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/cuda/ptx"
 )
 
 // form is an access as an instruction names it.
@@ -22,12 +24,12 @@ var hints = []string{"ca", "cg", "cs", "lu", "cv", "wb", "wt", "L1::evict_normal
 // form reads the parts of ld and st.
 func (c *compiler) form() (f form) {
 	f.vector = 1
-	parts := c.in.op[1:]
+	parts := c.in.Op[1:]
 	if len(parts) == 0 {
 		c.unknown()
 	}
 	f.kind = c.numberType(parts[len(parts)-1])
-	store := c.in.op[0] == "st"
+	store := c.in.Op[0] == "st"
 	if store {
 		f.how = writes
 	}
@@ -72,15 +74,15 @@ type place struct {
 
 // place returns where an access goes. A variable may be elsewhere than its space says: parameters of what is called
 // are local.
-func (c *compiler) place(o operand, s space) place {
-	if o.address == nil {
-		refuse(c.in.line, "%s: an address is expected in brackets", c.in.text())
+func (c *compiler) place(o ptx.Operand, s space) place {
+	if o.Address == nil {
+		ptx.Refuse(c.in.Line, "%s: an address is expected in brackets", c.in.Text())
 	}
-	base := *o.address
-	if v, ok := c.in.scope.variable(base.text); ok {
-		if _, register := c.in.scope.register(base.text); !register {
-			if v.unsized {
-				return place{c.addressOf(v), 64, uint64(o.offset), s}
+	base := *o.Address
+	if v, ok := c.in.Scope.Variable(base.Text); ok {
+		if _, register := c.in.Scope.Register(base.Text); !register {
+			if v.Unsized {
+				return place{c.addressOf(v), 64, uint64(o.Offset), s}
 			}
 			h := c.home(v)
 			if s == generic {
@@ -90,33 +92,33 @@ func (c *compiler) place(o operand, s space) place {
 			} else if s == param {
 				s = h.space
 			}
-			return place{c.constant(h.address), 64, uint64(o.offset), s}
+			return place{c.constant(h.address), 64, uint64(o.Offset), s}
 		}
 	}
 	row := c.source(c.frame, c.in, base, 64)
 	n := c.width(row)
 	if n < 32 {
-		refuse(c.in.line, "%s: %s is no address", c.in.text(), base.text)
+		ptx.Refuse(c.in.Line, "%s: %s is no address", c.in.Text(), base.Text)
 	}
-	return place{row, n, uint64(o.offset), s}
+	return place{row, n, uint64(o.Offset), s}
 }
 
 func (p place) of(w *warp, lane int) uint64 { return cut(w.rows[p.row][lane]+p.offset, p.bits) }
 
 // values returns the rows of one operand or of the parts of a vector.
-func (c *compiler) values(o operand, f form, targets bool) (rows []int) {
-	all := o.vector
+func (c *compiler) values(o ptx.Operand, f form, targets bool) (rows []int) {
+	all := o.Vector
 	if all == nil {
-		all = []operand{o}
+		all = []ptx.Operand{o}
 	}
 	if len(all) != f.vector {
-		refuse(c.in.line, "%s: %d values, expected %d", c.in.text(), len(all), f.vector)
+		ptx.Refuse(c.in.Line, "%s: %d values, expected %d", c.in.Text(), len(all), f.vector)
 	}
 	for _, v := range all {
 		if targets {
 			row := c.target(c.frame, c.in, v)
 			if c.width(row) < f.kind.bits {
-				refuse(c.in.line, "%s: %s has less than %d bits", c.in.text(), v.text, f.kind.bits)
+				ptx.Refuse(c.in.Line, "%s: %s has less than %d bits", c.in.Text(), v.Text, f.kind.bits)
 			}
 			rows = append(rows, row)
 		} else {
@@ -132,8 +134,8 @@ func load(c *compiler) {
 	if f.how == constant && f.space != global {
 		c.unknown()
 	}
-	to := c.values(c.in.args[0], f, true)
-	from := c.place(c.in.args[1], f.space)
+	to := c.values(c.in.Args[0], f, true)
+	from := c.place(c.in.Args[1], f.space)
 	size := f.kind.bits / 8
 	all := size * f.vector
 	signed := f.kind.kind == 's'
@@ -160,8 +162,8 @@ func load(c *compiler) {
 func store(c *compiler) {
 	c.need(2)
 	f := c.form()
-	to := c.place(c.in.args[0], f.space)
-	from := c.values(c.in.args[1], f, false)
+	to := c.place(c.in.Args[0], f.space)
+	from := c.values(c.in.Args[1], f, false)
 	size := f.kind.bits / 8
 	all := size * f.vector
 	c.step.run = func(w *warp, active uint32) {
@@ -180,7 +182,7 @@ func store(c *compiler) {
 func atomic(c *compiler) {
 	t := c.typed()
 	how, s := "", generic
-	for _, m := range c.in.op[1 : len(c.in.op)-1] {
+	for _, m := range c.in.Op[1 : len(c.in.Op)-1] {
 		switch m {
 		case "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys":
 		case "global", "shared":
@@ -196,9 +198,9 @@ func atomic(c *compiler) {
 	if f == nil {
 		c.unknown()
 	}
-	args := c.in.args
+	args := c.in.Args
 	to := -1
-	if c.in.op[0] == "atom" {
+	if c.in.Op[0] == "atom" {
 		if len(args) == 0 {
 			c.unknown()
 		}
@@ -206,7 +208,7 @@ func atomic(c *compiler) {
 		args = args[1:]
 	}
 	if want := 2 + int(truth(how == "cas")); len(args) != want {
-		refuse(c.in.line, "%s: %d operands, expected %d", c.in.text(), len(c.in.args), want+len(c.in.args)-len(args))
+		ptx.Refuse(c.in.Line, "%s: %d operands, expected %d", c.in.Text(), len(c.in.Args), want+len(c.in.Args)-len(args))
 	}
 	at := c.place(args[0], s)
 	a, b := c.source(c.frame, c.in, args[1], t.bits), -1
@@ -312,7 +314,7 @@ func atomicFunction(how string, t numberType) func(old, a, b uint64) uint64 {
 // convertAddress is cvta, between addresses of a space and generic ones.
 func convertAddress(c *compiler) {
 	c.need(2)
-	parts := c.in.op[1:]
+	parts := c.in.Op[1:]
 	to := len(parts) > 0 && parts[0] == "to"
 	if to {
 		parts = parts[1:]
@@ -337,8 +339,8 @@ func convertAddress(c *compiler) {
 // inSpace is isspacep: whether a generic address is in a space.
 func inSpace(c *compiler) {
 	c.need(2)
-	s, ok := spaces[c.in.op[len(c.in.op)-1]]
-	if len(c.in.op) != 2 || !ok || s == param {
+	s, ok := spaces[c.in.Op[len(c.in.Op)-1]]
+	if len(c.in.Op) != 2 || !ok || s == param {
 		c.unknown()
 	}
 	window := map[space]uint64{shared: sharedWindow, local: localWindow}[s]
@@ -355,7 +357,7 @@ func prefetch(c *compiler) {
 // fence orders what the threads of a block did before for other blocks.
 func fence(c *compiler) {
 	c.need(0)
-	for _, m := range c.in.op[1:] {
+	for _, m := range c.in.Op[1:] {
 		if !slices.Contains([]string{"cta", "gl", "gpu", "sys", "sc", "acq_rel"}, m) {
 			c.unknown()
 		}
@@ -364,7 +366,7 @@ func fence(c *compiler) {
 		w.block.now++
 		w.block.launch.fenced[w.block.number] = w.block.now
 	}
-	if slices.Contains(c.in.op, "cta") {
+	if slices.Contains(c.in.Op, "cta") {
 		c.step.run = func(*warp, uint32) {}
 	}
 }
@@ -384,7 +386,7 @@ type copying struct {
 
 // asynchronous is cp.async. What is copied arrives when the thread waits for it, and until then its place has no value.
 func asynchronous(c *compiler) {
-	switch op := strings.Join(c.in.op, "."); {
+	switch op := strings.Join(c.in.Op, "."); {
 	case op == "cp.async.commit_group":
 		c.need(0)
 		c.step.run = func(w *warp, active uint32) {
@@ -395,7 +397,7 @@ func asynchronous(c *compiler) {
 		}
 	case op == "cp.async.wait_group":
 		c.need(1)
-		n, ok := literal(c.in.args[0].text, 32)
+		n, ok := ptx.Literal(c.in.Args[0].Text, 32)
 		if !ok {
 			c.unknown()
 		}
@@ -418,7 +420,7 @@ func asynchronous(c *compiler) {
 			})
 		}
 	case strings.HasPrefix(op, "cp.async.ca.shared.global"), strings.HasPrefix(op, "cp.async.cg.shared.global"):
-		for _, m := range c.in.op[5:] {
+		for _, m := range c.in.Op[5:] {
 			if !slices.Contains(hints, m) {
 				c.unknown()
 			}
@@ -430,16 +432,16 @@ func asynchronous(c *compiler) {
 }
 
 func (c *compiler) copy() {
-	if len(c.in.args) != 3 && len(c.in.args) != 4 {
+	if len(c.in.Args) != 3 && len(c.in.Args) != 4 {
 		c.unknown()
 	}
-	to, from := c.place(c.in.args[0], shared), c.place(c.in.args[1], global)
-	size, ok := literal(c.in.args[2].text, 32)
-	if !ok || size != 16 && (c.in.op[2] == "cg" || size != 4 && size != 8) {
-		refuse(c.in.line, "%s: copies of %q bytes", c.in.text(), c.in.args[2].text)
+	to, from := c.place(c.in.Args[0], shared), c.place(c.in.Args[1], global)
+	size, ok := ptx.Literal(c.in.Args[2].Text, 32)
+	if !ok || size != 16 && (c.in.Op[2] == "cg" || size != 4 && size != 8) {
+		ptx.Refuse(c.in.Line, "%s: copies of %q bytes", c.in.Text(), c.in.Args[2].Text)
 	}
 	read := c.constant(size)
-	if len(c.in.args) == 4 {
+	if len(c.in.Args) == 4 {
 		read = c.from(3, 32)
 	}
 	c.step.run = func(w *warp, active uint32) {
@@ -470,11 +472,11 @@ func (w *warp) arrive(lane int, group []copying) {
 		to, at := w.find(shared, a.to, a.size, lane)
 		w.use(to, at, a.size, lane, writes)
 		clear(to.data[at : at+int64(a.size)])
-		for i := 0; i < a.read; i += 4 {
-			n := min(4, a.read-i)
-			if n == 3 {
-				n = 1
-			}
+		n := 4
+		if a.read%4 != 0 {
+			n = 1
+		}
+		for i := 0; i < a.read; i += n {
 			from, k := w.find(global, a.from+uint64(i), n, lane)
 			w.use(from, k, n, lane, reads)
 			copy(to.data[at+int64(i):], from.data[k:k+int64(n)])

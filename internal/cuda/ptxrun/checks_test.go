@@ -179,6 +179,7 @@ func TestGoodKernels(t *testing.T) {
 			}
 			return in[i]
 		}},
+		{"good_turns", violations, 64, func(i int) uint32 { return uint32(63 - i) }},
 		{"good_stages", copiesPTX, 32, func(i int) uint32 { return in[4*(31-i)] + in[128+4*(31-i)+3] }},
 		{"good_reductions", copiesPTX, 32, func(int) uint32 { return total + 3*least + 5*most + 7*all }},
 	} {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/cuda/ptx"
 )
 
 // program is a kernel that is ready to run.
@@ -11,7 +13,7 @@ type program struct {
 	name      string
 	code      []step
 	rows      []rowSource
-	params    []*variable
+	params    []*ptx.Variable
 	offsets   []int64 // of the parameters
 	paramSize int64
 	shared    int64 // bytes of the variables of a block
@@ -46,47 +48,47 @@ type home struct {
 
 // builder makes the program of a kernel.
 type builder struct {
-	text     *text
+	text     *ptx.Text
 	p        *program
-	globals  map[*variable]uint64 // addresses
-	homes    map[*variable]home
+	globals  map[*ptx.Variable]uint64 // addresses
+	homes    map[*ptx.Variable]home
 	numbers  map[uint64]int // rows of constants
 	specials map[string]int
-	dynamic  []*variable
-	calling  []*function
+	dynamic  []*ptx.Variable
+	calling  []*ptx.Function
 }
 
 // frame is a function where it is called.
 type frame struct {
-	f     *function
+	f     *ptx.Function
 	first int // row of its first register
 }
 
 // build returns the program of a kernel. Variables of the module have addresses already.
-func build(t *text, kernel *function, globals map[*variable]uint64) (p *program, err error) {
+func build(t *ptx.Text, kernel *ptx.Function, globals map[*ptx.Variable]uint64) (p *program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			wrong, ok := r.(problem)
+			wrong, ok := r.(ptx.Problem)
 			if !ok {
 				panic(r)
 			}
 			err = wrong
 		}
 	}()
-	b := &builder{text: t, p: &program{name: kernel.name, params: kernel.params, threads: kernel.threads},
-		globals: globals, homes: map[*variable]home{}, numbers: map[uint64]int{}, specials: map[string]int{}}
-	for _, v := range kernel.params {
-		b.p.paramSize = (b.p.paramSize + v.align - 1) &^ (v.align - 1)
+	b := &builder{text: t, p: &program{name: kernel.Name, params: kernel.Params, threads: kernel.Threads},
+		globals: globals, homes: map[*ptx.Variable]home{}, numbers: map[uint64]int{}, specials: map[string]int{}}
+	for _, v := range kernel.Params {
+		b.p.paramSize = (b.p.paramSize + v.Align - 1) &^ (v.Align - 1)
 		b.p.offsets = append(b.p.offsets, b.p.paramSize)
 		b.homes[v] = home{param, uint64(b.p.paramSize)}
-		if b.p.paramSize += v.bytes; b.p.paramSize > mostParams {
-			refuse(kernel.line, "%s has more than %d bytes of parameters", kernel.name, mostParams)
+		if b.p.paramSize += v.Bytes; b.p.paramSize > ptx.MostParams {
+			ptx.Refuse(kernel.Line, "%s has more than %d bytes of parameters", kernel.Name, ptx.MostParams)
 		}
 	}
 	b.emit(kernel, -1)
 	// Dynamic shared memory is behind the variables; its address is a constant that is not known before.
 	for _, v := range b.dynamic {
-		b.p.shared = (b.p.shared + v.align - 1) &^ (v.align - 1)
+		b.p.shared = (b.p.shared + v.Align - 1) &^ (v.Align - 1)
 	}
 	for i := range b.p.rows {
 		if r := &b.p.rows[i]; r.bits == dynamicShared {
@@ -101,58 +103,58 @@ func build(t *text, kernel *function, globals map[*variable]uint64) (p *program,
 const dynamicShared = -1
 
 // emit appends the steps of a function, and where it ends, of one that is called.
-func (b *builder) emit(f *function, line int) {
+func (b *builder) emit(f *ptx.Function, line int) {
 	if slices.Contains(b.calling, f) {
-		refuse(line, "%s calls itself", f.name)
+		ptx.Refuse(line, "%s calls itself", f.Name)
 	}
 	b.calling = append(b.calling, f)
 	defer func() { b.calling = b.calling[:len(b.calling)-1] }()
 	fr := &frame{f: f, first: len(b.p.rows)}
-	if len(b.p.rows)+len(f.registers) > 2*mostRegisters {
-		refuse(f.line, "%s has more than %d registers with all that it calls", b.p.name, 2*mostRegisters)
+	if len(b.p.rows)+len(f.Registers) > 2*ptx.MostRegisters {
+		ptx.Refuse(f.Line, "%s has more than %d registers with all that it calls", b.p.name, 2*ptx.MostRegisters)
 	}
-	for _, n := range f.registers {
+	for _, n := range f.Registers {
 		b.p.rows = append(b.p.rows, rowSource{bits: n})
 	}
-	for _, v := range f.locals {
-		b.placeLocal(v, f.line)
+	for _, v := range f.Locals {
+		b.placeLocal(v, f.Line)
 	}
-	if !f.kernel {
-		for _, v := range f.results {
-			b.placeLocal(v, f.line)
+	if !f.Kernel {
+		for _, v := range f.Results {
+			b.placeLocal(v, f.Line)
 		}
 	}
-	at := make([]int, len(f.code)+1)
+	at := make([]int, len(f.Code)+1)
 	type jump struct {
 		step int
 		to   []int // statements
 	}
 	var jumps []jump
-	for i := range f.code {
+	for i := range f.Code {
 		at[i] = len(b.p.code)
-		in := &f.code[i]
-		if len(b.p.code) >= mostCode {
-			refuse(in.line, "%s has more than %d instructions with all that it calls", b.p.name, mostCode)
+		in := &f.Code[i]
+		if len(b.p.code) >= ptx.MostCode {
+			ptx.Refuse(in.Line, "%s has more than %d instructions with all that it calls", b.p.name, ptx.MostCode)
 		}
-		if in.op[0] == "call" {
+		if in.Op[0] == "call" {
 			b.call(fr, in)
 			continue
 		}
 		s, to := b.step(fr, in)
-		if s.kind == leaves && !f.kernel && in.op[0] == "ret" {
-			s.kind, to = jumpsTo(len(f.code))
+		if s.kind == leaves && !f.Kernel && in.Op[0] == "ret" {
+			s.kind, to = jumpsTo(len(f.Code))
 		}
 		if to != nil {
 			jumps = append(jumps, jump{len(b.p.code), to})
 		}
 		b.p.code = append(b.p.code, s)
 	}
-	at[len(f.code)] = len(b.p.code)
-	if len(b.p.code) == 0 || !f.kernel {
+	at[len(f.Code)] = len(b.p.code)
+	if len(b.p.code) == 0 || !f.Kernel {
 		// There is always a step behind the last one of a function, so that a jump to its end has a target.
-		b.p.code = append(b.p.code, step{kind: plain, guard: -1, run: func(*warp, uint32) {}, line: f.line, text: "}"})
-	} else if f.kernel {
-		b.p.code = append(b.p.code, step{kind: leaves, guard: -1, line: f.line, text: "}"})
+		b.p.code = append(b.p.code, step{kind: plain, guard: -1, run: func(*warp, uint32) {}, line: f.Line, text: "}"})
+	} else if f.Kernel {
+		b.p.code = append(b.p.code, step{kind: leaves, guard: -1, line: f.Line, text: "}"})
 	}
 	for _, j := range jumps {
 		for _, to := range j.to {
@@ -164,72 +166,72 @@ func (b *builder) emit(f *function, line int) {
 func jumpsTo(statement int) (kind, []int) { return jumps, []int{statement} }
 
 // placeLocal gives a variable of a thread its place.
-func (b *builder) placeLocal(v *variable, line int) {
-	b.p.local = (b.p.local + v.align - 1) &^ (v.align - 1)
+func (b *builder) placeLocal(v *ptx.Variable, line int) {
+	b.p.local = (b.p.local + v.Align - 1) &^ (v.Align - 1)
 	b.homes[v] = home{local, uint64(b.p.local)}
-	if b.p.local += (v.bytes + 7) &^ 7; b.p.local > mostLocal {
-		refuse(line, "threads have more than %d bytes of local variables", mostLocal)
+	if b.p.local += (v.Bytes + 7) &^ 7; b.p.local > ptx.MostLocal {
+		ptx.Refuse(line, "threads have more than %d bytes of local variables", ptx.MostLocal)
 	}
 }
 
 // call replaces a call by what it calls. The variables that it passes become the parameters.
-func (b *builder) call(fr *frame, in *statement) {
-	if in.guard != "" {
-		refuse(in.line, "a call with a predicate")
+func (b *builder) call(fr *frame, in *ptx.Statement) {
+	if in.Guard != "" {
+		ptx.Refuse(in.Line, "a call with a predicate")
 	}
-	args := in.args
-	var results, params []operand
-	if len(args) > 0 && args[0].list != nil {
-		results, args = args[0].list, args[1:]
+	args := in.Args
+	var results, params []ptx.Operand
+	if len(args) > 0 && args[0].List != nil {
+		results, args = args[0].List, args[1:]
 	}
-	if len(args) == 0 || args[0].text == "" {
-		refuse(in.line, "a call of nothing")
+	if len(args) == 0 || args[0].Text == "" {
+		ptx.Refuse(in.Line, "a call of nothing")
 	}
-	callee := b.text.functions[args[0].text]
+	callee := b.text.Functions[args[0].Text]
 	if len(args) > 1 {
-		params = args[1].list
+		params = args[1].List
 	}
-	if callee == nil || callee.kernel || len(args) > 2 {
-		refuse(in.line, "%s is no function of this text", args[0].text)
+	if callee == nil || callee.Kernel || len(args) > 2 {
+		ptx.Refuse(in.Line, "%s is no function of this text", args[0].Text)
 	}
-	if len(params) != len(callee.params) || len(results) != len(callee.results) {
-		refuse(in.line, "%s has %d parameters and %d results, the call %d and %d", callee.name, len(callee.params),
-			len(callee.results), len(params), len(results))
+	if len(params) != len(callee.Params) || len(results) != len(callee.Results) {
+		ptx.Refuse(in.Line, "%s has %d parameters and %d results, the call %d and %d", callee.Name, len(callee.Params),
+			len(callee.Results), len(params), len(results))
 	}
-	pass := func(o operand, formal *variable) {
-		v, ok := in.scope.variable(o.text)
-		if !ok || v.bytes < formal.bytes || b.homes[v].space != local {
-			refuse(in.line, "%q cannot be passed as %s", o.text, formal.name)
+	pass := func(o ptx.Operand, formal *ptx.Variable) {
+		v, ok := in.Scope.Variable(o.Text)
+		if !ok || v.Bytes < formal.Bytes || b.homes[v].space != local {
+			ptx.Refuse(in.Line, "%q cannot be passed as %s", o.Text, formal.Name)
 		}
 		b.homes[formal] = b.homes[v]
 	}
 	for i, o := range params {
-		pass(o, callee.params[i])
+		pass(o, callee.Params[i])
 	}
-	b.emit(callee, in.line)
+	b.emit(callee, in.Line)
 	for i, o := range results { // the function has filled its own results; the caller reads those
-		v, ok := in.scope.variable(o.text)
-		if !ok || v.bytes < callee.results[i].bytes {
-			refuse(in.line, "%q cannot have the result %s", o.text, callee.results[i].name)
+		v, ok := in.Scope.Variable(o.Text)
+		if !ok || v.Bytes < callee.Results[i].Bytes {
+			ptx.Refuse(in.Line, "%q cannot have the result %s", o.Text, callee.Results[i].Name)
 		}
-		b.homes[v] = b.homes[callee.results[i]]
+		b.homes[v] = b.homes[callee.Results[i]]
 	}
 }
 
 // home returns where a variable is; a shared one that is used for the first time gets a place.
-func (b *builder) home(v *variable) home {
+func (b *builder) home(v *ptx.Variable) home {
 	h, ok := b.homes[v]
 	switch {
 	case ok:
 		return h
-	case v.space == "global" || v.space == "const":
+	case v.Space == "global" || v.Space == "const":
 		return home{global, b.globals[v]}
-	case v.space != "shared":
-		return home{local, mostLocal} // a parameter of a function that nobody calls
+	case v.Space != "shared":
+		return home{local, ptx.MostLocal} // a parameter of a function that nobody calls
 	}
-	b.p.shared = (b.p.shared + v.align - 1) &^ (v.align - 1)
+	b.p.shared = (b.p.shared + v.Align - 1) &^ (v.Align - 1)
 	h = home{shared, uint64(b.p.shared)}
-	b.p.shared += v.bytes
+	b.p.shared += v.Bytes
 	b.homes[v] = h
 	return h
 }
@@ -273,48 +275,48 @@ func nothing(*warp, int) uint64 { return 0 }
 func one(*warp, int) uint64     { return 1 }
 
 // source returns the row that an operand reads, as a number of some bits.
-func (b *builder) source(fr *frame, in *statement, o operand, bits int) int {
-	if o.text == "" {
-		refuse(in.line, "%s: an operand of several parts where one value belongs", in.text())
+func (b *builder) source(fr *frame, in *ptx.Statement, o ptx.Operand, bits int) int {
+	if o.Text == "" {
+		ptx.Refuse(in.Line, "%s: an operand of several parts where one value belongs", in.Text())
 	}
-	if r, ok := in.scope.register(o.text); ok {
-		if bits == 1 != (fr.f.registers[r] == 1) {
-			refuse(in.line, "%s: %s has the wrong type", in.text(), o.text)
+	if r, ok := in.Scope.Register(o.Text); ok {
+		if bits == 1 != (fr.f.Registers[r] == 1) {
+			ptx.Refuse(in.Line, "%s: %s has the wrong type", in.Text(), o.Text)
 		}
 		return fr.first + r
 	}
 	if bits == 1 {
-		if x, ok := literal(o.text, 1); ok { // 0, or 1 or -1 for true
+		if x, ok := ptx.Literal(o.Text, 1); ok { // 0, or 1 or -1 for true
 			return b.constant(x)
 		}
-		refuse(in.line, "%s: %q is no predicate", in.text(), o.text)
+		ptx.Refuse(in.Line, "%s: %q is no predicate", in.Text(), o.Text)
 	}
-	if s, ok := specialRegisters[o.text]; ok {
-		r, known := b.specials[o.text]
+	if s, ok := specialRegisters[o.Text]; ok {
+		r, known := b.specials[o.Text]
 		if !known {
 			r = len(b.p.rows)
 			s.bits = 32
 			b.p.rows = append(b.p.rows, s)
-			b.specials[o.text] = r
+			b.specials[o.Text] = r
 		}
 		return r
 	}
-	if o.text == "WARP_SZ" {
+	if o.Text == "WARP_SZ" {
 		return b.constant(32)
 	}
-	if x, ok := literal(o.text, bits); ok {
+	if x, ok := ptx.Literal(o.Text, bits); ok {
 		return b.constant(x)
 	}
-	v, ok := in.scope.variable(o.text)
+	v, ok := in.Scope.Variable(o.Text)
 	if !ok {
-		refuse(in.line, "%s: unknown operand %q", in.text(), o.text)
+		ptx.Refuse(in.Line, "%s: unknown operand %q", in.Text(), o.Text)
 	}
 	return b.addressOf(v)
 }
 
 // addressOf returns the row with the address of a variable in its space.
-func (b *builder) addressOf(v *variable) int {
-	if !v.unsized {
+func (b *builder) addressOf(v *ptx.Variable) int {
+	if !v.Unsized {
 		return b.constant(b.home(v).address)
 	}
 	b.dynamic = append(b.dynamic, v)
@@ -329,14 +331,14 @@ const unused = "_"
 const anyWidth = 1000
 
 // target returns the row that an operand writes.
-func (b *builder) target(fr *frame, in *statement, o operand) int {
-	if o.text == unused {
+func (b *builder) target(fr *frame, in *ptx.Statement, o ptx.Operand) int {
+	if o.Text == unused {
 		b.p.rows = append(b.p.rows, rowSource{bits: anyWidth})
 		return len(b.p.rows) - 1
 	}
-	r, ok := in.scope.register(o.text)
+	r, ok := in.Scope.Register(o.Text)
 	if !ok {
-		refuse(in.line, "%s: %q is no register", in.text(), o.text)
+		ptx.Refuse(in.Line, "%s: %q is no register", in.Text(), o.Text)
 	}
 	return fr.first + r
 }
@@ -345,31 +347,31 @@ func (b *builder) target(fr *frame, in *statement, o operand) int {
 func (b *builder) width(row int) int { return b.p.rows[row].bits }
 
 // step compiles an instruction; to are the statements that it may jump to.
-func (b *builder) step(fr *frame, in *statement) (s step, to []int) {
-	s = step{guard: -1, line: in.line, text: in.text()}
-	if in.guard != "" {
-		s.guard = b.source(fr, in, operand{text: in.guard}, 1)
-		s.unless = in.unless
+func (b *builder) step(fr *frame, in *ptx.Statement) (s step, to []int) {
+	s = step{guard: -1, line: in.Line, text: in.Text()}
+	if in.Guard != "" {
+		s.guard = b.source(fr, in, ptx.Operand{Text: in.Guard}, 1)
+		s.unless = in.Unless
 	}
 	label := func(name string) int {
-		at, ok := in.scope.label(name)
+		at, ok := in.Scope.Label(name)
 		if !ok {
-			refuse(in.line, "unknown label %q", name)
+			ptx.Refuse(in.Line, "unknown label %q", name)
 		}
 		return at
 	}
-	switch in.op[0] {
+	switch in.Op[0] {
 	case "bra":
 		b.operands(in, 1)
 		s.kind = jumps
-		return s, []int{label(in.args[0].text)}
+		return s, []int{label(in.Args[0].Text)}
 	case "brx":
 		b.operands(in, 2)
 		s.kind = chooses
-		s.mask = b.source(fr, in, in.args[0], 32)
-		names, ok := in.scope.list(in.args[1].text)
+		s.mask = b.source(fr, in, in.Args[0], 32)
+		names, ok := in.Scope.List(in.Args[1].Text)
 		if !ok {
-			refuse(in.line, "unknown list of labels %q", in.args[1].text)
+			ptx.Refuse(in.Line, "unknown list of labels %q", in.Args[1].Text)
 		}
 		for _, name := range names {
 			to = append(to, label(name))
@@ -381,26 +383,17 @@ func (b *builder) step(fr *frame, in *statement) (s step, to []int) {
 		return s, nil
 	}
 	c := &compiler{builder: b, frame: fr, in: in, step: &s}
-	compile, ok := instructions[in.op[0]]
+	compile, ok := instructions[in.Op[0]]
 	if !ok {
-		refuse(in.line, "unknown instruction %s", in.text())
+		ptx.Refuse(in.Line, "unknown instruction %s", in.Text())
 	}
 	compile(c)
 	return s, nil
 }
 
-func (s *scope) list(name string) ([]string, bool) {
-	for ; s != nil; s = s.outer {
-		if l, ok := s.targets[name]; ok {
-			return l, true
-		}
-	}
-	return nil, false
-}
-
-func (b *builder) operands(in *statement, n int) {
-	if len(in.args) != n {
-		refuse(in.line, "%s: %d operands, expected %d", in.text(), len(in.args), n)
+func (b *builder) operands(in *ptx.Statement, n int) {
+	if len(in.Args) != n {
+		ptx.Refuse(in.Line, "%s: %d operands, expected %d", in.Text(), len(in.Args), n)
 	}
 }
 
@@ -408,20 +401,20 @@ func (b *builder) operands(in *statement, n int) {
 type compiler struct {
 	*builder
 	*frame
-	in   *statement
+	in   *ptx.Statement
 	step *step
 }
 
-func (c *compiler) unknown() { refuse(c.in.line, "unknown instruction %s", c.in.text()) }
+func (c *compiler) unknown() { ptx.Refuse(c.in.Line, "unknown instruction %s", c.in.Text()) }
 
 // need refuses an instruction with another number of operands.
 func (c *compiler) need(n int) { c.operands(c.in, n) }
 
-func (c *compiler) from(i, bits int) int { return c.source(c.frame, c.in, c.in.args[i], bits) }
-func (c *compiler) to(i int) int         { return c.target(c.frame, c.in, c.in.args[i]) }
+func (c *compiler) from(i, bits int) int { return c.source(c.frame, c.in, c.in.Args[i], bits) }
+func (c *compiler) to(i int) int         { return c.target(c.frame, c.in, c.in.Args[i]) }
 
 // typed returns the last part of the instruction as a type.
-func (c *compiler) typed() (t numberType) { return c.numberType(c.in.op[len(c.in.op)-1]) }
+func (c *compiler) typed() (t numberType) { return c.numberType(c.in.Op[len(c.in.Op)-1]) }
 
 // numberType is a type such as u32.
 type numberType struct {
@@ -445,7 +438,7 @@ func (c *compiler) numberType(name string) numberType {
 // modifiers takes the parts of an instruction between the first and the last, which must all be known.
 func (c *compiler) modifiers(known ...string) (found map[string]bool) {
 	found = map[string]bool{}
-	for _, m := range c.in.op[1 : len(c.in.op)-1] {
+	for _, m := range c.in.Op[1 : len(c.in.Op)-1] {
 		if !slices.Contains(known, m) {
 			c.unknown()
 		}

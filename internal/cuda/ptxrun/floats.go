@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"sync"
 )
 
 func float32Of(x uint64) float32 { return math.Float32frombits(uint32(x)) }
@@ -44,9 +45,9 @@ func fma32(a, b, c float32) float32 {
 // floats is what is computed with floating-point numbers: what IEEE 754 defines, rounded to nearest. The result of
 // other instructions differs between GPUs, so they are unknown.
 func (c *compiler) floats(n int) operation {
-	op := c.in.op[0]
-	exact := strings.Join(c.in.op[1:len(c.in.op)-1], ".") == "rn"
-	plain := len(c.in.op) == 2
+	op := c.in.Op[0]
+	exact := strings.Join(c.in.Op[1:len(c.in.Op)-1], ".") == "rn"
+	plain := len(c.in.Op) == 2
 	if op == "testp" {
 		return c.testFloat(n)
 	}
@@ -121,7 +122,7 @@ func least(a, b float64) float64 {
 }
 
 func (c *compiler) testFloat(n int) operation {
-	if len(c.in.op) != 3 || n != 32 && n != 64 {
+	if len(c.in.Op) != 3 || n != 32 && n != 64 {
 		return operation{}
 	}
 	value := func(x uint64) float64 {
@@ -135,7 +136,7 @@ func (c *compiler) testFloat(n int) operation {
 		"infinite":   func(x float64) bool { return math.IsInf(x, 0) },
 		"number":     func(x float64) bool { return !math.IsNaN(x) },
 		"notanumber": math.IsNaN,
-	}[c.in.op[1]]
+	}[c.in.Op[1]]
 	if test == nil {
 		return operation{}
 	}
@@ -170,7 +171,7 @@ func floatComparison(how string, n int) func(a, b uint64) bool {
 
 // convert is cvt, between whole and floating-point numbers of all sizes.
 func convert(c *compiler) {
-	parts := c.in.op[1:]
+	parts := c.in.Op[1:]
 	if len(parts) < 2 {
 		c.unknown()
 	}
@@ -379,6 +380,15 @@ func halfValue(x uint16) float64 {
 	return v
 }
 
+// halfValues returns all numbers in half precision.
+var halfValues = sync.OnceValue(func() *[1 << 16]float64 {
+	all := new([1 << 16]float64)
+	for i := range all {
+		all[i] = halfValue(uint16(i))
+	}
+	return all
+})
+
 // roundHalf returns a number in half precision.
 func roundHalf(x float64, mode string) uint16 {
 	sign := uint16(0)
@@ -425,7 +435,7 @@ func roundHalf(x float64, mode string) uint16 {
 
 // activeMask returns which lanes are at the instruction.
 func activeMask(c *compiler) {
-	if strings.Join(c.in.op, ".") != "activemask.b32" {
+	if strings.Join(c.in.Op, ".") != "activemask.b32" {
 		c.unknown()
 	}
 	c.need(1)

@@ -3,6 +3,8 @@ package ptxrun
 import (
 	"math/bits"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/cuda/ptx"
 )
 
 // instructions has every instruction that is known, by the first part of its name, except those that jump.
@@ -48,13 +50,13 @@ func arithmetic(c *compiler) {
 	var rows [4]int
 	for i, n := range op.operands {
 		rows[i] = c.from(i+1, n)
-		if c.in.args[i+1].negated {
+		if c.in.Args[i+1].Negated {
 			c.unknown()
 		}
 	}
 	to := c.to(0)
 	if c.width(to) < op.result {
-		refuse(c.in.line, "%s: the result has %d bits, %s has %d", c.in.text(), op.result, c.in.args[0].text, c.width(to))
+		ptx.Refuse(c.in.Line, "%s: the result has %d bits, %s has %d", c.in.Text(), op.result, c.in.Args[0].Text, c.width(to))
 	}
 	n, f, divides := op.result, op.run, op.divides
 	c.step.run = eachLane(len(op.operands), to, rows, n, f)
@@ -117,7 +119,7 @@ func same(operands, n int, f func(a, b, c, d uint64) uint64) operation {
 // logic is what is computed with predicates.
 func (c *compiler) logic() operation {
 	c.modifiers()
-	switch c.in.op[0] {
+	switch c.in.Op[0] {
 	case "and":
 		return same(2, 1, func(a, b, _, _ uint64) uint64 { return a & b })
 	case "or":
@@ -140,7 +142,7 @@ func (c *compiler) integers(t numberType) operation {
 		return operation{operands: []int{n}, result: 32, run: f}
 	}
 	less := lessThan(t)
-	switch c.in.op[0] {
+	switch c.in.Op[0] {
 	case "mul", "mad":
 		return c.multiply(t)
 	case "shf", "prmt":
@@ -149,7 +151,7 @@ func (c *compiler) integers(t numberType) operation {
 		return c.findBit(n, signed)
 	}
 	c.modifiers()
-	switch c.in.op[0] {
+	switch c.in.Op[0] {
 	case "add":
 		return same(2, n, func(a, b, _, _ uint64) uint64 { return a + b })
 	case "sub":
@@ -210,7 +212,7 @@ func (c *compiler) integers(t numberType) operation {
 			return c + a - b
 		})
 	case "div", "rem":
-		op := same(2, n, quotient(c.in.op[0] == "rem", n, signed))
+		op := same(2, n, quotient(c.in.Op[0] == "rem", n, signed))
 		op.divides = true
 		return op
 	case "selp":
@@ -283,7 +285,7 @@ func extractBits(n int, signed bool) func(a, b, c, d uint64) uint64 {
 func (c *compiler) multiply(t numberType) operation {
 	n, signed := t.bits, t.kind == 's'
 	operands := []int{n, n, n}
-	if c.in.op[0] == "mul" {
+	if c.in.Op[0] == "mul" {
 		operands = operands[:2]
 	}
 	found := c.modifiers("lo", "hi", "wide")
@@ -325,7 +327,7 @@ func (c *compiler) multiply(t numberType) operation {
 
 // bytesOrFunnel is prmt, which selects bytes, and shf, which shifts two words.
 func (c *compiler) bytesOrFunnel() operation {
-	switch strings.Join(c.in.op, ".") {
+	switch strings.Join(c.in.Op, ".") {
 	case "prmt.b32":
 		return same(3, 32, func(a, b, selection, _ uint64) (x uint64) {
 			both := cut(a, 32) | b<<32
@@ -340,12 +342,12 @@ func (c *compiler) bytesOrFunnel() operation {
 			return x
 		})
 	case "shf.l.wrap.b32", "shf.l.clamp.b32":
-		wrap := c.in.op[2] == "wrap"
+		wrap := c.in.Op[2] == "wrap"
 		return same(3, 32, func(a, b, s, _ uint64) uint64 {
 			return (cut(a, 32) | b<<32) << funnel(s, wrap) >> 32
 		})
 	case "shf.r.wrap.b32", "shf.r.clamp.b32":
-		wrap := c.in.op[2] == "wrap"
+		wrap := c.in.Op[2] == "wrap"
 		return same(3, 32, func(a, b, s, _ uint64) uint64 { return (cut(a, 32) | b<<32) >> funnel(s, wrap) })
 	}
 	return operation{}
@@ -360,13 +362,13 @@ func funnel(s uint64, wrap bool) uint64 {
 
 // lop3 computes any function of three bits, from the table in its last operand.
 func lop3(c *compiler) {
-	if strings.Join(c.in.op, ".") != "lop3.b32" {
+	if strings.Join(c.in.Op, ".") != "lop3.b32" {
 		c.unknown()
 	}
 	c.need(5)
-	table, ok := literal(c.in.args[4].text, 8)
+	table, ok := ptx.Literal(c.in.Args[4].Text, 8)
 	if !ok {
-		refuse(c.in.line, "%s: the table %q is no number", c.in.text(), c.in.args[4].text)
+		ptx.Refuse(c.in.Line, "%s: the table %q is no number", c.in.Text(), c.in.Args[4].Text)
 	}
 	rows := [4]int{c.from(1, 32), c.from(2, 32), c.from(3, 32)}
 	c.step.run = eachLane(3, c.to(0), rows, 32, func(a, b, c, _ uint64) (x uint64) {
@@ -384,11 +386,11 @@ func move(c *compiler) {
 	c.need(2)
 	t := c.typed()
 	c.modifiers()
-	to, from := c.in.args[0], c.in.args[1]
+	to, from := c.in.Args[0], c.in.Args[1]
 	n := t.bits
 	switch {
-	case to.vector != nil && from.vector == nil:
-		parts := c.parts(to.vector, t)
+	case to.Vector != nil && from.Vector == nil:
+		parts := c.parts(to.Vector, t)
 		row := c.source(c.frame, c.in, from, n)
 		each := n / len(parts)
 		c.step.run = func(w *warp, active uint32) {
@@ -400,10 +402,10 @@ func move(c *compiler) {
 				}
 			}
 		}
-	case from.vector != nil && to.vector == nil:
-		parts := make([]int, len(from.vector))
+	case from.Vector != nil && to.Vector == nil:
+		parts := make([]int, len(from.Vector))
 		each := c.partBits(len(parts), t)
-		for i, o := range from.vector {
+		for i, o := range from.Vector {
 			parts[i] = c.source(c.frame, c.in, o, each)
 		}
 		row := c.to(0)
@@ -426,17 +428,17 @@ func move(c *compiler) {
 // partBits returns how many bits each of some parts of a number has.
 func (c *compiler) partBits(parts int, t numberType) int {
 	if parts != 2 && parts != 4 || t.bits/parts < 8 {
-		refuse(c.in.line, "%s: %d parts of %d bits", c.in.text(), parts, t.bits)
+		ptx.Refuse(c.in.Line, "%s: %d parts of %d bits", c.in.Text(), parts, t.bits)
 	}
 	return t.bits / parts
 }
 
-func (c *compiler) parts(vector []operand, t numberType) (rows []int) {
+func (c *compiler) parts(vector []ptx.Operand, t numberType) (rows []int) {
 	each := c.partBits(len(vector), t)
 	for _, o := range vector {
 		r := c.target(c.frame, c.in, o)
 		if c.width(r) < each {
-			refuse(c.in.line, "%s: %s has less than %d bits", c.in.text(), o.text, each)
+			ptx.Refuse(c.in.Line, "%s: %s has less than %d bits", c.in.Text(), o.Text, each)
 		}
 		rows = append(rows, r)
 	}
@@ -446,15 +448,15 @@ func (c *compiler) parts(vector []operand, t numberType) (rows []int) {
 // compare is setp: it sets a predicate, or it and its opposite, and may combine them with another one.
 func compare(c *compiler) {
 	t := c.typed()
-	if len(c.in.op) < 3 || len(c.in.args) < 3 {
+	if len(c.in.Op) < 3 || len(c.in.Args) < 3 {
 		c.unknown()
 	}
-	how := comparison(c.in.op[1], t)
+	how := comparison(c.in.Op[1], t)
 	if how == nil {
 		c.unknown()
 	}
 	combine := ""
-	if rest := c.in.op[2 : len(c.in.op)-1]; len(rest) == 1 {
+	if rest := c.in.Op[2 : len(c.in.Op)-1]; len(rest) == 1 {
 		combine = rest[0]
 	} else if len(rest) > 1 {
 		c.unknown()
@@ -467,19 +469,19 @@ func compare(c *compiler) {
 	case "and", "or", "xor":
 		c.need(4)
 		third = c.from(3, 1)
-		negated = truth(c.in.args[3].negated)
+		negated = truth(c.in.Args[3].Negated)
 	default:
 		c.unknown()
 	}
-	to, other := c.in.args[0], -1
-	if to.pair != nil {
-		other = c.target(c.frame, c.in, to.pair[1])
-		to = to.pair[0]
+	to, other := c.in.Args[0], -1
+	if to.Pair != nil {
+		other = c.target(c.frame, c.in, to.Pair[1])
+		to = to.Pair[0]
 	}
 	first := c.target(c.frame, c.in, to)
 	for _, row := range []int{first, other} {
 		if row >= 0 && c.width(row) != 1 && c.width(row) != anyWidth {
-			refuse(c.in.line, "%s: the result is no predicate", c.in.text())
+			ptx.Refuse(c.in.Line, "%s: the result is no predicate", c.in.Text())
 		}
 	}
 	c.step.run = func(w *warp, active uint32) {

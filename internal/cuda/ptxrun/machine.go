@@ -26,6 +26,7 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/ptx"
 )
 
 // Options are those of a Machine. The zero value is a small GPU of compute capability 8.0.
@@ -240,44 +241,44 @@ type module struct {
 }
 
 // Load implements cuda.Device.
-func (m *Machine) Load(ptx []byte) (cuda.Module, error) {
+func (m *Machine) Load(image []byte) (cuda.Module, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if err := m.begin(); err != nil {
 		return nil, err
 	}
-	t, err := parse(string(ptx))
+	t, err := ptx.Parse(string(image))
 	if err != nil {
 		return nil, err
 	}
-	if has := 10*m.options.Major + m.options.Minor; t.target > has {
-		return nil, fmt.Errorf("the kernels need compute capability %d.%d, the device has %d.%d", t.target/10, t.target%10,
+	if has := 10*m.options.Major + m.options.Minor; t.Target > has {
+		return nil, fmt.Errorf("the kernels need compute capability %d.%d, the device has %d.%d", t.Target/10, t.Target%10,
 			m.options.Major, m.options.Minor)
 	}
-	globals := map[*variable]uint64{}
-	for _, v := range t.variables {
-		if v.space == "shared" {
+	globals := map[*ptx.Variable]uint64{}
+	for _, v := range t.Variables {
+		if v.Space == "shared" {
 			continue
 		}
-		if v.bytes > m.options.Memory-m.used {
-			return nil, fmt.Errorf("no memory for the variable %s of %d bytes", v.name, v.bytes)
+		if v.Bytes > m.options.Memory-m.used {
+			return nil, fmt.Errorf("no memory for the variable %s of %d bytes", v.Name, v.Bytes)
 		}
-		p, err := m.allocate(v.name, v.bytes)
+		p, err := m.allocate(v.Name, v.Bytes)
 		if err != nil {
 			return nil, err
 		}
 		r := m.regions[uint64(p)>>positionBits]
-		copy(r.data, v.content)
-		r.mark(0, v.bytes, true)
+		copy(r.data, v.Content)
+		r.mark(0, v.Bytes, true)
 		globals[v] = uint64(p)
 	}
 	mod := &module{m, map[string]*program{}}
-	for _, name := range slices.Sorted(maps.Keys(t.functions)) {
-		f := t.functions[name]
-		if !f.kernel {
+	for _, name := range slices.Sorted(maps.Keys(t.Functions)) {
+		f := t.Functions[name]
+		if !f.Kernel {
 			continue
 		}
-		if mod.programs[f.name], err = build(t, f, globals); err != nil {
+		if mod.programs[f.Name], err = build(t, f, globals); err != nil {
 			return nil, err
 		}
 	}
@@ -343,7 +344,7 @@ func (m *Machine) mostShared() int64 {
 	case m.options.Major == 8:
 		return 99 << 10
 	}
-	return mostShared
+	return ptx.MostShared
 }
 
 // pack lays arguments out as a kernel expects its parameters.
@@ -372,9 +373,9 @@ func (p *program) pack(arguments []any) (*region, error) {
 		default:
 			return nil, fmt.Errorf("argument %d is a %T, which no kernel can have", i, a)
 		}
-		if int64(len(b)) != p.params[i].bytes {
-			return nil, fmt.Errorf("argument %d has %d bytes, the parameter %s has %d", i, len(b), p.params[i].name,
-				p.params[i].bytes)
+		if int64(len(b)) != p.params[i].Bytes {
+			return nil, fmt.Errorf("argument %d has %d bytes, the parameter %s has %d", i, len(b), p.params[i].Name,
+				p.params[i].Bytes)
 		}
 		copy(r.data[p.offsets[i]:], b)
 		r.mark(p.offsets[i], int64(len(b)), true)
@@ -383,15 +384,15 @@ func (p *program) pack(arguments []any) (*region, error) {
 }
 
 // Kernels returns the names of the kernels of a module, in alphabetical order.
-func Kernels(ptx []byte) ([]string, error) {
-	t, err := parse(string(ptx))
+func Kernels(image []byte) ([]string, error) {
+	t, err := ptx.Parse(string(image))
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, f := range t.functions {
-		if f.kernel {
-			names = append(names, f.name)
+	for _, f := range t.Functions {
+		if f.Kernel {
+			names = append(names, f.Name)
 		}
 	}
 	slices.Sort(names)

@@ -81,6 +81,7 @@ type warp struct {
 	lanes   *[32]moment // the same of one lane about another, after barriers for some; nil before there are any
 	copies  *[32]copies // asynchronous copies under way; nil before there are any
 	pc      int         // of the step that runs, for messages
+	patient bool        // the lanes that are to go on first go last: in the slice after one that was used up
 }
 
 type moment [32]uint32
@@ -170,7 +171,7 @@ func (b *block) begin(number int) {
 	b.now, b.known, b.warpsKnow = 1, 0, nil
 	b.barriers = [16]barrier{}
 	for _, w := range b.warps {
-		w.live, w.waiting, w.known, w.lanes, w.copies = allLanes, false, 0, nil, nil
+		w.live, w.waiting, w.known, w.lanes, w.copies, w.patient = allLanes, false, 0, nil, nil, false
 		w.groups[0], w.n = group{lanes: allLanes}, 1
 		clear(w.local.written)
 		for r, s := range b.launch.program.rows {
@@ -271,6 +272,7 @@ func (w *warp) run(budget int) {
 		}
 		w.merge()
 	}
+	w.patient = left <= 0 && !w.patient
 	l := w.block.launch
 	if l.left -= int64(budget - left); l.left < 0 {
 		w.failTogether("runs for more than %d instructions of warps; is a loop endless?", l.machine.options.Instructions)
@@ -377,7 +379,8 @@ func (w *warp) choose(g *group, s *step, active uint32) {
 	}
 }
 
-// pick returns the group of lanes that goes on.
+// pick returns the group of lanes that goes on: the one deepest in the tree of post-dominators. But lanes may wait in a
+// loop for what other lanes do, which GPUs since 2017 allow: after a slice without an end, others go first.
 func (w *warp) pick() *group {
 	code := w.block.launch.program.code
 	best, depth := -1, 0
@@ -390,7 +393,7 @@ func (w *warp) pick() *group {
 		if g.pc < len(code) {
 			d = code[g.pc].depth
 		}
-		if best < 0 || d > depth || d == depth && g.pc < w.groups[best].pc {
+		if best < 0 || (d > depth || d == depth && g.pc < w.groups[best].pc) != w.patient {
 			best, depth = i, d
 		}
 	}

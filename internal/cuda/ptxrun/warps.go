@@ -21,7 +21,7 @@ func (c *compiler) everyLane() {
 
 // barrierOrSync is a barrier of the warp or of the block.
 func barrierOrSync(c *compiler) {
-	op := slices.DeleteFunc(slices.Clone(c.in.op), func(m string) bool { return m == "cta" || m == "aligned" })
+	op := slices.DeleteFunc(slices.Clone(c.in.Op), func(m string) bool { return m == "cta" || m == "aligned" })
 	name := strings.Join(op, ".")
 	if name == "bar.warp.sync" || name == "barrier.warp.sync" {
 		c.need(1)
@@ -29,15 +29,15 @@ func barrierOrSync(c *compiler) {
 		c.step.run = (*warp).syncWarp
 		return
 	}
-	u := &barrierUse{count: -1, line: c.in.line}
-	args := c.in.args
+	u := &barrierUse{count: -1, line: c.in.Line}
+	args := c.in.Args
 	if len(op) == 4 && op[1] == "red" {
 		if len(args) < 3 {
 			c.unknown()
 		}
 		u.reduce = op[2]
 		last := len(args) - 1
-		u.value, u.negated = c.from(last, 1), args[last].negated
+		u.value, u.negated = c.from(last, 1), args[last].Negated
 		u.to = c.to(0)
 		args = args[1:last]
 		if want := map[string]string{"popc": "u32", "and": "pred", "or": "pred"}[op[2]]; want == "" || op[3] != want {
@@ -60,17 +60,17 @@ func barrierOrSync(c *compiler) {
 // shuffle is shfl.sync, as the PTX ISA defines it.
 func shuffle(c *compiler) {
 	c.need(5)
-	if len(c.in.op) != 4 || c.in.op[1] != "sync" || c.in.op[3] != "b32" {
+	if len(c.in.Op) != 4 || c.in.Op[1] != "sync" || c.in.Op[3] != "b32" {
 		c.unknown()
 	}
-	mode := c.in.op[2]
+	mode := c.in.Op[2]
 	if !slices.Contains([]string{"up", "down", "bfly", "idx"}, mode) {
 		c.unknown()
 	}
-	to, valid := c.in.args[0], -1
-	if to.pair != nil {
-		valid = c.target(c.frame, c.in, to.pair[1])
-		to = to.pair[0]
+	to, valid := c.in.Args[0], -1
+	if to.Pair != nil {
+		valid = c.target(c.frame, c.in, to.Pair[1])
+		to = to.Pair[0]
 	}
 	row := c.target(c.frame, c.in, to)
 	a, b, ends := c.from(1, 32), c.from(2, 32), c.from(3, 32)
@@ -123,8 +123,8 @@ func sourceLane(mode string, lane, by, ends int) (from int, ok bool) {
 
 func vote(c *compiler) {
 	c.need(3)
-	name := strings.Join(c.in.op, ".")
-	p, negated := c.from(1, 1), c.in.args[1].negated
+	name := strings.Join(c.in.Op, ".")
+	p, negated := c.from(1, 1), c.in.Args[1].Negated
 	to := c.to(0)
 	c.maskOf(2)
 	var result func(trues, lanes uint32) uint64
@@ -159,19 +159,19 @@ func (w *warp) setAll(to int, lanes uint32, x uint64) {
 
 func match(c *compiler) {
 	c.need(3)
-	if len(c.in.op) != 4 {
+	if len(c.in.Op) != 4 {
 		c.unknown()
 	}
 	t := c.typed()
-	to, equal := c.in.args[0], -1
-	if to.pair != nil {
-		equal = c.target(c.frame, c.in, to.pair[1])
-		to = to.pair[0]
+	to, equal := c.in.Args[0], -1
+	if to.Pair != nil {
+		equal = c.target(c.frame, c.in, to.Pair[1])
+		to = to.Pair[0]
 	}
 	row := c.target(c.frame, c.in, to)
 	a := c.from(1, t.bits)
 	c.maskOf(2)
-	name := strings.Join(c.in.op[:3], ".")
+	name := strings.Join(c.in.Op[:3], ".")
 	if t.kind != 'b' || t.bits < 32 || name != "match.any.sync" && name != "match.all.sync" {
 		c.unknown()
 	}
@@ -203,11 +203,11 @@ func match(c *compiler) {
 func reduce(c *compiler) {
 	c.need(3)
 	t := c.typed()
-	if len(c.in.op) != 4 || c.in.op[1] != "sync" || t.bits != 32 || t.kind == 'f' {
+	if len(c.in.Op) != 4 || c.in.Op[1] != "sync" || t.bits != 32 || t.kind == 'f' {
 		c.unknown()
 	}
-	f := atomicFunction(c.in.op[2], t)
-	if !slices.Contains([]string{"add", "min", "max", "and", "or", "xor"}, c.in.op[2]) || f == nil {
+	f := atomicFunction(c.in.Op[2], t)
+	if !slices.Contains([]string{"add", "min", "max", "and", "or", "xor"}, c.in.Op[2]) || f == nil {
 		c.unknown()
 	}
 	a, to := c.from(1, 32), c.to(0)
@@ -224,13 +224,13 @@ func reduce(c *compiler) {
 // vectorOf returns the rows of a vector of words.
 func (c *compiler) vectorOf(i, n int, targets bool) []int {
 	f := form{vector: n, kind: numberType{'b', 32}}
-	return c.values(c.in.args[i], f, targets)
+	return c.values(c.in.Args[i], f, targets)
 }
 
 // multiplyMatrices is mma.sync of matrices in half precision, 16 x 16 and 16 x 8, with sums in float32.
 func multiplyMatrices(c *compiler) {
 	c.need(4)
-	if strings.Join(c.in.op, ".") != "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" {
+	if strings.Join(c.in.Op, ".") != "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" {
 		c.unknown()
 	}
 	to := c.vectorOf(0, 4, true)
@@ -247,6 +247,7 @@ func multiplyMatrices(c *compiler) {
 // product is done with fragments as the PTX ISA lays them out (matrix fragments for mma.m16n8k16): lane 4g + t has
 // parts of the rows g and g+8 of a, and of the column g of b.
 func (w *warp) product(to, a, b, sums []int) {
+	halves := halfValues()
 	var left [16][16]float64
 	var right [8][16]float64
 	for l := range 32 {
@@ -254,11 +255,11 @@ func (w *warp) product(to, a, b, sums []int) {
 		for r, row := range a {
 			x := w.rows[row][l]
 			i, k := g+8*(r&1), 2*t+8*(r>>1)
-			left[i][k], left[i][k+1] = halfValue(uint16(x)), halfValue(uint16(x>>16))
+			left[i][k], left[i][k+1] = halves[uint16(x)], halves[uint16(x>>16)]
 		}
 		for r, row := range b {
 			x := w.rows[row][l]
-			right[g][2*t+8*r], right[g][2*t+8*r+1] = halfValue(uint16(x)), halfValue(uint16(x>>16))
+			right[g][2*t+8*r], right[g][2*t+8*r+1] = halves[uint16(x)], halves[uint16(x>>16)]
 		}
 	}
 	how := 0
@@ -324,14 +325,14 @@ func narrowToZero(x float64) float32 { return float32Of(narrow(x, 32, "rz")) }
 // lane.
 func loadMatrices(c *compiler) {
 	c.need(2)
-	op := slices.DeleteFunc(slices.Clone(c.in.op), func(m string) bool { return m == "trans" })
+	op := slices.DeleteFunc(slices.Clone(c.in.Op), func(m string) bool { return m == "trans" })
 	n := map[string]int{"x1": 1, "x2": 2, "x4": 4}[strings.Join(op[min(4, len(op)):min(5, len(op))], "")]
 	if n == 0 || strings.Join(op, ".") != "ldmatrix.sync.aligned.m8n8."+op[4]+".shared.b16" {
 		c.unknown()
 	}
-	transposed := len(op) != len(c.in.op)
+	transposed := len(op) != len(c.in.Op)
 	to := c.vectorOf(0, n, true)
-	from := c.place(c.in.args[1], shared)
+	from := c.place(c.in.Args[1], shared)
 	c.everyLane()
 	c.step.run = func(w *warp, lanes uint32) {
 		if lanes != allLanes {

@@ -1,4 +1,8 @@
-package ptxrun
+// Package ptx reads kernels in PTX, the assembly language of NVIDIA's GPUs, as far as compilers write it: functions,
+// their registers and variables, and instructions as they are written. What instructions mean is up to package ptxrun.
+//
+// Source: NVIDIA, Parallel thread execution ISA, version 7.0.
+package ptx
 
 import (
 	"fmt"
@@ -15,15 +19,17 @@ type token struct {
 // longestText is how long a PTX text may be, in bytes; those of this program have less than 100 KB.
 const longestText = 8 << 20
 
-// problem is why a text is no PTX that can be run. The parser panics with it, and Parse returns it.
-type problem struct {
+// Problem is why a text is no PTX that can be run, with its line.
+type Problem struct {
 	line    int
 	message string
 }
 
-func (p problem) Error() string { return fmt.Sprintf("line %d: %s", p.line, p.message) }
+// Error implements error.
+func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.line, p.message) }
 
-func refuse(line int, format string, a ...any) { panic(problem{line, fmt.Sprintf(format, a...)}) }
+// Refuse panics with a Problem. Parse recovers from it, as what follows it must.
+func Refuse(line int, format string, a ...any) { panic(Problem{line, fmt.Sprintf(format, a...)}) }
 
 func wordLetter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_$%.", c) >= 0
@@ -49,14 +55,14 @@ func tokens(text string) (all []token) {
 		case strings.HasPrefix(text[i:], "/*"):
 			end := strings.Index(text[i:], "*/")
 			if end < 0 {
-				refuse(line, "a comment does not end")
+				Refuse(line, "a comment does not end")
 			}
 			line += strings.Count(text[i:i+end], "\n")
 			i += end + 2
 		case c == '"':
 			end := strings.IndexAny(text[i+1:], "\"\n")
 			if end < 0 || text[i+1+end] != '"' {
-				refuse(line, "a string does not end")
+				Refuse(line, "a string does not end")
 			}
 			all = append(all, token{text[i : i+end+2], line})
 			i += end + 2
@@ -70,7 +76,7 @@ func tokens(text string) (all []token) {
 			all = append(all, token{text[i : i+1], line})
 			i++
 		default:
-			refuse(line, "unexpected character %q", c)
+			Refuse(line, "unexpected character %q", c)
 		}
 	}
 	return all
@@ -93,7 +99,7 @@ func (c *cursor) peek() string {
 // next returns a token; there must be one.
 func (c *cursor) next() string {
 	if c.at >= len(c.all) {
-		refuse(c.line, "the text ends too early")
+		Refuse(c.line, "the text ends too early")
 	}
 	t := c.all[c.at]
 	c.at++
@@ -111,7 +117,7 @@ func (c *cursor) accept(text string) bool {
 
 func (c *cursor) expect(text string) {
 	if got := c.next(); got != text {
-		refuse(c.line, "unexpected %q, expected %q", got, text)
+		Refuse(c.line, "unexpected %q, expected %q", got, text)
 	}
 }
 
@@ -119,7 +125,7 @@ func (c *cursor) expect(text string) {
 func (c *cursor) name() string {
 	t := c.next()
 	if !wordLetter(t[0]) || t[0] == '.' || t[0] >= '0' && t[0] <= '9' {
-		refuse(c.line, "unexpected %q, expected a name", t)
+		Refuse(c.line, "unexpected %q, expected a name", t)
 	}
 	return t
 }
@@ -129,7 +135,7 @@ func (c *cursor) count(most int64) int64 {
 	t := c.next()
 	n, err := strconv.ParseInt(strings.TrimSuffix(t, "U"), 0, 64)
 	if err != nil || n < 0 || n > most {
-		refuse(c.line, "%q is no number from 0 to %d", t, most)
+		Refuse(c.line, "%q is no number from 0 to %d", t, most)
 	}
 	return n
 }

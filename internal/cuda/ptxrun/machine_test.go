@@ -1,0 +1,247 @@
+package ptxrun
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/cuda"
+)
+
+const empty = ".version 7.0\n.target sm_70\n.address_size 64\n"
+
+// TestRefusals loads texts that cannot be run; each has one error, with its line.
+func TestRefusals(t *testing.T) {
+	body := func(code string) string {
+		return empty + ".visible .entry k(.param .u64 a) {\n.reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n" +
+			code + "\n}\n"
+	}
+	for ptx, want := range map[string]string{
+		"":                                        "names no .target",
+		"\x00":                                    `line 1: unexpected character '\x00'`,
+		".version 7.0\n.target sm_90\n":           "need compute capability 9.0, the device has 8.0",
+		empty + ".address_size 32":                `addresses have "32" bits`,
+		empty + "hello":                           `line 4: unexpected "hello" outside of functions`,
+		empty + ".visible .entry k(":              "the text ends too early",
+		empty + ".entry k() { /* ":                "a comment does not end",
+		empty + ".global .b8 x[99999999999];":     "is no number from 0 to",
+		empty + ".global .b8 x[60000][60000];":    "has more than 67108864 bytes",
+		empty + ".global .align 3 .b8 x;":         "is no power of two",
+		body("frobnicate.u32 %r1, %r2;"):          "line 6: unknown instruction frobnicate.u32",
+		body("add.u32.x %r1, %r2, %r3;"):          "unknown instruction add.u32.x",
+		body("add.u32 %r1, %r2;"):                 "2 operands, expected 3",
+		body("add.u32 %r1, %r2, %r99;"):           `unknown operand "%r99"`,
+		body("add.u64 %r1, %rd2, %rd3;"):          "the result has 64 bits, %r1 has 32",
+		body("div.approx.f32 %r1, %r2, %r3;"):     "unknown instruction div.approx.f32",
+		body("mov.u32 %r1, %clock;"):              `unknown operand "%clock"`,
+		body("bra $nowhere;"):                     `unknown label "$nowhere"`,
+		body("$a: $a: ret;"):                      "label $a is there twice",
+		body("@%r1 ret;"):                         "has the wrong type",
+		body("ld.global.v3.u32 %r1, [%rd1];"):     "unknown instruction ld.global.v3.u32",
+		body("ld.global.u64 %r1, [%rd1];"):        "%r1 has less than 64 bits",
+		body("st.global.u32 %rd1, %r1;"):          "an address is expected in brackets",
+		body("call.uni nothing, ();"):             "nothing is no function of this text",
+		body("bar.arrive 0, 64;"):                 "unknown instruction bar.arrive",
+		body(".reg .b32 %x<999999>;"):             "is no number from 0 to 32768",
+		body(".local .b8 big[70000];"):            "is no number from 0 to 65536",
+		body(strings.Repeat("{", 100)):            "braces within more than 64 others",
+		body("add.u32 %r1, %r2, [[[[[[[1;"):       "operands within operands",
+		body(".local .b8 a[4]; .local .b8 a[4];"): "a is declared twice",
+	} {
+		_, err := New(Options{}).Load([]byte(ptx))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", ptx, err, want)
+		}
+	}
+}
+
+// TestMemoryOfTheDevice does with memory what callers may and may not.
+func TestMemoryOfTheDevice(t *testing.T) {
+	m := New(Options{Memory: 1000})
+	expect := func(err error, want string) {
+		t.Helper()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	p, err := m.Alloc(600)
+	expect(err, "")
+	_, err = m.Alloc(401)
+	expect(err, "no memory for 401 bytes: the device has 400 free")
+	_, err = m.Alloc(0)
+	expect(err, "an allocation of 0 bytes")
+	b := make([]byte, 10)
+	expect(m.Read(b, p), "the byte at 0 of allocation 1 is read, which nobody wrote")
+	expect(m.Write(p+5, []byte("abcde")), "")
+	expect(m.Read(b[:5], p+5), "")
+	expect(m.Read(b, p+5), "the byte at 10 of")
+	expect(m.Fill(p+10, 7, 590), "")
+	expect(m.Read(b, p+5), "")
+	if string(b) != "abcde\a\a\a\a\a" {
+		t.Errorf("the memory has %q", b)
+	}
+	expect(m.Fill(p+10, 7, 591), "591 bytes at 10 of allocation 1, which has 600")
+	expect(m.Write(p+599, b), "which has 600")
+	expect(m.Write(7, b), "in no allocation")
+	expect(m.Free(p+1), "1 bytes behind the start")
+	expect(m.Free(p), "")
+	expect(m.Free(p), "which was freed")
+	expect(m.Read(b, p), "which was freed")
+	free, total, err := m.Memory()
+	if free != 1000 || total != 1000 || err != nil {
+		t.Errorf("%d of %d bytes are free, %v", free, total, err)
+	}
+	expect(m.Close(), "")
+	_, err = m.Alloc(10)
+	expect(err, "the device is closed")
+}
+
+// TestLaunches starts kernels with arguments and grids that do not fit, and one that uses memory that was freed.
+func TestLaunches(t *testing.T) {
+	m := New(Options{})
+	module, err := m.Load(violations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cuda.Upload(m, numbers(64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	grid := cuda.Grid{Blocks: 1, Threads: 64}
+	for _, c := range []struct {
+		kernel    string
+		grid      cuda.Grid
+		arguments []any
+		want      string
+	}{
+		{"none", grid, nil, `no kernel "none"`},
+		{"good_count", grid, []any{in}, "1 arguments; it has 2 parameters"},
+		{"good_count", grid, []any{in, uint32(1)}, "argument 1 has 4 bytes, the parameter good_count_param_1 has 8"},
+		{"good_count", grid, []any{in, "x"}, "argument 1 is a string"},
+		{"good_count", cuda.Grid{Blocks: 0, Threads: 64}, []any{in, in}, "0 blocks"},
+		{"good_count", cuda.Grid{Blocks: 1, Threads: 33}, []any{in, in}, "a multiple of 32"},
+		{"good_count", cuda.Grid{Blocks: 1, Threads: 32, Shared: 1 << 20}, []any{in, in}, "bytes of shared memory"},
+	} {
+		if err := module.Launch(c.kernel, c.grid, c.arguments...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+	if err := m.Free(in); err != nil {
+		t.Fatal(err)
+	}
+	if err := module.Launch("good_reverse", grid, in, in); err != nil {
+		t.Fatal("an error of a kernel is reported by the next call, not by", err)
+	}
+	if err := m.Sync(); err == nil || !strings.Contains(err.Error(), "which was freed") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.Alloc(10); err == nil {
+		t.Error("the device works after an error of a kernel")
+	}
+}
+
+// TestDynamicShared has a kernel use shared memory whose size is that of the launch.
+func TestDynamicShared(t *testing.T) {
+	const ptx = empty + `.extern .shared .align 16 .b8 room[];
+.shared .align 4 .b32 first;
+.visible .entry k(.param .u64 out) {
+	.reg .b32 %r<8>; .reg .b64 %rd<8>;
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2;
+	st.shared.u32 [first], 1;
+	mov.u32 %r2, room; add.u32 %r2, %r2, %r1;
+	st.shared.u32 [%r2], %r0;
+	bar.sync 0;
+	xor.b32 %r1, %r1, 124; mov.u32 %r2, room; add.u32 %r2, %r2, %r1;
+	ld.shared.u32 %r3, [%r2];
+	mul.wide.u32 %rd2, %r0, 4; add.u64 %rd1, %rd1, %rd2;
+	st.global.u32 [%rd1], %r3;
+	ret;
+}`
+	for room, want := range map[int]string{128: "", 124: "which has 140"} {
+		m := New(Options{})
+		one := strings.Replace(ptx, "st.shared.u32 [first], 1;", ".reg .pred %p; setp.eq.u32 %p, %r0, 0;\n"+
+			"@%p st.shared.u32 [first], 1;", 1)
+		module, err := m.Load([]byte(one))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.Alloc(128)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := module.Launch("k", cuda.Grid{Blocks: 1, Threads: 32, Shared: room}, p); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]uint32, 32)
+		err = cuda.Download(m, got, p)
+		if want == "" && (err != nil || got[0] != 31) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d bytes: error %v, want %q; the first number is %d", room, err, want, got[0])
+		}
+	}
+}
+
+// TestLostDevice fails each call in turn, and all that follow.
+func TestLostDevice(t *testing.T) {
+	calls := func(m *Machine) (errs []error) {
+		_, err := m.Alloc(10)
+		errs = append(errs, err)
+		_, _, err = m.Memory()
+		_, err2 := m.Load([]byte(empty))
+		return append(errs, err, err2, m.Sync())
+	}
+	for n := range 5 {
+		for i, err := range calls(New(Options{Fail: n})) {
+			if lost := n > 0 && i+1 >= n; lost != errors.Is(err, ErrLost) || !lost && err != nil {
+				t.Errorf("failing from call %d: call %d has error %v", n, i+1, err)
+			}
+		}
+	}
+}
+
+// FuzzLoad loads texts, and runs kernels without parameters: errors are fine, panics and endless runs are not.
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.ptx")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no kernels", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text[:min(len(text), 6000)])
+	}
+	for _, body := range []string{"mov.b64 {%r1, %r2}, %rd1;",
+		"@!%p1 bra $a; $a: shfl.sync.idx.b32 %r1|%p1, %r2, 3, 31, -1;",
+		"ld.global.v2.u32 {%r1, %r2}, [%rd1+-8];", "bar.red.popc.u32 %r1, 0, !%p1;", "$a: bra $a;",
+		".local .align 8 .b8 l[16]; st.local.v2.u32 [l+8], {%r1, 0f3F800000};"} {
+		f.Add(snippet(body))
+		f.Add([]byte(strings.Replace(string(snippet(body)), "(.param .u64 column)", "()", 1)))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		begin := time.Now()
+		names, err := Kernels(text)
+		if err != nil {
+			return
+		}
+		m := New(Options{Memory: 1 << 20, Instructions: 2000, Seed: 1})
+		module, err := m.Load(text)
+		if err != nil {
+			return
+		}
+		for _, name := range names {
+			if err := module.Launch(name, cuda.Grid{Blocks: 2, Threads: 64}); err == nil {
+				if err := m.Sync(); err != nil {
+					break
+				}
+			}
+		}
+		if d := time.Since(begin); d > 20*time.Second {
+			t.Errorf("it took %v", d)
+		}
+	})
+}
