@@ -2,7 +2,10 @@ package reuse
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/oracle"
 )
+
+func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
 
 // sizes are numbers of requests around those of warps, blocks and tiles, and with several levels above a tile.
 var sizes = []int{0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 4097}
@@ -53,7 +59,7 @@ func TestDistancesAreThoseOfTheCPU(t *testing.T) {
 		if rapid.Bool().Draw(t, "little memory") {
 			options.Memory = bytes(numObjects+max(n/3, numObjects), numObjects) * 5 / 4
 		}
-		s, err := NewStack(ptxrun.New(options), numObjects, n)
+		s, err := NewStack(cudatest.Device(t, options), numObjects, n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +85,7 @@ func TestDistancesAreThoseOfTheCPU(t *testing.T) {
 // A loop has the largest distances there are: nothing is in order in any level.
 func TestDistancesOfALoop(t *testing.T) {
 	const numObjects, rounds = 1300, 6
-	s, err := NewStack(ptxrun.New(ptxrun.Options{}), numObjects, numObjects*rounds)
+	s, err := NewStack(cudatest.Device(t, ptxrun.Options{}), numObjects, numObjects*rounds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +110,7 @@ func TestMemoryOfDistances(t *testing.T) {
 	cpu := oracle.NewLRUStack(numObjects)
 	cpu.Serve(objects, true)
 	least := bytes(2*numObjects, numObjects)
-	d := ptxrun.New(ptxrun.Options{Memory: least + least/8})
+	d := cudatest.Device(t, ptxrun.Options{Memory: least + least/8})
 	s, err := NewStack(d, numObjects, n)
 	if err != nil {
 		t.Fatal(err)
@@ -122,30 +128,32 @@ func TestMemoryOfDistances(t *testing.T) {
 	if free, total, err := d.Memory(); free != total || err != nil {
 		t.Errorf("%d of %d bytes are free after Close (%v)", free, total, err)
 	}
-	_, err = NewStack(ptxrun.New(ptxrun.Options{Memory: least}), numObjects, n)
+	_, err = NewStack(cudatest.Device(t, ptxrun.Options{Memory: least}), numObjects, n)
 	if err == nil || !strings.Contains(err.Error(), "use --device cpu") {
 		t.Errorf("error %v with too little memory", err)
 	}
 }
 
+// measure counts distances from the allocation of memory to its release.
+func measure(d cuda.Device, objects []uint32, numObjects int) error {
+	s, err := NewStack(d, numObjects, len(objects))
+	if err != nil {
+		return err
+	}
+	if err := s.Serve(objects, true); err != nil {
+		return err
+	}
+	if _, err := s.Distances(); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
 // An error of the device ends the computation wherever it happens.
 func TestDeviceIsLost(t *testing.T) {
 	objects := requests(rand.New(rand.NewPCG(3, 4)), 3000, 50)
-	run := func(d cuda.Device) (err error) {
-		s, err := NewStack(d, 50, 3000)
-		if err != nil {
-			return err
-		}
-		if err := s.Serve(objects, true); err != nil {
-			return err
-		}
-		if _, err := s.Distances(); err != nil {
-			return err
-		}
-		return s.Close()
-	}
 	for call := 1; ; call++ {
-		err := run(ptxrun.New(ptxrun.Options{Fail: call}))
+		err := measure(cudatest.Device(t, ptxrun.Options{Fail: call}), objects, 50)
 		if err == nil {
 			if call < 30 {
 				t.Errorf("only %d calls can fail", call-1)
@@ -155,5 +163,27 @@ func TestDeviceIsLost(t *testing.T) {
 		if !errors.Is(err, ptxrun.ErrLost) {
 			t.Fatalf("call %d: %v", call, err)
 		}
+	}
+}
+
+// BenchmarkGPUReuse measures the distances of requests with a distribution close to Zipf's, of exponent 1.
+func BenchmarkGPUReuse(b *testing.B) {
+	d := cudatest.GPU(b)
+	for _, size := range []struct{ requests, objects int }{{10e6, 1e6}, {100e6, 1e6}, {100e6, 11.5e6}} {
+		b.Run(fmt.Sprintf("requests=%d/objects=%d", size.requests, size.objects), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			objects := make([]uint32, size.requests)
+			for i := range objects {
+				objects[i] = uint32(math.Pow(float64(size.objects), rng.Float64())) - 1
+			}
+			onGPU := func() {
+				err := d.Do(b.Context(), func(d cuda.Device) error { return measure(d, objects, size.objects) })
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			onCPU := func() { oracle.NewLRUStack(size.objects).Serve(objects, true) }
+			cudatest.Compare(b, float64(len(objects)), onGPU, onCPU)
+		})
 	}
 }
