@@ -27,6 +27,7 @@ type Entry struct {
 	Varying bool
 	// Serving says that it divides the memory of a serving node, and nothing else: it reads State.Serving.
 	Serving bool
+	Random  bool // makes random choices, so that its divisions depend on the seed
 	Params  []params.Param
 	// Metrics are those of the tenants and of the allocator.
 	Metrics []metric.Metric

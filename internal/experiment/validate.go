@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
@@ -260,9 +261,11 @@ func (f *File) checkSize() error {
 			return f.errorAt(err, "policies", i)
 		}
 		alone, drawn := f.countPredictors(p, spec.Entry)
-		runs := countPlaces(p.With) * countChosen(f.Prefetchers, p.Prefetchers) * countChosen(f.Allocators, p.Allocators)
-		once += runs * alone
-		perSeed += runs * drawn
+		runs := countPlaces(p.With) * countChosen(f.Prefetchers, p.Prefetchers)
+		all := runs * countChosen(f.Allocators, p.Allocators)
+		random := runs * f.countRandomAllocators(p.Allocators)
+		once += (all - random) * alone
+		perSeed += all*drawn + random*alone
 	}
 	seeds := float64(len(f.seeds()))
 	cells, workloads, capacities := 0.0, 0.0, 0
@@ -312,6 +315,18 @@ func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float6
 		}
 	}
 	return once, perSeed
+}
+
+// countRandomAllocators returns the number of allocators with random choices, at all places on their axes, among those
+// with the given names, or among all if there are none.
+func (f *File) countRandomAllocators(names Values) (n float64) {
+	for _, part := range f.Allocators {
+		spec, err := allocate.Parse(part.Use)
+		if err == nil && spec.Entry.Random && (len(names) == 0 || slices.Contains(names, part.Label())) {
+			n += countPlaces(part.With)
+		}
+	}
+	return n
 }
 
 // countParts returns the number of parts of a kind at all places on their axes; it is 1 without parts.

@@ -59,6 +59,9 @@ func Allocators() List {
 		if e.Future {
 			p.traits = append(p.traits, "offline: knows the whole trace")
 		}
+		if e.Random {
+			p.traits = append(p.traits, "depends on the seed")
+		}
 		if e.Serving {
 			p.traits = append(p.traits, "divides the memory of a node that serves recommendations")
 		}

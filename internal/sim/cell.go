@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -142,7 +143,18 @@ func MarkBest(recs []records.Record) {
 // DependsOnSeed reports whether a record's counts depend on its seed.
 func DependsOnSeed(rec *records.Record) bool {
 	e, known := policies.Find(rec.Policy)
-	return !known || e.Random || predictorOf(rec.Predictor).Random
+	allocator, _ := allocate.Find(nameIn(rec.Allocator))
+	return !known || e.Random || predictorOf(rec.Predictor).Random || allocator.Random || poolsAreRandom(rec)
+}
+
+// poolsAreRandom reports whether the cache of a record has pools with policies of their own that make random choices.
+func poolsAreRandom(rec *records.Record) bool {
+	kind, err := cache.Parse(rec.Cache)
+	if err != nil || kind.Entry.Policies == nil {
+		return false
+	}
+	own := kind.Entry.Policies(kind.Params, policies.Spec{})
+	return slices.ContainsFunc(own, func(s policies.Spec) bool { return s.Entry.Random })
 }
 
 // knowsFuture reports whether a record's predictor, allocator or prefetcher sees more than past requests.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/models"
@@ -24,7 +26,8 @@ type Parts struct {
 
 // Random reports whether the outcome depends on the seed.
 func (p *Parts) Random() bool {
-	return p.Policy.Entry.Random || p.Predictor != nil && p.Predictor.Entry.Random
+	random := func(s policies.Spec) bool { return s.Entry.Random }
+	return slices.ContainsFunc(policiesOf(Cell{Parts: *p}), random) || p.Predictor != nil && p.Predictor.Entry.Random || p.Allocator != nil && p.Allocator.Entry.Random
 }
 
 // Kind is a kind of parts that policies are combined with. It contains everything that packages outside the kind's own

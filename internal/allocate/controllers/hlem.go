@@ -30,7 +30,8 @@ var hlemEntry = entry(allocate.Entry{
 	Params: withRecovery(true, append([]params.Param{
 		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
 		weightsParam}, adapterParams...)...),
-	Check: checkHLEM,
+	Check:  checkHLEM,
+	Random: true,
 }, newHLEM)
 
 // checkHLEM rejects weights of a policy that is switched off.
