@@ -27,7 +27,8 @@ type Parts struct {
 // Random reports whether the outcome depends on the seed.
 func (p *Parts) Random() bool {
 	random := func(s policies.Spec) bool { return s.Entry.Random }
-	return slices.ContainsFunc(policiesOf(Cell{Parts: *p}), random) || p.Predictor != nil && p.Predictor.Entry.Random || p.Allocator != nil && p.Allocator.Entry.Random
+	return slices.ContainsFunc(policiesOf(Cell{Parts: *p}), random) ||
+		p.Predictor != nil && p.Predictor.Entry.Random || p.Allocator != nil && p.Allocator.Entry.Random
 }
 
 // Kind is a kind of parts that policies are combined with. It contains everything that packages outside the kind's own
