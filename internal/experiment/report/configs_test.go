@@ -123,7 +123,7 @@ var knownNotToHold = map[string][]string{
 // replay a thousand of them, or simulate nodes that serve millions of recommendations.
 var slow = []string{
 	"hlem-fig1", "hlem-fig4", "hlem-fig6", "hlem-fig10", "hlem-fig10-scores", "hlem-fig11", "hlem-fig12", "hlem-fig13",
-	"hlem-fig14", "hlem-fig15", "hlem-fig16", "hlem-table3", "hlem-real",
+	"hlem-fig14", "hlem-fig15", "hlem-fig16", "hlem-fig17", "hlem-table3", "hlem-real",
 	"igtcache-fig8", "igtcache-fig12", "igtcache-fig14", "igtcache-fig15", "igtcache-fig16", "laru-fig9", "laru-fig10",
 	"laru-fig11", "laru-fig12", "laru-fig13", "rac-fig2a", "rac-fig2b",
 }
