@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -84,7 +85,7 @@ func drawSetsCell(t *rapid.T, batch int) Cell {
 
 // TestSetsOnDevice replays random cells in the interpreter, and compares their records with those of the CPU.
 func TestSetsOnDevice(t *testing.T) {
-	device := cuda.Share(ptxrun.New(ptxrun.Options{Seed: 1}))
+	device := cuda.Share(cudatest.Device(t, ptxrun.Options{Seed: 1}))
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawSetsTrace(t)
 		options := ReplayerOptions{}
@@ -107,7 +108,7 @@ func TestWaysOnDevice(t *testing.T) {
 	for _, ways := range []int64{1, 2, 7, 30, 64} {
 		cells = append(cells, setsCell(t, "lru", fmt.Sprintf("sets(ways=%d,slabs=1,batch=1)", ways), "", 3*ways, 1))
 	}
-	sameOnDevice(t, tr, ReplayerOptions{Warmup: 50}, cuda.Share(ptxrun.New(ptxrun.Options{})), cells)
+	sameOnDevice(t, tr, ReplayerOptions{Warmup: 50}, cuda.Share(cudatest.Device(t, ptxrun.Options{})), cells)
 }
 
 // TestSetsBeyondMemory replays cells whose state fits into the device one after the other, and one that does not fit.
@@ -117,7 +118,7 @@ func TestSetsBeyondMemory(t *testing.T) {
 	for k := range int64(5) {
 		cells = append(cells, setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 30_000+k, 1))
 	}
-	device := cuda.Share(ptxrun.New(ptxrun.Options{Memory: 2 << 20}))
+	device := cuda.Share(cudatest.Device(t, ptxrun.Options{Memory: 2 << 20}))
 	sameOnDevice(t, tr, ReplayerOptions{}, device, cells)
 	large := []Cell{setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 300_000, 1)}
 	recs, err := NewReplayer(tr, ReplayerOptions{Device: device}).Replay(t.Context(), large)
@@ -152,4 +153,51 @@ func withoutTimes(rec records.Record) records.Record {
 	rec.Delete(metric.NsPerRequest)
 	rec.Delete(predict.NsMetric)
 	return rec
+}
+
+// BenchmarkGPUSets replays Zipf(1.0) over 1 M objects in sets of 64 ways, at capacities of 1%, 2%, ... of them.
+func BenchmarkGPUSets(b *testing.B) {
+	device := cudatest.GPU(b)
+	tr := zipfTrace(b, 20_000_000, 1_000_000)
+	for _, c := range []struct {
+		policy, predictor string
+		batch, capacities int
+	}{
+		{"lru", "", 1, 1}, {"lru", "", 1, 16}, {"lru", "", 128, 16}, {"fpb", "oracle", 128, 16}, {"hf", "oracle", 128, 16},
+		{"laru", "oracle", 128, 1}, {"laru", "oracle", 128, 16},
+	} {
+		b.Run(fmt.Sprintf("%s/batch=%d/capacities=%d", c.policy, c.batch, c.capacities), func(b *testing.B) {
+			var cells []Cell
+			for k := range c.capacities {
+				sets := fmt.Sprintf("sets(ways=64,slabs=2,batch=%d)", c.batch)
+				cells = append(cells, setsCell(b, c.policy, sets, c.predictor, int64(10_000*(k+1)), 1))
+			}
+			compareOnGPU(b, tr, device, cells)
+		})
+	}
+}
+
+// BenchmarkGPUWays replays lru with 1 to 64 ways at one number of sets.
+func BenchmarkGPUWays(b *testing.B) {
+	device := cudatest.GPU(b)
+	var cells []Cell
+	for ways := range int64(64) {
+		sets := fmt.Sprintf("sets(ways=%d,slabs=1,batch=1)", ways+1)
+		cells = append(cells, setsCell(b, "lru", sets, "", 1562*(ways+1), 1))
+	}
+	compareOnGPU(b, zipfTrace(b, 20_000_000, 1_000_000), device, cells)
+}
+
+// compareOnGPU compares the replay of cells on the device with that on one core.
+func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []Cell) {
+	replay := func(device *cuda.Shared) func() {
+		r := NewReplayer(tr, ReplayerOptions{Device: device})
+		return func() {
+			for _, job := range r.Jobs(cells) {
+				_, err := r.Replay(b.Context(), job)
+				must(b, err)
+			}
+		}
+	}
+	cudatest.Compare(b, float64(len(tr.Objects)*len(cells)), replay(device), replay(nil))
 }

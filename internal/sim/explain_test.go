@@ -81,7 +81,7 @@ func TestExplainOverZeroSizes(t *testing.T) {
 }
 
 // zipfTrace returns a generated trace of objects that are numbered in order of first appearance.
-func zipfTrace(t *testing.T, requests, objects int) *traces.Trace {
+func zipfTrace(t testing.TB, requests, objects int) *traces.Trace {
 	t.Helper()
 	w, err := workload.Generated(fmt.Sprintf("zipf(requests=%d,objects=%d)", requests, objects), 1)
 	if err != nil {

@@ -206,8 +206,8 @@ FN uint32_t latest(const Cell &c, Set &s, uint32_t candidates, uint32_t at, uint
 
 enum { mark_words = 256 }; // of a set, if marks are bits
 
-// bit hashes an object to one of the bits of a set.
-FN uint32_t bit(uint32_t object) {
+// hash_bit hashes an object to one of the bits of a set.
+FN uint32_t hash_bit(uint32_t object) {
 	uint64_t x = (object + 1ull) * 0x9e3779b97f4a7c15;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
 	x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -219,7 +219,7 @@ FN uint32_t bit(uint32_t object) {
 FN bool marked(const Cell &c, const Set &s, uint32_t object) {
 	uint32_t is = 0;
 	if (LANE == 0) {
-		if (c.bits) is = c.marks[(uint64_t)s.number * mark_words + (bit(object) >> 5)] >> (bit(object) & 31) & 1;
+		if (c.bits) is = c.marks[(uint64_t)s.number * mark_words + (hash_bit(object) >> 5)] >> (hash_bit(object) & 31) & 1;
 		else is = c.marks[object] == s.phase.number;
 	}
 	return shfl(is, 0);
@@ -227,7 +227,7 @@ FN bool marked(const Cell &c, const Set &s, uint32_t object) {
 
 FN void mark(const Cell &c, const Set &s, uint32_t object) {
 	if (LANE != 0) return;
-	if (c.bits) c.marks[(uint64_t)s.number * mark_words + (bit(object) >> 5)] |= 1u << (bit(object) & 31);
+	if (c.bits) c.marks[(uint64_t)s.number * mark_words + (hash_bit(object) >> 5)] |= 1u << (hash_bit(object) & 31);
 	else c.marks[object] = s.phase.number;
 }
 
@@ -281,8 +281,9 @@ FN void insert(const Cell &c, Set &s, const Tile &t, uint32_t lane) {
 	const uint64_t next = c.predictions ? shfl(t.next, lane) : 0;
 	if (LANE == slot) s.owner0 = object, s.count0 = count, s.next0 = next;
 	if (LANE + 32 == slot) s.owner1 = object, s.count1 = count, s.next1 = next;
-	s.unknown |= 1ull << slot;
-	s.old &= ~(1ull << slot);
+	const uint64_t bit = 1ull << slot;
+	s.unknown |= bit;
+	if (s.old & bit) s.old -= bit;
 }
 
 // restore returns the state of a set, as store left it at the end of the previous chunk.

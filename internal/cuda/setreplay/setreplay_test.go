@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,10 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/cuda/setreplay"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
+
+func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
 
 // randomTrace returns a trace with popular objects, with predictions that depend on positions alone: infinite ones, NaN
 // and ties among them.
@@ -134,7 +138,7 @@ func replay(t rapid.TB, d cuda.Device, tr setreplay.Trace, cells []setreplay.Cel
 
 // TestReplay compares several caches at once, with traces in one or several chunks, with those on the CPU.
 func TestReplay(t *testing.T) {
-	d := ptxrun.New(ptxrun.Options{Seed: 1})
+	d := cudatest.Device(t, ptxrun.Options{Seed: 1})
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "trace"), 1))
 		n := rapid.SampledFrom([]int{0, 1, 31, 32, 33, 200, 500}).Draw(t, "requests")
@@ -161,7 +165,7 @@ func TestReplay(t *testing.T) {
 
 // TestStacks compares all numbers of ways at once with each of them on the CPU, in chunks and after a warm-up.
 func TestStacks(t *testing.T) {
-	d := ptxrun.New(ptxrun.Options{Seed: 2})
+	d := cudatest.Device(t, ptxrun.Options{Seed: 2})
 	for _, objects := range []int{1, 40, 300} {
 		tr := randomTrace(rand.New(rand.NewPCG(7, uint64(objects))), 1200, objects)
 		tr.Warmup = 100 + objects
@@ -197,7 +201,7 @@ func TestChunks(t *testing.T) {
 	tr := randomTrace(rand.New(rand.NewPCG(5, 6)), 2500, 300)
 	tr.Warmup, tr.Batch = 1000, 20
 	cells := append(laruCells(), setreplay.Cell{Sets: 40, Ways: 3, Slabs: 1, Lanes: 3})
-	d := ptxrun.New(ptxrun.Options{})
+	d := cudatest.Device(t, ptxrun.Options{})
 	want := replay(t, d, tr, cells, 0)
 	for _, r := range want[:4] {
 		tally := r.Tally
@@ -215,22 +219,23 @@ func TestChunks(t *testing.T) {
 func TestErrors(t *testing.T) {
 	tr := randomTrace(rand.New(rand.NewPCG(5, 6)), 3000, 100)
 	cells := laruCells()
-	check := func(d cuda.Device, o setreplay.Options, want string) {
+	check := func(memory int64, chunk int, want string) {
 		t.Helper()
-		results, err := setreplay.Replay(t.Context(), d, tr, cells, o)
-		if results != nil || err == nil || !strings.Contains(err.Error(), want) {
+		d := cudatest.Device(t, ptxrun.Options{Memory: memory})
+		results, err := setreplay.Replay(t.Context(), d, tr, cells, setreplay.Options{Chunk: chunk})
+		if results != nil || !errors.Is(err, setreplay.ErrMemory) || !strings.Contains(err.Error(), want) {
 			t.Errorf("results %v, error %v, want %q", results, err, want)
 		}
 	}
-	check(ptxrun.New(ptxrun.Options{Memory: 1 << 16}), setreplay.Options{}, "caches of sets, 4 of them, have a state of")
+	check(1<<16, 0, "caches of sets, 4 of them, have a state of")
 	tr.Batch = 1000
-	check(ptxrun.New(ptxrun.Options{}), setreplay.Options{Chunk: 999}, "a batch of 1000 requests, at position 0, takes")
+	check(0, 999, "a batch of 1000 requests, at position 0, takes")
 	tr.Groups = []int{0, 10, 2000}
-	check(ptxrun.New(ptxrun.Options{}), setreplay.Options{Chunk: 999}, "a batch of 1990 requests, at position 10, takes")
+	check(0, 999, "a batch of 1990 requests, at position 10, takes")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := setreplay.Replay(ctx, ptxrun.New(ptxrun.Options{}), tr, cells, setreplay.Options{}); !errors.Is(err,
-		context.Canceled) {
+	d := cudatest.Device(t, ptxrun.Options{})
+	if _, err := setreplay.Replay(ctx, d, tr, cells, setreplay.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v of a replay that was cancelled", err)
 	}
 }
@@ -240,7 +245,7 @@ func TestLostDevice(t *testing.T) {
 	tr := randomTrace(rand.New(rand.NewPCG(5, 6)), 40, 10)
 	tr.Batch = 3
 	for n := 1; ; n += 1 + n/8 {
-		results, err := setreplay.Replay(t.Context(), ptxrun.New(ptxrun.Options{Fail: n}), tr, laruCells()[:2],
+		results, err := setreplay.Replay(t.Context(), cudatest.Device(t, ptxrun.Options{Fail: n}), tr, laruCells()[:2],
 			setreplay.Options{Chunk: 30})
 		if err == nil {
 			if n < 50 {

@@ -2,10 +2,12 @@ package sort_test
 
 import (
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/cuda/sort"
 )
@@ -13,9 +15,12 @@ import (
 // edges are numbers of elements around the sizes of warps, blocks and tiles.
 var edges = []int{0, 1, 2, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 5000}
 
-// onDevices loads the operations to a device, and runs a test with a scope there.
-func onDevices(t *testing.T, test func(t *testing.T, s *cuda.Scope, o *sort.Operations)) {
-	s := cuda.NewScope(ptxrun.New(ptxrun.Options{Seed: 1}))
+func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
+
+// onDevice loads the operations to the device, and runs a test with a scope there.
+func onDevice(t *testing.T, test func(t *testing.T, s *cuda.Scope, o *sort.Operations)) {
+	t.Helper()
+	s := cuda.NewScope(cudatest.Device(t, ptxrun.Options{Seed: 1}))
 	o, err := sort.Load(s)
 	must(t, err)
 	test(t, s, o)
@@ -31,7 +36,7 @@ func must(t *testing.T, err error) {
 
 // Sorts of 32 and 64 bits give the order of a stable sort on the CPU, also where only some bits count.
 func TestSort(t *testing.T) {
-	onDevices(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
+	onDevice(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i, n := range edges {
 			bits := []int{1, 8, 9, 17, 32}[i%5]
@@ -50,7 +55,7 @@ func TestSort(t *testing.T) {
 }
 
 func TestSortWide(t *testing.T) {
-	onDevices(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
+	onDevice(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
 		rng := rand.New(rand.NewPCG(1, 3))
 		for i, n := range edges {
 			bits := []int{3, 16, 33, 40, 64}[i%5]
@@ -98,7 +103,7 @@ func checkPairs[K uint32 | uint64](t *testing.T, s *cuda.Scope, p *sort.Pairs, k
 
 // Prefix sums with one, two and three levels of tiles.
 func TestPrefixSum(t *testing.T) {
-	onDevices(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
+	onDevice(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
 		rng := rand.New(rand.NewPCG(1, 4))
 		sums, err := sort.NewSums(s, 70_000)
 		must(t, err)
@@ -128,7 +133,7 @@ func TestPrefixSum(t *testing.T) {
 
 // Buckets may be empty, at the ends as well.
 func TestStarts(t *testing.T) {
-	onDevices(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
+	onDevice(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
 		rng := rand.New(rand.NewPCG(1, 5))
 		for _, n := range edges {
 			for _, count := range []int{0, 1, 7, 300} {
