@@ -2,10 +2,7 @@
 // and run without one; a Device is a GPU, or, in tests, the interpreter of package ptxrun.
 package cuda
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // Device runs kernels. Copies and kernels are executed in the order of the calls; calls may come from several
 // goroutines. Once a call has failed because the device was lost, all further ones fail.
@@ -95,7 +92,7 @@ func NewScope(d Device) *Scope { return &Scope{Device: d} }
 func (s *Scope) Alloc(bytes int64) (Pointer, error) {
 	p, err := s.Device.Alloc(max(bytes, 1))
 	if err != nil {
-		return 0, fmt.Errorf("%d bytes: %w", bytes, err)
+		return 0, err
 	}
 	s.held = append(s.held, p)
 	return p, nil

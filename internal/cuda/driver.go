@@ -324,7 +324,10 @@ func sizeText(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d bytes", bytes)
 	}
-	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
 // Free implements Device.

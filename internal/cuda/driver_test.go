@@ -181,10 +181,10 @@ func TestDriver(t *testing.T) {
 		{"", "cuda missing", []string{"error: finding kernel missing: named symbol not found (CUDA_ERROR_NOT_FOUND)"}},
 		{"", "cuda other", []string{"error: launching kernel other: operation not supported"}},
 		{"", "cuda shared", []string{"error: giving kernel fill 204800 bytes of shared memory: invalid argument"}},
-		{"memory=5000000", "cuda huge", []string{"error: 1099511627776 bytes: allocating 1048576.0 MiB on the GPU: out of " +
+		{"memory=5000000", "cuda huge", []string{"error: allocating 1024.0 GiB on the GPU: out of " +
 			"memory (CUDA_ERROR_OUT_OF_MEMORY): 4.8 MiB of 4.8 MiB are free; end other programs on the GPU, or " + advice,
 			"again: <nil>"}},
-		{"alloc=2", "cuda fill fill", []string{"filled\n", "error: 24 bytes: allocating 24 bytes on the GPU: out of memory"}},
+		{"alloc=2", "cuda fill fill", []string{"filled\n", "error: allocating 24 bytes on the GPU: out of memory"}},
 		{"", "cuda outside", []string{"error: copying 100 bytes to the GPU: invalid argument"}},
 		{"launch=2", "cuda fill fill", []string{"filled\n", "error: launching kernel fill: invalid argument",
 			"again: <nil>"}},

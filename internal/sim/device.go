@@ -135,7 +135,7 @@ func (r *Replayer) notePlaces(cells []Cell) {
 	for _, why := range reasons {
 		texts = append(texts, fmt.Sprintf("on the CPU: %s (%s)", listed(cpu[why]), why))
 	}
-	r.options.Note("replayed " + strings.Join(texts, "; "))
+	r.options.Note("replaying " + strings.Join(texts, "; "))
 }
 
 // mostListed is the number of names in a note.

@@ -69,7 +69,7 @@ func TestDeviceJobs(t *testing.T) {
 	if len(jobs) != 8 || len(jobs[0]) != 2 || !on.OnDevice(jobs[0]) || on.OnDevice(jobs[1]) || on.Need(jobs[0]) < 1<<30 {
 		t.Errorf("jobs %v", jobs)
 	}
-	want := []string{"replayed on test GPU: fifo; on the CPU: fifo (its cache is too small); " +
+	want := []string{"replaying on test GPU: fifo; on the CPU: fifo (its cache is too small); " +
 		"on the CPU: lru, arc (no kernel replays them)"}
 	if !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
