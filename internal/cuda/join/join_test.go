@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/kernels"
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -77,7 +78,7 @@ func TestJoinIsThatOfTheCPU(t *testing.T) {
 		from := v.Similarity(a, a+1+random.IntN(n-a-1)) // most thresholds that matter are at a similarity
 		from = rapid.SampledFrom([]float32{from, from, math.Nextafter32(from, 2), -1, 0.9, 1}).Draw(t, "from")
 		l := limits{group: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "group"), rows: 4, room: 1 << 20, bytes: 1 << 62}
-		check(t, ptxrun.New(ptxrun.Options{Seed: random.Uint64()}), l, v, from)
+		check(t, cudatest.Device(t, ptxrun.Options{Seed: random.Uint64()}), l, v, from)
 	})
 }
 
@@ -88,12 +89,12 @@ func TestJoinInLittleMemory(t *testing.T) {
 	for _, chunk := range []int64{128, 256} {
 		for _, from := range []float32{-1, 0.8} {
 			bytes := 2*chunk*perVector + 128*128*pairBytes + margin
-			check(t, ptxrun.New(ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: bytes}, v, from)
+			check(t, cudatest.Device(t, ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: bytes}, v, from)
 		}
 	}
 	l := limits{group: 1, rows: 8, room: 1, bytes: 2*127*perVector + 128*128*pairBytes + margin}
 	_, err := similarity.Join(t.Context(), v, 0.8,
-		similarity.Options{Backend: backend{cuda.Share(ptxrun.New(ptxrun.Options{})), l}})
+		similarity.Options{Backend: backend{cuda.Share(cudatest.Device(t, ptxrun.Options{})), l}})
 	if err == nil || !strings.Contains(err.Error(), "--device cpu") {
 		t.Errorf("error %v of a device without room for two chunks", err)
 	}
@@ -118,7 +119,7 @@ func TestDecisionsHaveTheSameBits(t *testing.T) {
 			}
 		}
 		count := len(proposed) / 2
-		d := ptxrun.New(ptxrun.Options{Seed: random.Uint64()})
+		d := cudatest.Device(t, ptxrun.Options{Seed: random.Uint64()})
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -151,8 +152,9 @@ func TestDecisionsHaveTheSameBits(t *testing.T) {
 func TestJoinRefusesTooManyPairs(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(2, 1)), 300, 8, 0.1)
 	compared := int64(0)
+	d := cuda.Share(cudatest.Device(t, ptxrun.Options{}))
 	_, err := similarity.Join(t.Context(), v, -1, similarity.Options{MaxPairs: 1000,
-		Backend:  backend{cuda.Share(ptxrun.New(ptxrun.Options{})), limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}},
+		Backend:  backend{d, limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}},
 		Progress: func(done, total int64) { compared = done }})
 	if err == nil || !strings.HasPrefix(err.Error(), "more than 1000 pairs of the 300 vectors") || compared != 0 {
 		t.Errorf("error %v after %d pairs", err, compared)
@@ -162,7 +164,7 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 func TestJoinStopsAndReportsProgress(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 500, 8, 0.5)
 	l := limits{group: 1, rows: 4, room: 1 << 20, bytes: 1 << 62}
-	options := similarity.Options{Backend: backend{cuda.Share(ptxrun.New(ptxrun.Options{})), l}}
+	options := similarity.Options{Backend: backend{cuda.Share(cudatest.Device(t, ptxrun.Options{})), l}}
 	compared := int64(0)
 	options.Progress = func(done, total int64) {
 		if done <= compared || total != 500*499/2 {
@@ -189,7 +191,7 @@ func TestJoinOnALostDevice(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(4, 1)), 30, 8, 0.5)
 	l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
 	for call := 1; ; call++ {
-		d := ptxrun.New(ptxrun.Options{Fail: call})
+		d := cudatest.Device(t, ptxrun.Options{Fail: call})
 		got, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: backend{cuda.Share(d), l}})
 		if err == nil {
 			if call < 20 {
@@ -205,7 +207,7 @@ func TestJoinOnALostDevice(t *testing.T) {
 
 func TestOldDevicesAreRefused(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(5, 1)), 10, 8, 0.5)
-	d := cuda.Share(ptxrun.New(ptxrun.Options{Major: 7, Minor: 5}))
+	d := cuda.Share(cudatest.Device(t, ptxrun.Options{Major: 7, Minor: 5}))
 	_, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: Backend(d)})
 	if err == nil || !strings.Contains(err.Error(), "8.0 or newer, this one has 7.5") {
 		t.Errorf("error %v", err)
