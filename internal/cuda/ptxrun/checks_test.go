@@ -281,3 +281,30 @@ func TestProduct(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkInterpreter executes the functions of the twins, mostly arithmetic, and reports instructions of lanes.
+func BenchmarkInterpreter(b *testing.B) {
+	m := New(Options{})
+	module, err := m.Load(twins)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const n = 4096
+	from, err := cuda.Upload(m, words(3*n, rand.New(rand.NewPCG(1, 2))))
+	if err != nil {
+		b.Fatal(err)
+	}
+	to, err := m.Alloc(n * 8 * 200)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := module.Launch("twins", cuda.Grid{Blocks: n / 128, Threads: 128}, from, to, uint32(n)); err != nil {
+			b.Fatal(err)
+		}
+		if err := m.Sync(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(32*float64(m.Executed())/b.Elapsed().Seconds()/1e6, "Minstr/s")
+}

@@ -26,7 +26,6 @@ type rowSource struct {
 	bits    int
 	value   uint64
 	special func(w *warp, lane int) uint64
-	ofBlock bool // differs between blocks
 }
 
 // space is the state space of an access.
@@ -251,7 +250,7 @@ func (b *builder) constant(x uint64) int {
 var specialRegisters = map[string]rowSource{
 	"%tid.x":       {special: func(w *warp, lane int) uint64 { return uint64(32*w.number + lane) }},
 	"%ntid.x":      {special: func(w *warp, _ int) uint64 { return uint64(w.block.launch.threads) }},
-	"%ctaid.x":     {special: func(w *warp, _ int) uint64 { return uint64(w.block.number) }, ofBlock: true},
+	"%ctaid.x":     {special: func(w *warp, _ int) uint64 { return uint64(w.block.number) }},
 	"%nctaid.x":    {special: func(w *warp, _ int) uint64 { return uint64(w.block.launch.blocks) }},
 	"%laneid":      {special: func(_ *warp, lane int) uint64 { return uint64(lane) }},
 	"%warpid":      {special: func(w *warp, _ int) uint64 { return uint64(w.number) }},

@@ -49,8 +49,9 @@ type Machine struct {
 	serial   uint32
 	launchs  uint64
 	calls    int
-	executed int64 // warp instructions
-	lost     error // of a kernel or of the device; all further calls fail with it
+	executed int64               // warp instructions
+	spare    map[*program]*block // what a kernel ran in last, to be used again
+	lost     error               // of a kernel or of the device; all further calls fail with it
 }
 
 // New returns a machine.
@@ -67,7 +68,7 @@ func New(o Options) *Machine {
 	if o.Instructions == 0 {
 		o.Instructions = 200_000_000
 	}
-	return &Machine{options: o, regions: []*region{nil}}
+	return &Machine{options: o, regions: []*region{nil}, spare: map[*program]*block{}}
 }
 
 // ErrLost is the error of a machine that was told to fail.
@@ -247,7 +248,7 @@ func (m *Machine) Load(image []byte) (cuda.Module, error) {
 	if err := m.begin(); err != nil {
 		return nil, err
 	}
-	t, err := ptx.Parse(string(image))
+	t, err := read(string(image))
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +256,34 @@ func (m *Machine) Load(image []byte) (cuda.Module, error) {
 		return nil, fmt.Errorf("the kernels need compute capability %d.%d, the device has %d.%d", t.Target/10, t.Target%10,
 			m.options.Major, m.options.Minor)
 	}
-	globals := map[*ptx.Variable]uint64{}
+	globals, err := m.globals(t.Text)
+	if err != nil {
+		return nil, err
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if len(globals) == 0 && t.programs != nil {
+		return &module{m, t.programs}, nil
+	}
+	mod := &module{m, map[string]*program{}}
+	for _, name := range slices.Sorted(maps.Keys(t.Functions)) {
+		f := t.Functions[name]
+		if !f.Kernel {
+			continue
+		}
+		if mod.programs[f.Name], err = build(t.Text, f, globals); err != nil {
+			return nil, err
+		}
+	}
+	if len(globals) == 0 {
+		t.programs = mod.programs
+	}
+	return mod, nil
+}
+
+// globals allocates the variables of a text, and returns their addresses.
+func (m *Machine) globals(t *ptx.Text) (map[*ptx.Variable]uint64, error) {
+	all := map[*ptx.Variable]uint64{}
 	for _, v := range t.Variables {
 		if v.Space == "shared" {
 			continue
@@ -270,19 +298,44 @@ func (m *Machine) Load(image []byte) (cuda.Module, error) {
 		r := m.regions[uint64(p)>>positionBits]
 		copy(r.data, v.Content)
 		r.mark(0, v.Bytes, true)
-		globals[v] = uint64(p)
+		all[v] = uint64(p)
 	}
-	mod := &module{m, map[string]*program{}}
-	for _, name := range slices.Sorted(maps.Keys(t.Functions)) {
-		f := t.Functions[name]
-		if !f.Kernel {
-			continue
-		}
-		if mod.programs[f.Name], err = build(t, f, globals); err != nil {
-			return nil, err
-		}
+	return all, nil
+}
+
+// library has the texts that were read, as tests load the same ones a hundred times.
+var library struct {
+	mutex sync.Mutex
+	texts map[string]*shelved
+}
+
+// shelved is a text and, if no variables of it have addresses of a machine, its programs.
+type shelved struct {
+	*ptx.Text
+	mutex    sync.Mutex
+	programs map[string]*program
+}
+
+// mostShelved is how many texts the library keeps.
+const mostShelved = 16
+
+// read parses a text, or finds it in the library.
+func read(image string) (*shelved, error) {
+	library.mutex.Lock()
+	defer library.mutex.Unlock()
+	if t := library.texts[image]; t != nil {
+		return t, nil
 	}
-	return mod, nil
+	parsed, err := ptx.Parse(image)
+	if err != nil {
+		return nil, err
+	}
+	if library.texts == nil || len(library.texts) >= mostShelved {
+		library.texts = map[string]*shelved{}
+	}
+	t := &shelved{Text: parsed}
+	library.texts[image] = t
+	return t, nil
 }
 
 // Limits of a launch.

@@ -127,7 +127,7 @@ func (l *launch) run() (err error) {
 			err = f
 		}
 	}()
-	b := l.newBlock()
+	b := l.block()
 	order := make([]int, l.blocks)
 	for i := range order {
 		order[i] = i
@@ -142,18 +142,21 @@ func (l *launch) run() (err error) {
 	return nil
 }
 
-func (l *launch) newBlock() *block {
+// block returns a block for the launch: that of the last one of the kernel, if it has the same size.
+func (l *launch) block() *block {
+	p, spare := l.program, l.machine.spare
+	if b := spare[p]; b != nil && 32*len(b.warps) == l.threads && int64(len(b.shared.data)) == l.shared {
+		b.launch = l
+		return b
+	}
 	b := &block{launch: l, shared: newRegion("the shared memory", l.shared, true)}
-	p := l.program
+	spare[p] = b
 	for i := range l.threads / 32 {
 		w := &warp{block: b, number: i, rows: make([]row, len(p.rows))}
 		w.local = newRegion("the local memory", p.local*32, false)
 		for r, s := range p.rows {
 			for lane := range 32 {
 				w.rows[r][lane] = s.value
-				if s.special != nil {
-					w.rows[r][lane] = cut(s.special(w, lane), 32)
-				}
 			}
 		}
 		b.warps = append(b.warps, w)
@@ -175,7 +178,7 @@ func (b *block) begin(number int) {
 		w.groups[0], w.n = group{lanes: allLanes}, 1
 		clear(w.local.written)
 		for r, s := range b.launch.program.rows {
-			if s.special != nil && s.ofBlock {
+			if s.special != nil {
 				for lane := range 32 {
 					w.rows[r][lane] = cut(s.special(w, lane), 32)
 				}
