@@ -163,6 +163,27 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// TestWideSets has sets of more than 32 ways that are full, in batches whose loads tie.
+func TestWideSets(t *testing.T) {
+	d := cudatest.Device(t, ptxrun.Options{})
+	tr := randomTrace(rand.New(rand.NewPCG(8, 9)), 1500, 600)
+	tr.Batch = 40
+	var cells []setreplay.Cell
+	for _, candidates := range []int{1, 20, 37} {
+		for _, slabs := range []int{1, 4, 30} {
+			c := setreplay.Cell{Sets: 2, Ways: 60, Slabs: slabs, Lanes: 60 / slabs}
+			c.Candidates = []int{candidates}
+			cells = append(cells, c)
+		}
+	}
+	results := replay(t, d, tr, cells, 0)
+	for k, c := range cells {
+		if want := onCPU(tr, c); results[k] != want || want.Evictions == 0 {
+			t.Errorf("%+v: %+v, want %+v", c, results[k], want)
+		}
+	}
+}
+
 // TestStacks compares all numbers of ways at once with each of them on the CPU, in chunks and after a warm-up.
 func TestStacks(t *testing.T) {
 	d := cudatest.Device(t, ptxrun.Options{Seed: 2})
