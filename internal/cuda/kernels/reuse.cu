@@ -118,8 +118,7 @@ KERNEL reuse_split(const uint32_t *keys, const uint32_t *values, uint32_t n, uin
 KERNEL reuse_finish(const uint32_t *keys, const uint32_t *values, uint32_t n, uint64_t *distances) {
 	SHARED uint32_t key_at[tile], value_at[tile], ones[words], before[words], near[bins];
 	const uint32_t first = WARP * 32 * items + LANE, below = (1u << LANE) - 1;
-	for (uint32_t b = THREAD; b < bins; b += threads) near[b] = 0;
-	__syncthreads();
+	for (uint32_t b = THREAD; b < bins; b += threads) near[b] = 0; // each block has a tile, and so barriers before it counts
 	for (uint64_t start = BLOCK * tile; start < n; start += BLOCKS * tile) {
 		uint32_t key[items], value[items];
 #pragma unroll
