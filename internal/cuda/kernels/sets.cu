@@ -110,7 +110,7 @@ struct Cell {
 	uint64_t *nexts; // per slot: the prediction
 	uint64_t *unknown, *old; // per set, a bit per slot: the predictor was not asked; resident since the phase began
 	uint32_t *missed; // a bit per entry
-	const uint64_t *predictions; // per position; null if there are none
+	const uint64_t *predictions; // per position
 	Phase *phases; // per set; null if the number of candidates is fixed
 	uint32_t *marks; // per object: the phase of its set in which a prediction evicted it; or 8192 bits per set
 	uint32_t *levels; // per position, 1 plus the level at the eviction that its miss caused
@@ -132,6 +132,7 @@ struct Tile {
 	uint64_t next;
 };
 
+template <bool predicts>
 FN Tile load(const Cell &c, uint32_t at, uint32_t end) {
 	Tile t = {};
 	if (at >= end) return t;
@@ -140,7 +141,7 @@ FN Tile load(const Cell &c, uint32_t at, uint32_t end) {
 	t.batch = c.entries.batches[at];
 	t.last_batch = c.entries.last_batches[at];
 	t.slab = (uint32_t)(c.keys[t.object] % c.slabs);
-	if (c.predictions) t.next = c.predictions[c.entries.lasts[at]];
+	if (predicts) t.next = c.predictions[c.entries.lasts[at]];
 	return t;
 }
 
@@ -263,6 +264,7 @@ FN uint32_t confident(const Cell &c, Set &s, uint32_t object, uint32_t first) {
 }
 
 // insert loads the object of a lane of a tile.
+template <bool predicts>
 FN void insert(const Cell &c, Set &s, const Tile &t, uint32_t lane) {
 	uint32_t object = shfl(t.object, lane), first = shfl(t.first, lane), at = shfl(t.slab, lane) * c.lanes;
 	const uint32_t slots = c.lanes * c.slabs;
@@ -272,31 +274,32 @@ FN void insert(const Cell &c, Set &s, const Tile &t, uint32_t lane) {
 	uint32_t slot, candidates = 0;
 	if (!vacant) {
 		s.sum[evictions] += shfl(t.batch, lane) >= c.counted;
-		if (c.predictions) candidates = c.phases ? confident(c, s, object, first) : c.candidates[0];
+		if (predicts) candidates = c.phases ? confident(c, s, object, first) : c.candidates[0];
 	}
-	if (candidates) slot = latest(c, s, candidates, at, slots);
+	if (predicts && candidates) slot = latest(c, s, candidates, at, slots);
 	else slot = nearest(s, is0, is1, at, slots);
-	if (candidates && c.phases) mark(c, s, shfl(slot < 32 ? s.owner0 : s.owner1, slot & 31));
+	if (predicts && candidates && c.phases) mark(c, s, shfl(slot < 32 ? s.owner0 : s.owner1, slot & 31));
 	const uint32_t count = shfl(t.last_batch, lane);
-	const uint64_t next = c.predictions ? shfl(t.next, lane) : 0;
+	const uint64_t next = predicts ? shfl(t.next, lane) : 0;
 	if (LANE == slot) s.owner0 = object, s.count0 = count, s.next0 = next;
 	if (LANE + 32 == slot) s.owner1 = object, s.count1 = count, s.next1 = next;
+	if (!predicts) return;
 	const uint64_t bit = 1ull << slot;
 	s.unknown |= bit;
 	if (s.old & bit) s.old -= bit;
 }
 
 // restore returns the state of a set, as store left it at the end of the previous chunk.
+template <bool predicts>
 FN Set restore(const Cell &c, uint32_t number) {
 	Set s = {none, none, none, none, 0, 0, 0, 0, {0, 0, 0, 0}, number, {}};
 	uint64_t at = (uint64_t)number * c.ways + LANE;
 	if (LANE < c.ways) s.owner0 = c.owners[at], s.count0 = c.counts[at];
 	if (LANE + 32 < c.ways) s.owner1 = c.owners[at + 32], s.count1 = c.counts[at + 32];
-	if (c.predictions) {
-		if (LANE < c.ways) s.next0 = c.nexts[at];
-		if (LANE + 32 < c.ways) s.next1 = c.nexts[at + 32];
-		s.unknown = c.unknown[number];
-	}
+	if (!predicts) return s;
+	if (LANE < c.ways) s.next0 = c.nexts[at];
+	if (LANE + 32 < c.ways) s.next1 = c.nexts[at + 32];
+	s.unknown = c.unknown[number];
 	if (c.phases) {
 		s.old = c.old[number];
 		s.phase = c.phases[number];
@@ -304,18 +307,19 @@ FN Set restore(const Cell &c, uint32_t number) {
 	return s;
 }
 
+template <bool predicts>
 FN void store(const Cell &c, const Set &s) {
 	syncwarp(); // all lanes have read what the first one writes
 	uint64_t at = (uint64_t)s.number * c.ways + LANE;
 	if (LANE < c.ways) c.owners[at] = s.owner0, c.counts[at] = s.count0;
 	if (LANE + 32 < c.ways) c.owners[at + 32] = s.owner1, c.counts[at + 32] = s.count1;
-	if (c.predictions) {
+	if (predicts) {
 		if (LANE < c.ways) c.nexts[at] = s.next0;
 		if (LANE + 32 < c.ways) c.nexts[at + 32] = s.next1;
 		if (LANE == 0) c.unknown[s.number] = s.unknown;
 	}
 	if (LANE != 0) return;
-	if (c.phases) {
+	if (predicts && c.phases) {
 		c.old[s.number] = s.old;
 		c.phases[s.number] = s.phase;
 	}
@@ -324,8 +328,9 @@ FN void store(const Cell &c, const Set &s) {
 		if (s.sum[i]) atomicAdd(&c.totals[i], s.sum[i]);
 }
 
-// sets_replay replays the entries of a chunk in every set of some cells, a warp for each set.
-KERNEL sets_replay(const Cell *cells, uint32_t count) {
+// replay replays the entries of a chunk in every set of some cells, a warp for each set.
+template <bool predicts>
+FN void replay(const Cell *cells, uint32_t count) {
 	uint64_t warp = (uint64_t)BLOCK * WARPS + WARP;
 	uint32_t low = 0;
 	for (uint32_t high = count; high - low > 1;) {
@@ -338,11 +343,11 @@ KERNEL sets_replay(const Cell *cells, uint32_t count) {
 	const uint32_t number = (uint32_t)(warp - c.warps);
 	const uint32_t start = c.entries.starts[number], end = c.entries.starts[number + 1];
 	if (start == end) return;
-	Set s = restore(c, number);
+	Set s = restore<predicts>(c, number);
 	uint32_t *missed = c.missed + (start >> 5) + number; // no word is shared with another set
 	uint32_t batch = 0, from = start; // the current batch, and where it begins
 	for (uint32_t base = start;; base += 32) {
-		const Tile t = load(c, base + LANE, end);
+		const Tile t = load<predicts>(c, base + LANE, end);
 		uint32_t misses_of_tile = 0;
 		for (uint32_t i = 0; i < 32; i++) {
 			uint32_t b = base + i < end ? shfl(t.batch, i) : 0;
@@ -351,17 +356,17 @@ KERNEL sets_replay(const Cell *cells, uint32_t count) {
 					Tile of = t;
 					uint32_t rest = misses_of_tile;
 					if (tile < base) {
-						of = load(c, tile + LANE, end);
+						of = load<predicts>(c, tile + LANE, end);
 						rest = missed[(tile - start) >> 5];
 					}
 					if (tile < from) rest = rest >> (from - tile) << (from - tile);
-					for (; rest; rest &= rest - 1) insert(c, s, of, __ffs(rest) - 1);
+					for (; rest; rest &= rest - 1) insert<predicts>(c, s, of, __ffs(rest) - 1);
 				}
 				batch = b;
 				from = base + i;
 			}
 			if (b == 0) {
-				store(c, s);
+				store<predicts>(c, s);
 				return;
 			}
 			uint32_t object = shfl(t.object, i);
@@ -374,7 +379,7 @@ KERNEL sets_replay(const Cell *cells, uint32_t count) {
 			uint32_t last = shfl(t.last_batch, i);
 			if (is0) s.count0 = last;
 			if (is1) s.count1 = last;
-			if (c.predictions) {
+			if (predicts) {
 				uint64_t next = shfl(t.next, i);
 				if (is0) s.next0 = next;
 				if (is1) s.next1 = next;
@@ -386,6 +391,10 @@ KERNEL sets_replay(const Cell *cells, uint32_t count) {
 		syncwarp();
 	}
 }
+
+// sets_lru replays cells without predictions, which needs half of the registers, sets_predicted all others.
+KERNEL sets_lru(const Cell *cells, uint32_t count) { replay<false>(cells, count); }
+KERNEL sets_predicted(const Cell *cells, uint32_t count) { replay<true>(cells, count); }
 
 enum { most_ways = 64 };
 

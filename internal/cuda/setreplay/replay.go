@@ -17,6 +17,7 @@ const (
 	counters     = 8
 	markBits     = 8192 // per set
 	bytesOfPhase = 16
+	wordsOfCell  = 25
 	warpsOfBlock = 4                   // few: a block ends when its longest set does
 	depths       = 2*slabs.MaxWays + 1 // counters of a stack
 	longestChunk = 1 << 30
@@ -24,16 +25,17 @@ const (
 
 // replay is a replay of a trace in several caches.
 type replay struct {
-	scope      *cuda.Scope
-	module     cuda.Module
-	columns    *sort.Operations
-	trace      Trace
-	cells      []*cell     // all
-	single     []*cell     // those that no stacks replay
-	divisions  []*division // in order of their first cells
-	chunk      int         // most requests of a chunk
-	grouped    bool        // several requests may be in one batch
-	firstBatch uint32      // whose evictions count
+	scope       *cuda.Scope
+	module      cuda.Module
+	columns     *sort.Operations
+	trace       Trace
+	cells       []*cell     // all
+	single      []*cell     // those that no stacks replay, those without predictions first
+	unpredicted int         // how many these are
+	divisions   []*division // in order of their first cells
+	chunk       int         // most requests of a chunk
+	grouped     bool        // several requests may be in one batch
+	firstBatch  uint32      // whose evictions count
 
 	// Of all requests of a chunk.
 	objects cuda.Pointer
@@ -137,6 +139,9 @@ func (r *replay) stack() {
 			d.stacked = nil
 		}
 	}
+	predicted := func(c *cell) int { return min(1, len(c.Candidates)) }
+	slices.SortStableFunc(r.single, func(a, b *cell) int { return predicted(a) - predicted(b) })
+	r.unpredicted, _ = slices.BinarySearchFunc(r.single, 1, func(c *cell, want int) int { return predicted(c) - want })
 }
 
 // bytes estimates the memory on the device: a part that is fixed, and one per request of a chunk.
@@ -300,8 +305,7 @@ func (r *replay) serve(from, to int) error {
 	if len(r.single) == 0 {
 		return nil
 	}
-	warps, err := r.describe(from)
-	if err != nil {
+	if err := r.describe(from); err != nil {
 		return err
 	}
 	for _, c := range r.single {
@@ -311,10 +315,25 @@ func (r *replay) serve(from, to int) error {
 			}
 		}
 	}
-	if err := r.module.Launch("sets_replay", gridOf(warps), r.descriptions, uint32(len(r.single))); err != nil {
+	if err := r.launchCells("sets_lru", 0, r.unpredicted); err != nil {
+		return err
+	}
+	if err := r.launchCells("sets_predicted", r.unpredicted, len(r.single)); err != nil {
 		return err
 	}
 	return r.addLambda(to - from)
+}
+
+// launchCells replays the cells [from, to), a warp for each of their sets.
+func (r *replay) launchCells(kernel string, from, to int) error {
+	if from == to {
+		return nil
+	}
+	warps := 0
+	for _, c := range r.single[from:to] {
+		warps += c.Sets
+	}
+	return r.module.Launch(kernel, gridOf(warps), r.descriptions+cuda.Pointer(8*wordsOfCell*from), uint32(to-from))
 }
 
 // gridOf returns a grid of so many warps.
@@ -424,15 +443,18 @@ func (r *replay) divide(d *division, n, from int) error {
 	return r.launch("sets_starts", d.sets+1, d.starts, uint32(d.sets+1), r.marks)
 }
 
-// describe writes the cells to the device for the chunk from a position on, and returns the number of their sets.
-func (r *replay) describe(from int) (warps int, err error) {
-	var words []uint64
+// describe writes the cells to the device for the chunk from a position on.
+func (r *replay) describe(from int) (err error) {
+	words, warps := make([]uint64, 0, wordsOfCell*len(r.single)), 0
 	pair := func(low, high int) uint64 { return uint64(uint32(low)) | uint64(uint32(high))<<32 }
 	for i, c := range r.single {
 		d := c.division
 		var predictions cuda.Pointer
 		if c.Candidates != nil {
 			predictions = r.nexts[c.Predictor]
+		}
+		if i == r.unpredicted {
+			warps = 0
 		}
 		words = append(words, uint64(warps))
 		for _, p := range []cuda.Pointer{
@@ -454,10 +476,10 @@ func (r *replay) describe(from int) (warps int, err error) {
 		warps += c.Sets
 	}
 	if r.descriptions != 0 {
-		return warps, cuda.Put(r.scope, r.descriptions, words)
+		return cuda.Put(r.scope, r.descriptions, words)
 	}
 	r.descriptions, err = cuda.Upload(r.scope, words)
-	return warps, err
+	return err
 }
 
 // addLambda adds the confidences of the evictions of a chunk of n requests, in order: sums of floating-point numbers
