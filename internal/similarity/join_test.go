@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
@@ -429,4 +430,21 @@ func BenchmarkNearest100k(b *testing.B) {
 	for b.Loop() {
 		searcher.Nearest(v.At(7), 10)
 	}
+}
+
+// BenchmarkNeighbours sorts 20 million pairs of 200 000 vectors into lists.
+func BenchmarkNeighbours(b *testing.B) {
+	const n, pairs = 200_000, 20_000_000
+	random := rand.New(rand.NewPCG(1, 1))
+	var l pairList
+	for range pairs {
+		a := random.Uint32N(n - 1)
+		l.add(Pair{a, a + 1 + random.Uint32N(n-1-a), random.Float32()})
+	}
+	for b.Loop() {
+		if _, err := newNeighbours(b.Context(), n, 0, l.chunks, parallel.Jobs(0)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pairs, "ns/pair")
 }

@@ -59,39 +59,67 @@ func NewNeighbours(n int, from float32, pairs []Pair) *Neighbours {
 	return out
 }
 
-// newNeighbours sorts the pairs of all chunks into lists.
+// newNeighbours sorts the pairs of all chunks into lists. Each goroutine reads all pairs and fills the lists of a range
+// of the vectors: reading is fast, writing to lists in random order is not.
 func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jobs int) (*Neighbours, error) {
 	out := &Neighbours{From: from, starts: make([]int, n+1)}
-	for _, pairs := range chunks {
-		for _, p := range pairs {
-			out.starts[p.A+1]++
-			out.starts[p.B+1]++
-		}
+	inRanges := func(work func(pairs []Pair, first, end uint32)) error {
+		return parallel.For(ctx, jobs, jobs, func(ctx context.Context, _, i int) error {
+			for _, pairs := range chunks {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				work(pairs, uint32(i*n/jobs), uint32((i+1)*n/jobs))
+			}
+			return nil
+		})
+	}
+	if err := inRanges(out.count); err != nil {
+		return nil, err
 	}
 	for i := range n {
 		out.starts[i+1] += out.starts[i]
 	}
 	out.ids, out.similarities = make([]uint32, out.starts[n]), make([]float32, out.starts[n])
 	ends := slices.Clone(out.starts)
-	add := func(to, id uint32, similarity float32) {
-		out.ids[ends[to]], out.similarities[ends[to]] = id, similarity
-		ends[to]++
-	}
-	for _, pairs := range chunks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for _, p := range pairs {
-			add(p.A, p.B, p.Similarity)
-			add(p.B, p.A, p.Similarity)
-		}
+	err := inRanges(func(pairs []Pair, first, end uint32) { out.fill(ends, pairs, first, end) })
+	if err != nil {
+		return nil, err
 	}
 	keys := make([][]uint64, jobs)
-	err := parallel.For(ctx, jobs, n, func(_ context.Context, worker, i int) error {
+	err = parallel.For(ctx, jobs, n, func(_ context.Context, worker, i int) error {
 		keys[worker] = out.sort(i, keys[worker])
 		return nil
 	})
 	return out, err
+}
+
+// count counts the neighbours of the vectors from first to end, each in the number behind its own.
+func (n *Neighbours) count(pairs []Pair, first, end uint32) {
+	for _, p := range pairs {
+		if p.A-first < end-first {
+			n.starts[p.A+1]++
+		}
+		if p.B-first < end-first {
+			n.starts[p.B+1]++
+		}
+	}
+}
+
+// fill appends neighbours to the lists of the vectors from first to end, which end at ends.
+func (n *Neighbours) fill(ends []int, pairs []Pair, first, end uint32) {
+	for _, p := range pairs {
+		if p.A-first < end-first {
+			at := ends[p.A]
+			n.ids[at], n.similarities[at] = p.B, p.Similarity
+			ends[p.A]++
+		}
+		if p.B-first < end-first {
+			at := ends[p.B]
+			n.ids[at], n.similarities[at] = p.A, p.Similarity
+			ends[p.B]++
+		}
+	}
 }
 
 // sort brings the list of a vector into order. Similarity and number make one integer, which sorts several times faster
