@@ -71,7 +71,7 @@ type search struct {
 	words  int // per vector in half precision, padded
 	finder *similarity.Finder
 	// memory of the device
-	left, right *chunk
+	left, right chunk
 	proposed    cuda.Pointer // room pairs
 	similar     cuda.Pointer // room pairs with their similarities
 	counters    cuda.Pointer // of proposed and similar pairs
@@ -95,7 +95,7 @@ func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (e
 			err = e
 		}
 	}()
-	j := &search{Search: s, limits: l, scope: scope, words: (s.Vectors.Dim + step - 1) / step * step / 2,
+	j := &search{Search: s, limits: l, scope: scope, words: words(s.Vectors.Dim),
 		finder: s.Finder(), atOnce: 1}
 	if j.halves, err = s.Vectors.Halves(s.From); err != nil {
 		return err
@@ -109,17 +109,17 @@ func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (e
 	}
 	n := s.Vectors.Len()
 	for first := 0; first < n; first += each {
-		if err := j.load(j.left, first, min(each, n-first)); err != nil {
+		if err := j.load(&j.left, first, min(each, n-first)); err != nil {
 			return err
 		}
-		if err := j.compare(ctx, j.left, j.left); err != nil {
+		if err := j.compare(ctx, &j.left, &j.left); err != nil {
 			return err
 		}
 		for other := first + each; other < n; other += each {
-			if err := j.load(j.right, other, min(each, n-other)); err != nil {
+			if err := j.load(&j.right, other, min(each, n-other)); err != nil {
 				return err
 			}
-			if err := j.compare(ctx, j.left, j.right); err != nil {
+			if err := j.compare(ctx, &j.left, &j.right); err != nil {
 				return err
 			}
 		}
@@ -127,40 +127,62 @@ func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (e
 	return nil
 }
 
-// alloc allocates memory for one chunk with all vectors, or for two with as many as fit, and returns how many.
+// plan says what a join keeps in the memory of the device.
+type plan struct {
+	chunks int // 1 with all vectors, or 2 of those that fit
+	each   int // vectors per chunk, whole squares
+	room   int // pairs
+}
+
+// bytes returns the memory of the plan.
+func (p plan) bytes(perVector int64) int64 {
+	return int64(p.chunks)*int64(p.each)*perVector + int64(p.room)*pairBytes + margin
+}
+
+// plan divides usable bytes between n vectors and pairs. The pairs of one square always have room.
+func (l limits) plan(usable int64, n, dim int) (plan, error) {
+	square, possible := l.group*side, int64(n)*int64(n-1)/2
+	least, perVector := min(int64(square*square), possible), vectorBytes(dim)
+	p := plan{chunks: 1, each: (n + square - 1) / square * square,
+		room: int(max(least, min(int64(l.room), usable/4/pairBytes, possible)))}
+	if p.bytes(perVector) <= usable {
+		return p, nil
+	}
+	p.chunks = 2
+	p.each = int(max(0, usable-int64(p.room)*pairBytes-margin)/(2*perVector)) / square * square
+	if p.each == 0 {
+		needed := plan{2, square, int(least)}.bytes(perVector)
+		return p, fmt.Errorf("comparing vectors of %d numbers needs %d MB of memory of the GPU, of which %d MB are free; "+
+			"end other programs on the GPU, or use --device cpu", dim, needed>>20+1, usable>>20)
+	}
+	return p, nil
+}
+
+// words returns how many words a vector has in half precision: two numbers in each, padded to what a tile loads.
+func words(dim int) int { return (dim + step - 1) / step * step / 2 }
+
+// vectorBytes returns the memory for a vector, in float32 and in half precision.
+func vectorBytes(dim int) int64 { return 4*int64(dim) + 4*int64(words(dim)) }
+
+// alloc allocates memory for the vectors, and returns how many a chunk has.
 func (j *search) alloc() (each int, err error) {
 	free, _, err := j.scope.Memory()
 	if err != nil {
 		return 0, err
 	}
-	usable := min(free-free/leftFree, j.bytes)
-	n, square, chunks := j.Vectors.Len(), j.group*side, 1
-	least := min(int64(square*square), int64(n)*int64(n-1)/2) // pairs of a launch of one square
-	j.room = int(max(least, min(int64(j.room), usable/4/pairBytes, int64(n)*int64(n-1)/2)))
-	perVector := 4*int64(j.Vectors.Dim) + 4*int64(j.words)
-	left := usable - int64(j.room)*pairBytes - margin
-	each = (n + square - 1) / square * square
-	if int64(each)*perVector > left {
-		chunks = 2
-		each = int(left/(2*perVector)) / square * square
+	p, err := j.plan(min(free-free/leftFree, j.limits.bytes), j.Vectors.Len(), j.Vectors.Dim)
+	if err != nil {
+		return 0, err
 	}
-	if each < square {
-		needed := int64(square)*perVector*2 + least*pairBytes + margin
-		return 0, fmt.Errorf("comparing vectors of %d numbers needs %d MB of memory of the GPU, of which %d MB are "+
-			"free; end other programs on the GPU, or use --device cpu", j.Vectors.Dim, needed>>20+1, usable>>20)
-	}
-	var chunksOf [2]*chunk
-	for i := range chunks {
-		c := &chunk{}
-		if c.vectors, err = j.scope.Alloc(int64(each) * 4 * int64(j.Vectors.Dim)); err != nil {
+	j.room = p.room
+	for _, c := range []*chunk{&j.left, &j.right}[:p.chunks] {
+		if c.vectors, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.Vectors.Dim)); err != nil {
 			return 0, err
 		}
-		if c.halves, err = j.scope.Alloc(int64(each) * 4 * int64(j.words)); err != nil {
+		if c.halves, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.words)); err != nil {
 			return 0, err
 		}
-		chunksOf[i] = c
 	}
-	j.left, j.right = chunksOf[0], chunksOf[1]
 	if j.proposed, err = j.scope.Alloc(int64(j.room) * 8); err != nil {
 		return 0, err
 	}
@@ -168,7 +190,7 @@ func (j *search) alloc() (each int, err error) {
 		return 0, err
 	}
 	j.counters, err = j.scope.Alloc(8)
-	return each, err
+	return p.each, err
 }
 
 // margin is for the counters and the alignment of allocations.

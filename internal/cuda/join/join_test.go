@@ -100,6 +100,42 @@ func TestJoinInLittleMemory(t *testing.T) {
 	}
 }
 
+func TestPlanFitsTheMemory(t *testing.T) {
+	for _, test := range []struct {
+		gigabytes float64
+		n, dim    int
+		chunks    int
+	}{
+		{24, 1_000_000, 384, 1},
+		{24, 1_000_000, 1536, 1},
+		{24, 10_000_000, 384, 1},
+		{16, 10_000_000, 384, 2},
+		{4, 1_000_000, 384, 1},
+		{1, 1_000_000, 384, 2},
+	} {
+		usable := int64(test.gigabytes * 1e9)
+		p, err := standard.plan(usable, test.n, test.dim)
+		if bytes := p.bytes(vectorBytes(test.dim)); err != nil || p.chunks != test.chunks || bytes > usable {
+			t.Errorf("%v GB, %d vectors of %d: %+v needs %d bytes, want %d chunks (%v)", test.gigabytes, test.n, test.dim,
+				p, bytes, test.chunks, err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		l := limits{group: rapid.IntRange(1, 16).Draw(t, "group"), room: rapid.IntRange(1, 1<<24).Draw(t, "room")}
+		n, dim := rapid.IntRange(2, 1<<25).Draw(t, "n"), rapid.IntRange(1, 5000).Draw(t, "dim")
+		usable := rapid.Int64Range(0, 1<<37).Draw(t, "usable")
+		p, err := l.plan(usable, n, dim)
+		if err != nil {
+			return
+		}
+		square := l.group * side
+		if p.bytes(vectorBytes(dim)) > usable || p.each%square != 0 || p.each == 0 ||
+			p.chunks == 1 && p.each < n || p.room < min(square*square, n*(n-1)/2) {
+			t.Fatalf("%d bytes for %d vectors of %d: %+v", usable, n, dim, p)
+		}
+	})
+}
+
 // The similarities that the kernel decides by have the bits of the CPU's, for numbers of all magnitudes.
 func TestDecisionsHaveTheSameBits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
