@@ -279,8 +279,11 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 	}
 	proposed, similar := int(counts[0]), int(counts[1])
 	switch {
-	case proposed > j.room: // never one square alone, for whose pairs there is room
-		j.atOnce = max(1, count/2)
+	case proposed > j.room && count == 1:
+		return false, fmt.Errorf("the GPU proposes %d pairs where there are %d at most: an error of the kernel or of the "+
+			"GPU; please report it, and use --device cpu", proposed, j.room)
+	case proposed > j.room:
+		j.atOnce = count / 2
 		return false, nil
 	case proposed < j.room/4:
 		j.atOnce = min(2*j.atOnce, j.rows)
