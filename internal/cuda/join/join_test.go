@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -106,7 +107,7 @@ func TestJoinWithTooLittleRoom(t *testing.T) {
 	for range 256 {
 		v.Data = append(v.Data, v.At(0)...)
 	}
-	check(t, ptxrun.New(ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: 1 << 62}, v, 0.999)
+	check(t, cudatest.Device(t, ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: 1 << 62}, v, 0.999)
 }
 
 func TestPlanFitsTheMemory(t *testing.T) {
@@ -262,4 +263,53 @@ func TestOldDevicesAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "8.0 or newer, this one has 7.5") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// BenchmarkGPUJoin joins vectors that are nearly orthogonal except for groups around a centre. The last join, which
+// finds 100 million pairs, would take a CPU too long.
+func BenchmarkGPUJoin(b *testing.B) {
+	d := cudatest.GPU(b)
+	for _, size := range []struct{ n, group int }{{10_000, 10}, {100_000, 10}, {1_000_000, 200}} {
+		b.Run(fmt.Sprintf("vectors=%d", size.n), func(b *testing.B) {
+			v := groups(size.n, 384, size.group)
+			joinOn := func(backend similarity.Backend) {
+				n, err := similarity.Join(b.Context(), v, 0.6, similarity.Options{Backend: backend})
+				if err != nil || n.Pairs() < size.n {
+					b.Fatal(err)
+				}
+			}
+			onGPU, pairs := func() { joinOn(Backend(d)) }, float64(size.n)*float64(size.n-1)/2
+			if size.n <= 100_000 {
+				cudatest.Compare(b, pairs, onGPU, func() { joinOn(similarity.CPU) })
+				return
+			}
+			for b.Loop() {
+				onGPU()
+			}
+			seconds := b.Elapsed().Seconds() / float64(b.N)
+			b.ReportMetric(seconds, "gpu-s")
+			b.ReportMetric(pairs/seconds/1e6, "M/s")
+		})
+	}
+}
+
+// groups returns unit vectors whose groups have similarities of about 0.8 within, and 0 to others.
+func groups(n, dim, group int) similarity.Vectors {
+	random := rand.New(rand.NewPCG(1, 2))
+	v := similarity.Vectors{Dim: dim, Data: make([]float32, n*dim)}
+	centre := make([]float32, dim)
+	for i := range n {
+		row, length := v.At(i), 0.0
+		for k := range row {
+			if i%group == 0 {
+				centre[k] = float32(2 * random.NormFloat64())
+			}
+			row[k] = centre[k] + float32(random.NormFloat64())
+			length += float64(row[k]) * float64(row[k])
+		}
+		for k := range row {
+			row[k] /= float32(math.Sqrt(length))
+		}
+	}
+	return v
 }
