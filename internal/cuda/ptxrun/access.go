@@ -379,7 +379,6 @@ type copies struct {
 
 type copying struct {
 	to, from uint64
-	space    space
 	size     int // bytes that are written
 	read     int // bytes that are read; the others become 0
 }
