@@ -32,7 +32,7 @@ test:
 race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim
 	$(GO) test -race -short ./internal/parallel ./internal/similarity ./internal/embed ./internal/traces/... \
-	  ./internal/experiment/... ./internal/neural/...
+	  ./internal/experiment/... ./internal/neural/... ./internal/cuda
 	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Fault|Progress|Submit' \
 	  ./cmd/cachesim
 

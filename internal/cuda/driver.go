@@ -173,6 +173,9 @@ import (
 	"unsafe"
 )
 
+// Supported reports whether this build can open the driver.
+const Supported = true
+
 // leastVersion is the version of CUDA that compiles PTX 7.0.
 const leastVersion = 11000
 

@@ -7,6 +7,9 @@ import (
 	"runtime"
 )
 
+// Supported reports whether this build can open the driver.
+const Supported = false
+
 // List returns an error, because this build cannot open the driver.
 func List() ([]Info, error) {
 	if runtime.GOOS != "linux" {

@@ -6,8 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/cuda"
 )
 
 // fake is the source of a library with the interface of NVIDIA's driver; it says which faults FAKE_CUDA asks for.
@@ -20,8 +21,8 @@ var fake []byte
 func FakeDriver(t testing.TB, defines ...string) (folder string) {
 	t.Helper()
 	compiler, err := exec.LookPath("gcc")
-	if err != nil || runtime.GOOS != "linux" {
-		t.Skip("the driver's interface is tested on Linux with gcc, which is not here")
+	if err != nil || !cuda.Supported {
+		t.Skip("the driver's interface is tested on Linux, with cgo and gcc, which are not all here")
 	}
 	folder = t.TempDir()
 	source := filepath.Join(folder, "fake.c")

@@ -37,6 +37,10 @@ static CUresult sticky; // what every call returns once the device is lost
 static long calls, allocations, launches;
 static struct { char *at; size_t bytes; } held[1000];
 
+static int busy; // guards held
+static void lock(void) { while (__sync_lock_test_and_set(&busy, 1)); }
+static void unlock(void) { __sync_lock_release(&busy); }
+
 static size_t total(void) { return option("memory", 1 << 30); }
 static size_t used(void) {
 	size_t sum = 0;
@@ -44,11 +48,14 @@ static size_t used(void) {
 	return sum;
 }
 static int valid(CUdeviceptr at, size_t n) {
-	for (int i = 0; i < 1000; i++) {
+	int found = 0;
+	lock();
+	for (int i = 0; i < 1000 && !found; i++) {
 		uintptr_t from = (uintptr_t)held[i].at;
-		if (from && at >= from && at + n <= from + held[i].bytes) return 1;
+		found = from && at >= from && at + n <= from + held[i].bytes;
 	}
-	return 0;
+	unlock();
+	return found;
 }
 static CUresult state(void) {
 	if (!current) return INVALID_CONTEXT;
@@ -94,8 +101,7 @@ CUresult cuModuleGetFunction(void **f, void *m, const char *name) {
 }
 CUresult cuFuncSetAttribute(void *f, int a, int v) { CHECK return a == 8 && v <= 99 << 10 ? 0 : INVALID_VALUE; }
 CUresult cuMemGetInfo_v2(size_t *free, size_t *all) { CHECK *all = total(); *free = *all - used(); return 0; }
-CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
-	CHECK
+static CUresult allocate(CUdeviceptr *p, size_t n) {
 	if (!n) return INVALID_VALUE;
 	if (++allocations == option("alloc", 0) || n > total() - used()) return OUT_OF_MEMORY;
 	for (int i = 0; i < 1000; i++) {
@@ -108,8 +114,14 @@ CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
 	}
 	return OUT_OF_MEMORY;
 }
-CUresult cuMemFree_v2(CUdeviceptr p) {
+CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
 	CHECK
+	lock();
+	CUresult e = allocate(p, n);
+	unlock();
+	return e;
+}
+static CUresult release(CUdeviceptr p) {
 	for (int i = 0; i < 1000; i++) {
 		if (p && (uintptr_t)held[i].at == p) {
 			free(held[i].at);
@@ -118,6 +130,13 @@ CUresult cuMemFree_v2(CUdeviceptr p) {
 		}
 	}
 	return INVALID_VALUE;
+}
+CUresult cuMemFree_v2(CUdeviceptr p) {
+	CHECK
+	lock();
+	CUresult e = release(p);
+	unlock();
+	return e;
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n) {
 	CHECK
