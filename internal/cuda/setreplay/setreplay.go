@@ -5,7 +5,7 @@
 // them. Each chunk is prepared for all caches with the same number of sets: requests are reduced to one per object and
 // batch, sorted by set, and repeats within a set that must hit are left out. Without that, the set of the most popular
 // object would take as long as all others together: one of 1 562 sets has 7% of the requests of a trace with Zipf 1.0,
-// and 0.4% of what is left.
+// and 0.5% of what is left.
 //
 // Where every request is a batch of its own, all numbers of ways of LRU at a number of sets are one replay, of a stack
 // per set.
