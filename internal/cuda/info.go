@@ -41,35 +41,24 @@ type Computation struct {
 	Needs Capability
 }
 
-// The computations.
-var (
-	SimilarityJoin = Computation{"join", Capability{8, 0}} // on tensor cores with cp.async
-	SetReplay      = Computation{"sets", leastCapability}
-	ReuseDistances = Computation{"lru", leastCapability}
-)
+// SimilarityJoin is the comparison of queries, on tensor cores with tiles of 16 x 8 x 16 numbers in half precision,
+// which GPUs have since Ampere.
+var SimilarityJoin = Computation{"join", Capability{8, 0}}
+
+// computations lists what GPUs do.
+var computations = []Computation{SimilarityJoin, {"sets", leastCapability}, {"lru", leastCapability}}
 
 // leastCapability is that of Volta: the first GPUs whose threads of a warp are scheduled independently.
 var leastCapability = Capability{7, 0}
 
 // Computations lists what a GPU of a capability can do.
 func Computations(c Capability) (able []Computation) {
-	for _, computation := range []Computation{SimilarityJoin, SetReplay, ReuseDistances} {
+	for _, computation := range computations {
 		if c.AtLeast(computation.Needs) {
 			able = append(able, computation)
 		}
 	}
 	return able
-}
-
-// Check rejects a device that cannot do the computation.
-func (c Computation) Check(d interface {
-	Name() string
-	Capability() (major, minor int)
-}) error {
-	if has := CapabilityOf(d); !has.AtLeast(c.Needs) {
-		return fmt.Errorf("%s has compute capability %s, but %s needs %s", d.Name(), has, c.Name, c.Needs)
-	}
-	return nil
 }
 
 // Unavailable says why no GPU can be used, and how to change that, which may be "".

@@ -55,8 +55,9 @@ func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 
 // Supports returns an error if a GPU cannot join: it needs the tensor cores of compute capability 8.0.
 func Supports(d interface{ Capability() (major, minor int) }) error {
-	if major, minor := d.Capability(); major < 8 {
-		return fmt.Errorf("queries are compared by GPUs of compute capability 8.0 or newer, this one has %d.%d", major, minor)
+	needs := cuda.SimilarityJoin.Needs
+	if has := cuda.CapabilityOf(d); !has.AtLeast(needs) {
+		return fmt.Errorf("queries are compared by GPUs of compute capability %s or newer, this one has %s", needs, has)
 	}
 	return nil
 }
