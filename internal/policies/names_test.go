@@ -21,6 +21,8 @@ var noPolicy = map[string]string{
 	"cmd/cachesim/curve.go":               "the default of a flag",
 	"cmd/cachesim/explain.go":             "the default of a flag",
 	"cmd/cachesim/run.go":                 "the default of a flag",
+	"internal/cuda/info.go":               "what a GPU computes",
+	"internal/cuda/ptxrun/floats.go":      "a test of numbers",
 	"internal/predict/accuracy/print.go":  "the clock of a table",
 	"internal/prefetch/igt.go":            "a parameter",
 	"internal/streams/stream.go":          "a pattern",
