@@ -55,7 +55,7 @@ folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure 
 checked.
 
 --update replaces the changed records, in every format that BASELINE contains. It changes nothing if a record cannot be
-replayed. If traces were changed on purpose, --new-traces accepts them.
+replayed. If traces, or files that parts read, were changed on purpose, --new-traces accepts them.
 
 Exit codes: 0 if everything is as recorded or within its tolerance, or was updated; 1 if something changed, a trace has
 changed or a policy no longer exists; 2 for wrong usage, and if the only problem is that traces are missing.`,
@@ -72,7 +72,7 @@ changed or a policy no longer exists; 2 for wrong usage, and if the only problem
 		"(default exact)")
 	flags.StringVar(&f.format, "format", "table", "output format: "+strings.Join(baseline.Formats, ", "))
 	flags.BoolVar(&f.update, "update", false, "rewrite the records that changed")
-	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: accept traces that have changed")
+	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: accept traces and files of parts that have changed")
 	flags.StringVar(&f.traceDir, "trace-dir", "", "folder to search for traces")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")

@@ -58,11 +58,12 @@ type partTexts struct {
 	Model     string `json:"model,omitempty"`     // "" if hits are only counted
 	// "" if only requested objects are loaded
 	Prefetcher string `json:"prefetcher,omitempty"`
+	Checksum   string `json:"part_checksum,omitempty"` // of the files that they read
 }
 
 // textsOf converts parts to texts.
 func textsOf(p *sim.Parts) partTexts {
-	texts := partTexts{Policy: p.Policy.Full()}
+	texts := partTexts{Policy: p.Policy.Full(), Checksum: p.Checksum}
 	for _, kind := range partKinds {
 		if part := kind.Of(p); part != nil {
 			*kind.text(&texts) = part.Full()
@@ -73,6 +74,7 @@ func textsOf(p *sim.Parts) partTexts {
 
 // parse is the inverse of textsOf.
 func (t *partTexts) parse() (p sim.Parts, err error) {
+	p.Checksum = t.Checksum
 	if p.Policy, err = policies.ParseSpec(t.Policy); err != nil {
 		return p, err
 	}

@@ -146,7 +146,7 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	defer cancel(nil)
 	e := &executor{options: options, cancel: cancel, costs: map[string]float64{}}
 	e.changed.L = &e.mu
-	if err := e.plan(cells); err != nil {
+	if err := e.plan(ctx, cells); err != nil {
 		return err
 	}
 	var workers sync.WaitGroup
@@ -203,13 +203,18 @@ type job struct {
 	onDevice bool
 }
 
-// plan groups the cells by trace.
-func (e *executor) plan(cells []Cell) error {
+// plan groups the cells by trace, and reports those that cannot be replayed.
+func (e *executor) plan(ctx context.Context, cells []Cell) error {
+	sums := workload.Checksums{}
 	for _, same := range ByWorkload(WithoutRepetitions(cells)) {
 		g := &group{}
 		for _, c := range same {
 			// What cannot be recorded is not worth replaying.
-			if err := c.Workload.Describe(&records.Record{}); err == nil {
+			err := c.Workload.Describe(&records.Record{})
+			if err == nil {
+				err = sums.Check(ctx, c.Parts.Files(), c.Parts.Checksum)
+			}
+			if err == nil {
 				g.cells = append(g.cells, c)
 			} else if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
 				return err

@@ -28,6 +28,8 @@ type CellOptions struct {
 	// Checksum returns the checksum of a trace's files; it is called once per trace. If it is nil, cells have no checksum,
 	// and their hashes, which then depend on the paths, match no result.
 	Checksum func(workload.Workload) (string, error)
+	// PartChecksums is as in Design.
+	PartChecksums workload.Checksums
 }
 
 // Cells expands the experiment: trace by trace, for each of its workloads capacity by capacity, policy by policy and
@@ -92,7 +94,8 @@ func (f *File) window() (series.Window, error) {
 
 // design parses all texts of the experiment.
 func (f *File) design(options CellOptions) (*Design, error) {
-	d := &Design{Sizes: f.mode(), Warmup: f.Warmup, NoOptimum: f.Optimum != nil && !*f.Optimum, Version: options.Version}
+	d := &Design{Sizes: f.mode(), Warmup: f.Warmup, NoOptimum: f.Optimum != nil && !*f.Optimum, Version: options.Version,
+		PartChecksums: options.PartChecksums}
 	var err error
 	if d.Series, err = f.window(); err != nil {
 		return nil, err

@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +29,8 @@ type Design struct {
 	// NoOptimum leaves out the offline optimum under the same rules, which otherwise is added at every point.
 	NoOptimum bool
 	Version   string // of the program
+	// PartChecksums are known checksums of files that parts read; further files are read.
+	PartChecksums workload.Checksums
 }
 
 // Input is a workload and the capacities to replay it at.
@@ -216,11 +220,14 @@ type planner struct {
 	// For one capacity, kept here to be reused.
 	asked  map[task]string      // hashes
 	hashes map[reference]string // for the optima
+	sums   workload.Checksums
 }
 
 func newPlanner(d *Design) *planner {
+	sums := workload.Checksums{}
+	maps.Copy(sums, d.PartChecksums)
 	return &planner{Design: d, fitted: map[fitKey]*fit{}, references: map[partTexts]reference{}, asked: map[task]string{},
-		hashes: map[reference]string{}}
+		hashes: map[reference]string{}, sums: sums}
 }
 
 // fitKey determines whether parts fit together: the places of setup and entrant, and what capacities count.
@@ -400,6 +407,10 @@ func (p *planner) findFit(parts sim.Parts, bytes bool) *fit {
 		units = sim.CheckUnits(parts.Policy.Entry, bytes)
 	}
 	if err := cmp.Or(units, sim.CheckParts(replay)); err != nil {
+		return &fit{err: err}
+	}
+	var err error
+	if parts.Checksum, err = p.sums.Of(context.Background(), parts.Files()); err != nil {
 		return &fit{err: err}
 	}
 	f := &fit{parts: NewParts(parts), random: replay.Random()}

@@ -59,6 +59,17 @@ func (s Spec[E]) Full() string {
 	return name + "(" + Format(ps, s.Params) + ")"
 }
 
+// Files returns the paths of the files that its parameters name.
+func (s Spec[E]) Files() (paths []string) {
+	_, ps := s.Entry.Signature()
+	for _, p := range ps {
+		if path, _ := s.Params[p.Name].(string); p.File && path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // Family is a set of entries of one kind.
 type Family[E Named] struct {
 	Kind    string // what an entry is, in errors: "policy"

@@ -48,7 +48,7 @@ var gbmEntry = Entry{
 			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},
 		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same " +
 			"model predicts it again"},
-		{Name: "model", Default: "", Doc: "file of a trained LightGBM model, as cachesim train writes it; " +
+		{Name: "model", Default: "", File: true, Doc: "file of a trained LightGBM model, as cachesim train writes it; " +
 			"the replay then trains none"},
 	}, learning...),
 	Check: checkBoosted,

@@ -61,7 +61,10 @@ type Record struct {
 	Allocator string `json:"allocator" parquet:"allocator" added:"rare"`
 	Cache     string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
 	// of the time that requests take; "" if hits are only counted
-	Model        string `json:"model" parquet:"model"`
+	Model string `json:"model" parquet:"model"`
+	// "sha256:" and the digest of the file that a part reads, such as weights or a model, or of the digests of several;
+	// "" if parts read none
+	PartChecksum string `json:"part_checksum" parquet:"part_checksum" added:"rare"`
 	Capacity     int64  `json:"capacity" parquet:"capacity"`           // in CapacityUnit
 	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
 	CapacityText string `json:"capacity_text" parquet:"capacity_text"` // as the user wrote it: "1%", "64MiB", "1000"

@@ -22,6 +22,18 @@ type Parts struct {
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
 	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
+	// Checksum is that of Files, as workload.ChecksumOf returns it; "" accepts any.
+	Checksum string
+}
+
+// Files returns the files that the parts read, such as weights and models, in the order of Kinds.
+func (p *Parts) Files() (paths []string) {
+	for _, kind := range Kinds {
+		if part := kind.Of(p); part != nil {
+			paths = append(paths, part.Files()...)
+		}
+	}
+	return paths
 }
 
 // Random reports whether the outcome depends on the seed.
@@ -56,7 +68,8 @@ type Part interface {
 	String() string // as a user would write it, with the parameters that differ from their defaults
 	Full() string   // with every parameter
 	Accepts() []params.Param
-	Into(p *Parts) // sets it as the part of its kind
+	Files() []string // that its parameters name
+	Into(p *Parts)   // sets it as the part of its kind
 }
 
 // The kinds of parts.
@@ -127,6 +140,7 @@ func (k *Kind) Of(p *Parts) Part { return k.of(p) }
 
 // PartsOf parses the parts that a record names.
 func PartsOf(rec *records.Record) (p Parts, err error) {
+	p.Checksum = rec.PartChecksum
 	if p.Policy, err = policies.ParseSpec(rec.Policy + "(" + rec.Params + ")"); err != nil {
 		return p, err
 	}

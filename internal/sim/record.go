@@ -30,6 +30,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		CapacityUnit:      c.Capacity.Unit(),
 		CapacityText:      c.Capacity.Text,
 		SimulatedCapacity: c.Capacity.Simulated,
+		PartChecksum:      c.Checksum,
 		Seed:              c.Seed,
 		SampleRate:        r.trace.SampleRate,
 		Warmup:            int64(r.options.Warmup),

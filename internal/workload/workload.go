@@ -173,10 +173,11 @@ func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return checksum(ctx, found)
+	return ChecksumOf(ctx, found)
 }
 
-func checksum(ctx context.Context, paths []string) (string, error) {
+// ChecksumOf returns the checksum of files as ReadChecksum does.
+func ChecksumOf(ctx context.Context, paths []string) (string, error) {
 	return interruptible.Call(ctx, func() (string, error) {
 		all := sha256.New()
 		var digest []byte
@@ -375,7 +376,7 @@ func isRegular(path string) bool {
 
 // verified returns the checksum of the files; it is an error if it differs from that of w.
 func (w Workload) verified(ctx context.Context, found []string) (string, error) {
-	sum, err := checksum(ctx, found)
+	sum, err := ChecksumOf(ctx, found)
 	if err == nil && w.Checksum != "" && sum != w.Checksum {
 		err = &ChangedError{w.Paths(), w.Checksum, sum}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -29,7 +30,7 @@ type Options struct {
 	// Progress is called with the number of cells to replay and returns their progress display; both may be nil.
 	Progress func(cells int) experiment.Progress
 	Note     func(text string) // as in experiment.Options
-	// NewTraces accepts traces with a checksum other than the recorded one.
+	// NewTraces accepts traces, and files that parts read, with a checksum other than the recorded one.
 	NewTraces bool
 }
 
@@ -43,12 +44,14 @@ const (
 	Moved        Status = "moved"
 	TraceChanged Status = "trace changed"
 	TraceMissing Status = "trace missing"
+	// a file that a part reads, such as weights, is not the recorded one
+	FileChanged Status = "file changed"
 	// its policy or a parameter no longer exists, or the trace cannot be read
 	NotReplayable Status = "not replayable"
 )
 
 // statuses lists every Status.
-var statuses = []Status{Equal, Within, Moved, TraceChanged, TraceMissing, NotReplayable}
+var statuses = []Status{Equal, Within, Moved, TraceChanged, FileChanged, TraceMissing, NotReplayable}
 
 // Result is a record of the baseline with its new replay.
 type Result struct {
@@ -68,7 +71,7 @@ type Report struct {
 	Baseline  string // its path
 	Version   string // of the program that checked
 	Results   []Result
-	NewTraces []string // traces that were accepted with a new checksum
+	NewTraces []string // traces, and files of parts, that were accepted with a new checksum
 }
 
 // Check replays the records of a baseline and compares. It is an error if the records do not say what to replay or
@@ -86,6 +89,11 @@ func Check(ctx context.Context, path string, recs []records.Record, options Opti
 		if report.NewTraces, err = takeNewTraces(ctx, all, options.Dirs); err != nil {
 			return nil, err
 		}
+		files, err := takeNewFiles(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		report.NewTraces = append(report.NewTraces, files...)
 	}
 	done, err := replay(ctx, all, options)
 	if err != nil {
@@ -124,6 +132,29 @@ func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed [
 		for k := range all[i].against {
 			all[i].against[k].Workload.Checksum = sum
 		}
+		all[i].name()
+	}
+	return changed, nil
+}
+
+// takeNewFiles gives the cells the current checksums of the files that their parts read, and returns those that
+// changed.
+func takeNewFiles(ctx context.Context, all []planned) (changed []string, err error) {
+	sums := workload.Checksums{}
+	for i := range all {
+		c := &all[i].cell
+		if all[i].problem != nil || c.Parts.Checksum == "" {
+			continue
+		}
+		parts := c.Parts.Parts
+		if parts.Checksum, err = sums.Of(ctx, parts.Files()); err != nil {
+			return nil, err
+		}
+		if files := strings.Join(parts.Files(), ", "); parts.Checksum != c.Parts.Checksum &&
+			!slices.Contains(changed, files) {
+			changed = append(changed, files)
+		}
+		c.Parts = experiment.NewParts(parts)
 		all[i].name()
 	}
 	return changed, nil
@@ -208,10 +239,13 @@ func (d *replayed) problem(p planned) error {
 // classify returns the status of a record that was not replayed and, if the trace is at fault, the reason.
 func classify(problem error) (Status, error) {
 	var changed *workload.ChangedError
+	var part *workload.FileChangedError
 	var missing *workload.MissingError
 	switch {
 	case errors.As(problem, &changed):
 		return TraceChanged, changed
+	case errors.As(problem, &part):
+		return FileChanged, part
 	case errors.As(problem, &missing):
 		return TraceMissing, missing
 	}

@@ -107,7 +107,7 @@ func (r *Report) printJUnit(w io.Writer) error {
 		result := &r.Results[i]
 		c := junitCase{Class: result.Was.Trace, Name: cell(&result.Was)}
 		switch result.Status {
-		case Moved, TraceChanged:
+		case Moved, TraceChanged, FileChanged:
 			c.Failure = &junitProblem{string(result.Status), result.describe()}
 			suite.Failures++
 		case TraceMissing, NotReplayable:

@@ -80,7 +80,7 @@ func (r *Report) Summary() string {
 
 // Failures says how many records failed, and how.
 func (r *Report) Failures() string {
-	return strings.Join(r.counts(Moved, TraceChanged, TraceMissing, NotReplayable), ", ")
+	return strings.Join(r.counts(Moved, TraceChanged, FileChanged, TraceMissing, NotReplayable), ", ")
 }
 
 // counts lists the statuses that occur, with their numbers of records.

@@ -42,7 +42,7 @@ func (r *Result) updated() records.Record {
 	was, is := &r.Was, *r.Is
 	if r.Status == Equal {
 		kept := *was
-		kept.TraceChecksum, kept.SeriesDigest = is.TraceChecksum, is.SeriesDigest
+		kept.TraceChecksum, kept.PartChecksum, kept.SeriesDigest = is.TraceChecksum, is.PartChecksum, is.SeriesDigest
 		return kept
 	}
 	is.Trace, is.Policy, is.Label, is.CapacityText = was.Trace, was.Policy, was.Label, was.CapacityText

@@ -106,7 +106,7 @@ func checkPlanned(dir, path string) error {
 // Check rejects a plan of another version of the program, whose results would be mixed with those of this one, and a
 // plan that does not match its experiment: truncated, or made before the experiment was changed.
 func (s *Sweep) Check(version string) error {
-	checksums := map[string]string{}
+	checksums, ofParts := map[string]string{}, workload.Checksums{}
 	for _, c := range s.Cells {
 		if c.Version != version {
 			return fmt.Errorf(
@@ -117,8 +117,10 @@ func (s *Sweep) Check(version string) error {
 			)
 		}
 		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
+		ofParts.Put(c.Parts.Files(), c.Parts.Checksum)
 	}
 	cells, err := s.File.Cells(experiment.CellOptions{Version: version,
+		PartChecksums: ofParts,
 		Checksum: func(w workload.Workload) (string, error) {
 			return checksums[strings.Join(w.Paths(), "\n")], nil
 		}})
