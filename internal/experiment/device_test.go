@@ -33,7 +33,7 @@ func TestExecuteOnDevice(t *testing.T) {
 			t.Errorf("%s on %q: %+v, want %q and %+v", c, r.Device, r.Record, device, want[c.Hash].Record)
 		}
 	}
-	if len(notes) == 0 || !strings.Contains(strings.Join(notes, "\n"), "replayed on PTX interpreter: lru") {
+	if len(notes) == 0 || !strings.Contains(strings.Join(notes, "\n"), "replaying on PTX interpreter: lru") {
 		t.Errorf("notes %q", notes)
 	}
 }
