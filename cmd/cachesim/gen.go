@@ -158,6 +158,9 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if f.quiet {
 		return nil
 	}
+	if remarks := w.Remarks(); remarks != "" && g.Fields.Kind != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", f.out, remarks)
+	}
 	if note := g.Measured(); note != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}

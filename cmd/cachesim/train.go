@@ -137,6 +137,9 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 func (f *trainFlags) checkOutput() error {
 	switch f.out {
 	case "":
+		if f.controller.name != "" {
+			return errors.New("no output file: give the weights' file with -o, for example -o weights.json")
+		}
 		return errors.New("no output file: give the model's file with -o, for example -o model.txt")
 	case "-":
 		return errors.New("-o -: want the name of a file, because the summary goes to standard output")

@@ -281,6 +281,9 @@ func ParseBytes(text string) (int64, error) {
 	if err == nil && spec.kind == capacityBytes {
 		return wholeUnits(spec.value), nil
 	}
+	if err != nil && strings.ContainsAny(text, "0123456789") { // there is a number, and err says what is wrong with it
+		return 0, fmt.Errorf("%q: %w; want bytes with their unit, such as 8GiB", text, err)
+	}
 	return 0, fmt.Errorf("%q: want bytes with their unit, such as 8GiB; units are %s", text, byteUnitNames)
 }
 

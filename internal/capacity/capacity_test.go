@@ -167,9 +167,15 @@ func TestParseBytes(t *testing.T) {
 			t.Errorf("%s: %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "8", "8%", "8G", "0GiB", "-1B", "9999999TiB"} {
-		if got, err := ParseBytes(text); err == nil || !strings.Contains(err.Error(), "want bytes with their unit") {
-			t.Errorf("%q: %d, %v; want an error", text, got, err)
+	for text, want := range map[string]string{
+		"": `"": want bytes`, "8": `"8": want bytes`, "8%": `"8%": want bytes`, "-1B": `"-1B": want`,
+		"8G": "did you mean 8GB or 8GiB?", "0GiB": "above 0", "0.1B": "less than one byte",
+		"9999999TiB": "9999999TiB is too large", "1EB": `unknown unit "EB"`,
+	} {
+		got, err := ParseBytes(text)
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "want bytes with their unit, such as 8GiB") {
+			t.Errorf("%q: %d, %v; want an error with %q", text, got, err, want)
 		}
 	}
 }

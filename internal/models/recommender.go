@@ -24,6 +24,9 @@ const (
 	weightsFixed   = "fixed"
 )
 
+// fixedWeights are the defaults of the weights that weightsFixed uses.
+var fixedWeights = map[string]float64{"w_kv": 0.5, "w_emb": 0.3, "w_load": 0.2}
+
 var recommenderEntry = Entry{
 	Name: "recommender",
 	Summary: "requests to nodes that serve recommendations from GPUs: a router, queues, transfers of embeddings beside " +
@@ -38,9 +41,9 @@ var recommenderEntry = Entry{
 		{Name: "weights", Default: weightsProfile, Choices: []string{weightsProfile, weightsKappa, weightsFixed},
 			Doc: "of the router joint; profile: what misses and waiting cost; kappa: the ratio of computation to " +
 				"bandwidth; fixed: w_kv, w_emb and w_load"},
-		{Name: "w_kv", Default: 0.5, Min: 0, Max: 1e6, Doc: "weight of KV, with weights=fixed"},
-		{Name: "w_emb", Default: 0.3, Min: 0, Max: 1e6, Doc: "weight of embeddings, with weights=fixed"},
-		{Name: "w_load", Default: 0.2, Min: 0, Max: 1e6, Doc: "weight of a low load, with weights=fixed"},
+		{Name: "w_kv", Default: fixedWeights["w_kv"], Min: 0, Max: 1e6, Doc: "weight of KV, with weights=fixed"},
+		{Name: "w_emb", Default: fixedWeights["w_emb"], Min: 0, Max: 1e6, Doc: "weight of embeddings, with weights=fixed"},
+		{Name: "w_load", Default: fixedWeights["w_load"], Min: 0, Max: 1e6, Doc: "weight of a low load, with weights=fixed"},
 		{Name: "theta", Default: 0.85, Min: 0, Max: 1,
 			Doc: "load above which the best node is passed over for the one with the least load"},
 		{Name: "bonus", Default: 0.05, Min: 0, Max: 1, Doc: "added to the score of the node of a user's last request"},
@@ -125,6 +128,12 @@ func checkRecommender(v params.Values, t *traces.Trace) error {
 	if epoch := objectiveOf(v).Epoch; epoch%recommender.ReportEvery != 0 {
 		return fmt.Errorf("model recommender: epoch_s=%v: want a multiple of the 0.1 s between two reports",
 			v.Float("epoch_s"))
+	}
+	for _, name := range []string{"w_kv", "w_emb", "w_load"} {
+		if v.Text("weights") != weightsFixed && v.Float(name) != fixedWeights[name] {
+			return fmt.Errorf("model recommender: %s=%v has no effect with weights=%s; add weights=fixed, or remove it", name,
+				v.Float(name), v.Text("weights"))
+		}
 	}
 	if v.Text("weights") == weightsFixed && v.Float("w_kv")+v.Float("w_emb")+v.Float("w_load") == 0 {
 		return errors.New("model recommender: weights=fixed with w_kv, w_emb and w_load of 0; give one of them a value " +

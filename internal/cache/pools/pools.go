@@ -221,8 +221,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	c := recommender.Of(t.Kind)
 	switch {
 	case c == nil:
-		return fmt.Errorf("cache pools serves recommender requests, but %s has none; cachesim formats lists the formats "+
-			"that have, and cachesim gen recommender generates some", t.Name)
+		return fmt.Errorf("cache pools serves recommender requests, but %s has none; --input-format interactions makes some "+
+			"of a log of ratings or other interactions of users, and cachesim gen recommender generates some", t.Name)
 	case t.SampleRate > 0 && t.SampleRate < 1:
 		return fmt.Errorf("cache pools: a sample of %v of the users of %s needs less memory than all, but the memory stays; "+
 			"replay a part of the trace with --limit instead", t.SampleRate, t.Name)
