@@ -73,6 +73,11 @@ func (d *decider) due(served, now int64) bool {
 	return d.needs.Every > 0 && served-d.called >= d.needs.Every || d.needs.Period > 0 && now-d.since >= d.needs.Period
 }
 
+// mayDecide reports whether the allocator may decide at the end of this epoch or of a later one.
+func (d *decider) mayDecide() bool {
+	return d.allocator != nil && (d.state.Epoch == 0 || d.serving || d.needs.Every > 0 || d.needs.Period > 0)
+}
+
 // decide returns the share of the memory that EMB is to have.
 func (d *decider) decide(p *Cache, n *node, w *serving.Window) float64 {
 	s := &d.state
@@ -115,6 +120,9 @@ func (p *Cache) Epoch(at int, w *serving.Window) float64 {
 	}
 	p.decision = time.Since(start)
 	p.move(n)
+	if p.frequency != nil && !p.mayGrow() {
+		p.frequency = nil
+	}
 	return float64(n.pools[embeddings].Capacity()) / float64(p.pages)
 }
 
@@ -160,6 +168,11 @@ func (p *Cache) rewind() {
 	for i := range p.nodes {
 		p.nodes[i].cursor = 0
 	}
+}
+
+// mayGrow reports whether the EMB of a node may ever gain pages, which are then refilled by frequency.
+func (p *Cache) mayGrow() bool {
+	return slices.ContainsFunc(p.nodes, func(n node) bool { return n.decider.mayDecide() || n.pending() > 0 })
 }
 
 // pending returns the pages that EMB could not get yet.

@@ -49,8 +49,8 @@ type Config struct {
 
 // Cache is the memory of all nodes. It implements recommender.Cache.
 //
-// Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank, and per node 1 byte and
-// one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes for each user that a
+// Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank if the border can move, and
+// per node 1 byte and one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes for each user that a
 // node has met.
 type Cache struct {
 	config Config
@@ -59,7 +59,7 @@ type Cache struct {
 	user   func(tokens int) int64
 	nodes  []node
 
-	frequency []uint32 // per shard: requests that have read it
+	frequency []uint32 // per shard: requests that have read it; nil once no EMB can grow any more, as nobody reads it then
 	ranking   ranking
 	shards    reported // which are resident, as the nodes have reported
 	residents reported // which users are
@@ -108,13 +108,16 @@ func New(c Config) (*Cache, error) {
 		return nil, err
 	}
 	p := &Cache{config: c, page: page, pages: memory / page, user: serving.DefaultCosts().UserBytes,
-		frequency: make([]uint32, c.Requests.Shards), nodes: make([]node, c.Nodes),
+		nodes:  make([]node, c.Nodes),
 		shards: newReported(c.Requests.Shards, c.Nodes), residents: newReported(c.Count, c.Nodes),
 		covered: coverage{share: make([]float64, c.Nodes)}}
 	for i := range p.nodes {
 		if err := p.build(i); err != nil {
 			return nil, err
 		}
+	}
+	if p.mayGrow() {
+		p.frequency = make([]uint32, c.Requests.Shards)
 	}
 	return p, nil
 }
@@ -225,7 +228,6 @@ func (p *Cache) judge(n *node, at int, a *recommender.Access) {
 	misses := 0
 	for i, l := range p.buffer {
 		p.read[i] = l.Shard
-		p.frequency[l.Shard]++
 		a.Rows += int64(l.Rows)
 		missed[misses] = l
 		if !pool.Has(l.Shard) {
@@ -239,6 +241,11 @@ func (p *Cache) judge(n *node, at int, a *recommender.Access) {
 		}
 	}
 	p.missed = missed
+	if p.frequency != nil {
+		for _, shard := range p.read {
+			p.frequency[shard]++
+		}
+	}
 	seen.Hits += int64(len(p.buffer) - misses)
 	seen.Requests += int64(len(p.buffer))
 	p.ranking.lookups += int64(len(p.buffer))
