@@ -129,6 +129,8 @@ type Config struct {
 	// Served is called now and then with the number of requests that have started since the last call; it may be nil. Only
 	// caches that are Modelled call it.
 	Served func(n int)
+	// Predicted says that a model computes what is served: nothing becomes resident.
+	Predicted bool
 	// Observer is notified of what happens in the cache's pool; may be nil. Only caches with OneByOne have one.
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.

@@ -158,5 +158,5 @@ func (a *adapter) update() {
 	a.optimiser.Step(a.net.Weights(), a.gradient)
 }
 
-// tanh has the same bits on every machine.
+// tanh has the same bits on every machine. Those of package neural are others, and records depend on these.
 func tanh(x float64) float64 { return 1 - 2/(random.Exp(2*min(300, max(-300, x)))+1) }

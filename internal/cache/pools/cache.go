@@ -45,13 +45,15 @@ type Config struct {
 	Served   func(n int)
 	Requests *requests.Columns
 	Count    int // of users
+	// Predicted says that a model computes what is served, so that nothing will be resident.
+	Predicted bool
 }
 
 // Cache is the memory of all nodes. It implements recommender.Cache.
 //
-// Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank if the border can move, and
-// per node 1 byte and one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes for each user that a
-// node has met.
+// Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank if the border can move,
+// and per node 1 byte and one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes
+// for each user that a node has met.
 type Cache struct {
 	config Config
 	page   int64 // bytes
@@ -59,19 +61,19 @@ type Cache struct {
 	user   func(tokens int) int64
 	nodes  []node
 
-	frequency []uint32 // per shard: requests that have read it; nil once no EMB can grow any more, as nobody reads it then
+	// per shard: requests that have read it; nil once no EMB can grow any more, as nothing else reads it
+	frequency []uint32
 	ranking   ranking
 	shards    reported // which are resident, as the nodes have reported
 	residents reported // which users are
 
 	covered coverage
 
-	started   int64 // requests
-	predicted bool  // a model predicts what is served, and nothing is resident
-	buffer    []requests.Lookup
-	missed    []requests.Lookup // a buffer
-	read      []uint32          // the shards in buffer
-	decision  time.Duration
+	started  int64 // requests
+	buffer   []requests.Lookup
+	missed   []requests.Lookup // a buffer
+	read     []uint32          // the shards in buffer
+	decision time.Duration
 }
 
 // node is the memory of a node.
@@ -109,7 +111,7 @@ func New(c Config) (*Cache, error) {
 	}
 	p := &Cache{config: c, page: page, pages: memory / page, user: serving.DefaultCosts().UserBytes,
 		nodes:  make([]node, c.Nodes),
-		shards: newReported(c.Requests.Shards, c.Nodes), residents: newReported(c.Count, c.Nodes),
+		shards: newReported(c.shards(), c.Nodes), residents: newReported(c.users(), c.Nodes),
 		covered: coverage{share: make([]float64, c.Nodes)}}
 	for i := range p.nodes {
 		if err := p.build(i); err != nil {
@@ -117,9 +119,25 @@ func New(c Config) (*Cache, error) {
 		}
 	}
 	if p.mayGrow() {
-		p.frequency = make([]uint32, c.Requests.Shards)
+		p.frequency = make([]uint32, c.shards())
 	}
 	return p, nil
+}
+
+// shards returns how many may become resident, and users how many of these; 1 where nothing will, so that pools that
+// nobody uses need no memory.
+func (c *Config) shards() int {
+	if c.Predicted {
+		return 1
+	}
+	return c.Requests.Shards
+}
+
+func (c *Config) users() int {
+	if c.Predicted {
+		return 1
+	}
+	return c.Count
 }
 
 // UseCosts implements recommender.Cache.
@@ -146,11 +164,11 @@ func (p *Cache) build(i int) error {
 	*n = node{target: emb}
 	// Every pool of every node chooses independently of the others.
 	seed := func(pool int) uint64 { return c.Seed ^ uint64(2*i+pool)*0x9e3779b97f4a7c15 }
-	config := policies.Config{Capacity: emb, Unit: true, Objects: c.Requests.Shards, Seed: seed(embeddings),
+	config := policies.Config{Capacity: emb, Unit: true, Objects: c.shards(), Seed: seed(embeddings),
 		Requests: min(len(c.Requests.Users)*shardsOfRequest, math.MaxUint32), Params: c.Embeddings.Params}
 	var err error
 	if c.Embeddings.Entry.Predicts {
-		if config.Predictor, err = c.Predictor(c.Requests.Shards, config.Requests, config.Seed); err != nil {
+		if config.Predictor, err = c.Predictor(c.shards(), config.Requests, config.Seed); err != nil {
 			return err
 		}
 	}
@@ -158,12 +176,12 @@ func (p *Cache) build(i int) error {
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Embeddings, err)
 	}
-	n.pools[embeddings] = cache.NewPool(policy, emb, c.Requests.Shards)
+	n.pools[embeddings] = cache.NewPool(policy, emb, c.shards())
 
-	config = policies.Config{Capacity: p.pages - emb, Objects: c.Count, Requests: len(c.Requests.Users), Seed: seed(users),
-		Params: c.Users.Params}
+	config = policies.Config{Capacity: p.pages - emb, Objects: c.users(), Requests: len(c.Requests.Users),
+		Seed: seed(users), Params: c.Users.Params}
 	if c.Users.Entry.Predicts {
-		if config.Predictor, err = c.Predictor(c.Count, config.Requests, config.Seed); err != nil {
+		if config.Predictor, err = c.Predictor(c.users(), config.Requests, config.Seed); err != nil {
 			return err
 		}
 	}
@@ -367,7 +385,7 @@ func (p *Cache) Counters() []policies.Counter {
 				add(c)
 			}
 		}
-		if !p.predicted {
+		if !p.config.Predicted {
 			add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions() - n.uncounted)})
 			add(policies.Counter{Name: Unpinned.Name, Value: float64(n.bypassed)})
 		}

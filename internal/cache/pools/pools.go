@@ -269,6 +269,7 @@ func build(c cache.Config) (*Cache, error) {
 		Most: v.Float("rmax"), Strict: v.Bool("strict"), Partitioned: v.Text("tables") == partitioned, Seed: c.Seed,
 		Allocator: c.Allocator, Predictor: c.NewPredictor, Served: c.Served,
 		Requests: recommender.Of(c.Trace.Kind), Count: c.Trace.NumObjects,
+		Predicted: c.Predicted,
 	}
 	if config.Embeddings, config.Users, err = policiesOf(v, c.Policy); err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ package pools
 // requests, those of them that hit, lookups and hits of shards, and the time since the first request. Allocators that
 // count requests see them.
 func (p *Cache) Predict(at int, requests, hits, lookups, lookupHits, now int64) {
-	p.predicted = true
 	n := &p.nodes[at]
 	n.requests += requests
 	n.lookups += lookups
