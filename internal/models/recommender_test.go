@@ -219,9 +219,10 @@ func TestRecommenderRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"recommender(epoch_s=0.25)":                          "epoch_s=0.25: want a multiple of the 0.1 s",
 		"recommender(weights=fixed,w_kv=0,w_emb=0,w_load=0)": "w_kv, w_emb and w_load of 0",
-		"recommender(w_kv=0.9)":                              "w_kv=0.9 has no effect with weights=profile; add weights=fixed",
-		"recommender(weights=kappa,w_load=0)":                "w_load=0 has no effect with weights=kappa",
-		"recommender(router=best)":                           "router",
+		"recommender(w_kv=0.9)": "w_kv=0.9 has no effect with weights=profile; " +
+			"add weights=fixed",
+		"recommender(weights=kappa,w_load=0)": "w_load=0 has no effect with weights=kappa",
+		"recommender(router=best)":            "router",
 	} {
 		if _, err := serve(t, tr, text, models.Config{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
