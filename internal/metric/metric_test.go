@@ -157,6 +157,8 @@ func TestText(t *testing.T) {
 		{NsPerRequest, 158.04, "158.0"},
 		{LowerBoundMisses, 12345.4, "12,345"},
 		{latency, 0, "0.000"},
+		{Metric{Unit: Ratio, Digits: 3}, 0.0321, "0.0321"},
+		{Metric{Unit: Ratio, Digits: 3}, 0.00000164, "0.000"},
 	}
 	for _, test := range tests {
 		if got := test.m.Text(test.x); got != test.want {

@@ -225,7 +225,15 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 		lines[at].x = append(lines[at].x, row.Time)
 		lines[at].y = append(lines[at].y, row.Value)
 	}
+	if f.Labels == nil && len(lines) == 2 && lines[0].sameAs(lines[1]) { // of the only node or tenant, and of everything together
+		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return l.name != "" })
+	}
 	return lines
+}
+
+// sameAs reports whether two lines have the same points.
+func (l timeLine) sameAs(other timeLine) bool {
+	return slices.Equal(l.x, other.x) && slices.Equal(l.y, other.y)
 }
 
 // thin takes means of as many windows as are necessary to have no more points than are drawn.

@@ -31,6 +31,24 @@ func TestOverTimeOfSomeLabels(t *testing.T) {
 	}
 }
 
+// The line of the only node is that of all nodes, and drawn once. Where a label is asked for, it is drawn.
+func TestOverTimeDrawsTheOnlyNodeOnce(t *testing.T) {
+	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
+	rows := func(node float64) []series.Row {
+		return []series.Row{{Cell: "c", Time: 10, Name: "ratio", Value: 0.4},
+			{Cell: "c", Time: 10, Name: "ratio", Label: "node 0", Value: node}}
+	}
+	if lines := (OverTime{Name: "ratio"}).linesOf(&r, rows(0.4)); len(lines) != 1 || lines[0].name != "" {
+		t.Errorf("of the only node: %+v, want one line", lines)
+	}
+	if lines := (OverTime{Name: "ratio"}).linesOf(&r, rows(0.5)); len(lines) != 2 {
+		t.Errorf("of another node: %+v, want two lines", lines)
+	}
+	if lines := (OverTime{Name: "ratio", Labels: []string{"", "node 0"}}).linesOf(&r, rows(0.4)); len(lines) != 2 {
+		t.Errorf("asked for: %+v, want two lines", lines)
+	}
+}
+
 func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
 	var rows []series.Row

@@ -47,6 +47,17 @@ func TestLinesOfOnePolicyUnderOtherNamesDifferInColour(t *testing.T) {
 	if a, b, c := styles["pid"].Color, styles["hlem"].Color, styles["ppo"].Color; a == b || b == c || a == c {
 		t.Errorf("pid, hlem and ppo have the colours %v, %v and %v", a, b, c)
 	}
+	optimum := records.Record{Policy: "opt", Label: "opt", Kind: "offline"}
+	styles = StylesOf(append(named("lru, pid", "lru, hlem", "lru, ppo"), optimum), records.DimPolicy)
+	a, b, c := styles["lru, pid"].Color, styles["lru, hlem"].Color, styles["lru, ppo"].Color
+	if a == b || b == c || a == c {
+		t.Errorf("lru with pid, hlem and ppo has the colours %v, %v and %v", a, b, c)
+	}
+	arc := records.Record{Policy: "arc", Label: "arc, pid", Kind: "online"}
+	styles = StylesOf(append(named("lru, pid", "lru, hlem"), arc), records.DimPolicy)
+	if a, b := styles["lru, pid"].Color, styles["lru, hlem"].Color; a != b || a == styles["arc, pid"].Color {
+		t.Errorf("beside arc, lru with pid and hlem has the colours %v and %v", a, b)
+	}
 	styles = StylesOf(named("lru", "hlem"), records.DimPolicy)
 	if styles["lru"].Color != styles["hlem"].Color {
 		t.Error("lru under another name has another colour, beside lru")

@@ -137,10 +137,11 @@ func (s Styles) unlike(turn *int) (style Style) {
 	return style
 }
 
-// renamedPolicies returns the policies of several lines, none of which has the policy in its name: they are named after
-// what is compared, such as allocators, and the colour of the policy would say nothing.
+// renamedPolicies returns the policies of several lines, none of which has the policy in its name, or all of which have
+// the same policy and other parts in their names: these are what is compared, such as allocators, and the colour of the
+// policy would say nothing.
 func renamedPolicies(recs []records.Record) map[string]bool {
-	renamed, first := map[string]bool{}, map[string]string{}
+	renamed, first, compared := map[string]bool{}, map[string]string{}, map[string]bool{}
 	for i := range recs {
 		r := &recs[i]
 		if _, ok := first[r.Policy]; !ok {
@@ -149,9 +150,15 @@ func renamedPolicies(recs []records.Record) map[string]bool {
 		if first[r.Policy] != r.Label {
 			renamed[r.Policy] = true
 		}
+		if !isReference(r.Policy, r.Kind) {
+			compared[r.Policy] = true
+		}
 	}
 	for i := range recs {
-		if r := &recs[i]; r.Policy == "" || strings.HasPrefix(r.Label, r.Policy) {
+		r := &recs[i]
+		named := strings.HasPrefix(r.Label, r.Policy)
+		parts := strings.HasPrefix(r.Label, r.Policy+", ")
+		if r.Policy == "" || named && !(parts && len(compared) == 1) {
 			delete(renamed, r.Policy)
 		}
 	}
