@@ -87,6 +87,11 @@ func TestCapacitiesOfNodes(t *testing.T) {
 			t.Errorf("capacities %s: error %v, want one with %q", capacities, err, want)
 		}
 	}
+	generated := strings.Replace(one, "file: a.csv, format: recommender", "generate: recommender", 1)
+	if _, err := parseText(generated + "capacities: 16GB\n"); generated == one || err == nil ||
+		!strings.Contains(err.Error(), "has a capacity of its own") {
+		t.Errorf("16GB for generated requests: error %v", err)
+	}
 	both := strings.Replace(one, "caches: [", "caches: [exact, ", 1)
 	if _, err := parseText(both); err == nil || !strings.Contains(err.Error(), "no tenants are given") {
 		t.Errorf("allocators in the exact cache: error %v", err)

@@ -131,7 +131,7 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
 	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, func(e cache.Entry) bool { return e.Pools != nil }):
 		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
-			"column, prefix or file")
+			"column, prefix or file, or for serving nodes caches with pools of their own")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
 		return fmt.Errorf("limit: want a number of requests, at least 1, given once")
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
@@ -368,8 +368,8 @@ func (f *File) checkCells() error {
 		if err != nil {
 			return err
 		}
-		if !capacity.NeedBytes(specs, f.mode()) {
-			continue
+		if f.ownCapacities(t) || !capacity.NeedBytes(specs, f.mode()) {
+			continue // capacities that are not those of the caches are an error of the plan
 		}
 		if f.UnitSize {
 			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of "+
