@@ -37,13 +37,13 @@ race:
 	  ./cmd/cachesim
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
-# of 10 000 vectors of 384 dimensions, on one core and on all, replays of queries whose neighbours are known, and of
-# recommender requests. Beside the last record.
+# of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours
+# are known, and of recommender requests. Beside the last record.
 bench:
 	@mkdir -p out
 	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m \
 	  ./internal/policies > out/bench.txt
-	$(GO) test -run '^$$' -bench Join10k -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
+	$(GO) test -run '^$$' -bench '(Join|Nearest)10k' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
 	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
 	  ./internal/sim >> out/bench.txt

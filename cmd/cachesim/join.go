@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/similarity/overlap"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -27,6 +25,7 @@ type joinFlags struct {
 	neighbours resources.Neighbours
 	device     resources.Device
 	taus       string
+	nearest    int
 	jobs       int
 	out        string
 }
@@ -46,11 +45,17 @@ The search is exact: results do not depend on the machine or the number of cores
 the lowest of them alone. The result is kept in the folder given by --neighbours, where cachesim run finds it too.
 
 With -o the pairs above the lowest threshold are written as CSV with the columns first, second (ids of queries) and
-similarity.`,
+similarity.
+
+With --nearest K the command finds the K most similar others of each query instead, whatever their similarity; ties go
+to the query that comes first in the trace. It prints how similar the nearest, the second and so on are, as quantiles
+over all queries, which helps to choose a threshold. With -o the lists are written as CSV with the columns query, rank,
+nearest and similarity. They are not kept for later runs.`,
 		Example: `  cachesim join queries.jsonl.zst
   cachesim join queries.jsonl.zst --tau 0.7,0.8,0.9 --format json
   cachesim join qqp-duplicate-pairs.json.gz --embeddings 'lexical(dim=768)'
-  cachesim join queries.jsonl.zst --tau 0.95 -o duplicates.csv`,
+  cachesim join queries.jsonl.zst --tau 0.95 -o duplicates.csv
+  cachesim join queries.jsonl.zst --nearest 10 -o nearest.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.run,
 	}
@@ -61,17 +66,19 @@ similarity.`,
 	f.device.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.taus, "tau", "0.6,0.7,0.85,0.95", "list of thresholds, each from -1 to 1")
+	flags.IntVar(&f.nearest, "nearest", 0, "find this many most similar others of each query, instead of all from a "+
+		"threshold on")
 	flags.IntVar(&f.jobs, "jobs", 0, "cores to use (0: all)")
-	flags.StringVarP(&f.out, "output", "o", "", "output file for the similar pairs, as CSV")
+	flags.StringVarP(&f.out, "output", "o", "", "output file for the similar pairs or the nearest queries, as CSV")
 	return cmd
 }
 
 func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
-	taus, err := parseTaus(f.taus)
+	taus, err := overlap.ParseThresholds("--tau", f.taus)
 	if err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	w, err := f.trace.workload(cmd, args)
@@ -90,15 +97,17 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	bar, options := f.options(cmd, w)
+	if f.nearest > 0 {
+		return f.findNearest(cmd, t, bar, options)
+	}
 	start := time.Now()
-	neighbours, err := f.join(cmd, t, w, slices.Min(taus))
+	neighbours, err := sim.FindNeighbours(cmd.Context(), t, slices.Min(taus), options)
+	bar.Finish()
 	if err != nil {
 		return err
 	}
-	rows := overlap.Measure(t, neighbours, taus)
-	for i := range rows {
-		rows[i].Seconds = time.Since(start).Seconds()
-	}
+	rows := overlap.Measure(t, neighbours, taus, time.Since(start))
 	if err := overlap.Print(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
 		return err
 	}
@@ -107,7 +116,37 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func (f *joinFlags) check() error {
+// findNearest prints how similar the nearest of each query are.
+func (f *joinFlags) findNearest(cmd *cobra.Command, t *traces.Trace, bar *progress.Bar,
+	options sim.NeighbourOptions) error {
+	start := time.Now()
+	nearest, err := sim.FindNearest(cmd.Context(), t, f.nearest, options)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	rows, err := overlap.MeasureNearest(t, nearest, time.Since(start))
+	if err != nil {
+		return err
+	}
+	if err := overlap.PrintNearest(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
+		return err
+	}
+	return atomicfile.Write(cmd.Context(), f.out, func(w io.Writer) error {
+		return overlap.WriteNearest(w, t, nearest)
+	})
+}
+
+func (f *joinFlags) check(cmd *cobra.Command) error {
+	if changed := cmd.Flags().Changed; changed("nearest") {
+		if err := overlap.CheckNearest("--nearest", f.nearest); err != nil {
+			return err
+		}
+		if changed("tau") || changed("neighbours") {
+			return errors.New("--nearest with --tau or --neighbours: the nearest queries do not depend on a threshold and are " +
+				"not kept; leave out the others")
+		}
+	}
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs %d: want a number of cores, or 0 for all", f.jobs)
 	}
@@ -134,25 +173,11 @@ func (f *joinFlags) checkOutput(ctx context.Context, w workload.Workload) error 
 	return nil
 }
 
-func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workload,
-	from float64) (*similarity.Neighbours, error) {
+// options returns how queries are compared, with a bar that the caller finishes.
+func (f *joinFlags) options(cmd *cobra.Command, w workload.Workload) (*progress.Bar, sim.NeighbourOptions) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", progress.Pairs)
-	defer bar.Finish()
 	options := f.neighbours.Options(w, f.jobs, bar)
 	options.Device = f.device.Shared()
 	options.Comparing = func() (func(done, total int64), func()) { return bar.Set, func() {} }
-	return sim.FindNeighbours(cmd.Context(), t, from, options)
-}
-
-// parseTaus reads a list of thresholds.
-func parseTaus(list string) (taus []float64, err error) {
-	for text := range strings.SplitSeq(list, ",") {
-		tau, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err != nil || !(tau >= -1 && tau <= 1) {
-			return nil, fmt.Errorf("--tau %s: %q is not a threshold; want numbers "+
-				"from -1 to 1, as in 0.6,0.85", list, text)
-		}
-		taus = append(taus, tau)
-	}
-	return taus, nil
+	return bar, options
 }

@@ -95,7 +95,7 @@ func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Ne
 
 // find reads the pairs from a side file, or joins the queries and stores the result.
 func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Neighbours, error) {
-	v := similarity.Vectors{Dim: queries.Of(h.trace.Kind).Dim, Data: queries.Of(h.trace.Kind).Vectors}
+	v := vectorsOf(h.trace)
 	switch {
 	case from > 1:
 		return similarity.NewNeighbours(v.Len(), from, nil), nil
@@ -123,21 +123,41 @@ func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Ne
 }
 
 func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from float32) (*similarity.Neighbours, error) {
-	options := similarity.Options{Jobs: h.options.Jobs}
-	if h.options.Comparing != nil {
-		progress, end := h.options.Comparing()
-		defer end()
-		options.Progress = progress
+	options, end := h.options.search()
+	defer end()
+	return similarity.Join(ctx, v, from, options)
+}
+
+// search returns options for a comparison of queries, and what to call when it ends.
+func (o NeighbourOptions) search() (options similarity.Options, end func()) {
+	options, end = similarity.Options{Jobs: o.Jobs}, func() {}
+	if o.Comparing != nil {
+		options.Progress, end = o.Comparing()
 	}
-	if d := h.options.Device; d != nil {
+	if d := o.Device; d != nil {
 		if err := join.Supports(d); err != nil {
-			h.options.note("the CPU compares the queries: %v", err)
+			o.note("the CPU compares the queries: %v", err)
 		} else {
-			h.options.note("%s compares the queries", d.Name())
+			o.note("%s compares the queries", d.Name())
 			options.Backend = join.Backend(d)
 		}
 	}
-	return similarity.Join(ctx, v, from, options)
+	return options, end
+}
+
+// vectorsOf returns the embeddings of a trace of queries.
+func vectorsOf(t *traces.Trace) similarity.Vectors {
+	return similarity.Vectors{Dim: queries.Of(t.Kind).Dim, Data: queries.Of(t.Kind).Vectors}
+}
+
+// FindNearest returns the k most similar others of each query of a trace. It computes them, and stores nothing.
+func FindNearest(ctx context.Context, t *traces.Trace, k int, options NeighbourOptions) (*similarity.Nearest, error) {
+	if err := checkEmbeddings(t, "a comparison of queries"); err != nil {
+		return nil, err
+	}
+	search, end := options.search()
+	defer end()
+	return similarity.FindNearest(ctx, vectorsOf(t), k, search)
 }
 
 // FindNeighbours returns the pairs of similar queries of a trace, with at least similarity from; it may return others,

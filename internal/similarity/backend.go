@@ -14,6 +14,9 @@ type Backend interface {
 	// Find lists every pair whose similarity is at least s.From, once each, in any order. It stops with ctx's error, and
 	// with that of Finder.Compared.
 	Find(ctx context.Context, s *Search) error
+	// FindNearest offers the most similar others of each vector, in any order. It may leave out pairs whose similarity is
+	// below NearestSearch.Bound. It stops with ctx's error.
+	FindNearest(ctx context.Context, s *NearestSearch) error
 }
 
 // Search is what a Backend looks for, and where it lists what it finds.

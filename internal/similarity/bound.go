@@ -28,7 +28,12 @@ const minNormal = 1.0 / (1 << 63) / (1 << 63) // of float32
 // proposeFrom returns a bound below from that the product in float32 of any pair with a similarity of at least from
 // reaches.
 func (v Vectors) proposeFrom(from float32) float32 {
-	return math.Nextafter32(float32(float64(from)-v.slack(v.longest())), float32(math.Inf(-1)))
+	return lowered(from, v.slack(v.longest()))
+}
+
+// lowered returns a bound below from by at least slack.
+func lowered(from float32, slack float64) float32 {
+	return math.Nextafter32(float32(float64(from)-slack), float32(math.Inf(-1)))
 }
 
 // longest returns the largest squared length, which is 1 up to rounding.
@@ -43,6 +48,12 @@ func (v Vectors) longest() (longest float64) {
 type Halves struct {
 	Scale float32 // the power of two by which numbers are multiplied before they are rounded to half precision
 	From  float32 // the products of the rounded vectors of all similar pairs are at least this
+	below float64 // how much lower that is, without the scale
+}
+
+// Lower returns what From is for another least similarity.
+func (h Halves) Lower(from float32) float32 {
+	return lowered(float32((float64(from)-h.below)*float64(h.Scale)*float64(h.Scale)), 0)
 }
 
 const (
@@ -75,8 +86,9 @@ func (v Vectors) Halves(from float32) (Halves, error) {
 	}
 	_, exponent := math.Frexp(math.Sqrt(longest))
 	scale := math.Ldexp(1, min(15-exponent, 126))
-	below := v.halfSlack(longest, scale)
-	return Halves{float32(scale), math.Nextafter32(float32((float64(from)-below)*scale*scale), float32(math.Inf(-1)))}, nil
+	h := Halves{Scale: float32(scale), below: v.halfSlack(longest, scale)}
+	h.From = h.Lower(from)
+	return h, nil
 }
 
 // halfSlack bounds the difference between Similarity and the product of vectors in half precision, without their scale.

@@ -25,7 +25,7 @@ func (c cpu) Find(ctx context.Context, s *Search) error {
 	return parallel.For(ctx, s.Jobs, sides*(sides+1)/2, func(_ context.Context, worker, i int) error {
 		w := workers[worker]
 		if w == nil {
-			w = &cpuWorker{search: s, v: s.Vectors, finder: s.Finder(), proposeFrom: from}
+			w = &cpuWorker{tiles: tiles{v: s.Vectors}, search: s, finder: s.Finder(), proposeFrom: from}
 			workers[worker] = w
 		}
 		block := blockOf(i, c.side, s.Vectors.Len())
@@ -62,18 +62,23 @@ func (b block) pairs() int64 {
 
 // cpuWorker is what a goroutine keeps between blocks.
 type cpuWorker struct {
+	tiles
 	search      *Search
-	v           Vectors
 	finder      *Finder
 	proposeFrom float32
-	columns     [2]int      // first and end of those in the panels
-	panels      []dot.Panel // of dot.Columns vectors each
-	last        []float32   // the last vectors of all, with others of zeros as far as a tile needs them
-	tile        dot.Tile
 	waiting     []candidate // up to 3, decided with others
 }
 
-// candidate is a pair that may be similar, a < b.
+// tiles computes the products of rows with columns in panels.
+type tiles struct {
+	v       Vectors
+	columns [2]int      // first and end of those in the panels
+	panels  []dot.Panel // of dot.Columns vectors each
+	last    []float32   // the last vectors of all, with others of zeros as far as a tile needs them
+	tile    dot.Tile
+}
+
+// candidate is a pair that may be similar.
 type candidate struct{ a, b uint32 }
 
 // compare lists the similar pairs of a block.
@@ -95,7 +100,7 @@ func (w *cpuWorker) compare(block block) {
 }
 
 // load fills the panels with the vectors from first to end.
-func (w *cpuWorker) load(first, end int) {
+func (w *tiles) load(first, end int) {
 	if w.columns == [2]int{first, end} {
 		return
 	}
@@ -112,7 +117,7 @@ func (w *cpuWorker) load(first, end int) {
 }
 
 // rows returns the vectors of a tile, from number a on.
-func (w *cpuWorker) rows(a int) []float32 {
+func (w *tiles) rows(a int) []float32 {
 	if a+dot.Rows <= w.v.Len() {
 		return w.v.Data[a*w.v.Dim:]
 	}
@@ -141,14 +146,19 @@ func (w *cpuWorker) propose(firstA, endA, firstB, endB int) {
 
 // decide lists those of four candidates that are similar.
 func (w *cpuWorker) decide() {
-	var four [4]dot.Pair
-	for i, c := range w.waiting {
-		four[i] = dot.Pair{A: w.v.At(int(c.a)), B: w.v.At(int(c.b))}
-	}
-	for i, product := range dot.Four(&four) {
+	for i, product := range w.products(w.waiting) {
 		w.add(w.waiting[i], round(product))
 	}
 	w.waiting = w.waiting[:0]
+}
+
+// products returns the products in float64 of four candidates.
+func (w *tiles) products(candidates []candidate) [4]float64 {
+	var four [4]dot.Pair
+	for i, c := range candidates {
+		four[i] = dot.Pair{A: w.v.At(int(c.a)), B: w.v.At(int(c.b))}
+	}
+	return dot.Four(&four)
 }
 
 func (w *cpuWorker) add(c candidate, similarity float32) {

@@ -39,7 +39,7 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 	}
 	s := &Search{Vectors: v, From: from, Jobs: options.Jobs, maxPairs: options.MaxPairs, progress: options.Progress}
 	if err := options.Backend.Find(ctx, s); err != nil {
-		return nil, s.explain(ctx, options.Backend, err)
+		return nil, explain(ctx, options.Backend, err)
 	}
 	var chunks [][]Pair
 	for _, f := range s.finders {
@@ -49,7 +49,7 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 }
 
 // explain names the backend in its errors. An end of ctx and too many pairs are the same in all backends.
-func (s *Search) explain(ctx context.Context, b Backend, err error) error {
+func explain(ctx context.Context, b Backend, err error) error {
 	var tooMany *tooManyError
 	if ctx.Err() != nil || errors.As(err, &tooMany) {
 		return err

@@ -17,6 +17,12 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
+// neighbour is a vector and how similar it is to another.
+type neighbour struct {
+	id         uint32
+	similarity float32
+}
+
 // naiveJoin asks Similarity about every pair and sorts by comparing.
 func naiveJoin(v Vectors, from float32) (ids [][]uint32, similarities [][]float32) {
 	for i := range v.Len() {
@@ -185,6 +191,19 @@ func (naive) Find(_ context.Context, s *Search) error {
 	return nil
 }
 
+// FindNearest offers everything, in disorder.
+func (naive) FindNearest(_ context.Context, s *NearestSearch) error {
+	for a := range s.Vectors.Len() {
+		for b := s.Vectors.Len() - 1; b >= 0; b-- {
+			if a != b {
+				s.Offer(uint32(a), uint32(b), s.Vectors.Similarity(a, b))
+			}
+		}
+		s.Compared(int64(s.Vectors.Len() - 1))
+	}
+	return nil
+}
+
 func TestJoinDoesNotDependOnTheBackend(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(2, 1)), 300, 33, 0.5)
 	for _, from := range []float32{-1, 0.5, v.Similarity(3, 17), v.Similarity(5, 8)} {
@@ -308,8 +327,9 @@ func TestJoinOfFewVectors(t *testing.T) {
 
 type brokenBackend struct{ err error }
 
-func (brokenBackend) Name() string                          { return "gpu" }
-func (b brokenBackend) Find(context.Context, *Search) error { return b.err }
+func (brokenBackend) Name() string                                        { return "gpu" }
+func (b brokenBackend) Find(context.Context, *Search) error               { return b.err }
+func (b brokenBackend) FindNearest(context.Context, *NearestSearch) error { return b.err }
 
 func TestJoinNamesTheBackendThatFails(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(7, 1)), 50, 4, 0.5)
@@ -317,6 +337,10 @@ func TestJoinNamesTheBackendThatFails(t *testing.T) {
 	_, err := Join(t.Context(), v, 0.5, Options{Backend: brokenBackend{errors.New("no driver")}})
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+	_, err = FindNearest(t.Context(), v, 3, Options{Backend: brokenBackend{errors.New("no driver")}})
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v of the nearest, want %s", err, want)
 	}
 }
 
@@ -340,37 +364,6 @@ func TestSimilarityIsAtMostOne(t *testing.T) {
 	if got := (Vectors{Dim: 1, Data: []float32{long, long}}).Similarity(0, 1); got != 1 {
 		t.Errorf("similarity %v, want 1", got)
 	}
-}
-
-func TestNearestIsExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		v := randomVectors(random, rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"),
-			rapid.SampledFrom([]float64{1e-6, 0.01, 2}).Draw(t, "spread"))
-		searcher := NewSearcher(v)
-		searcher.Nearest(v.At(0), 1+random.IntN(10)) // a search leaves nothing behind for the next one
-		k := rapid.IntRange(0, 70).Draw(t, "k")
-		query := v.At(random.IntN(v.Len()))
-		ids, similarities := searcher.Nearest(query, k)
-		want := make([]uint32, v.Len())
-		for i := range want {
-			want[i] = uint32(i)
-		}
-		slices.SortStableFunc(want, func(a, b uint32) int {
-			if x, y := cosine(query, v.At(int(a))), cosine(query, v.At(int(b))); x != y {
-				return map[bool]int{true: -1, false: 1}[x > y]
-			}
-			return 0
-		})
-		if want = want[:min(k, len(want))]; !slices.Equal(ids, want) {
-			t.Fatalf("the %d nearest are %v, want %v", k, ids, want)
-		}
-		for i, id := range ids {
-			if similarities[i] != cosine(query, v.At(int(id))) {
-				t.Fatalf("similarity %v of %d", similarities[i], id)
-			}
-		}
-	})
 }
 
 // benchmarkJoin joins vectors that are nearly orthogonal except for groups of ten around a centre.
@@ -421,14 +414,6 @@ func BenchmarkJoinSimilar10k(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(got.Pairs()), "pairs")
-	}
-}
-
-func BenchmarkNearest100k(b *testing.B) {
-	v := randomVectors(rand.New(rand.NewPCG(1, 2)), 100_000, 384, 2)
-	searcher := NewSearcher(v)
-	for b.Loop() {
-		searcher.Nearest(v.At(7), 10)
 	}
 }
 

@@ -1,76 +1,133 @@
 package similarity
 
 import (
-	"cmp"
-	"container/heap"
+	"context"
+	"fmt"
+	"math"
 	"slices"
+	"sync/atomic"
 
-	"github.com/cachesim/cachesim/internal/similarity/dot"
+	"github.com/cachesim/cachesim/internal/parallel"
 )
 
-// Searcher finds the vectors nearest to a query. It is for one goroutine at a time.
-type Searcher struct {
-	v    Vectors
-	best furthestFirst
+// Nearest lists for each vector the others that are most similar to it: the most similar first; ties go to the lower
+// number. Memory: 8 bytes per entry.
+type Nearest struct {
+	n, k    int
+	entries []uint64 // k per vector, see entryOf
 }
 
-// NewSearcher prepares for searches among all of v.
-func NewSearcher(v Vectors) *Searcher { return &Searcher{v: v} }
+// MostNearest is the largest k of FindNearest.
+const MostNearest = 1000
 
-// Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, with their
-// similarities: the most similar first; ties go to the lower number. It computes the cosines of all vectors, as
-// Similarity does.
-func (s *Searcher) Nearest(query []float32, k int) (ids []uint32, similarities []float32) {
-	k = min(k, s.v.Len())
-	if k <= 0 {
-		return nil, nil
+// MaxNearest bounds the memory of FindNearest to 2 GiB: k times the number of vectors is at most this.
+const MaxNearest = 1 << 28
+
+// FindNearest lists the k most similar others of each vector, all others if there are fewer. MaxPairs of the options
+// limits the entries of all lists; the default is MaxNearest. It stops with ctx's error.
+func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Nearest, error) {
+	if options.MaxPairs <= 0 {
+		options.MaxPairs = MaxNearest
 	}
-	s.best = s.best[:0]
-	i := 0
-	for ; i+4 <= s.v.Len(); i += 4 {
-		var four [4]dot.Pair
-		for j := range four {
-			four[j] = dot.Pair{A: query, B: s.v.At(i + j)}
+	options = options.withDefaults()
+	n := v.Len()
+	if k < 1 || k > MostNearest {
+		return nil, fmt.Errorf("the %d most similar vectors of each: want a number from 1 to %d", k, MostNearest)
+	}
+	k = min(k, max(n-1, 0))
+	if k > 0 && n > options.MaxPairs/k {
+		return nil, fmt.Errorf("the %d most similar of each of %d vectors need %d MB of memory, of which %d MB are allowed; "+
+			"ask for %d or fewer, or compare a part of the vectors", k, n, int64(n)*int64(k)*8>>20, options.MaxPairs*8>>20,
+			options.MaxPairs/n)
+	}
+	s := &NearestSearch{Vectors: v, Jobs: options.Jobs, progress: options.Progress,
+		lists: Nearest{n: n, k: k, entries: make([]uint64, n*k)}}
+	if k == 0 {
+		return &s.lists, ctx.Err()
+	}
+	if err := options.Backend.FindNearest(ctx, s); err != nil {
+		return nil, explain(ctx, options.Backend, err)
+	}
+	err := parallel.For(ctx, options.Jobs, n, func(_ context.Context, _, i int) error {
+		list := s.lists.of(i)
+		slices.Sort(list)
+		slices.Reverse(list)
+		return nil
+	})
+	return &s.lists, err
+}
+
+// Len returns the number of vectors.
+func (l *Nearest) Len() int { return l.n }
+
+// K returns how many others each list has.
+func (l *Nearest) K() int { return l.k }
+
+// Bytes returns the memory of l.
+func (l *Nearest) Bytes() int64 { return 8 * int64(len(l.entries)) }
+
+// At returns entry number rank, from 0, of the list of a vector.
+func (l *Nearest) At(i, rank int) (id uint32, similarity float32) {
+	e := l.entries[i*l.k+rank]
+	return ^uint32(e), fromRank(uint32(e >> 32))
+}
+
+func (l *Nearest) of(i int) []uint64 { return l.entries[i*l.k : (i+1)*l.k] }
+
+// entryOf makes one integer of a vector and its similarity: that of the nearer one is larger. It is never 0, which
+// stands for an entry that a list does not have yet: no similarity is NaN.
+func entryOf(id uint32, similarity float32) uint64 { return uint64(rank(similarity))<<32 | uint64(^id) }
+
+// NearestSearch is what a Backend looks for, and where it lists what it finds. While it runs, each list is a heap with
+// the least similar entry first.
+type NearestSearch struct {
+	Vectors Vectors // at least two
+	Jobs    int     // goroutines, at least 1
+
+	lists    Nearest
+	progress func(done, total int64)
+	compared atomic.Int64 // pairs, each in both directions
+}
+
+// Bound returns a similarity that another vector needs at least for the list of vector i, as far as is known.
+func (s *NearestSearch) Bound(i int) float32 {
+	if first := s.lists.entries[i*s.lists.k]; first != 0 {
+		return fromRank(uint32(first >> 32))
+	}
+	return float32(math.Inf(-1))
+}
+
+// Offer lists vector b for a if it is among the most similar so far. Each b is offered once for an a, in any order, and
+// one goroutine at a time offers for an a.
+func (s *NearestSearch) Offer(a, b uint32, similarity float32) {
+	heap := s.lists.of(int(a))
+	e := entryOf(b, similarity)
+	if e < heap[0] {
+		return
+	}
+	at := 0
+	for {
+		least := 2*at + 1
+		if least >= len(heap) {
+			break
 		}
-		for j, product := range dot.Four(&four) {
-			s.best.offer(neighbour{uint32(i + j), round(product)}, k)
+		if least+1 < len(heap) && heap[least+1] < heap[least] {
+			least++
 		}
+		if e <= heap[least] {
+			break
+		}
+		heap[at] = heap[least]
+		at = least
 	}
-	for ; i < s.v.Len(); i++ {
-		s.best.offer(neighbour{uint32(i), cosine(query, s.v.At(i))}, k)
-	}
-	slices.SortFunc(s.best, nearerFirst)
-	for _, n := range s.best {
-		ids, similarities = append(ids, n.id), append(similarities, n.similarity)
-	}
-	return ids, similarities
+	heap[at] = e
 }
 
-type neighbour struct {
-	id         uint32
-	similarity float32
-}
-
-func nearerFirst(a, b neighbour) int {
-	return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.id, b.id))
-}
-
-// furthestFirst is a heap of the nearest vectors offered.
-type furthestFirst []neighbour
-
-// offer keeps n if it is among the k nearest so far. Numbers are offered in ascending order, so that n loses all ties.
-func (h *furthestFirst) offer(n neighbour, k int) {
-	switch {
-	case len(*h) < k:
-		heap.Push(h, n)
-	case n.similarity > (*h)[0].similarity:
-		(*h)[0] = n
-		heap.Fix(h, 0)
+// Compared says that so many further pairs have been compared, those of a with b and of b with a counted both.
+func (s *NearestSearch) Compared(pairs int64) {
+	compared := s.compared.Add(pairs)
+	if s.progress != nil {
+		n := int64(s.Vectors.Len())
+		s.progress(compared, n*(n-1))
 	}
 }
-
-func (h furthestFirst) Len() int           { return len(h) }
-func (h furthestFirst) Less(i, j int) bool { return nearerFirst(h[i], h[j]) > 0 }
-func (h furthestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *furthestFirst) Push(x any)        { *h = append(*h, x.(neighbour)) }
-func (h *furthestFirst) Pop() any          { panic("nothing is ever taken out") }

@@ -28,6 +28,8 @@ type limits struct {
 	rows  int // most squares of a launch
 	room  int // most pairs of a launch
 	bytes int64
+	// further memory per vector
+	further int64
 }
 
 // A launch of 512 squares of 16 x 16 tiles is 2 billion pairs: milliseconds on a large GPU, and a tenth of a second on
@@ -64,13 +66,19 @@ func Supports(d interface{ Capability() (major, minor int) }) error {
 
 // search is a join under way on a device.
 type search struct {
+	*joiner
 	*similarity.Search
+	finder *similarity.Finder
+}
+
+// joiner compares vectors on a device.
+type joiner struct {
 	limits
+	all    similarity.Vectors
 	scope  *cuda.Scope
 	module cuda.Module
 	halves similarity.Halves
 	words  int // per vector in half precision, padded
-	finder *similarity.Finder
 	// memory of the device
 	left, right chunk
 	proposed    cuda.Pointer // room pairs
@@ -85,8 +93,8 @@ type chunk struct {
 	vectors, halves cuda.Pointer
 }
 
-// find lists the similar pairs of s.
-func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (err error) {
+// on calls work with a joiner of vectors, for a least similarity.
+func on(d cuda.Device, l limits, v similarity.Vectors, from float32, work func(j *joiner, each int) error) (err error) {
 	if err := Supports(d); err != nil {
 		return err
 	}
@@ -96,9 +104,8 @@ func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (e
 			err = e
 		}
 	}()
-	j := &search{Search: s, limits: l, scope: scope, words: words(s.Vectors.Dim),
-		finder: s.Finder(), atOnce: 1}
-	if j.halves, err = s.Vectors.Halves(s.From); err != nil {
+	j := &joiner{limits: l, all: v, scope: scope, words: words(v.Dim), atOnce: 1}
+	if j.halves, err = v.Halves(from); err != nil {
 		return err
 	}
 	if j.module, err = d.Load(kernels.Join); err != nil {
@@ -108,7 +115,19 @@ func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (e
 	if err != nil {
 		return err
 	}
-	n := s.Vectors.Len()
+	return work(j, each)
+}
+
+// find lists the similar pairs of s.
+func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (err error) {
+	return on(d, l, s.Vectors, s.From, func(j *joiner, each int) error {
+		return (&search{j, s, s.Finder()}).find(ctx, each)
+	})
+}
+
+// find lists the similar pairs, with chunks of each vectors.
+func (j *search) find(ctx context.Context, each int) error {
+	n := j.all.Len()
 	for first := 0; first < n; first += each {
 		if err := j.load(&j.left, first, min(each, n-first)); err != nil {
 			return err
@@ -142,8 +161,8 @@ func (p plan) bytes(perVector int64) int64 {
 
 // plan divides usable bytes between n vectors and pairs. The pairs of one square always have room.
 func (l limits) plan(usable int64, n, dim int) (plan, error) {
-	square, possible := l.group*side, int64(n)*int64(n-1)/2
-	least, perVector := min(int64(square*square), possible), vectorBytes(dim)
+	square, possible := l.group*side, int64(n)*int64(n-1) // pairs in both directions, as the nearest have them
+	least, perVector := min(int64(square*square), possible), vectorBytes(dim)+l.further
 	p := plan{chunks: 1, each: (n + square - 1) / square * square,
 		room: int(max(least, min(int64(l.room), usable/4/pairBytes, possible)))}
 	if p.bytes(perVector) <= usable {
@@ -166,18 +185,18 @@ func words(dim int) int { return (dim + step - 1) / step * step / 2 }
 func vectorBytes(dim int) int64 { return 4*int64(dim) + 4*int64(words(dim)) }
 
 // alloc allocates memory for the vectors, and returns how many a chunk has.
-func (j *search) alloc() (each int, err error) {
+func (j *joiner) alloc() (each int, err error) {
 	free, _, err := j.scope.Memory()
 	if err != nil {
 		return 0, err
 	}
-	p, err := j.plan(min(free-free/leftFree, j.limits.bytes), j.Vectors.Len(), j.Vectors.Dim)
+	p, err := j.plan(min(free-free/leftFree, j.limits.bytes), j.all.Len(), j.all.Dim)
 	if err != nil {
 		return 0, err
 	}
 	j.room = p.room
 	for _, c := range []*chunk{&j.left, &j.right}[:p.chunks] {
-		if c.vectors, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.Vectors.Dim)); err != nil {
+		if c.vectors, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.all.Dim)); err != nil {
 			return 0, err
 		}
 		if c.halves, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.words)); err != nil {
@@ -198,10 +217,10 @@ func (j *search) alloc() (each int, err error) {
 const margin = 8 << 10
 
 // load copies vectors to a chunk, and rounds them to half precision.
-func (j *search) load(c *chunk, first, count int) error {
+func (j *joiner) load(c *chunk, first, count int) error {
 	c.first, c.count = first, count
-	dim := j.Vectors.Dim
-	if err := cuda.Put(j.scope, c.vectors, j.Vectors.Data[first*dim:(first+count)*dim]); err != nil {
+	dim := j.all.Dim
+	if err := cuda.Put(j.scope, c.vectors, j.all.Data[first*dim:(first+count)*dim]); err != nil {
 		return err
 	}
 	square := j.group * side
@@ -268,37 +287,46 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 		j.halves.From, j.proposed, j.counters, uint32(j.room)); err != nil {
 		return false, err
 	}
-	decide := cuda.Grid{Blocks: j.deciders(), Threads: threads}
-	if err := j.module.Launch("join_decide", decide, left.vectors, right.vectors, uint32(j.Vectors.Dim),
-		uint32(left.first), uint32(right.first), j.From, j.proposed, j.counters, uint32(j.room), j.similar,
-		j.counters+4); err != nil {
-		return false, err
-	}
-	var counts [2]uint32
-	if err := cuda.Download(j.scope, counts[:], j.counters); err != nil {
-		return false, err
-	}
-	proposed, similar := int(counts[0]), int(counts[1])
-	switch {
-	case proposed > j.room && count == 1:
-		return false, fmt.Errorf("the GPU proposes %d pairs where there are %d at most: an error of the kernel or of the "+
-			"GPU; please report it, and use --device cpu", proposed, j.room)
-	case proposed > j.room:
-		j.atOnce = count / 2
-		return false, nil
-	case proposed < j.room/4:
-		j.atOnce = min(2*j.atOnce, j.rows)
-	}
-	pairs := make([]similarity.Pair, similar)
-	if err := j.scope.Read(pairBytesOf(pairs), j.similar); err != nil {
+	pairs, err := j.decide(left, right, j.From, count)
+	if pairs == nil || err != nil {
 		return false, err
 	}
 	j.finder.AddAll(pairs)
 	return true, nil
 }
 
+// decide returns those of the proposed pairs whose similarity is at least from, nil if a launch of count squares
+// proposed more than there is room for: the next launch has fewer squares.
+func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similarity.Pair, error) {
+	grid := cuda.Grid{Blocks: j.deciders(), Threads: threads}
+	if err := j.module.Launch("join_decide", grid, left.vectors, right.vectors, uint32(j.all.Dim), uint32(left.first),
+		uint32(right.first), from, j.proposed, j.counters, uint32(j.room), j.similar, j.counters+4); err != nil {
+		return nil, err
+	}
+	var counts [2]uint32
+	if err := cuda.Download(j.scope, counts[:], j.counters); err != nil {
+		return nil, err
+	}
+	proposed, similar := int(counts[0]), int(counts[1])
+	switch {
+	case proposed > j.room && count == 1:
+		return nil, fmt.Errorf("the GPU proposes %d pairs where there are %d at most: an error of the kernel or of the "+
+			"GPU; please report it, and use --device cpu", proposed, j.room)
+	case proposed > j.room:
+		j.atOnce = count / 2
+		return nil, nil
+	case proposed < j.room/4:
+		j.atOnce = min(2*j.atOnce, j.rows)
+	}
+	pairs := make([]similarity.Pair, similar)
+	if err := j.scope.Read(pairBytesOf(pairs), j.similar); err != nil {
+		return nil, err
+	}
+	return pairs, nil
+}
+
 // deciders returns the number of blocks that decide: enough to fill the device.
-func (j *search) deciders() int { return 8 * j.scope.Processors() }
+func (j *joiner) deciders() int { return 8 * j.scope.Processors() }
 
 // pairBytesOf returns the memory of pairs, which join_decide writes as it is: two numbers and a float32.
 func pairBytesOf(pairs []similarity.Pair) []byte {

@@ -1,6 +1,6 @@
 // The similarity join: all pairs of vectors whose product in float64 is at least a threshold. join_halve rounds vectors
 // to half precision, join_propose finds pairs with products of those on tensor cores, and join_decide decides about each
-// as the CPU does.
+// as the CPU does. nearest_propose finds those that may be among the most similar others of a vector.
 // Target: sm_80
 #include "device.h"
 
@@ -36,26 +36,15 @@ FN void mma(float *c, const uint32_t *a, const uint32_t *b) {
 	             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// join_propose lists the pairs of left and right vectors whose product in half precision is at least from. Left vectors
-// are numbered from first_a, right ones from first_b; only pairs with the left number below the right one are listed.
-// Blocks serve squares of group x group tiles one after the other, so that the vectors of a square stay in the second
-// level cache: square number row, row + 1, ... of column number column. If more pairs than room are found, found says
-// how many, and only so many are listed. A word has two numbers; rows are padded to whole squares.
-KERNEL __launch_bounds__(threads, 2)
-join_propose(const quad *left, const quad *right, uint32_t words, uint32_t group, uint32_t row, uint32_t column,
-             uint32_t count_a, uint32_t count_b, uint32_t first_a, uint32_t first_b, float from, uint2 *pairs,
-             uint32_t *found, uint32_t room) {
-	SHARED quad rows[2][side * pitch / 4], columns[2][side * pitch / 4];
-	const uint32_t square = group * group, within = BLOCK % square;
-	const uint32_t a0 = ((row + BLOCK / square) * group + within % group) * side;
-	const uint32_t b0 = (column * group + within / group) * side;
-	if (a0 >= count_a || b0 >= count_b || first_a + a0 >= first_b + min(b0 + side, count_b)) return;
+// products adds up the products of the vectors of a tile, side of left from a0 on and side of right from b0 on: this
+// thread has 4 x 4 groups of 4, whose places are row_of and column_of. rows and columns are shared memory.
+FN void products(const quad *left, const quad *right, uint32_t words, uint32_t a0, uint32_t b0,
+                 quad (*rows)[side * pitch / 4], quad (*columns)[side * pitch / 4], float (*sums)[4][4]) {
 	const uint32_t g = LANE >> 2, t = LANE & 3, row0 = (WARP >> 2) * 64, column0 = (WARP & 3) * 32;
 	const uint32_t quads = words / 4, at = THREAD / 4, part = THREAD & 3; // 4 threads copy 32 numbers of a row
 	const quad *from_a = left + (uint64_t)(a0 + at) * quads + part;
 	const quad *from_b = right + (uint64_t)(b0 + at) * quads + part;
 	const uint64_t half = (uint64_t)64 * quads; // the other half of the rows
-	float sums[4][4][4] = {};
 	quad a_low = from_a[0], a_high = from_a[half], b_low = from_b[0], b_high = from_b[half];
 	for (uint32_t k = 0, buffer = 0; k < words; k += step / 2, buffer ^= 1) {
 		rows[buffer][at * (pitch / 4) + part] = a_low;
@@ -86,14 +75,66 @@ join_propose(const quad *left, const quad *right, uint32_t words, uint32_t group
 				for (int j = 0; j < 4; j++) mma(sums[i][j], a[i], b[j]);
 		}
 	}
+}
+
+// row_of returns the row within the tile of element e of group i, j.
+FN uint32_t row_of(int i, int e) { return (WARP >> 2) * 64 + i * 16 + (LANE >> 2) + (e >> 1) * 8; }
+
+// column_of returns its column.
+FN uint32_t column_of(int j, int e) { return (WARP & 3) * 32 + j * 8 + 2 * (LANE & 3) + (e & 1); }
+
+// join_propose lists the pairs of left and right vectors whose product in half precision is at least from. Left vectors
+// are numbered from first_a, right ones from first_b; only pairs with the left number below the right one are listed.
+// Blocks serve squares of group x group tiles one after the other, so that the vectors of a square stay in the second
+// level cache: square number row, row + 1, ... of column number column. If more pairs than room are found, found says
+// how many, and only so many are listed. A word has two numbers; rows are padded to whole squares.
+KERNEL __launch_bounds__(threads, 2)
+join_propose(const quad *left, const quad *right, uint32_t words, uint32_t group, uint32_t row, uint32_t column,
+             uint32_t count_a, uint32_t count_b, uint32_t first_a, uint32_t first_b, float from, uint2 *pairs,
+             uint32_t *found, uint32_t room) {
+	SHARED quad rows[2][side * pitch / 4], columns[2][side * pitch / 4];
+	const uint32_t square = group * group, within = BLOCK % square;
+	const uint32_t a0 = ((row + BLOCK / square) * group + within % group) * side;
+	const uint32_t b0 = (column * group + within / group) * side;
+	if (a0 >= count_a || b0 >= count_b || first_a + a0 >= first_b + min(b0 + side, count_b)) return;
+	float sums[4][4][4] = {};
+	products(left, right, words, a0, b0, rows, columns, sums);
 #pragma unroll
 	for (int i = 0; i < 4; i++)
 #pragma unroll
 		for (int j = 0; j < 4; j++)
 #pragma unroll
 			for (int e = 0; e < 4; e++) {
-				uint32_t a = a0 + row0 + i * 16 + g + (e >> 1) * 8, b = b0 + column0 + j * 8 + 2 * t + (e & 1);
+				uint32_t a = a0 + row_of(i, e), b = b0 + column_of(j, e);
 				if (sums[i][j][e] >= from && a < count_a && b < count_b && first_a + a < first_b + b) {
+					uint32_t n = atomicAdd(found, 1u);
+					if (n < room) pairs[n] = make_uint2(first_a + a, first_b + b);
+				}
+			}
+}
+
+// nearest_propose is join_propose with a bound for each left vector, from, and for pairs in both directions: those of
+// different vectors whose product is at least the bound of the left one. Of the column, only vectors from begin_b on
+// are compared, a multiple of side.
+KERNEL __launch_bounds__(threads, 2)
+nearest_propose(const quad *left, const quad *right, uint32_t words, uint32_t group, uint32_t row, uint32_t column,
+                uint32_t count_a, uint32_t begin_b, uint32_t count_b, uint32_t first_a, uint32_t first_b,
+                const float *from, uint2 *pairs, uint32_t *found, uint32_t room) {
+	SHARED quad rows[2][side * pitch / 4], columns[2][side * pitch / 4];
+	const uint32_t square = group * group, within = BLOCK % square;
+	const uint32_t a0 = ((row + BLOCK / square) * group + within % group) * side;
+	const uint32_t b0 = (column * group + within / group) * side;
+	if (a0 >= count_a || b0 < begin_b || b0 >= count_b) return;
+	float sums[4][4][4] = {};
+	products(left, right, words, a0, b0, rows, columns, sums);
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+#pragma unroll
+		for (int j = 0; j < 4; j++)
+#pragma unroll
+			for (int e = 0; e < 4; e++) {
+				uint32_t a = a0 + row_of(i, e), b = b0 + column_of(j, e);
+				if (a < count_a && b < count_b && first_a + a != first_b + b && sums[i][j][e] >= from[a]) {
 					uint32_t n = atomicAdd(found, 1u);
 					if (n < room) pairs[n] = make_uint2(first_a + a, first_b + b);
 				}

@@ -4,15 +4,19 @@
 package overlap
 
 import (
+	"fmt"
 	"sort"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// Row has the counts at one threshold. The first fields are the same for all rows of a trace.
-type Row struct {
+// Trace says what was compared. It is the same in all rows of a trace.
+type Trace struct {
 	Trace      string  `json:"trace"`
 	Requests   int     `json:"requests"`
 	Queries    int     `json:"queries"` // distinct ones
@@ -20,7 +24,25 @@ type Row struct {
 	Embeddings string  `json:"embeddings"` // where they come from
 	Bytes      int64   `json:"bytes"`      // of memory that embeddings and neighbours take
 	Seconds    float64 `json:"seconds"`    // that it took to find the neighbours, from the least threshold on
+}
 
+// describe says what was compared, that the lists of neighbours need so many bytes, and how long they took.
+func describe(t *traces.Trace, bytes int64, took time.Duration) Trace {
+	q := queries.Of(t.Kind)
+	return Trace{
+		Trace:      t.Name,
+		Requests:   len(t.Objects),
+		Queries:    t.NumObjects,
+		Dimension:  q.Dim,
+		Embeddings: q.Embeddings,
+		Bytes:      bytes + 4*int64(len(q.Vectors)),
+		Seconds:    took.Seconds(),
+	}
+}
+
+// Row has the counts at one threshold.
+type Row struct {
+	Trace
 	Tau        float64 `json:"tau"`
 	Pairs      int64   `json:"pairs"`           // of distinct queries at least that similar
 	Mean       float64 `json:"mean_neighbours"` // of a query
@@ -42,19 +64,24 @@ func share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
+// ParseThresholds reads a list of thresholds, the value of a flag.
+func ParseThresholds(flag, list string) (taus []float64, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		tau, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(tau >= -1 && tau <= 1) {
+			return nil, fmt.Errorf("%s %s: %q is not a threshold; want numbers from -1 to 1, as in 0.6,0.85", flag, list, text)
+		}
+		taus = append(taus, tau)
+	}
+	return taus, nil
+}
+
 // Measure returns a row for each threshold. None may be below the threshold of the neighbours.
-func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64) []Row {
+// They took so long to find.
+func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64, took time.Duration) []Row {
 	rows := make([]Row, len(taus))
 	for i, tau := range taus {
-		rows[i] = Row{
-			Trace:      t.Name,
-			Requests:   len(t.Objects),
-			Queries:    t.NumObjects,
-			Dimension:  queries.Of(t.Kind).Dim,
-			Embeddings: queries.Of(t.Kind).Embeddings,
-			Bytes:      neighbours.Bytes() + 4*int64(len(queries.Of(t.Kind).Vectors)),
-			Tau:        tau,
-		}
+		rows[i] = Row{Trace: describe(t, neighbours.Bytes(), took), Tau: tau}
 		rows[i].count(neighbours, float32(tau))
 	}
 	return rows

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -24,7 +25,7 @@ func small() (*traces.Trace, *similarity.Neighbours) {
 
 func TestMeasure(t *testing.T) {
 	trace, neighbours := small()
-	rows := Measure(trace, neighbours, []float64{0.5, 0.7, 0.71, 0.95})
+	rows := Measure(trace, neighbours, []float64{0.5, 0.7, 0.71, 0.95}, 0)
 	for i, want := range []Row{
 		// the first requests to 1 and 2, the second ones to 0 and 3
 		{Tau: 0.5, Pairs: 3, Mean: 1.5, Most: 2, Lone: 1, Answerable: 4},
@@ -32,7 +33,7 @@ func TestMeasure(t *testing.T) {
 		{Tau: 0.71, Pairs: 1, Mean: 0.5, Most: 1, Lone: 2, Answerable: 3},
 		{Tau: 0.95, Pairs: 0, Mean: 0, Most: 0, Lone: 4, Answerable: 2},
 	} {
-		want.Trace, want.Requests, want.Queries, want.Dimension, want.Embeddings, want.Bytes = "small", 6, 4, 2,
+		want.Trace.Trace, want.Requests, want.Queries, want.Dimension, want.Embeddings, want.Bytes = "small", 6, 4, 2,
 			"in the trace", 3*16+5*8+32
 		if rows[i] != want {
 			t.Errorf("from %v: %+v, want %+v", want.Tau, rows[i], want)
@@ -59,10 +60,7 @@ func TestWritePairs(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	trace, neighbours := small()
-	rows := Measure(trace, neighbours, []float64{0.5, 0.7})
-	for i := range rows {
-		rows[i].Seconds = 1.25
-	}
+	rows := Measure(trace, neighbours, []float64{0.5, 0.7}, 1250*time.Millisecond)
 	for format, want := range map[string]string{
 		"table":    "small: 6 requests to 4 queries, 2 dimensions; 1.25s, 120 B\nembeddings: in the trace\n",
 		"markdown": "| 0.5 | 3 | 1.50 | 2 | 25% | 66.67% |\n",

@@ -3,7 +3,6 @@ package overlap
 import (
 	"encoding/csv"
 	"io"
-	"strconv"
 
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -24,8 +23,8 @@ func WritePairs(w io.Writer, t *traces.Trace, neighbours *similarity.Neighbours,
 			if int(id) > o {
 				continue
 			}
-			similarity := strconv.FormatFloat(float64(similarities[k]), 'g', -1, 32)
-			if err := out.Write([]string{t.Keys[id].String(), t.Keys[o].String(), similarity}); err != nil {
+			pair := []string{t.Keys[id].String(), t.Keys[o].String(), similarityText(similarities[k])}
+			if err := out.Write(pair); err != nil {
 				return err
 			}
 		}

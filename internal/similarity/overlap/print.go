@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ func Print(w io.Writer, rows []Row, format string) error {
 	case "csv":
 		return encodeCSV(w, rows)
 	case "json":
-		return encodeJSON(w, rows)
+		return jsonlines.Write(w, rows)
 	}
 	t := records.Grid{Heads: []records.Head{
 		{Name: "tau"},
@@ -38,58 +39,40 @@ func Print(w io.Writer, rows []Row, format string) error {
 			records.Share(r.AnswerableShare()),
 		})
 	}
-	width, r := terminal.Width(w), rows[0]
-	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
-	title := fmt.Sprintf("%s: %s requests to %s queries, %d dimensions; %s, %s\nembeddings: %s", r.Trace,
-		records.Count(int64(r.Requests)), records.Count(int64(r.Queries)), r.Dimension, took,
-		records.Capacity(r.Bytes, records.Bytes), r.Embeddings)
+	return printGrid(w, rows[0].Trace, t, format, "answerable: share of requests that come after one to a similar query "+
+		"or the same;\nno policy of a semantic cache has a higher hit ratio")
+}
+
+// printGrid writes a table or markdown below what was compared, with a note.
+func printGrid(w io.Writer, trace Trace, t records.Grid, format, note string) error {
+	width := terminal.Width(w)
+	took := time.Duration(trace.Seconds * float64(time.Second)).Round(time.Millisecond)
+	title := fmt.Sprintf("%s: %s requests to %s queries, %d dimensions; %s, %s\nembeddings: %s", trace.Trace,
+		records.Count(int64(trace.Requests)), records.Count(int64(trace.Queries)), trace.Dimension, took,
+		records.Capacity(trace.Bytes, records.Bytes), trace.Embeddings)
 	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), t.In(format, width),
-		terminal.Wrapped("answerable: share of requests that come after one to a similar query or the same;\n"+
-			"no policy of a semantic cache has a higher hit ratio", width))
+		terminal.Wrapped(note, width))
 	return err
 }
 
-func encodeJSON(w io.Writer, rows []Row) error {
-	return jsonlines.Write(w, rows)
+// number writes a number with the digits that it needs.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+var traceColumns = []string{"trace", "requests", "queries", "dimension", "embeddings", "bytes", "seconds"}
+
+// cells returns the values of traceColumns.
+func (t Trace) cells() []string {
+	return []string{t.Trace, strconv.Itoa(t.Requests), strconv.Itoa(t.Queries), strconv.Itoa(t.Dimension), t.Embeddings,
+		strconv.FormatInt(t.Bytes, 10), number(t.Seconds)}
 }
 
 func encodeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{
-		"trace",
-		"requests",
-		"queries",
-		"dimension",
-		"embeddings",
-		"bytes",
-		"seconds",
-		"tau",
-		"pairs",
-		"mean_neighbours",
-		"most_neighbours",
-		"lone_queries",
-		"answerable_requests",
-	})
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	_ = out.Write(append(slices.Clone(traceColumns), "tau", "pairs", "mean_neighbours", "most_neighbours", "lone_queries",
+		"answerable_requests"))
 	for _, r := range rows {
-		_ = out.Write([]string{
-			r.Trace,
-			strconv.Itoa(r.Requests),
-			strconv.Itoa(r.Queries),
-			strconv.Itoa(r.Dimension),
-			r.Embeddings,
-			strconv.FormatInt(r.Bytes, 10),
-			number(r.Seconds),
-			number(r.Tau),
-			strconv.FormatInt(
-				r.Pairs,
-				10,
-			),
-			number(r.Mean),
-			strconv.Itoa(r.Most),
-			strconv.Itoa(r.Lone),
-			strconv.Itoa(r.Answerable),
-		})
+		_ = out.Write(append(r.cells(), number(r.Tau), strconv.FormatInt(r.Pairs, 10), number(r.Mean),
+			strconv.Itoa(r.Most), strconv.Itoa(r.Lone), strconv.Itoa(r.Answerable)))
 	}
 	out.Flush()
 	return out.Error()
