@@ -164,6 +164,12 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own.Text)
 		}
 	}
+	for _, flag := range []string{"bytes", "unit-size"} {
+		if cmd.Flags().Changed(flag) {
+			return nil, mode, fmt.Errorf("--%s has no effect: the cache %s has a capacity of its own, in bytes; remove it", flag,
+				setups[0].Parts.Cache.Entry.Name)
+		}
+	}
 	return nil, mode, nil
 }
 
