@@ -47,8 +47,8 @@ func checkNearest(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, k i
 func TestNearestAreThoseOfTheCPU(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		n := rapid.SampledFrom([]int{2, 31, 32, 33, 127, 128, 129, 200}).Draw(t, "n")
-		dim := rapid.SampledFrom([]int{1, 3, 7, 32, 33, 66}).Draw(t, "dim")
+		n := rapid.SampledFrom([]int{2, 31, 32, 33, 128, 129}).Draw(t, "n")
+		dim := rapid.SampledFrom([]int{1, 3, 32, 33, 66}).Draw(t, "dim")
 		v := randomVectors(random, n, dim, rapid.SampledFrom([]float64{0, 0.01, 0.5, 2}).Draw(t, "spread"))
 		k := rapid.SampledFrom([]int{1, 2, 10, n - 1, similarity.MostNearest}).Draw(t, "k")
 		l := limits{group: rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "group"), rows: 4, room: 1 << 20, bytes: 1 << 62}

@@ -40,8 +40,8 @@ func CheckNearest(flag string, k int) error {
 // find. That a query has no others is an error.
 func MeasureNearest(t *traces.Trace, nearest *similarity.Nearest, took time.Duration) (rows []Rank, err error) {
 	if nearest.K() == 0 {
-		return nil, fmt.Errorf("%s has %d distinct queries; want two or more, so that a query has a nearest other", t.Name,
-			nearest.Len())
+		return nil, fmt.Errorf("%s has too few distinct queries (%d): want two or more, so that each has a nearest other",
+			t.Name, nearest.Len())
 	}
 	at := make([]float32, nearest.Len())
 	for _, rank := range ranks(nearest.K()) {
@@ -112,7 +112,7 @@ func PrintNearest(w io.Writer, rows []Rank, format string) error {
 		t.Rows = append(t.Rows, cells)
 	}
 	return printGrid(w, rows[0].Trace, t, format, "similarity of each query to the nearest other (rank 1), the second, "+
-		"and so on:\nwith the threshold P90 of rank 1, a tenth of the queries have a similar one")
+		"and so on:\nwith the threshold P90 of rank 1, at least a tenth of the queries have a similar one")
 }
 
 func (r Rank) quantiles() []float32 {
