@@ -225,7 +225,8 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 		lines[at].x = append(lines[at].x, row.Time)
 		lines[at].y = append(lines[at].y, row.Value)
 	}
-	if f.Labels == nil && len(lines) == 2 && lines[0].sameAs(lines[1]) { // of the only node or tenant, and of everything together
+	// One is of the only node or tenant, the other of everything together.
+	if f.Labels == nil && len(lines) == 2 && lines[0].sameAs(lines[1]) {
 		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return l.name != "" })
 	}
 	return lines
