@@ -102,7 +102,10 @@ type timePanel struct {
 func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, styles Styles,
 	formats ...format) (Drawing, error) {
 	panels := f.panels(recs, byCell)
-	if len(panels) == 0 {
+	switch {
+	case len(panels) == 0 && f.From > 0:
+		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s after from: %v", f.Name, f.From)}
+	case len(panels) == 0:
 		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
 	}
 	clock := clockOf(recs)

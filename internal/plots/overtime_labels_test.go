@@ -2,6 +2,7 @@ package plots
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/records"
@@ -63,6 +64,10 @@ func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 	}
 	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(&r, rows); len(lines) != 0 {
 		t.Errorf("nothing is left, but there are %d lines", len(lines))
+	}
+	err := OverTime{Name: "hit_ratio", From: 30}.Check([]records.Record{r}, rows)
+	if err == nil || !strings.Contains(err.Error(), "no record has a series of hit_ratio after from: 30") {
+		t.Errorf("nothing is left: error %v", err)
 	}
 }
 
