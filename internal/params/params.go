@@ -103,11 +103,15 @@ func Defaults(ps []Param) Values {
 
 // Format returns every parameter with its value, in the order of ps: "small=0.1,ghost=0.9"; "" without parameters.
 func Format(ps []Param, v Values) string {
-	parts := make([]string, len(ps))
+	var text []byte
 	for i, p := range ps {
-		parts[i] = fmt.Sprintf("%s=%v", p.Name, v[p.Name])
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(text, p.Name...), '=')
+		text = fmt.Append(text, v[p.Name])
 	}
-	return strings.Join(parts, ",")
+	return string(text)
 }
 
 // FormatCall returns name with the parameters that differ from their defaults, as a user would write it: "lru-k(k=3)".
