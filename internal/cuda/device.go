@@ -2,7 +2,10 @@
 // and run without one; a Device is a GPU, or, in tests, the interpreter of package ptxrun.
 package cuda
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Device runs kernels. Copies and kernels are executed in the order of the calls; calls may come from several
 // goroutines. Once a call has failed because the device was lost, all further ones fail.
@@ -79,7 +82,7 @@ func asBytes[T Element](s []T) []byte {
 }
 
 // Scope frees what was allocated through it, all at once: a computation allocates in a scope and closes it when it
-// ends.
+// ends. Goroutines must not share a scope.
 type Scope struct {
 	Device
 	held []Pointer
@@ -96,6 +99,14 @@ func (s *Scope) Alloc(bytes int64) (Pointer, error) {
 	}
 	s.held = append(s.held, p)
 	return p, nil
+}
+
+// Free implements Device.
+func (s *Scope) Free(p Pointer) error {
+	if i := slices.Index(s.held, p); i >= 0 {
+		s.held = slices.Delete(s.held, i, i+1)
+	}
+	return s.Device.Free(p)
 }
 
 // Close frees what the scope holds. The device stays open.

@@ -75,7 +75,7 @@ func act(d cuda.Device, words []string) error {
 		case "fill":
 			err = fill(scope)
 		case "parallel":
-			err = inParallel(scope)
+			err = inParallel(d)
 		case "other":
 			err = launch(d, "other", cuda.Grid{Blocks: 1, Threads: 32})
 		case "missing":

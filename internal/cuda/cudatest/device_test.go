@@ -49,3 +49,27 @@ func TestPartOfADevice(t *testing.T) {
 		t.Error("a test of faults runs on the GPU")
 	})
 }
+
+// A scope frees what is left in it, once.
+func TestScopeFreesOnce(t *testing.T) {
+	machine := ptxrun.New(ptxrun.Options{Memory: 1 << 20})
+	s := cuda.NewScope(machine)
+	for range 2 {
+		if _, err := s.Alloc(100); err != nil {
+			t.Fatal(err)
+		}
+		freed, err := s.Alloc(100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Free(freed); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if free, total, err := machine.Memory(); free != total || err != nil {
+		t.Errorf("%d of %d bytes are free, %v", free, total, err)
+	}
+}
