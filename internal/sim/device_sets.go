@@ -98,40 +98,16 @@ func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]
 func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32) ([]outcome, error) {
 	start := time.Now()
-	associative := cells[0].Cache.Entry.Associative
-	replayed := setreplay.Trace{Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Warmup: warmup}
-	replayed.Hashes, replayed.Keys = associative.Places(t)
-	var predictors []*setsPredictor
-	at := map[predictorOfSets]int{}
-	described := make([]cache.AssociativeCache, len(cells))
-	onDevice := make([]setreplay.Cell, len(cells))
-	for k, c := range cells {
-		described[k], _ = describeSets(c)
-		g := described[k].Geometry
-		replayed.Batch = described[k].Batch
-		onDevice[k] = setreplay.Cell{Sets: g.Sets, Ways: g.Ways, Slabs: g.Slabs, Lanes: g.Lanes,
-			Replacement: described[k].Replacement}
-		id, predicts := predictorIn(c)
-		if !predicts {
-			continue
-		}
-		if _, known := at[id]; !known {
-			p, err := newSetsPredictor(c, t, nextUse)
-			if err != nil {
-				return nil, fmt.Errorf("policy %s: %w", c.Policy, err)
-			}
-			at[id] = len(predictors)
-			predictors = append(predictors, p)
-			replayed.Predict = append(replayed.Predict, p.predict)
-		}
-		onDevice[k].Predictor = at[id]
+	j, err := newSetsJob(cells, t, warmup, nextUse)
+	if err != nil {
+		return nil, err
 	}
 	progress := func(n int) {
 		if r.options.Progress != nil {
 			r.options.Progress(int64(n) * int64(len(cells)))
 		}
 	}
-	results, err := setreplay.Replay(ctx, d, replayed, onDevice, setreplay.Options{Progress: progress})
+	results, err := setreplay.Replay(ctx, d, j.replayed, j.onDevice, setreplay.Options{Progress: progress})
 	switch half := len(cells) / 2; {
 	case errors.Is(err, setreplay.ErrMemory) && half > 0:
 		low, err := r.setsPart(ctx, d, cells[:half], t, warmup, nextUse)
@@ -143,23 +119,70 @@ func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t 
 	case err != nil:
 		return nil, err
 	}
-	elapsed := time.Since(start)
-	outcomes := make([]outcome, len(cells))
+	return j.outcomes(results, time.Since(start)), nil
+}
+
+// setsJob is a part of the trace and the cells that the device replays it in.
+type setsJob struct {
+	cells      []Cell
+	trace      *traces.Trace
+	described  []cache.AssociativeCache // per cell
+	predictors []*setsPredictor         // each once, whatever the number of its cells
+
+	replayed setreplay.Trace
+	onDevice []setreplay.Cell
+}
+
+func newSetsJob(cells []Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (*setsJob, error) {
+	j := &setsJob{cells: cells, trace: t, described: make([]cache.AssociativeCache, len(cells)),
+		replayed: setreplay.Trace{Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Warmup: warmup},
+		onDevice: make([]setreplay.Cell, len(cells))}
+	j.replayed.Hashes, j.replayed.Keys = cells[0].Cache.Entry.Associative.Places(t)
+	at := map[predictorOfSets]int{}
 	for k, c := range cells {
-		n := cache.Counts{Requests: int64(len(t.Objects) - warmup), Evictions: results[k].Evictions}
-		n.Hits = n.Requests - results[k].Misses
-		out := outcome{values: n.Values(c.Cache.Entry, false), served: int64(len(t.Objects)), elapsed: elapsed}
-		batches := associative.Batches(t, c.Cache.Params)
-		setCounters(&out.values, described[k].Counters(batches, results[k].Tally))
+		d, _ := describeSets(c)
+		j.described[k] = d
+		j.replayed.Batch = d.Batch
+		g := d.Geometry
+		j.onDevice[k] = setreplay.Cell{Sets: g.Sets, Ways: g.Ways, Slabs: g.Slabs, Lanes: g.Lanes,
+			Replacement: d.Replacement}
+		id, predicts := predictorIn(c)
+		if !predicts {
+			continue
+		}
+		if _, known := at[id]; !known {
+			p, err := newSetsPredictor(c, t, nextUse)
+			if err != nil {
+				return nil, fmt.Errorf("policy %s: %w", c.Policy, err)
+			}
+			at[id] = len(j.predictors)
+			j.predictors = append(j.predictors, p)
+			j.replayed.Predict = append(j.replayed.Predict, p.predict)
+		}
+		j.onDevice[k].Predictor = at[id]
+	}
+	return j, nil
+}
+
+// outcomes returns what a replay of the cells counted. They were replayed at once, so that each took the whole time.
+func (j *setsJob) outcomes(results []setreplay.Result, elapsed time.Duration) []outcome {
+	requests := len(j.trace.Objects)
+	outcomes := make([]outcome, len(j.cells))
+	for k, c := range j.cells {
+		result := &results[k]
+		n := cache.Counts{Requests: int64(requests - j.replayed.Warmup), Evictions: result.Evictions}
+		n.Hits = n.Requests - result.Misses
+		out := outcome{values: n.Values(c.Cache.Entry, false), served: int64(requests), elapsed: elapsed}
+		batches := c.Cache.Entry.Associative.Batches(j.trace, c.Cache.Params)
+		setCounters(&out.values, j.described[k].Counters(batches, result.Tally))
 		if c.Predictor != nil {
-			cost := predict.Cost{Calls: results[k].Calls, Predictions: results[k].Predictions}
+			cost := predict.Cost{Calls: result.Calls, Predictions: result.Predictions}
 			out.values = out.values.Merge(cost.Values())
-			id, _ := predictorIn(c)
-			out.predicting = predictors[at[id]].elapsed
+			out.predicting = j.predictors[j.onDevice[k].Predictor].elapsed
 		}
 		outcomes[k] = out
 	}
-	return outcomes, nil
+	return outcomes
 }
 
 // setsPredictor makes the predictions of a part of the trace in advance: those of a steady predictor stay the same from
