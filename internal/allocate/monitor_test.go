@@ -23,7 +23,7 @@ func TestMonitorIsExact(t *testing.T) {
 		}
 		stack.Serve(objects[:warmup], false)
 		stack.Serve(objects[warmup:], true)
-		hits := stack.Hits()
+		hits := oracle.HitsOf(stack.Distances())
 		curve := m.Curve()
 		for c := int64(0); c <= capacity; c++ {
 			if got, want := curve.At(c), float64(hits[min(c, 31)]); got != want {

@@ -20,7 +20,6 @@ type LRUStack struct {
 	seen  int      // objects seen so far: all occupied slots
 
 	counts []int64 // per distance
-	cold   int64
 
 	batch [stackBatch]uint32
 }
@@ -43,25 +42,14 @@ func (s *LRUStack) Serve(objects []uint32, counted bool) {
 			s.slots.compact(s.next, s.seen)
 		}
 		n := min(len(objects), stackBatch, s.slots.room())
-		s.move(objects[:n], s.batch[:n])
+		moveUp(s.next, objects[:n], s.batch[:n], s.slots.end)
 		distances := s.measure(s.batch[:n])
 		if counted {
-			s.cold += int64(n - len(distances))
 			for _, d := range distances {
 				s.counts[d]++
 			}
 		}
 		objects = objects[n:]
-	}
-}
-
-// move moves the objects to the top, one after the other, and writes the slot + 1 that each had, or 0.
-func (s *LRUStack) move(objects, from []uint32) {
-	top := uint32(s.slots.end)
-	for i, o := range objects {
-		top++
-		from[i] = s.next[o]
-		s.next[o] = top
 	}
 }
 
@@ -85,14 +73,9 @@ func (s *LRUStack) measure(slots []uint32) (distances []uint32) {
 // Seen returns the number of distinct objects so far, counted or not.
 func (s *LRUStack) Seen() int { return s.seen }
 
-// Cold returns the counted requests that are the first to their object: they miss at every capacity.
-func (s *LRUStack) Cold() int64 { return s.cold }
-
-// Distances returns, for each distance, the number of counted requests that have it. The slice is the stack's own.
+// Distances returns, for each distance, the number of counted requests that have it; the first request to an object has
+// none. The slice is the stack's own.
 func (s *LRUStack) Distances() []int64 { return s.counts }
-
-// Hits returns LRU's hits for every capacity in objects, as HitsOf does.
-func (s *LRUStack) Hits() []int64 { return HitsOf(s.counts) }
 
 // HitsOf returns LRU's hits for every capacity in objects, from 0 to the number of distances, given how many requests
 // have each distance; larger capacities hit no more than the last.

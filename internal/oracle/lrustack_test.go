@@ -24,11 +24,11 @@ func (s *naiveLRU) request(o uint32) int {
 func TestLRUStackByHand(t *testing.T) {
 	s := NewLRUStack(3)
 	s.Serve([]uint32{0, 1, 2, 1, 0, 0}, true)
-	if want := []int64{1, 1, 1}; !slices.Equal(s.Distances(), want) || s.Cold() != 3 {
-		t.Errorf("distances %v and %d cold, want %v and 3", s.Distances(), s.Cold(), want)
+	if want := []int64{1, 1, 1}; !slices.Equal(s.Distances(), want) {
+		t.Errorf("distances %v, want %v", s.Distances(), want)
 	}
-	if want := []int64{0, 1, 2, 3}; !slices.Equal(s.Hits(), want) {
-		t.Errorf("hits by capacity %v, want %v", s.Hits(), want)
+	if want := []int64{0, 1, 2, 3}; !slices.Equal(HitsOf(s.Distances()), want) {
+		t.Errorf("hits by capacity %v, want %v", HitsOf(s.Distances()), want)
 	}
 	if s.Seen() != 3 {
 		t.Errorf("%d objects seen, want 3", s.Seen())
@@ -43,22 +43,17 @@ func TestLRUStackAgreesWithNaive(t *testing.T) {
 		warmup := rapid.IntRange(0, requests).Draw(t, "warm-up")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		objects := make([]uint32, requests)
-		s, naive, want, cold := NewLRUStack(numObjects), naiveLRU{}, make([]int64, numObjects), int64(0)
+		s, naive, want := NewLRUStack(numObjects), naiveLRU{}, make([]int64, numObjects)
 		for i := range objects {
 			objects[i] = uint32(float64(numObjects) * rng.Float64() * rng.Float64())
-			depth := naive.request(objects[i])
-			switch {
-			case i < warmup:
-			case depth < 0:
-				cold++
-			default:
+			if depth := naive.request(objects[i]); i >= warmup && depth >= 0 {
 				want[depth]++
 			}
 		}
 		s.Serve(objects[:warmup], false)
 		s.Serve(objects[warmup:], true)
-		if !slices.Equal(s.Distances(), want) || s.Cold() != cold {
-			t.Fatalf("distances %v and %d cold, naive %v and %d", s.Distances(), s.Cold(), want, cold)
+		if !slices.Equal(s.Distances(), want) {
+			t.Fatalf("distances %v, naive %v", s.Distances(), want)
 		}
 	})
 }
@@ -72,7 +67,7 @@ func TestLRUStackOfLoop(t *testing.T) {
 			s.Serve([]uint32{o}, true)
 		}
 	}
-	hits := s.Hits()
+	hits := HitsOf(s.Distances())
 	if hits[numObjects-1] != 0 || hits[numObjects] != (rounds-1)*numObjects {
 		t.Errorf("%d hits with room for all but one, %d with room for all", hits[numObjects-1], hits[numObjects])
 	}

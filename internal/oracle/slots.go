@@ -32,11 +32,17 @@ func (p *slots) room() int { return len(p.occupied)*slotsPerWord - p.end }
 // move gives objects the next slots, one after the other, and writes the slot + 1 that each had, or 0. The caller
 // occupies the new slots and releases the old ones.
 func (p *slots) move(objects, old []uint32) {
-	top := uint32(p.end)
+	moveUp(p.next, objects, old, p.end)
+}
+
+// moveUp gives objects the slots from end on, one after the other, and writes the slot + 1 that each had, or 0, to old.
+// next has the slot + 1 of each object.
+func moveUp(next, objects, old []uint32, end int) {
+	top := uint32(end)
 	for i, o := range objects {
 		top++
-		old[i] = p.next[o]
-		p.next[o] = top
+		old[i] = next[o]
+		next[o] = top
 	}
 }
 
