@@ -102,7 +102,7 @@ func (a *marginal) learn(s *State) {
 	at := 0
 	for i := range s.Pools {
 		p := &s.Pools[i]
-		w := standing{p.ID, p.Benefit(s.elapsed(), a.ghosts)}
+		w := standing{p.ID, p.benefit(s.elapsed(), a.ghosts)}
 		for at < len(a.known) && a.known[at].id < p.ID {
 			at++
 		}
@@ -127,11 +127,11 @@ func (s *State) elapsed() float64 {
 	return float64(requests)
 }
 
-// Benefit returns the hits per second that one more unit of capacity would bring, judged by a round of so many seconds
+// benefit returns the hits per second that one more unit of capacity would bring, judged by a round of so many seconds
 // (per request, if the round is measured in requests). A request of a random stream hits the additional object with the
 // same probability as any other one of its data set. Requests of other streams would have hit the last so many evicted
 // objects with that many more. A sequential stream reads nothing again.
-func (p *Pool) Benefit(seconds float64, ghosts int) float64 {
+func (p *Pool) benefit(seconds float64, ghosts int) float64 {
 	switch {
 	case seconds <= 0:
 		return 0

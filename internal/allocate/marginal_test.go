@@ -26,7 +26,7 @@ func TestMarginalBenefit(t *testing.T) {
 		{Pool{Pattern: streams.Random, Data: 1000}, 0},
 		{Pool{Requests: 3000, GhostHits: 120, Used: 800, Objects: 200}, 0.005}, // bytes, 4 per object
 	} {
-		if got := c.pool.Benefit(60, 100); math.Abs(got-c.want) > 1e-12 {
+		if got := c.pool.benefit(60, 100); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%+v: benefit %v, want %v", c.pool, got, c.want)
 		}
 	}

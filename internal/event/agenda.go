@@ -27,9 +27,6 @@ func (d *dated[E]) before(o *dated[E]) bool {
 // Now returns the time of the event that Pop returned last.
 func (a *Agenda[E]) Now() time.Duration { return a.now }
 
-// Len returns how many events are scheduled.
-func (a *Agenda[E]) Len() int { return len(a.queue) }
-
 // At schedules an event for the time when, which must not be before Now. Events with equal times come in the order of
 // the calls.
 func (a *Agenda[E]) At(when time.Duration, what E) {

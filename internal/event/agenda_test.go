@@ -34,8 +34,8 @@ func TestAgendaAgainstSorting(t *testing.T) {
 			when := a.Now() + time.Duration(rapid.IntRange(0, 5).Draw(t, "delay"))
 			a.At(when, id)
 			waiting = append(waiting, scheduled{when, id})
-			if a.Len() != len(waiting) {
-				t.Fatalf("%d events, want %d", a.Len(), len(waiting))
+			if len(a.queue) != len(waiting) {
+				t.Fatalf("%d events, want %d", len(a.queue), len(waiting))
 			}
 		}
 	})

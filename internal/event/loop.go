@@ -86,9 +86,6 @@ func (l *Loop) Cancel(t Timer) bool {
 	return true
 }
 
-// Pending returns how many events are scheduled.
-func (l *Loop) Pending() int { return len(l.queue.entries) }
-
 // Next returns the time of the next event; false if nothing is scheduled.
 func (l *Loop) Next() (when time.Duration, ok bool) {
 	if len(l.queue.entries) == 0 {

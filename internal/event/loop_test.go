@@ -86,8 +86,8 @@ func TestQueueAgainstSorting(t *testing.T) {
 			schedule()
 		}
 		for l.Step() {
-			if l.Pending() != len(waiting) {
-				t.Fatalf("%d pending, want %d", l.Pending(), len(waiting))
+			if len(l.queue.entries) != len(waiting) {
+				t.Fatalf("%d pending, want %d", len(l.queue.entries), len(waiting))
 			}
 		}
 		if len(waiting) > 0 {

@@ -11,9 +11,9 @@ import (
 	"strconv"
 )
 
-// File is a network as it is stored: JSON that says how it was made, its widths and its parameters. These are kept as
+// file is a network as it is stored: JSON that says how it was made, its widths and its parameters, which are kept as
 // float32.
-type File struct {
+type file struct {
 	Format     string   `json:"format"`
 	Made       string   `json:"made"` // the command that made it
 	Seed       uint64   `json:"seed"`
@@ -37,7 +37,7 @@ type number float32
 func (n *number) UnmarshalJSON(text []byte) error {
 	v, err := strconv.ParseFloat(string(text), 32)
 	if err != nil {
-		return fmt.Errorf("parameter %.20q is no number of 32 bits", text)
+		return fmt.Errorf("parameter %.20q is not a number of 32 bits", text)
 	}
 	*n = number(v)
 	return nil
@@ -50,12 +50,12 @@ func (n *Network) Round() {
 	}
 }
 
-// Write writes a network, and the command and the seed that made it. A parameter that is no finite number is an error.
+// Write writes a network, and the command and the seed that made it. It fails if a parameter is not a finite number.
 func (n *Network) Write(w io.Writer, made string, seed uint64) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
-	head, err := json.Marshal(made)
+	command, err := json.Marshal(made)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (n *Network) Write(w io.Writer, made string, seed uint64) error {
 		return err
 	}
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "{\n\"format\": %q,\n\"made\": %s,\n\"seed\": %d,\n", format, head, seed)
+	fmt.Fprintf(b, "{\n\"format\": %q,\n\"made\": %s,\n\"seed\": %d,\n", format, command, seed)
 	fmt.Fprintf(b, "\"activation\": %q,\n\"widths\": %s,\n\"parameters\": [", activation, widths)
 	const perLine = 10
 	for i, p := range n.params {
@@ -89,7 +89,7 @@ func Read(r io.Reader, widths ...int) (*Network, string, error) {
 	if len(text) > maxFile {
 		return nil, "", fmt.Errorf("more than %d MiB, want the weights of a network, which need less", maxFile>>20)
 	}
-	var f File
+	var f file
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {

@@ -92,7 +92,7 @@ func (n *Network) Initialise(bits *rand.PCG, gains ...float64) {
 	}
 }
 
-// Check fails if a parameter is no finite number.
+// Check fails if a parameter is not a finite number.
 func (n *Network) Check() error {
 	for i, p := range n.params {
 		if math.IsNaN(p) || math.IsInf(p, 0) {

@@ -263,7 +263,7 @@ func TestWeightsFromFiles(t *testing.T) {
 		write("widths.json", strings.Replace(whole, "[7,", "[8,", 1)):    "layers of 8-64-128-6 neurons, want 7-64-128-6",
 		write("nan.json", strings.Replace(whole, "\n]", ",NaN\n]", 1)):   "JSON",
 		write("more.json", strings.Replace(whole, "\n]", ",0.5\n]", 1)):  "9607 parameters, want 9606",
-		write("huge.json", strings.Replace(whole, "\n]", ",1e99\n]", 1)): "no number of 32 bits",
+		write("huge.json", strings.Replace(whole, "\n]", ",1e99\n]", 1)): "not a number of 32 bits",
 		write("null.json", strings.Replace(whole, "\n]", ",null\n]", 1)): "null",
 		write("two.json", whole+whole):                                   "follows",
 	} {

@@ -17,17 +17,17 @@ import (
 // Actions are what a policy may change the ratio by (section IV-A; the set is lost: docs/hlem.md).
 var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
 
-// Hidden are the widths of the hidden layers of a policy: 9 606 parameters with those of its value.
-var Hidden = []int{64, 128}
+// hidden are the widths of the hidden layers of a policy: 9 606 parameters with those of its value.
+var hidden = []int{64, 128}
 
 // NewPolicy returns an untrained policy.
 func NewPolicy(seed uint64) *ppo.ActorCritic {
-	return ppo.New(seed, serving.Features, len(Actions), Hidden...)
+	return ppo.New(seed, serving.Features, len(Actions), hidden...)
 }
 
 // ReadPolicy reads a policy as `cachesim train --controller ppo` writes it, and returns the command that made it.
 func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
-	return ppo.Read(r, serving.Features, len(Actions), Hidden...)
+	return ppo.Read(r, serving.Features, len(Actions), hidden...)
 }
 
 //go:embed ppo.json

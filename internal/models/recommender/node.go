@@ -135,7 +135,7 @@ func (m *model) setRefill(i int) {
 
 // spare returns the bytes per second of a GPU that misses leave for refill and prefetches.
 func (m *model) spare(n *node) float64 {
-	return max(0, min(MostRefill, float64(LinkShare*m.Costs.PCIe)-n.missMean))
+	return max(0, min(mostRefill, float64(linkShare*m.Costs.PCIe)-n.missMean))
 }
 
 // prefetch loads embeddings of the first request that waits and has not been prefetched for, while a GPU computes: as

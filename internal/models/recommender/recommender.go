@@ -15,7 +15,7 @@ type Refill string
 
 // Ways to refill.
 const (
-	// Throttled leaves room for misses: LinkShare of the link less a mean of what they took, at most MostRefill.
+	// Throttled leaves room for misses: linkShare of the link less a mean of what they took, at most mostRefill.
 	Throttled Refill = "throttled"
 	// Naive takes half of the link as long as anything is missing.
 	Naive Refill = "naive"
@@ -26,8 +26,8 @@ const (
 // Constants of the throttle: the share of the link that misses and refill may take together, and the most bytes per
 // second of a GPU that refill takes, at which 4% of 80 GB are refilled in a second (HLEM, section IV-B).
 const (
-	LinkShare  = 0.8
-	MostRefill = 3.2e9
+	linkShare  = 0.8
+	mostRefill = 3.2e9
 )
 
 // ReportEvery is the time between two reports of the nodes to the router, at which refill rates are set, too.

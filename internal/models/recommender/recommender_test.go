@@ -192,7 +192,7 @@ func TestThrottleLeavesRoomForMisses(t *testing.T) {
 		return nil
 	}}
 	r := mustRun(t, requestsAt(append(times, 1.6, 1.7)...), f, c)
-	if rates[0] != MostRefill || rates[8] != 0 || rates[len(rates)-2] != MostRefill {
+	if rates[0] != mostRefill || rates[8] != 0 || rates[len(rates)-2] != mostRefill {
 		t.Errorf("rates %v", rates)
 	}
 	if !near(r.Peak, 24e9, 0.2) {
@@ -200,7 +200,7 @@ func TestThrottleLeavesRoomForMisses(t *testing.T) {
 	}
 }
 
-// TestRefillFitsTheLink: what refill takes and what the mean of the misses takes fit into LinkShare of the link.
+// TestRefillFitsTheLink: what refill takes and what the mean of the misses takes fit into linkShare of the link.
 func TestRefillFitsTheLink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{Config: settings(plain()), gpus: 8, cache: newFake(1, 8, nil), nodes: make([]node, 1)}
@@ -211,10 +211,10 @@ func TestRefillFitsTheLink(t *testing.T) {
 		left := rapid.Int64Range(0, 1e11).Draw(t, "missing")
 		m.cache.(*fake).missing[0] = left
 		m.setRefill(0)
-		switch room := LinkShare*m.Costs.PCIe - n.missMean; {
+		switch room := linkShare*m.Costs.PCIe - n.missMean; {
 		case n.refill < 0 || n.refill > m.Costs.PCIe/2 && m.Refill == Naive || m.Refill == Off && n.refill > 0:
 			t.Fatalf("refill %v", n.refill)
-		case m.Refill == Throttled && (n.refill > max(0, room) || n.refill > MostRefill):
+		case m.Refill == Throttled && (n.refill > max(0, room) || n.refill > mostRefill):
 			t.Fatalf("refill %v, room %v", n.refill, room)
 		case n.refill*8*ReportEvery.Seconds() > float64(left)+1:
 			t.Fatalf("refill %v, but only %d bytes are missing", n.refill, left)

@@ -1,7 +1,6 @@
 package ppo
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
 
@@ -47,8 +46,8 @@ func (a *ActorCritic) Write(w io.Writer, made string, seed uint64) error {
 	return a.net.Write(w, made, seed)
 }
 
-// Clone returns a copy with parameters of its own.
-func (a *ActorCritic) Clone() *ActorCritic { return &ActorCritic{a.net.Clone(), a.actions} }
+// clone returns a copy with parameters of its own.
+func (a *ActorCritic) clone() *ActorCritic { return &ActorCritic{a.net.Clone(), a.actions} }
 
 // Round rounds the parameters to what Write keeps of them.
 func (a *ActorCritic) Round() { a.net.Round() }
@@ -119,9 +118,4 @@ func softmax(logits []float64) (logSum float64) {
 		logits[i] /= sum
 	}
 	return most + random.Log(sum)
-}
-
-// String says how large it is.
-func (a *ActorCritic) String() string {
-	return fmt.Sprintf("actor-critic of %d parameters", a.Params())
 }

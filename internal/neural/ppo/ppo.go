@@ -52,8 +52,8 @@ func Defaults() Options {
 		Entropy: 0.01, Value: 0.5, Norm: 0.5, RewardScale: 1, Seed: 1}
 }
 
-// Check rejects constants that cannot be used.
-func (o Options) Check() error {
+// check rejects constants that cannot be used.
+func (o Options) check() error {
 	switch {
 	case o.Iterations < 1 || o.Passes < 1 || o.Minibatch < 1:
 		return errors.New("iterations, passes and minibatch must be at least 1")
@@ -92,13 +92,13 @@ const (
 )
 
 // Train improves a copy of a policy over a number of iterations. After each of them it reports its progress. An error
-// is that of the context, of an option, or of rollouts that give no finite numbers.
+// is that of the context, of an option, or of rollouts whose rewards are not finite numbers.
 func Train(ctx context.Context, o Options, policy *ActorCritic, rollouts Rollouts, report func(Progress)) (*ActorCritic,
 	error) {
-	if err := o.Check(); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	t := newTrainer(o, policy.Clone())
+	t := newTrainer(o, policy.clone())
 	seeds, order := random.Stream(o.Seed, rolling), random.Stream(o.Seed, shuffling)
 	for i := range o.Iterations {
 		if err := ctx.Err(); err != nil {
