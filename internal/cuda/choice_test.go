@@ -36,13 +36,13 @@ func TestParseChoice(t *testing.T) {
 }
 
 func TestPack(t *testing.T) {
-	got, err := Pack([]any{uint32(1), 0.5, int32(-1), Pointer(2), float32(1), uint64(3), int64(-2)})
+	got, err := pack([]any{uint32(1), 0.5, int32(-1), Pointer(2), float32(1), uint64(3), int64(-2)})
 	want := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 255, 255, 255, 255, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
 		0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 254, 255, 255, 255, 255, 255, 255, 255}
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
-	_, err = Pack([]any{uint32(1), 2})
+	_, err = pack([]any{uint32(1), 2})
 	if err == nil || !strings.Contains(err.Error(), "argument 1 of a kernel is a int") {
 		t.Errorf("error %v", err)
 	}
@@ -62,7 +62,7 @@ func TestGridCheck(t *testing.T) {
 		{Grid{1, 1056, 0}, "threads"},
 		{Grid{1, 32, -1}, "-1 bytes"},
 	} {
-		err := test.grid.Check()
+		err := test.grid.check()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: error %v, want %q", test.grid, err, test.want)
 		}

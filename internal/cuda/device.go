@@ -101,6 +101,22 @@ func (s *Scope) Alloc(bytes int64) (Pointer, error) {
 	return p, nil
 }
 
+// Allocation is a column to be allocated: AllocAll writes its address to At.
+type Allocation struct {
+	At    *Pointer
+	Bytes int64
+}
+
+// AllocAll allocates columns. If one fails, the scope holds those before it.
+func (s *Scope) AllocAll(columns ...Allocation) (err error) {
+	for _, c := range columns {
+		if *c.At, err = s.Alloc(c.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Free implements Device.
 func (s *Scope) Free(p Pointer) error {
 	if i := slices.Index(s.held, p); i >= 0 {

@@ -287,6 +287,15 @@ func (g *gpu) do(doing string, call func() C.CUresult) error {
 	return err
 }
 
+// lostCodes are errors after which a device does nothing more for this process: unavailable, not mapped, an ECC error,
+// an error of NVLink, a time limit, a context that was destroyed, unknown. Those of kernels are further ones.
+var lostCodes = []int{46, 205, 214, 220, 702, 709, 999}
+
+// lost reports whether the device does nothing more after this error.
+func (e *Error) lost() bool {
+	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
+}
+
 // Name implements Device.
 func (g *gpu) Name() string { return g.Info.Name }
 
@@ -427,10 +436,10 @@ func (g *gpu) Load(ptx []byte) (Module, error) {
 
 // Launch implements Module.
 func (m *module) Launch(kernel string, grid Grid, arguments ...any) error {
-	if err := grid.Check(); err != nil {
+	if err := grid.check(); err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)
 	}
-	packed, err := Pack(arguments)
+	packed, err := pack(arguments)
 	if err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)
 	}

@@ -33,18 +33,10 @@ var (
 	// driverCodes are errors of the installation: a library without a driver, no code for the GPU, PTX that the compiler
 	// of the driver does not know, no such compiler, parts of different versions.
 	driverCodes = []int{34, 209, 218, 221, 222, 803}
-	// lostCodes are errors after which a device does nothing more for this process: unavailable, not mapped, an ECC
-	// error, an error of NVLink, a time limit, a context that was destroyed, unknown.
-	lostCodes = []int{46, 205, 214, 220, 702, 709, 999}
 	// kernelCodes are those that a kernel causes: an illegal address, an assertion, a stack error, an illegal
 	// instruction, a misaligned address, an invalid address space, an invalid program counter, another failure.
 	kernelCodes = []int{700, 710, 714, 715, 716, 717, 718, 719}
 )
-
-// lost reports whether the device does nothing more after this error.
-func (e *Error) lost() bool {
-	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
-}
 
 // advice says what the user can do.
 func (e *Error) advice() string {

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// Pack returns the arguments of a kernel as its parameters are in memory: each aligned to its size. It accepts the
+// pack returns the arguments of a kernel as its parameters are in memory: each aligned to its size. It accepts the
 // types that Module.Launch lists.
-func Pack(arguments []any) ([]byte, error) {
+func pack(arguments []any) ([]byte, error) {
 	var packed []byte
 	for i, a := range arguments {
 		switch a := a.(type) {
@@ -47,8 +47,8 @@ const (
 	mostThreads = 1024
 )
 
-// Check rejects a grid that no GPU can launch.
-func (g Grid) Check() error {
+// check rejects a grid that no GPU can launch.
+func (g Grid) check() error {
 	switch {
 	case g.Blocks < 1 || g.Blocks > mostBlocks:
 		return fmt.Errorf("%d blocks: want 1 to %d", g.Blocks, mostBlocks)

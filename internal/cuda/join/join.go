@@ -196,20 +196,14 @@ func (j *joiner) alloc() (each int, err error) {
 	}
 	j.room = p.room
 	for _, c := range []*chunk{&j.left, &j.right}[:p.chunks] {
-		if c.vectors, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.all.Dim)); err != nil {
+		err := j.scope.AllocAll(cuda.Allocation{At: &c.vectors, Bytes: int64(p.each) * 4 * int64(j.all.Dim)},
+			cuda.Allocation{At: &c.halves, Bytes: int64(p.each) * 4 * int64(j.words)})
+		if err != nil {
 			return 0, err
 		}
-		if c.halves, err = j.scope.Alloc(int64(p.each) * 4 * int64(j.words)); err != nil {
-			return 0, err
-		}
 	}
-	if j.proposed, err = j.scope.Alloc(int64(j.room) * 8); err != nil {
-		return 0, err
-	}
-	if j.similar, err = j.scope.Alloc(int64(j.room) * 12); err != nil {
-		return 0, err
-	}
-	j.counters, err = j.scope.Alloc(8)
+	err = j.scope.AllocAll(cuda.Allocation{At: &j.proposed, Bytes: int64(j.room) * 8},
+		cuda.Allocation{At: &j.similar, Bytes: int64(j.room) * 12}, cuda.Allocation{At: &j.counters, Bytes: 8})
 	return p.each, err
 }
 

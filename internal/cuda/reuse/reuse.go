@@ -107,17 +107,13 @@ func (s *Stack) allocate() (err error) {
 		return err
 	}
 	perRequest := 4 * (int64(s.room) + 1)
-	for _, column := range []struct {
-		at    *cuda.Pointer
-		bytes int64
-	}{
-		{&s.last, perRequest}, {&s.known, perRequest}, {&s.again, perRequest},
-		{&s.ones, 4 * int64(tiles(s.room)+1)},
-		{&s.order, 4 * int64(s.numObjects)}, {&s.counts, 8 * int64(s.numObjects)},
-	} {
-		if *column.at, err = s.scope.Alloc(column.bytes); err != nil {
-			return err
-		}
+	err = s.scope.AllocAll(cuda.Allocation{At: &s.last, Bytes: perRequest},
+		cuda.Allocation{At: &s.known, Bytes: perRequest}, cuda.Allocation{At: &s.again, Bytes: perRequest},
+		cuda.Allocation{At: &s.ones, Bytes: 4 * int64(tiles(s.room)+1)},
+		cuda.Allocation{At: &s.order, Bytes: 4 * int64(s.numObjects)},
+		cuda.Allocation{At: &s.counts, Bytes: 8 * int64(s.numObjects)})
+	if err != nil {
+		return err
 	}
 	return s.clear()
 }

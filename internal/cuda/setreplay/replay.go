@@ -93,7 +93,7 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 		}
 		r.cells = append(r.cells, &cell{Cell: c, division: bySets[c.Sets]})
 	}
-	r.stack()
+	r.chooseStacks()
 	var err error
 	if r.module, err = d.Load(kernels.Sets); err != nil {
 		return nil, err
@@ -101,31 +101,36 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 	if r.columns, err = sort.Load(d); err != nil {
 		return nil, err
 	}
+	return r, r.setChunk(d, o)
+}
+
+// setChunk sets the most requests of a chunk: as many as fit beside the state of the caches.
+func (r *replay) setChunk(d cuda.Device, o Options) error {
 	free, _, err := d.Memory()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fixed, each := r.bytes()
-	r.chunk = int(min((free-free/16-fixed)/each, longestChunk, int64(len(t.Objects))))
+	r.chunk = int(min((free-free/16-fixed)/each, longestChunk, int64(len(r.trace.Objects))))
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
 	}
-	longest, first := t.longestBatch()
+	longest, first := r.trace.longestBatch()
 	switch {
 	case r.chunk < 1:
-		return nil, fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; "+
-			"replay fewer or smaller ones, or use --device cpu", ErrMemory, len(cells), fixed>>20, free>>20)
+		return fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; "+
+			"replay fewer or smaller ones, or use --device cpu", ErrMemory, len(r.cells), fixed>>20, free>>20)
 	case r.chunk < longest:
-		return nil, fmt.Errorf("%w: a batch of %d requests, at position %d, takes %d MB beside the state of "+
+		return fmt.Errorf("%w: a batch of %d requests, at position %d, takes %d MB beside the state of "+
 			"caches of sets, %d of them, and %d MB are free; use smaller batches, fewer or smaller caches, or --device cpu",
-			ErrMemory, longest, first, (int64(longest)*each)>>20, len(cells), (free-fixed)>>20)
+			ErrMemory, longest, first, (int64(longest)*each)>>20, len(r.cells), (free-fixed)>>20)
 	}
-	return r, nil
+	return nil
 }
 
-// stack finds the cells that stacks replay: several that are LRU, with the same number of sets. Where requests come in
-// batches, what a smaller set holds need not be in a larger one.
-func (r *replay) stack() {
+// chooseStacks finds the cells that stacks replay: several that are LRU, with the same number of sets. Where requests
+// come in batches, what a smaller set holds need not be in a larger one.
+func (r *replay) chooseStacks() {
 	for _, c := range r.cells {
 		if c.Candidates == nil && !r.grouped {
 			c.stacked = append(c.stacked, c)
@@ -189,33 +194,13 @@ type allocation struct {
 
 // allocate allocates all memory, and empties the caches.
 func (r *replay) allocate() (err error) {
-	n := int64(r.chunk)
-	all := []allocation{{&r.objects, 4 * n, -1}, {&r.marks, 4 * (n + 1), -1}, {&r.places, 4 * n, -1},
-		{&r.totals, 8 * counters * int64(max(1, len(r.single))), 0}}
-	if r.trace.Groups != nil {
-		all = append(all, allocation{&r.batches, 4 * n, -1})
-		r.numbers = make([]uint32, n)
-	}
-	if r.grouped {
-		all = append(all, allocation{&r.lasts, 4 * n, -1})
-	}
-	r.nexts = make([]cuda.Pointer, len(r.trace.Predict))
-	for i := range r.nexts {
-		all = append(all, allocation{&r.nexts[i], 8 * n, -1})
-		r.next = make([]uint64, n)
-	}
+	r.allocateBuffers()
+	all := r.columnsOfChunk()
 	for _, d := range r.divisions {
-		for _, column := range []*cuda.Pointer{&d.objects, &d.firsts, &d.lasts, &d.batches, &d.lastBatch} {
-			all = append(all, allocation{column, 4 * n, -1})
-		}
-		all = append(all, allocation{&d.starts, 4 * int64(d.sets+1), -1})
-		if d.stacked != nil {
-			all = append(all, allocation{&d.stacks, 4 * slabs.MaxWays * int64(d.sets), 0xff},
-				allocation{&d.filled, 4 * int64(d.sets), 0}, allocation{&d.depths, 8 * depths, 0})
-		}
+		all = append(all, r.columnsOf(d)...)
 	}
 	for _, c := range r.single {
-		all = append(all, r.stateOf(c, n)...)
+		all = append(all, r.stateOf(c)...)
 	}
 	for _, a := range all {
 		if *a.at, err = r.scope.Alloc(a.bytes); err != nil {
@@ -245,9 +230,53 @@ func (r *replay) allocate() (err error) {
 	return err
 }
 
+// allocateBuffers allocates what is copied to and from the device, on the host.
+func (r *replay) allocateBuffers() {
+	if r.trace.Groups != nil {
+		r.numbers = make([]uint32, r.chunk)
+	}
+	if len(r.trace.Predict) > 0 {
+		r.next = make([]uint64, r.chunk)
+	}
+	if slices.ContainsFunc(r.single, func(c *cell) bool { return c.Confidence != nil }) {
+		r.levels = make([]uint32, r.chunk)
+	}
+}
+
+// columnsOfChunk returns the memory for all requests of a chunk, and the totals.
+func (r *replay) columnsOfChunk() []allocation {
+	n := int64(r.chunk)
+	all := []allocation{{&r.objects, 4 * n, -1}, {&r.marks, 4 * (n + 1), -1}, {&r.places, 4 * n, -1},
+		{&r.totals, 8 * counters * int64(max(1, len(r.single))), 0}}
+	if r.trace.Groups != nil {
+		all = append(all, allocation{&r.batches, 4 * n, -1})
+	}
+	if r.grouped {
+		all = append(all, allocation{&r.lasts, 4 * n, -1})
+	}
+	r.nexts = make([]cuda.Pointer, len(r.trace.Predict))
+	for i := range r.nexts {
+		all = append(all, allocation{&r.nexts[i], 8 * n, -1})
+	}
+	return all
+}
+
+// columnsOf returns the memory for the requests of a chunk divided among sets, and for stacks, which are empty.
+func (r *replay) columnsOf(d *division) (all []allocation) {
+	for _, column := range []*cuda.Pointer{&d.objects, &d.firsts, &d.lasts, &d.batches, &d.lastBatch} {
+		all = append(all, allocation{column, 4 * int64(r.chunk), -1})
+	}
+	all = append(all, allocation{&d.starts, 4 * int64(d.sets+1), -1})
+	if d.stacked != nil {
+		all = append(all, allocation{&d.stacks, 4 * slabs.MaxWays * int64(d.sets), 0xff},
+			allocation{&d.filled, 4 * int64(d.sets), 0}, allocation{&d.depths, 8 * depths, 0})
+	}
+	return all
+}
+
 // stateOf returns the memory of a cache that is empty.
-func (r *replay) stateOf(c *cell, chunk int64) []allocation {
-	slots, sets := int64(c.Sets)*int64(c.Ways), int64(c.Sets)
+func (r *replay) stateOf(c *cell) []allocation {
+	slots, sets, chunk := int64(c.Sets)*int64(c.Ways), int64(c.Sets), int64(r.chunk)
 	all := []allocation{{&c.owners, 4 * slots, 0xff}, {&c.counts, 4 * slots, 0},
 		{&c.missed, 4 * (chunk/32 + sets + 1), -1}}
 	if c.Candidates != nil {
@@ -256,7 +285,6 @@ func (r *replay) stateOf(c *cell, chunk int64) []allocation {
 	if c.Confidence != nil {
 		all = append(all, allocation{&c.old, 8 * sets, 0}, allocation{&c.phases, bytesOfPhase * sets, 0},
 			allocation{&c.marks, r.bytesOfMarks(c), 0}, allocation{&c.levels, 4 * chunk, -1})
-		r.levels = slices.Grow(r.levels[:0], int(chunk))[:chunk]
 	}
 	return all
 }
