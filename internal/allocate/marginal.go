@@ -32,7 +32,7 @@ var marginalEntry = Entry{
 		{Name: "weight", Default: 0.5, Min: 0.01, Max: 1,
 			Doc: "weight of the last round in the average of a pool's benefit; 1: that round alone, as in the paper"},
 		{Name: "hysteresis", Default: 1.2, Min: 1, Max: 1000,
-			Doc: "capacity moves if the receiver's benefit is above so many times the donor's; the paper: 1"},
+			Doc: "capacity moves if the receiver's benefit is above this multiple of the donor's; the paper: 1"},
 	},
 	New: func(c Config) (Allocator, error) {
 		return &marginal{
@@ -127,10 +127,10 @@ func (s *State) elapsed() float64 {
 	return float64(requests)
 }
 
-// benefit returns the hits per second that one more unit of capacity would bring, judged by a round of so many seconds
+// benefit returns the hits per second that one more unit of capacity would bring, judged by a round of some seconds
 // (per request, if the round is measured in requests). A request of a random stream hits the additional object with the
-// same probability as any other one of its data set. Requests of other streams would have hit the last so many evicted
-// objects with that many more. A sequential stream reads nothing again.
+// same probability as any other one of its data set. Of the requests of other streams, those to the last evicted
+// objects, as many as ghosts, would have hit with room for these. A sequential stream reads nothing again.
 func (p *Pool) benefit(seconds float64, ghosts int) float64 {
 	switch {
 	case seconds <= 0:

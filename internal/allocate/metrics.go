@@ -39,8 +39,7 @@ var (
 
 // tenantMetrics are those of every allocator.
 var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
-	TenantHitBytes,
-	TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
+	TenantHitBytes, TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
 
 // divisionMetrics are those of allocators that divide.
 var divisionMetrics = append(slices.Clone(tenantMetrics), TenantCapacity, Divisions, CapacityMoved)

@@ -31,7 +31,7 @@ func NewMonitor(s Sampling, capacity int64, seed uint64) *Monitor {
 		seed: seed}
 }
 
-// unitOf returns the capacity of a step such that there are at least so many steps, and at most twice as many: 1 if
+// unitOf returns the capacity of a step such that there are at least steps of them, and at most twice as many: 1 if
 // there are fewer units of capacity, or if steps is 0.
 func unitOf(capacity int64, steps int) int64 {
 	if steps == 0 {

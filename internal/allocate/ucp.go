@@ -115,7 +115,7 @@ type offer struct {
 	worth float64 // hits per way
 }
 
-// nextOffer returns the best offer of a pool that has so many ways: the first point of its hull, or a nearer one if too
+// nextOffer returns the best offer of a pool that has some ways: the first point of its hull, or a nearer one if too
 // few ways are left.
 func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
 	for len(*hull) > 0 && (*hull)[0].Capacity <= has {
@@ -131,7 +131,7 @@ func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
 	return offer{pool, next.Capacity, worth(Point{has, c.At(has)}, next)}, true
 }
 
-// offerWithin returns the best offer of a pool among those with at most so many ways.
+// offerWithin returns the best offer of a pool among those that need at most the ways left.
 func offerWithin(c Curve, pool int, has, left int64) (best offer, ok bool) {
 	start := Point{has, c.At(has)}
 	best.worth = math.Inf(-1)

@@ -8,11 +8,11 @@ type Adam struct {
 	Epsilon float64 // added to the root of the second moment
 	first   []float64
 	second  []float64
-	beta1   float64 // beta1 and beta2 to the power of the number of steps
-	beta2   float64
+	// The shares of the moments that all steps so far have kept.
+	firstLeft, secondLeft float64
 }
 
-// The shares of the moments that a step keeps, as in the paper.
+// The shares of the moments that a step keeps: beta1 and beta2 of the paper, with its values.
 const firstKept, secondKept = 0.9, 0.999
 
 // NewAdam returns an optimiser of a number of parameters.
@@ -20,12 +20,12 @@ func NewAdam(params int, rate float64) *Adam {
 	return &Adam{rate, 1e-8, make([]float64, params), make([]float64, params), 1, 1}
 }
 
-// Step moves the parameters against the gradient of the loss.
+// Step moves the parameters against the gradient of the loss. Both have the length given to NewAdam.
 func (a *Adam) Step(params, gradient []float64) {
-	a.beta1 *= firstKept
-	a.beta2 *= secondKept
-	rate := a.Rate * math.Sqrt(1-a.beta2) / (1 - a.beta1)
-	epsilon := a.Epsilon * math.Sqrt(1-a.beta2)
+	a.firstLeft *= firstKept
+	a.secondLeft *= secondKept
+	rate := a.Rate * math.Sqrt(1-a.secondLeft) / (1 - a.firstLeft)
+	epsilon := a.Epsilon * math.Sqrt(1-a.secondLeft)
 	for i, g := range gradient {
 		a.first[i] = float64(firstKept*a.first[i]) + float64((1-firstKept)*g)
 		a.second[i] = float64(secondKept*a.second[i]) + float64((1-secondKept)*float64(g*g))

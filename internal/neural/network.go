@@ -1,4 +1,6 @@
-// Package neural has small neural networks: dense layers with tanh between them, their gradients, and Adam.
+// Package neural has small neural networks: dense layers with tanh between them, their gradients, and Adam. A network
+// comes from New and Initialise, or from a file (Read); Forward computes its outputs, Backward the gradient that
+// Adam.Step follows.
 //
 // Products of matrices are computed here, in plain Go: networks of some 10 000 parameters are all that is needed, and
 // the results are the same on every machine and any number of cores. Gemm of gonum is about twice as fast on amd64, but
@@ -112,7 +114,7 @@ type Work struct {
 	transposed []float64
 }
 
-// NewWork returns room for a number of rows at a time.
+// NewWork returns room for up to a number of rows at a time.
 func (n *Network) NewWork(rows int) *Work {
 	w := &Work{widths: n.widths, room: rows, values: make([][]float64, len(n.widths))}
 	for l, width := range n.widths {
@@ -121,7 +123,8 @@ func (n *Network) NewWork(rows int) *Work {
 	return w
 }
 
-// Forward returns the outputs of one or more rows of inputs, which are valid until the next call. It allocates nothing.
+// Forward returns the outputs for one or more rows of inputs, row by row: Inputs numbers in a row, Outputs numbers for
+// it, and at most as many rows as w has room for. They are valid until the next call with w. It allocates nothing.
 func (n *Network) Forward(inputs []float64, w *Work) []float64 {
 	w.rows = len(inputs) / n.Inputs()
 	copy(w.values[0], inputs)
@@ -142,7 +145,7 @@ func (n *Network) Forward(inputs []float64, w *Work) []float64 {
 }
 
 // Backward adds the gradient of a loss with respect to the parameters to sum, which has the order of Weights. The loss
-// is given by its gradient with respect to the outputs of the last Forward, row by row.
+// is given by its gradient with respect to the outputs of the last Forward with w, row by row.
 func (n *Network) Backward(outputs []float64, w *Work, sum []float64) {
 	w.prepare()
 	last := len(n.layers)

@@ -26,8 +26,8 @@ func zipfRequests(n, numObjects int, alpha float64) []uint32 {
 	return objects
 }
 
-// BenchmarkReuseDistances measures the distances of requests whose objects fit the processor's cache, and of such that
-// do not.
+// BenchmarkReuseDistances measures the distances of requests whose objects fit into the processor's cache, and of some
+// whose objects do not.
 func BenchmarkReuseDistances(b *testing.B) {
 	for _, trace := range []struct {
 		objects int

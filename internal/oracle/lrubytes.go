@@ -38,11 +38,8 @@ func NewLRUByteStack(sizes, capacities []int64) (*LRUByteStack, error) {
 		return nil, fmt.Errorf("capacities are not in ascending order")
 	}
 	if largest := slices.Max(append([]int64{0}, sizes...)); len(capacities) > 0 && capacities[0] < largest {
-		return nil, fmt.Errorf(
-			"capacity %d bytes is below the largest object, %d bytes: LRU needs a replay there",
-			capacities[0],
-			largest,
-		)
+		return nil, fmt.Errorf("capacity %d bytes is below the largest object, %d bytes: LRU needs a replay there",
+			capacities[0], largest)
 	}
 	s := newSlots(len(sizes))
 	return &LRUByteStack{

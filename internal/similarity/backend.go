@@ -62,7 +62,7 @@ func (f *Finder) AddAll(pairs []Pair) {
 	f.uncounted += int64(len(pairs))
 }
 
-// Compared says that so many further pairs have been compared, and that the similar ones among them were added. It
+// Compared adds to the pairs that have been compared, the similar ones among which must have been added before. It
 // returns an error if these are more than fit in memory.
 func (f *Finder) Compared(pairs int64) error {
 	s := f.search

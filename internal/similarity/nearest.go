@@ -89,7 +89,7 @@ type NearestSearch struct {
 	compared atomic.Int64 // pairs, each in both directions
 }
 
-// Bound returns a similarity that another vector needs at least for the list of vector i, as far as is known.
+// Bound returns the least similarity with which another vector can still enter the list of vector i.
 func (s *NearestSearch) Bound(i int) float32 {
 	if first := s.lists.entries[i*s.lists.k]; first != 0 {
 		return fromRank(uint32(first >> 32))
@@ -123,7 +123,7 @@ func (s *NearestSearch) Offer(a, b uint32, similarity float32) {
 	heap[at] = e
 }
 
-// Compared says that so many further pairs have been compared, those of a with b and of b with a counted both.
+// Compared adds to the pairs that have been compared; a with b and b with a are two.
 func (s *NearestSearch) Compared(pairs int64) {
 	compared := s.compared.Add(pairs)
 	if s.progress != nil {

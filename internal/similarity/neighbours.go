@@ -94,7 +94,7 @@ func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jo
 	return out, err
 }
 
-// count counts the neighbours of the vectors from first to end, each in the number behind its own.
+// count counts the neighbours of the vectors from first to end: those of vector i in starts[i+1].
 func (n *Neighbours) count(pairs []Pair, first, end uint32) {
 	for _, p := range pairs {
 		if p.A-first < end-first {

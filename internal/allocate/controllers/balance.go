@@ -13,7 +13,7 @@ var balanceEntry = entry(allocate.Entry{
 	Source: "cachesim; shadow directories: Qureshi and Patt, MICRO 2006, sampled as in Waldspurger et al., FAST 2015",
 	Params: []params.Param{
 		{Name: "hysteresis", Default: 1.2, Min: 1, Max: 1000,
-			Doc: "the ratio moves if the receiver gains more than so many times what the donor loses"},
+			Doc: "the ratio moves if the receiver gains more than this multiple of what the donor loses"},
 		{Name: "tags", Default: 32768, Min: 1, Max: 1 << 24,
 			Doc: "most shards, and most users, that a shadow directory follows"},
 		{Name: "steps", Default: 200, Min: 10, Max: 65536,

@@ -12,19 +12,19 @@ import (
 var recoveryParams = []params.Param{
 	{Name: "recovery", Default: false, Doc: "in a burst, a fixed rule decides instead"},
 	{Name: "burst_z", Default: 2.0, Min: 0, Max: 100,
-		Doc: "a burst begins if the P99 is above its mean by more than so many standard deviations"},
+		Doc: "a burst begins if the P99 is above its mean by more than this number of standard deviations"},
 	{Name: "burst_window", Default: 10, Min: 2, Max: 1000,
 		Doc: "epochs of the standard deviation, and the least number of epochs before a burst is detected (the paper: 10)"},
 	{Name: "burst_floor_ms", Default: 0.5, Min: 0, Max: 1e6, Doc: "least standard deviation"},
 	{Name: "burst_calm", Default: 2, Min: 1, Max: 1000,
-		Doc: "a burst ends after so many epochs in a row within one standard deviation of the mean"},
+		Doc: "a burst ends after this number of epochs in a row within one standard deviation of the mean"},
 	{Name: "burst_epochs", Default: 8, Min: 1, Max: 1000,
 		Doc: "epochs after which a burst ends in any case: the load has changed for longer, and a new mean is learned"},
 	{Name: "hot_share", Default: 0.4, Min: 0, Max: 1,
 		Doc: "in a burst memory moves to the users if more than this share of the requests is of hot users"},
-	{Name: "burst_step", Default: 0.1, Min: 0, Max: 1, Doc: "by so much in each epoch"},
+	{Name: "burst_step", Default: 0.1, Min: 0, Max: 1, Doc: "share of the memory that moves in each epoch of a burst"},
 	{Name: "burst_most", Default: 0.25, Min: 0, Max: 1,
-		Doc: "and by at most so much in one burst (the paper: from 0.51 to 0.26)"},
+		Doc: "largest share that moves in one burst (the paper: from 0.51 to 0.26)"},
 }
 
 // withRecovery returns parameters with those of the recovery controller behind them, which is on or off by default.

@@ -118,7 +118,7 @@ func (o Options) learn(ctx context.Context, progress func(int)) (p *ppo.ActorCri
 	return p, curve, nil
 }
 
-// The curve is smoothed over so many episodes, and has converged when it stays within so much of its end.
+// The curve is smoothed over a number of episodes, and has converged when it stays within a distance of its end.
 const (
 	smoothed        = 10
 	convergedWithin = 0.01

@@ -38,8 +38,8 @@ type Config struct {
 	Users       policies.Spec
 	Seed        uint64
 	Allocator   *allocate.Spec // nil: the ratio stays
-	// Predictor builds the predictor of a pool with so many objects and about so many requests; nil if no policy
-	// predicts.
+	// Predictor builds the predictor of a pool from its number of objects and about its number of requests; nil if no
+	// policy predicts.
 	Predictor func(objects, requests int, seed uint64) (predict.Predictor, error)
 	// Served is called now and then with the number of requests that have started since the last call; it may be nil.
 	Served   func(n int)

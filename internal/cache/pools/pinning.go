@@ -19,7 +19,7 @@ type runningRequest struct {
 	pages   int64 // of the user; 0 if the user is not resident
 }
 
-// start adds a request of a user with so many resident pages.
+// start adds a request of a user, of whom pages are resident.
 func (r *running) start(request int, user policies.Object, pages int64) {
 	if !r.has(user) {
 		r.pages += pages
@@ -136,8 +136,8 @@ func (p *pinning) Expired(now int64) (policies.Object, bool) {
 // Counters implements policies.Reporter.
 func (p *pinning) Counters() []policies.Counter { return cache.CountersOf(p.Policy) }
 
-// restore makes the policy below aware again of the users that it has chosen in vain, after a request or a change of
-// the capacity. That is no request of theirs.
+// restore gives the policy below the users back that it chose and that could not be evicted, after a request or a
+// change of the capacity. This does not count as a request of theirs.
 func (p *pinning) restore(pool *cache.Pool, r policies.Request) {
 	for _, o := range p.aside {
 		r := policies.Request{Object: o, Query: o, Pos: r.Pos, Time: r.Time, Reason: policies.Restore,

@@ -1,4 +1,6 @@
-// Package cudatest has devices for tests: the interpreter of kernels, GPUs, and a driver that only pretends.
+// Package cudatest has devices for tests: the interpreter of kernels, GPUs, and a driver that only pretends. Tests of
+// packages with kernels call Main as their TestMain and take the device of the round from Device; benchmarks take a GPU
+// from GPU.
 package cudatest
 
 import (

@@ -151,7 +151,7 @@ func (r *replay) chooseStacks() {
 
 // bytes estimates the memory on the device: a part that is fixed, and one per request of a chunk.
 func (r *replay) bytes() (fixed, each int64) {
-	const aligned = 256 // each of some columns takes up to so many bytes more
+	const aligned = 256 // bytes: columns begin at multiples of it, so that each may need up to so many more
 	fixed, each = 1<<20+12*int64(r.trace.Count), 4+4+4+17+4+8*int64(len(r.trace.Predict))
 	if r.grouped {
 		each += 8
@@ -364,7 +364,7 @@ func (r *replay) launchCells(kernel string, from, to int) error {
 	return r.module.Launch(kernel, gridOf(warps), r.descriptions+cuda.Pointer(8*wordsOfCell*from), uint32(to-from))
 }
 
-// gridOf returns a grid of so many warps.
+// gridOf returns a grid of at least that number of warps.
 func gridOf(warps int) cuda.Grid {
 	return cuda.Grid{Blocks: (warps + warpsOfBlock - 1) / warpsOfBlock, Threads: 32 * warpsOfBlock}
 }

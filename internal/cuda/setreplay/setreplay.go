@@ -38,7 +38,7 @@ type Trace struct {
 	Predict []func(from int, next []uint64)
 }
 
-// Cell is a cache: the slots of each set are divided into slabs of so many lanes.
+// Cell is a cache of Sets sets. The slots of each set, its Ways, are divided into Slabs slabs of Lanes lanes.
 type Cell struct {
 	Sets, Ways, Slabs, Lanes int
 	slabs.Replacement

@@ -38,7 +38,7 @@ func Load(d cuda.Device) (*Operations, error) {
 	return &Operations{module}, nil
 }
 
-// blocks returns how many blocks of so many elements cover n of them, at least one.
+// blocks returns how many blocks n elements need, each elements in a block; at least one.
 func blocks(n, each int) int { return max(1, (n+each-1)/each) }
 
 // Iota writes 0, 1, ... n-1 to a column of uint32.

@@ -107,7 +107,7 @@ type Measured struct {
 	Best      float64 // mean over the epochs that ended; negative if there is none
 }
 
-// measured summarises what happened on so many GPUs of so many nodes in some seconds.
+// measured summarises what happened in some seconds on a number of nodes, each with a number of GPUs.
 func (t *tally) measured(seconds float64, nodes, gpus int) Measured {
 	s := Measured{Requests: t.arrived, Ended: t.ended, Started: t.started, HotShare: quotient(t.hot, t.arrived),
 		KVHit: quotient(t.kvHits, t.started), EMBHit: quotient(t.rows-t.missedRows, t.rows),

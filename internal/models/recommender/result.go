@@ -133,7 +133,7 @@ func largest(b int) uint64 {
 	return (uint64(b-shift<<fine)+1)<<shift - 1
 }
 
-// rank returns the least time in seconds that so many per cent of the times do not exceed.
+// rank returns, in seconds, the least time that the given per cent of the times do not exceed; 0 without any.
 func (h *histogram) rank(percent int64) float64 {
 	rank := (h.n*percent + 99) / 100
 	for b, n := range h.counts {

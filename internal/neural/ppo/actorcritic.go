@@ -9,14 +9,15 @@ import (
 )
 
 // ActorCritic is a policy over a number of actions, and the value of states under it: one network with a logit for each
-// action and, as its last output, the value. Several goroutines may use one, each with a Work of its own.
+// action and, as its last output, the value. A state has as many numbers as the network has inputs. Several goroutines
+// may use an ActorCritic, each with a Work of its own.
 type ActorCritic struct {
 	net     *neural.Network
 	actions int
 }
 
-// New returns an untrained one, which draws all actions with nearly the same probability. Hidden are the widths of the
-// hidden layers.
+// New returns an untrained ActorCritic, which draws all actions with nearly the same probability. States have the given
+// number of features; hidden are the widths of the hidden layers.
 func New(seed uint64, features, actions int, hidden ...int) *ActorCritic {
 	net := neural.New(widths(features, actions, hidden)...)
 	gains := make([]float64, actions+1)
@@ -32,7 +33,7 @@ func widths(features, actions int, hidden []int) []int {
 	return append(append([]int{features}, hidden...), actions+1)
 }
 
-// Read reads one of the given shape, and returns the command that made it.
+// Read reads an ActorCritic of the given shape, and returns the command that made it. Any other file is an error.
 func Read(r io.Reader, features, actions int, hidden ...int) (a *ActorCritic, made string, err error) {
 	net, made, err := neural.Read(r, widths(features, actions, hidden)...)
 	if err != nil {
@@ -41,7 +42,7 @@ func Read(r io.Reader, features, actions int, hidden ...int) (a *ActorCritic, ma
 	return &ActorCritic{net, actions}, made, nil
 }
 
-// Write writes it with the command and the seed that made it.
+// Write writes a with the command and the seed that made it. It fails if a parameter is not a finite number.
 func (a *ActorCritic) Write(w io.Writer, made string, seed uint64) error {
 	return a.net.Write(w, made, seed)
 }

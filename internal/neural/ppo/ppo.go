@@ -1,6 +1,9 @@
-// Package ppo trains a policy over a few actions by proximal policy optimisation (Schulman, Wolski, Dhariwal, Radford
-// and Klimov, Proximal policy optimization algorithms, arXiv 1707.06347), with generalised advantage estimation (the
-// same and others, High-dimensional continuous control using generalized advantage estimation, ICLR 2016).
+// Package ppo trains policies that choose among a few actions. New returns an untrained ActorCritic; Train improves it
+// by episodes in which it acted, such as those that Episodes runs in an Environment.
+//
+// The algorithm is proximal policy optimisation (Schulman, Wolski, Dhariwal, Radford and Klimov, Proximal policy
+// optimization algorithms, arXiv 1707.06347) with generalised advantage estimation (Schulman, Moritz, Levine, Jordan
+// and Abbeel, High-dimensional continuous control using generalized advantage estimation, ICLR 2016).
 package ppo
 
 import (
@@ -17,8 +20,8 @@ import (
 
 // Trajectory is what happened in one episode.
 type Trajectory struct {
-	// States has the state of each decision, one behind the other, and one more if the episode was cut off rather than
-	// ended: the value of that state stands for the rewards that would have followed.
+	// States has the features of each decision's state, state by state, and one more state if the episode was cut off
+	// rather than ended: the value of that state stands for the rewards that would have followed.
 	States  []float64
 	Actions []int
 	Rewards []float64 // that followed each action
@@ -296,7 +299,7 @@ func (t *trainer) moments(rows []int) (mean, sd float64) {
 	return mean, math.Sqrt(sd/n) + 1e-8
 }
 
-// compute sets the gradient of the rows of a part. Of is the number of rows of the minibatch.
+// compute sets the gradient of the rows of a part; of is the number of rows of the minibatch.
 func (p *part) compute(t *trainer, rows []int, mean, sd float64, of int) {
 	net := t.policy.net
 	features := net.Inputs()

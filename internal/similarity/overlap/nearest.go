@@ -36,8 +36,8 @@ func CheckNearest(flag string, k int) error {
 	return nil
 }
 
-// MeasureNearest returns rows for the ranks 1, 2, 5, 10, 20, 50 and so on, and the last one. The lists took so long to
-// find. That a query has no others is an error.
+// MeasureNearest returns rows for the ranks 1, 2, 5, 10, 20, 50 and so on, and the last one; took is the time to find
+// the lists. It fails if there are fewer than two queries.
 func MeasureNearest(t *traces.Trace, nearest *similarity.Nearest, took time.Duration) (rows []Rank, err error) {
 	if nearest.K() == 0 {
 		return nil, fmt.Errorf("%s has too few distinct queries (%d): want two or more, so that each has a nearest other",

@@ -26,7 +26,7 @@ type Trace struct {
 	Seconds    float64 `json:"seconds"`    // that it took to find the neighbours, from the least threshold on
 }
 
-// describe says what was compared, that the lists of neighbours need so many bytes, and how long they took.
+// describe says what was compared; bytes is the memory of the lists of neighbours, took the time to find them.
 func describe(t *traces.Trace, bytes int64, took time.Duration) Trace {
 	q := queries.Of(t.Kind)
 	return Trace{
@@ -76,8 +76,8 @@ func ParseThresholds(flag, list string) (taus []float64, err error) {
 	return taus, nil
 }
 
-// Measure returns a row for each threshold. None may be below the threshold of the neighbours.
-// They took so long to find.
+// Measure returns a row for each threshold, none of which may be below that of the neighbours; took is the time to find
+// these.
 func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64, took time.Duration) []Row {
 	rows := make([]Row, len(taus))
 	for i, tau := range taus {
