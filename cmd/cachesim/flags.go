@@ -125,7 +125,8 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options trace
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.Finish()
-	options.Memory, options.Stdin, options.Progress = resources.BudgetOf(cmd), cmd.InOrStdin(), bar.Set
+	options.Memory, options.Stdin = resources.BudgetOf(cmd), cmd.InOrStdin()
+	options.Progress, options.Preparing = bar.Set, bar.Preparing
 	if dirs := workload.Dirs(""); recorded {
 		t, w, err = w.LoadSummed(cmd.Context(), dirs, options)
 	} else {

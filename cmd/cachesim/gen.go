@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -119,7 +118,9 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if spec, err = spec.WithFiles(find); err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
-	g, err := interruptible.Call(cmd.Context(), func() (*gen.Generator, error) { return gen.New(spec) })
+	bar := progress.New(cmd.ErrOrStderr(), f.quiet, "writing", progress.Requests)
+	defer bar.Finish()
+	g, err := workload.Prepare(cmd.Context(), spec, bar.Preparing)
 	if err != nil && cmd.Context().Err() != nil {
 		return errWroteNothing
 	} else if err != nil {
@@ -140,8 +141,6 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		return err
 	}
 	defer w.Discard()
-	bar := progress.New(cmd.ErrOrStderr(), f.quiet, "writing", progress.Requests)
-	defer bar.Finish()
 	written := func(n int64) { bar.Set(n, int64(g.Requests())) }
 	if err := copyRecords(cmd.Context(), w, g, written); err != nil {
 		return err

@@ -68,7 +68,7 @@ func requestsOf(t *testing.T, c Cell) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gen.New(spec)
+	g, err := gen.New(t.Context(), spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 	Searches
 	Pairs
 	Texts
+	Steps
 )
 
 // Bar is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from
@@ -58,22 +60,24 @@ func newContainer(w io.Writer) *mpb.Progress {
 
 func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
 	p := &Bar{container: container, notes: terminal.NewStderr(container), scale: 1}
-	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "% .1f")
+	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), ", % .1f")
 	switch unit {
 	case Trees:
-		counters, speed = decor.CountersNoUnit("%d / %d trees"), decor.AverageSpeed(0, "%.0f/s")
+		counters, speed = decor.CountersNoUnit("%d / %d trees"), decor.AverageSpeed(0, ", %.0f/s")
 	case Episodes:
-		counters, speed = decor.CountersNoUnit("%d / %d episodes"), decor.AverageSpeed(0, "%.1f/s")
+		counters, speed = decor.CountersNoUnit("%d / %d episodes"), decor.AverageSpeed(0, ", %.1f/s")
 	case Requests:
 		p.scale = 1000
-		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")
+		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, ", %.0f k/s")
 	case Pairs:
 		p.scale = 1_000_000
-		counters, speed = decor.CountersNoUnit("%d / %d M pairs"), decor.AverageSpeed(0, "%.0f M/s")
+		counters, speed = decor.CountersNoUnit("%d / %d M pairs"), decor.AverageSpeed(0, ", %.0f M/s")
 	case Texts:
-		counters, speed = decor.CountersNoUnit("%d / %d texts"), decor.AverageSpeed(0, "%.0f/s")
+		counters, speed = decor.CountersNoUnit("%d / %d texts"), decor.AverageSpeed(0, ", %.0f/s")
+	case Steps: // whose number says nothing to users
+		counters, speed = decor.Percentage(), nil
 	case Searches:
-		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, "%.1f/s")
+		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, ", %.1f/s")
 	}
 	// A bar without a total does not end by itself.
 	p.bar = p.container.New(
@@ -83,7 +87,6 @@ func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
 		mpb.AppendDecorators(
 			decor.Name(" "),
 			counters,
-			decor.Name(", "),
 			speed,
 			decor.Name(", "),
 			decor.AverageETA(decor.ET_STYLE_GO),
@@ -129,6 +132,31 @@ func (p *Bar) Interlude(what string, unit Unit) (set func(done, total int64), en
 	return other.Set, func() {
 		other.bar.Abort(true)
 		p.bar.DecoratorAverageAdjust(time.Now())
+	}
+}
+
+// Preparing shows a bar of a preparation below p's once set receives how much of it is done, until end is called. A
+// preparation that was abandoned may still call set, which then does nothing.
+func (p *Bar) Preparing() (set func(done, total int64), end func()) {
+	var mu sync.Mutex
+	ended, finish := false, func() {}
+	var show func(done, total int64)
+	set = func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended || p.bar == nil {
+			return
+		}
+		if show == nil {
+			show, finish = p.Interlude("preparing", Steps)
+		}
+		show(done, total)
+	}
+	return set, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		finish()
 	}
 }
 

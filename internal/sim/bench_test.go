@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -18,7 +19,7 @@ var benchZipf = sync.OnceValues(func() (*traces.Trace, []uint32) {
 	if err != nil {
 		panic(err)
 	}
-	g, err := gen.New(spec)
+	g, err := gen.New(context.Background(), spec, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -74,4 +74,7 @@ type LoadOptions struct {
 	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and the
 	// total; total is 0 if that is unknown.
 	Progress func(done, total int64)
+	// Preparing is called before a generator is prepared. set receives how much of that is done if it takes long; end is
+	// called after it. nil: nobody is told.
+	Preparing func() (set func(done, total int64), end func())
 }

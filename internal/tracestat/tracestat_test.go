@@ -22,7 +22,7 @@ func generated(t testing.TB, spec string) *traces.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gen.New(parsed)
+	g, err := gen.New(t.Context(), parsed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

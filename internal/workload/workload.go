@@ -402,12 +402,25 @@ func (w Workload) generate(ctx context.Context, dirs []string, options traces.Lo
 			return nil, "", err
 		}
 	}
-	g, err := interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(placed) })
+	g, err := Prepare(ctx, placed, options.Preparing)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", w.Generator, err)
 	}
 	t, err = traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
 	return t, sum, err
+}
+
+// Prepare returns the generator of spec, or ctx's error as soon as ctx ends. preparing, unless it is nil, is told of it
+// as in traces.LoadOptions.
+func Prepare(ctx context.Context, spec gen.Spec,
+	preparing func() (set func(done, total int64), end func())) (*gen.Generator, error) {
+	var progress func(done, total int64)
+	if preparing != nil {
+		set, end := preparing()
+		defer end()
+		progress = set
+	}
+	return interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(ctx, spec, progress) })
 }
 
 // Generated returns the workload of a generator, with all of its parameters written out, so that it stays the same when

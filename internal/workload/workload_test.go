@@ -411,7 +411,7 @@ func TestClusterFromFilesAndInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gen.New(spec)
+	g, err := gen.New(t.Context(), spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -405,7 +405,7 @@ func TestClusterNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("names %.20q: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -450,7 +450,7 @@ func TestClusterErrors(t *testing.T) {
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {
-			_, err = New(s)
+			_, err = New(t.Context(), s, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", spec, err, want)
@@ -495,7 +495,7 @@ func FuzzClusterParams(f *testing.F) {
 		if err != nil || s.Params.Float("scale") > 0.001 || s.Params.Int("queries") > 1<<20 {
 			return
 		}
-		g, err := New(s)
+		g, err := New(t.Context(), s, nil)
 		if err != nil {
 			return
 		}
@@ -560,7 +560,7 @@ func BenchmarkCluster(b *testing.B) {
 	}
 	reads := 0
 	for b.Loop() {
-		g, err := New(spec)
+		g, err := New(b.Context(), spec, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -337,7 +337,7 @@ func checkDialogue(t *rapid.T, given string, requests, capacity int, long float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(spec)
+	g, err := New(t.Context(), spec, nil)
 	if err != nil {
 		return
 	}
@@ -382,7 +382,7 @@ func TestDialogueErrors(t *testing.T) {
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {
-			_, err = New(s)
+			_, err = New(t.Context(), s, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", spec, err, want)

@@ -7,6 +7,7 @@
 package gen
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -224,10 +225,11 @@ type Generator struct {
 	records recordSource // if set, makes the records instead
 }
 
-// New prepares the generator of s; it computes tables of popularity and sizes.
-func New(s Spec) (*Generator, error) {
+// New prepares the generator of s; it computes tables of popularity and sizes. If that takes long, it ends with ctx,
+// and calls progress, unless that is nil, from time to time.
+func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Generator, error) {
 	if s.Entry.records != nil {
-		return newRecordGenerator(s)
+		return newRecordGenerator(ctx, s, progress)
 	}
 	seed := uint64(s.Params.Int("seed"))
 	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
@@ -254,8 +256,8 @@ func New(s Spec) (*Generator, error) {
 	return g, nil
 }
 
-func newRecordGenerator(s Spec) (*Generator, error) {
-	r, err := s.Entry.records(s.Params)
+func newRecordGenerator(ctx context.Context, s Spec, progress func(done, total int64)) (*Generator, error) {
+	r, err := s.Entry.records(ctx, s.Params, progress)
 	if err != nil {
 		return nil, err
 	}

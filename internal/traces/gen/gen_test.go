@@ -26,7 +26,7 @@ func open(t testing.TB, spec string) *Generator {
 	if err != nil {
 		t.Fatalf("%s: %v", spec, err)
 	}
-	g, err := New(s)
+	g, err := New(t.Context(), s, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", spec, err)
 	}
@@ -267,7 +267,7 @@ func TestSequence(t *testing.T) {
 	for _, order := range []string{"", "0", "1 x", "100001", "-1"} {
 		spec, err := Parse("sequence(order="+order+")", "")
 		if err == nil {
-			_, err = New(spec)
+			_, err = New(t.Context(), spec, nil)
 		}
 		if err == nil {
 			t.Errorf("order=%s is taken", order)
@@ -455,7 +455,7 @@ func TestErrors(t *testing.T) {
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {
-			_, err = New(s)
+			_, err = New(t.Context(), s, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", spec, err, want)
@@ -498,7 +498,7 @@ func BenchmarkGenerators(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			g, err := New(s)
+			g, err := New(b.Context(), s, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

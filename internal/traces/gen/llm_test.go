@@ -161,7 +161,7 @@ func TestLLMErrors(t *testing.T) {
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {
-			_, err = New(s)
+			_, err = New(t.Context(), s, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", spec, err, want)

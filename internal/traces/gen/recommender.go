@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -99,11 +100,12 @@ func populationOf(v params.Values) serving.Population {
 // recommenderBytes estimates the memory of the generator.
 func recommenderBytes(v params.Values) int64 { return recommender.SyntheticBytes(populationOf(v)) }
 
-func newRecommenderTrace(v params.Values) (recordSource, error) {
+// newRecommenderTrace draws the shards that users own, and counts the requests. Both take minutes for many nodes.
+func newRecommenderTrace(ctx context.Context, v params.Values, progress func(done, total int64)) (recordSource, error) {
 	t := &recommenderTrace{population: populationOf(v), epoch: v.Float("epoch-s") * 1e9}
 	seed := uint64(v.Int("seed"))
-	var err error
-	if t.synthetic, err = recommender.NewSynthetic(t.population, seed); err != nil {
+	err := recommender.CheckSynthetic(t.population)
+	if err != nil {
 		return nil, err
 	}
 	if t.regime, err = serving.ParseRegime(v.Text("regime")); err != nil {
@@ -114,7 +116,21 @@ func newRecommenderTrace(v params.Values) (recordSource, error) {
 	}
 	t.arrivals = arrivalTimes{loads: t.loads, nodes: float64(t.population.Nodes), epoch: t.epoch,
 		bits: random.Stream(seed, arrivalBits)}
-	if t.total, err = t.count(v.Int("requests")); err != nil {
+	expected, err := t.expected(v.Int("requests"))
+	if err != nil {
+		return nil, err
+	}
+	draws := int64(recommender.OwnDraws(t.population))
+	step := func(done int64) {
+		if progress != nil {
+			progress(done, draws+expected)
+		}
+	}
+	if t.synthetic, err = recommender.NewSynthetic(ctx, t.population, seed, step); err != nil {
+		return nil, err
+	}
+	counted := func(n int64) { step(draws + min(n, expected)) }
+	if t.total, err = t.count(ctx, v.Int("requests"), counted); err != nil {
 		return nil, err
 	}
 	t.cut = t.total == v.Int("requests")
@@ -161,8 +177,8 @@ func canChange(regime serving.Regime, hot float64) error {
 	return nil
 }
 
-// count returns how many requests the epochs have, at most limit unless it is 0.
-func (t *recommenderTrace) count(limit int) (int, error) {
+// expected returns about how many requests the epochs have, at most limit unless it is 0.
+func (t *recommenderTrace) expected(limit int) (int64, error) {
 	expected := 0.0
 	for _, l := range t.loads {
 		expected += l.Rate * t.arrivals.nodes * t.epoch / 1e9
@@ -173,12 +189,28 @@ func (t *recommenderTrace) count(limit int) (int, error) {
 	case span > math.MaxInt64/2:
 		return 0, fmt.Errorf("the epochs last %.0f years: want at most 146; use fewer or shorter ones",
 			span/1e9/(365.25*24*3600))
+	case limit > 0:
+		expected = min(expected, float64(limit))
 	}
+	return int64(expected), nil
+}
+
+// countedAtOnce is the number of requests that are counted between two looks at the context: some milliseconds.
+const countedAtOnce = 1 << 18
+
+// count returns how many requests the epochs have, at most limit unless it is 0. It ends with ctx.
+func (t *recommenderTrace) count(ctx context.Context, limit int, counted func(n int64)) (int, error) {
 	again := t.arrivals
 	bits := *again.bits
 	again.bits = &bits
 	n := 0
 	for limit == 0 || n < limit {
+		if n%countedAtOnce == 0 {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			counted(int64(n))
+		}
 		if _, _, ok := again.next(); !ok {
 			break
 		}

@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -30,7 +32,7 @@ func generateRecommender(t *testing.T, args string) []recommenderRequest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(spec)
+	g, err := New(t.Context(), spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +288,7 @@ func TestRecommenderRefusesWhatCannotBe(t *testing.T) {
 			spec, err = Parse("recommender("+args+",shards=1000,users=100)", "")
 		}
 		if err == nil {
-			_, err = New(spec)
+			_, err = New(t.Context(), spec, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", args, err, want)
@@ -308,7 +310,7 @@ func TestRecommenderSaysWhatItMade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := New(spec)
+		g, err := New(t.Context(), spec, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,6 +324,54 @@ func TestRecommenderSaysWhatItMade(t *testing.T) {
 			if !strings.Contains(g.Measured(), part) {
 				t.Errorf("%s: %q; want %q in it", args, g.Measured(), part)
 			}
+		}
+	}
+}
+
+// TestRecommenderSaysHowFarItsPreparationIs has 4 draws of 2^16 own shards each, then counts the requests.
+func TestRecommenderSaysHowFarItsPreparationIs(t *testing.T) {
+	spec, err := Parse("recommender(nodes=1,users=4096,own-shards=64,shards=1000,requests=100)", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []int64
+	said := func(done, total int64) {
+		if total != 4<<16+100 {
+			t.Fatalf("a total of %d, want one step for each draw and request", total)
+		}
+		all = append(all, done)
+	}
+	if _, err := New(t.Context(), spec, said); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{0, 1 << 16, 2 << 16, 3 << 16, 4 << 16}; !slices.Equal(all, want) {
+		t.Errorf("%d steps are done, want %d", all, want)
+	}
+}
+
+// TestRecommenderPreparationEndsWithItsContext: 31 million users own two billion shards, which take minutes to draw,
+// and a trace of a billion requests takes long to count.
+func TestRecommenderPreparationEndsWithItsContext(t *testing.T) {
+	for args, after := range map[string]int64{
+		"nodes=1024,shards=1000":                            1 << 20,
+		"nodes=1,users=100,shards=1000,rate=1e6,epochs=200": 1 << 20,
+	} {
+		spec, err := Parse("recommender("+args+")", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		last := int64(0)
+		_, err = New(ctx, spec, func(done, _ int64) {
+			if last = done; done >= after {
+				cancel()
+			}
+		})
+		if cancel(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error %v, want that the context was cancelled", args, err)
+		}
+		if last > 2*after {
+			t.Errorf("%s: it went on until step %d after it was cancelled at %d", args, last, after)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -60,9 +61,19 @@ type Entry struct {
 	Summary string // one line: which object comes next
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
-	records func(v params.Values) (recordSource, error) // instead of build, and without the common parameters
-	sized   bool                                        // the records have sizes
-	bytes   func(v params.Values) int64                 // of memory that it needs; nil: those of its objects, if any
+	records prepare                     // instead of build, and without the common parameters
+	sized   bool                        // the records have sizes
+	bytes   func(v params.Values) int64 // of memory that it needs; nil: those of its objects, if any
+}
+
+// prepare makes a recordSource. It ends with ctx, and calls progress, unless that is nil, from time to time.
+type prepare func(ctx context.Context, v params.Values, progress func(done, total int64)) (recordSource, error)
+
+// quick is prepare for a recordSource that is soon made.
+func quick(build func(v params.Values) (recordSource, error)) prepare {
+	return func(_ context.Context, v params.Values, _ func(done, total int64)) (recordSource, error) {
+		return build(v)
+	}
 }
 
 // A recordSource makes requests that carry more than an object: prompts, queries, reads of files.
@@ -124,19 +135,19 @@ func newEntries() []Entry {
 		{Name: "llm",
 			Summary: "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
 				"shapes of published workloads",
-			Params: llmParams, records: newLLMTrace},
+			Params: llmParams, records: quick(newLLMTrace)},
 		{Name: "dialogue",
 			Summary: "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some repeated " +
 				"soon and some long after",
-			Params: dialogueParams, records: newDialogueTrace},
+			Params: dialogueParams, records: quick(newDialogueTrace)},
 		{Name: "rac-example",
 			Summary: "the 24 queries of Example 1 of the RAC paper: two topics that recur, each with one query that " +
 				"recurs itself",
-			Params: racExampleParams, records: newRACExample},
+			Params: racExampleParams, records: quick(newRACExample)},
 		{Name: "cluster",
 			Summary: "reads of files by the 18 jobs of the IGTCache paper: training, tests, queries and analyses that share " +
 				"a cache",
-			Params: clusterParams, records: newClusterTrace, sized: true, bytes: clusterBytes},
+			Params: clusterParams, records: quick(newClusterTrace), sized: true, bytes: clusterBytes},
 		{Name: "recommender",
 			Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
 				"the rate gives GPUs a utilisation",

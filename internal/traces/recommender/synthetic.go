@@ -1,6 +1,7 @@
 package recommender
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/random"
@@ -31,29 +32,52 @@ type Synthetic struct {
 	ownBelow   uint64   // of 2^32, what draws of own shards are below
 }
 
-// NewSynthetic draws which shards each of the users of all nodes owns.
-func NewSynthetic(p serving.Population, seed uint64) (*Synthetic, error) {
-	if err := p.Check(); err != nil {
+// drawsAtOnce is the number of draws of own shards between two looks at the context: some milliseconds.
+const drawsAtOnce = 1 << 16
+
+// NewSynthetic draws which shards each of the users of all nodes owns. It ends with ctx, and calls drawn, unless that
+// is nil, with the number of draws so far, from time to time.
+func NewSynthetic(ctx context.Context, p serving.Population, seed uint64, drawn func(n int64)) (*Synthetic, error) {
+	if err := CheckSynthetic(p); err != nil {
 		return nil, err
 	}
-	switch draws := p.Draws(p.MaxTokens); {
-	case p.Shards > maxShards:
-		return nil, fmt.Errorf("%d shards: want at most 2^27", p.Shards)
-	case p.OwnShards > mostOwn:
-		return nil, fmt.Errorf("%d shards of each user: want at most %d", p.OwnShards, mostOwn)
-	case draws > mostDraws:
-		return nil, fmt.Errorf("sequences of %d tokens in %d tables draw %d shards: want at most %d; use shorter "+
-			"sequences or fewer tables", p.MaxTokens, p.Tables, draws, mostDraws)
-	case p.Users*p.Nodes > mostUsers:
-		return nil, fmt.Errorf("%d nodes of %d users: want at most %d users", p.Nodes, p.Users, mostUsers)
-	}
 	s := &Synthetic{population: p, seed: seed, shards: random.NewZipf(p.Shards, p.ShardAlpha),
-		own: make([]uint32, p.Users*p.Nodes*p.OwnShards), ownBelow: uint64(p.OwnShare * (1 << 32))}
+		own: make([]uint32, OwnDraws(p)), ownBelow: uint64(p.OwnShare * (1 << 32))}
 	bits := random.Stream(seed, ownBits)
 	for i := range s.own {
+		if i%drawsAtOnce == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if drawn != nil {
+				drawn(int64(i))
+			}
+		}
 		s.own[i] = uint32(s.shards.Draw(bits))
 	}
 	return s, nil
+}
+
+// OwnDraws returns how many draws NewSynthetic makes.
+func OwnDraws(p serving.Population) int { return p.Users * p.Nodes * p.OwnShards }
+
+// CheckSynthetic refuses a population for which NewSynthetic has no room.
+func CheckSynthetic(p serving.Population) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	switch draws := p.Draws(p.MaxTokens); {
+	case p.Shards > maxShards:
+		return fmt.Errorf("%d shards: want at most 2^27", p.Shards)
+	case p.OwnShards > mostOwn:
+		return fmt.Errorf("%d shards of each user: want at most %d", p.OwnShards, mostOwn)
+	case draws > mostDraws:
+		return fmt.Errorf("sequences of %d tokens in %d tables draw %d shards: want at most %d; use shorter "+
+			"sequences or fewer tables", p.MaxTokens, p.Tables, draws, mostDraws)
+	case p.Users*p.Nodes > mostUsers:
+		return fmt.Errorf("%d nodes of %d users: want at most %d users", p.Nodes, p.Users, mostUsers)
+	}
+	return nil
 }
 
 // mostUsers bounds those of all nodes.
@@ -61,7 +85,7 @@ const mostUsers = 1 << 26
 
 // SyntheticBytes returns the memory that NewSynthetic needs while it builds its tables.
 func SyntheticBytes(p serving.Population) int64 {
-	return 16*int64(p.Shards) + 4*int64(p.Users)*int64(p.Nodes)*int64(p.OwnShards)
+	return 16*int64(p.Shards) + 4*int64(OwnDraws(p))
 }
 
 // Kind returns the kind of the requests.

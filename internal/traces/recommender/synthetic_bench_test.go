@@ -9,7 +9,7 @@ import (
 // BenchmarkSyntheticLookups draws the lookups of requests of all users in turn: 244 draws for 10 000 tokens.
 func BenchmarkSyntheticLookups(b *testing.B) {
 	p := serving.DefaultPopulation()
-	s, err := NewSynthetic(p, 1)
+	s, err := NewSynthetic(b.Context(), p, 1, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func generated(t *testing.T) *gen.Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gen.New(spec)
+	g, err := gen.New(t.Context(), spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
