@@ -166,11 +166,9 @@ func (p *Cache) build(i int) error {
 	seed := func(pool int) uint64 { return c.Seed ^ uint64(2*i+pool)*0x9e3779b97f4a7c15 }
 	config := policies.Config{Capacity: emb, Unit: true, Objects: c.shards(), Seed: seed(embeddings),
 		Requests: min(len(c.Requests.Users)*shardsOfRequest, math.MaxUint32), Params: c.Embeddings.Params}
-	var err error
-	if c.Embeddings.Entry.Predicts {
-		if config.Predictor, err = c.Predictor(c.shards(), config.Requests, config.Seed); err != nil {
-			return err
-		}
+	err := c.predict(&config, c.Embeddings)
+	if err != nil {
+		return err
 	}
 	policy, err := c.Embeddings.Entry.New(config)
 	if err != nil {
@@ -180,10 +178,8 @@ func (p *Cache) build(i int) error {
 
 	config = policies.Config{Capacity: p.pages - emb, Objects: c.users(), Requests: len(c.Requests.Users),
 		Seed: seed(users), Params: c.Users.Params}
-	if c.Users.Entry.Predicts {
-		if config.Predictor, err = c.Predictor(c.users(), config.Requests, config.Seed); err != nil {
-			return err
-		}
+	if err := c.predict(&config, c.Users); err != nil {
+		return err
 	}
 	if n.pools[users], n.pinned, err = newUsers(c.Users, config, &n.running); err != nil {
 		return err
@@ -193,6 +189,14 @@ func (p *Cache) build(i int) error {
 		n.pools[pool].Observe(n.watch[pool])
 	}
 	return n.decider.begin(p, i)
+}
+
+// predict gives the config of a pool a predictor if its policy needs one.
+func (c *Config) predict(config *policies.Config, policy policies.Spec) (err error) {
+	if policy.Entry.Predicts {
+		config.Predictor, err = c.Predictor(config.Objects, config.Requests, config.Seed)
+	}
+	return err
 }
 
 // shardsOfRequest is about how many shards a request reads.

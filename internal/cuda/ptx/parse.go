@@ -239,7 +239,24 @@ func most(space string) int64 {
 // variable reads a declaration behind its space, up to its semicolon or comma.
 func (t *Text) variable(c *cursor, space string) *Variable {
 	v := &Variable{Space: space}
-	width, element := int64(1), int64(0)
+	element := variableType(c, v)
+	v.Name = c.name()
+	dimensions(c, v)
+	if space == "global" || space == "const" {
+		v.Content = make([]byte, v.Bytes)
+	}
+	if c.accept("=") {
+		if v.Content == nil {
+			Refuse(c.line, "%s cannot have a first value", v.Name)
+		}
+		t.initial(c, v, element)
+	}
+	return v
+}
+
+// variableType reads the attributes and the type of a variable, and returns the bytes of a number of it.
+func variableType(c *cursor, v *Variable) (element int64) {
+	width := int64(1)
 	for pointer := false; strings.HasPrefix(c.peek(), "."); {
 		switch d := c.next(); d {
 		case ".align":
@@ -269,34 +286,28 @@ func (t *Text) variable(c *cursor, space string) *Variable {
 	if element == 0 {
 		Refuse(c.line, "a variable without a type")
 	}
-	v.Name = c.name()
 	v.Align = max(v.Align, element*width)
 	v.Bytes = element * width
+	return element
+}
+
+// dimensions reads the dimensions of an array behind its name.
+func dimensions(c *cursor, v *Variable) {
 	for c.accept("[") {
 		if c.accept("]") {
 			v.Unsized = true
 			v.Bytes = 0
 			continue
 		}
-		n := c.count(most(space))
-		if v.Bytes *= n; v.Bytes > most(space) {
-			Refuse(c.line, "%s has more than %d bytes", v.Name, most(space))
+		limit := most(v.Space)
+		if v.Bytes *= c.count(limit); v.Bytes > limit {
+			Refuse(c.line, "%s has more than %d bytes", v.Name, limit)
 		}
 		c.expect("]")
 	}
-	if v.Unsized && space != "shared" {
+	if v.Unsized && v.Space != "shared" {
 		Refuse(c.line, "%s has no size", v.Name)
 	}
-	if space == "global" || space == "const" {
-		v.Content = make([]byte, v.Bytes)
-	}
-	if c.accept("=") {
-		if v.Content == nil {
-			Refuse(c.line, "%s cannot have a first value", v.Name)
-		}
-		t.initial(c, v, element)
-	}
-	return v
 }
 
 // initial reads the first values of a variable.

@@ -76,21 +76,9 @@ func ranks(k int) (list []int) {
 
 // PrintNearest writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
 func PrintNearest(w io.Writer, rows []Rank, format string) error {
-	short := func(x float32) string { return strconv.FormatFloat(float64(x), 'f', 4, 64) }
 	switch format {
 	case "csv":
-		out := csv.NewWriter(w)
-		_ = out.Write(append(slices.Clone(traceColumns), "rank", "mean_similarity", "least_similarity", "p10_similarity",
-			"p50_similarity", "p90_similarity", "p99_similarity", "most_similarity"))
-		for _, r := range rows {
-			cells := append(r.cells(), strconv.Itoa(r.Rank), number(r.Mean))
-			for _, x := range r.quantiles() {
-				cells = append(cells, similarityText(x))
-			}
-			_ = out.Write(cells)
-		}
-		out.Flush()
-		return out.Error()
+		return encodeNearestCSV(w, rows)
 	case "json":
 		return jsonlines.Write(w, rows)
 	}
@@ -107,12 +95,27 @@ func PrintNearest(w io.Writer, rows []Rank, format string) error {
 	for _, r := range rows {
 		cells := []string{records.Count(int64(r.Rank)), fmt.Sprintf("%.4f", r.Mean)}
 		for _, x := range r.quantiles() {
-			cells = append(cells, short(x))
+			cells = append(cells, fmt.Sprintf("%.4f", x))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
 	return printGrid(w, rows[0].Trace, t, format, "similarity of each query to the nearest other (rank 1), the second, "+
 		"and so on:\nwith the threshold P90 of rank 1, at least a tenth of the queries have a similar one")
+}
+
+func encodeNearestCSV(w io.Writer, rows []Rank) error {
+	out := csv.NewWriter(w)
+	_ = out.Write(append(slices.Clone(traceColumns), "rank", "mean_similarity", "least_similarity", "p10_similarity",
+		"p50_similarity", "p90_similarity", "p99_similarity", "most_similarity"))
+	for _, r := range rows {
+		cells := append(r.cells(), strconv.Itoa(r.Rank), number(r.Mean))
+		for _, x := range r.quantiles() {
+			cells = append(cells, similarityText(x))
+		}
+		_ = out.Write(cells)
+	}
+	out.Flush()
+	return out.Error()
 }
 
 func (r Rank) quantiles() []float32 {
