@@ -2,7 +2,7 @@ package neural
 
 import "math"
 
-// Adam changes parameters along their gradients (Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015).
+// Adam moves parameters against their gradients (Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015).
 type Adam struct {
 	Rate    float64 // of learning
 	Epsilon float64 // added to the root of the second moment

@@ -117,7 +117,7 @@ func Read(r io.Reader, widths ...int) (*Network, string, error) {
 	return n, f.Made, nil
 }
 
-// list writes widths as 7-64-128-6, those of a network that is too large shortened.
+// list writes widths as 7-64-128-6, shortened if there are too many.
 func list(widths []int) string {
 	var b bytes.Buffer
 	for i, w := range widths {

@@ -2,7 +2,7 @@ package neural
 
 import "github.com/cachesim/cachesim/internal/random"
 
-// matrix is a view of numbers in rows or, if across is above 1, of the columns of such a matrix.
+// matrix is a view of a matrix that is stored row by row, or of its transpose if across is above 1.
 type matrix struct {
 	of           []float64
 	down, across int // distance of two neighbours in a column, and in a row

@@ -16,8 +16,7 @@ type BoundInput struct {
 	RequestSizes []int64
 	NextUse      []uint32 // of NextUse
 	Capacity     int64    // bytes, or objects where every request is charged 1
-	// count misses from this position on (warm-up); the requests before it are served but not counted
-	From int
+	From         int      // position of the first request that counts; those before it are the warm-up
 }
 
 // PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line

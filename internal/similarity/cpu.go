@@ -74,7 +74,7 @@ type tiles struct {
 	v       Vectors
 	columns [2]int      // first and end of those in the panels
 	panels  []dot.Panel // of dot.Columns vectors each
-	last    []float32   // the last vectors of all, with others of zeros as far as a tile needs them
+	last    []float32   // the last vectors of all, filled up with vectors of zeros to a whole tile
 	tile    dot.Tile
 }
 

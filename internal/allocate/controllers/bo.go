@@ -156,7 +156,8 @@ func standardised(values []float64) []float64 {
 // are cut at the same multiple.
 const slowest = 4
 
-// latency returns the P99 of a window in seconds, at most slowest times the objective, or false if it is no number.
+// latency returns the P99 of a window in seconds, at most slowest times the objective, or false if it is NaN or there
+// is no objective.
 func latency(w *serving.Window) (float64, bool) {
 	slo := w.Objective.Latency.Seconds()
 	if math.IsNaN(w.P99) || slo <= 0 {

@@ -32,7 +32,7 @@ const actionStep = 0.04
 // decider chooses the ratio of a node for the next epoch.
 type decider interface {
 	// next is called after each epoch with requests. The caller limits the answer to the window's bounds, and keeps the
-	// present ratio if it is no number.
+	// present ratio if it is NaN.
 	next(s *allocate.State) float64
 }
 
@@ -89,8 +89,8 @@ func check(c allocate.Config) error {
 	return nil
 }
 
-// entry completes an entry with what all controllers have in common. New gets the parameters and returns the decider,
-// with what it needs.
+// entry completes an entry with what all controllers have in common. build returns the decider for a cache, and what it
+// needs.
 func entry(e allocate.Entry, build func(c allocate.Config) (decider, allocate.Needs, error)) allocate.Entry {
 	e.Serving = true
 	foresees := e.Future

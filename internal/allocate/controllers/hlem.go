@@ -72,7 +72,7 @@ func (h *hlem) next(s *allocate.State) float64 {
 	return w.Ratio + action + h.adapter.correct(state, action)
 }
 
-// stateOf returns the state that a window shows, or false if a value is no number.
+// stateOf returns the state that a window shows, or false if a value is NaN.
 func stateOf(w *serving.Window) (serving.State, bool) {
 	state := w.State()
 	for _, v := range state {

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-// Actions are what a policy may change the ratio by (section IV-A; the set is lost: docs/hlem.md).
+// Actions are what a policy may change the ratio by: a small symmetric set with 0 (section IV-A). The values are ours.
 var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
 
 // hidden are the widths of the hidden layers of a policy: 9 606 parameters with those of its value.

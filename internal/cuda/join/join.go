@@ -28,7 +28,7 @@ type limits struct {
 	rows  int // most squares of a launch
 	room  int // most pairs of a launch
 	bytes int64
-	// further memory per vector
+	// further is memory per vector in addition to that of a join.
 	further int64
 }
 
@@ -93,8 +93,9 @@ type chunk struct {
 	vectors, halves cuda.Pointer
 }
 
-// on calls work with a joiner of vectors, for a least similarity.
-func on(d cuda.Device, l limits, v similarity.Vectors, from float32, work func(j *joiner, each int) error) (err error) {
+// withJoiner calls work with a joiner of vectors for a least similarity, and the number of vectors of a chunk.
+func withJoiner(d cuda.Device, l limits, v similarity.Vectors, from float32,
+	work func(j *joiner, each int) error) (err error) {
 	if err := Supports(d); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func on(d cuda.Device, l limits, v similarity.Vectors, from float32, work func(j
 
 // find lists the similar pairs of s.
 func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (err error) {
-	return on(d, l, s.Vectors, s.From, func(j *joiner, each int) error {
+	return withJoiner(d, l, s.Vectors, s.From, func(j *joiner, each int) error {
 		return (&search{j, s, s.Finder()}).find(ctx, each)
 	})
 }

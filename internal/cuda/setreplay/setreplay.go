@@ -141,7 +141,7 @@ func (t *Trace) longestBatch() (length, first int) {
 }
 
 // batchOf returns the number of the batch that has the request at a position, larger for later batches and above 0.
-// Behind the last request it is larger than all others.
+// At the end of the trace it is larger than all others.
 func (t *Trace) batchOf(pos int) uint32 {
 	switch {
 	case pos >= len(t.Objects):

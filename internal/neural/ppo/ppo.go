@@ -40,7 +40,7 @@ type Options struct {
 	Anneal      bool    // the rate falls linearly to 0
 	Passes      int     // over each rollout
 	Minibatch   int     // decisions per step of learning
-	Entropy     float64 // weight of the entropy of the policy, against which the loss is reduced
+	Entropy     float64 // weight of the entropy of the policy, which lowers the loss
 	Value       float64 // weight of the squared error of values
 	Norm        float64 // largest norm of a gradient
 	Sharpen     float64 // factor of the logits after each iteration, so that sampling gets closer to greed; 0: none
