@@ -44,9 +44,7 @@ var recommenderEntry = Entry{
 		{Name: "w_kv", Default: fixedWeights["w_kv"], Min: 0, Max: 1e6, Doc: "weight of KV, with weights=fixed"},
 		{Name: "w_emb", Default: fixedWeights["w_emb"], Min: 0, Max: 1e6, Doc: "weight of embeddings, with weights=fixed"},
 		{Name: "w_load", Default: fixedWeights["w_load"], Min: 0, Max: 1e6, Doc: "weight of a low load, with weights=fixed"},
-		{Name: "theta", Default: 0.85, Min: 0, Max: 1,
-			Doc: "load above which the best node is passed over for the one with the least load"},
-		{Name: "bonus", Default: 0.05, Min: 0, Max: 1, Doc: "added to the score of the node of a user's last request"},
+		scoreParams[0], scoreParams[1],
 		{Name: "slots", Default: 3, Min: 1, Max: 1e6,
 			Doc: "requests per GPU, running and waiting, at which the load of a node is 1"},
 		{Name: "sent", Default: true,
@@ -57,7 +55,7 @@ var recommenderEntry = Entry{
 				"room; naive: half of the link; off: by misses only"},
 		{Name: "prefetch", Default: 0.0, Min: 0, Max: 1,
 			Doc: "share of the shards of the next waiting request that a GPU loads while it computes"},
-		{Name: "accuracy", Default: 0.8, Min: 0, Max: 1, Doc: "share of the prefetched shards that are the right ones"},
+		accuracyParam,
 		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive so many times as fast as in the trace"},
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed, by the fluid model"},
@@ -68,6 +66,16 @@ var recommenderEntry = Entry{
 	Check:    checkRecommender,
 	Run:      runRecommender,
 }
+
+// scoreParams are those of routers that score the nodes.
+var scoreParams = []params.Param{
+	{Name: "theta", Default: 0.85, Min: 0, Max: 1,
+		Doc: "load above which the best node is passed over for the one with the least load"},
+	{Name: "bonus", Default: 0.05, Min: 0, Max: 1, Doc: "added to the score of the node of a user's last request"},
+}
+
+var accuracyParam = params.Param{Name: "accuracy", Default: 0.8, Min: 0, Max: 1,
+	Doc: "share of the prefetched shards that are the right ones"}
 
 // servingParams are the constants of the time of a request, of each model of such nodes.
 var servingParams = []params.Param{
@@ -138,6 +146,24 @@ func checkRecommender(v params.Values, t *traces.Trace) error {
 	if v.Text("weights") == weightsFixed && v.Float("w_kv")+v.Float("w_emb")+v.Float("w_load") == 0 {
 		return errors.New("model recommender: weights=fixed with w_kv, w_emb and w_load of 0; give one of them a value " +
 			"above 0")
+	}
+	if err := checkUsed(v); err != nil {
+		return fmt.Errorf("model recommender: %w", err)
+	}
+	return nil
+}
+
+// checkUsed rejects parameters that others make meaningless. The weights always have a meaning: the score that is
+// reported of every router is that of joint.
+func checkUsed(v params.Values) error {
+	switch router := v.Text("router"); route.Kind(router) {
+	case route.LeastLoaded, route.Hash:
+		if err := params.NoEffect(scoreParams, v, "router="+router, "router=joint"); err != nil {
+			return err
+		}
+	}
+	if v.Float("prefetch") == 0 {
+		return params.NoEffect([]params.Param{accuracyParam}, v, "prefetch=0", "prefetch=0.2")
 	}
 	return nil
 }

@@ -223,6 +223,10 @@ func TestRecommenderRefuses(t *testing.T) {
 			"add weights=fixed",
 		"recommender(weights=kappa,w_load=0)": "w_load=0 has no effect with weights=kappa",
 		"recommender(router=best)":            "router",
+		"recommender(accuracy=0.9)": "accuracy=0.9 has no effect with prefetch=0; leave it out, or write " +
+			"prefetch=0.2",
+		"recommender(router=hash,theta=0.5)":         "theta=0.5 has no effect with router=hash",
+		"recommender(router=least-loaded,bonus=0.1)": "bonus=0.1 has no effect with router=least-loaded",
 	} {
 		if _, err := serve(t, tr, text, models.Config{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)

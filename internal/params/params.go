@@ -101,6 +101,17 @@ func Defaults(ps []Param) Values {
 	return v
 }
 
+// NoEffect rejects values other than the defaults of parameters that play no part: off says why, on what to write so
+// that they do.
+func NoEffect(ps []Param, v Values, off, on string) error {
+	for _, p := range ps {
+		if v[p.Name] != p.Default {
+			return fmt.Errorf("%s=%v has no effect with %s; leave it out, or write %s", p.Name, v[p.Name], off, on)
+		}
+	}
+	return nil
+}
+
 // Format returns every parameter with its value, in the order of ps: "small=0.1,ghost=0.9"; "" without parameters.
 func Format(ps []Param, v Values) string {
 	var text []byte

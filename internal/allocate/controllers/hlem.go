@@ -34,10 +34,18 @@ var hlemEntry = entry(allocate.Entry{
 	Random: true,
 }, newHLEM)
 
-// checkHLEM rejects weights of a policy that is switched off.
+// checkHLEM rejects parameters of parts that are off.
 func checkHLEM(v params.Values) error {
 	if file := v.Text(weightsParam.Name); file != "" && !v.Bool("ppo") {
 		return fmt.Errorf("weights=%s with ppo=false: the policy is switched off; remove one of them", file)
+	}
+	if !v.Bool("adapter") { // the first parameter switches it on
+		if err := params.NoEffect(adapterParams[1:], v, "adapter=off", "adapter=on"); err != nil {
+			return err
+		}
+	}
+	if err := checkRecovery(v); err != nil {
+		return err
 	}
 	return checkWeights(v)
 }

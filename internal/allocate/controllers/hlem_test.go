@@ -181,6 +181,29 @@ func TestWeightsWithoutPolicy(t *testing.T) {
 	}
 }
 
+// Parameters of a part that is off are refused, not ignored. Its defaults may be written out, as records do.
+func TestParametersOfPartsThatAreOff(t *testing.T) {
+	for text, want := range map[string]string{
+		"hlem(recovery=off,burst_most=0.1)": "burst_most=0.1 has no effect with recovery=off; leave it out, or write " +
+			"recovery=on",
+		"hlem(adapter=off,noise=0)":            "noise=0 has no effect with adapter=off",
+		"trees(burst_z=3)":                     "burst_z=3 has no effect with recovery=off",
+		"trees(oft_rate=0.2)":                  "oft_rate=0.2 has no effect with oft=off; leave it out, or write oft=on",
+		"trees(oft=on,oft_rate=0.2)":           "",
+		"trees(recovery=on,burst_z=3)":         "",
+		"hlem(adapter=off,burst_most=0.1)":     "",
+		"hlem(recovery=off,burst_most=0.25)":   "",
+		"hlem(adapter=off,recovery=off,ppo=1)": "",
+	} {
+		switch _, err := allocate.Parse(text); {
+		case err == nil && want != "":
+			t.Errorf("%s: no error, want %q", text, want)
+		case err != nil && (want == "" || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
 // In a burst with many hot users memory moves to the users by 0.1 in each epoch and 0.25 in all, whatever the
 // other parts say.
 func TestRecoveryOverrides(t *testing.T) {

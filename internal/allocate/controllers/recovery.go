@@ -38,6 +38,14 @@ func withRecovery(on bool, ps ...params.Param) []params.Param {
 	return ps
 }
 
+// checkRecovery rejects parameters of a recovery controller that is off. The first parameter switches it on.
+func checkRecovery(v params.Values) error {
+	if v.Bool("recovery") {
+		return nil
+	}
+	return params.NoEffect(recoveryParams[1:], v, "recovery=off", "recovery=on")
+}
+
 // recovery detects bursts, and says what to do in one. Its baseline is frozen in a burst: some windows of it would lift
 // the mean otherwise, and hide it.
 type recovery struct {

@@ -20,8 +20,9 @@ var treesEntry = entry(allocate.Entry{
 		stepParam(actionStep, "most that the ratio moves in an epoch towards the prediction"),
 		params.Param{Name: "oft", Default: false, Doc: "online fine-tuning: after each epoch a linear correction of the " +
 			"prediction makes a step towards the best of the last ratio and those 0.04 below and above, by the fluid model"},
-		params.Param{Name: "oft_rate", Default: 0.1, Min: 0, Max: 1, Doc: "share of the error that such a step corrects"},
+		oftRateParam,
 	),
+	Check: checkTrees,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
 	model, err := trainedTrees()
 	v := c.Params
@@ -31,6 +32,19 @@ var treesEntry = entry(allocate.Entry{
 	}
 	return t, allocate.Needs{Forecast: v.Bool("oft")}, err
 })
+
+var oftRateParam = params.Param{Name: "oft_rate", Default: 0.1, Min: 0, Max: 1,
+	Doc: "share of the error that such a step corrects"}
+
+// checkTrees rejects parameters of parts that are off.
+func checkTrees(v params.Values) error {
+	if !v.Bool("oft") {
+		if err := params.NoEffect([]params.Param{oftRateParam}, v, "oft=off", "oft=on"); err != nil {
+			return err
+		}
+	}
+	return checkRecovery(v)
+}
 
 // trees moves towards the ratio that boosted trees predict.
 type trees struct {
