@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/parallel"
 )
 
@@ -36,9 +37,9 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 	}
 	k = min(k, max(n-1, 0))
 	if k > 0 && n > options.MaxPairs/k {
-		return nil, fmt.Errorf("the %d most similar of each of %d vectors need %d MB of memory, of which %d MB are allowed; "+
-			"ask for %d or fewer, or compare a part of the vectors", k, n, int64(n)*int64(k)*8>>20, options.MaxPairs*8>>20,
-			options.MaxPairs/n)
+		return nil, fmt.Errorf("the %d most similar of each of %d vectors need %s of memory, of which %s are allowed; "+
+			"ask for %d or fewer, or compare a part of the vectors", k, n, memory.Bytes(8*int64(n)*int64(k)),
+			memory.Bytes(8*int64(options.MaxPairs)), options.MaxPairs/n)
 	}
 	s := &NearestSearch{Vectors: v, Jobs: options.Jobs, progress: options.Progress,
 		lists: Nearest{n: n, k: k, entries: make([]uint64, n*k)}}
