@@ -14,12 +14,12 @@ import (
 // file is a network as it is stored: JSON that says how it was made, its widths and its parameters, which are kept as
 // float32.
 type file struct {
-	Format     string   `json:"format"`
-	Made       string   `json:"made"` // the command that made it
-	Seed       uint64   `json:"seed"`
-	Activation string   `json:"activation"`
-	Widths     []int    `json:"widths"`
-	Parameters []number `json:"parameters"`
+	Format     string            `json:"format"`
+	Made       string            `json:"made"` // the command that made it
+	Seed       uint64            `json:"seed"`
+	Activation string            `json:"activation"`
+	Widths     []int             `json:"widths"`
+	Parameters []json.RawMessage `json:"parameters"`
 }
 
 const (
@@ -29,19 +29,6 @@ const (
 	maxFile   = 16 << 20
 	maxWidths = 16
 )
-
-// number is a parameter in a file. Unlike a float32 it is never null.
-type number float32
-
-// UnmarshalJSON reads a number that a float32 can hold.
-func (n *number) UnmarshalJSON(text []byte) error {
-	v, err := strconv.ParseFloat(string(text), 32)
-	if err != nil {
-		return fmt.Errorf("parameter %.20q is not a number of 32 bits", text)
-	}
-	*n = number(v)
-	return nil
-}
 
 // Round rounds the parameters to what a file keeps of them.
 func (n *Network) Round() {
@@ -92,8 +79,9 @@ func Read(r io.Reader, widths ...int) (*Network, string, error) {
 	var f file
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
+	n := New(widths...)
 	if err := d.Decode(&f); err != nil {
-		return nil, "", fmt.Errorf("no weights of a network in JSON: %w", err)
+		return nil, "", n.explain(text, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, "", errors.New("text follows the weights; want one JSON object")
@@ -106,15 +94,39 @@ func Read(r io.Reader, widths ...int) (*Network, string, error) {
 	case !slices.Equal(f.Widths, widths):
 		return nil, "", fmt.Errorf("layers of %s neurons, want %s", list(f.Widths), list(widths))
 	}
-	n := New(widths...)
 	if len(f.Parameters) != n.Params() {
 		return nil, "", fmt.Errorf("%d parameters, want %d for layers of %s neurons", len(f.Parameters), n.Params(),
 			list(widths))
 	}
-	for i, p := range f.Parameters {
-		n.params[i] = float64(p)
+	for i, text := range f.Parameters {
+		p, err := strconv.ParseFloat(string(text), 32)
+		if err != nil {
+			return nil, "", n.refuse(i, text)
+		}
+		n.params[i] = p
+	}
+	if err := n.Check(); err != nil {
+		return nil, "", err
 	}
 	return n, f.Made, nil
+}
+
+// explain returns the error for a text that is no JSON. If a parameter is at fault, such as NaN, the error names it.
+func (n *Network) explain(text []byte, err error) error {
+	_, values, _ := bytes.Cut(text, []byte(`"parameters"`))
+	_, values, found := bytes.Cut(values, []byte("["))
+	var syntax *json.SyntaxError
+	if found && errors.As(err, &syntax) {
+		read := int(syntax.Offset) - 1 - (len(text) - len(values)) // of values, before what is no JSON
+		if read >= 0 {
+			i, at := bytes.Count(values[:read], []byte(",")), bytes.LastIndexByte(values[:read], ',')+1
+			value := bytes.TrimSpace(values[at:])
+			if end := bytes.IndexAny(value, ", ]}\r\n\t"); end > 0 && i < n.Params() {
+				return n.refuse(i, value[:end])
+			}
+		}
+	}
+	return fmt.Errorf("no weights of a network in JSON: %w", err)
 }
 
 // list writes widths as 7-64-128-6, shortened if there are too many.

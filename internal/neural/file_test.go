@@ -2,6 +2,7 @@ package neural
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,21 @@ func TestFileIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// parameter returns text with another value of parameter i.
+func parameter(text string, i int, value string) string {
+	at := strings.Index(text, "parameters")
+	head, list := text[:at], strings.Split(text[at:], ",")
+	first, last := "", ""
+	if i == 0 {
+		first = "parameters\": ["
+	}
+	if i == len(list)-1 {
+		last = "]}"
+	}
+	list[i] = first + value + last
+	return head + strings.Join(list, ",")
+}
+
 func TestBadFiles(t *testing.T) {
 	_, text := written(t)
 	for _, c := range []struct{ text, want string }{
@@ -46,9 +62,14 @@ func TestBadFiles(t *testing.T) {
 		{strings.Replace(text, "[2,3,1]", "[]", 1), "layers of no neurons, want 2-3-1"},
 		{strings.Replace(text, "[2,3,1]", "["+strings.Repeat("1,", 99)+"1]", 1), "1-1-..."},
 		{strings.Replace(text, "\n]", ",1\n]", 1), "14 parameters, want 13 for layers of 2-3-1 neurons"},
-		{strings.Replace(text, "\n]", ",null\n]", 1), `parameter "null" is not a number of 32 bits`},
-		{strings.Replace(text, "\n]", ",1e300\n]", 1), `parameter "1e300" is not a number of 32 bits`},
-		{strings.Replace(text, "\n]", ",NaN\n]", 1), "invalid character 'N'"},
+		{parameter(text, 0, "null"), `parameter 0 of layer 1 of 2 is "null", want a number from -1e+09 to 1e+09`},
+		{parameter(text, 8, "1e300"), `parameter 8 of layer 1 of 2 is "1e300", want`},
+		{parameter(text, 9, "-2e9"), `parameter 0 of layer 2 of 2 is "-2e+09", want`},
+		{parameter(text, 0, "NaN"), `parameter 0 of layer 1 of 2 is "NaN", want`},
+		{parameter(text, 10, "-Infinity"), `parameter 1 of layer 2 of 2 is "-Infinity", want`},
+		{parameter(text, 12, "nan"), `parameter 3 of layer 2 of 2 is "nan", want`},
+		{parameter(text, 12, "1,NaN"), "invalid character 'N'"}, // one too many
+		{strings.Replace(text, `"seed": 7`, `"seed": NaN`, 1), "invalid character 'N'"},
 		{text[:len(text)/2], "no weights of a network in JSON"},
 		{strings.Repeat(" ", maxFile+1), "more than 16 MiB"},
 	} {
@@ -58,7 +79,7 @@ func TestBadFiles(t *testing.T) {
 	}
 	n := New(1, 1)
 	n.Weights()[0] /= n.Weights()[0]
-	if err := n.Write(&bytes.Buffer{}, "", 0); err == nil || !strings.Contains(err.Error(), "is NaN") {
+	if err := n.Write(&bytes.Buffer{}, "", 0); err == nil || !strings.Contains(err.Error(), "is \"NaN\"") {
 		t.Errorf("a network with NaN is written, error %v", err)
 	}
 }
@@ -66,12 +87,19 @@ func TestBadFiles(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	_, text := written(f)
 	f.Add([]byte(text))
-	f.Add([]byte(strings.Replace(text, "\n]", ",null\n]", 1)))
+	for i, value := range []string{"null", "NaN", "-Infinity", "1e300", "3e38", "1000", `"1"`} {
+		f.Add([]byte(parameter(text, 2*i, value)))
+	}
 	f.Add([]byte(`{"format":"cachesim network 1","widths":[2,3,1]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		n, made, err := Read(bytes.NewReader(text), 2, 3, 1)
 		if err != nil {
 			return
+		}
+		for _, y := range n.Forward([]float64{1, 1}, n.NewWork(1)) {
+			if math.IsNaN(y) || math.IsInf(y, 0) {
+				t.Fatalf("parameters %v give the output %v", n.Weights(), y)
+			}
 		}
 		var b bytes.Buffer
 		if err := n.Write(&b, made, 1); err != nil {

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sort"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/random"
 )
@@ -94,14 +96,26 @@ func (n *Network) Initialise(bits *rand.PCG, gains ...float64) {
 	}
 }
 
-// Check fails if a parameter is not a finite number.
+// mostParameter is the largest parameter in either direction: far more than training gives, and far less than what
+// makes sums infinite.
+const mostParameter = 1e9
+
+// Check fails if a parameter is no number, or larger than any that training gives.
 func (n *Network) Check() error {
 	for i, p := range n.params {
-		if math.IsNaN(p) || math.IsInf(p, 0) {
-			return fmt.Errorf("parameter %d of %d is %v, want a finite number", i, len(n.params), p)
+		if !(math.Abs(p) <= mostParameter) {
+			return n.refuse(i, strconv.AppendFloat(nil, p, 'g', -1, 32))
 		}
 	}
 	return nil
+}
+
+// refuse returns the error for the value of parameter i.
+func (n *Network) refuse(i int, value []byte) error {
+	number := 1 + sort.Search(len(n.layers)-1, func(l int) bool { return i < n.layers[l+1].at })
+	layer := &n.layers[number-1]
+	return fmt.Errorf("parameter %d of layer %d of %d is %.20q, want a number from %g to %g", i-layer.at, number,
+		len(n.layers), value, -mostParameter, mostParameter)
 }
 
 // Work holds what a goroutine computes with a network: the values of its neurons and their gradients.
