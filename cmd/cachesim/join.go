@@ -44,13 +44,13 @@ semantic(tau=...).
 The search is exact: results do not depend on the machine or the number of cores. Many thresholds take no longer than
 the lowest of them alone. The result is kept in the folder given by --neighbours, where cachesim run finds it too.
 
-With -o the pairs above the lowest threshold are written as CSV with the columns first, second (ids of queries) and
-similarity.
+With -o the pairs with a similarity of at least the lowest threshold are written as CSV with the columns first, second
+(ids of queries) and similarity.
 
-With --nearest K the command finds the K most similar others of each query instead, whatever their similarity; ties go
-to the query that comes first in the trace. It prints how similar the nearest, the second and so on are, as quantiles
-over all queries, which helps to choose a threshold. With -o the lists are written as CSV with the columns query, rank,
-nearest and similarity. They are not kept for later runs.`,
+With --nearest K the command instead finds the K most similar other queries for each query, however similar they are;
+ties go to the query that comes first in the trace. It prints how similar the nearest, the second and so on are, as
+quantiles over all queries, which helps to choose a threshold. With -o the lists are written as CSV with the columns
+query, rank, nearest and similarity. They are not kept for later runs.`,
 		Example: `  cachesim join queries.jsonl.zst
   cachesim join queries.jsonl.zst --tau 0.7,0.8,0.9 --format json
   cachesim join qqp-duplicate-pairs.json.gz --embeddings 'lexical(dim=768)'

@@ -14,25 +14,25 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 )
 
-// Env is the environment variable that chooses the GPU of tests and benchmarks, as --device does. By default that is
-// the first one if there is any; cpu leaves it out.
-const Env = "CACHESIM_DEVICE"
+// deviceVariable is the environment variable that chooses the GPU of tests and benchmarks, as --device does. By default
+// that is the first one if there is any; cpu leaves it out.
+const deviceVariable = "CACHESIM_DEVICE"
 
 // opened opens the GPU, once for all tests of a package.
 var opened = sync.OnceValues(func() (d cuda.Device, err error) {
 	choice, err := cuda.ParseChoice("cuda")
-	if text := os.Getenv(Env); err == nil && text != "" {
+	if text := os.Getenv(deviceVariable); err == nil && text != "" {
 		choice, err = cuda.ParseChoice(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Env, err)
+		return nil, fmt.Errorf("%s: %w", deviceVariable, err)
 	}
 	shared, note, err := choice.Open()
 	switch {
 	case err != nil:
 		return nil, err
 	case shared == nil && note == "":
-		return nil, fmt.Errorf("%s is cpu", Env)
+		return nil, fmt.Errorf("%s is cpu", deviceVariable)
 	case shared == nil:
 		return nil, errors.New(note)
 	}
@@ -47,7 +47,7 @@ var opened = sync.OnceValues(func() (d cuda.Device, err error) {
 var gpu cuda.Device
 
 // Main is TestMain of packages with kernels: it runs the tests in the interpreter, and then on the GPU if there is one.
-// A GPU that Env names must be there.
+// A GPU that deviceVariable names must be there.
 func Main(m *testing.M) (code int) {
 	code = m.Run()
 	if code != 0 || alone() {
@@ -59,7 +59,7 @@ func Main(m *testing.M) (code int) {
 		fmt.Printf("the same tests on %s\n", d.Name())
 		gpu = d
 		return m.Run()
-	case slices.Contains([]string{"", "cpu", "auto"}, os.Getenv(Env)):
+	case slices.Contains([]string{"", "cpu", "auto"}, os.Getenv(deviceVariable)):
 		fmt.Printf("the tests ran in the interpreter and not on a GPU: %s\n", cuda.Reason(err))
 		return 0
 	}
