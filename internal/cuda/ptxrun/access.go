@@ -216,6 +216,7 @@ func atomic(c *compiler) {
 		b = c.source(c.frame, c.in, args[2], t.bits)
 	}
 	size := t.bits / 8
+	flushes := t.kind == 'f' && t.bits == 32
 	c.step.run = func(w *warp, active uint32) {
 		w.inSomeOrder(active, func(l int) {
 			r, i := w.find(at.space, at.of(w, l), size, l)
@@ -224,12 +225,26 @@ func atomic(c *compiler) {
 			if b >= 0 {
 				third = w.rows[b][l]
 			}
-			putBytes(r.data[i:], size, f(old, w.rows[a][l], third))
+			second := w.rows[a][l]
+			if flushes && r != w.block.shared {
+				putBytes(r.data[i:], size, flushed(f(flushed(old), flushed(second), 0)))
+			} else {
+				putBytes(r.data[i:], size, f(old, second, third))
+			}
 			if to >= 0 {
 				w.rows[to][l] = old
 			}
 		})
 	}
+}
+
+// flushed returns a float32 with 0 of its sign in place of a subnormal number, as atomic additions in global memory do
+// with what they add up and with the sum.
+func flushed(x uint64) uint64 {
+	if x&0x7f800000 == 0 {
+		return x & 0x80000000
+	}
+	return x
 }
 
 // inSomeOrder calls f for all lanes; which is first is drawn, as nothing says which one is.

@@ -250,7 +250,13 @@ func conversion(to, from numberType, mode string, saturates bool) func(x uint64)
 		if !strings.HasSuffix(mode, "i") {
 			return nil
 		}
-		return func(x uint64) uint64 { return wholeOf(roundWhole(value(x), mode), to) }
+		return func(x uint64) uint64 {
+			v := value(x)
+			if v != v {
+				return wholeOfNaN(to.bits, from.bits)
+			}
+			return wholeOf(roundWhole(v, mode), to)
+		}
 	}
 	if strings.HasSuffix(mode, "i") || mode == "" || saturates || to.bits == 16 || mode != "rn" {
 		return nil
@@ -305,15 +311,16 @@ func roundWhole(x float64, mode string) float64 {
 	return math.RoundToEven(x)
 }
 
-// wholeOf returns a whole number in floating point as one of a type; outside of the type's range it is the nearest one,
-// and of NaN it is 0, or the smallest one of 64 bits.
-func wholeOf(x float64, t numberType) uint64 {
-	if x != x {
-		if t.bits == 64 {
-			return 1 << 63
-		}
+// wholeOfNaN returns what a NaN becomes: 0, or the highest bit alone where one of both types has 64 bits.
+func wholeOfNaN(to, from int) uint64 {
+	if to < 64 && from < 64 {
 		return 0
 	}
+	return 1 << (to - 1)
+}
+
+// wholeOf returns a whole number in floating point as one of a type; outside of the type's range it is the nearest one.
+func wholeOf(x float64, t numberType) uint64 {
 	if t.kind == 's' {
 		limit := math.Ldexp(1, t.bits-1)
 		switch {

@@ -156,6 +156,9 @@ func TestInstructions(t *testing.T) {
 		{"cvt.rzi.u32.f32 %r9, %f1;", f32(-7), 0, 0, 0, 0},
 		{"cvt.rzi.s32.f32 %r9, %f1;", f32(1e20), 0, 0, 0, 0x7fffffff},
 		{"cvt.rzi.s32.f32 %r9, %f1;", 0x7fc00000, 0, 0, 0, 0},
+		{"cvt.rzi.s32.f64 %r9, %fd1;", f64(math.NaN()), 0, 0, 0, 0x80000000},
+		{"cvt.rzi.u32.f64 %r9, %fd1;", f64(math.NaN()), 0, 0, 0, 0x80000000},
+		{"cvt.rzi.s64.f32 %rd9, %f1;", 0x7fc00000, 0, 0, 0, 1 << 63},
 		{"cvt.rmi.f32.f32 %f9, %f1;", f32(-2.1), 0, 0, 0, f32(-3)},
 		{"cvt.rn.f32.f64 %f9, %fd1;", f64(0.1), 0, 0, 0, f32(0.1)},
 		{"cvt.rz.f32.f64 %f9, %fd1;", f64(0.1), 0, 0, 0, f32(0.1) - 1},
@@ -205,6 +208,10 @@ func TestInstructions(t *testing.T) {
 		{"atom.dec.u32 %r8, [%rd20], 7; ld.global.u32 %r9, [%rd20];", 0, 0, 0, 0, 7},
 		{"atom.exch.b64 %rd9, [%rd20], %rd2;", 7, 8, 0, 0, 7},
 		{"atom.global.min.u64 %rd8, [%rd20], %rd2; ld.global.u64 %rd9, [%rd20];", math.MaxUint64, 8, 0, 0, 8},
+		{"atom.global.add.f32 %f8, [%rd20], %f2; ld.global.f32 %f9, [%rd20];", 77, 0x00800000, 0, 0, 0x00800000},
+		{"atom.global.add.f32 %f8, [%rd20], %f2; ld.global.f32 %f9, [%rd20];", 0x00800001, 0x80800000, 0, 0, 0},
+		{"mov.u64 %rd8, s; add.u64 %rd8, %rd8, %rd24; st.shared.f32 [%rd8], %f1; atom.shared.add.f32 %f8, [%rd8], %f2; " +
+			"ld.shared.f32 %f9, [%rd8];", 77, 0x00800000, 0, 0, 0x0080004d},
 		{"red.relaxed.gpu.global.add.f64 [%rd20], %fd2; ld.global.f64 %fd9, [%rd20];", f64(1.5), f64(2), 0, 0, f64(3.5)},
 	} {
 		in := make([]uint64, 4*32)
