@@ -253,10 +253,12 @@ type gpu struct {
 	closed  bool
 	failed  atomic.Pointer[Error] // because of which the device is lost
 	last    atomic.Value          // the name of the kernel that was launched last
+	loading sync.Mutex
+	modules map[string]*module // by their text
 }
 
 func openDevice(info Info) (Device, error) {
-	g := &gpu{Info: info}
+	g := &gpu{Info: info, modules: map[string]*module{}}
 	if code := C.d_open(C.int(info.Number), &g.device, &g.context); code != 0 {
 		return nil, newError(fmt.Sprintf("opening %s", info.Name), code)
 	}
@@ -416,8 +418,26 @@ const logBytes = 4096
 // everyShared is the dynamic shared memory that each kernel may have.
 const everyShared = 48 << 10
 
-// Load implements Device.
+// Load implements Device. A module stays loaded as long as the device is open: computations ask for the same kernels
+// again and again, and a driver that may store nothing would compile them each time.
 func (g *gpu) Load(ptx []byte) (Module, error) {
+	g.loading.Lock()
+	defer g.loading.Unlock()
+	m := g.modules[string(ptx)]
+	if m == nil {
+		var err error
+		if m, err = g.compile(ptx); err != nil {
+			return nil, err
+		}
+		g.modules[string(ptx)] = m
+	}
+	if err := g.do("loading kernels", func() C.CUresult { return 0 }); err != nil { // not on a lost device
+		return nil, err
+	}
+	return m, nil
+}
+
+func (g *gpu) compile(ptx []byte) (*module, error) {
 	m := &module{gpu: g, functions: map[string]*function{}}
 	image := append(append(make([]byte, 0, len(ptx)+1), ptx...), 0)
 	log := make([]byte, logBytes)

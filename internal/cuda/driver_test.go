@@ -178,6 +178,7 @@ func TestDriver(t *testing.T) {
 			"name); nvidia-smi"}},
 		{"ptx", "cuda fill", []string{"error: compiling kernels for the GPU: a PTX JIT compilation failed " +
 			"(CUDA_ERROR_INVALID_PTX): ptxas fatal : line 1; fake error; install", "again: <nil>"}},
+		{"ptx=2", "cuda fill fill", []string{"filled\nfilled\n", "error: <nil>"}}, // compiled once
 		{"", "cuda missing", []string{"error: finding kernel missing: named symbol not found (CUDA_ERROR_NOT_FOUND)"}},
 		{"", "cuda other", []string{"error: launching kernel other: operation not supported"}},
 		{"", "cuda shared", []string{"error: giving kernel fill 204800 bytes of shared memory: invalid argument"}},

@@ -9,7 +9,7 @@
 //   launch=N      launch N fails at once
 //   crash=N       launch N fails when it is waited for, and the device is lost
 //   lost=N        from call N on, the device is lost; of the calls that need a context
-//   ptx           no module can be compiled
+//   ptx=N         from module N on, none can be compiled
 //   init=N        cuInit fails with code N
 // Like the real one it wants a context on each thread, and its addresses are valid within one allocation only.
 #include <stdint.h>
@@ -34,7 +34,7 @@ static long option(const char *name, long otherwise) {
 
 static __thread void *current;
 static CUresult sticky; // what every call returns once the device is lost
-static long calls, allocations, launches;
+static long calls, modules, allocations, launches;
 static struct { char *at; size_t bytes; } held[1000];
 
 static int busy; // guards held
@@ -84,7 +84,7 @@ CUresult cuCtxSetCurrent(void *c) { current = c; return 0; }
 CUresult cuCtxSynchronize(void) { CHECK return 0; }
 CUresult cuModuleLoadDataEx(void **m, const void *image, unsigned n, int *options, void **values) {
 	CHECK
-	if (option("ptx", 0) || !strstr(image, ".version")) {
+	if (++modules >= option("ptx", 1L << 60) || !strstr(image, ".version")) {
 		snprintf(values[0], (size_t)values[1], "ptxas fatal   : line 1;\n   fake error");
 		return INVALID_PTX;
 	}
