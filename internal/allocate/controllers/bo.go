@@ -151,17 +151,3 @@ func standardised(values []float64) []float64 {
 	}
 	return scaled
 }
-
-// slowest is the P99 from which on all count as the same, as a multiple of the objective: the load is too much. States
-// are cut at the same multiple.
-const slowest = 4
-
-// latency returns the P99 of a window in seconds, at most slowest times the objective, or false if it is NaN or there
-// is no objective.
-func latency(w *serving.Window) (float64, bool) {
-	slo := w.Objective.Latency.Seconds()
-	if math.IsNaN(w.P99) || slo <= 0 {
-		return 0, false
-	}
-	return min(slowest*slo, max(slo/1000, w.P99)), true
-}

@@ -2,11 +2,9 @@ package controllers
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/serving"
 )
 
 const hlemSource = "HLEM, arXiv 2605.04450, section IV-A"
@@ -78,15 +76,4 @@ func (h *hlem) next(s *allocate.State) float64 {
 	}
 	action := h.policy.action(&state)
 	return w.Ratio + action + h.adapter.correct(state, action)
-}
-
-// stateOf returns the state that a window shows, or false if a value is NaN.
-func stateOf(w *serving.Window) (serving.State, bool) {
-	state := w.State()
-	for _, v := range state {
-		if math.IsNaN(v) {
-			return state, false
-		}
-	}
-	return state, true
 }

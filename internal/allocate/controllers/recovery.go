@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"math"
-
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/serving"
 )
@@ -130,39 +128,4 @@ func (c *recovery) lasts(calm bool) bool {
 		c.epochs++
 	}
 	return c.burst
-}
-
-// averageKept is what the averages of P99 and reward keep in each epoch.
-const averageKept = 0.9
-
-// average is an exponential moving average. At the beginning it is the weighted mean of the values so far, so that the
-// first one, of a cold cache, does not count for more than it would later.
-type average struct {
-	kept        float64
-	sum, weight float64
-}
-
-func (a *average) add(x float64) {
-	a.sum = a.kept*a.sum + (1-a.kept)*x
-	a.weight = a.kept*a.weight + (1 - a.kept)
-}
-
-// value returns the average; 0 before the first value.
-func (a *average) value() float64 {
-	if a.weight == 0 {
-		return 0
-	}
-	return a.sum / a.weight
-}
-
-// deviationOf returns the standard deviation of values, 0 of none.
-func deviationOf(values []float64) float64 {
-	mean, square := 0.0, 0.0
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	for _, v := range values {
-		square += (v - mean) * (v - mean) / float64(len(values))
-	}
-	return math.Sqrt(square)
 }
