@@ -54,6 +54,9 @@ type Entry struct {
 	Associative *Associative
 	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
 	CheckTrace func(params.Values, *traces.Trace) error
+	// Remark returns a sentence about a trace that was made for another cache, which the user may not have meant, or "";
+	// nil if there is nothing to say of any.
+	Remark func(params.Values, *traces.Trace) string
 	// Prefetches says that it can load the proposals of a prefetcher.
 	Prefetches bool
 	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.

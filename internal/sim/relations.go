@@ -190,6 +190,13 @@ func (r *Replayer) Expect(cells []Cell) {
 			"here says little about the whole trace; replay a part of it with --limit instead", r.trace.Name,
 			r.trace.SampleRate, strings.Join(names, ", ")))
 	}
+	for _, c := range cells {
+		if remark := c.Cache.Entry.Remark; remark != nil && r.options.Note != nil {
+			if text := remark(c.Cache.Params, r.trace); text != "" {
+				r.options.Note(r.trace.Name + ": " + text)
+			}
+		}
+	}
 }
 
 // isSample reports whether objects were left out of a trace by their keys.

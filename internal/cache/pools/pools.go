@@ -52,6 +52,7 @@ var entry = cache.Entry{
 	Modelled:       true,
 	CheckParams:    checkParams,
 	CheckTrace:     checkTrace,
+	Remark:         remark,
 	Check:          check,
 	CheckAllocator: checkAllocator,
 	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
@@ -231,6 +232,18 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	}
 	memory, _ := memoryOf(v) // already checked
 	return checkMemory(int64(v.Int("gpus"))*memory, pageOf(c), v.Float("rmin"), v.Float("rmax"))
+}
+
+// remark returns what is to be said of a trace that was generated for another number of nodes.
+func remark(v params.Values, t *traces.Trace) string {
+	c, nodes := recommender.Of(t.Kind), v.Int("nodes")
+	if c == nil || c.Population == nil || c.Population.Nodes == nodes {
+		return ""
+	}
+	meant := c.Population.Nodes
+	return fmt.Sprintf("its load is meant for nodes=%d, and pools(nodes=%d) divides it over its nodes: each has %.3g "+
+		"times the load that it should have; give both the same nodes, unless that is intended", meant, nodes,
+		float64(meant)/float64(nodes))
 }
 
 // estimate returns the memory that the cache needs.
