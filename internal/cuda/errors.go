@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -22,6 +23,12 @@ func (e *Error) Error() string {
 	}
 	return text + "; " + e.advice()
 }
+
+// ErrOutOfMemory is in the errors of allocations for which a device has not enough memory. It can be used further.
+var ErrOutOfMemory = errors.New("out of memory")
+
+// Is lets errors.Is find ErrOutOfMemory.
+func (e *Error) Is(target error) bool { return target == ErrOutOfMemory && e.Code == codeOutOfMemory }
 
 // Codes of the driver, as in its header (CUresult).
 const (

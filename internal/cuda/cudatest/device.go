@@ -102,7 +102,7 @@ type part struct {
 	cuda.Device
 	options ptxrun.Options
 	mu      sync.Mutex
-	live    map[cuda.Pointer]int64 // bytes of each allocation
+	live    map[cuda.Pointer]int64 // what each allocation takes
 	used    int64
 }
 
@@ -129,13 +129,15 @@ func (p *part) Memory() (free, total int64, err error) {
 func (p *part) Alloc(bytes int64) (cuda.Pointer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.options.Memory > 0 && bytes > p.options.Memory-p.used {
-		return 0, fmt.Errorf("no memory for %d bytes: the test has %d left", bytes, p.options.Memory-p.used)
+	takes := p.options.Takes(bytes)
+	if p.options.Memory > 0 && takes > p.options.Memory-p.used {
+		return 0, fmt.Errorf("%w: no memory for %d bytes: the test has %d left", cuda.ErrOutOfMemory, bytes,
+			p.options.Memory-p.used)
 	}
 	at, err := p.Device.Alloc(bytes)
 	if err == nil {
-		p.live[at] = bytes
-		p.used += bytes
+		p.live[at] = takes
+		p.used += takes
 	}
 	return at, err
 }

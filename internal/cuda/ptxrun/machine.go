@@ -32,12 +32,19 @@ import (
 // Options are those of a Machine. The zero value is a small GPU of compute capability 8.0.
 type Options struct {
 	Memory       int64  // bytes of the device; 64 MiB if 0
+	Granule      int64  // each allocation takes a multiple of so many bytes, as drivers take 2 MiB; 1 if 0
 	Major, Minor int    // compute capability; 8.0 if both are 0
 	Processors   int    // 4 if 0
 	Seed         uint64 // draws the order of blocks, warps and atomic operations; 0 for that of their numbers
 	Instructions int64  // warp instructions that a launch may execute; 200 million if 0
 	// Fail lets the nth call that can fail, from 1, and all after it fail as if the device had been lost; 0 for none.
 	Fail int
+}
+
+// Takes returns how much memory an allocation takes.
+func (o Options) Takes(bytes int64) int64 {
+	granule := max(o.Granule, 1)
+	return (bytes + granule - 1) / granule * granule
 }
 
 // Machine is a device without a GPU.
@@ -111,8 +118,9 @@ func (m *Machine) Alloc(bytes int64) (cuda.Pointer, error) {
 	if bytes <= 0 {
 		return 0, fmt.Errorf("an allocation of %d bytes; expected at least one", bytes)
 	}
-	if bytes > m.options.Memory-m.used {
-		return 0, fmt.Errorf("no memory for %d bytes: the device has %d free", bytes, m.options.Memory-m.used)
+	if m.options.Takes(bytes) > m.options.Memory-m.used {
+		return 0, fmt.Errorf("%w: no memory for %d bytes: the device has %d free", cuda.ErrOutOfMemory, bytes,
+			m.options.Memory-m.used)
 	}
 	return m.allocate("", bytes)
 }
@@ -126,7 +134,7 @@ func (m *Machine) allocate(name string, bytes int64) (cuda.Pointer, error) {
 		name = fmt.Sprintf("allocation %d", n)
 	}
 	m.regions = append(m.regions, newRegion(name, bytes, true))
-	m.used += bytes
+	m.used += m.options.Takes(bytes)
 	return cuda.Pointer(uint64(n) << positionBits), nil
 }
 
@@ -144,7 +152,7 @@ func (m *Machine) Free(p cuda.Pointer) error {
 	if at != 0 {
 		return fmt.Errorf("pointer %#x is %d bytes behind the start of %s", p, at, r.name)
 	}
-	m.used -= int64(len(r.data))
+	m.used -= m.options.Takes(int64(len(r.data)))
 	*r = region{name: r.name, freed: true}
 	return nil
 }

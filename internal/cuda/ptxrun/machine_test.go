@@ -70,7 +70,7 @@ func TestMemoryOfTheDevice(t *testing.T) {
 	p, err := m.Alloc(600)
 	expect(err, "")
 	_, err = m.Alloc(401)
-	expect(err, "no memory for 401 bytes: the device has 400 free")
+	expect(err, "out of memory: no memory for 401 bytes: the device has 400 free")
 	_, err = m.Alloc(0)
 	expect(err, "an allocation of 0 bytes")
 	b := make([]byte, 10)

@@ -21,6 +21,9 @@ const (
 	warpsOfBlock = 4                   // few: a block ends when its longest set does
 	depths       = 2*slabs.MaxWays + 1 // counters of a stack
 	longestChunk = 1 << 30
+	leastChunk   = 1 << 20 // if memory allows: shorter ones are not worth their launches
+	ofWarp       = 11e6    // requests that a warp looks up in a second, about
+	warpsAtOnce  = 12      // of a multiprocessor, about: what the registers of sets_predicted allow
 )
 
 // replay is a replay of a trace in several caches.
@@ -104,18 +107,19 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 	return r, r.setChunk(d, o)
 }
 
-// setChunk sets the most requests of a chunk: as many as fit beside the state of the caches.
+// setChunk sets the most requests of a chunk: as many as fit beside the state of the caches, if they do not take long.
 func (r *replay) setChunk(d cuda.Device, o Options) error {
 	free, _, err := d.Memory()
 	if err != nil {
 		return err
 	}
 	fixed, each := r.bytes()
-	r.chunk = int(min((free-free/16-fixed)/each, longestChunk, int64(len(r.trace.Objects))))
+	longest, first := r.trace.longestBatch()
+	most := max(r.inASecond(d.Processors()), int64(longest))
+	r.chunk = int(min((free-free/16-fixed)/each, most, longestChunk, int64(len(r.trace.Objects))))
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
 	}
-	longest, first := r.trace.longestBatch()
 	switch {
 	case r.chunk < 1:
 		return fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; "+
@@ -126,6 +130,21 @@ func (r *replay) setChunk(d cuda.Device, o Options) error {
 			ErrMemory, longest, first, (int64(longest)*each)>>20, len(r.cells), (free-fixed)>>20)
 	}
 	return nil
+}
+
+// inASecond estimates how many requests a device serves in a second or so: a set has one warp, so that a few large sets
+// take longest, and many caches share the device. A replay is not interrupted meanwhile, and the driver of a GPU that
+// has a display ends kernels after a few seconds.
+func (r *replay) inASecond(processors int) int64 {
+	replays, fewest := len(r.single), math.MaxInt
+	for _, d := range r.divisions {
+		fewest = min(fewest, d.sets)
+		if d.stacked != nil {
+			replays++
+		}
+	}
+	atOnce := float64(warpsAtOnce*processors) / float64(replays) // warps of each cache
+	return max(leastChunk, int64(ofWarp*min(atOnce, float64(fewest))))
 }
 
 // chooseStacks finds the cells that stacks replay: several that are LRU, with the same number of sets. Where requests

@@ -14,6 +14,7 @@ package setreplay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -79,7 +80,7 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 	if len(t.Objects) == 0 || len(cells) == 0 {
 		return make([]Result, len(cells)), nil
 	}
-	r, err := newReplay(d, t, cells, o)
+	r, err := prepare(d, t, cells, o)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +89,6 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 			results, err = nil, closed
 		}
 	}()
-	if err := r.allocate(); err != nil {
-		return nil, err
-	}
 	for from := 0; from < len(t.Objects); {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -105,6 +103,34 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 		from = to
 	}
 	return r.results()
+}
+
+// prepare returns a replay with its memory. A driver may take more of it than was asked for, 2 MiB for a little more
+// than 1, and other programs may have taken some meanwhile: then chunks are shorter.
+func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
+	var short error // of the last attempt
+	for {
+		r, err := newReplay(d, t, cells, o)
+		if errors.Is(err, ErrMemory) && short != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMemory, short)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = r.allocate(); err == nil {
+			return r, nil
+		}
+		closed := r.scope.Close()
+		switch {
+		case !errors.Is(err, cuda.ErrOutOfMemory):
+			return nil, err
+		case closed != nil:
+			return nil, closed
+		case r.chunk == 1:
+			return nil, fmt.Errorf("%w: %w", ErrMemory, err)
+		}
+		short, o.Chunk = err, r.chunk/2
+	}
 }
 
 // chunkEnd returns the end of the chunk that begins at a position: that of a batch. No batch is longer than a chunk.

@@ -261,6 +261,36 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestCoarseMemory has a device that takes more memory for an allocation than it has bytes, as drivers do: chunks
+// become shorter, and it is ErrMemory if that does not help.
+func TestCoarseMemory(t *testing.T) {
+	tr := randomTrace(rand.New(rand.NewPCG(5, 6)), 8200, 100)
+	for i := range tr.Objects { // mostly repeats, which are quick
+		tr.Objects[i] = uint32(i / 64 % 100)
+	}
+	tr.Batch = 4
+	var cells []setreplay.Cell
+	for sets := range 20 {
+		cells = append(cells, setreplay.Cell{Sets: 2 + sets, Ways: 2, Slabs: 1, Lanes: 2})
+	}
+	o, served := ptxrun.Options{Memory: 11 << 19, Granule: 16 << 10}, []int(nil)
+	results, err := setreplay.Replay(t.Context(), cudatest.Device(t, o), tr, cells,
+		setreplay.Options{Progress: func(n int) { served = append(served, n) }})
+	if err != nil || !slices.Equal(served, []int{4100, 4100}) {
+		t.Fatalf("chunks of %d requests, error %v", served, err)
+	}
+	for k, c := range cells {
+		if want := onCPU(tr, c); results[k] != want {
+			t.Errorf("%+v: %+v, want %+v", c, results[k], want)
+		}
+	}
+	o.Granule = 64 << 10
+	_, err = setreplay.Replay(t.Context(), cudatest.Device(t, o), tr, cells, setreplay.Options{})
+	if !errors.Is(err, setreplay.ErrMemory) {
+		t.Errorf("error %v where chunks of any length do not fit", err)
+	}
+}
+
 // TestLostDevice loses the device at every call that can fail: there is an error each time, and never a result.
 func TestLostDevice(t *testing.T) {
 	tr := randomTrace(rand.New(rand.NewPCG(5, 6)), 40, 10)
