@@ -20,7 +20,7 @@ func divide(capacity int64, weights []float64, capacities []int64) {
 	lost := make([]float64, len(weights))
 	left := capacity
 	for i, w := range weights {
-		exact := float64(capacity) * (w / sum)
+		exact := float64(float64(capacity) * (w / sum))
 		capacities[i] = min(int64(exact), left) // the sum of rounded products may be a little above the whole
 		lost[i] = exact - float64(capacities[i])
 		left -= capacities[i]

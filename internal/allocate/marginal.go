@@ -108,7 +108,7 @@ func (a *marginal) learn(s *State) {
 		}
 		if at < len(a.known) && a.known[at].id == p.ID {
 			was := a.known[at].benefit
-			w.benefit = was + a.weight*(w.benefit-was)
+			w.benefit = was + float64(a.weight*(w.benefit-was))
 		}
 		a.next = append(a.next, w)
 	}

@@ -63,7 +63,7 @@ func bestDivision(curves []Curve, capacity int64) []int64 {
 	search.gap = price * float64(capacity)
 	for i, c := range curves {
 		for _, p := range c {
-			search.most[i] = max(search.most[i], p.Hits-price*float64(p.Capacity))
+			search.most[i] = max(search.most[i], p.Hits-float64(price*float64(p.Capacity)))
 		}
 		search.gap += search.most[i] - c.At(known[i])
 	}
@@ -169,7 +169,7 @@ func (k *knapsack) run() (given []int64, ok bool) {
 	}
 	best := -1
 	for j, c := range layers[len(k.curves)] {
-		if lost := c.lost + k.price*float64(k.capacity-c.used); lost < k.gap {
+		if lost := c.lost + float64(k.price*float64(k.capacity-c.used)); lost < k.gap {
 			best, k.gap = j, lost
 		}
 	}
@@ -189,7 +189,7 @@ func (k *knapsack) run() (given []int64, ok bool) {
 func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
 	var points []choice
 	for _, p := range append(Curve{{}}, k.curves[i]...) {
-		lost := k.most[i] - (p.Hits - k.price*float64(p.Capacity))
+		lost := k.most[i] - (p.Hits - float64(k.price*float64(p.Capacity)))
 		if p.Capacity <= k.capacity && lost < k.gap {
 			points = append(points, choice{lost: lost, taken: p.Capacity})
 		}
@@ -219,7 +219,7 @@ func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
 // undominated returns the choices for which no other uses at most as much capacity and has at least as many hits. The
 // hits of a choice follow from its loss and the capacity that it uses.
 func (k *knapsack) undominated() (kept []choice) {
-	worse := func(c choice) float64 { return c.lost - k.price*float64(c.used) } // falls as hits grow
+	worse := func(c choice) float64 { return c.lost - float64(k.price*float64(c.used)) } // falls as hits grow
 	for _, c := range k.least {
 		if n := len(kept); c.before >= 0 && (n == 0 || worse(c) < worse(kept[n-1])) {
 			kept = append(kept, c)

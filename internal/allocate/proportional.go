@@ -48,7 +48,7 @@ func (a *proportional) Allocate(s *State, capacities []int64) {
 		case "footprint":
 			had = float64(p.Footprint)
 		}
-		a.average[i] += a.weight * (had - a.average[i])
+		a.average[i] += float64(a.weight * (had - a.average[i]))
 	}
 	floor := int64(a.floor * float64(s.Capacity))
 	divideEqually(floor, a.extra)

@@ -119,5 +119,5 @@ func (l *sharedLink) schedule() {
 // nanoseconds rounds seconds up to the clock.
 func nanoseconds(seconds float64) time.Duration {
 	// The excess of a floating-point product over a whole number of nanoseconds is a rounding error.
-	return Span(math.Ceil(seconds*1e9 - 1e-4))
+	return Span(math.Ceil(float64(seconds*1e9) - 1e-4))
 }

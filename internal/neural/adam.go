@@ -22,10 +22,10 @@ func NewAdam(params int, rate float64) *Adam {
 
 // Step moves the parameters against the gradient of the loss. Both have the length given to NewAdam.
 func (a *Adam) Step(params, gradient []float64) {
-	a.firstLeft *= firstKept
-	a.secondLeft *= secondKept
+	a.firstLeft = float64(a.firstLeft * firstKept)
+	a.secondLeft = float64(a.secondLeft * secondKept)
 	rate := a.Rate * math.Sqrt(1-a.secondLeft) / (1 - a.firstLeft)
-	epsilon := a.Epsilon * math.Sqrt(1-a.secondLeft)
+	epsilon := float64(a.Epsilon * math.Sqrt(1-a.secondLeft))
 	for i, g := range gradient {
 		a.first[i] = float64(firstKept*a.first[i]) + float64((1-firstKept)*g)
 		a.second[i] = float64(secondKept*a.second[i]) + float64((1-secondKept)*float64(g*g))

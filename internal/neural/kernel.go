@@ -57,11 +57,11 @@ func tanh(x float64) float64 {
 	}
 	// exp(-2x) is a power from the table times exp(-f), a series in f below 1/steps.
 	k := int(2 * steps * x)
-	f := 2*x - float64(k)/steps
+	f := float64(2*x) - float64(float64(k)/steps)
 	square := float64(f * f)
 	even := 1 + float64(square*(1./2+float64(square*(1./24+float64(square*(1./720))))))
 	odd := float64(f * (1 + float64(square*(1./6+float64(square*(1./120+float64(square*(1./5040))))))))
-	e := powers[k] * (even - odd)
+	e := float64(powers[k] * (even - odd))
 	return (1 - e) / (1 + e)
 }
 

@@ -60,7 +60,7 @@ func Geometric(bitSource *rand.PCG, mean float64) int {
 func Lognormal(mean, sd float64) func(*rand.PCG) float64 {
 	ratio := sd / mean
 	variance := Log(1 + float64(ratio*ratio))
-	mu, sigma := Log(mean)-variance/2, math.Sqrt(variance)
+	mu, sigma := Log(mean)-float64(variance/2), math.Sqrt(variance)
 	return func(bits *rand.PCG) float64 { return Exp(min(mu+float64(sigma*Normal(bits)), 600)) }
 }
 

@@ -43,11 +43,11 @@ func ProfiledWeights(p Profile, costs serving.Costs, c Config) Weights {
 	for _, tokens := range p.Tokens {
 		hit, miss := costs.Compute(float64(tokens), true), costs.Compute(float64(tokens), false)
 		w.KV += (miss - hit) / float64(len(p.Tokens))
-		service += (costs.Overhead() + (hit+miss+transfer)/2) / float64(len(p.Tokens))
+		service += (costs.Overhead() + float64((hit+miss+transfer)/2)) / float64(len(p.Tokens))
 	}
 	w.Embeddings = transfer
 	wait := func(load float64) float64 {
-		return max(0, load*float64(c.Capacity)-float64(p.GPUs)+1) * service / float64(p.GPUs)
+		return float64(max(0, float64(load*float64(c.Capacity))-float64(p.GPUs)+1) * service / float64(p.GPUs))
 	}
 	w.Load = max(0, wait(c.Overload)-wait(halfLoad))
 	return w.normalised()

@@ -41,9 +41,10 @@ func (c Costs) Check() error {
 // Compute returns the seconds of the forward pass over a sequence of tokens. A KV hit leaves only HitShare of it.
 func (c Costs) Compute(tokens float64, hit bool) float64 {
 	width := float64(c.Width)
-	seconds := c.Scale * float64(c.Layers) * (8*tokens*width*width + 4*tokens*tokens*width) / c.FLOPS
+	seconds := c.Scale * float64(c.Layers) * (float64(8*tokens*width*width) + float64(4*tokens*tokens*width)) /
+		c.FLOPS
 	if hit {
-		return seconds * c.HitShare
+		return float64(seconds * c.HitShare)
 	}
 	return seconds
 }
@@ -51,11 +52,11 @@ func (c Costs) Compute(tokens float64, hit bool) float64 {
 // Transfer returns the seconds of the transfer of missing rows at a bandwidth in bytes per second, the remote ones
 // among them over the network as well.
 func (c Costs) Transfer(rows, remote, bandwidth float64) float64 {
-	return c.Scale * (rows + (c.Remote-1)*remote) * float64(c.RowBytes) / bandwidth
+	return c.Scale * (rows + float64((c.Remote-1)*remote)) * float64(c.RowBytes) / bandwidth
 }
 
 // Overhead returns the seconds that every request takes.
-func (c Costs) Overhead() float64 { return c.Scale * c.Base }
+func (c Costs) Overhead() float64 { return float64(c.Scale * c.Base) }
 
 // UserBytes returns the bytes of the keys and values of a sequence: two vectors of two bytes per layer and token.
 func (c Costs) UserBytes(tokens int) int64 {

@@ -58,7 +58,7 @@ func (p Population) Check() error {
 
 // Hot returns the number of hot users, at least one; at least one is not.
 func (p Population) Hot() int {
-	return max(1, min(p.Users-1, int(float64(p.Users)*p.HotUsers+0.5)))
+	return max(1, min(p.Users-1, int(float64(float64(p.Users)*p.HotUsers)+0.5)))
 }
 
 // Draws returns how many shards a request of a sequence draws: each draw stands for the lookups of ShardRows rows. The

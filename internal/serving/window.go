@@ -82,5 +82,5 @@ func (w *Window) State() State {
 // 1, times weight (equation 5, described in words only).
 func (w *Window) Reward(weight float64) float64 {
 	slo := w.Objective.Latency.Seconds()
-	return 1 - w.Violations - weight*min(1, max(0, w.P99-slo)/slo)
+	return 1 - w.Violations - float64(weight*min(1, max(0, w.P99-slo)/slo))
 }

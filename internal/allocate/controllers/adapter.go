@@ -103,7 +103,7 @@ func (a *adapter) correct(state serving.State, action float64) float64 {
 	a.last.inputs[serving.Features] = action / actionStep
 	share := tanh(a.net.Forward(a.last.inputs[:], a.one)[0])
 	if a.noise > 0 && a.limit > 0 {
-		share = min(1, max(-1, share+a.noise/a.limit*random.Normal(a.draws)))
+		share = min(1, max(-1, share+float64(a.noise/a.limit*random.Normal(a.draws))))
 	}
 	a.last.target, a.pending = share, true
 	return share * a.limit
@@ -151,7 +151,7 @@ func (a *adapter) update() {
 		e := &a.memory[k]
 		weight := min(a.heaviest, random.Exp(min(600, e.advantage/a.temperature)))
 		share := tanh(outputs[i])
-		a.slopes[i] = 2 * weight * (share - e.target) * (1 - share*share) / float64(a.batch)
+		a.slopes[i] = 2 * weight * (share - e.target) * (1 - float64(share*share)) / float64(a.batch)
 	}
 	clear(a.gradient)
 	a.net.Backward(a.slopes, a.many, a.gradient)

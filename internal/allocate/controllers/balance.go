@@ -44,7 +44,7 @@ func (b *balance) next(s *allocate.State) float64 {
 		if r < w.Ratio {
 			gain, loss = kv, -emb
 		}
-		if worth := gain - b.hysteresis*max(0, loss); worth > most {
+		if worth := gain - float64(b.hysteresis*max(0, loss)); worth > most {
 			target, most = r, worth
 		}
 	}

@@ -72,8 +72,8 @@ func (b *bo) mostPromising(w *serving.Window) float64 {
 	ratio, most := w.Ratio, math.Inf(-1)
 	low, high := w.Bounds()
 	for i := 0; ; i++ {
-		r := low + float64(i)*b.grid
-		if r > high+b.grid*1e-6 {
+		r := low + float64(float64(i)*b.grid)
+		if r > high+float64(b.grid*1e-6) {
 			return ratio
 		}
 		mean, deviation := p.at(r)
@@ -90,7 +90,7 @@ func improvement(mean, deviation float64) float64 {
 	}
 	z := mean / deviation
 	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
-	return mean*0.5*math.Erfc(-z/math.Sqrt2) + deviation*density
+	return float64(mean*0.5*math.Erfc(-z/math.Sqrt2)) + float64(deviation*density)
 }
 
 // process is a Gaussian process with a prior of mean 0 and variance 1, after it has seen the values.

@@ -51,7 +51,7 @@ func (p *pid) next(s *allocate.State) float64 {
 		change = e - p.last
 	}
 	p.last, p.begun = e, true
-	move := p.kp*e + p.ki*(p.sum+e) + p.kd*change
+	move := float64(p.kp*e) + float64(p.ki*(p.sum+e)) + float64(p.kd*change)
 	if p.integrates(w, e, move) {
 		p.sum += e
 	}

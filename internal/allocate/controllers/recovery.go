@@ -97,7 +97,7 @@ func (c *recovery) override(w *serving.Window) (ratio float64, ok bool) {
 func (c *recovery) detect(p99 float64) bool {
 	deviation := max(c.floor, deviationOf(c.recent))
 	switch {
-	case !c.burst && len(c.recent) == c.window && p99 > c.mean.value()+c.z*deviation:
+	case !c.burst && len(c.recent) == c.window && p99 > c.mean.value()+float64(c.z*deviation):
 		c.burst, c.epochs, c.quiet = true, 1, 0
 		return true
 	case c.burst && c.lasts(p99 <= c.mean.value()+deviation):

@@ -85,7 +85,7 @@ func (t *tuning) correct(state serving.State, prediction float64) float64 {
 	}
 	prediction += t.weights[serving.Features]
 	for i, x := range state {
-		prediction += t.weights[i] * x
+		prediction += float64(t.weights[i] * x)
 	}
 	t.state, t.predicted, t.pending = state, prediction, true
 	return prediction
@@ -101,11 +101,11 @@ func (t *tuning) learn(w *serving.Window) {
 	best := w.Forecast.Best(max(least, w.Ratio-actionStep), min(most, w.Ratio+actionStep), actionStep)
 	square := 1.0
 	for _, x := range t.state {
-		square += x * x
+		square += float64(x * x)
 	}
 	change := t.rate * (best - t.predicted) / square
 	for i, x := range t.state {
-		t.weights[i] += change * x
+		t.weights[i] += float64(change * x)
 	}
 	t.weights[serving.Features] += change
 }
@@ -164,13 +164,13 @@ var trainedTrees = sync.OnceValues(func() (*gbm.Model, error) {
 // explore adds the states of an episode in which the ratio wanders, each with the best ratio for the next epoch.
 func explore(data *gbm.Data, model *fluid.Model, regime serving.Regime, number uint64) error {
 	bits := random.Stream(treeSeed, number)
-	base := leastBase + (mostBase-leastBase)*random.Unit(bits)
+	base := leastBase + float64((mostBase-leastBase)*random.Unit(bits))
 	loads := model.Loads(regime, base, treeEpochs+1, number, utilisation, serving.StartRatio)
 	node, ratio := model.NewNode(), 0.0
 	best, of := 0.0, serving.Load{}
 	for k, load := range loads[:treeEpochs] {
 		if jump, _ := random.Below(bits, exploredJumps); k == 0 || jump == 0 {
-			ratio = serving.LeastRatio + (serving.MostRatio-serving.LeastRatio)*random.Unit(bits)
+			ratio = serving.LeastRatio + float64((serving.MostRatio-serving.LeastRatio)*random.Unit(bits))
 		}
 		action, _ := random.Below(bits, len(Actions))
 		ratio = min(serving.MostRatio, max(serving.LeastRatio, ratio+Actions[action]))

@@ -42,8 +42,8 @@ type average struct {
 }
 
 func (a *average) add(x float64) {
-	a.sum = a.kept*a.sum + (1-a.kept)*x
-	a.weight = a.kept*a.weight + (1 - a.kept)
+	a.sum = float64(a.kept*a.sum) + float64((1-a.kept)*x)
+	a.weight = float64(a.kept*a.weight) + (1 - a.kept)
 }
 
 // value returns the average; 0 before the first value.

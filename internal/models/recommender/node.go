@@ -81,7 +81,7 @@ func (m *model) refillNode(i int, seconds float64) {
 	if n.refill == 0 {
 		return
 	}
-	n.owed += float64(n.refill*float64(m.gpus)) * seconds
+	n.owed += float64(n.refill * float64(m.gpus) * seconds)
 	bytes := m.cache.Refill(i, int64(min(n.owed, math.MaxInt64/2)))
 	n.owed = max(0, n.owed-float64(bytes))
 	if m.cache.Missing(i) == 0 {
