@@ -3,6 +3,7 @@ package ptxrun
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -43,7 +44,8 @@ func fma32(a, b, c float32) float32 {
 }
 
 // floats is what is computed with floating-point numbers: what IEEE 754 defines, rounded to nearest. The result of
-// other instructions differs between GPUs, so they are unknown.
+// other instructions differs between GPUs, so they are unknown. So do products and sums that do not say how they are
+// rounded: the driver's compiler may fuse them.
 func (c *compiler) floats(n int) operation {
 	op := c.in.Op[0]
 	exact := strings.Join(c.in.Op[1:len(c.in.Op)-1], ".") == "rn"
@@ -51,8 +53,8 @@ func (c *compiler) floats(n int) operation {
 	if op == "testp" {
 		return c.testFloat(n)
 	}
-	if n != 32 && n != 64 || !exact && !plain || plain && (op == "fma" || op == "mad" || op == "div" || op == "sqrt" ||
-		op == "rcp") {
+	rounds := slices.Contains([]string{"add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp"}, op)
+	if n != 32 && n != 64 || !exact && !plain || plain && rounds {
 		return operation{}
 	}
 	either := func(operands int, single func(a, b, c float32) float32, double func(a, b, c float64) float64) operation {

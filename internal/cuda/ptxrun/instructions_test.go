@@ -137,7 +137,7 @@ func TestInstructions(t *testing.T) {
 		{"max.f64 %fd9, %fd1, %fd2;", f64(math.Copysign(0, -1)), 0, 0, 0, 0},
 		{"neg.f32 %f9, %f1;", f32(2), 0, 0, 0, f32(-2)},
 		{"abs.f64 %fd9, %fd1;", f64(-2), 0, 0, 0, f64(2)},
-		{"mul.f32 %f9, %f1, %f2;", 0x7f800000, 0, 0, 0, 0x7fffffff},
+		{"mul.rn.f32 %f9, %f1, %f2;", 0x7f800000, 0, 0, 0, 0x7fffffff},
 		{"setp.equ.f32 %p9, %f1, %f2;", 0x7fc00000, 0, 0, 0, 1},
 		{"setp.ne.f32 %p9, %f1, %f2;", 0x7fc00000, 0, 0, 0, 0},
 		{"setp.nan.f64 %p9, %fd1, %fd2;", f64(math.NaN()), 0, 0, 0, 1},

@@ -36,6 +36,7 @@ func TestRefusals(t *testing.T) {
 		body("add.u32 %r1, %r2, %r99;"):           `unknown operand "%r99"`,
 		body("add.u64 %r1, %rd2, %rd3;"):          "the result has 64 bits, %r1 has 32",
 		body("div.approx.f32 %r1, %r2, %r3;"):     "unknown instruction div.approx.f32",
+		body("mul.f32 %r1, %r2, %r3;"):            "unknown instruction mul.f32",
 		body("mov.u32 %r1, %clock;"):              `unknown operand "%clock"`,
 		body("bra $nowhere;"):                     `unknown label "$nowhere"`,
 		body("$a: $a: ret;"):                      "label $a is there twice",
