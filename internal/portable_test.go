@@ -10,7 +10,7 @@ import (
 
 // portable lists packages whose results are the same on every machine, down to the last bit.
 var portable = []string{"allocate", "allocate/controllers", "event", "models/recommender", "neural", "neural/ppo",
-	"random", "route", "serving"}
+	"predict", "predict/gbm", "random", "route", "serving", "traces/gen", "traces/recommender"}
 
 // fused matches an instruction of arm64 that multiplies and adds with one rounding, and captures its place.
 var fused = regexp.MustCompile(`\(([^()]*/internal/[^()]*:\d+)\)\s+FN?M(?:ADD|SUB)[DS]\b`)

@@ -122,7 +122,7 @@ func (p *auto) serve(o Object, pos int) {
 			e.held[v] = o
 		}
 		p.inside[o] |= 1 << i
-		e.hits += (hit - e.hits) * weight
+		e.hits += float64((hit - e.hits) * weight)
 	}
 	if p.served%judgedEvery == 0 {
 		p.judge()

@@ -89,7 +89,7 @@ func (f *Features) Observe(o Object, now int) {
 	edc := f.edc[int(o)*counters : (int(o)+1)*counters]
 	decay := slowestDecay(interval)
 	for i := counters - 1; i >= 0; i-- {
-		edc[i] = float32(1 + float64(edc[i])*decay)
+		edc[i] = float32(1 + float64(float64(edc[i])*decay))
 		decay *= decay
 	}
 }

@@ -73,7 +73,7 @@ func (p *ewma) Observe(o Object, pos int) {
 	p.last[o] = pos + 1
 	p.next[o] = Never
 	if !math.IsNaN(p.average[o]) {
-		p.next[o] = float64(pos) + p.average[o]/2
+		p.next[o] = float64(pos) + float64(p.average[o]/2)
 	}
 }
 

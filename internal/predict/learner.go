@@ -97,7 +97,9 @@ func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
 func (l *learner) late() bool { return l.predictions > credit(l.budget)/4 }
 
 // charge takes predictions from the budget.
-func (l *learner) charge(predictions int) { l.predictions += float64(predictions) * l.perAnswer }
+func (l *learner) charge(predictions int) {
+	l.predictions += float64(float64(predictions) * l.perAnswer)
+}
 
 // observe adds the request at pos and returns a new model when it is time for one, otherwise nil.
 func (l *learner) observe(o Object, pos int) *gbm.Model {
@@ -110,7 +112,7 @@ func (l *learner) observe(o Object, pos int) *gbm.Model {
 		return nil
 	}
 	l.fresh = 0
-	l.saved -= work * trainingCost
+	l.saved -= float64(work * trainingCost)
 	l.samples.thin = l.thinner.judge()
 	start := time.Now()
 	m, err := l.trainer.Train(l.data)
@@ -157,7 +159,7 @@ const (
 
 // measure notes the error for a sample that is not yet learned from.
 func (t *thinner) measure(e float64) {
-	t.sum += e * e
+	t.sum += float64(e * e)
 	t.count++
 }
 

@@ -181,7 +181,7 @@ func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 
 // between returns a number t with low <= t < high, half-way if possible.
 func between(low, high float64) float64 {
-	if mid := low + (high-low)/2; mid < high {
+	if mid := low + float64((high-low)/2); mid < high {
 		return mid
 	}
 	return low

@@ -254,7 +254,7 @@ func (g *grower) bestSplit(l int) (best split) {
 		return best
 	}
 	total := g.leaves[l].total
-	floor := g.score(total) * (1 + 1e-10) // below it a gain is rounding
+	floor := float64(g.score(total) * (1 + 1e-10)) // below it a gain is rounding
 	least := floor
 	for _, f := range g.usable {
 		cells := g.histogram(l, f/groupSize)[f%groupSize][:g.data.binsOf(f)]
@@ -299,7 +299,8 @@ func (g *grower) scan(cells []int64, total, left int64, least float64) (best spl
 		// The sum of the scores of both sides, as a fraction that is divided only where it is a new best.
 		sumLeft, weightLeft := float64(left>>countBits), float64(n)+g.options.Lambda
 		sumRight, weightRight := all-sumLeft, rows-float64(n)+g.options.Lambda
-		above, below := sumLeft*sumLeft*weightRight+sumRight*sumRight*weightLeft, weightLeft*weightRight
+		above := float64(sumLeft*sumLeft*weightRight) + float64(sumRight*sumRight*weightLeft)
+		below := weightLeft * weightRight
 		if above > least*below {
 			least = above / below
 			best = split{gain: least, bin: uint8(b), left: left}

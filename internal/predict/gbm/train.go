@@ -161,7 +161,7 @@ func (t *Trainer) meanLabel(d *Data) (mean float64) {
 func (t *Trainer) error(d *Data, rows []int32) (sum float64) {
 	for _, r := range rows {
 		e := d.labels[r] - t.scores[r]
-		sum += e * e
+		sum += float64(e * e)
 	}
 	return sum / float64(max(len(rows), 1))
 }
@@ -184,8 +184,8 @@ func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
 	for _, r := range rows {
 		row, label := d.row(int(r))
 		e := m.Predict(row) - label
-		model += e * e
-		mean += (t.mean - label) * (t.mean - label)
+		model += float64(e * e)
+		mean += float64((t.mean - label) * (t.mean - label))
 	}
 	n := float64(max(len(rows), 1))
 	return Fit{len(rows), math.Sqrt(model / n), math.Sqrt(mean / n)}

@@ -145,7 +145,7 @@ func checkCluster(jobs []*clusterJob, byName map[string]*clusterData, o clusterO
 			bytes = items * float64(d.bytes) / float64(d.items)
 		}
 		passes := float64(job.passes(o))
-		requests += passes * (2*items + bytes/float64(min(o.block, o.read)))
+		requests += float64(passes * (float64(2*items) + bytes/float64(min(o.block, o.read))))
 		if ns := passes * items * float64(job.compute) * o.compute; ns > math.MaxInt64/8 {
 			return fmt.Errorf("job %d would compute for %.0f years: want at most 36; lower compute or epochs", job.number,
 				ns/1e9/(365.25*24*3600))
@@ -222,7 +222,7 @@ func clusterBytes(v params.Values) int64 {
 	items := 0.0
 	for i := range clusterSets {
 		if readsSet(jobs, &clusterSets[i]) {
-			items += float64(clusterSets[i].items) * v.Float("scale")
+			items += float64(float64(clusterSets[i].items) * v.Float("scale"))
 		}
 	}
 	return int64(items * clusterItemBytes)

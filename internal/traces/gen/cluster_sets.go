@@ -118,7 +118,7 @@ type clusterData struct {
 }
 
 // scaled returns scale times n, rounded down, at least 1. The sum allows for rounding, as in 0.29 x 100.
-func scaled(n int, scale float64) int { return max(1, int(float64(n)*scale+1e-6)) }
+func scaled(n int, scale float64) int { return max(1, int(float64(float64(n)*scale)+1e-6)) }
 
 func newClusterData(number int, names []string, scale float64) (*clusterData, error) {
 	set := &clusterSets[number]

@@ -295,7 +295,7 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 			}
 		}
 	}
-	scale := (v.Float("prompt-mean")*prompts - others) / fromTurns
+	scale := (float64(v.Float("prompt-mean")*prompts) - others) / fromTurns
 	if scale < 1 {
 		return fmt.Errorf("prompt-mean=%v: system prompts and outputs alone give prompts of %.0f tokens; want more, or "+
 			"less shared", v.Float("prompt-mean"), others/prompts)

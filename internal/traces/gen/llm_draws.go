@@ -147,7 +147,7 @@ func newWaitingRoom(conversations []conversation, prompts int, perTurn float64) 
 	}
 	w.most = len(w.byTurns) - 1
 	for turns := range w.byTurns {
-		w.latest = append(w.latest, float64(prompts)-float64(turns-1)*perTurn)
+		w.latest = append(w.latest, float64(prompts)-float64(float64(turns-1)*perTurn))
 	}
 	return w
 }

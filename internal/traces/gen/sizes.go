@@ -86,7 +86,7 @@ func fixedSizes(v params.Values, _ uint64) (sizer, error) {
 
 func lognormalSizes(v params.Values, seed uint64) (sizer, error) {
 	sigma := v.Float("sigma")
-	mu := random.Log(v.Float("mean")) - float64(sigma*sigma)/2
+	mu := random.Log(v.Float("mean")) - float64(float64(sigma*sigma)/2)
 	low, high := int64(v.Int("min")), int64(v.Int("max"))
 	if low > high {
 		return nil, fmt.Errorf("sizes lognormal: min=%d is above max=%d", low, high)
@@ -113,4 +113,4 @@ func popularitySizes(v params.Values, _ uint64) (sizer, error) {
 	}, nil
 }
 
-func round(x float64) int64 { return int64(math.Floor(x + 0.5)) }
+func round(x float64) int64 { return int64(math.Floor(float64(x) + 0.5)) }

@@ -270,7 +270,7 @@ func hotUsers(requests []uint32, stated []int8) []bool {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b uint32) int { return int(requests[b]) - int(requests[a]) })
-	for _, user := range others[:int(hotShare*float64(len(others))+0.5)] {
+	for _, user := range others[:int(float64(hotShare*float64(len(others)))+0.5)] {
 		hot[user] = true
 	}
 	return hot
