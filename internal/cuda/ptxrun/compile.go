@@ -23,9 +23,10 @@ type program struct {
 
 // rowSource is what a row has at the beginning: a register nothing in particular, others a constant.
 type rowSource struct {
-	bits    int
-	value   uint64
-	special func(w *warp, lane int) uint64
+	bits     int
+	value    uint64
+	register bool
+	special  func(w *warp, lane int) uint64
 }
 
 // space is the state space of an access.
@@ -113,7 +114,7 @@ func (b *builder) emit(f *ptx.Function, line int) {
 		ptx.Refuse(f.Line, "%s has more than %d registers with all that it calls", b.p.name, 2*ptx.MostRegisters)
 	}
 	for _, n := range f.Registers {
-		b.p.rows = append(b.p.rows, rowSource{bits: n})
+		b.p.rows = append(b.p.rows, rowSource{bits: n, register: true})
 	}
 	for _, v := range f.Locals {
 		b.placeLocal(v, f.Line)

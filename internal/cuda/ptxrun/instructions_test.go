@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,6 +227,17 @@ func TestInstructions(t *testing.T) {
 		if got[0] != c.want {
 			t.Errorf("%s: %#x, want %#x", c.body, got[0], c.want)
 		}
+	}
+}
+
+// TestUnwrittenRegisters reads a register that nothing was written to: what comes out depends on the seed, as nothing
+// says what a GPU has there.
+func TestUnwrittenRegisters(t *testing.T) {
+	const body = "mov.u32 %r9, %r7;"
+	one, err := compute(Options{Seed: 1}, body, make([]uint64, 4*32))
+	other, failed := compute(Options{Seed: 2}, body, make([]uint64, 4*32))
+	if err != nil || failed != nil || slices.Equal(one, other) || one[0] == one[1] {
+		t.Errorf("%x and %x (%v, %v)", one, other, err, failed)
 	}
 }
 

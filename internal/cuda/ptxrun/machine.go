@@ -35,7 +35,7 @@ type Options struct {
 	Granule      int64  // each allocation takes a multiple of so many bytes, as drivers take 2 MiB; 1 if 0
 	Major, Minor int    // compute capability; 8.0 if both are 0
 	Processors   int    // 4 if 0
-	Seed         uint64 // draws the order of blocks, warps and atomic operations; 0 for that of their numbers
+	Seed         uint64 // draws the order of blocks, warps and atomic operations, and what is in registers; 0: in order, 0
 	Instructions int64  // warp instructions that a launch may execute; 200 million if 0
 	// Fail lets the nth call that can fail, from 1, and all after it fail as if the device had been lost; 0 for none.
 	Fail int
