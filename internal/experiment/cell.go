@@ -72,6 +72,19 @@ func textsOf(p *sim.Parts) partTexts {
 	return texts
 }
 
+// identity returns the texts without the paths of files, of which the checksum says what is in them.
+func (t partTexts) identity() partTexts {
+	if t.Checksum == "" {
+		return t
+	}
+	for _, kind := range partKinds {
+		if text := kind.text(&t); *text != "" {
+			*text = kind.WithFiles(*text, func(string) string { return "file" })
+		}
+	}
+	return t
+}
+
 // parse is the inverse of textsOf.
 func (t *partTexts) parse() (p sim.Parts, err error) {
 	p.Checksum = t.Checksum
@@ -129,7 +142,7 @@ func (c Cell) WithHash() Cell {
 // names of the trace, the policy and the axes do not matter, nor do the paths of files with a known checksum.
 func (t CellText) hash() string {
 	t.Number, t.Hash, t.Label, t.Axes, t.Against, t.Auxiliary = 0, "", "", "", nil, false
-	t.Workload = t.Workload.Identity()
+	t.Workload, t.partTexts = t.Workload.Identity(), t.partTexts.identity()
 	text, err := json.Marshal(t)
 	if err != nil {
 		panic(err) // texts and numbers alone

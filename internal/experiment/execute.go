@@ -100,6 +100,7 @@ func (r Result) RecordOf(c Cell) (records.Record, error) {
 		rec.Label = c.Label
 	}
 	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed = c.Axes, c.Hash, c.Capacity.String(), c.Seed
+	c.Parts.NameFiles(&rec)
 	return rec, c.Workload.Describe(&rec)
 }
 

@@ -195,6 +195,9 @@ var models = params.Table("model", "sls", modelEntries)
 // All returns every entry, in the order of `cachesim models`.
 func All() []Entry { return slices.Clone(modelEntries) }
 
+// Find returns the model with that name; case does not matter.
+func Find(name string) (Entry, bool) { return models.Find(name) }
+
 // Parse parses one model.
 func Parse(text string) (Spec, error) { return models.Parse(text) }
 

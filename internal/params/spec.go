@@ -2,6 +2,7 @@ package params
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,6 +69,18 @@ func (s Spec[E]) Files() (paths []string) {
 		}
 	}
 	return paths
+}
+
+// WithFiles returns the spec with other paths of the files that its parameters name.
+func (s Spec[E]) WithFiles(other func(path string) string) Spec[E] {
+	values := maps.Clone(s.Params)
+	_, ps := s.Entry.Signature()
+	for _, p := range ps {
+		if path, _ := values[p.Name].(string); p.File && path != "" {
+			values[p.Name] = other(path)
+		}
+	}
+	return Spec[E]{s.Entry, values}
 }
 
 // Family is a set of entries of one kind.

@@ -36,6 +36,15 @@ func (p *Parts) Files() (paths []string) {
 	return paths
 }
 
+// NameFiles names the files of p in the record of a cell that may have read equal files elsewhere.
+func (p *Parts) NameFiles(rec *records.Record) {
+	for _, kind := range Kinds {
+		if part := kind.Of(p); part != nil && len(part.Files()) > 0 {
+			*kind.Field(rec) = part.String()
+		}
+	}
+}
+
 // Random reports whether the outcome depends on the seed.
 func (p *Parts) Random() bool {
 	random := func(s policies.Spec) bool { return s.Entry.Random }
@@ -55,6 +64,9 @@ type Kind struct {
 	// Parse parses one part with its parameters, ParseList a list of them.
 	Parse     func(text string) (Part, error)
 	ParseList func(text string) ([]Part, error)
+	// WithFiles returns the text of a part, as Full returns it, with other paths of the files that it names. It reads
+	// none of them.
+	WithFiles func(text string, other func(path string) string) string
 	// AskedBy reports whether a policy works with parts of the kind; nil if every policy does.
 	AskedBy func(policies.Entry) bool
 	// Field is the record's text, with the parameters that differ from their defaults; "" if there is no part.
@@ -74,19 +86,19 @@ type Part interface {
 
 // The kinds of parts.
 var (
-	CacheKind = newKind("cache", cache.Names, cache.Parse, cache.ParseList,
+	CacheKind = newKind("cache", cache.Names, cache.Find, cache.Parse, cache.ParseList,
 		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s },
 		func(r *records.Record) *string { return &r.Cache })
-	PredictorKind = newKind("predictor", predict.Names, predict.Parse, predict.ParseList,
+	PredictorKind = newKind("predictor", predict.Names, predict.Find, predict.Parse, predict.ParseList,
 		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
 		func(r *records.Record) *string { return &r.Predictor })
-	PrefetcherKind = newKind("prefetcher", prefetch.Names, prefetch.Parse, prefetch.ParseList,
+	PrefetcherKind = newKind("prefetcher", prefetch.Names, prefetch.Find, prefetch.Parse, prefetch.ParseList,
 		func(p *Parts) *prefetch.Spec { return p.Prefetcher }, setPrefetcher,
 		func(r *records.Record) *string { return &r.Prefetcher })
-	AllocatorKind = newKind("allocator", allocate.Names, allocate.Parse, allocate.ParseList,
+	AllocatorKind = newKind("allocator", allocate.Names, allocate.Find, allocate.Parse, allocate.ParseList,
 		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
 		func(r *records.Record) *string { return &r.Allocator })
-	ModelKind = newKind("model", models.Names, models.Parse, models.ParseList,
+	ModelKind = newKind("model", models.Names, models.Find, models.Parse, models.ParseList,
 		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
 		func(r *records.Record) *string { return &r.Model })
 )
@@ -105,9 +117,9 @@ func setPrefetcher(p *Parts, s *prefetch.Spec) {
 	}
 }
 
-func newKind[E params.Named](name string, names func() []string, parse func(string) (params.Spec[E], error),
-	parseList func(string) ([]params.Spec[E], error), get func(*Parts) *params.Spec[E],
-	set func(*Parts, *params.Spec[E]), field func(*records.Record) *string) *Kind {
+func newKind[E params.Named](name string, names func() []string, find func(string) (E, bool),
+	parse func(string) (params.Spec[E], error), parseList func(string) ([]params.Spec[E], error),
+	get func(*Parts) *params.Spec[E], set func(*Parts, *params.Spec[E]), field func(*records.Record) *string) *Kind {
 	wrap := func(s *params.Spec[E]) Part { return part[E]{s, set} }
 	return &Kind{
 		Name: name, Plural: name + "s", Names: names, Field: field,
@@ -126,6 +138,12 @@ func newKind[E params.Named](name string, names func() []string, parse func(stri
 			}
 			return all, err
 		},
+		WithFiles: func(text string, other func(path string) string) string {
+			if s, ok := specOf(text, find); ok {
+				return s.WithFiles(other).Full()
+			}
+			return text
+		},
 		of: func(p *Parts) Part {
 			if s := get(p); s != nil {
 				return wrap(s)
@@ -133,6 +151,20 @@ func newKind[E params.Named](name string, names func() []string, parse func(stri
 			return nil
 		},
 	}
+}
+
+// specOf parses a text that was parsed before, without checking its values, which may read files.
+func specOf[E params.Named](text string, find func(string) (E, bool)) (s params.Spec[E], ok bool) {
+	name, args, err := params.SplitCall(text)
+	if err != nil {
+		return s, false
+	}
+	if s.Entry, ok = find(name); !ok {
+		return s, false
+	}
+	_, accepts := s.Entry.Signature()
+	s.Params, err = params.ParseArgs(accepts, args)
+	return s, err == nil
 }
 
 // Of returns the part of this kind in parts, nil if there is none.
