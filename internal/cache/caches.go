@@ -72,8 +72,8 @@ type Entry struct {
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
 	// Bytes estimates the memory of a cache with Pools in addition to that of its policies, and how often it builds each
-	// policy, for how many objects; nil for others.
-	Bytes func(values params.Values, t *traces.Trace) Estimate
+	// policy, for how many objects; nil for others. Predicted is as in Config.
+	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate
 	New   func(Config) (Cache, error)
 }
 

@@ -149,7 +149,7 @@ func CheckParts(c Cell) error {
 			return err
 		}
 	}
-	if c.Model != nil && c.Model.Entry.Approximates {
+	if approximates(c.Model) {
 		for _, p := range policiesOf(c) {
 			if !p.Entry.OnePass {
 				return fmt.Errorf("model %s computes the hit ratios of LRU, not those of %s; use LRU, or a model that serves "+
@@ -161,7 +161,7 @@ func CheckParts(c Cell) error {
 		if err := kind.CheckAllocator(c.Cache.Params, *c.Allocator); err != nil {
 			return err
 		}
-		if c.Model != nil && c.Model.Entry.Approximates {
+		if approximates(c.Model) {
 			if err := checkMeasured(c); err != nil {
 				return err
 			}
@@ -197,6 +197,9 @@ func isAsynchronous(m *models.Spec) bool { return m != nil && m.Entry.Asynchrono
 
 // drives reports whether the model serves the requests from the cache itself.
 func drives(m *models.Spec) bool { return m != nil && m.Entry.Drives }
+
+// approximates reports whether the model computes what is served from loads, so that nothing becomes resident.
+func approximates(m *models.Spec) bool { return m != nil && m.Entry.Approximates }
 
 // hasClock reports whether the model decides about the times and the order in which the cache serves requests.
 func hasClock(m *models.Spec) bool { return isAsynchronous(m) || drives(m) }

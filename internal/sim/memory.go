@@ -110,7 +110,7 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 
 // needOfNodes estimates the memory of a cache whose nodes are divided into pools, each with a policy of its own.
 func (r *Replayer) needOfNodes(c Cell) int64 {
-	estimate := c.Cache.Entry.Bytes(c.Cache.Params, r.trace)
+	estimate := c.Cache.Entry.Bytes(c.Cache.Params, r.trace, approximates(c.Model))
 	need := estimate.Bytes
 	for _, pools := range estimate.Policies {
 		policy := pools.Policy

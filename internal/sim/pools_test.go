@@ -290,6 +290,33 @@ func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
+// TestPredictedNodesNeedLittle: a model that serves no request from the cache needs memory neither per shard nor per
+// user.
+func TestPredictedNodesNeedLittle(t *testing.T) {
+	tr := recommended(t, 1000, 200, 1_000_000)
+	r := NewReplayer(tr, ReplayerOptions{})
+	c := onNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
+	fluid, err := models.Parse("fluid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted := c
+	predicted.Model = &fluid
+	before := liveHeap()
+	built, _, err := r.build(t.Context(), predicted, tr, 0, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := liveHeap() - before
+	runtime.KeepAlive(built)
+	served, said := r.Need([]Cell{c}), r.Need([]Cell{predicted})
+	t.Logf("takes %d bytes and says %d; %d if requests are served", taken, said, served)
+	if taken > said || said > 8<<20 || served < 20<<20 {
+		t.Errorf("takes %d bytes and says %d, and %d if requests are served; want at most 8 MiB, and at least 20 MiB",
+			taken, said, served)
+	}
+}
+
 // TestNodesNeedNoTenants checks that records of nodes can be turned into parts again.
 func TestNodesNeedNoTenants(t *testing.T) {
 	r := NewReplayer(recommended(t, 100, 20, 30), ReplayerOptions{})

@@ -452,7 +452,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config 
 		Allocator: c.Allocator,
 
 		Asynchronous: isAsynchronous(c.Model),
-		Predicted:    c.Model != nil && c.Model.Entry.Approximates,
+		Predicted:    approximates(c.Model),
 	}
 }
 

@@ -91,7 +91,7 @@ func newSampler(c Cell, files int) *sampler {
 	if !c.Series.Asked() {
 		return nil
 	}
-	return &sampler{window: c.Series, files: files, computed: c.Model != nil && c.Model.Entry.Approximates}
+	return &sampler{window: c.Series, files: files, computed: approximates(c.Model)}
 }
 
 // part starts the next part of the trace, with an empty cache of that capacity.

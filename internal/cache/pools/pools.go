@@ -246,13 +246,16 @@ func remark(v params.Values, t *traces.Trace) string {
 		float64(meant)/float64(nodes))
 }
 
-// estimate returns the memory that the cache needs.
-func estimate(v params.Values, t *traces.Trace) cache.Estimate {
+// estimate returns the memory that the cache needs. Pools of which a model computes what is served hold nothing.
+func estimate(v params.Values, t *traces.Trace, predicted bool) cache.Estimate {
 	c := recommender.Of(t.Kind)
 	if c == nil {
 		return cache.Estimate{} // which is rejected
 	}
 	nodes, shards, count := int64(v.Int("nodes")), int64(c.Shards), int64(t.NumObjects)
+	if predicted {
+		shards, count = 1, 1
+	}
 	memory, _ := memoryOf(v) // already checked
 	emb, kv, _ := policiesOf(v, policies.Spec{})
 	pages := int64(v.Int("gpus")) * memory / pageOf(c)
