@@ -444,7 +444,7 @@ func (g *gpu) compile(ptx []byte) (*module, error) {
 	err := g.do("compiling kernels for the GPU", func() C.CUresult {
 		return C.d_load(g.context, &m.handle, unsafe.Pointer(&image[0]), (*C.char)(unsafe.Pointer(&log[0])), logBytes)
 	})
-	if e, ok := err.(*Error); ok {
+	if e, ok := err.(*Error); ok && !e.lost() { // that of a lost device has its reason, and others read it
 		text, _, _ := strings.Cut(string(log), "\x00")
 		e.More = strings.Join(strings.Fields(text), " ")
 	}

@@ -55,7 +55,10 @@ func TestInFakeDriver(t *testing.T) {
 	err = shared.Do(t.Context(), func(d cuda.Device) error { return act(d, actions[1:]) })
 	fmt.Println("error:", err)
 	if failed := new(cuda.Error); errors.As(err, &failed) {
-		again := shared.Do(t.Context(), func(d cuda.Device) error { return d.Sync() })
+		again := shared.Do(t.Context(), func(d cuda.Device) error {
+			_, _ = d.Load([]byte("nothing that compiles"))
+			return d.Sync()
+		})
 		fmt.Println("again:", again)
 	}
 	if err := shared.Close(); err != nil {
@@ -191,7 +194,8 @@ func TestDriver(t *testing.T) {
 			"again: <nil>"}},
 		{"crash=2", "cuda fill fill", []string{"filled\n", "error: copying 24 bytes from the GPU: an illegal memory access " +
 			"was encountered (CUDA_ERROR_ILLEGAL_ADDRESS): the last kernel was fill; this is an error of cachesim: please",
-			"again: copying 24 bytes from the GPU: an illegal memory access", "closed: waiting for the GPU: the device is"}},
+			"again: copying 24 bytes from the GPU: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS): " +
+				"the last kernel was fill", "closed: waiting for the GPU: the device is"}},
 		{"lost=4", "cuda fill", []string{"uncorrectable ECC error encountered (CUDA_ERROR_ECC_UNCORRECTABLE); nvidia-smi",
 			"again: "}},
 	} {
