@@ -30,6 +30,24 @@ var ErrOutOfMemory = errors.New("out of memory")
 // Is lets errors.Is find ErrOutOfMemory.
 func (e *Error) Is(target error) bool { return target == ErrOutOfMemory && e.Code == codeOutOfMemory }
 
+// Failure is a failure of a device that its driver does not report.
+type Failure struct {
+	Text     string // what failed, and what to do
+	TooLarge bool   // the device has too little memory for the computation, and may have enough for a part of it
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Text }
+
+// Is lets errors.Is find ErrOutOfMemory.
+func (f *Failure) Is(target error) bool { return target == ErrOutOfMemory && f.TooLarge }
+
+// TooLarge returns the error of a computation for which a device has too little memory.
+func TooLarge(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...), true} }
+
+// Failed reports whether err is a failure of a device: the same computation may succeed on another one, or on the CPU.
+func Failed(err error) bool { return errors.As(err, new(*Error)) || errors.As(err, new(*Failure)) }
+
 // Codes of the driver, as in its header (CUresult).
 const (
 	codeOutOfMemory = 2

@@ -231,7 +231,7 @@ func (e *executor) plan(ctx context.Context, cells []Cell) error {
 // report passes a failure on; its result stops the run. A lack of memory and a failure of the device are not the cell's
 // fault and always stop it.
 func (e *executor) report(cells []Cell, err error) error {
-	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) || errors.As(err, new(*cuda.Error)) {
+	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) || cuda.Failed(err) {
 		return err
 	}
 	e.reporting.Lock()

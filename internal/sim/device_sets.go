@@ -109,7 +109,7 @@ func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t 
 	}
 	results, err := setreplay.Replay(ctx, d, j.replayed, j.onDevice, setreplay.Options{Progress: progress})
 	switch half := len(cells) / 2; {
-	case errors.Is(err, setreplay.ErrMemory) && half > 0:
+	case errors.Is(err, cuda.ErrOutOfMemory) && half > 0:
 		low, err := r.setsPart(ctx, d, cells[:half], t, warmup, nextUse)
 		if err != nil {
 			return nil, err

@@ -122,7 +122,7 @@ func TestSetsBeyondMemory(t *testing.T) {
 	sameOnDevice(t, tr, ReplayerOptions{}, device, cells)
 	large := []Cell{setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 300_000, 1)}
 	recs, err := NewReplayer(tr, ReplayerOptions{Device: device}).Replay(t.Context(), large)
-	want := "caches of sets, 1 of them, have a state of 3 MB, and"
+	want := "caches of sets, 1 of them, need at least 4 MiB on the GPU, of which 1 MiB are free"
 	if recs != nil || err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("records %v, error %v", recs, err)
 	}

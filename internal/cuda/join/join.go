@@ -173,7 +173,7 @@ func (l limits) plan(usable int64, n, dim int) (plan, error) {
 	p.each = int(max(0, usable-int64(p.room)*pairBytes-margin)/(2*perVector)) / square * square
 	if p.each == 0 {
 		needed := plan{2, square, int(least)}.bytes(perVector)
-		return p, fmt.Errorf("comparing vectors of %d numbers needs %d MB of memory of the GPU, of which %d MB are free; "+
+		return p, cuda.TooLarge("comparing vectors of %d numbers needs at least %d MiB on the GPU, of which %d MiB are free; "+
 			"end other programs on the GPU, or use --device cpu", dim, needed>>20+1, usable>>20)
 	}
 	return p, nil
@@ -305,8 +305,8 @@ func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similari
 	proposed, similar := int(counts[0]), int(counts[1])
 	switch {
 	case proposed > j.room && count == 1:
-		return nil, fmt.Errorf("the GPU proposes %d pairs where there are %d at most: an error of the kernel or of the "+
-			"GPU; please report it, and use --device cpu", proposed, j.room)
+		return nil, &cuda.Failure{Text: fmt.Sprintf("the GPU proposes %d pairs where there are %d at most: an error of the "+
+			"kernel or of the GPU; please report it, and use --device cpu", proposed, j.room)}
 	case proposed > j.room:
 		j.atOnce = count / 2
 		return nil, nil

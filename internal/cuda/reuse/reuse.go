@@ -9,7 +9,6 @@
 package reuse
 
 import (
-	"fmt"
 	"math/bits"
 	"sort"
 
@@ -83,11 +82,11 @@ func roomFor(free int64, numObjects, longest int) (int, error) {
 	least := numObjects + min(longest, numObjects) // a chunk has at least as many new requests as old objects
 	most := min(numObjects+min(longest, max(longestChunk, numObjects)), columns.Longest)
 	if least > columns.Longest {
-		return 0, fmt.Errorf("reuse distances of %d objects: at most %d are supported on a GPU; use --device cpu",
+		return 0, cuda.TooLarge("reuse distances of %d objects: at most %d are supported on a GPU; use --device cpu",
 			numObjects, columns.Longest/2)
 	}
 	if need := bytes(least, numObjects); need > free {
-		return 0, fmt.Errorf("reuse distances of %d objects need at least %d MiB on the GPU, of which %d MiB are free; "+
+		return 0, cuda.TooLarge("reuse distances of %d objects need at least %d MiB on the GPU, of which %d MiB are free; "+
 			"free memory there, or use --device cpu", numObjects, (need+1<<20-1)>>20, free>>20)
 	}
 	return least + sort.Search(most-least, func(more int) bool { return bytes(least+more+1, numObjects) > free }), nil

@@ -1,7 +1,6 @@
 package setreplay
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -116,18 +115,19 @@ func (r *replay) setChunk(d cuda.Device, o Options) error {
 	fixed, each := r.bytes()
 	longest, first := r.trace.longestBatch()
 	most := max(r.inASecond(d.Processors()), int64(longest))
-	r.chunk = int(min((free-free/16-fixed)/each, most, longestChunk, int64(len(r.trace.Objects))))
+	usable := free - free/16
+	r.chunk = int(min((usable-fixed)/each, most, longestChunk, int64(len(r.trace.Objects))))
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
 	}
 	switch {
 	case r.chunk < 1:
-		return fmt.Errorf("%w: caches of sets, %d of them, have a state of %d MB, and %d MB are free; "+
-			"replay fewer or smaller ones, or use --device cpu", ErrMemory, len(r.cells), fixed>>20, free>>20)
+		return cuda.TooLarge("caches of sets, %d of them, need at least %d MiB on the GPU, of which %d MiB are free; "+
+			"replay fewer or smaller ones, or use --device cpu", len(r.cells), (fixed+each)>>20+1, usable>>20)
 	case r.chunk < longest:
-		return fmt.Errorf("%w: a batch of %d requests, at position %d, takes %d MB beside the state of "+
-			"caches of sets, %d of them, and %d MB are free; use smaller batches, fewer or smaller caches, or --device cpu",
-			ErrMemory, longest, first, (int64(longest)*each)>>20, len(r.cells), (free-fixed)>>20)
+		return cuda.TooLarge("a batch of %d requests, at position %d, needs %d MiB on the GPU beside the state of caches of "+
+			"sets, %d of them, and %d MiB are free; use smaller batches, fewer or smaller caches, or --device cpu",
+			longest, first, int64(longest)*each>>20+1, len(r.cells), (usable-fixed)>>20)
 	}
 	return nil
 }

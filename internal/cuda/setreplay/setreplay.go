@@ -14,7 +14,6 @@ package setreplay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -60,9 +59,6 @@ type Options struct {
 	Progress func(n int) // is called with the requests of each chunk when all caches have served them; may be nil
 }
 
-// ErrMemory is returned where the caches do not fit into the free memory of the device together. Fewer may fit.
-var ErrMemory = errors.New("not enough memory on the device")
-
 // Order returns numbers in the order of predictions. NaN is before all others, and -0 equals 0.
 func Order(next float64) uint64 {
 	if math.IsNaN(next) {
@@ -75,7 +71,8 @@ func Order(next float64) uint64 {
 	return b | 1<<63
 }
 
-// Replay replays t in all cells on d. It returns early with ctx's error.
+// Replay replays t in all cells on d. It returns early with ctx's error. If the caches do not fit into the free memory
+// together, its error is cuda.ErrOutOfMemory: fewer may fit.
 func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options) (results []Result, err error) {
 	if len(t.Objects) == 0 || len(cells) == 0 {
 		return make([]Result, len(cells)), nil
@@ -111,10 +108,10 @@ func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
 	var short error // of the last attempt
 	for {
 		r, err := newReplay(d, t, cells, o)
-		if errors.Is(err, ErrMemory) && short != nil {
-			return nil, fmt.Errorf("%w: %w", ErrMemory, short)
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, cuda.ErrOutOfMemory) && short != nil:
+			return nil, short
+		case err != nil:
 			return nil, err
 		}
 		if err = r.allocate(); err == nil {
@@ -127,7 +124,7 @@ func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
 		case closed != nil:
 			return nil, closed
 		case r.chunk == 1:
-			return nil, fmt.Errorf("%w: %w", ErrMemory, err)
+			return nil, err
 		}
 		short, o.Chunk = err, r.chunk/2
 	}

@@ -244,15 +244,15 @@ func TestErrors(t *testing.T) {
 		t.Helper()
 		d := cudatest.Device(t, ptxrun.Options{Memory: memory})
 		results, err := setreplay.Replay(t.Context(), d, tr, cells, setreplay.Options{Chunk: chunk})
-		if results != nil || !errors.Is(err, setreplay.ErrMemory) || !strings.Contains(err.Error(), want) {
+		if results != nil || !errors.Is(err, cuda.ErrOutOfMemory) || !strings.Contains(err.Error(), want) {
 			t.Errorf("results %v, error %v, want %q", results, err, want)
 		}
 	}
-	check(1<<16, 0, "caches of sets, 4 of them, have a state of")
+	check(1<<16, 0, "caches of sets, 4 of them, need at least 2 MiB on the GPU, of which 0 MiB are free")
 	tr.Batch = 1000
-	check(0, 999, "a batch of 1000 requests, at position 0, takes")
+	check(0, 999, "a batch of 1000 requests, at position 0, needs")
 	tr.Groups = []int{0, 10, 2000}
-	check(0, 999, "a batch of 1990 requests, at position 10, takes")
+	check(0, 999, "a batch of 1990 requests, at position 10, needs")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	d := cudatest.Device(t, ptxrun.Options{})
@@ -262,7 +262,7 @@ func TestErrors(t *testing.T) {
 }
 
 // TestCoarseMemory has a device that takes more memory for an allocation than it has bytes, as drivers do: chunks
-// become shorter, and it is ErrMemory if that does not help.
+// become shorter, and it is cuda.ErrOutOfMemory if that does not help.
 func TestCoarseMemory(t *testing.T) {
 	tr := randomTrace(rand.New(rand.NewPCG(5, 6)), 8200, 100)
 	for i := range tr.Objects { // mostly repeats, which are quick
@@ -286,7 +286,7 @@ func TestCoarseMemory(t *testing.T) {
 	}
 	o.Granule = 64 << 10
 	_, err = setreplay.Replay(t.Context(), cudatest.Device(t, o), tr, cells, setreplay.Options{})
-	if !errors.Is(err, setreplay.ErrMemory) {
+	if !errors.Is(err, cuda.ErrOutOfMemory) {
 		t.Errorf("error %v where chunks of any length do not fit", err)
 	}
 }
