@@ -73,7 +73,7 @@ func predictorIn(c Cell) (p predictorOfSets, ok bool) {
 func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]outcome, error) {
 	v := r.view(job[0].Capacity)
 	sums := make([]outcome, len(job))
-	first := 0
+	first, progress := 0, r.progressOfAll(len(job))
 	for i, part := range v.trace.Parts() {
 		next := first + len(part.Objects)
 		cells := make([]Cell, len(job))
@@ -81,7 +81,8 @@ func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]
 			c.Seed = partSeed(c.Seed, i)
 			cells[k] = c
 		}
-		outcomes, err := r.setsPart(ctx, d, cells, part, v.warmup, func() []uint32 { return v.nextUse()[first:next] })
+		outcomes, err := r.setsPart(ctx, d, cells, part, v.warmup, func() []uint32 { return v.nextUse()[first:next] },
+			progress)
 		if err != nil {
 			return nil, err
 		}
@@ -93,28 +94,37 @@ func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]
 	return sums, nil
 }
 
+// progressOfAll returns a function that is called with requests that some of all cells have served, and passes on what
+// the cells have served on average: a job is one pass over the trace.
+func (r *Replayer) progressOfAll(all int) func(requests, cells int) {
+	var done, told int64
+	return func(requests, cells int) {
+		done += int64(requests) * int64(cells)
+		if mean := done / int64(all); r.options.Progress != nil && mean > told {
+			r.options.Progress(mean - told)
+			told = mean
+		}
+	}
+}
+
 // setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, in one
 // half of them after the other.
 func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
-	nextUse func() []uint32) ([]outcome, error) {
+	nextUse func() []uint32, progress func(requests, cells int)) ([]outcome, error) {
 	start := time.Now()
 	j, err := newSetsJob(cells, t, warmup, nextUse)
 	if err != nil {
 		return nil, err
 	}
-	progress := func(n int) {
-		if r.options.Progress != nil {
-			r.options.Progress(int64(n) * int64(len(cells)))
-		}
-	}
-	results, err := setreplay.Replay(ctx, d, j.replayed, j.onDevice, setreplay.Options{Progress: progress})
+	results, err := setreplay.Replay(ctx, d, j.replayed, j.onDevice,
+		setreplay.Options{Progress: func(n int) { progress(n, len(cells)) }})
 	switch half := len(cells) / 2; {
 	case errors.Is(err, cuda.ErrOutOfMemory) && half > 0:
-		low, err := r.setsPart(ctx, d, cells[:half], t, warmup, nextUse)
+		low, err := r.setsPart(ctx, d, cells[:half], t, warmup, nextUse, progress)
 		if err != nil {
 			return nil, err
 		}
-		high, err := r.setsPart(ctx, d, cells[half:], t, warmup, nextUse)
+		high, err := r.setsPart(ctx, d, cells[half:], t, warmup, nextUse, progress)
 		return append(low, high...), err
 	case err != nil:
 		return nil, err

@@ -133,6 +133,8 @@ func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device 
 	t.Helper()
 	cpu := NewReplayer(tr, options)
 	options.Device = device
+	served := int64(0)
+	options.Progress = func(n int64) { served += n }
 	gpu := NewReplayer(tr, options)
 	jobs := gpu.Jobs(cells)
 	if len(jobs) != 1 || !gpu.OnDevice(jobs[0]) || gpu.Need(jobs[0]) <= 0 {
@@ -140,6 +142,9 @@ func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device 
 	}
 	got, err := gpu.Replay(context.Background(), jobs[0])
 	must(t, err)
+	if served != int64(len(tr.Objects)) {
+		t.Fatalf("progress of %d requests, want %d", served, len(tr.Objects))
+	}
 	for k, c := range jobs[0] {
 		want, err := cpu.Replay(context.Background(), []Cell{c})
 		must(t, err)

@@ -173,8 +173,8 @@ func (l limits) plan(usable int64, n, dim int) (plan, error) {
 	p.each = int(max(0, usable-int64(p.room)*pairBytes-margin)/(2*perVector)) / square * square
 	if p.each == 0 {
 		needed := plan{2, square, int(least)}.bytes(perVector)
-		return p, cuda.TooLarge("comparing vectors of %d numbers needs at least %d MiB on the GPU, of which %d MiB are free; "+
-			"end other programs on the GPU, or use --device cpu", dim, needed>>20+1, usable>>20)
+		return p, cuda.TooLarge("comparing vectors of %d numbers needs at least %d MiB on the GPU, of which %d MiB are "+
+			"free; end other programs on the GPU, or use --device cpu", dim, needed>>20+1, usable>>20)
 	}
 	return p, nil
 }
