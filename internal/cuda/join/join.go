@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/kernels"
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
@@ -52,7 +53,13 @@ func (b backend) Name() string { return b.device.Name() }
 
 // Find implements similarity.Backend.
 func (b backend) Find(ctx context.Context, s *similarity.Search) error {
-	return b.device.Do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
+	return b.do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
+}
+
+// do calls compute with the device, and does not wait for it when ctx ends: the device may be waiting for a kernel.
+func (b backend) do(ctx context.Context, compute func(cuda.Device) error) error {
+	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, b.device.Do(ctx, compute) })
+	return err
 }
 
 // Supports returns an error if a GPU cannot join: it needs the tensor cores of compute capability 8.0.

@@ -237,6 +237,52 @@ func TestJoinStopsAndReportsProgress(t *testing.T) {
 	}
 }
 
+// stuck is a device whose kernels end when they are told to.
+type stuck struct {
+	cuda.Device
+	waiting func()
+	end     chan struct{}
+}
+
+func (d stuck) Read(to []byte, from cuda.Pointer) error {
+	d.waiting()
+	<-d.end
+	return d.Device.Read(to, from)
+}
+
+// Who cancels a comparison does not wait for its kernels. Others wait for the device until it has ended.
+func TestCancellationDoesNotWaitForKernels(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 50, 8, 0.5)
+	for _, find := range []func(context.Context, similarity.Options) error{
+		func(ctx context.Context, o similarity.Options) error {
+			_, err := similarity.Join(ctx, v, 0.9, o)
+			return err
+		},
+		func(ctx context.Context, o similarity.Options) error {
+			_, err := similarity.FindNearest(ctx, v, 3, o)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := stuck{ptxrun.New(ptxrun.Options{}), cancel, make(chan struct{})}
+		shared := cuda.Share(d)
+		l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
+		if err := find(ctx, similarity.Options{Backend: backend{shared, l}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		close(d.end)
+		err := shared.Do(t.Context(), func(d cuda.Device) error {
+			if free, total, err := d.Memory(); free != total || err != nil {
+				t.Errorf("%d of %d bytes are free, %v", free, total, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A device that is lost in any call ends the join with its error.
 func TestJoinOnALostDevice(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(4, 1)), 30, 8, 0.5)

@@ -14,7 +14,7 @@ import (
 func (b backend) FindNearest(ctx context.Context, s *similarity.NearestSearch) error {
 	l := b.limits
 	l.further = boundBytes
-	return b.device.Do(ctx, func(d cuda.Device) error {
+	return b.do(ctx, func(d cuda.Device) error {
 		return withJoiner(d, l, s.Vectors, float32(math.Inf(-1)), func(j *joiner, each int) (err error) {
 			n := &nearest{joiner: j, NearestSearch: s}
 			if n.bounds, err = j.scope.Alloc(int64(each) * boundBytes); err != nil {
