@@ -384,7 +384,7 @@ func (d *Divided) hold() {
 	for i := range d.tallies {
 		t := &d.tallies[i]
 		if p := d.alone(i); p != nil {
-			t.held += float64(p.Capacity()) * float64(counted-t.since)
+			t.held += float64(float64(p.Capacity()) * float64(counted-t.since))
 			t.since = counted
 		}
 	}

@@ -27,7 +27,7 @@ var timeOf = func() (at [times]float64) {
 // add adds some requests whose latencies are distributed like this, with this mean.
 func (l *Latencies) add(t *tail, requests, mean float64) {
 	l.requests += requests
-	l.seconds += requests * mean
+	l.seconds += float64(requests * mean)
 	fastest := t.fastest()
 	for i := range l.above {
 		share := 1.0
@@ -37,7 +37,7 @@ func (l *Latencies) add(t *tail, requests, mean float64) {
 		if share < 1e-9 {
 			break
 		}
-		l.above[i] += requests * share
+		l.above[i] += float64(requests * share)
 	}
 }
 
@@ -50,7 +50,7 @@ func (t *tail) fastest() float64 {
 		for step < steps-1 && x.weight[step] == 0 {
 			step++
 		}
-		fastest = min(fastest, t.queues[i].delay+float64(step)*x.width)
+		fastest = min(fastest, t.queues[i].delay+float64(float64(step)*x.width))
 	}
 	return fastest
 }

@@ -151,7 +151,7 @@ func (t *tallied) add(requests uint32, weight float64) {
 	}
 	sum := (*t)[rounded(requests)]
 	sum.weight += weight
-	sum.requests += weight * float64(requests)
+	sum.requests += float64(weight * float64(requests))
 	(*t)[rounded(requests)] = sum
 }
 

@@ -34,7 +34,7 @@ func positionOf(share float64, steps int) position {
 }
 
 // between interpolates between two neighbours.
-func (p position) between(a, b float64) float64 { return a + p.fraction*(b-a) }
+func (p position) between(a, b float64) float64 { return a + float64(p.fraction*(b-a)) }
 
 // lengths returns by which factor the sequences of a load are longer than those of the population.
 func (m *Model) lengths(l serving.Load) float64 {
@@ -46,7 +46,7 @@ func (m *Model) lengths(l serving.Load) float64 {
 
 // share returns the share of the requests that are of a bin.
 func (m *Model) share(b *bin, hotShare float64) float64 {
-	return hotShare*b.share[hot] + (1-hotShare)*b.share[cold]
+	return float64(hotShare*b.share[hot]) + float64((1-hotShare)*b.share[cold])
 }
 
 func (m *Model) meanTokens(hotShare float64) (mean float64) {
@@ -104,9 +104,9 @@ func (m *Model) embHit(l serving.Load, size float64) float64 {
 		b := &m.bins[i]
 		share := m.share(b, l.HotShare)
 		known := m.embOf(i, at, hotShare)
-		absent += b.draws * (m.own*missed.own*(share-max(0, min(share, known.requests-known.untouched))) +
-			(1-m.own)*missed.other*share)
-		draws += b.draws * share
+		absent += float64(b.draws * (float64(m.own*missed.own*(share-max(0, min(share, known.requests-known.untouched)))) +
+			float64((1-m.own)*missed.other*share)))
+		draws += float64(b.draws * share)
 	}
 	return 1 - absent/draws
 }
@@ -173,17 +173,17 @@ func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 	}
 	draws := k.b.draws * k.longer
 	own := m.own * draws
-	misses := own*k.absent + (draws-own)*k.missed
+	misses := float64(own*k.absent) + float64((draws-own)*k.missed)
 	// A share F of the own shards is absent, and each draw of one is among them with probability F.
-	spread := math.Sqrt(own*own*k.absent*(1-k.absent)/k.b.ownShards + own*k.absent*(1-k.absent) +
-		(draws-own)*k.missed*(1-k.missed))
-	x.missed += weight * misses * m.rowsDrawn
+	spread := math.Sqrt(own*own*k.absent*(1-k.absent)/k.b.ownShards + float64(own*k.absent*(1-k.absent)) +
+		float64((draws-own)*k.missed*(1-k.missed)))
+	x.missed += float64(weight * misses * m.rowsDrawn)
 	touched := math.Exp(k.b.logTouched)
-	x.loads += weight * (k.b.ownShards*touched*k.absent + (draws-own)*k.missed)
+	x.loads += float64(weight * (float64(k.b.ownShards*touched*k.absent) + float64((draws-own)*k.missed)))
 	from, to := k.b.from*k.longer, k.b.to*k.longer
 	computeFrom, computeTo := m.costs.Compute(from, hit), m.costs.Compute(to, hit)
 	for _, d := range deviations {
-		drawn := max(0, min(draws, misses+d.deviation*spread)) * m.rowsDrawn / draws // rows per draw
+		drawn := max(0, min(draws, misses+float64(d.deviation*spread))) * m.rowsDrawn / draws // rows per draw
 		rowsFrom, rowsTo := drawn*m.drawn(k.b, k.b.from)*k.longer, drawn*m.drawn(k.b, k.b.to)*k.longer
 		transferFrom := m.costs.Transfer(rowsFrom, m.remote*rowsFrom, k.bandwidth)
 		transferTo := m.costs.Transfer(rowsTo, m.remote*rowsTo, k.bandwidth)
@@ -196,7 +196,7 @@ func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 // spread adds service times that are spread evenly between two.
 func (x *mixture) spread(weight, from, to, transfer, compute float64) {
 	x.mean += weight * (from + to) / 2
-	x.square += weight * (from*from + from*to + to*to) / 3
+	x.square += weight * (float64(from*from) + float64(from*to) + float64(to*to)) / 3
 	low, high := from/x.width, to/x.width
 	first, last := int(low), min(int(high), steps-1)
 	if first >= last {
@@ -213,6 +213,6 @@ func (x *mixture) spread(weight, from, to, transfer, compute float64) {
 
 func (x *mixture) put(i int, weight, transfer, compute float64) {
 	x.weight[i] += weight
-	x.transfer[i] += weight * transfer
-	x.compute[i] += weight * compute
+	x.transfer[i] += float64(weight * transfer)
+	x.compute[i] += float64(weight * compute)
 }

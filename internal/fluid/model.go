@@ -82,7 +82,7 @@ func NewModel(p serving.Population, c serving.Costs, gpus int, memory int64) *Mo
 	n := min(mostBins, p.MaxTokens-p.MinTokens+1)
 	for i := range n {
 		width := float64(p.MaxTokens-p.MinTokens) / float64(n)
-		b := bin{from: float64(p.MinTokens) + float64(i)*width, users: classes}
+		b := bin{from: float64(p.MinTokens) + float64(float64(i)*width), users: classes}
 		b.to = b.from + width
 		b.scale = [2]float64{1 / float64(n), 1 / float64(n)}
 		b.share = b.scale
@@ -280,7 +280,7 @@ func (m moment) writeKV(hits *[mostBins]float64, logTime float64) {
 		b := &m.bins[i]
 		for class, share := range m.share {
 			if share > 0 {
-				hits[i] += share * b.scale[class] * b.users[class].hits.at(logTime+m.rate[class])
+				hits[i] += float64(share * b.scale[class] * b.users[class].hits.at(logTime+m.rate[class]))
 			}
 		}
 	}
@@ -295,10 +295,10 @@ func (m moment) writeEMB(to *[mostBins]recent, logTime float64) {
 				continue
 			}
 			known := b.users[class].hits.at(logTime + m.rate[class])
-			to[i].requests += share * b.scale[class] * known
+			to[i].requests += float64(share * b.scale[class] * known)
 			if !math.IsInf(logTime, 1) {
 				touched := b.users[class].hits.at(logTime + m.rate[class] + b.logTouched)
-				to[i].untouched += share * b.scale[class] * max(0, known-touched)
+				to[i].untouched += float64(share * b.scale[class] * max(0, known-touched))
 			}
 		}
 	}

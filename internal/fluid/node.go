@@ -78,7 +78,7 @@ func (n *Node) RunFor(l serving.Load, ratio, seconds float64) (e Epoch) {
 	if fresh {
 		n.started, n.emb, n.kvHit = true, ratio, target
 	}
-	n.kvHit = min(target, n.kvHit+kvAdapts*max(0, target-n.kvHit))
+	n.kvHit = min(target, n.kvHit+float64(kvAdapts*max(0, target-n.kvHit)))
 	n.emb = min(n.emb, ratio)
 	kv := min(1-ratio, invert(func(size float64) float64 { return m.kvHit(l, size) }, n.kvHit))
 
@@ -95,7 +95,7 @@ func (n *Node) RunFor(l serving.Load, ratio, seconds float64) (e Epoch) {
 	}
 	t.build()
 
-	mean := func(a, b float64) float64 { return filled*a + (1-filled)*b }
+	mean := func(a, b float64) float64 { return float64(filled*a) + float64((1-filled)*b) }
 	service := mean(filling.mean, full.mean)
 	w := &e.Window
 	w.Requests = int(math.Round(l.Rate * seconds))
@@ -154,7 +154,7 @@ func (n *Node) refill(misses float64) float64 {
 	case Naive:
 		return n.model.costs.PCIe / 2
 	}
-	return max(0, min(refillMost, refillShare*n.model.costs.PCIe-misses))
+	return max(0, min(refillMost, float64(refillShare*n.model.costs.PCIe)-misses))
 }
 
 // fill lets EMB grow to a ratio within some seconds. It returns the share of them that this takes, the bytes per second
@@ -206,11 +206,11 @@ func (n *Node) wait(t *tail, rate float64, mixture int, seconds, share float64, 
 		q := &n.queue
 		before, grows := q.delay, drift
 		if q.delay > 0 || drift > 0 {
-			q.delay = max(0, q.delay+drift*step)
+			q.delay = max(0, q.delay+float64(drift*step))
 			grows = 0
 		}
-		from := q.wait + grows*step
-		q.wait = (from + math.Sqrt(from*from+2*variance*step)) / 2
+		from := q.wait + float64(grows*step)
+		q.wait = (from + math.Sqrt(float64(from*from)+float64(2*variance*step))) / 2
 		q.busy = min(1, busy*max(1, q.wait/stable))
 		if q.delay > 0 {
 			q.busy = 1
@@ -223,7 +223,7 @@ func (n *Node) wait(t *tail, rate float64, mixture int, seconds, share float64, 
 func (t *tail) waiting() (mean float64) {
 	for i := range t.n {
 		q := t.queues[i]
-		mean += t.share[i] * (q.delay + q.busy*q.wait)
+		mean += float64(t.share[i] * (q.delay + float64(q.busy*q.wait)))
 	}
 	return mean
 }
@@ -239,7 +239,7 @@ func (m *Model) saved(l serving.Load) (emb, kv float64) {
 func (m *Model) rows(l serving.Load) (rows float64) {
 	for i := range m.bins {
 		b := &m.bins[i]
-		rows += m.share(b, l.HotShare) * b.draws
+		rows += float64(m.share(b, l.HotShare) * b.draws)
 	}
 	return rows * m.rowsDrawn * m.lengths(l)
 }

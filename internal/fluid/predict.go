@@ -60,7 +60,7 @@ func (m *Model) predict(l serving.Load, s sizes) Prediction {
 	q := x.stationary(l.Rate, m.servers)
 	t.add(0, q, 1)
 	t.build()
-	p.Mean = x.mean + q.busy*q.wait
+	p.Mean = x.mean + float64(q.busy*q.wait)
 	p.P99 = t.quantile(0.01)
 	p.Violations = t.above(m.objective.Latency.Seconds())
 	p.SlowEMB, p.SlowKV = t.slow(p.P99)
@@ -72,8 +72,8 @@ func (m *Model) predict(l serving.Load, s sizes) Prediction {
 func (m *Model) Best(l serving.Load, least, most, step float64) float64 {
 	best, bestP99, bestUtilisation := least, math.Inf(1), math.Inf(1)
 	for i := 0; ; i++ {
-		ratio := least + float64(i)*step
-		if ratio > most+step*1e-6 {
+		ratio := least + float64(float64(i)*step)
+		if ratio > most+float64(step*1e-6) {
 			return best
 		}
 		p := m.Predict(l, min(ratio, most))
@@ -91,7 +91,7 @@ func (m *Model) Search(l serving.Load, least, most, step float64) float64 {
 		return m.Best(l, least, most, step)
 	}
 	at := math.Round((m.Best(l, least, most, coarse*step) - least) / step)
-	from, to := least+max(0, at-coarse+1)*step, least+(at+coarse-1)*step
+	from, to := least+float64(max(0, at-coarse+1)*step), least+float64((at+coarse-1)*step)
 	return m.Best(l, from, min(most, to), step)
 }
 

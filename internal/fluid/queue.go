@@ -25,9 +25,9 @@ func erlang(servers int, utilisation float64) float64 {
 	load := utilisation * float64(servers)
 	blocked := 1.0 // Erlang's B formula
 	for i := 1; i <= servers; i++ {
-		blocked = load * blocked / (float64(i) + load*blocked)
+		blocked = load * blocked / (float64(i) + float64(load*blocked))
 	}
-	return blocked / (1 - utilisation*(1-blocked))
+	return blocked / (1 - float64(utilisation*(1-blocked)))
 }
 
 // mostParts is the largest number of parts of an epoch.
@@ -61,11 +61,11 @@ func (t *tail) build() {
 		served, late := 0.0, 0.0 // by the time of the step; of those, later answered because of the wait
 		for step := range x.weight {
 			weight := x.weight[step]
-			t.over[i][step] = max(0, 1-served) + q.busy*late
+			t.over[i][step] = max(0, 1-served) + float64(q.busy*late)
 			served += weight
-			late = late*decay + weight*half
+			late = float64(late*decay) + float64(weight*half)
 		}
-		t.over[i][steps] = max(0, 1-served) + q.busy*late
+		t.over[i][steps] = max(0, 1-served) + float64(q.busy*late)
 	}
 }
 
@@ -81,9 +81,9 @@ func (t *tail) above(time float64) (share float64) {
 		case at < steps:
 			step := int(at)
 			over := &t.over[i]
-			share += t.share[i] * (over[step] + (at-float64(step))*(over[step+1]-over[step]))
+			share += float64(t.share[i] * (over[step] + float64((at-float64(step))*(over[step+1]-over[step]))))
 		case q.wait > 0:
-			share += t.share[i] * t.over[i][steps] * math.Exp((steps*x.width-since)/q.wait)
+			share += float64(t.share[i] * t.over[i][steps] * math.Exp((float64(steps*x.width)-since)/q.wait))
 		}
 	}
 	return min(1, share)
@@ -94,9 +94,9 @@ func (t *tail) quantile(share float64) float64 {
 	low, high := 0.0, 0.0
 	for i := range t.n {
 		x, q := &t.mixtures[t.of[i]], &t.queues[i]
-		reach := q.delay + steps*x.width
+		reach := q.delay + float64(steps*x.width)
 		if over := t.over[i][steps]; over > share {
-			reach += q.wait * math.Log(over/share)
+			reach += float64(q.wait * math.Log(over/share))
 		}
 		high = max(high, reach)
 	}
@@ -117,19 +117,19 @@ func (t *tail) slow(time float64) (emb, kv float64) {
 		x, q := &t.mixtures[t.of[i]], &t.queues[i]
 		add := func(step int, slow, latency float64) {
 			slow *= t.share[i]
-			transfer += slow * x.transfer[step]
-			compute += slow * x.compute[step]
-			total += slow * x.weight[step] * latency
+			transfer += float64(slow * x.transfer[step])
+			compute += float64(slow * x.compute[step])
+			total += float64(slow * x.weight[step] * latency)
 		}
 		since := time - q.delay
 		first := max(0, min(steps, int(math.Ceil(since/x.width-0.5)))) // the first step above the time without waiting
 		for step := first; step < steps; step++ {
-			add(step, 1, q.delay+(float64(step)+0.5)*x.width+q.busy*q.wait)
+			add(step, 1, q.delay+float64((float64(step)+0.5)*x.width)+float64(q.busy*q.wait))
 		}
 		if q.wait == 0 {
 			continue
 		}
-		slow, decay := q.busy*math.Exp(((float64(first)-0.5)*x.width-since)/q.wait), math.Exp(-x.width/q.wait)
+		slow, decay := q.busy*math.Exp((float64((float64(first)-0.5)*x.width)-since)/q.wait), math.Exp(-x.width/q.wait)
 		for step := first - 1; step >= 0; step-- {
 			add(step, slow, time+q.wait)
 			slow *= decay

@@ -67,7 +67,7 @@ func drawn(classes []class) []shard {
 // occupied returns how many shards are drawn by some touches of owners or by some other draws.
 func occupied(shards []shard, touches, draws float64) (occupied float64) {
 	for _, s := range shards {
-		occupied += s.count * -math.Expm1(-s.own*touches-s.other*draws)
+		occupied += float64(s.count * -math.Expm1(float64(-s.own*touches)-float64(s.other*draws)))
 	}
 	return occupied
 }
@@ -75,8 +75,8 @@ func occupied(shards []shard, touches, draws float64) (occupied float64) {
 // missedBy returns the misses of one more user, and of one more draw.
 func missedBy(shards []shard, touches, draws float64) (m misses) {
 	for _, s := range shards {
-		m.own += s.count * s.own * math.Exp(-s.rivals*touches-s.other*draws)
-		m.other += s.count * s.other * math.Exp(-s.own*touches-s.others*draws)
+		m.own += float64(s.count * s.own * math.Exp(float64(-s.rivals*touches)-float64(s.other*draws)))
+		m.other += float64(s.count * s.other * math.Exp(float64(-s.own*touches)-float64(s.others*draws)))
 	}
 	return m
 }
@@ -104,7 +104,7 @@ func (c curve) at(logTime float64) float64 {
 		return c[timeSteps]
 	}
 	i := int(at)
-	return c[i] + (at-float64(i))*(c[i+1]-c[i])
+	return c[i] + float64((at-float64(i))*(c[i+1]-c[i]))
 }
 
 // tabulate returns users of the classes `active`, whose hits are those of the classes `hitting`.
@@ -113,10 +113,10 @@ func tabulate(active, hitting []class) *users {
 	for i := range u.active {
 		time := math.Exp(firstTime + float64(i)*(lastTime-firstTime)/timeSteps)
 		for _, c := range active {
-			u.active[i] += c.count * -math.Expm1(-c.share*time)
+			u.active[i] += float64(c.count * -math.Expm1(-c.share*time))
 		}
 		for _, c := range hitting {
-			u.hits[i] += c.count * c.share * -math.Expm1(-c.share*time)
+			u.hits[i] += float64(c.count * c.share * -math.Expm1(-c.share*time))
 		}
 	}
 	return u

@@ -145,7 +145,7 @@ func (v Values) merged(other Values, part value) value {
 		a, _ := v.Get(m.Merge.whole)
 		b, _ := other.Get(m.Merge.whole)
 		if a+b > 0 {
-			x := (have.x*a + part.x*b) / (a + b)
+			x := (float64(have.x*a) + float64(part.x*b)) / (a + b)
 			return value{part.name, int64(x), x}
 		}
 	}

@@ -244,20 +244,20 @@ type fluidSums struct {
 func (s *fluidSums) add(e *fluid.Epoch, seconds, requests float64) {
 	s.seconds += seconds
 	s.requests += requests
-	s.hot += requests * e.HotShare
-	s.kvHits += requests * e.KVHit
-	s.rows += requests * e.Rows
-	s.rowHits += requests * e.Rows * e.EMBHit
-	s.satisfied += requests * (1 - e.Violations)
-	s.transfer += requests * e.Transfer
-	s.compute += requests * e.Compute
-	s.waiting += requests * e.Waiting
-	s.weightedP99 += requests * e.P99
+	s.hot += float64(requests * e.HotShare)
+	s.kvHits += float64(requests * e.KVHit)
+	s.rows += float64(requests * e.Rows)
+	s.rowHits += float64(requests * e.Rows * e.EMBHit)
+	s.satisfied += float64(requests * (1 - e.Violations))
+	s.transfer += float64(requests * e.Transfer)
+	s.compute += float64(requests * e.Compute)
+	s.waiting += float64(requests * e.Waiting)
+	s.weightedP99 += float64(requests * e.P99)
 	s.refill += e.RefillBytes
 	s.missed += e.MissBytes
 	s.peak = max(s.peak, e.Link)
-	s.ratio += seconds * e.Ratio
-	s.busy += seconds * e.Utilisation
+	s.ratio += float64(seconds * e.Ratio)
+	s.busy += float64(seconds * e.Utilisation)
 }
 
 // window counts an epoch as a window, whose best ratio is known unless it is negative.

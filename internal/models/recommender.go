@@ -111,7 +111,7 @@ func costsOf(v params.Values, columns *requests.Columns) serving.Costs {
 // objectiveOf returns the objective of the nodes.
 func objectiveOf(v params.Values) serving.Objective {
 	return serving.Objective{Latency: event.Span(1e6 * v.Float("slo_ms")),
-		Epoch: time.Duration(1e9*v.Float("epoch_s") + 0.5)}
+		Epoch: time.Duration(float64(1e9*v.Float("epoch_s")) + 0.5)}
 }
 
 // checkServing rejects parameters and traces that no model of serving nodes can use.

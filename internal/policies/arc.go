@@ -105,9 +105,9 @@ func (p *arcState) adapt(r Request) {
 	b1, b2 := float64(p.size[arcB1]), float64(p.size[arcB2])
 	switch p.where[r.Object] {
 	case arcB1:
-		p.target = min(p.target+p.step(b2/b1)*float64(r.Size), float64(p.capacity))
+		p.target = min(p.target+float64(p.step(b2/b1)*float64(r.Size)), float64(p.capacity))
 	case arcB2:
-		p.target = max(p.target-p.step(b1/b2)*float64(r.Size), 0)
+		p.target = max(p.target-float64(p.step(b1/b2)*float64(r.Size)), 0)
 	}
 }
 

@@ -228,7 +228,7 @@ func (p *lhd) Victim(r Request) Object {
 			}
 		}
 	}
-	p.victimRank = 0.9*p.victimRank + 0.1*lowest
+	p.victimRank = float32(0.9*p.victimRank) + float32(0.1*lowest)
 	info := &p.slots.Infos[victim]
 	p.evictions[int(info.class)*p.ages+p.age(*info, now)]++
 	p.endExploration(p.slots.Objects[victim], info)

@@ -30,7 +30,7 @@ func covariance(x, y []float64, xMean, yMean float64) float64 {
 func deviations(x, y []float64, xMean, yMean float64) (products, xRest, yRest float64) {
 	for i := range x {
 		dx, dy := x[i]-xMean, y[i]-yMean
-		products += dx * dy
+		products += float64(dx * dy)
 		xRest += dx
 		yRest += dy
 	}
@@ -54,13 +54,13 @@ func Correlation(x, y []float64) float64 {
 func Line(x, y []float64) (intercept, slope, rSquared float64) {
 	xMean, yMean := Mean(x), Mean(y)
 	slope = covariance(x, y, xMean, yMean) / variance(x, xMean)
-	intercept = yMean - slope*xMean
+	intercept = yMean - float64(slope*xMean)
 	var rest, total float64
 	for i := range x {
-		d := y[i] - (intercept + slope*x[i])
-		rest += d * d
+		d := y[i] - (intercept + float64(slope*x[i]))
+		rest += float64(d * d)
 		d = y[i] - yMean
-		total += d * d
+		total += float64(d * d)
 	}
 	return intercept, slope, 1 - rest/total
 }

@@ -87,7 +87,7 @@ func (t *Tree) measureGaps(v *metric.Values) {
 	for bin, n := range t.gaps {
 		below += n
 		x := float64(bin+1) / float64(len(t.gaps))
-		distance = max(distance, math.Abs(float64(below)/float64(sum)-x*(2-x)))
+		distance = max(distance, math.Abs(float64(below)/float64(sum)-float64(x*(2-x))))
 		v.SetNamed(fmt.Sprintf("%s[%s]", GapsMetric.Name, strconv.FormatFloat(x, 'g', 4, 64)), float64(n)/float64(sum))
 	}
 	v.Set(GapDistance, distance)

@@ -143,7 +143,7 @@ func (s *Stream) TemporalGaps() (mean, deviation float64, n int) {
 			n++
 			d := gap - mean // Welford
 			mean += d / float64(n)
-			squares += d * (gap - mean)
+			squares += float64(d * (gap - mean))
 		}
 		last = at
 	}

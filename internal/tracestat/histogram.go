@@ -33,7 +33,7 @@ func (h *histogram) add(v, n int64) {
 	h.counts[b] += n
 	h.largest[b] = max(h.largest[b], v)
 	h.total += n
-	h.sum += float64(v) * float64(n)
+	h.sum += float64(float64(v) * float64(n))
 }
 
 // quantile returns a value v of the data such that at least the share q of the values is at most v, up to the precision

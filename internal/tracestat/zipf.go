@@ -49,7 +49,7 @@ const maxAlpha = 20
 func mostLikelyAlpha(counts []uint32) float64 {
 	var sumLogs, requests float64
 	for i, c := range counts {
-		sumLogs += float64(c) * math.Log(float64(i+1))
+		sumLogs += float64(float64(c) * math.Log(float64(i+1)))
 		requests += float64(c)
 	}
 	cost := func(alpha float64) float64 { return alpha*sumLogs/requests + math.Log(harmonic(len(counts), alpha)) }
@@ -81,7 +81,7 @@ func harmonic(n int, alpha float64) float64 {
 	if slope := (1 - alpha) * math.Log(float64(n)/exact); slope != 0 {
 		integral *= math.Expm1(slope) / slope
 	}
-	return sum + integral + (last-first)/2 + alpha/12*(first/exact-last/float64(n))
+	return sum + integral + (last-first)/2 + float64(alpha/12*(first/exact-last/float64(n)))
 }
 
 // spacedRanks returns ranks from 1 to n, 20 for each factor of 10 where there are so many.

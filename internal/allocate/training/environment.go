@@ -37,7 +37,7 @@ func draw(bits *rand.PCG) Workload {
 	own, _ := random.Below(bits, len(ownShares))
 	regimes := serving.Regimes()
 	regime, _ := random.Below(bits, len(regimes))
-	return Workload{ownShares[own], leastHot + (mostHot-leastHot)*random.Unit(bits), regimes[regime], bits.Uint64()}
+	return Workload{ownShares[own], leastHot + float64((mostHot-leastHot)*random.Unit(bits)), regimes[regime], bits.Uint64()}
 }
 
 // model returns the fluid model of a workload.
@@ -76,7 +76,7 @@ type episode struct {
 // Begin starts an episode of a random workload at a random ratio.
 func (e *episode) Begin(bits *rand.PCG, state []float64) {
 	w := draw(bits)
-	e.begin(w, serving.LeastRatio+(serving.MostRatio-serving.LeastRatio)*random.Unit(bits))
+	e.begin(w, serving.LeastRatio+float64((serving.MostRatio-serving.LeastRatio)*random.Unit(bits)))
 	e.show(state)
 	e.best = bests(w, w.calm().loads(len(e.loads)))
 	e.reference = w.model().NewNode()

@@ -19,9 +19,9 @@ type Score struct {
 }
 
 func (s *Score) add(t Score, weight float64) {
-	s.Reward += weight * t.Reward
-	s.P99 += weight * t.P99
-	s.Gap += weight * t.Gap
+	s.Reward += float64(weight * t.Reward)
+	s.P99 += float64(weight * t.P99)
+	s.Gap += float64(weight * t.Gap)
 }
 
 // Result is what a controller achieves in each regime.

@@ -37,7 +37,7 @@ func (o *options) shortest() int64 {
 
 // Lifetime returns base + mean + quantile x deviation, rounded to the nanosecond: the adaptive time to live.
 func Lifetime(base int64, mean, deviation, quantile float64) int64 {
-	ttl := float64(base) + mean + quantile*deviation
+	ttl := float64(base) + mean + float64(quantile*deviation)
 	if ttl >= math.MaxInt64/2 {
 		return math.MaxInt64 / 2
 	}

@@ -19,7 +19,7 @@ func (p *policy) touch(o policies.Object, requested bool) {
 }
 
 func (p *policy) weigh(e *entryState) {
-	e.importance = float64(e.requests) + p.lambda*(float64(e.dependants)*p.dependantsPerUnit)
+	e.importance = float64(e.requests) + float64(p.lambda*(float64(e.dependants)*p.dependantsPerUnit))
 }
 
 // link reports the request to o to the entry that o builds on.

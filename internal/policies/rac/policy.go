@@ -199,7 +199,7 @@ func (p *policy) route(r policies.Request) topicID {
 // credit counts the current request for s.
 func (p *policy) credit(s topicID) {
 	t := &p.topics[s]
-	t.prevalence = t.prevalence*math.Exp2(-p.alpha*float64(p.clock-t.last)) + 1
+	t.prevalence = float64(t.prevalence*math.Exp2(-p.alpha*float64(p.clock-t.last))) + 1
 	t.last = p.clock
 }
 
@@ -230,7 +230,7 @@ func (p *policy) key(t *topic, importance float64) float64 {
 // lasting returns log2(TP * importance) + alpha * now, which does not change over time. The logarithm is taken of the
 // product, so that equal products of whole numbers stay equal.
 func (p *policy) lasting(t *topic, importance float64) float64 {
-	return math.Log2(t.prevalence*importance) + p.alpha*float64(t.last)
+	return math.Log2(t.prevalence*importance) + float64(p.alpha*float64(t.last))
 }
 
 // bury remembers s, which has no entries, as long as it is among the most prevalent of those.

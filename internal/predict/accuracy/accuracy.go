@@ -294,7 +294,7 @@ func horizonOf(answers []answer) Horizon {
 		}
 		if !math.IsInf(a.true, 1) {
 			e := math.Log1p(a.predicted) - math.Log1p(a.true)
-			sum += e * e
+			sum += float64(e * e)
 			finite++
 		}
 	}
