@@ -61,7 +61,7 @@ func (l *Latencies) Mean() float64 { return l.seconds / l.requests }
 // Above returns the time in seconds that a share of the requests exceeds, by interpolation between two times; at most
 // 10^8 s.
 func (l *Latencies) Above(share float64) float64 {
-	wanted := share * l.requests
+	wanted := float64(share * l.requests)
 	for i, above := range l.above {
 		if above > wanted {
 			continue

@@ -28,7 +28,7 @@ type position struct {
 }
 
 func positionOf(share float64, steps int) position {
-	x := max(0, min(1, share)) * float64(steps)
+	x := float64(max(0, min(1, share)) * float64(steps))
 	i := min(int(x), steps-1)
 	return position{i, x - float64(i)}
 }
@@ -52,7 +52,7 @@ func (m *Model) share(b *bin, hotShare float64) float64 {
 func (m *Model) meanTokens(hotShare float64) (mean float64) {
 	for i := range m.bins {
 		b := &m.bins[i]
-		mean += m.share(b, hotShare) * (b.from + b.to) / 2
+		mean += float64(m.share(b, hotShare) * (b.from + b.to) / 2)
 	}
 	return mean
 }
@@ -171,8 +171,8 @@ func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 	if !(weight > 0) {
 		return
 	}
-	draws := k.b.draws * k.longer
-	own := m.own * draws
+	draws := float64(k.b.draws * k.longer)
+	own := float64(m.own * draws)
 	misses := float64(own*k.absent) + float64((draws-own)*k.missed)
 	// A share F of the own shards is absent, and each draw of one is among them with probability F.
 	spread := math.Sqrt(own*own*k.absent*(1-k.absent)/k.b.ownShards + float64(own*k.absent*(1-k.absent)) +
@@ -195,7 +195,7 @@ func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 
 // spread adds service times that are spread evenly between two.
 func (x *mixture) spread(weight, from, to, transfer, compute float64) {
-	x.mean += weight * (from + to) / 2
+	x.mean += float64(weight * (from + to) / 2)
 	x.square += weight * (float64(from*from) + float64(from*to) + float64(to*to)) / 3
 	low, high := from/x.width, to/x.width
 	first, last := int(low), min(int(high), steps-1)
@@ -212,7 +212,7 @@ func (x *mixture) spread(weight, from, to, transfer, compute float64) {
 }
 
 func (x *mixture) put(i int, weight, transfer, compute float64) {
-	x.weight[i] += weight
+	x.weight[i] += float64(weight)
 	x.transfer[i] += float64(weight * transfer)
 	x.compute[i] += float64(weight * compute)
 }

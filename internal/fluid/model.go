@@ -118,7 +118,7 @@ func meanPages(c serving.Costs, from, to float64, page int64) float64 {
 	const points = 64
 	sum := int64(0)
 	for i := range points {
-		sum += c.UserPages(int(math.Round(from+(to-from)*(float64(i)+0.5)/points)), page)
+		sum += c.UserPages(int(math.Round(from+float64((to-from)*(float64(i)+0.5)/points))), page)
 	}
 	return float64(sum) / points
 }
@@ -242,7 +242,7 @@ func (m moment) sum(f func(b *bin, class int) float64) (sum float64) {
 	for i := range m.bins {
 		for class, share := range m.share {
 			if share > 0 {
-				sum += f(&m.bins[i], class)
+				sum += float64(f(&m.bins[i], class))
 			}
 		}
 	}

@@ -178,7 +178,7 @@ func (n *Node) fill(l serving.Load, ratio, kv, seconds float64, x *mixture) (sha
 	gained := min(grown, (refill+loads)*share*seconds*gpus/m.memory)
 	l.Refill += refill
 	*x = mixture{}
-	m.mix(l, sizes{n.emb + gained/2, kv}, x)
+	m.mix(l, sizes{n.emb + float64(gained/2), kv}, x)
 	n.emb += gained
 	return share, refill
 }

@@ -96,7 +96,7 @@ const (
 )
 
 func (c curve) at(logTime float64) float64 {
-	at := (logTime - firstTime) * (timeSteps / (lastTime - firstTime))
+	at := float64((logTime - firstTime) * (timeSteps / (lastTime - firstTime)))
 	if !(at > 0) {
 		return c[0] * math.Exp(logTime-firstTime) // in proportion to the time
 	}
@@ -111,7 +111,7 @@ func (c curve) at(logTime float64) float64 {
 func tabulate(active, hitting []class) *users {
 	u := &users{make(curve, timeSteps+1), make(curve, timeSteps+1)}
 	for i := range u.active {
-		time := math.Exp(firstTime + float64(i)*(lastTime-firstTime)/timeSteps)
+		time := math.Exp(firstTime + float64(float64(i)*(lastTime-firstTime)/timeSteps))
 		for _, c := range active {
 			u.active[i] += float64(c.count * -math.Expm1(-c.share*time))
 		}

@@ -376,7 +376,7 @@ type wholes struct {
 
 // add adds a number, and returns by how much the rounded sum grows.
 func (w *wholes) add(x float64) int64 {
-	w.sum += x
+	w.sum += float64(x)
 	before := w.told
 	w.told = rounded(w.sum)
 	return w.told - before

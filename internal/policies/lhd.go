@@ -311,8 +311,8 @@ func (p *lhd) compute() {
 		hits, evictions, densities := p.hits[from:to], p.evictions[from:to], p.densities[from:to]
 		var later, laterHits, lifetime float32 // events and hits at this age or later; their time from this age on
 		for age := p.ages - 1; age >= 0; age-- {
-			hits[age] *= p.decay
-			evictions[age] *= p.decay
+			hits[age] = float32(hits[age] * p.decay)
+			evictions[age] = float32(evictions[age] * p.decay)
 			laterHits += hits[age]
 			later += hits[age] + evictions[age]
 			lifetime += later

@@ -111,9 +111,9 @@ func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
 	if m.PerObject+m.PerSlot == 0 {
 		m.PerObject, m.PerSlot = 32, 16
 	}
-	total := m.Fixed + m.PerObject*float64(objects) + m.PerSlot*float64(slots)
+	total := m.Fixed + float64(m.PerObject*float64(objects)) + float64(m.PerSlot*float64(slots))
 	if bytes {
-		total += sizeBytes * float64(objects)
+		total += float64(sizeBytes * float64(objects))
 	}
 	return int64(total)
 }

@@ -52,7 +52,7 @@ func (c Costs) Compute(tokens float64, hit bool) float64 {
 // Transfer returns the seconds of the transfer of missing rows at a bandwidth in bytes per second, the remote ones
 // among them over the network as well.
 func (c Costs) Transfer(rows, remote, bandwidth float64) float64 {
-	return c.Scale * (rows + float64((c.Remote-1)*remote)) * float64(c.RowBytes) / bandwidth
+	return c.Scale * (float64(rows) + float64((c.Remote-1)*remote)) * float64(c.RowBytes) / bandwidth
 }
 
 // Overhead returns the seconds that every request takes.

@@ -81,7 +81,7 @@ func harmonic(n int, alpha float64) float64 {
 	if slope := (1 - alpha) * math.Log(float64(n)/exact); slope != 0 {
 		integral *= math.Expm1(slope) / slope
 	}
-	return sum + integral + (last-first)/2 + float64(alpha/12*(first/exact-last/float64(n)))
+	return sum + float64(integral) + float64((last-first)/2) + float64(alpha/12*(float64(first/exact)-last/float64(n)))
 }
 
 // spacedRanks returns ranks from 1 to n, 20 for each factor of 10 where there are so many.

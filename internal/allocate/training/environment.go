@@ -37,7 +37,8 @@ func draw(bits *rand.PCG) Workload {
 	own, _ := random.Below(bits, len(ownShares))
 	regimes := serving.Regimes()
 	regime, _ := random.Below(bits, len(regimes))
-	return Workload{ownShares[own], leastHot + float64((mostHot-leastHot)*random.Unit(bits)), regimes[regime], bits.Uint64()}
+	hot := leastHot + float64((mostHot-leastHot)*random.Unit(bits))
+	return Workload{ownShares[own], hot, regimes[regime], bits.Uint64()}
 }
 
 // model returns the fluid model of a workload.

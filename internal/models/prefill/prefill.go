@@ -50,7 +50,8 @@ type Config struct {
 func (c Config) Prefill(tokens, cached int) time.Duration {
 	known := float64(min(cached, tokens-1))
 	computed := float64(tokens) - known
-	operations := float64(2*c.Active*computed) + float64(c.Attention*(float64(computed*known)+computed*(computed+1)/2))
+	pairs := float64(computed*known) + float64(computed*(computed+1)/2)
+	operations := float64(2*c.Active*computed) + float64(c.Attention*pairs)
 	bytes := c.Weights + float64(c.KV*float64(tokens))
 	seconds := max(operations/(c.Peak*c.Utilisation), bytes/c.Bandwidth)
 	return event.Sum(c.Overhead, event.Span(seconds*float64(time.Second)))

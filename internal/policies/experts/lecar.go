@@ -47,7 +47,7 @@ func newExperts(seed uint64) experts {
 
 // regret lowers the weight of e by the factor exp(-amount). As in the authors' programs no weight falls below 0.01.
 func (x *experts) regret(e expert, amount float64) {
-	w := x.weights[e] * math.Exp(-amount)
+	w := float64(x.weights[e] * math.Exp(-amount))
 	w = max(w/(w+x.weights[1-e]), 0.01)
 	x.weights[e], x.weights[1-e] = w, 1-w
 }

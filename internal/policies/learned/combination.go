@@ -271,7 +271,7 @@ type weights struct {
 }
 
 func newWeights(c policies.Config) *weights {
-	return &weights{beta: 1 - c.Params.Float("epsilon")/2, share: [2]float64{0.5,
+	return &weights{beta: 1 - float64(c.Params.Float("epsilon")/2), share: [2]float64{0.5,
 		0.5}, bits: rand.New(rand.NewPCG(c.Seed, 1))}
 }
 
