@@ -28,7 +28,8 @@ func newExplainCommand() *cobra.Command {
 		Use:   "explain TRACE...",
 		Short: "Show request by request what a policy does: which requests hit, and which objects are evicted",
 		Long: `Replays the trace under one policy at one capacity and prints a row for each request: whether it hit, and
-on which entry if not on its own; whether a missed object was loaded; and which objects were evicted for it.
+on which entry if not on its own; whether a missed object was loaded; which objects were evicted for it; and, of a
+policy that prefetches, which were loaded ahead of their requests.
 
 Use it for examples in a paper, for a first look at your own policy, and to find the request at which two policies
 diverge. --from and --to choose the requests to print; all requests before them are replayed too.

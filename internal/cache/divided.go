@@ -77,7 +77,7 @@ func newDivided(c Config) (*Divided, error) {
 		tenants: tenants.Names, owners: tenants.Of,
 		warmup: c.Warmup, sized: !c.Unit,
 		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
-		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},
+		state: allocate.State{Capacity: c.Capacity, Unit: c.Unit, Pools: make([]allocate.Pool, len(names))},
 	}
 	if d.clock = c.Trace.Times != nil || c.Asynchronous; !d.clock && d.needs.Period > 0 {
 		d.needs.Period, d.needs.Every = 0, d.needs.Unclocked

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -47,6 +48,29 @@ func TestMarginalMovesToSkewed(t *testing.T) {
 		true))
 	if timed != n {
 		t.Errorf("with a clock %+v, without %+v", timed, n)
+	}
+}
+
+// In capacities of objects, megabytes of parameters count as blocks of 4 MiB: at most as many objects move at a time,
+// and a pool keeps as many.
+func TestMarginalCountsBlocks(t *testing.T) {
+	requests := [][2]int{}
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 20000 {
+		requests = append(requests, [2]int{0, i % 2000}, [2]int{1, min(random.IntN(600), random.IntN(600))})
+	}
+	tr := tenantTrace(requests)
+	const block = 4.194304 // MiB in MB
+	for objects := 1; objects < 4; objects++ {
+		text := fmt.Sprintf("marginal(every=2000,shift_mb=%g,least_mb=%g,least_share=1)", float64(objects)*block, 7*block)
+		served, _ := serveAll(t, configOf(t, tr, "lru", text, 100, true))
+		d := served.(*Divided)
+		// There are 20 divisions, of which the first knows nothing. The last one may move less, to leave 7.
+		left := d.pools[0].Capacity()
+		if d.moved == 0 || d.moved > int64(19*objects) || left != 50-d.moved || left < 7 ||
+			left > 7 && d.moved%int64(objects) != 0 {
+			t.Errorf("%s: %d objects moved, the first tenant has %d", text, d.moved, left)
+		}
 	}
 }
 

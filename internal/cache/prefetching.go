@@ -92,6 +92,13 @@ type Prefetching interface {
 	Occupied
 	Reporting
 	Warming
+	Addressing
+}
+
+// Addressing is implemented by caches that may hold addresses that the trace never requests.
+type Addressing interface {
+	// Address returns the address of an object, which has one where the prefetcher computes with them.
+	Address(o policies.Object) uint64
 }
 
 // NewPrefetching returns the cache that loads what a prefetcher proposes into an empty store.
@@ -134,6 +141,9 @@ func NewPrefetching(c Config, store Store, prefetcher prefetch.Prefetcher) Prefe
 func (c *prefetching) present(o policies.Object) bool {
 	return c.Resident(o) || c.coming != nil && c.coming[o] || c.delayed.comes(o)
 }
+
+// Address implements Addressing.
+func (c *prefetching) Address(o policies.Object) uint64 { return c.numbers.Key(o) }
 
 // Evictions implements Asynchronous.
 func (c *prefetching) Evictions() int64 { return c.Store.Evictions() - c.restored }

@@ -32,7 +32,7 @@ var errEnough = errors.New("explained")
 // stops early with ctx's error.
 func Print(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Cell, replayer sim.ReplayerOptions,
 	o Options) error {
-	out := newPrinter(w, o.Format, t)
+	out := newPrinter(w, o.Format, t, cell.Policy.Entry.Manages)
 	err := sim.NewReplayer(t, replayer).Explain(ctx, cell, func(d sim.Decision) error {
 		switch {
 		case o.To > 0 && d.Pos >= o.To:
@@ -56,6 +56,8 @@ type decision struct {
 	Entry    string   `json:"entry,omitempty"` // that answered
 	Loaded   bool     `json:"loaded"`
 	Evicted  []string `json:"evicted,omitempty"`
+	// Prefetched is what was loaded ahead of its request afterwards.
+	Prefetched []string `json:"prefetched,omitempty"`
 }
 
 // printer prints decisions: a table when all are there, everything else line by line.
@@ -66,17 +68,22 @@ type printer struct {
 	format string
 	csv    *csv.Writer
 	json   *json.Encoder
+	ahead  bool // the policy prefetches
 }
 
-func newPrinter(out io.Writer, format string, t *traces.Trace) *printer {
-	p := &printer{trace: t, out: out, format: format}
+func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *printer {
+	p := &printer{trace: t, out: out, format: format, ahead: ahead}
 	switch format {
 	case "json":
 		p.json = json.NewEncoder(out)
 		p.json.SetEscapeHTML(false)
 	case "csv":
 		p.csv = csv.NewWriter(out)
-		_ = p.csv.Write([]string{"position", "request", "hit", "entry", "loaded", "evicted"}) // Flush tells of errors
+		head := []string{"position", "request", "hit", "entry", "loaded", "evicted"}
+		if ahead {
+			head = append(head, "prefetched")
+		}
+		_ = p.csv.Write(head) // Flush tells of errors
 	default:
 		p.table = &records.Grid{Heads: []records.Head{
 			{Name: "position"},
@@ -84,29 +91,32 @@ func newPrinter(out io.Writer, format string, t *traces.Trace) *printer {
 			{Name: "outcome", IsText: true, Weight: records.Key, Wrap: 20},
 			{Name: "evicted", IsText: true, Weight: records.Key, Wrap: 20},
 		}}
+		if ahead {
+			p.table.Heads = append(p.table.Heads, records.Head{Name: "prefetched", IsText: true, Weight: records.Key, Wrap: 20})
+		}
 	}
 	return p
 }
 
 func (p *printer) print(d sim.Decision) error {
-	row := decision{Position: d.Pos, Request: p.name(d.Query), Hit: d.Hit, Loaded: d.Loaded}
+	row := decision{Position: d.Pos, Request: p.trace.Keys[d.Query].String(), Hit: d.Hit, Loaded: d.Loaded,
+		Evicted: p.names(d, d.Evicted), Prefetched: p.names(d, d.Prefetched)}
 	if d.Hit {
-		row.Entry = p.name(d.Entry)
+		row.Entry = p.trace.Keys[d.Entry].String()
 	}
-	for _, o := range d.Evicted {
-		row.Evicted = append(row.Evicted, p.name(o))
-	}
-	evicted := strings.Join(row.Evicted, " ")
-	switch {
-	case p.json != nil:
+	if p.json != nil {
 		return p.json.Encode(row)
-	case p.csv != nil:
-		return p.csv.Write([]string{
-			strconv.Itoa(row.Position), row.Request, strconv.FormatBool(row.Hit), row.Entry,
-			strconv.FormatBool(row.Loaded), evicted,
-		})
 	}
-	p.table.Rows = append(p.table.Rows, []string{strconv.Itoa(row.Position), row.Request, row.outcome(), evicted})
+	last := []string{strings.Join(row.Evicted, " ")}
+	if p.ahead {
+		last = append(last, strings.Join(row.Prefetched, " "))
+	}
+	if p.csv != nil {
+		return p.csv.Write(append([]string{
+			strconv.Itoa(row.Position), row.Request, strconv.FormatBool(row.Hit), row.Entry, strconv.FormatBool(row.Loaded),
+		}, last...))
+	}
+	p.table.Rows = append(p.table.Rows, append([]string{strconv.Itoa(row.Position), row.Request, row.outcome()}, last...))
 	return nil
 }
 
@@ -123,8 +133,17 @@ func (d decision) outcome() string {
 	return "miss, not loaded"
 }
 
-// name returns an object as the trace calls it.
-func (p *printer) name(o policies.Object) string { return p.trace.Keys[o].String() }
+// names returns objects of a decision as the trace calls them, or would call them.
+func (p *printer) names(d sim.Decision, objects []policies.Object) (names []string) {
+	for _, o := range objects {
+		if known := len(p.trace.Keys); int(o) >= known {
+			names = append(names, d.Strangers[int(o)-known].String())
+		} else {
+			names = append(names, p.trace.Keys[o].String())
+		}
+	}
+	return names
+}
 
 func (p *printer) end() error {
 	switch {

@@ -8,7 +8,10 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/streams"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Decision is what a cache did with one request.
@@ -19,6 +22,11 @@ type Decision struct {
 	Entry   policies.Object   // only with Hit; another than Query where similar ones answer
 	Loaded  bool              // Query is resident now and was not before
 	Evicted []policies.Object // in the order of their eviction
+	// Prefetched are the objects that were loaded ahead of their requests after this one, in this order.
+	Prefetched []policies.Object
+	// Strangers are the keys of what was loaded so far and is never requested in the trace: object NumObjects + i of this
+	// decision has the i-th of them.
+	Strangers []stream.Key
 }
 
 // Explain replays a cell and passes on each of its decisions. Only caches that serve their requests one by one can be
@@ -45,14 +53,18 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
 	}
 	r.Expect([]Cell{c})
-	w := &witness{}
 	v := r.view(c.Capacity)
+	place, err := r.placeInWhole(c)
+	if err != nil {
+		return err
+	}
+	w := &witness{place: place}
 	served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, w)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
+	w.addresses, _ = served.(cache.Addressing)
 	sizes := make([]int64, 1)
-	place := placeInWhole{whole: r.trace, bytes: c.Capacity.Bytes}
 	for pos, o := range v.trace.Objects {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -110,45 +122,103 @@ func managing() (names []string) {
 	return names
 }
 
-// placeInWhole translates the decisions of a replay that leaves out requests of size 0, and renumbers its objects, into
-// the positions and numbers of the whole trace.
+// placeInWhole translates the positions and objects of a replay that leaves out requests of size 0, and renumbers its
+// objects, into those of the whole trace. Addresses that the trace never requests get the numbers behind its objects.
 type placeInWhole struct {
-	whole   *traces.Trace
-	bytes   bool
-	next    int               // position of the request after the last translated one
-	objects []policies.Object // for each requested object, its number in the whole trace
+	whole     *traces.Trace
+	bytes     bool
+	next      int               // position of the request after the last translated one
+	objects   []policies.Object // for each object of the replay, its number in the whole trace
+	layout    *streams.Layout   // nil unless the replay has addresses
+	strangers []stream.Key
+	numbers   map[uint64]policies.Object // of strangers, by address
+}
+
+// placeInWhole returns the translation of a cell's replay.
+func (r *Replayer) placeInWhole(c Cell) (*placeInWhole, error) {
+	v := r.view(c.Capacity)
+	layout, err := v.layoutFor(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &placeInWhole{whole: r.trace, bytes: c.Capacity.Bytes, layout: layout,
+		objects: make([]policies.Object, v.trace.NumObjects), numbers: map[uint64]policies.Object{}}
+	pos := -1
+	for _, o := range v.trace.Objects {
+		pos = p.counted(pos + 1)
+		p.objects[o] = r.trace.Objects[pos]
+	}
+	return p, nil
+}
+
+// counted returns the position of the first request from one on that the replay has.
+func (p *placeInWhole) counted(pos int) int {
+	for p.bytes && p.whole.Size(pos) == 0 {
+		pos++
+	}
+	return pos
 }
 
 // translate must be called for each request, in their order.
 func (p *placeInWhole) translate(d Decision) Decision {
-	for p.bytes && p.whole.Size(p.next) == 0 {
-		p.next++
-	}
-	d.Pos = p.next
-	p.next++
-	if int(d.Query) == len(p.objects) {
-		p.objects = append(p.objects, p.whole.Objects[d.Pos])
-	}
+	d.Pos = p.counted(p.next)
+	p.next = d.Pos + 1
 	d.Query = p.objects[d.Query]
 	if d.Hit {
 		d.Entry = p.objects[d.Entry]
 	}
-	for i, o := range d.Evicted {
-		d.Evicted[i] = p.objects[o]
-	}
+	d.Strangers = p.strangers
 	return d
 }
 
+// stranger returns the number of an address that the trace never requests.
+func (p *placeInWhole) stranger(address uint64) policies.Object {
+	o, known := p.numbers[address]
+	if !known {
+		o = policies.Object(p.whole.NumObjects + len(p.strangers))
+		p.numbers[address], p.strangers = o, append(p.strangers, p.key(address))
+	}
+	return o
+}
+
+// key returns what a request for an address would have for its key.
+func (p *placeInWhole) key(address uint64) stream.Key {
+	if p.layout == nil || files.Of(p.whole.Kind) == nil {
+		return stream.Key{Num: address}
+	}
+	file, block := p.layout.Find(address)
+	return stream.Key{Text: fmt.Sprintf("%s#%d", p.layout.Path(file), block)}
+}
+
 // witness records what happens in a pool at a request.
-type witness struct{ seen Decision }
+type witness struct {
+	seen      Decision
+	place     *placeInWhole
+	addresses cache.Addressing // nil unless the cache prefetches
+}
+
+// name returns the number of an object in the whole trace. The cache may give the number of a stranger that was evicted
+// to another one, so this cannot wait until the end of the request.
+func (w *witness) name(o policies.Object) policies.Object {
+	if int(o) < len(w.place.objects) {
+		return w.place.objects[o]
+	}
+	return w.place.stranger(w.addresses.Address(o))
+}
 
 // Hit implements cache.HitObserver.
 func (w *witness) Hit(o policies.Object) { w.seen.Hit, w.seen.Entry = true, o }
 
 // Loaded implements cache.LoadObserver.
-func (w *witness) Loaded(policies.Object, int64, policies.Reason) { w.seen.Loaded = true }
+func (w *witness) Loaded(o policies.Object, _ int64, why policies.Reason) {
+	if why == policies.Prefetch {
+		w.seen.Prefetched = append(w.seen.Prefetched, w.name(o))
+		return
+	}
+	w.seen.Loaded = true
+}
 
 // Left implements cache.Observer.
 func (w *witness) Left(o policies.Object, _ int64, _ cache.Departure) {
-	w.seen.Evicted = append(w.seen.Evicted, o)
+	w.seen.Evicted = append(w.seen.Evicted, w.name(o))
 }

@@ -288,10 +288,18 @@ func (l *Layout) Parent(p Place) Place { return l.tree[p].parent }
 // Name returns the last component of the path of a place.
 func (l *Layout) Name(p Place) string { return l.names[p] }
 
-// Path returns the path of a place: "/" for the root.
+// Path returns the path of a place, which is never empty. That of the root is "/"; where paths are absolute, "/" is the
+// directory that they have in common, and the root above it is ".".
 func (l *Layout) Path(p Place) string {
-	if p == Root {
+	slash := Root
+	if first, ok := l.child(Root, "", false); ok {
+		slash = first
+	}
+	switch p {
+	case slash:
 		return "/"
+	case Root:
+		return "."
 	}
 	var parts []string
 	for ; p != Root; p = l.tree[p].parent {

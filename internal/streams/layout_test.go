@@ -55,8 +55,15 @@ func TestListings(t *testing.T) {
 			t.Errorf("file %d is %q, want %q", rank, l.Path(file), path)
 		}
 	}
-	if l.Path(Root) != "/" || !l.Within(5, Root) || l.Within(Root, 5) {
+	if l.Path(Root) != "." || l.Path(l.Entry(Root, 0)) != "/" || !l.Within(5, Root) || l.Within(Root, 5) {
 		t.Error("wrong root")
+	}
+}
+
+// Where no path is absolute, the root is a slash.
+func TestRootOfRelativePaths(t *testing.T) {
+	if path := NewLayout([]File{{"a", 1}, {"b/c", 1}}, 10, 16).Path(Root); path != "/" {
+		t.Errorf("the root is %q", path)
 	}
 }
 

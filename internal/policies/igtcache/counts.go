@@ -111,6 +111,31 @@ func (s *system) label(of share) string {
 	return s.pathOf(of.place)
 }
 
+// named is a share with its label.
+type named struct {
+	share
+	label string
+}
+
+// named returns what every stream has and had, by its label. A file and a directory may have the same path, as the keys
+// of object stores do: they count together.
+func (s *system) named() (all []named) {
+	at := map[string]int{}
+	for _, of := range s.shares() {
+		label := s.label(of)
+		i, known := at[label]
+		if !known {
+			at[label], all = len(all), append(all, named{of, label})
+			continue
+		}
+		all[i].tally = all[i].tally.plus(of.tally)
+		all[i].quota += of.quota
+		all[i].used += of.used
+		all[i].worth = max(all[i].worth, of.worth)
+	}
+	return all
+}
+
 // shares returns what every stream has and had, by place; a stream that was closed and opened again counts once.
 func (s *system) shares() []share {
 	base := s.units[0]
@@ -140,8 +165,8 @@ func (s *system) shares() []share {
 // Tenants returns the state of every stream, for series.
 func (s *system) Tenants() (all []cache.Tenant) {
 	_, valued := s.allocator.(allocate.Valuing)
-	for _, of := range s.shares() {
-		all = append(all, cache.Tenant{Name: s.label(of), Requests: of.tally.requests, Hits: of.tally.hits, Used: of.used,
+	for _, of := range s.named() {
+		all = append(all, cache.Tenant{Name: of.label, Requests: of.tally.requests, Hits: of.tally.hits, Used: of.used,
 			Quota: of.quota, Valued: valued, Benefit: allocate.PerBlock(of.worth, s.config.Unit)})
 	}
 	return all
@@ -163,8 +188,8 @@ func (s *system) Counters() (all []policies.Counter) {
 	add(falseExpiries.Name, float64(s.returned))
 	add(quotaRounds.Name, float64(s.divisions))
 	add(quotaMoved.Name, float64(s.quotaMoved)/float64(s.config.Capacity))
-	for _, of := range largest(s.shares()) {
-		label := "[" + s.label(of) + "]"
+	for _, of := range largest(s.named()) {
+		label := "[" + of.label + "]"
 		add(streamRequests.Name+label, float64(of.tally.requests))
 		add(streamHits.Name+label, float64(of.tally.hits))
 		add(streamHitRatio.Name+label, float64(of.tally.hits)/float64(max(1, of.tally.requests)))
@@ -183,7 +208,7 @@ func (s *system) Counters() (all []policies.Counter) {
 }
 
 // largest returns the shares with the most requests, in their order.
-func largest(all []share) []share {
+func largest(all []named) []named {
 	order := make([]int, len(all))
 	for i := range order {
 		order[i] = i
@@ -191,7 +216,7 @@ func largest(all []share) []share {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].tally.requests, all[a].tally.requests) })
 	order = order[:min(len(order), mostReported)]
 	slices.Sort(order)
-	var chosen []share
+	var chosen []named
 	for _, i := range order {
 		chosen = append(chosen, all[i])
 	}

@@ -198,7 +198,8 @@ func drawn(t *rapid.T) (*traces.Trace, string) {
 
 // variants are parameters of every part.
 var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
-	"prefetch=mithril(mining=10)", "evict=lru", "evict=uniform", "evict=s3fifo", "evict=random",
+	"prefetch=next-file,ttl=3", "prefetch=mithril(mining=10)",
+	"evict=lru", "evict=uniform", "evict=s3fifo", "evict=random",
 	"skewed=s3fifo", "skewed=arc", "skewed=w-tinylfu", "skewed=lhd", "skewed=hyperbolic", "skewed=2-random",
 	"skewed=fpb,prefetch=off", "skewed=laru,prefetch=off", "skewed=ttl(ttl=3)", "allocate=off",
 	"allocate=shared", "allocate=equal",
@@ -510,6 +511,34 @@ func TestLabelOfOddPath(t *testing.T) {
 	}
 }
 
+// The directory of all absolute paths is a slash, and streams with the same path count together: a file and a directory
+// may have the same, as the keys of object stores do.
+func TestLabelsOfAbsolutePaths(t *testing.T) {
+	d := &dataset{}
+	var requests []block
+	for i := range 150 {
+		d.add(1, "/%03d", i)
+		requests = append(requests, block{i, 0})
+	}
+	for i := range 150 {
+		requests = append(requests, block{d.add(1, "/both/%03d", i), 0})
+	}
+	file := d.add(150, "/both")
+	for number := range 150 {
+		requests = append(requests, block{file, number})
+	}
+	c := configOf(t, d.trace(requests, 1), "igtcache(prefetch=off)", 50, true)
+	served := build(t, c)
+	serve(t, served, c, 0, len(requests))
+	var got []string
+	for _, tenant := range served.Tenants() {
+		got = append(got, fmt.Sprint(tenant.Name, " ", tenant.Requests))
+	}
+	if want := "(others) 100, / 250, /both 100"; strings.Join(got, ", ") != want {
+		t.Errorf("streams %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
 // The worked example of the specification: 60 s + 10 s + 2.326 x 6.88 s = 86 s.
 func TestLifetime(t *testing.T) {
 	got := Lifetime(60*second, 10*second, 6.88*second, quantile(0.01))
@@ -579,6 +608,32 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("%s: the first expiry is after %v s, want %v", c.text, got["first_expiry_s"], c.first)
 		}
 	}
+}
+
+// An expired stream for which something is prefetched has a quota again, which is divided with all others.
+func TestPrefetchForExpiredStream(t *testing.T) {
+	d := &dataset{}
+	before := d.add(1, "c/file")
+	var requests []block
+	for i := range 150 {
+		d.add(1, "d/%03d", i)
+	}
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(150) {
+		requests = append(requests, block{before + 1 + i, 0})
+	}
+	requests = append(requests, block{before, 0}, block{before, 0}, block{before, 0})
+	tr := d.trace(requests, 1)
+	for i := range 3 {
+		tr.Times[150+i] += int64(100+100*i) * 1e9
+	}
+	c := configOf(t, tr, "igtcache(prefetch=next-file,ttl=50)", 500, true)
+	served := build(t, c)
+	serve(t, served, c, 0, 151)
+	u := served.system.units[1]
+	if !u.expired || u.pool.Used() != 4 {
+		t.Fatalf("expired %v, with %d objects", u.expired, u.pool.Used())
+	}
+	serve(t, served, c, 151, len(requests))
 }
 
 // A stream that was read slowly and then fast expires after the lifetime that follows from the last accesses.

@@ -148,7 +148,9 @@ func (s *system) describe(now int64) {
 		s.state.Elapsed = now - s.since
 	}
 	s.state.Pools = s.state.Pools[:0]
-	s.order = slices.DeleteFunc(s.inOrder(), func(u *unit) bool { return u.expired }) // these have no quota
+	s.order = slices.DeleteFunc(s.inOrder(), func(u *unit) bool {
+		return u.expired && u.pool.Capacity() == 0 // it has a quota again if something was prefetched for it
+	})
 	for _, u := range s.order {
 		p := allocate.Pool{ID: u.id(), Capacity: u.pool.Capacity(), Used: u.pool.Used(), Requests: u.round.requests,
 			Hits: u.round.hits, Objects: int64(u.pool.Len()), Data: u.data, GhostHits: u.pool.GhostHits() - u.ghostHits}
