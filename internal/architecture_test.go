@@ -18,7 +18,7 @@ import (
 // layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
-	{"cuda/kernels", "faults", "filestate", "interruptible", "jsonlines", "metric",
+	{"cuda/kernels", "faults", "filestate", "interruptible", "jsonlines", "markup", "metric",
 		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version",
 		"yamlhint"},
 	{"atomicfile", "commandline", "cuda", "cuda/ptx", "memory", "params", "serving"},
@@ -203,6 +203,24 @@ func TestPackagesForTests(t *testing.T) {
 			for _, to := range imports {
 				if slices.Contains(forTests, to) && !slices.Contains(forTests, path.Dir(file)) {
 					t.Errorf("%s imports %s, which is for tests", file, to)
+				}
+			}
+		})
+	}
+}
+
+// TestNoTemplates: package template calls methods by name, for which the linker keeps every method of every library.
+// Pages are written with package markup instead.
+func TestNoTemplates(t *testing.T) {
+	for _, root := range []string{".", "../cmd"} {
+		eachSource(t, root, func(file string, _ []string) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{`"text/template"`, `"html/template"`} {
+				if strings.Contains(string(text), name) {
+					t.Errorf("%s imports %s, which makes the program 5 MB larger", file, name)
 				}
 			}
 		})

@@ -4,13 +4,12 @@
 package page
 
 import (
-	"embed"
 	"fmt"
-	"html/template"
 	"io"
 	"path"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/markup"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -44,7 +43,7 @@ type Part struct {
 	Table    *Table
 	Pivot    *records.Tables
 	Figure   *Figure
-	HTML     template.HTML // of a template of the caller
+	HTML     markup.HTML // written by the caller
 }
 
 // Setting is a name with what it is set to.
@@ -58,7 +57,7 @@ type Figure struct {
 	Name    string
 	Alt     string // replaces the drawing if it cannot be seen
 	Caption string
-	SVG     template.HTML
+	SVG     markup.HTML
 	Files   []Link
 	Note    string // what its points do not show; "" for nothing
 	LeftOut bool   // of the page, for its size: it is in the files alone
@@ -107,7 +106,7 @@ func (t Table) Line(i int) string {
 // Drawn returns the figure of a drawing whose files are in a folder next to the page, or with "" in the page's own.
 func Drawn(d plots.Drawing, folder string) *Figure {
 	// package plots has escaped what is in its texts
-	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: template.HTML(d.SVG())}
+	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: markup.HTML(d.SVG())}
 	f.Alt = f.Caption + " The tables of this page and the files beside it have the numbers."
 	if d.Told < d.Points {
 		f.Note = fmt.Sprintf("%s of its %s points show their values: more would make the page too large.",
@@ -131,7 +130,8 @@ func Drawings(drawn []plots.Drawing) (parts []Part) {
 // Write writes the page. Tables and figures that are too large for a page are cut, with a note.
 func (p Page) Write(w io.Writer) error {
 	p.Sections = bounded(p.Sections)
-	return templates.ExecuteTemplate(w, "page.html", p)
+	_, err := io.WriteString(w, string(p.html()))
+	return err
 }
 
 // bounded returns sections within the bounds of a page.
@@ -161,21 +161,4 @@ func bounded(sections []Section) []Section {
 		}
 	}
 	return kept
-}
-
-//go:embed page.html parts.html page.css page.js
-var sources embed.FS
-
-var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style":  func() template.CSS { return template.CSS(source("page.css")) },
-	"script": func() template.JS { return template.JS(source("page.js")) },
-	"number": func(class string) bool { return class == Number },
-}).ParseFS(sources, "*.html"))
-
-func source(name string) string {
-	text, err := sources.ReadFile(name)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return strings.TrimSpace(string(text))
 }

@@ -2,12 +2,12 @@ package page
 
 import (
 	"fmt"
-	"html/template"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
+	"github.com/cachesim/cachesim/internal/markup"
 	"github.com/cachesim/cachesim/internal/plots"
 )
 
@@ -141,7 +141,7 @@ func TestPageIsBounded(t *testing.T) {
 	for i := range rows {
 		rows[i] = []string{fmt.Sprint(i)}
 	}
-	drawing := template.HTML("<svg>" + strings.Repeat(" ", mostDrawing/2) + "</svg>")
+	drawing := markup.HTML("<svg>" + strings.Repeat(" ", mostDrawing/2) + "</svg>")
 	p := Page{Sections: []Section{{Parts: []Part{
 		{Table: &Table{Columns: []Column{{Name: "n"}}, Rows: rows}},
 		{Figure: &Figure{Name: "a", SVG: drawing}}, {Figure: &Figure{Name: "b", SVG: drawing}},

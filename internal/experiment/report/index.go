@@ -27,12 +27,6 @@ func WriteIndex(dir, version string, summaries []Summary) error {
 	})
 }
 
-// indexed is an experiment in the index.
-type indexed struct {
-	Summary
-	Link string // "" if there is no report
-}
-
 func newIndex(version string, summaries []Summary) page.Page {
 	p := page.Page{Title: "Experiments reproduced", About: Total(summaries) + ".", Version: version,
 		Files: []page.Link{{Path: MarkdownName, Kind: MarkdownName}}}
@@ -44,7 +38,7 @@ func newIndex(version string, summaries []Summary) page.Page {
 		if s.Page != "" {
 			link = s.Name + "/" + sweep.PageName
 		}
-		experiments = append(experiments, rendered("indexed", indexed{s, link}))
+		experiments = append(experiments, indexPart(s, link))
 	}
 	for _, c := range all {
 		if c.Verdict == claims.DoesNotHold {
@@ -53,12 +47,12 @@ func newIndex(version string, summaries []Summary) page.Page {
 	}
 	if len(failing) > 0 {
 		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What does not hold",
-			Parts: []page.Part{rendered("claims", failing)}})
+			Parts: []page.Part{claimsPart(failing)}})
 	}
 	figures := figuresTable(summaries)
 	p.Sections = append(p.Sections,
 		page.Section{ID: "figures", Title: "Figure by figure",
-			Parts: []page.Part{rendered("counts", counts(all)), {Table: &figures}}},
+			Parts: []page.Part{countsPart(all), {Table: &figures}}},
 		page.Section{ID: "experiments", Title: "Experiment by experiment", Parts: experiments})
 	return p
 }

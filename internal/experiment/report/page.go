@@ -16,12 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// count is a number of claims with one verdict.
-type count struct {
-	N           int
-	Text, Class string
-}
-
 // withoutEmptyColumns returns the table without its empty columns.
 func withoutEmptyColumns(t page.Table) page.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
@@ -85,7 +79,7 @@ func failures(summary Summary, tables []*records.Tables) (parts []page.Part) {
 		return c.Verdict != claims.DoesNotHold
 	})
 	if len(failing) > 0 {
-		parts = append(parts, rendered("claims", failing))
+		parts = append(parts, claimsPart(failing))
 	}
 	for _, t := range tables {
 		if t.Differs() {
@@ -100,13 +94,13 @@ func claimParts(all []Claim) (parts []page.Part) {
 	if len(all) == 0 {
 		return nil
 	}
-	parts = append(parts, rendered("counts", counts(all)))
+	parts = append(parts, countsPart(all))
 	if t := placesTable(all); t != nil {
 		parts = append(parts, page.Part{Table: t})
 	}
 	rest := slices.DeleteFunc(slices.Clone(all), func(c Claim) bool { return c.Verdict == claims.DoesNotHold })
 	if len(rest) > 0 {
-		parts = append(parts, rendered("claims", rest))
+		parts = append(parts, claimsPart(rest))
 	}
 	return parts
 }
@@ -120,16 +114,6 @@ func class(verdict claims.Verdict) string {
 		return "fails"
 	}
 	return "open"
-}
-
-func counts(judged []Claim) (all []count) {
-	s := Summary{Claims: judged}
-	for _, o := range outcomes {
-		if n := s.Count(o.verdict); n > 0 {
-			all = append(all, count{n, o.words(n), class(o.verdict)})
-		}
-	}
-	return all
 }
 
 // placesTable counts the outcomes for each figure of the source.

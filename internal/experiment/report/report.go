@@ -4,16 +4,12 @@
 package report
 
 import (
-	"bytes"
-	"embed"
-	"html/template"
 	"path/filepath"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 )
@@ -65,20 +61,4 @@ func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, n
 		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, sweep.PageName),
 	}
-}
-
-//go:embed parts.html
-var sources embed.FS
-
-var templates = template.Must(
-	template.New("claims").Funcs(template.FuncMap{"class": class}).ParseFS(sources, "*.html"),
-)
-
-// rendered returns what a template makes of data, as a part of a page.
-func rendered(name string, data any) page.Part {
-	var text bytes.Buffer
-	if err := templates.ExecuteTemplate(&text, name, data); err != nil {
-		panic(err) // the templates are part of the program, and a buffer takes everything
-	}
-	return page.Part{HTML: template.HTML(text.String())}
 }

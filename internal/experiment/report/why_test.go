@@ -60,7 +60,7 @@ func TestTotal(t *testing.T) {
 
 // The script of the page sorts and filters the tables of this class.
 func TestClaimsSortAndFilter(t *testing.T) {
-	part := rendered("claims", []Claim{{Claim: "hit_ratio(lru) > 0"}})
+	part := claimsPart([]Claim{{Claim: "hit_ratio(lru) > 0"}})
 	if !strings.Contains(string(part.HTML), `<table class="data claims stacked"`) {
 		t.Errorf("a table of claims is not of the class data:\n%s", part.HTML)
 	}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/markup"
+	"github.com/cachesim/cachesim/internal/page"
+)
+
+// countsPart is a list of how many claims have each outcome.
+func countsPart(judged []Claim) page.Part {
+	var w markup.Writer
+	w.Element("ul", markup.Attributes{"class", "counts"}, func() {
+		w.Line()
+		s := Summary{Claims: judged}
+		for _, o := range outcomes {
+			if n := s.Count(o.verdict); n > 0 {
+				w.Element("li", nil, func() {
+					w.Leaf("strong", markup.Attributes{"class", class(o.verdict)}, strconv.Itoa(n))
+					w.Text(o.words(n))
+				})
+				w.Line()
+			}
+		}
+	})
+	w.Line()
+	return page.Part{HTML: w.Written()}
+}
+
+// claimsPart is a table of claims. Its elements have roles, because the style for narrow windows takes them away.
+func claimsPart(judged []Claim) page.Part {
+	var w markup.Writer
+	w.Element("div", markup.Attributes{"class", "scroll"}, func() {
+		w.Line()
+		w.Element("table", markup.Attributes{"class", "data claims stacked", "role", "table"}, func() {
+			w.Line()
+			w.Leaf("caption", nil, "What the source states, and what was measured")
+			w.Line()
+			w.Element("thead", nil, func() {
+				w.Element("tr", markup.Attributes{"role", "row"}, func() {
+					for _, head := range []string{"verdict", "claim", "measured", "stated"} {
+						w.Leaf("th", markup.Attributes{"scope", "col", "role", "columnheader"}, head)
+					}
+				})
+			})
+			w.Line()
+			w.Element("tbody", nil, func() {
+				w.Line()
+				for _, c := range judged {
+					w.Element("tr", markup.Attributes{"role", "row"}, func() { writeClaim(&w, c) })
+					w.Line()
+				}
+			})
+			w.Line()
+		})
+		w.Line()
+	})
+	w.Line()
+	return page.Part{HTML: w.Written()}
+}
+
+// writeClaim writes the cells of a claim.
+func writeClaim(w *markup.Writer, c Claim) {
+	aside := func(text string) {
+		if text != "" {
+			w.Leaf("p", markup.Attributes{"class", "soft"}, text)
+		}
+	}
+	w.Leaf("td", markup.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)},
+		fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
+	w.Element("th", markup.Attributes{"scope", "row", "role", "rowheader", "class", "wrap"}, func() {
+		w.Leaf("code", nil, c.Claim)
+		aside(c.Note)
+	})
+	w.Element("td", markup.Attributes{"role", "cell", "data-label", "measured"}, func() {
+		w.Text(c.Measured)
+		aside(c.Reason)
+		if len(c.Failing) > 1 {
+			writeFailing(w, c.Failing)
+		}
+	})
+	w.Element("td", markup.Attributes{"role", "cell", "data-label", "stated"}, func() {
+		w.Text(c.Stated)
+		aside(c.At)
+	})
+}
+
+// writeFailing writes the points at which a claim does not hold, folded away.
+func writeFailing(w *markup.Writer, failing []claims.Point) {
+	w.Element("details", nil, func() {
+		w.Leaf("summary", nil, fmt.Sprintf("the %d points where it does not hold", len(failing)))
+		w.Element("ul", nil, func() {
+			for _, p := range failing {
+				w.Element("li", nil, func() {
+					for i, place := range p.At {
+						if i > 0 {
+							w.Text(", ")
+						}
+						w.Text(place.Dimension + " " + place.Place)
+					}
+					w.Text(": " + p.Measured)
+				})
+			}
+		})
+	})
+}
+
+// indexPart is an experiment in the index. link leads to its report; "" if there is none.
+func indexPart(s Summary, link string) page.Part {
+	var w markup.Writer
+	w.Element("h3", nil, func() {
+		if link != "" {
+			w.Link(link, s.Title)
+		} else {
+			w.Text(s.Title)
+		}
+		if s.Quick {
+			w.Text(" (quick version)")
+		}
+	})
+	w.Line()
+	w.Element("p", nil, func() {
+		if s.Source != "" {
+			w.Leaf("span", markup.Attributes{"class", "source"}, s.Source)
+			w.HTML("<br>")
+		}
+		w.Text(s.Verdict())
+		for _, remark := range s.Remarks() {
+			w.HTML("<br>")
+			w.Text(remark)
+		}
+	})
+	w.Line()
+	if len(s.Claims) > 0 {
+		w.HTML(claimsPart(s.Claims).HTML)
+	}
+	return page.Part{HTML: w.Written()}
+}
