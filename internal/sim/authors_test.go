@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/statistics"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// The files of testdata/authors have counts that programs of an algorithm's authors printed, or programs that others
+// take for the reference, one file per program. Lines that start with # come first and say which program it is, with
+// its repository, its commit, and how it was run. Then a header and rows follow, with tabs in between:
+//
+//	policy         ours: "lru-k"
+//	parameters     ours that give the program's rules: "k=3", may be empty
+//	trace          a file below CACHESIM_TRACES, whose rows are skipped where that is not set; or a generator with its
+//	               parameters and seed, "zipf(requests=9,seed=1)"
+//	capacity       of the cache
+//	requests, hits what the program counted
+//
+// Further columns are optional, and so are their values:
+//
+//	capacity_unit  "objects", which is the default, or "bytes"
+//	cache, predictor, prefetcher, allocator, model
+//	               ours, with their parameters
+//	limit          how many requests of the trace the program read, if not all
+//	format         of a file that is not recognised
+//	tenants        how the requests have tenants, as --tenants takes it
+//	seeds          of a program that draws at random: how often it ran; every other count is then a mean
+//	deviation      the standard deviation of hits from run to run
+//	band           by how many hits ours may differ in addition; the comments say why
+//
+// Any other column has the name of one of our metrics, such as prefetches, and what the program counted of it.
+// Programs without random choices must be met to the last digit.
+
+// authorsColumns are the columns that are not counts.
+var authorsColumns = []string{"policy", "parameters", "trace", "capacity", "capacity_unit", "limit", "format",
+	"tenants", "seeds", "deviation", "band"}
+
+// ourSeeds is over how many seeds ours runs, where a program draws at random.
+const ourSeeds = 5
+
+func TestAuthorsPrograms(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "authors", "*.tsv"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files with counts of the authors' programs: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".tsv"), func(t *testing.T) {
+			t.Parallel()
+			checkSaysItsSource(t, file)
+			rows := readTSV(t, file)
+			for _, of := range byTrace(rows) {
+				t.Run(of[0]["trace"], func(t *testing.T) { holdToProgram(t, of) })
+			}
+		})
+	}
+}
+
+// checkSaysItsSource demands comments that say which version of which program printed the counts.
+func checkSaysItsSource(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"program:", "repository:", "commit:"} {
+		if !strings.Contains(string(text), "# "+word) {
+			t.Errorf("%s: no comment %q, which says where its counts come from", file, "# "+word)
+		}
+	}
+}
+
+// byTrace groups rows that replay the same requests, in the order of the first of each.
+func byTrace(rows []map[string]string) (groups [][]map[string]string) {
+	key := func(row map[string]string) string {
+		return strings.Join([]string{row["trace"], row["limit"], row["format"], row["tenants"]}, "|")
+	}
+	at := map[string]int{}
+	for _, row := range rows {
+		if _, ok := at[key(row)]; !ok {
+			at[key(row)] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[key(row)]] = append(groups[at[key(row)]], row)
+	}
+	return groups
+}
+
+// holdToProgram replays rows of one trace.
+func holdToProgram(t *testing.T, rows []map[string]string) {
+	var cells []Cell
+	var all []Parts
+	bytes := false
+	for _, row := range rows {
+		c := authorsCell(t, row)
+		cells, all, bytes = append(cells, c), append(all, c.Parts), bytes || c.Capacity.Bytes
+	}
+	r := NewReplayer(authorsTrace(t, rows[0], Needs(all, bytes)), ReplayerOptions{})
+	for i, row := range rows {
+		checkCounts(t, r, cells[i], row)
+	}
+}
+
+// authorsCell returns our cell for a row.
+func authorsCell(t *testing.T, row map[string]string) (c Cell) {
+	t.Helper()
+	var err error
+	if c.Policy, err = policies.ParseSpec(row["policy"] + "(" + row["parameters"] + ")"); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range Kinds {
+		text := row[kind.Name]
+		if kind == CacheKind {
+			text = cmp.Or(text, "exact")
+		}
+		if text == "" {
+			continue
+		}
+		part, err := kind.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part.Into(&c.Parts)
+	}
+	switch row["capacity_unit"] {
+	case "", "objects", "bytes":
+	default:
+		t.Fatalf("capacity unit %q", row["capacity_unit"])
+	}
+	c.Capacity = capacity.Of(parseInt(t, row["capacity"]), row["capacity_unit"] == "bytes")
+	return c
+}
+
+// authorsTrace loads or generates the trace of a row, or skips the test.
+func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *traces.Trace {
+	t.Helper()
+	var w workload.Workload
+	if workload.IsGenerator(row["trace"]) {
+		var err error
+		if w, err = workload.Generated(row["trace"], 0); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		traceDir, _ := referenceDirs(t)
+		w.Files = []string{filepath.Join(traceDir, filepath.FromSlash(row["trace"]))}
+	}
+	w.Format, w.Tenants = row["format"], row["tenants"]
+	if row["limit"] != "" {
+		w.Limit = int(parseInt(t, row["limit"]))
+	}
+	tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// checkCounts compares each count of a row with that of our cell.
+func checkCounts(t *testing.T, r *Replayer, c Cell, row map[string]string) {
+	t.Helper()
+	seeds := 1
+	if row["seeds"] != "" {
+		seeds = ourSeeds
+	} else if c.Random() {
+		t.Fatalf("%s draws at random: how often did the program run, and with which deviation?", c.Policy)
+	}
+	counts := map[string][]float64{}
+	for seed := range seeds {
+		c.Seed = uint64(seed)
+		rec := replayed(t, r, c)
+		for _, column := range countColumns(row) {
+			x, ok := rec.Get(column)
+			if !ok {
+				t.Fatalf("%s: no metric %q; the columns that are none are %s and the kinds of parts", c.Policy, column,
+					strings.Join(authorsColumns, ", "))
+			}
+			counts[column] = append(counts[column], x)
+		}
+	}
+	for _, column := range countColumns(row) {
+		want, permitted := parseFloat(t, row[column]), 0.0
+		if column == metric.Hits.Name {
+			permitted = permittedHits(t, row)
+		}
+		if got := statistics.Mean(counts[column]); math.Abs(got-want) > permitted {
+			t.Errorf("%s at %s: %s %g, the authors' program %g, difference %+g, permitted %.5g", c.Policy, row["capacity"],
+				column, got, want, got-want, permitted)
+		}
+	}
+}
+
+// countColumns returns the columns of a row that have counts, which are those with the names of metrics.
+func countColumns(row map[string]string) (columns []string) {
+	for column, text := range row {
+		part := slices.ContainsFunc(Kinds, func(k *Kind) bool { return k.Name == column })
+		if text != "" && !part && !slices.Contains(authorsColumns, column) {
+			columns = append(columns, column)
+		}
+	}
+	slices.Sort(columns)
+	return columns
+}
+
+// permittedHits returns by how much hits may differ: not at all, or by what the means of two samples with the program's
+// deviation differ once in a thousand times (Student's t, the deviation being an estimate).
+func permittedHits(t *testing.T, row map[string]string) (permitted float64) {
+	t.Helper()
+	if row["band"] != "" {
+		permitted = parseFloat(t, row["band"])
+	}
+	if row["seeds"] == "" {
+		return permitted
+	}
+	seeds, deviation := parseFloat(t, row["seeds"]), parseFloat(t, row["deviation"])
+	if seeds < 3 {
+		t.Fatalf("%g seeds say nothing about the deviation: at least 3", seeds)
+	}
+	spread := statistics.StudentQuantile(0.9995, seeds-1) * deviation * math.Sqrt(1/seeds+1.0/ourSeeds)
+	return permitted + max(spread, 1)
+}
+
+func parseFloat(t *testing.T, text string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
