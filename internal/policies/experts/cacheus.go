@@ -35,19 +35,21 @@ type cacheus struct {
 	size        [cacheusLists]int64
 	limitR      int64
 	demoted     int64   // resident objects that were demoted from R
-	fresh       int64   // objects that SR-LRU evicted without any reuse
+	fresh       int64   // fresh objects among those that SR-LRU evicted
 	history     float64 // limit on either history, as a multiple of the capacity
 	historyMax  int64
 	resident    int64
 	capacity    int64
-	evicting    bool // an object is being loaded that does not fit without an eviction
+	evicting    bool   // an object is being loaded that does not fit without an eviction
+	returning   bool   // it is requested, and was remembered
+	requests    uint32 // of it before its eviction; 0 if it was not remembered
 }
 
 type cacheusObject struct {
 	requests uint32 // before its eviction, while the object is remembered
 	list     cacheusList
 	demoted  bool
-	fresh    bool // entered a full SR and has not been reused so far
+	fresh    bool // entered a full SR as a new object; hits do not change that
 }
 
 type cacheusList uint8
@@ -121,7 +123,6 @@ func (p *cacheus) reuse(r policies.Request) {
 		x.demoted = false
 		p.demoted--
 	}
-	x.fresh = false
 	p.take(r.Object)
 	for p.size[cacheusR]+p.charge.Of(r.Object) > p.limitR && p.size[cacheusR] > 0 {
 		p.demote()
@@ -148,19 +149,23 @@ func (p *cacheus) demote() {
 	p.demoted++
 }
 
-// Miss blames the expert that evicted the object. If SR-LRU evicted it before any reuse, SR was too small.
+// Miss blames the expert that evicted the object. If SR-LRU evicted it as a fresh object, SR was too small. The object
+// leaves its history before an eviction can push it out.
 func (p *cacheus) Miss(r policies.Request) {
 	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
+	x := p.objects[r.Object]
+	remembered := x.list != cacheusAbsent
+	p.returning, p.requests = remembered && r.Reason == policies.Demand, x.requests
+	if remembered {
+		p.forget(r.Object)
+	}
 	if r.Reason != policies.Demand {
 		return
 	}
 	p.rate.request(p.rng)
-	x := &p.objects[r.Object]
 	switch x.list {
 	case cacheusByLRU:
 		if x.fresh {
-			x.fresh = false
-			p.fresh--
 			p.growR(-r.Size * ratio(p.demoted, p.fresh))
 		}
 		p.regret(recency, p.rate.now)
@@ -245,24 +250,15 @@ func (p *cacheus) forget(o policies.Object) {
 	*x = cacheusObject{list: cacheusAbsent}
 }
 
-// Insert puts a remembered object into R. Other objects go to SR, but to R as long as SR is unused. Only objects that
-// enter a full SR count as fresh: there is nothing to learn while the cache fills, nor from loads without a request.
+// Insert puts a returning object into R, with the requests that it had. Other objects go to SR, but to R as long as SR
+// is unused. Only objects that enter a full SR count as fresh: there is nothing to learn while the cache fills, nor from
+// loads without a request.
 func (p *cacheus) Insert(r policies.Request) {
-	x := &p.objects[r.Object]
-	asked := r.Reason == policies.Demand
-	remembered := x.list != cacheusAbsent
-	requests := x.requests
-	if asked {
-		requests++
-	}
-	if remembered {
-		p.forget(r.Object)
-	}
 	p.charge.Set(r.Object, r.Size)
 	p.resident++
-	p.frequencies.Add(r.Object, max(requests, 1))
+	p.frequencies.Add(r.Object, max(p.requests, 1))
 	switch {
-	case remembered && asked:
+	case p.returning:
 		p.put(r.Object, cacheusR)
 		p.limitToR()
 	case p.size[cacheusSR] == 0 && p.size[cacheusR]+r.Size <= p.limitR:
@@ -270,7 +266,7 @@ func (p *cacheus) Insert(r policies.Request) {
 	case !p.evicting && p.size[cacheusSR] < p.capacity-p.limitR:
 		p.put(r.Object, cacheusSR)
 	default:
-		x.fresh = asked
+		p.objects[r.Object].fresh = r.Reason == policies.Demand
 		p.put(r.Object, cacheusSR)
 		p.limitToR()
 	}

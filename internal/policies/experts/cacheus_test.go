@@ -113,7 +113,7 @@ func (p *cacheus) check(t rapid.TB, stored map[policies.Object]int64, sizes []in
 			x := p.objects[o]
 			_, here := stored[o]
 			if x.list != k || here != (k <= cacheusSR) || here != p.frequencies.Has(o) ||
-				x.demoted && k != cacheusSR || x.fresh && k == cacheusR {
+				x.demoted && k != cacheusSR {
 				t.Fatalf("object %d on list %d: %+v, resident %v", o, k, x, here)
 			}
 			if here {
@@ -210,4 +210,26 @@ func TestLearningRateStuck(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An object that returns leaves its history before the eviction that makes room for it, and keeps its requests.
+func TestCacheusReturns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, 14), 1, 200).Draw(t, "trace")
+		c := policies.Config{Capacity: rapid.Int64Range(2, 8).Draw(t, "capacity"), Unit: true, Objects: 15, Requests: 200}
+		d := policytest.Drive(t, "cacheus", c)
+		p := d.Policy.(*cacheus)
+		for i, o := range trace {
+			before := p.objects[o]
+			d.Serve(o, 1, i)
+			if before.list != cacheusByLRU && before.list != cacheusByLFU {
+				continue
+			}
+			after := p.objects[o]
+			if got := p.frequencies.Frequency(o); got != before.requests || after.fresh ||
+				after.list != cacheusR && !after.demoted {
+				t.Fatalf("request %d: object %d returned with %d requests as %+v, was %+v", i, o, got, after, before)
+			}
+		}
+	})
 }

@@ -76,6 +76,7 @@ var goldenSpecs = map[string]string{
 	"uniform(requests=20000,objects=777,size=512)":                                          "94dd31cfb79b926b",
 	"scan(requests=20000,size=lognormal(),rate=33.3)":                                       "b3363d5baf575002",
 	"loop(requests=20000,objects=300,rate=0)":                                               "f92ac999462b3af2",
+	"zigzag(requests=20000,objects=300)":                                                    "7a6dad9af02074b4",
 	"sequence(requests=20000,order=3 1 2 2 5)":                                              "76873014475b25f6",
 	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
@@ -156,7 +157,7 @@ func TestSeedsDiffer(t *testing.T) {
 				same++
 			}
 		}
-		random := e.Name != "scan" && e.Name != "loop" && e.Name != "sequence"
+		random := e.Name != "scan" && e.Name != "loop" && e.Name != "zigzag" && e.Name != "sequence"
 		if random && same > len(a)/2 {
 			t.Errorf("%s: %d of %d requests equal under two seeds", e.Name, same, len(a))
 		}
@@ -255,6 +256,18 @@ func TestScanAndLoop(t *testing.T) {
 	for i, key := range keysOf(t, "loop(requests=1000,objects=7)") {
 		if key != uint64(i%7+1) {
 			t.Fatalf("loop: request %d is for %d", i, key)
+		}
+	}
+}
+
+func TestZigzag(t *testing.T) {
+	for spec, want := range map[string][]uint64{
+		"zigzag(requests=9,objects=4)": {1, 2, 3, 4, 3, 2, 1, 2, 3},
+		"zigzag(requests=5,objects=2)": {1, 2, 1, 2, 1},
+		"zigzag(requests=3,objects=1)": {1, 1, 1},
+	} {
+		if got := keysOf(t, spec); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", spec, got, want)
 		}
 	}
 }

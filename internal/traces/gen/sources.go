@@ -115,6 +115,9 @@ func newEntries() []Entry {
 		{Name: "loop",
 			Summary: "objects 1, 2, ..., objects, repeatedly",
 			Params:  []params.Param{objectsParam}, build: buildLoop},
+		{Name: "zigzag",
+			Summary: "objects 1, 2, ..., objects, then back to 1, repeatedly; the ends are requested once per turn",
+			Params:  []params.Param{objectsParam}, build: buildZigzag},
 		{Name: "sequence",
 			Summary: "a given list of objects, repeatedly",
 			Params:  []params.Param{orderParam}, build: buildSequence},
@@ -246,6 +249,26 @@ func (l *loopSource) next() uint64 {
 	key := l.first + l.i
 	if l.i++; l.i == l.n {
 		l.i = 0
+	}
+	return key
+}
+
+// zigzagSource goes through its objects and back.
+type zigzagSource struct {
+	first, n, i uint64 // i counts the requests of a period, which is one way and back
+}
+
+func buildZigzag(v params.Values, keys *keyspace, _ uint64) (source, error) {
+	n := v.Int("objects")
+	first, err := keys.reserve(n)
+	return &zigzagSource{first: first, n: uint64(n)}, err
+}
+
+func (z *zigzagSource) next() uint64 {
+	period := max(2*(z.n-1), 1)
+	key := z.first + min(z.i, period-z.i)
+	if z.i++; z.i == period {
+		z.i = 0
 	}
 	return key
 }
