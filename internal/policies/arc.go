@@ -12,10 +12,13 @@ var arcEntry = Entry{
 	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "splits the cache between objects seen once and more often; hits on evicted objects move the split",
 	Source:  "Megiddo, Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",
-	Params: []Param{
-		{Name: "int", Default: false, Doc: "round each step of the split down to a whole number, as Caffeine does"},
-	},
-	New: func(c Config) (Policy, error) { return newARC(c), nil },
+	Params:  []Param{wholeStepsParam},
+	New:     func(c Config) (Policy, error) { return newARC(c), nil },
+}
+
+// wholeStepsParam is the parameter that ARC and CAR share.
+var wholeStepsParam = Param{
+	Name: "int", Default: false, Doc: "round each step of the split down to a whole number, as Caffeine does",
 }
 
 // arcList is the list on which ARC and CAR hold an object. T1 and T2 are resident; B1 and B2 are their ghosts.

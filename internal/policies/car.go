@@ -8,6 +8,7 @@ var carEntry = Entry{
 	Memory:  Memory{PerObject: 10, PerSlot: 0},
 	Summary: "arc with two clocks instead of two LRU lists: a hit only sets a bit",
 	Source:  "Bansal, Modha, CAR: clock with adaptive replacement, FAST 2004",
+	Params:  []Param{wholeStepsParam},
 	New:     func(c Config) (Policy, error) { return newCAR(c), nil },
 }
 
@@ -19,7 +20,9 @@ type car struct {
 }
 
 func newCAR(c Config) *car {
-	return &car{arcState: newARCState(c), referenced: make([]bool, c.Objects)}
+	p := &car{arcState: newARCState(c), referenced: make([]bool, c.Objects)}
+	p.whole = c.Params.Bool("int")
+	return p
 }
 
 func (p *car) Hit(r Request) { p.referenced[r.Object] = true }

@@ -13,14 +13,22 @@ var clockEntry = Entry{
 	Params: []Param{
 		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to " +
 			"2^bits-1 turns"},
+		{Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
+			Doc: "caffeine: the new object joins the queue before the hand moves, which evicts it if all others stay"},
 	},
+	BypassIf: func(v Values) bool { return v.Text("rule") == "caffeine" },
 	Guarantee: func(v Values, capacity int) Guarantee {
-		if v.Int("bits") != 1 {
+		if v.Int("bits") != 1 || v.Text("rule") != "libcachesim" {
 			return Guarantee{}
 		}
 		return kCompetitive(v, capacity)
 	},
-	New: func(c Config) (Policy, error) { return newClock(c), nil },
+	New: func(c Config) (Policy, error) {
+		if c.Params.Text("rule") == "caffeine" {
+			return &clockWithNew{queue: newClock(c)}, nil
+		}
+		return newClock(c), nil
+	},
 }
 
 // clock keeps the turns that each object has left. In the one-by-one calls an object with a turn left goes to the front
@@ -114,3 +122,34 @@ func (p *clock) replace(o Object) {
 		}
 	}
 }
+
+// clockWithNew is the clock of Caffeine's simulator: the new object joins the queue before the hand moves. Where every
+// other object stays for another turn, the hand comes to the new one, which has none yet, and evicts that.
+type clockWithNew struct {
+	queue  *clock
+	queued bool // the missed object is in the queue
+}
+
+func (p *clockWithNew) Hit(r Request) { p.queue.Hit(r) }
+
+func (p *clockWithNew) Miss(Request) { p.queued = false }
+
+func (p *clockWithNew) Victim(r Request) Object {
+	if r.Reason != Shrink {
+		p.join(r)
+	}
+	return p.queue.Victim(r)
+}
+
+func (p *clockWithNew) Insert(r Request) { p.join(r) }
+
+func (p *clockWithNew) join(r Request) {
+	if !p.queued {
+		p.queue.Insert(r)
+		p.queued = true
+	}
+}
+
+func (p *clockWithNew) Remove(o Object) { p.queue.Remove(o) }
+
+func (p *clockWithNew) Grow(objects int) { p.queue.Grow(objects) }

@@ -18,6 +18,9 @@ var lirsEntry = Entry{
 		{Name: "stack", Default: 2500.0, Min: 1, Doc: "bound on the stack, as a multiple of the capacity"},
 		{Name: "nonresident", Default: 0.0, Doc: "bound on the evicted objects in the stack, as a multiple of the " +
 			"capacity; 0 means none"},
+		{Name: "rule", Default: "authors", Choices: []string{"authors", "caffeine"},
+			Doc: "the share for HIR objects: authors, rounded down, at least 2 objects; caffeine, rounded up, so that LIR " +
+				"objects have (1-hir) times the capacity, rounded down"},
 	},
 	New: func(c Config) (Policy, error) { return newLIRS(c), nil },
 }
@@ -109,11 +112,15 @@ func (p *lirs) Grow(objects int) {
 // queueSize returns the part of the capacity that the LIR set may not use. The authors' program reserves at least two
 // objects; in a tiny cache one object is left to the LIR set if possible.
 func (p *lirs) queueSize() int64 {
-	size := dense.Multiple(p.capacity, p.config.Params.Float("hir"))
+	hir := p.config.Params.Float("hir")
+	size, least := dense.Multiple(p.capacity, hir), int64(2)
+	if p.config.Params.Text("rule") == "caffeine" {
+		size, least = p.capacity-dense.Multiple(p.capacity, 1-hir), 1
+	}
 	if !p.config.Unit {
 		return size
 	}
-	return max(1, min(max(size, 2), p.capacity-1))
+	return max(1, min(max(size, least), p.capacity-1))
 }
 
 func (p *lirs) Hit(r Request) {

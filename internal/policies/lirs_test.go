@@ -75,13 +75,17 @@ func TestLIRSQueueSize(t *testing.T) {
 	for _, test := range []struct {
 		capacity int64
 		hir      float64
+		rule     string
 		unit     bool
 		want     int64
 	}{
-		{1, 0.01, true, 1}, {2, 0.01, true, 1}, {3, 0.01, true, 2}, {100, 0.01, true, 2}, {350, 0.01, true, 3},
-		{100, 1, true, 99}, {100, 0, true, 2}, {350, 0.01, false, 3}, {50, 0.01, false, 0},
+		{1, 0.01, "authors", true, 1}, {2, 0.01, "authors", true, 1}, {3, 0.01, "authors", true, 2},
+		{100, 0.01, "authors", true, 2}, {350, 0.01, "authors", true, 3}, {100, 1, "authors", true, 99},
+		{100, 0, "authors", true, 2}, {350, 0.01, "authors", false, 3}, {50, 0.01, "authors", false, 0},
+		{1, 0.01, "caffeine", true, 1}, {3, 0.01, "caffeine", true, 1}, {100, 0.01, "caffeine", true, 1},
+		{101, 0.01, "caffeine", true, 2}, {350, 0.01, "caffeine", true, 4}, {350, 0.01, "caffeine", false, 4},
 	} {
-		c := Config{Capacity: test.capacity, Unit: test.unit, Params: Values{"hir": test.hir}}
+		c := Config{Capacity: test.capacity, Unit: test.unit, Params: Values{"hir": test.hir, "rule": test.rule}}
 		p := &lirs{config: c, capacity: c.Capacity}
 		if got := p.queueSize(); got != test.want {
 			t.Errorf("%+v: %d", test, got)

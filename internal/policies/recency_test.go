@@ -74,6 +74,16 @@ func TestQueueExamples(t *testing.T) {
 		{"one segment is LRU", "slru(segments=1)", 3, []Object{0, 1, 2, 0, 3, 4}, []Object{1, 2}},
 		{"more segments than objects", "slru(segments=64)", 2, []Object{0, 1, 0, 2, 3}, []Object{1, 2}},
 
+		// The new object joins the queue first: 2 is reached behind 0 and 1, which have lost their turns when 3 comes.
+		{"the hand comes to the new object", "clock(rule=caffeine)", 2, []Object{0, 1, 0, 1, 2, 3}, []Object{0}},
+		{"new objects enter the lowest segment", "slru(rule=caffeine)", 4, []Object{0, 1, 2, 3, 4, 5, 6}, []Object{0, 1, 2}},
+		// 4 moves 0, 1 and 2 to the main queue, which is then over its 2 and evicts 0 before the small queue evicts 3.
+		{"a promotion evicts from the main queue", "s3fifo(small=0.5,rule=caffeine)", 4,
+			[]Object{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5}, []Object{0, 3}},
+		// When 0 returns, the eviction of 1 pushes it out of the ghost: it is new.
+		{"the ghost is read after the eviction", "s3fifo(small=0.5,ghost=0.25,rule=caffeine)", 4,
+			[]Object{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, []Object{0, 1, 2, 3, 4, 0}},
+
 		{"nothing ever leaves", "uniform", 2, []Object{0, 1, 2, 3, 0, 1}, nil},
 	} {
 		t.Run(test.spec+": "+test.name, func(t *testing.T) {

@@ -20,8 +20,17 @@ var s3fifoEntry = Entry{
 		{Name: "move", Default: 2, Min: 0, Max: 63, Doc: "requests in the small queue, after the first, that move an " +
 			"object to the main queue"},
 		{Name: "bits", Default: 2, Min: 1, Max: 6, Doc: "width of an object's counter of requests"},
+		{Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
+			Doc: "which queue a victim comes from: libcachesim, the main one while it is over its share; caffeine, the " +
+				"small one while it has its share, and the main one also when a promotion overfills it"},
 	},
-	New: newS3FIFO,
+	New: func(c Config) (Policy, error) {
+		p, err := newS3FIFO(c)
+		if err == nil && c.Params.Text("rule") == "caffeine" {
+			return &s3fifoSmallFirst{queues: p}, nil
+		}
+		return p, err
+	},
 }
 
 // The queues. The ghost comes first: an object above it is resident.
@@ -42,7 +51,7 @@ type s3fifo struct {
 	config Config
 }
 
-func newS3FIFO(c Config) (Policy, error) {
+func newS3FIFO(c Config) (*s3fifo, error) {
 	bits, move := c.Params.Int("bits"), c.Params.Int("move")
 	top := 1<<bits - 1
 	if move > top {

@@ -14,6 +14,8 @@ var slruEntry = Entry{
 		{Name: "segments", Default: 2, Min: 1, Max: 64, Doc: "number of segments"},
 		{Name: "protected", Default: 0.0, Min: 0, Max: 1, Doc: "share of the capacity for the segments above the lowest, " +
 			"in equal parts; 0 makes all segments equal"},
+		{Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
+			Doc: "where a new object enters: libcachesim, the lowest segment with room; caffeine, always the lowest"},
 	},
 	New: func(c Config) (Policy, error) { return newSLRU(c), nil },
 }
@@ -23,12 +25,15 @@ type slru struct {
 	top       int // the highest segment in use
 	most      int // number of segments, as many as the capacity permits
 	protected float64
-	capacity  int64
-	filled    int64 // resident objects, batch path only
+	// lowestOnly says that new objects enter the lowest segment, even where only others have room.
+	lowestOnly bool
+	capacity   int64
+	filled     int64 // resident objects, batch path only
 }
 
 func newSLRU(c Config) *slru {
 	p := &slru{most: c.Params.Int("segments"), protected: c.Params.Float("protected"), capacity: c.Capacity}
+	p.lowestOnly = c.Params.Text("rule") == "caffeine"
 	p.segments = newSegments(c, make([]int64, p.most)...)
 	p.divide()
 	return p
@@ -158,8 +163,12 @@ func (p *slru) spill(k int) {
 	}
 }
 
-// target returns the lowest segment with room for size, or the lowest segment if none has room.
+// target returns the segment that a new object enters: the lowest with room for its size, or the lowest if none has
+// room.
 func (p *slru) target(size int64) int {
+	if p.lowestOnly {
+		return 0
+	}
 	for k, limit := range p.limit[:p.top+1] {
 		if p.used[k]+size <= limit {
 			return k

@@ -93,11 +93,17 @@ func (c *traceCache) get(t *testing.T, name string) *traces.Trace {
 // replayOne runs one policy at one capacity.
 func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity) records.Record {
 	t.Helper()
+	return replaySeeded(t, tr, policy, size, 0)
+}
+
+func replaySeeded(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity, seed uint64) records.Record {
+	t.Helper()
 	spec, err := policies.ParseSpec(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	recs, err := Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{size}})
+	recs, err := Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{size},
+		Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +256,9 @@ var published = map[[2]string]comparison{
 	{"S3-FIFO", "run of third-party library"}: {ours: "s3fifo", band: 0.10, on: map[string]float64{
 		"arc-oltp.lis.gz": 0.005, "lirs-gli.trace.gz": 0, "lirs-multi2.trace.gz": 0.009,
 		"lirs-sprite.trace.gz": 0.004, "lirs-cpp.trace.gz": 0.09}},
-	{"LIRS (Caffeine)", "published"}:     {ours: "lirs(nonresident=2)", band: 0.002},
+	// At two points the published hit ratio is not what Caffeine prints today: see TestCaffeine.
+	{"LIRS (Caffeine)", "published"}: {ours: "lirs(nonresident=2,rule=caffeine)", at: map[int64]float64{
+		1000: 0.0017, 1750: 0.0015}},
 	{"LIRS", "run of the authors' code"}: {ours: "lirs(stack=2500)", band: 0},
 	{"W-TinyLFU (Caffeine ~2020)", "published"}: {ours: "w-tinylfu", band: 0.025, on: map[string]float64{
 		"arc-oltp.lis.gz": 0.0045, "lirs-gli.trace.gz": 0.0075}},

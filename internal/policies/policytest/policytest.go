@@ -5,6 +5,7 @@ package policytest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -100,14 +101,36 @@ func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed
 	return p
 }
 
-// ForEach runs f for every policy that supports that unit of capacity.
+// ForEach runs f for every policy that supports that unit of capacity, and for each value of its parameter rule.
 func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	for _, e := range policies.All() {
 		if e.New == nil || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) { f(t, e) })
+		for _, other := range otherRules(e) {
+			t.Run(other.Name+"/"+params.Defaults(other.Params).Text("rule"), func(t *testing.T) { f(t, other) })
+		}
 	}
+}
+
+// otherRules returns the policy with each value of its parameter rule but the default, as the default of that entry.
+func otherRules(e policies.Entry) (others []policies.Entry) {
+	at := slices.IndexFunc(e.Params, func(p policies.Param) bool { return p.Name == "rule" })
+	if at < 0 {
+		return nil
+	}
+	for _, rule := range e.Params[at].Choices {
+		if rule == e.Params[at].Default {
+			continue
+		}
+		other := e
+		other.Params = slices.Clone(e.Params)
+		other.Params[at].Default = rule
+		other.Bypass = other.Bypasses(params.Defaults(other.Params))
+		others = append(others, other)
+	}
+	return others
 }
 
 // CapacityFor returns the capacity that the policy gets and that the cache enforces: room for everything if the policy

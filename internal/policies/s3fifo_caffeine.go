@@ -1,0 +1,87 @@
+package policies
+
+import "slices"
+
+// s3fifoSmallFirst is S3-FIFO as Caffeine's simulator has it. A victim comes from the small queue while that has its
+// share or the main queue is empty. An object that is promoted into a main queue without room evicts from there at
+// once, so that one miss may evict several objects. The ghost is read after the eviction, which may have pushed the
+// requested object out of it.
+type s3fifoSmallFirst struct {
+	queues *s3fifo
+	late   []Object // evicted, but not yet asked for by the cache
+}
+
+func (p *s3fifoSmallFirst) Hit(r Request) { p.queues.Hit(r) }
+
+func (p *s3fifoSmallFirst) Miss(r Request) {
+	if r.Reason != Demand && p.queues.in(s3Ghost, r.Object) {
+		p.queues.take(r.Object)
+	}
+}
+
+func (p *s3fifoSmallFirst) Victim(Request) Object {
+	for len(p.late) == 0 {
+		p.evict()
+	}
+	return p.next()
+}
+
+// next returns the first of the objects that the cache has not asked for, of which there is one.
+func (p *s3fifoSmallFirst) next() Object {
+	o := p.late[0]
+	p.late = slices.Delete(p.late, 0, 1)
+	return o
+}
+
+// evict appends what it evicts to late: nothing where every object of the small queue was promoted.
+func (p *s3fifoSmallFirst) evict() {
+	q := p.queues
+	if q.used[s3Small] < q.limit[s3Small] && !q.list.Empty(s3Main) {
+		p.late = append(p.late, q.evictMain())
+		return
+	}
+	for {
+		o, ok := q.pop(s3Small)
+		switch {
+		case !ok:
+			return
+		case q.freq[o] < q.move:
+			q.remember(s3Ghost, o)
+			p.late = append(p.late, o)
+			return
+		}
+		q.freq[o] = 0
+		q.put(s3Main, o)
+		if q.used[s3Main] > q.limit[s3Main] {
+			p.late = append(p.late, q.evictMain())
+		}
+	}
+}
+
+func (p *s3fifoSmallFirst) Insert(r Request) {
+	p.queues.returning = p.queues.in(s3Ghost, r.Object)
+	if p.queues.returning {
+		p.queues.take(r.Object)
+	}
+	p.queues.Insert(r)
+}
+
+// Expired returns what the last miss evicted beyond the room that it needed.
+func (p *s3fifoSmallFirst) Expired(int64) (Object, bool) {
+	if len(p.late) == 0 {
+		return 0, false
+	}
+	return p.next(), true
+}
+
+func (p *s3fifoSmallFirst) Remove(o Object) {
+	if i := slices.Index(p.late, o); i >= 0 {
+		p.late = slices.Delete(p.late, i, i+1)
+		return
+	}
+	p.queues.Remove(o)
+}
+
+func (p *s3fifoSmallFirst) Resize(capacity int64) { p.queues.Resize(capacity) }
+
+func (p *s3fifoSmallFirst) Grow(objects int) { p.queues.Grow(objects) }
