@@ -176,7 +176,6 @@ func init() {
 	Register(LastUse, lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry)
 	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry, mqEntry)
 	Register(Frequency, lfuEntry, lfuDAEntry, gdsfEntry)
-	Register(Admission, tinyLFUEntry, wTinyLFUEntry)
 	Register(Sampled, hyperbolicEntry, lhdEntry)
 	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
 }

@@ -251,8 +251,8 @@ func (p *cacheus) forget(o policies.Object) {
 }
 
 // Insert puts a returning object into R, with the requests that it had. Other objects go to SR, but to R as long as SR
-// is unused. Only objects that enter a full SR count as fresh: there is nothing to learn while the cache fills, nor from
-// loads without a request.
+// is unused. Only objects that enter a full SR count as fresh: there is nothing to learn while the cache fills, nor
+// from loads without a request.
 func (p *cacheus) Insert(r policies.Request) {
 	p.charge.Set(r.Object, r.Size)
 	p.resident++

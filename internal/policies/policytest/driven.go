@@ -67,6 +67,9 @@ func (d *Driven) ServeAll(objects ...policies.Object) (victims []policies.Object
 	return victims
 }
 
+// Used returns the sizes of the residents together.
+func (d *Driven) Used() int64 { return d.used }
+
 // Drop removes o, which the policy has forgotten, from the cache.
 func (d *Driven) Drop(o policies.Object) {
 	d.used -= d.Stored[o]
@@ -80,21 +83,25 @@ type Workload struct {
 	Config policies.Config
 }
 
-// DrawWorkload draws a Workload. It draws the number of requests first: rapid's slices of open length have about 6
-// elements.
+// DrawTrace draws a trace. It draws the number of requests first: rapid's slices of open length have about 6 elements.
+func DrawTrace(t *rapid.T, objects policies.Object, longest int) []policies.Object {
+	requests := rapid.IntRange(1, longest).Draw(t, "requests")
+	return rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace")
+}
+
+// DrawWorkload draws a Workload.
 func DrawWorkload(t *rapid.T) Workload {
 	const objects, longest = 30, 300
-	requests := rapid.IntRange(1, longest).Draw(t, "requests")
 	w := Workload{
-		Trace: rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace"),
+		Trace: DrawTrace(t, objects, longest),
 		Sizes: slices.Repeat([]int64{1}, objects),
 	}
 	w.Config = policies.Config{
 		Capacity: rapid.Int64Range(1, 40).Draw(t, "capacity"),
 		Unit:     rapid.Bool().Draw(t, "unit"),
 		Objects:  objects,
-		Requests: requests,
 	}
+	w.Config.Requests = len(w.Trace)
 	if !w.Config.Unit {
 		w.Sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), objects, objects).Draw(t, "sizes")
 	}

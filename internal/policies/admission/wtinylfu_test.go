@@ -1,4 +1,4 @@
-package policies
+package admission
 
 import (
 	"slices"
@@ -6,20 +6,22 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 // naiveWTinyLFU is the policy on slices with exact counts up to 15, for objects of size 1 and no reset. The most recent
 // object of a segment is the last.
 type naiveWTinyLFU struct {
 	capacity, windowLimit, protectedLimit int
-	window, probation, protected          []Object
-	counts                                map[Object]int
+	window, probation, protected          []policies.Object
+	counts                                map[policies.Object]int
 }
 
-func (c *naiveWTinyLFU) serve(o Object) (hit bool, victims []Object) {
+func (c *naiveWTinyLFU) serve(o policies.Object) (hit bool, victims []policies.Object) {
 	c.counts[o] = min(c.counts[o]+1, dense.MaxCount)
-	take := func(segment *[]Object) bool {
+	take := func(segment *[]policies.Object) bool {
 		i := slices.Index(*segment, o)
 		if i >= 0 {
 			*segment = slices.Delete(*segment, i, i+1)
@@ -59,18 +61,18 @@ func (c *naiveWTinyLFU) serve(o Object) (hit bool, victims []Object) {
 		if candidate == o { // never was resident
 			return false, nil
 		}
-		return false, []Object{candidate}
+		return false, []policies.Object{candidate}
 	}
 	victim := (*from)[0]
 	*from = (*from)[1:]
 	c.probation = append(c.probation, candidate)
-	return false, []Object{victim}
+	return false, []policies.Object{victim}
 }
 
 func TestWTinyLFUEqualsNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const objects = 30
-		trace := drawTrace(t, objects, 300)
+		trace := policytest.DrawTrace(t, objects, 300)
 		capacity := rapid.IntRange(1, 25).Draw(t, "capacity")
 		spec := rapid.SampledFrom([]string{
 			"w-tinylfu(window=0.5,protected=0.5,",
@@ -78,17 +80,17 @@ func TestWTinyLFUEqualsNaive(t *testing.T) {
 			"w-tinylfu(window=0.2,protected=1,",
 			"tinylfu(",
 		}).Draw(t, "spec")
-		got := drive(t, spec+"counters=1024,sample=1000)",
-			Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
-		p := got.policy.(*wTinyLFU)
+		got := policytest.Drive(t, spec+"counters=1024,sample=1000)",
+			policies.Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
+		p := got.Policy.(*wTinyLFU)
 		want := &naiveWTinyLFU{
 			capacity:       capacity,
 			windowLimit:    int(p.limit[inWindow]),
 			protectedLimit: int(p.limit[inProtected]),
-			counts:         map[Object]int{},
+			counts:         map[policies.Object]int{},
 		}
 		for i, o := range trace {
-			hit, victims := got.serve(o, 1, i)
+			hit, victims := got.Serve(o, 1, i)
 			wantHit, wantVictims := want.serve(o)
 			if hit != wantHit || !slices.Equal(victims, wantVictims) {
 				t.Fatalf(
@@ -116,7 +118,8 @@ func TestWTinyLFULimits(t *testing.T) {
 		{"w-tinylfu(window=0)", 10, 1, 7},
 		{"w-tinylfu(window=1)", 10, 10, 0},
 	} {
-		p := drive(t, test.spec, Config{Capacity: test.capacity, Unit: true, Objects: 5000, Requests: 1}).policy.(*wTinyLFU)
+		c := policies.Config{Capacity: test.capacity, Unit: true, Objects: 5000, Requests: 1}
+		p := policytest.Drive(t, test.spec, c).Policy.(*wTinyLFU)
 		if p.limit[inWindow] != test.window || p.limit[inProtected] != test.protected {
 			t.Errorf("%s at capacity %d: window %d, protected %d, want %d and %d",
 				test.spec, test.capacity, p.limit[inWindow], p.limit[inProtected], test.window, test.protected)
@@ -125,26 +128,26 @@ func TestWTinyLFULimits(t *testing.T) {
 }
 
 func TestWTinyLFUDuel(t *testing.T) {
-	c := Config{Capacity: 3, Unit: true, Objects: 6, Requests: 10}
+	c := policies.Config{Capacity: 3, Unit: true, Objects: 6, Requests: 10}
 	// Window 1, main 2 (both on probation): 0 and 1 went to the main part, 2 is in the window.
 	// 3 pushes 2 out: 1 request each for 2 and 0, and a tie is lost. Then 3 is requested again and 4 pushes it out:
 	// 2 requests against 1 of object 0.
-	got := drive(t, "w-tinylfu", c).serveAll(0, 1, 2, 3, 3, 4)
-	if want := []Object{2, 0}; !slices.Equal(got, want) {
+	got := policytest.Drive(t, "w-tinylfu", c).ServeAll(0, 1, 2, 3, 3, 4)
+	if want := []policies.Object{2, 0}; !slices.Equal(got, want) {
 		t.Errorf("victims %v, want %v", got, want)
 	}
 }
 
 // An object larger than the window competes itself; where it loses it is not admitted.
 func TestWTinyLFULargeObjects(t *testing.T) {
-	d := drive(t, "w-tinylfu", Config{Capacity: 100, Objects: 4, Requests: 8})
-	d.serve(0, 60, 0)
-	d.serve(0, 60, 1)
-	if _, victims := d.serve(1, 60, 2); victims != nil || d.stored[1] != 0 {
+	d := policytest.Drive(t, "w-tinylfu", policies.Config{Capacity: 100, Objects: 4, Requests: 8})
+	d.Serve(0, 60, 0)
+	d.Serve(0, 60, 1)
+	if _, victims := d.Serve(1, 60, 2); victims != nil || d.Stored[1] != 0 {
 		t.Errorf("1 request won against 2: victims %v", victims)
 	}
-	d.serve(1, 60, 3)
-	if _, victims := d.serve(1, 60, 4); !slices.Equal(victims, []Object{0}) || d.stored[1] == 0 {
+	d.Serve(1, 60, 3)
+	if _, victims := d.Serve(1, 60, 4); !slices.Equal(victims, []policies.Object{0}) || d.Stored[1] == 0 {
 		t.Errorf("3 requests lost against 2: victims %v", victims)
 	}
 }
@@ -152,14 +155,14 @@ func TestWTinyLFULargeObjects(t *testing.T) {
 // A large object competes with one object only: having won against 2 it also replaces 3, which was requested more
 // often.
 func TestWTinyLFULargeObjectCompetesOnce(t *testing.T) {
-	d := drive(t, "w-tinylfu", Config{Capacity: 100, Objects: 4, Requests: 8})
-	for i, o := range []Object{2, 3, 3, 3} {
-		d.serve(o, 30, i)
+	d := policytest.Drive(t, "w-tinylfu", policies.Config{Capacity: 100, Objects: 4, Requests: 8})
+	for i, o := range []policies.Object{2, 3, 3, 3} {
+		d.Serve(o, 30, i)
 	}
-	if _, victims := d.serve(0, 80, 4); victims != nil {
+	if _, victims := d.Serve(0, 80, 4); victims != nil {
 		t.Errorf("1 request won against 1: victims %v", victims)
 	}
-	if _, victims := d.serve(0, 80, 5); !slices.Equal(victims, []Object{2, 3}) || d.stored[0] == 0 {
+	if _, victims := d.Serve(0, 80, 5); !slices.Equal(victims, []policies.Object{2, 3}) || d.Stored[0] == 0 {
 		t.Errorf("2 requests against 1: victims %v, want 2 and 3", victims)
 	}
 }
@@ -167,14 +170,15 @@ func TestWTinyLFULargeObjectCompetesOnce(t *testing.T) {
 func TestWTinyLFUAccountsInBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const objects = 100
-		trace := drawTrace(t, objects, 400)
+		trace := policytest.DrawTrace(t, objects, 400)
 		sizes := rapid.SliceOfN(rapid.Int64Range(1, 50), objects, objects).Draw(t, "sizes")
-		d := drive(t, "w-tinylfu(window=0.2)", Config{Capacity: 300, Objects: objects, Requests: len(trace)})
-		p := d.policy.(*wTinyLFU)
+		c := policies.Config{Capacity: 300, Objects: objects, Requests: len(trace)}
+		d := policytest.Drive(t, "w-tinylfu(window=0.2)", c)
+		p := d.Policy.(*wTinyLFU)
 		for i, o := range trace {
-			d.serve(o, sizes[o], i)
-			if sum := p.used[inWindow] + p.used[inProbation] + p.used[inProtected]; sum != d.used {
-				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.used)
+			d.Serve(o, sizes[o], i)
+			if sum := p.used[inWindow] + p.used[inProbation] + p.used[inProtected]; sum != d.Used() {
+				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.Used())
 			}
 			if p.used[inWindow] > p.limit[inWindow] || p.used[inProtected] > p.limit[inProtected] {
 				t.Fatalf(
@@ -185,11 +189,11 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 					p.limit[inProtected],
 				)
 			}
-			if p.resident != len(d.stored) || p.resident*p.counters > p.sketch.Counters() {
+			if p.resident != len(d.Stored) || p.resident*p.counters > p.sketch.Counters() {
 				t.Fatalf(
 					"%d resident objects counted, %d stored, %d counters",
 					p.resident,
-					len(d.stored),
+					len(d.Stored),
 					p.sketch.Counters(),
 				)
 			}

@@ -1,42 +1,46 @@
-package policies
+// Package admission holds policies that admit an object if it is requested more often than the one that would leave.
+package admission
 
 import (
 	"math"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-var wTinyLFUEntry = Entry{
+func init() { policies.Register(policies.Admission, tinyLFUEntry, wTinyLFUEntry) }
+
+var wTinyLFUEntry = policies.Entry{
 	Name:    "w-tinylfu",
-	Look:    Look{Color: Orange, Mark: Ring},
-	Memory:  Memory{PerObject: 9, PerSlot: 14},
+	Look:    policies.Look{Color: policies.Orange, Mark: policies.Ring},
+	Memory:  policies.Memory{PerObject: 9, PerSlot: 14},
 	Aliases: []string{"wtinylfu"},
 	Summary: "a small LRU window before a segmented LRU that admits objects requested more often than its victim",
 	Source:  "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017",
-	Params: append([]Param{
+	Params: append([]policies.Param{
 		{Name: "window", Default: 0.01, Min: 0, Max: 1, Doc: "share of the capacity for the window, at least one object"},
 		{Name: "protected", Default: 0.8, Min: 0, Max: 1, Doc: "share of the main part for objects requested again"},
 	}, sketchParams...),
 	Random: true,
-	New:    func(c Config) (Policy, error) { return newWTinyLFU(c), nil },
+	New:    func(c policies.Config) (policies.Policy, error) { return newWTinyLFU(c), nil },
 }
 
-var tinyLFUEntry = Entry{
+var tinyLFUEntry = policies.Entry{
 	Name:    "tinylfu",
-	Look:    Look{Color: Green, Mark: Cross},
-	Memory:  Memory{PerObject: 9, PerSlot: 14},
+	Look:    policies.Look{Color: policies.Green, Mark: policies.Cross},
+	Memory:  policies.Memory{PerObject: 9, PerSlot: 14},
 	Summary: "LRU that admits objects requested more often than its victim",
 	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",
 	Bypass:  true,
 	Params:  sketchParams,
 	Random:  true,
-	New:     func(c Config) (Policy, error) { return newTinyLFU(c), nil },
+	New:     func(c policies.Config) (policies.Policy, error) { return newTinyLFU(c), nil },
 }
 
 // sketchParams are the parameters of the estimate of how often objects are requested.
-var sketchParams = []Param{
+var sketchParams = []policies.Param{
 	{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded " +
 		"up to a power of two in all"},
 	{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
@@ -72,7 +76,7 @@ type wTinyLFU struct {
 	window, protected float64 // its parameters
 }
 
-func newWTinyLFU(c Config) *wTinyLFU {
+func newWTinyLFU(c policies.Config) *wTinyLFU {
 	p := newTinyLFU(c)
 	p.window, p.protected = c.Params.Float("window"), c.Params.Float("protected")
 	p.windowed = true
@@ -80,7 +84,7 @@ func newWTinyLFU(c Config) *wTinyLFU {
 	return p
 }
 
-func newTinyLFU(c Config) *wTinyLFU {
+func newTinyLFU(c policies.Config) *wTinyLFU {
 	p := &wTinyLFU{
 		lists:    dense.NewLists(c.Objects, 3),
 		segment:  slices.Repeat([]uint8{notResident}, c.Objects),
@@ -136,19 +140,19 @@ func (p *wTinyLFU) Grow(objects int) {
 }
 
 // enter makes o the most recent object of segment s.
-func (p *wTinyLFU) enter(s int, o Object) {
+func (p *wTinyLFU) enter(s int, o policies.Object) {
 	p.lists.PushFront(s, o)
 	p.segment[o] = uint8(s)
 	p.used[s] += p.sizes.Of(o)
 }
 
-func (p *wTinyLFU) leave(o Object) {
+func (p *wTinyLFU) leave(o policies.Object) {
 	p.lists.Unlink(o)
 	p.used[p.segment[o]] -= p.sizes.Of(o)
 	p.segment[o] = notResident
 }
 
-func (p *wTinyLFU) Hit(r Request) {
+func (p *wTinyLFU) Hit(r policies.Request) {
 	p.sketch.Add(r.Object)
 	switch s := int(p.segment[r.Object]); s {
 	case inProbation:
@@ -169,16 +173,16 @@ func (p *wTinyLFU) demote() {
 	}
 }
 
-func (p *wTinyLFU) Miss(r Request) {
+func (p *wTinyLFU) Miss(r policies.Request) {
 	p.admitted = false
-	if r.Reason == Demand {
+	if r.Reason == policies.Demand {
 		p.sketch.Add(r.Object)
 	}
 }
 
 // Victim compares the object that leaves the window for r with the victim of the main part.
-func (p *wTinyLFU) Victim(r Request) Object {
-	if r.Reason == Shrink {
+func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
+	if r.Reason == policies.Shrink {
 		return p.evict(p.mainVictim())
 	}
 	if r.Size > p.limit[inWindow] {
@@ -199,7 +203,7 @@ func (p *wTinyLFU) Victim(r Request) Object {
 
 // victimForLarge serves an object that does not fit into the window: it competes itself, once, and enters the main part
 // if it wins.
-func (p *wTinyLFU) victimForLarge(r Request) Object {
+func (p *wTinyLFU) victimForLarge(r policies.Request) policies.Object {
 	victim := p.mainVictim()
 	if !p.admitted && p.sketch.Estimate(r.Object) <= p.sketch.Estimate(victim) {
 		return r.Object
@@ -209,7 +213,7 @@ func (p *wTinyLFU) victimForLarge(r Request) Object {
 }
 
 // mainVictim returns the least recent object on probation, or else of the protected segment, or else of the window.
-func (p *wTinyLFU) mainVictim() Object {
+func (p *wTinyLFU) mainVictim() policies.Object {
 	for _, s := range [...]int{inProbation, inProtected, inWindow} {
 		if o, ok := p.lists.Back(s); ok {
 			return o
@@ -218,12 +222,12 @@ func (p *wTinyLFU) mainVictim() Object {
 	panic("w-tinylfu: a victim is asked of an empty cache")
 }
 
-func (p *wTinyLFU) evict(o Object) Object {
+func (p *wTinyLFU) evict(o policies.Object) policies.Object {
 	p.Remove(o)
 	return o
 }
 
-func (p *wTinyLFU) Insert(r Request) {
+func (p *wTinyLFU) Insert(r policies.Request) {
 	p.resident++
 	p.sizes.Set(r.Object, r.Size)
 	if p.byBytes {
@@ -247,14 +251,14 @@ func (p *wTinyLFU) fitSketch() {
 	p.sketch.Fit(p.resident*p.counters, p.resident*p.sample)
 }
 
-func (p *wTinyLFU) Remove(o Object) {
+func (p *wTinyLFU) Remove(o policies.Object) {
 	p.leave(o)
 	p.resident--
 }
 
-func (p *wTinyLFU) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+func (p *wTinyLFU) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		r := Request{Object: o, Pos: first + i, Size: 1}
+		r := policies.Request{Object: o, Pos: first + i, Size: 1}
 		if p.segment[o] != notResident {
 			hits++
 			p.Hit(r)
