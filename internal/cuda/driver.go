@@ -182,6 +182,9 @@ const leastVersion = 11000
 // aboutVersion says which drivers have leastVersion.
 const aboutVersion = "11.0, which drivers have from version 450 on"
 
+// mostGPUs is how many GPUs a driver may report. Machines have up to 16, and each of them 7 parts at most (MIG).
+const mostGPUs = 1024
+
 // drivers is what the driver says when it is opened.
 type drivers struct{ version, count int }
 
@@ -207,6 +210,9 @@ var opened = sync.OnceValues(func() (drivers, error) {
 			"see nvidia-smi, and whether CUDA_VISIBLE_DEVICES hides GPUs"}
 	case code != 0:
 		return drivers{}, newError("starting the NVIDIA driver", code)
+	case count < 0 || count > mostGPUs:
+		return drivers{}, &Unavailable{fmt.Sprintf("the NVIDIA driver reports %d GPUs, where 1 to %d can be", uint32(count),
+			mostGPUs), "see whether nvidia-smi works, and install NVIDIA's newest driver"}
 	}
 	return drivers{int(version), int(count)}, nil
 })
@@ -239,7 +245,11 @@ func List() ([]Info, error) {
 		if code != 0 {
 			return nil, newError(fmt.Sprintf("looking at GPU %d", i), code)
 		}
+		name[len(name)-1] = 0
 		infos[i] = Info{i, C.GoString(&name[0]), int64(bytes), Capability{int(major), int(minor)}, int(processors), about}
+		if err := infos[i].check(); err != nil {
+			return nil, err
+		}
 	}
 	return infos, nil
 }
@@ -313,6 +323,9 @@ func (g *gpu) Processors() int { return g.Info.Processors }
 func (g *gpu) Memory() (free, total int64, err error) {
 	var f, t C.size_t
 	err = g.do("asking for free memory", func() C.CUresult { return C.d_memory(g.context, &f, &t) })
+	if err == nil && (f > t || t > mostMemory) {
+		err = Wrong("%d of %d bytes of memory are free", uint64(f), uint64(t))
+	}
 	return int64(f), int64(t), err
 }
 

@@ -170,6 +170,13 @@ func TestDriver(t *testing.T) {
 		{"none", "cuda", []string{"--device cuda: the NVIDIA driver finds no GPU; see nvidia-smi"}},
 		{"none", "auto", []string{"note: --device auto: the CPU, because the NVIDIA driver finds no GPU error: <nil>"}},
 		{"devices=0", "cuda", []string{"the NVIDIA driver finds no GPU"}},
+		{"devices=2147483648", "cuda", []string{"--device cuda: the NVIDIA driver reports 2147483648 GPUs, where 1 to 1024 " +
+			"can be; see whether nvidia-smi works"}},
+		{"devices=100000000", "auto", []string{"note: --device auto: the CPU, because the NVIDIA driver reports 100000000 " +
+			"GPUs, where 1 to 1024 can be error: <nil>"}},
+		{"major=-8", "cuda", []string{"the NVIDIA driver reports that GPU 0 has 1073741824 bytes of memory, 4 " +
+			"multiprocessors and compute capability -8.0, which no GPU has"}},
+		{"memory=-1", "cuda", []string{"reports that GPU 0 has 18446744073709551615 bytes of memory"}},
 		{"version=10020", "cuda", []string{"--device cuda: the NVIDIA driver supports CUDA 10.2, but kernels need 11.0, " +
 			"which drivers have from version 450 on; install NVIDIA's newest driver, or " + advice}},
 		{"version=10020", "auto", []string{"the CPU, because the NVIDIA driver supports CUDA 10.2"}},

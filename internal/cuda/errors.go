@@ -45,6 +45,12 @@ func (f *Failure) Is(target error) bool { return target == ErrOutOfMemory && f.T
 // TooLarge returns the error of a computation for which a device has too little memory.
 func TooLarge(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...), true} }
 
+// Wrong returns the error of a device that has returned what cannot be: the text says what, and what would be right.
+func Wrong(format string, args ...any) error {
+	return &Failure{Text: "the GPU returned a wrong result: " + fmt.Sprintf(format, args...) + "; the GPU or its driver " +
+		"does not work as it should: see nvidia-smi, and " + useCPU}
+}
+
 // Failed reports whether err is a failure of a device: the same computation may succeed on another one, or on the CPU.
 func Failed(err error) bool { return errors.As(err, new(*Error)) || errors.As(err, new(*Failure)) }
 

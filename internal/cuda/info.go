@@ -32,6 +32,25 @@ type Info struct {
 	Driver     string // its version, and that of CUDA: "550.54.15 (CUDA 12.4)"
 }
 
+// Bounds of what a GPU has, far above those of today.
+const (
+	mostMemory     = 1 << 50
+	mostProcessors = 1 << 20
+	mostCapability = 1000
+)
+
+// check returns an error if no GPU can be as the driver describes it.
+func (i Info) check() error {
+	c := i.Capability
+	if i.Memory < 1 || i.Memory > mostMemory || i.Processors < 1 || i.Processors > mostProcessors || c.Major < 1 ||
+		c.Major > mostCapability || c.Minor < 0 || c.Minor > mostCapability {
+		return &Unavailable{fmt.Sprintf("the NVIDIA driver reports that GPU %d has %d bytes of memory, %d multiprocessors "+
+			"and compute capability %s, which no GPU has", i.Number, uint64(i.Memory), i.Processors, c),
+			"see whether nvidia-smi works, and install NVIDIA's newest driver"}
+	}
+	return nil
+}
+
 // Usable reports whether any computation can use the GPU.
 func (i Info) Usable() bool { return i.Capability.AtLeast(leastCapability) }
 
@@ -45,8 +64,14 @@ type Computation struct {
 // which GPUs have since Ampere.
 var SimilarityJoin = Computation{"join", Capability{8, 0}}
 
+// SetReplay is the replay of set-associative caches, ReuseDistances that of LRU at every capacity.
+var (
+	SetReplay      = Computation{"sets", leastCapability}
+	ReuseDistances = Computation{"lru", leastCapability}
+)
+
 // computations lists what GPUs do.
-var computations = []Computation{SimilarityJoin, {"sets", leastCapability}, {"lru", leastCapability}}
+var computations = []Computation{SimilarityJoin, SetReplay, ReuseDistances}
 
 // leastCapability is that of Volta: the first GPUs whose threads of a warp are scheduled independently.
 var leastCapability = Capability{7, 0}

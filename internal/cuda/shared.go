@@ -7,11 +7,12 @@ import "context"
 type Shared struct {
 	device Device
 	turn   chan struct{} // holds a token while nobody computes
+	passed map[*SelfTest]bool
 }
 
 // Share returns d for several computations.
 func Share(d Device) *Shared {
-	s := &Shared{device: d, turn: make(chan struct{}, 1)}
+	s := &Shared{device: d, turn: make(chan struct{}, 1), passed: map[*SelfTest]bool{}}
 	s.turn <- struct{}{}
 	return s
 }
@@ -34,6 +35,26 @@ func (s *Shared) Do(ctx context.Context, compute func(Device) error) error {
 		return err
 	}
 	return compute(s.device)
+}
+
+// Compute calls compute as Do does, and checks the device by a test: before the first computation that has it, and
+// again after each. What a device computes that fails the second time is not used. Without a test, Compute is Do.
+func (s *Shared) Compute(ctx context.Context, test *SelfTest, compute func(Device) error) error {
+	if test == nil {
+		return s.Do(ctx, compute)
+	}
+	return s.Do(ctx, func(d Device) error {
+		if !s.passed[test] {
+			if err := test.Check(d); err != nil {
+				return err
+			}
+			s.passed[test] = true
+		}
+		if err := compute(d); err != nil {
+			return err
+		}
+		return test.Check(d)
+	})
 }
 
 // Close releases the device.

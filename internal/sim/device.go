@@ -16,6 +16,8 @@ type deviceReplay struct {
 	// serve c itself, why says the reason, as in "its predictor learns"; the key is then "". If this kind is not for such
 	// cells, both are "".
 	group func(r *Replayer, c Cell) (key, why string)
+	// test shows whether the device computes such replays as it should.
+	test *cuda.SelfTest
 	// bytes estimates the host's memory for a job, in addition to the trace and the next uses.
 	bytes func(r *Replayer, job []Cell) int64
 	// replay replays a job, and calls r.options.Progress as replays on the CPU do.
@@ -95,7 +97,7 @@ func (r *Replayer) deviceReplayOf(job []Cell) *deviceReplay {
 
 // replayOnDevice replays a job when no other computation uses the device.
 func (r *Replayer) replayOnDevice(ctx context.Context, kind *deviceReplay, job []Cell) (outcomes []outcome, err error) {
-	err = r.options.Device.Do(ctx, func(d cuda.Device) (err error) {
+	err = r.options.Device.Compute(ctx, kind.test, func(d cuda.Device) (err error) {
 		outcomes, err = kind.replay(ctx, r, d, job)
 		return err
 	})

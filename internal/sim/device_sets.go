@@ -15,7 +15,7 @@ import (
 
 // setsOnDevice replays set-associative caches. Cells with the same batches are one job, whatever their capacities,
 // policies and predictors.
-var setsOnDevice = &deviceReplay{group: groupSets, bytes: bytesOfSets, replay: replaySets}
+var setsOnDevice = &deviceReplay{group: groupSets, test: setreplay.SelfTest, bytes: bytesOfSets, replay: replaySets}
 
 func groupSets(_ *Replayer, c Cell) (key, why string) {
 	if c.Cache.Entry.Associative == nil || c.Policy.Entry.DescribeInSets == nil {

@@ -3,12 +3,16 @@ package sim
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
+	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
@@ -104,5 +108,41 @@ func TestDeviceErrorsNameIt(t *testing.T) {
 	recs, err := r.Replay(t.Context(), r.Jobs(cellsOnDevice(t))[0])
 	if recs != nil || !errors.Is(err, lost) || err.Error() != "test GPU: the GPU was lost" {
 		t.Errorf("records %v, error %v", recs, err)
+	}
+}
+
+// Devices that go wrong without an error end replays with one: from the first launch on, after their self-test, and in
+// the middle.
+func TestFaultyDevices(t *testing.T) {
+	tr := policytest.Trace(4, 600, 60)
+	for name, cells := range map[string][]Cell{
+		"lru":  {cellOf(t, "lru", capacity.Capacity{Amount: 9, Simulated: 9}, 0)},
+		"sets": {setsCell(t, "laru", "sets(ways=8,batch=4)", "oracle", 32, 1)},
+		"ways": {setsCell(t, "lru", "sets(ways=2,slabs=1,batch=1)", "", 8, 1),
+			setsCell(t, "lru", "sets(ways=4,slabs=1,batch=1)", "", 16, 1)},
+	} {
+		replay := func(fault cudatest.Fault, right int) (launches int, err error) {
+			d := &cudatest.Faulty{Device: ptxrun.New(ptxrun.Options{}), Fault: fault, Right: right}
+			recs, err := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(d)}).Replay(t.Context(), cells)
+			if (recs != nil) == (err != nil) {
+				t.Errorf("%s: records %v and error %v", name, recs, err)
+			}
+			return d.Launches, err
+		}
+		launches, err := replay(cudatest.Nothing, math.MaxInt)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		_, tested := replay(cudatest.Nothing, 0)
+		if tested == nil || !strings.Contains(tested.Error(), "PTX interpreter: the self-test of ") {
+			t.Errorf("%s: error %v of a device that does nothing", name, tested)
+		}
+		for right := 0; right < launches; right += 1 + launches/9 {
+			for _, fault := range []cudatest.Fault{cudatest.Nothing, cudatest.Garbage} {
+				if _, err := replay(fault, right); err == nil || !cuda.Failed(err) {
+					t.Errorf("%s, fault %d after %d launches: error %v", name, fault, right, err)
+				}
+			}
+		}
 	}
 }

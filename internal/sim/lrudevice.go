@@ -21,6 +21,7 @@ var lruOnDevice = &deviceReplay{
 		}
 		return "reuse distances", ""
 	},
+	test:   reuse.SelfTest,
 	bytes:  func(r *Replayer, _ []Cell) int64 { return 16 * int64(r.trace.NumObjects) }, // distances and hits
 	replay: replayLRUOnDevice,
 }

@@ -45,7 +45,14 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 	for _, f := range s.finders {
 		chunks = append(chunks, f.pairs.chunks...)
 	}
-	return newNeighbours(ctx, v.Len(), from, chunks, options.Jobs)
+	found, err := newNeighbours(ctx, v.Len(), from, chunks, options.Jobs)
+	if err != nil || trusted(options.Backend) {
+		return found, err
+	}
+	if err := verifyNeighbours(ctx, v, options.Jobs, found); err != nil {
+		return nil, explain(ctx, options.Backend, err)
+	}
+	return found, nil
 }
 
 // explain names the backend in its errors. An end of ctx and too many pairs are the same in all backends.

@@ -433,3 +433,53 @@ func BenchmarkNeighbours(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pairs, "ns/pair")
 }
+
+// wrongBackend finds what the CPU finds, and changes one pair in many, or leaves it out.
+type wrongBackend struct {
+	drop bool
+}
+
+func (wrongBackend) Name() string { return "gpu" }
+
+func (w wrongBackend) Find(ctx context.Context, s *Search) error {
+	if err := CPU.Find(ctx, s); err != nil {
+		return err
+	}
+	for _, f := range s.finders {
+		for i, chunk := range f.pairs.chunks {
+			if w.drop {
+				f.pairs.chunks[i] = chunk[:len(chunk)/2]
+				continue
+			}
+			for k := range chunk {
+				chunk[k].Similarity = math.Nextafter32(chunk[k].Similarity, -1)
+			}
+		}
+	}
+	return nil
+}
+
+func (w wrongBackend) FindNearest(ctx context.Context, s *NearestSearch) error {
+	if w.drop {
+		return nil // no list has an entry
+	}
+	return CPU.FindNearest(ctx, s)
+}
+
+// Lists of another backend are compared with those of the CPU, for some vectors: a wrong join is an error.
+func TestWrongBackendIsFound(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(5, 6)), 200, 10, 0.5)
+	for _, drop := range []bool{true, false} {
+		got, err := Join(t.Context(), v, -0.5, Options{Backend: wrongBackend{drop}})
+		if got != nil || err == nil || !strings.Contains(err.Error(), "backend gpu: it lists ") {
+			t.Errorf("neighbours %v, error %v", got != nil, err)
+		}
+	}
+	got, err := FindNearest(t.Context(), v, 3, Options{Backend: wrongBackend{true}})
+	if got != nil || err == nil || !strings.Contains(err.Error(), "backend gpu: it lists 3 vectors") {
+		t.Errorf("nearest %v, error %v", got != nil, err)
+	}
+	if _, err := FindNearest(t.Context(), v, 3, Options{Backend: wrongBackend{false}}); err != nil {
+		t.Error(err)
+	}
+}

@@ -55,7 +55,15 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 		slices.Reverse(list)
 		return nil
 	})
-	return &s.lists, err
+	if err == nil && !trusted(options.Backend) {
+		if err = verifyNearest(ctx, v, options.Jobs, &s.lists); err != nil {
+			err = explain(ctx, options.Backend, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &s.lists, nil
 }
 
 // Len returns the number of vectors.

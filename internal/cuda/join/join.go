@@ -4,6 +4,7 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -41,11 +42,12 @@ var standard = limits{group: 16, rows: 512, room: 1 << 23, bytes: 1 << 62}
 const leftFree = 16
 
 // Backend returns the backend of joins that runs on a device.
-func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard} }
+func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard, SelfTest} }
 
 type backend struct {
 	device *cuda.Shared
 	limits limits
+	test   *cuda.SelfTest
 }
 
 // Name implements similarity.Backend.
@@ -58,8 +60,16 @@ func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 
 // do calls compute with the device, and does not wait for it when ctx ends: the device may be waiting for a kernel.
 func (b backend) do(ctx context.Context, compute func(cuda.Device) error) error {
-	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, b.device.Do(ctx, compute) })
+	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, b.compute(ctx, compute) })
 	return err
+}
+
+// compute calls compute with the device, if it can join.
+func (b backend) compute(ctx context.Context, compute func(cuda.Device) error) error {
+	if err := Supports(b.device); err != nil {
+		return err
+	}
+	return b.device.Compute(ctx, b.test, compute)
 }
 
 // Supports returns an error if a GPU cannot join: it needs the tensor cores of compute capability 8.0.
@@ -91,6 +101,7 @@ type joiner struct {
 	proposed    cuda.Pointer // room pairs
 	similar     cuda.Pointer // room pairs with their similarities
 	counters    cuda.Pointer // of proposed and similar pairs
+	bounds      cuda.Pointer // per vector of the left chunk, in a search for the nearest
 	atOnce      int          // squares of the next launch
 }
 
@@ -103,9 +114,6 @@ type chunk struct {
 // withJoiner calls work with a joiner of vectors for a least similarity, and the number of vectors of a chunk.
 func withJoiner(d cuda.Device, l limits, v similarity.Vectors, from float32,
 	work func(j *joiner, each int) error) (err error) {
-	if err := Supports(d); err != nil {
-		return err
-	}
 	scope := cuda.NewScope(d)
 	defer func() {
 		if e := scope.Close(); err == nil {
@@ -192,27 +200,50 @@ func words(dim int) int { return (dim + step - 1) / step * step / 2 }
 // vectorBytes returns the memory for a vector, in float32 and in half precision.
 func vectorBytes(dim int) int64 { return 4*int64(dim) + 4*int64(words(dim)) }
 
-// alloc allocates memory for the vectors, and returns how many a chunk has.
+// alloc allocates memory for the vectors, and returns how many a chunk has. A driver may take more memory than it was
+// asked for, and other programs may have taken some meanwhile: then there is less at a time.
 func (j *joiner) alloc() (each int, err error) {
-	free, _, err := j.scope.Memory()
-	if err != nil {
-		return 0, err
+	var short error // of the last attempt
+	for usable := j.limits.bytes; ; {
+		free, _, err := j.scope.Memory()
+		if err != nil {
+			return 0, err
+		}
+		usable = min(usable, free-free/leftFree)
+		p, err := j.plan(usable, j.all.Len(), j.all.Dim)
+		switch {
+		case errors.Is(err, cuda.ErrOutOfMemory) && short != nil:
+			return 0, short
+		case err != nil:
+			return 0, err
+		}
+		if err = j.allocPlan(p); !errors.Is(err, cuda.ErrOutOfMemory) {
+			return p.each, err
+		}
+		if closed := j.scope.Close(); closed != nil {
+			return 0, closed
+		}
+		short, usable = err, usable*7/8
 	}
-	p, err := j.plan(min(free-free/leftFree, j.limits.bytes), j.all.Len(), j.all.Dim)
-	if err != nil {
-		return 0, err
-	}
+}
+
+// allocPlan allocates the memory of a plan.
+func (j *joiner) allocPlan(p plan) (err error) {
 	j.room = p.room
 	for _, c := range []*chunk{&j.left, &j.right}[:p.chunks] {
 		err := j.scope.AllocAll(cuda.Allocation{At: &c.vectors, Bytes: int64(p.each) * 4 * int64(j.all.Dim)},
 			cuda.Allocation{At: &c.halves, Bytes: int64(p.each) * 4 * int64(j.words)})
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
-	err = j.scope.AllocAll(cuda.Allocation{At: &j.proposed, Bytes: int64(j.room) * 8},
+	if j.limits.further > 0 {
+		if j.bounds, err = j.scope.Alloc(int64(p.each) * j.limits.further); err != nil {
+			return err
+		}
+	}
+	return j.scope.AllocAll(cuda.Allocation{At: &j.proposed, Bytes: int64(j.room) * 8},
 		cuda.Allocation{At: &j.similar, Bytes: int64(j.room) * 12}, cuda.Allocation{At: &j.counters, Bytes: 8})
-	return p.each, err
 }
 
 // margin is for the counters and the alignment of allocations.
@@ -293,9 +324,23 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 	if pairs == nil || err != nil {
 		return false, err
 	}
+	square := j.group * side
+	firstA, firstB := left.first+row*square, right.first+column*square
+	endA := min(firstA+count*square, left.first+left.count)
+	endB := min(firstB+square, right.first+right.count)
+	for _, p := range pairs {
+		if p.A >= p.B || !within(p.A, firstA, endA) || !within(p.B, firstB, endB) || !(p.Similarity >= j.From) ||
+			p.Similarity > 1 {
+			return false, cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d and "+
+				"at least %v", p.A, p.B, p.Similarity, firstA, endA-1, firstB, endB-1, j.From)
+		}
+	}
 	j.finder.AddAll(pairs)
 	return true, nil
 }
+
+// within reports whether first <= i < end.
+func within(i uint32, first, end int) bool { return int64(i) >= int64(first) && int64(i) < int64(end) }
 
 // decide returns those of the proposed pairs whose similarity is at least from, nil if a launch of count squares
 // proposed more than there is room for: the next launch has fewer squares.
@@ -312,11 +357,12 @@ func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similari
 	proposed, similar := int(counts[0]), int(counts[1])
 	switch {
 	case proposed > j.room && count == 1:
-		return nil, &cuda.Failure{Text: fmt.Sprintf("the GPU proposes %d pairs where there are %d at most: an error of the "+
-			"kernel or of the GPU; please report it, and use --device cpu", proposed, j.room)}
+		return nil, cuda.Wrong("%d pairs may be similar, of %d at most", proposed, j.room)
 	case proposed > j.room:
 		j.atOnce = count / 2
 		return nil, nil
+	case similar > proposed:
+		return nil, cuda.Wrong("%d pairs are similar, of %d that may be", similar, proposed)
 	case proposed < j.room/4:
 		j.atOnce = min(2*j.atOnce, j.rows)
 	}

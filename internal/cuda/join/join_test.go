@@ -53,6 +53,9 @@ func written(t rapid.TB, v similarity.Vectors, n *similarity.Neighbours) []byte 
 	return b.Bytes()
 }
 
+// untested returns the backend of a device that passes no self-test.
+func untested(d cuda.Device, l limits) backend { return backend{device: cuda.Share(d), limits: l} }
+
 // check compares a join on a device with that of the CPU.
 func check(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, from float32) {
 	t.Helper()
@@ -60,7 +63,7 @@ func check(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, from float
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := similarity.Join(context.Background(), v, from, similarity.Options{Backend: backend{cuda.Share(d), l}})
+	got, err := similarity.Join(context.Background(), v, from, similarity.Options{Backend: untested(d, l)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +98,7 @@ func TestJoinInLittleMemory(t *testing.T) {
 	}
 	l := limits{group: 1, rows: 8, room: 1, bytes: 2*127*perVector + 128*128*pairBytes + margin}
 	_, err := similarity.Join(t.Context(), v, 0.8,
-		similarity.Options{Backend: backend{cuda.Share(cudatest.Device(t, ptxrun.Options{})), l}})
+		similarity.Options{Backend: untested(cudatest.Device(t, ptxrun.Options{}), l)})
 	if err == nil || !strings.Contains(err.Error(), "--device cpu") {
 		t.Errorf("error %v of a device without room for two chunks", err)
 	}
@@ -205,7 +208,7 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 	compared := int64(0)
 	d := cuda.Share(cudatest.Device(t, ptxrun.Options{}))
 	_, err := similarity.Join(t.Context(), v, -1, similarity.Options{MaxPairs: 1000,
-		Backend:  backend{d, limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}},
+		Backend:  backend{device: d, limits: limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}},
 		Progress: func(done, total int64) { compared = done }})
 	if err == nil || !strings.HasPrefix(err.Error(), "more than 1000 pairs of the 300 vectors") || compared != 0 {
 		t.Errorf("error %v after %d pairs", err, compared)
@@ -215,7 +218,7 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 func TestJoinStopsAndReportsProgress(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 500, 8, 0.5)
 	l := limits{group: 1, rows: 4, room: 1 << 20, bytes: 1 << 62}
-	options := similarity.Options{Backend: backend{cuda.Share(cudatest.Device(t, ptxrun.Options{})), l}}
+	options := similarity.Options{Backend: untested(cudatest.Device(t, ptxrun.Options{}), l)}
 	compared := int64(0)
 	options.Progress = func(done, total int64) {
 		if done <= compared || total != 500*499/2 {
@@ -267,11 +270,12 @@ func TestCancellationDoesNotWaitForKernels(t *testing.T) {
 		d := stuck{ptxrun.New(ptxrun.Options{}), cancel, make(chan struct{})}
 		shared := cuda.Share(d)
 		l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
-		if err := find(ctx, similarity.Options{Backend: backend{shared, l}}); !errors.Is(err, context.Canceled) {
+		err := find(ctx, similarity.Options{Backend: backend{device: shared, limits: l}})
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 		close(d.end)
-		err := shared.Do(t.Context(), func(d cuda.Device) error {
+		err = shared.Do(t.Context(), func(d cuda.Device) error {
 			if free, total, err := d.Memory(); free != total || err != nil {
 				t.Errorf("%d of %d bytes are free, %v", free, total, err)
 			}
@@ -289,7 +293,7 @@ func TestJoinOnALostDevice(t *testing.T) {
 	l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
 	for call := 1; ; call++ {
 		d := cudatest.Device(t, ptxrun.Options{Fail: call})
-		got, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: backend{cuda.Share(d), l}})
+		got, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: untested(d, l)})
 		if err == nil {
 			if call < 20 {
 				t.Errorf("only %d calls can fail", call)
@@ -358,4 +362,19 @@ func groups(n, dim, group int) similarity.Vectors {
 		}
 	}
 	return v
+}
+
+// A device that takes more memory for an allocation than it has bytes compares less at a time.
+func TestJoinInCoarseMemory(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 420, 20, 0.5)
+	l := limits{group: 1, rows: 8, room: 1 << 20, bytes: 1 << 62}
+	one := plan{chunks: 1, each: 512, room: 128 * 128}
+	options := ptxrun.Options{Memory: one.bytes(vectorBytes(20)) * 17 / 16, Granule: 16 << 10}
+	check(t, cudatest.Device(t, options), l, v, 0.8)
+	options.Granule = 256 << 10
+	_, err := similarity.Join(t.Context(), v, 0.8,
+		similarity.Options{Backend: untested(cudatest.Device(t, options), l)})
+	if !errors.Is(err, cuda.ErrOutOfMemory) {
+		t.Errorf("error %v where parts of any size do not fit", err)
+	}
 }

@@ -15,12 +15,8 @@ func (b backend) FindNearest(ctx context.Context, s *similarity.NearestSearch) e
 	l := b.limits
 	l.further = boundBytes
 	return b.do(ctx, func(d cuda.Device) error {
-		return withJoiner(d, l, s.Vectors, float32(math.Inf(-1)), func(j *joiner, each int) (err error) {
-			n := &nearest{joiner: j, NearestSearch: s}
-			if n.bounds, err = j.scope.Alloc(int64(each) * boundBytes); err != nil {
-				return err
-			}
-			return n.find(ctx, each)
+		return withJoiner(d, l, s.Vectors, float32(math.Inf(-1)), func(j *joiner, each int) error {
+			return (&nearest{joiner: j, NearestSearch: s}).find(ctx, each)
 		})
 	})
 }
@@ -31,9 +27,8 @@ const boundBytes = 4
 type nearest struct {
 	*joiner
 	*similarity.NearestSearch
-	bounds  cuda.Pointer // per vector of the left chunk
-	current []float32    // those of the squares of a launch
-	begun   bool         // all vectors of the left chunk have been compared with some
+	current []float32 // those of the squares of a launch
+	begun   bool      // all vectors of the left chunk have been compared with some
 }
 
 // find compares each chunk with all, itself first.
@@ -111,12 +106,26 @@ func (j *nearest) compareColumn(ctx context.Context, left, right *chunk, column,
 		if pairs == nil {
 			continue
 		}
+		if err := plausible(pairs, left.first+first, left.first+last, right.first+begin, right.first+end); err != nil {
+			return err
+		}
 		if err := j.offer(ctx, pairs, left.first+first, left.first+last); err != nil {
 			return err
 		}
 		same := max(0, min(left.first+last, right.first+end)-max(left.first+first, right.first+begin))
 		j.Compared(int64(last-first)*int64(end-begin) - int64(same))
 		row += count
+	}
+	return nil
+}
+
+// plausible returns an error if a pair is not one of different vectors from first to last with those from begin to end.
+func plausible(pairs []similarity.Pair, first, last, begin, end int) error {
+	for _, p := range pairs {
+		if p.A == p.B || !within(p.A, first, last) || !within(p.B, begin, end) || !(p.Similarity <= 1) {
+			return cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d", p.A, p.B,
+				p.Similarity, first, last-1, begin, end-1)
+		}
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func checkNearest(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, k i
 		t.Fatal(err)
 	}
 	compared := int64(0)
-	got, err := similarity.FindNearest(context.Background(), v, k, similarity.Options{Backend: backend{cuda.Share(d), l},
+	got, err := similarity.FindNearest(context.Background(), v, k, similarity.Options{Backend: untested(d, l),
 		Jobs: 3, Progress: func(done, total int64) { compared = done }})
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +74,8 @@ func TestNearestStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
 	_, err := similarity.FindNearest(ctx, v, 3, similarity.Options{
-		Backend: backend{cuda.Share(cudatest.Device(t, ptxrun.Options{})),
-			limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}},
+		Backend: untested(cudatest.Device(t, ptxrun.Options{}),
+			limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}),
 		Progress: func(done, total int64) {
 			calls++
 			cancel()
@@ -91,7 +91,7 @@ func TestNearestOnALostDevice(t *testing.T) {
 	l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
 	for call := 1; ; call++ {
 		d := cudatest.Device(t, ptxrun.Options{Fail: call})
-		got, err := similarity.FindNearest(t.Context(), v, 3, similarity.Options{Backend: backend{cuda.Share(d), l}})
+		got, err := similarity.FindNearest(t.Context(), v, 3, similarity.Options{Backend: untested(d, l)})
 		if err == nil {
 			if call < 20 {
 				t.Errorf("only %d calls can fail", call)

@@ -9,6 +9,8 @@
 package reuse
 
 import (
+	"errors"
+	"math"
 	"math/bits"
 	"sort"
 
@@ -41,6 +43,8 @@ type Stack struct {
 	numObjects int
 	room       int // requests of a chunk, including those to objects seen before
 	seen       int
+	counted    int64    // requests that have a distance
+	met        []uint64 // a bit per object: whether it was requested, as the host sees it
 
 	pairs              *columns.Pairs // objects and positions
 	last, known, again cuda.Pointer   // per request, as in reuse.cu
@@ -59,22 +63,35 @@ func bytes(room, numObjects int) int64 {
 func tiles(n int) int { return (n + tile - 1) / tile }
 
 // NewStack allocates a stack for a trace of objects below numObjects, of which up to longest requests are served by one
-// call. It takes the memory that this needs, or most of what is free.
+// call. It takes the memory that this needs, or most of what is free. A driver may take more than it was asked for, and
+// other programs may have taken some meanwhile: then chunks are shorter.
 func NewStack(d cuda.Device, numObjects, longest int) (*Stack, error) {
-	free, _, err := d.Memory()
-	if err != nil {
-		return nil, err
+	var short error // of the last attempt
+	for usable := int64(math.MaxInt64); ; {
+		free, _, err := d.Memory()
+		if err != nil {
+			return nil, err
+		}
+		usable = min(usable, free-free/16)
+		room, err := roomFor(usable, numObjects, longest)
+		switch {
+		case errors.Is(err, cuda.ErrOutOfMemory) && short != nil:
+			return nil, short
+		case err != nil:
+			return nil, err
+		}
+		s := &Stack{scope: cuda.NewScope(d), numObjects: numObjects, room: room, met: make([]uint64, (numObjects+63)/64)}
+		err = s.allocate()
+		if err == nil {
+			return s, nil
+		}
+		if closed := s.scope.Close(); !errors.Is(err, cuda.ErrOutOfMemory) {
+			return nil, err
+		} else if closed != nil {
+			return nil, closed
+		}
+		short, usable = err, bytes(room, numObjects)*7/8
 	}
-	room, err := roomFor(free-free/16, numObjects, longest)
-	if err != nil {
-		return nil, err
-	}
-	s := &Stack{scope: cuda.NewScope(d), numObjects: numObjects, room: room}
-	if err := s.allocate(); err != nil {
-		s.scope.Close()
-		return nil, err
-	}
-	return s, nil
 }
 
 // roomFor returns how many requests, including one per object seen before, are measured at once.
@@ -168,19 +185,36 @@ func (s *Stack) serve(objects []uint32, counted bool) error {
 			return err
 		}
 	}
+	seen := s.seen + s.meet(objects) // while the device is busy
 	var again [1]uint32
 	if err := cuda.Download(s.scope, again[:], s.again+cuda.Pointer(4*n)); err != nil {
 		return err
 	}
-	s.seen = n - int(again[0])
+	if int(again[0]) != n-seen {
+		return cuda.Wrong("%d of %d requests are to objects requested before; %d are", again[0], n, n-seen)
+	}
+	s.seen = seen
 	if !counted || again[0] == 0 {
 		return nil
 	}
+	s.counted += int64(again[0])
 	if err := s.each("reuse_rank", n, s.last, s.known, s.again, uint32(n), uint32(first),
 		s.pairs.Keys, s.pairs.Values); err != nil {
 		return err
 	}
 	return s.count(int(again[0]))
+}
+
+// meet notes which objects were requested, and returns how many of them are new.
+func (s *Stack) meet(objects []uint32) (fresh int) {
+	for _, o := range objects {
+		word, bit := &s.met[o/64], uint64(1)<<(o%64)
+		if *word&bit == 0 {
+			*word |= bit
+			fresh++
+		}
+	}
+	return fresh
 }
 
 // count counts the distances of n keys and values in the columns of the pairs, level by level.
@@ -218,11 +252,26 @@ func (s *Stack) Distances() ([]int64, error) {
 	if len(counts) == 0 {
 		return counts, nil
 	}
-	return counts, cuda.Download(s.scope, counts, s.counts)
+	if err := cuda.Download(s.scope, counts, s.counts); err != nil {
+		return nil, err
+	}
+	sum := int64(0)
+	for distance, n := range counts {
+		if n < 0 || n > s.counted-sum {
+			return nil, cuda.Wrong("%d requests have a distance of %d, and %d a smaller one; all are %d", n, distance, sum,
+				s.counted)
+		}
+		sum += n
+	}
+	if sum != s.counted {
+		return nil, cuda.Wrong("%d requests have a distance; %d have", sum, s.counted)
+	}
+	return counts, nil
 }
 
 // Restart empties the stack and sets the counts to 0.
 func (s *Stack) Restart() error {
-	s.seen = 0
+	s.seen, s.counted = 0, 0
+	clear(s.met)
 	return s.clear()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/oracle"
 )
 
@@ -166,11 +167,19 @@ func TestDeviceIsLost(t *testing.T) {
 	}
 }
 
-// BenchmarkGPUReuse measures the distances of requests with a distribution close to Zipf's, of exponent 1.
+// BenchmarkGPUReuse measures the distances of requests with a distribution close to Zipf's, of exponent 1. Rows for
+// which the host or the GPU has too little memory are skipped.
 func BenchmarkGPUReuse(b *testing.B) {
 	d := cudatest.GPU(b)
-	for _, size := range []struct{ requests, objects int }{{10e6, 1e6}, {100e6, 1e6}, {100e6, 11.5e6}} {
+	for _, size := range []struct{ requests, objects int }{{10e6, 1e6}, {100e6, 1e6}, {100e6, 11.5e6}, {1e9, 10e6}} {
 		b.Run(fmt.Sprintf("requests=%d/objects=%d", size.requests, size.objects), func(b *testing.B) {
+			host, device := 4*int64(size.requests), bytes(size.objects+min(size.requests, longestChunk), size.objects)
+			if has, _ := memory.Available(); has < 2*host {
+				b.Skipf("needs %s of memory, there are %s", memory.Bytes(2*host), memory.Bytes(has))
+			}
+			if free, _, err := freeOf(b, d); err != nil || free-free/16 < device {
+				b.Skipf("needs %s on the GPU, %s are free (%v)", memory.Bytes(device*16/15), memory.Bytes(free), err)
+			}
 			rng := rand.New(rand.NewPCG(1, 2))
 			objects := make([]uint32, size.requests)
 			for i := range objects {
@@ -185,5 +194,36 @@ func BenchmarkGPUReuse(b *testing.B) {
 			onCPU := func() { oracle.NewLRUStack(size.objects).Serve(objects, true) }
 			cudatest.Compare(b, float64(len(objects)), onGPU, onCPU)
 		})
+	}
+}
+
+// freeOf returns the free memory of a device.
+func freeOf(b *testing.B, d *cuda.Shared) (free, total int64, err error) {
+	err = d.Do(b.Context(), func(d cuda.Device) (err error) {
+		free, total, err = d.Memory()
+		return err
+	})
+	return free, total, err
+}
+
+// A device that takes more memory for an allocation than it has bytes measures in shorter chunks; if that does not
+// help, it is cuda.ErrOutOfMemory.
+func TestCoarseMemory(t *testing.T) {
+	const numObjects, n = 500, 20000
+	objects := requests(rand.New(rand.NewPCG(1, 2)), n, numObjects)
+	cpu := oracle.NewLRUStack(numObjects)
+	cpu.Serve(objects, true)
+	options := ptxrun.Options{Memory: bytes(numObjects+n, numObjects) * 17 / 16, Granule: 16 << 10}
+	s, err := NewStack(cudatest.Device(t, options), numObjects, n)
+	if err != nil || s.Chunk() >= n {
+		t.Fatalf("chunks of %d requests, error %v", s.Chunk(), err)
+	}
+	if err := s.Serve(objects, true); err != nil {
+		t.Fatal(err)
+	}
+	agrees(t, s, cpu)
+	options.Granule = 256 << 10
+	if _, err := NewStack(cudatest.Device(t, options), numObjects, n); !errors.Is(err, cuda.ErrOutOfMemory) {
+		t.Errorf("error %v where chunks of any length do not fit", err)
 	}
 }

@@ -20,9 +20,9 @@ const (
 	warpsOfBlock = 4                   // few: a block ends when its longest set does
 	depths       = 2*slabs.MaxWays + 1 // counters of a stack
 	longestChunk = 1 << 30
-	leastChunk   = 1 << 20 // if memory allows: shorter ones are not worth their launches
-	ofWarp       = 11e6    // requests that a warp looks up in a second, about
-	warpsAtOnce  = 12      // of a multiprocessor, about: what the registers of sets_predicted allow
+	leastChunk   = 1 << 20    // if memory allows: shorter ones are not worth their launches
+	ofWarp       = 11_000_000 // requests that a warp looks up in a second, about
+	warpsAtOnce  = 12         // of a multiprocessor, about: what the registers of sets_predicted allow
 )
 
 // replay is a replay of a trace in several caches.
@@ -36,6 +36,8 @@ type replay struct {
 	unpredicted int         // how many these are
 	divisions   []*division // in order of their first cells
 	chunk       int         // most requests of a chunk
+	length      int         // those of the next one
+	mostOfSet   int         // most lookups of a chunk in one set
 	grouped     bool        // several requests may be in one batch
 	firstBatch  uint32      // whose evictions count
 
@@ -53,6 +55,9 @@ type replay struct {
 	descriptions cuda.Pointer // of the cells
 	totals       cuda.Pointer
 
+	met     []uint64 // a bit per object that was requested
+	fresh   int64    // objects that were requested first after the warm-up
+	starts  []uint32 // of sets
 	numbers []uint32 // of batches, per request of a chunk
 	next    []uint64
 	levels  []uint32
@@ -81,6 +86,7 @@ type cell struct {
 	candidates            cuda.Pointer
 	confidences           []float64 // per level
 	lambda                float64
+	leveled               int64 // evictions that were added to it
 	result                Result
 }
 
@@ -115,11 +121,15 @@ func (r *replay) setChunk(d cuda.Device, o Options) error {
 	fixed, each := r.bytes()
 	longest, first := r.trace.longestBatch()
 	most := max(r.inASecond(d.Processors()), int64(longest))
+	if r.mostOfSet = o.Set; o.Set == 0 {
+		r.mostOfSet = ofWarp
+	}
 	usable := free - free/16
 	r.chunk = int(min((usable-fixed)/each, most, longestChunk, int64(len(r.trace.Objects))))
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
 	}
+	r.length = r.chunk
 	switch {
 	case r.chunk < 1:
 		return cuda.TooLarge("caches of sets, %d of them, need at least %d MiB on the GPU, of which %d MiB are free; "+
@@ -132,19 +142,17 @@ func (r *replay) setChunk(d cuda.Device, o Options) error {
 	return nil
 }
 
-// inASecond estimates how many requests a device serves in a second or so: a set has one warp, so that a few large sets
-// take longest, and many caches share the device. A replay is not interrupted meanwhile, and the driver of a GPU that
-// has a display ends kernels after a few seconds.
+// inASecond estimates how many requests a device serves in a second or so, if no set is much longer than others: many
+// caches share the device. A replay is not interrupted meanwhile, and the driver of a GPU that has a display ends
+// kernels after a few seconds.
 func (r *replay) inASecond(processors int) int64 {
-	replays, fewest := len(r.single), math.MaxInt
+	replays := len(r.single)
 	for _, d := range r.divisions {
-		fewest = min(fewest, d.sets)
 		if d.stacked != nil {
 			replays++
 		}
 	}
-	atOnce := float64(warpsAtOnce*processors) / float64(replays) // warps of each cache
-	return max(leastChunk, int64(ofWarp*min(atOnce, float64(fewest))))
+	return max(leastChunk, int64(ofWarp*float64(warpsAtOnce*processors)/float64(replays)))
 }
 
 // chooseStacks finds the cells that stacks replay: several that are LRU, with the same number of sets. Where requests
@@ -327,19 +335,87 @@ func (r *replay) writeCandidates(c *cell) (err error) {
 	return err
 }
 
-// serve replays the requests [from, to).
-func (r *replay) serve(from, to int) error {
+// serve replays a chunk that begins at a position, and returns its end.
+func (r *replay) serve(from int) (to int, err error) {
+	to = r.chunkEnd(from, r.length)
 	if err := r.write(from, to); err != nil {
-		return err
+		return 0, err
 	}
-	lookups, err := r.lookUps(from, to-from)
+	if to, err = r.shorten(from, to); err != nil {
+		return 0, err
+	}
+	if err := r.replayWritten(from, to); err != nil {
+		return 0, err
+	}
+	r.meet(from, to) // while the device is busy
+	return to, r.addLambda(to - from)
+}
+
+// shorten divides the requests [from, to), which have been written, among the sets, and returns the end of a chunk of
+// which no set has too many lookups: a warp serves them one after the other, however many other warps are idle.
+func (r *replay) shorten(from, to int) (end int, err error) {
+	for {
+		longest, err := r.divideAll(from, to-from)
+		if err != nil {
+			return 0, err
+		}
+		shorter := to
+		if longest > r.mostOfSet {
+			shorter = r.chunkEnd(from, int(float64(to-from)*float64(r.mostOfSet)/float64(longest)))
+		}
+		if shorter >= to { // short enough, or a single batch
+			r.length = min(r.chunk, 2*(to-from))
+			return to, nil
+		}
+		to = shorter
+	}
+}
+
+// divideAll divides n requests among all numbers of sets, and returns the number of lookups of the longest set.
+func (r *replay) divideAll(from, n int) (longest int, err error) {
+	lookups, err := r.lookUps(from, n)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, d := range r.divisions {
 		if err := r.divide(d, lookups, from); err != nil {
-			return err
+			return 0, err
 		}
+		of, err := r.longestOf(d, lookups)
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, of)
+	}
+	return longest, nil
+}
+
+// longestOf returns how many of some lookups the longest set has, apart from those that were left out.
+func (r *replay) longestOf(d *division, lookups int) (longest int, err error) {
+	r.starts = slices.Grow(r.starts[:0], d.sets+1)[:d.sets+1]
+	if err := cuda.Download(r.scope, r.starts, d.starts); err != nil {
+		return 0, err
+	}
+	last := r.starts[d.sets]
+	if r.starts[0] != 0 || last < 1 || int(last) > lookups {
+		return 0, cuda.Wrong("sets have the lookups from %d to %d of %d", r.starts[0], last, lookups)
+	}
+	for set := range d.sets {
+		begin, end := r.starts[set], r.starts[set+1]
+		if end < begin {
+			return 0, cuda.Wrong("set %d has the lookups from %d to %d", set, begin, end)
+		}
+		longest = max(longest, int(end-begin))
+	}
+	return longest, nil
+}
+
+// replayWritten replays the requests [from, to), which have been written and divided, in all caches.
+func (r *replay) replayWritten(from, to int) error {
+	if err := r.predict(from, to); err != nil {
+		return err
+	}
+	for _, d := range r.divisions {
 		if d.stacked == nil {
 			continue
 		}
@@ -365,10 +441,7 @@ func (r *replay) serve(from, to int) error {
 	if err := r.launchCells("sets_lru", 0, r.unpredicted); err != nil {
 		return err
 	}
-	if err := r.launchCells("sets_predicted", r.unpredicted, len(r.single)); err != nil {
-		return err
-	}
-	return r.addLambda(to - from)
+	return r.launchCells("sets_predicted", r.unpredicted, len(r.single))
 }
 
 // launchCells replays the cells [from, to), a warp for each of their sets.
@@ -388,7 +461,7 @@ func gridOf(warps int) cuda.Grid {
 	return cuda.Grid{Blocks: (warps + warpsOfBlock - 1) / warpsOfBlock, Threads: 32 * warpsOfBlock}
 }
 
-// write writes the requests to the device, their batches and predictions.
+// write writes the requests to the device, and their batches.
 func (r *replay) write(from, to int) error {
 	if err := cuda.Put(r.scope, r.objects, r.trace.Objects[from:to]); err != nil {
 		return err
@@ -405,6 +478,11 @@ func (r *replay) write(from, to int) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// predict writes the predictions for the requests [from, to). Predictors see each request once.
+func (r *replay) predict(from, to int) error {
 	for i, predict := range r.trace.Predict {
 		predict(from, r.next[:to-from])
 		if err := cuda.Put(r.scope, r.nexts[i], r.next[:to-from]); err != nil {
@@ -446,7 +524,11 @@ func (r *replay) lookUps(from, n int) (count int, err error) {
 	if err := r.launch("sets_lasts", count, r.places, uint32(count), p.Values, uint32(n), r.marks, r.lasts); err != nil {
 		return 0, err
 	}
-	return r.compact(n)
+	again, err := r.compact(n)
+	if err == nil && again != count {
+		err = cuda.Wrong("%d lookups have %d places", count, again)
+	}
+	return count, err
 }
 
 // compact writes the indices of marks to places, and returns how many there are.
@@ -458,8 +540,13 @@ func (r *replay) compact(n int) (count int, err error) {
 		return 0, err
 	}
 	var total [1]uint32
-	err = cuda.Download(r.scope, total[:], r.marks+cuda.Pointer(4*n))
-	return int(total[0]), err
+	if err := cuda.Download(r.scope, total[:], r.marks+cuda.Pointer(4*n)); err != nil {
+		return 0, err
+	}
+	if total[0] < 1 || int64(total[0]) > int64(n) {
+		return 0, cuda.Wrong("%d requests have %d lookups", n, total[0])
+	}
+	return int(total[0]), nil
 }
 
 // divide divides n lookups of a chunk among sets.
@@ -526,6 +613,7 @@ func (r *replay) describe(from int) (err error) {
 		return cuda.Put(r.scope, r.descriptions, words)
 	}
 	r.descriptions, err = cuda.Upload(r.scope, words)
+	cuda.Opaque(r.scope, r.descriptions)
 	return err
 }
 
@@ -542,6 +630,7 @@ func (r *replay) addLambda(n int) error {
 		}
 		for _, level := range levels {
 			if level != 0 {
+				c.leveled++
 				c.lambda += c.confidences[min(int(level), len(c.confidences))-1]
 			}
 		}
@@ -567,6 +656,9 @@ func (r *replay) results() ([]Result, error) {
 	}
 	results := make([]Result, len(r.cells))
 	for i, c := range r.cells {
+		if err := r.trace.plausible(c, r.fresh); err != nil {
+			return nil, err
+		}
 		results[i] = c.result
 	}
 	return results, nil
@@ -581,6 +673,11 @@ func (r *replay) resultsOfStacks(d *division) error {
 	var counted [depths]int64
 	if err := cuda.Download(r.scope, counted[:], d.depths); err != nil {
 		return err
+	}
+	for _, n := range counted {
+		if n < 0 || n > int64(len(r.trace.Objects)) {
+			return cuda.Wrong("%d of %d requests have one depth", n, len(r.trace.Objects))
+		}
 	}
 	hits, loads := counted[:slabs.MaxWays], counted[slabs.MaxWays:]
 	for _, c := range d.stacked {

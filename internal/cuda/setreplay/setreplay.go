@@ -56,6 +56,7 @@ type Result struct {
 // Options say how a trace is replayed.
 type Options struct {
 	Chunk    int         // most requests of a chunk; 0: as many as fit
+	Set      int         // most lookups of a chunk in one set, if it has several batches; 0: those of a second
 	Progress func(n int) // is called with the requests of each chunk when all caches have served them; may be nil
 }
 
@@ -90,8 +91,8 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		to := r.chunkEnd(from)
-		if err := r.serve(from, to); err != nil {
+		to, err := r.serve(from)
+		if err != nil {
 			return nil, err
 		}
 		if o.Progress != nil {
@@ -130,20 +131,25 @@ func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
 	}
 }
 
-// chunkEnd returns the end of the chunk that begins at a position: that of a batch. No batch is longer than a chunk.
-func (r *replay) chunkEnd(from int) (to int) {
+// chunkEnd returns the end of the chunk of at most length requests that begins at a position: that of a batch. It has
+// one batch at least.
+func (r *replay) chunkEnd(from, length int) (to int) {
 	t := &r.trace
-	length := len(t.Objects)
-	if from+r.chunk >= length {
-		return length
+	end := len(t.Objects)
+	if from+length >= end {
+		return end
 	}
 	if t.Groups == nil {
-		to = (from + r.chunk) / t.Batch * t.Batch
-	} else {
-		next, _ := slices.BinarySearch(t.Groups, from+r.chunk+1)
-		to = t.Groups[next-1]
+		return min(end, max(from+t.Batch, (from+length)/t.Batch*t.Batch))
 	}
-	return to
+	next, _ := slices.BinarySearch(t.Groups, from+length+1)
+	if to = t.Groups[next-1]; to > from {
+		return to
+	}
+	if next == len(t.Groups) {
+		return end
+	}
+	return t.Groups[next]
 }
 
 // longestBatch returns the length of the longest batch, and where it begins.

@@ -11,6 +11,10 @@
 //   lost=N        from call N on, the device is lost; of the calls that need a context
 //   ptx=N         from module N on, none can be compiled
 //   init=N        cuInit fails with code N
+//   idle          launches do nothing and succeed
+//   garbage       launches fill all memory with random bytes and succeed
+//   zeros         memory is 0 when it is allocated, and not 0xCC
+//   deaf          copies to the device do nothing and succeed
 // Like the real one it wants a context on each thread, and its addresses are valid within one allocation only.
 #include <stdint.h>
 #include <stdio.h>
@@ -74,7 +78,7 @@ CUresult cuDeviceGet(int *d, int n) { *d = n + 7; return n < option("devices", 1
 CUresult cuDeviceGetName(char *s, int n, int d) { snprintf(s, n, d == 7 ? "Fake GPU" : "Fake GPU %d", d - 7); return 0; }
 CUresult cuDeviceGetAttribute(int *v, int a, int d) {
 	*v = a == 16 ? 4 : a == 75 ? option("major", 8) : a == 76 ? 0 : -1;
-	return *v < 0 ? INVALID_VALUE : 0;
+	return a != 16 && a != 75 && a != 76 ? INVALID_VALUE : 0;
 }
 CUresult cuDeviceTotalMem_v2(size_t *n, int d) { *n = total(); return 0; }
 CUresult cuDevicePrimaryCtxSetFlags_v2(int d, unsigned flags) { return 0; }
@@ -108,7 +112,7 @@ static CUresult allocate(CUdeviceptr *p, size_t n) {
 		if (held[i].at) continue;
 		held[i].bytes = n;
 		held[i].at = aligned_alloc(256, (n + 255) / 256 * 256);
-		memset(held[i].at, 0xCC, n);
+		memset(held[i].at, option("zeros", 0) ? 0 : 0xCC, n);
 		*p = (uintptr_t)held[i].at;
 		return 0;
 	}
@@ -141,7 +145,7 @@ CUresult cuMemFree_v2(CUdeviceptr p) {
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n) {
 	CHECK
 	if (!valid(to, n)) return INVALID_VALUE;
-	memcpy((void *)(uintptr_t)to, from, n);
+	if (!option("deaf", 0)) memcpy((void *)(uintptr_t)to, from, n);
 	return 0;
 }
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t n) {
@@ -156,12 +160,21 @@ CUresult cuMemsetD8_v2(CUdeviceptr at, unsigned char v, size_t n) {
 	memset((void *)(uintptr_t)at, v, n);
 	return 0;
 }
+static void litter(void) {
+	static uint32_t x = 1;
+	lock();
+	for (int i = 0; i < 1000; i++)
+		for (size_t k = 0; held[i].at && k < held[i].bytes; k++) held[i].at[k] = (x = x * 1664525 + 1013904223) >> 24;
+	unlock();
+}
 // fill(float64 scale, uint32 value, Pointer at, uint32 count): at[i] = value * scale, by a thread each
 CUresult cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		unsigned shared, void *stream, void **parameters, void **extra) {
 	CHECK
 	if (++launches == option("launch", 0)) return INVALID_VALUE;
 	if (launches == option("crash", 0)) { sticky = ILLEGAL_ADDRESS; return 0; }
+	if (option("garbage", 0)) litter();
+	if (option("garbage", 0) || option("idle", 0)) return 0;
 	if (strcmp(f, "fill")) return NOT_SUPPORTED;
 	if (gy * gz * by * bz != 1 || extra[0] != (void *)1 || extra[2] != (void *)2 || *(size_t *)extra[3] != 28)
 		return INVALID_VALUE;

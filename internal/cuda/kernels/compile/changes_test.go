@@ -34,7 +34,14 @@ func TestChangesAreFound(t *testing.T) {
 	}
 	check("run make kernels")
 	flags, _, _ := digest(source, dir)
-	write("k.ptx", "// clang-16 "+strings.Join(flags, " ")+"\n// SHA-256 of the sources: "+sum+"\n.version 7.0\n")
+	header := "// clang-16 " + strings.Join(flags, " ") + "\n// SHA-256 of the sources: " + sum + "\n"
+	const below = "// clang\n.version 7.0\n"
+	write("k.ptx", header+below)
+	check("run make kernels")
+	own := "// SHA-256 of the lines below: " + hashOf([]byte(below)) + "\n"
+	write("k.ptx", header+own+strings.Replace(below, "7.0", "7.1", 1))
+	check("k.ptx has other lines than were compiled")
+	write("k.ptx", header+own+below)
 	check("")
 	write("b.h", "#define ONE 2\n")
 	check("run make kernels")

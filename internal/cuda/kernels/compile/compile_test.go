@@ -71,14 +71,21 @@ func compiled(source, include string, compile bool) error {
 	}
 	output := strings.TrimSuffix(source, ".cu") + ".ptx"
 	header := fmt.Sprintf("// %s %s\n// SHA-256 of the sources: %s\n", compiler, strings.Join(flags, " "), sum)
+	const ownSum = "// SHA-256 of the lines below: "
 	text, err := os.ReadFile(output)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	if bytes.HasPrefix(text, []byte(header)) {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // Git for Windows may change ends of lines
+	rest, current := bytes.CutPrefix(text, []byte(header+ownSum))
+	own, below, _ := bytes.Cut(rest, []byte("\n"))
+	switch {
+	case current && string(own) == hashOf(below):
 		return nil
-	}
-	if !compile {
+	case current && !compile:
+		return fmt.Errorf("%s has other lines than were compiled: they have the SHA-256 %s, where the file says %q; run "+
+			"make kernels", output, hashOf(below), own)
+	case !compile:
 		return fmt.Errorf("%s was not compiled from %s as it is now; run make kernels", output, source)
 	}
 	path, err := exec.LookPath(compiler)
@@ -99,8 +106,14 @@ func compiled(source, include string, compile bool) error {
 		return fmt.Errorf("%s: %s compiles rotations of 64 bits by a variable wrongly when it is not below 64; use "+
 			"shifts of two words of 32 bits", source, compiler)
 	}
-	header += fmt.Sprintf("// %s\n\n", version)
-	return os.WriteFile(output, append([]byte(header), noise.ReplaceAll(made, nil)...), 0o644)
+	body := fmt.Sprintf("// %s\n\n%s", version, noise.ReplaceAll(made, nil))
+	return os.WriteFile(output, []byte(header+ownSum+hashOf([]byte(body))+"\n"+body), 0o644)
+}
+
+// hashOf returns the SHA-256 of a text.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // digest returns the flags for a source, and the hash of them, of it and of what it includes.

@@ -1,0 +1,73 @@
+package similarity
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/parallel"
+)
+
+// verifiedRows is for how many vectors the list of a device is compared with what the CPU finds. For a million vectors
+// of 384 dimensions that takes a core a few seconds, of the hours that all lists would take.
+const verifiedRows = 8
+
+// verify compares the lists of some vectors, which are drawn, with those that the CPU makes: what a device returns is
+// stored for later runs, and looks like a result whatever it is. row returns the entries of a list in order, and keep
+// which of all entries belong to it, in order, too.
+func verify(ctx context.Context, v Vectors, jobs int, row func(i int) []uint64,
+	keep func(sorted []uint64) []uint64) error {
+	n := v.Len()
+	drawn := rand.New(rand.NewPCG(uint64(n), uint64(v.Dim))).Perm(n)
+	return parallel.For(ctx, jobs, min(verifiedRows, n), func(ctx context.Context, _, k int) error {
+		i := drawn[k]
+		all := make([]uint64, 0, n-1)
+		for other := range n {
+			if other%(1<<16) == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if other != i {
+				all = append(all, entryOf(uint32(other), v.Similarity(i, other)))
+			}
+		}
+		slices.Sort(all)
+		slices.Reverse(all)
+		want, got := keep(all), row(i)
+		if slices.Equal(want, got) {
+			return nil
+		}
+		return fmt.Errorf("it lists %d vectors as similar to vector %d, and the CPU %d, or others; the GPU or its driver "+
+			"does not work as it should: use --device cpu", len(got), i, len(want))
+	})
+}
+
+// verifyNeighbours compares some lists of neighbours with those of the CPU.
+func verifyNeighbours(ctx context.Context, v Vectors, jobs int, found *Neighbours) error {
+	return verify(ctx, v, jobs, func(i int) (row []uint64) {
+		ids, similarities := found.Of(uint32(i))
+		for k, id := range ids {
+			row = append(row, entryOf(id, similarities[k]))
+		}
+		return row
+	}, func(sorted []uint64) []uint64 {
+		end, _ := slices.BinarySearchFunc(sorted, found.From, func(e uint64, from float32) int {
+			if fromRank(uint32(e>>32)) >= from {
+				return -1
+			}
+			return 1
+		})
+		return sorted[:end]
+	})
+}
+
+// verifyNearest compares some lists of the nearest with those of the CPU.
+func verifyNearest(ctx context.Context, v Vectors, jobs int, found *Nearest) error {
+	return verify(ctx, v, jobs, found.of, func(sorted []uint64) []uint64 { return sorted[:found.k] })
+}
+
+// trusted reports whether a backend is the CPU, with which others are compared.
+func trusted(b Backend) bool {
+	_, is := b.(cpu)
+	return is
+}
