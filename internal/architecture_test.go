@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,5 +254,43 @@ func TestPictureOfImports(t *testing.T) {
 	}
 	if !strings.Contains(string(text), picture()) {
 		t.Errorf("CONTRIBUTING.md does not show the layers of packages as they are; it should say\n\n%s", picture())
+	}
+}
+
+// openers are the sources that open files by package os, and why. Files that a user names are opened by filestate.Open,
+// which refuses what may never end, such as pipes and devices; traces by source.OpenFile, which a signal interrupts.
+var openers = map[string]string{
+	"filestate/open.go":              "opens all others",
+	"traces/source/source.go":        "traces may be pipes",
+	"atomicfile/atomicfile.go":       "output may be a pipe, whose reader it waits for until a signal ends that",
+	"atomicfile/journal.go":          "its own output",
+	"atomicfile/temporary.go":        "its own output",
+	"atomicfile/filelock_windows.go": "its own locks",
+	"cuda/driver.go":                 "a file of the system",
+	"memory/gauge_linux.go":          "files of the system",
+	"version/version.go":             "the program",
+}
+
+// TestFilesAreOpenedInOnePlace finds other sources that open files: they may hang on a pipe, or survive a signal.
+func TestFilesAreOpenedInOnePlace(t *testing.T) {
+	calls := regexp.MustCompile(`\bos\.(Open|OpenFile|ReadFile)\(`)
+	found := map[string]bool{}
+	for _, root := range []string{".", "../cmd"} {
+		eachSource(t, root, func(file string, _ []string) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.ToSlash(file)
+			if calls.Match(text) && openers[name] == "" {
+				t.Errorf("%s opens a file by package os: use filestate.Open, or add it to the list with the reason", name)
+			}
+			found[name] = calls.Match(text)
+		})
+	}
+	for name := range openers {
+		if !found[name] {
+			t.Errorf("%s opens no file; remove it from the list", name)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/resources"
@@ -193,7 +194,7 @@ func (f *checkFlags) print(cmd *cobra.Command, report *baseline.Report) error {
 }
 
 func appendTo(path string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	file, err := filestate.Append(path)
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,20 @@ func Open(path string) (*os.File, error) {
 	if err := checkRegular(path, info); err != nil {
 		return nil, err
 	}
-	// Something else may have replaced it. Without O_NONBLOCK, opening a pipe without a writer would block here.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return open(path, os.O_RDONLY)
+}
+
+// Append opens a regular file to write at its end, and creates it if there is none.
+func Append(path string) (*os.File, error) { return open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE) }
+
+// open opens a regular file. Something else may have taken its place since it was looked at: without O_NONBLOCK,
+// opening a pipe without a writer would block here.
+func open(path string, flags int) (*os.File, error) {
+	file, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	info, err = file.Stat()
+	info, err := file.Stat()
 	if err == nil {
 		err = checkRegular(path, info)
 	}

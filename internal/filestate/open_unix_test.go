@@ -52,4 +52,21 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", path, err, want)
 		}
 	}
+	if file, err := Append(pipe); err == nil {
+		file.Close()
+		t.Error("a pipe was opened to append to it")
+	}
+	for range 2 {
+		file, err := Append(filepath.Join(dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.WriteString("line\n"); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(text) != "line\nline\n" {
+		t.Errorf("appended %q (%v)", text, err)
+	}
 }

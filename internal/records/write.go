@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 )
 
@@ -84,7 +85,12 @@ func Rewrite(path string, recs []Record) error {
 
 // encoderOf returns the encoder for the format of the records in a file.
 func encoderOf(path string) (encoder, error) {
-	data, err := os.ReadFile(path)
+	file, err := filestate.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(file)
 	switch {
 	case err != nil:
 		return nil, err

@@ -280,7 +280,7 @@ func TestWeightsFromFiles(t *testing.T) {
 	whole, last := text.String(), regexp.MustCompile(`[^,]*\n\]`)
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.json"):          "no such file",
-		dir:                                      "directory",
+		dir:                                      "is a folder: want a regular file",
 		write("empty.json", ""):                  "JSON",
 		write("garbage.json", "\x00\x01weights"): "JSON",
 		write("half.json", whole[:len(whole)/2]): "JSON",

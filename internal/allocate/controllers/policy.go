@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/neural"
 	"github.com/cachesim/cachesim/internal/neural/ppo"
 	"github.com/cachesim/cachesim/internal/params"
@@ -48,7 +48,7 @@ func policyOf(file string) (*ppo.ActorCritic, error) {
 	if file == "" {
 		return builtIn()
 	}
-	f, err := os.Open(file)
+	f, err := filestate.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}

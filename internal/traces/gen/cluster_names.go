@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 
@@ -19,7 +19,7 @@ const (
 
 // readNames returns the files that a file names, one per line, in the order of a listing.
 func readNames(path string) (names []string, err error) {
-	file, err := os.Open(path)
+	file, err := filestate.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}

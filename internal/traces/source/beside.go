@@ -1,8 +1,6 @@
 package source
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 )
 
@@ -35,9 +33,9 @@ func (in *File) readBeside(path, what string, read func(*Source) (any, error)) (
 			return nil, err
 		}
 	}
-	beside, err := OpenFile(cmp.Or(in.Context, context.Background()), found, nil)
+	beside, err := openRegular(found)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: the %s %w", in.Label, what, err)
 	}
 	defer beside.Close()
 	beside.Together, beside.Budget = new(Together), in.Budget

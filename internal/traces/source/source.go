@@ -65,16 +65,36 @@ func (in *File) Taken() int64 {
 	return in.BytesRead.Load()
 }
 
-// OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". Opening or reading a pipe may wait for
-// ever; ctx ends the wait.
+// OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". A trace may come from a pipe: opening or
+// reading it may wait for ever, and ctx ends the wait. Other files than traces are opened by filestate.Open.
 func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) {
 	if path == "-" {
 		return standardInput(ctx, cmp.Or[io.Reader](stdin, os.Stdin)), nil
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		return nil, fmt.Errorf("%s: is a socket: want a file or a pipe", path)
 	}
 	file, err := interruptible.Call(ctx, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
 	}
+	return fileOf(ctx, path, file)
+}
+
+// openRegular opens a file that is read beside a trace, which is no pipe: the trace would wait for it.
+func openRegular(path string) (*File, error) {
+	file, err := filestate.Open(path)
+	if errors.As(err, new(*os.PathError)) {
+		err = fmt.Errorf("%s: %w", path, withoutPath(err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fileOf(context.Background(), path, file)
+}
+
+// fileOf returns an open file.
+func fileOf(ctx context.Context, path string, file *os.File) (*File, error) {
 	in := &File{Path: path, Label: path, file: file, r: file, closers: []func() error{file.Close}}
 	info, err := file.Stat()
 	switch {
