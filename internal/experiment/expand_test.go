@@ -301,3 +301,20 @@ func TestChecksumIsAskedOncePerTrace(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Each policy counts with the models that it chooses: here 80,000 cells, twice as many with all models.
+func TestChosenModelsCountForTheSize(t *testing.T) {
+	_, err := parse([]byte(`name: test
+title: a test
+source: none
+traces: [{name: t, generate: dlrm}]
+caches: [sets]
+models: [sls, {use: sls(launch_us=9), as: fast}]
+policies: [{policy: lru, models: sls}, {policy: fifo, models: fast}]
+capacities: [1%, 2%, 3%, 4%]
+seeds: 10000
+`), source{name: "test.yaml"})
+	if err != nil {
+		t.Error(err)
+	}
+}

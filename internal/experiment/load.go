@@ -155,7 +155,38 @@ func decode(node ast.Node, f *File) error {
 	if err := checkShape(node, reflect.TypeFor[File](), "the experiment"); err != nil {
 		return err
 	}
-	return yaml.NodeToValue(node, f, yaml.Strict())
+	if err := yaml.NodeToValue(node, f, yaml.Strict()); err != nil {
+		return err
+	}
+	dropEmpty(reflect.ValueOf(f).Elem())
+	return nil
+}
+
+// dropEmpty replaces empty lists and maps by nil, as if their keys had been left out: Encode leaves them out.
+func dropEmpty(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			dropEmpty(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				dropEmpty(v.Field(i))
+			}
+		}
+	case reflect.Map:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+		for i := range v.Len() {
+			dropEmpty(v.Index(i))
+		}
+	}
 }
 
 // keyedTypes are the types that may be written as a plain text, and what they are parsed as otherwise.
@@ -395,7 +426,12 @@ func (f *File) Encode() ([]byte, error) {
 	}
 	// The YAML library does not quote every text that needs it ("? a"). In JSON, which is valid YAML, all texts are
 	// quoted.
-	return yaml.MarshalWithOptions(whole, yaml.JSON())
+	text, err = yaml.MarshalWithOptions(whole, yaml.JSON())
+	if err == nil && !whole.readsBackFrom(text) {
+		err = fmt.Errorf("%s: the experiment cannot be stored, because it reads back as another one; please report this bug",
+			f.describe())
+	}
+	return text, err
 }
 
 // readsBackFrom reports whether the YAML text parses as this experiment.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -285,46 +283,6 @@ func TestEncodeKeepsAQuestion(t *testing.T) {
 	if err != nil || !same(f, again) {
 		t.Errorf("%v: not the same experiment: %s", err, text)
 	}
-}
-
-func TestEncodeKeepsEverything(t *testing.T) {
-	text := rapid.StringOf(rapid.RuneFrom([]rune("ab0 :#-'\"\\%&*!|>[]{},?@`\u00a0\u2028é€😀~.=")))
-	line := rapid.Map(text, func(s string) string { return "x" + s + "x" })
-	number := rapid.Map(rapid.Float64Range(-1e20, 1e20), func(x float64) Number { return Number(x) })
-	values := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"0.5", "1", "1e-3", "0.70", "2"}), 1, 3, rapid.ID[string])
-	rapid.Check(t, func(t *rapid.T) {
-		f := &File{
-			Name: "test", Title: line.Draw(t, "title"), Source: line.Draw(t, "source"), About: text.Draw(t, "about"),
-			Traces: []Trace{
-				{Name: "on", Generate: "zipf(objects=10)", With: map[string]Values{"alpha": values.Draw(t, "alpha")}},
-				{Name: "123", Files: Values{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"),
-					Warmup:     rapid.IntRange(0, 9).Draw(t, "own warmup"),
-					Capacities: Capacities{"7"}},
-			},
-			Policies:   []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: line.Draw(t, "as")}, {Policy: "lfu-da"}},
-			Capacities: rapid.SampledFrom([]Capacities{{"1%"}, {"10", "1%..4%x2"}}).Draw(t, "capacities"),
-			Warmup:     rapid.IntRange(0, 100).Draw(t, "warmup"),
-			Seeds:      rapid.SliceOfNDistinct(rapid.Uint64Range(0, 1<<62), 1, 3, rapid.ID[uint64]).Draw(t, "seeds"),
-			Optimum:    rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(t, "optimum"),
-			Groups:     map[string][]string{"g": {"lru", "lfu-da"}},
-			References: []Reference{{Name: line.Draw(t, "reference"), Source: "s", Metric: "misses", Points: []Point{
-				{At: map[string]Values{"policy": {"lru"}}, Values: Numbers{number.Draw(t, "value")}},
-			}}},
-			Absent:  map[string]string{"absent " + line.Draw(t, "absent"): line.Draw(t, "why")},
-			Changes: Values{"--set " + line.Draw(t, "change")},
-		}
-		encoded, err := f.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := parse(encoded, source{name: "test.yaml"})
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, encoded)
-		}
-		if !same(f, again) {
-			t.Fatalf("read back\n%#v\nnot\n%#v\nfrom\n%s", again, f, encoded)
-		}
-	})
 }
 
 func FuzzLoad(f *testing.F) {

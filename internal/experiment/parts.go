@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ func (p *Part) UnmarshalYAML(node ast.Node) error {
 
 // MarshalYAML writes a part without further keys as a text.
 func (p Part) MarshalYAML() (any, error) {
-	if p.As == "" && len(p.With) == 0 {
+	if reflect.DeepEqual(p, Part{Use: p.Use}) {
 		return p.Use, nil
 	}
 	return plainPart(p), nil

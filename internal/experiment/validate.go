@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -261,7 +262,12 @@ func (f *File) checkSize() error {
 			return f.errorAt(err, "policies", i)
 		}
 		alone, drawn := f.countPredictors(p, spec.Entry)
-		runs := countPlaces(p.With) * countChosen(f.Prefetchers, p.Prefetchers)
+		runs := countPlaces(p.With)
+		for _, kind := range partKinds {
+			if kind.chosen != nil && kind.AskedBy == nil && kind.Kind != sim.AllocatorKind {
+				runs *= countChosen(*kind.of(f), kind.chosen(&p))
+			}
+		}
 		all := runs * countChosen(f.Allocators, p.Allocators)
 		random := runs * f.countRandomAllocators(p.Allocators)
 		once += (all - random) * alone
@@ -279,8 +285,7 @@ func (f *File) checkSize() error {
 			each = (once + perSeed) * seeds
 		}
 		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
-		setups := countParts(served) * countParts(f.Models)
-		cells += setups * countPlaces(t.With) * float64(max(1, len(specs))) * each
+		cells += countParts(served) * countPlaces(t.With) * float64(max(1, len(specs))) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, 1, len(specs))
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -162,7 +163,7 @@ func (p *Policy) UnmarshalYAML(node ast.Node) error {
 
 // MarshalYAML writes a policy without further keys as a text.
 func (p Policy) MarshalYAML() (any, error) {
-	if p.As == "" && len(p.With)+len(p.Predictors)+len(p.Prefetchers)+len(p.Allocators) == 0 {
+	if reflect.DeepEqual(p, Policy{Policy: p.Policy}) { // all fields, so that none can be forgotten
 		return p.Policy, nil
 	}
 	return plainPolicy(p), nil
