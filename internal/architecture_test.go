@@ -20,9 +20,8 @@ import (
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
 	{"cuda/kernels", "faults", "filestate", "interruptible", "jsonlines", "markup", "metric",
-		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version",
-		"yamlhint"},
-	{"atomicfile", "commandline", "cuda", "cuda/ptx", "memory", "params", "serving"},
+		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version"},
+	{"atomicfile", "commandline", "cuda", "cuda/ptx", "memory", "params", "serving", "yamlhint"},
 	{"cuda/ptxrun", "cuda/sort", "event", "fluid", "neural", "oracle", "predict/gbm", "records", "route",
 		"similarity", "streams", "traces/compress", "traces/stream"},
 	{"allocate", "cuda/cudatest", "cuda/join", "cuda/reuse", "models/prefill", "models/sls", "models/storage",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/yamlhint"
 )
 
 // maxQuickRequests bounds the replayed requests of a quick version: a minute on two slow cores, even for slow policies.
@@ -100,7 +101,7 @@ func TestDocumentedKeys(t *testing.T) {
 		reflect.TypeFor[Figure](),
 		reflect.TypeFor[Table](), reflect.TypeFor[Claim](), reflect.TypeFor[Quick](),
 	} {
-		for _, key := range keyNames(owner) {
+		for _, key := range yamlhint.KeyNames(owner) {
 			if !strings.Contains(string(page), "`"+key+"`") && !strings.Contains(string(page), " "+key+": ") {
 				t.Errorf("docs/experiments.md does not describe the key %s of %s", key, owner.Name())
 			}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -152,165 +151,20 @@ func decode(node ast.Node, f *File) error {
 	if err := yamlhint.CheckCommas(node); err != nil {
 		return err
 	}
-	if err := checkShape(node, reflect.TypeFor[File](), "the experiment"); err != nil {
+	if err := yamlhint.CheckShape(node, reflect.TypeFor[File](), "the experiment", keyedTypes); err != nil {
 		return err
 	}
 	if err := yaml.NodeToValue(node, f, yaml.Strict()); err != nil {
 		return err
 	}
-	dropEmpty(reflect.ValueOf(f).Elem())
+	yamlhint.DropEmpty(reflect.ValueOf(f).Elem())
 	return nil
-}
-
-// dropEmpty replaces empty lists and maps by nil, as if their keys had been left out: Encode leaves them out.
-func dropEmpty(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			dropEmpty(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				dropEmpty(v.Field(i))
-			}
-		}
-	case reflect.Map:
-		if v.Len() == 0 {
-			v.SetZero()
-		}
-	case reflect.Slice:
-		if v.Len() == 0 {
-			v.SetZero()
-		}
-		for i := range v.Len() {
-			dropEmpty(v.Index(i))
-		}
-	}
 }
 
 // keyedTypes are the types that may be written as a plain text, and what they are parsed as otherwise.
 var keyedTypes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[Policy](): reflect.TypeFor[plainPolicy](),
 	reflect.TypeFor[Part]():   reflect.TypeFor[plainPart](),
-}
-
-// checkShape rejects a value that does not fit its type, and keys that its type does not have. Types with their own
-// parser check themselves.
-func checkShape(node ast.Node, t reflect.Type, owner string) error {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if keyed, ok := keyedTypes[t]; ok {
-		if _, isText := yamlhint.Scalar(node); isText {
-			return nil
-		}
-		t = keyed
-	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
-		if node.Type() == ast.NullType { // the YAML library does not call them in this case
-			return yamlhint.Wrong(node, owner+" to have a value")
-		}
-		return nil
-	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return checkMapping(node, t, owner)
-	case reflect.Slice:
-		list, ok := node.(*ast.SequenceNode)
-		if !ok {
-			return yamlhint.Wrong(node, owner+" to be a list, written [a, b] or with one - for each")
-		}
-		for _, item := range list.Values {
-			if err := checkShape(item, t.Elem(), "each of "+owner); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return checkScalar(node, t.Kind(), owner)
-}
-
-func checkScalar(node ast.Node, kind reflect.Kind, owner string) error {
-	text, ok := yamlhint.Scalar(node)
-	want := "a text"
-	var err error
-	switch kind {
-	case reflect.Int:
-		want = "a whole number"
-		_, err = strconv.Atoi(text)
-	case reflect.Float64:
-		want = "a number"
-		_, err = strconv.ParseFloat(text, 64)
-	case reflect.Bool:
-		want = "true or false"
-		_, ok = node.(*ast.BoolNode)
-	default:
-		// The YAML library would make 0.1 of the text 0.10.
-		if ok && !yamlhint.IsText(node) {
-			want = "a text, in quotes"
-			ok = false
-		}
-	}
-	if !ok || err != nil {
-		return yamlhint.Wrong(node, owner+" to be "+want)
-	}
-	return nil
-}
-
-func checkMapping(node ast.Node, t reflect.Type, owner string) error {
-	mapping, ok := node.(*ast.MappingNode)
-	if !ok {
-		return yamlhint.Wrong(node, owner+" to have keys with values")
-	}
-	lines := map[string]int{}
-	for _, entry := range mapping.Values {
-		token := entry.Key.GetToken()
-		refuse := func(err error) error { return &yaml.SyntaxError{Message: err.Error(), Token: token} }
-		key, ok := yamlhint.Scalar(entry.Key)
-		if !ok || !yamlhint.IsText(entry.Key) {
-			return refuse(fmt.Errorf("want a name as a key of %s; numbers, true and false need quotes", owner))
-		}
-		if line, twice := lines[key]; twice {
-			return refuse(fmt.Errorf("key %q appears twice; it is on line %d already", key, line))
-		}
-		lines[key] = token.Position.Line
-		if t.Kind() == reflect.Struct && keys(t)[key] == nil {
-			return refuse(suggest.Unknown("key", key, keyNames(t)))
-		}
-		if err := checkShape(entry.Value, valueType(t, key), key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// valueType returns the type of the value of a key.
-func valueType(t reflect.Type, key string) reflect.Type {
-	if t.Kind() == reflect.Map {
-		return t.Elem()
-	}
-	return keys(t)[key]
-}
-
-// keyNames returns a struct's YAML keys, in its order.
-func keyNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func keys(t reflect.Type) map[string]reflect.Type {
-	types := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-			types[name] = t.Field(i).Type
-		}
-	}
-	return types
 }
 
 // locate adds the file and the line to an error of the YAML library, and removes the excerpt that the library adds.
