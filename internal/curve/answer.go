@@ -6,6 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/target"
 )
 
@@ -35,7 +36,8 @@ func (c *Curve) Answer(t target.Target) (a target.Answer, ok bool) {
 
 // sampledCurve is the means of the samples of one policy.
 func (c *Curve) sampledCurve(s policies.Spec) target.Curve {
-	curve := target.Curve{Policy: s.String(), Online: s.Entry.Kind == policies.Online, Estimate: true}
+	i := slices.IndexFunc(c.Sampled, func(r records.Record) bool { return r.Label == s.String() })
+	curve := target.Curve{Policy: s.String(), Online: i >= 0 && c.Sampled[i].Competes(), Estimate: true}
 	for _, capacity := range c.Capacities {
 		if e, ok := c.sampledAt(s.String(), capacity.Amount); ok {
 			curve.Points = append(curve.Points, target.Point{Capacity: capacity.Amount, HitRatio: e.mean})

@@ -11,14 +11,20 @@ import (
 
 // point is a workload at a capacity: policies are compared at each point.
 type point struct {
-	workload, cache, allocator, model string
-	warmup, capacity                  int64
-	unit                              string
+	workload, parts  string
+	warmup, capacity int64
+	unit             string
 }
 
 func pointOf(rec *records.Record) point {
 	w, _ := workload.FromRecord(rec) // a capacity that cannot be replayed has a key too
-	return point{w.Key(), rec.Cache, rec.Allocator, rec.Model, rec.Warmup, rec.Capacity, rec.CapacityUnit}
+	parts := ""
+	for _, k := range records.PartKinds {
+		if k.Apart {
+			parts += *k.Field(rec) + "\n"
+		}
+	}
+	return point{w.Key(), parts, rec.Warmup, rec.Capacity, rec.CapacityUnit}
 }
 
 // ByPoint returns the indices of the records at each point, that is, for each workload and capacity; both are in order

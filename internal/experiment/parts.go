@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/yamlhint"
@@ -83,6 +84,11 @@ var (
 	partKinds = []partKind{cacheKind, predictorKind, prefetcherKind, allocatorKind, modelKind}
 )
 
+// Parts returns the parts of the kind with that name.
+func (f *File) Parts(kind string) []Part {
+	return *partKinds[slices.IndexFunc(partKinds, func(k partKind) bool { return k.Name == kind })].of(f)
+}
+
 // setupKinds returns the kinds that apply to all policies of an experiment: the cache, and parts such as models.
 func setupKinds() []partKind {
 	return slices.DeleteFunc(slices.Clone(partKinds), func(k partKind) bool { return k.AskedBy != nil })
@@ -96,7 +102,7 @@ type partVariant struct {
 }
 
 // noPart stands for no part of a kind: no allocator or model.
-const noPart = "none"
+const noPart = records.NoPart
 
 // parse parses a part; it is nil for noPart, unless a part has that name.
 func (k partKind) parse(text string) (sim.Part, error) {

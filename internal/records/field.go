@@ -18,10 +18,11 @@ import (
 type field struct {
 	name     string
 	kind     reflect.Kind
-	optional bool // may be null
-	added    bool // missing in records of older programs
-	rare     bool // left out if no record has it
-	index    int  // index in Record; asMetric and asCounters are not fields of it
+	optional bool   // may be null
+	added    bool   // missing in records of older programs
+	rare     bool   // left out if no record has it
+	empty    string // what files have for ""
+	index    int    // index in Record; asMetric and asCounters are not fields of it
 }
 
 const (
@@ -48,7 +49,7 @@ func identityFields() (before, after []field) {
 			continue
 		}
 		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != "",
-			rare: f.Tag.Get("added") == "rare"}
+			rare: f.Tag.Get("added") == "rare", empty: f.Tag.Get("empty")}
 		if f.Type.Kind() == reflect.Pointer {
 			described.kind, described.optional = f.Type.Elem().Kind(), true
 		}
@@ -188,6 +189,9 @@ func (f field) value(r *Record) any {
 		if f.optional && v.IsNil() {
 			return nil
 		}
+		if f.empty != "" && v.IsZero() {
+			return f.empty
+		}
 		return reflect.Indirect(v).Interface()
 	case f.kind == reflect.Int64:
 		if n, ok := r.GetInt(f.name); ok || !f.optional {
@@ -270,6 +274,8 @@ func (f field) set(d *draft, v reflect.Value) {
 		pointer := reflect.New(v.Type())
 		pointer.Elem().Set(v)
 		reflect.ValueOf(&d.Record).Elem().Field(f.index).Set(pointer)
+	case f.empty != "" && v.String() == f.empty:
+		reflect.ValueOf(&d.Record).Elem().Field(f.index).SetZero()
 	default:
 		reflect.ValueOf(&d.Record).Elem().Field(f.index).Set(v)
 	}

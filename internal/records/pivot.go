@@ -74,8 +74,10 @@ func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	if note := SampleNote(recs); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
-	if note := predictorNote(recs); note != "" {
-		t.Notes = append(t.Notes, note)
+	for _, note := range []string{predictorNote(recs), FutureNote(recs)} {
+		if note != "" {
+			t.Notes = append(t.Notes, Printable(note))
+		}
 	}
 	t.note()
 	return t, nil
@@ -246,7 +248,7 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 		for j := range t.Columns {
 			var cells []*TableCell
 			for i := range t.Rows {
-				if t.Rows[i].Cells[j].Text != "" && panel.Lines[i].Points[0].Record.Competes() {
+				if point, ok := panel.Lines[i].at(t.Columns[j].Place); ok && point.Record.Competes() {
 					cells = append(cells, &t.Rows[i].Cells[j])
 				}
 			}
@@ -254,9 +256,6 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 		}
 	}
 }
-
-// Competes reports whether a record is of an online policy that has to choose: an unbounded cache does not compete.
-func (r *Record) Competes() bool { return r.Kind == "online" && !roles[r.Policy].Unlimited }
 
 func markBestOf(cells []*TableCell, lowest bool) {
 	if len(cells) == 0 {

@@ -116,21 +116,14 @@ func key(name string, cell func(*Record) string) column {
 }
 
 func columnsFor(g Group) []column {
-	has := func(present func(*Record) bool) bool {
-		return slices.ContainsFunc(g.Records, func(r Record) bool { return present(&r) })
-	}
 	columns := []column{
 		{Head{Name: "capacity"}, capacityCell},
 		key("policy", policyCell),
 	}
-	if has(func(r *Record) bool { return r.Predictor != "" }) {
-		columns = append(columns, key("predictor", func(r *Record) string { return r.Predictor }))
-	}
-	if has(func(r *Record) bool { return r.Prefetcher != "" }) {
-		columns = append(columns, key("prefetcher", func(r *Record) string { return r.Prefetcher }))
-	}
-	if severalAllocators(g.Records) {
-		columns = append(columns, key("allocator", func(r *Record) string { return r.Allocator }))
+	for _, k := range PartKinds {
+		if k.hasColumn(g.Records) {
+			columns = append(columns, key(k.Name, k.cell))
+		}
 	}
 	for _, m := range columnMetrics() {
 		if !isShown(m, g.Records) {
@@ -242,7 +235,7 @@ func rowsOf(recs []Record, columns []column, p paint) (rows [][]string) {
 				s = p.bold(r.Label) + ` \*` // a star inside would end the emphasis
 			case r.Best:
 				s = p.bold(s)
-			case r.Kind != "online":
+			case !r.Competes():
 				s = p.dim(s)
 			}
 			row = append(row, s)
@@ -277,8 +270,10 @@ func footer(g Group, p paint) string {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Best }) {
 		lines = append(lines, "* highest hit ratio of the online policies at this capacity")
 	}
-	if line := ratioLine(g.Records); line != "" {
-		lines = append(lines, line)
+	for _, line := range []string{FutureNote(g.Records), ratioLine(g.Records)} {
+		if line != "" {
+			lines = append(lines, line)
+		}
 	}
 	if slices.ContainsFunc(g.Records, func(r Record) bool {
 		return r.Prefetcher != "" && r.Has(metric.CompetitiveRatio)

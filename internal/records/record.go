@@ -16,7 +16,7 @@ const (
 // Record is the result of one policy at one capacity on one trace. Its fields say what was replayed and how, its values
 // contain what was measured. Files contain both; a metric that was not measured is absent. A field tagged added:"later"
 // may be absent too, in records of programs from before it existed; it is then zero. A field tagged added:"rare" is
-// absent if no record of a file has it.
+// absent if no record of a file has it. A field tagged empty:"none" has that text in files where it is "" here.
 type Record struct {
 	// Trace names the workload; the fields up to SampleSeed give its origin and how it was read, so that it can be
 	// replayed again.
@@ -55,10 +55,10 @@ type Record struct {
 	Kind  string `json:"kind" parquet:"kind"` // online, offline or bound
 	// the policy's predictor, with the parameters that differ from the defaults; "" if it uses none
 	Predictor string `json:"predictor" parquet:"predictor"`
-	// what to load besides requested objects; "" if nothing
-	Prefetcher string `json:"prefetcher" parquet:"prefetcher" added:"rare"`
-	// divides the capacity among the tenants; "" if it is not divided
-	Allocator string `json:"allocator" parquet:"allocator" added:"rare"`
+	// what to load besides requested objects; "" if nothing, which files call none
+	Prefetcher string `json:"prefetcher" parquet:"prefetcher" added:"later" empty:"none"`
+	// divides the capacity among the tenants; "" if it is not divided, which files call none
+	Allocator string `json:"allocator" parquet:"allocator" added:"later" empty:"none"`
 	Cache     string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
 	// of the time that requests take; "" if hits are only counted
 	Model string `json:"model" parquet:"model"`

@@ -1,5 +1,10 @@
 package records
 
+import (
+	"slices"
+	"strings"
+)
+
 // Role is what a table must know about a policy in addition to its record.
 type Role struct {
 	Unlimited bool   // it ignores the capacity, so it does not compete
@@ -7,6 +12,57 @@ type Role struct {
 }
 
 var roles = map[string]Role{}
+
+// knowsFuture reports whether a part of a kind, with its parameters, sees more than past requests.
+var knowsFuture = func(kind, part string) bool { return false }
+
+// DeclareFuture says which parts see more than past requests. The package that knows all parts calls it at program start.
+func DeclareFuture(knows func(kind, part string) bool) { knowsFuture = knows }
+
+// Foresees returns the part with which an online policy knows the future, such as oracle; "" if it has none.
+func (r *Record) Foresees() string {
+	if r.Kind != "online" {
+		return ""
+	}
+	for _, k := range PartKinds {
+		if part := *k.Field(r); part != "" && knowsFuture(k.Name, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// Competes reports whether a record is one of those among which the best is sought, in tables, figures, targets and
+// claims alike: that of a policy that could run in production and has to choose. What knows the future, itself or
+// through a part, does not compete, nor does a cache without bounds.
+func (r *Record) Competes() bool {
+	return r.Kind == "online" && !roles[r.Policy].Unlimited && r.Foresees() == ""
+}
+
+// FutureNote says which online policies do not compete because a part of theirs knows the future; "" if there are none.
+func FutureNote(recs []Record) string {
+	var names []string
+	for i := range recs {
+		part := recs[i].Foresees()
+		if part == "" {
+			continue
+		}
+		name := recs[i].Label
+		if !strings.Contains(name, part) {
+			name += " with " + part
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " knows the future and does not compete"
+	}
+	return strings.Join(names, "; ") + " know the future and do not compete"
+}
 
 // DeclareRole declares the role of a policy, by name. Packages that write records call it at program start; other
 // policies have no role.

@@ -129,11 +129,9 @@ func (r Results) settings() (settings []page.Setting) {
 	})
 	add("capacities", func(r *records.Record) string { return records.Capacity(r.Capacity, r.CapacityUnit) })
 	add("capacities count", func(r *records.Record) string { return r.CapacityUnit })
-	add("cache", func(r *records.Record) string { return r.Cache })
-	add("model", func(r *records.Record) string { return r.Model })
-	add("predictors", func(r *records.Record) string { return r.Predictor })
-	add("prefetchers", func(r *records.Record) string { return r.Prefetcher })
-	add("allocators", func(r *records.Record) string { return r.Allocator })
+	for _, k := range records.PartKinds {
+		add(k.Plural, func(r *records.Record) string { return *k.Field(r) })
+	}
 	add("requests counted", func(r *records.Record) string { return records.Count(r.Int(metric.Requests)) })
 	add("left out in all", func(r *records.Record) string {
 		if r.LeftOut == 0 {

@@ -94,3 +94,24 @@ func TestCommandLine(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// The page names the parts of what was replayed, of every kind.
+func TestThePageNamesEveryKindOfPart(t *testing.T) {
+	for _, k := range records.PartKinds {
+		r := sample()
+		for i := range r.Records {
+			*k.Field(&r.Records[i]) = "some(" + k.Name + "=1)"
+		}
+		dir := t.TempDir()
+		if err := r.Write(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, page.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "some("+k.Name+"=1)") {
+			t.Errorf("the page does not name the %s", k.Name)
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 )
@@ -120,23 +119,21 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 	rec.SetQuotient(metric.CompetitiveRatio, rec.Float(metric.Misses), float64(optimum))
 }
 
-// MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An
-// unbounded cache does not compete, nor does a policy whose predictor or allocator knows the future. In a cache that a
-// model drives, hits are not what counts.
+// MarkBest marks those with the highest hit ratio among the records of one trace and capacity that compete. In a cache
+// that a model drives, hits are not what counts.
 func MarkBest(recs []records.Record) {
 	best := -1.0
-	competes := func(rec records.Record) bool {
-		e, _ := policies.Find(rec.Policy)
+	competes := func(rec *records.Record) bool {
 		kind, _ := cache.Find(nameIn(rec.Cache))
-		return e.Kind == policies.Online && !e.Unbounded && !knowsFuture(rec) && !kind.Modelled
+		return rec.Competes() && !kind.Modelled
 	}
-	for _, rec := range recs {
-		if competes(rec) {
-			best = max(best, rec.Float(metric.HitRatio))
+	for i := range recs {
+		if competes(&recs[i]) {
+			best = max(best, recs[i].Float(metric.HitRatio))
 		}
 	}
 	for i := range recs {
-		recs[i].Best = competes(recs[i]) && recs[i].Float(metric.HitRatio) == best
+		recs[i].Best = competes(&recs[i]) && recs[i].Float(metric.HitRatio) == best
 	}
 }
 
@@ -155,13 +152,6 @@ func poolsAreRandom(rec *records.Record) bool {
 	}
 	own := kind.Entry.Policies(kind.Params, policies.Spec{})
 	return slices.ContainsFunc(own, func(s policies.Spec) bool { return s.Entry.Random })
-}
-
-// knowsFuture reports whether a record's predictor, allocator or prefetcher sees more than past requests.
-func knowsFuture(rec records.Record) bool {
-	allocator, _ := allocate.Find(nameIn(rec.Allocator))
-	prefetcher, _ := prefetch.Find(nameIn(rec.Prefetcher))
-	return predictorOf(rec.Predictor).Future || allocator.Future || prefetcher.Future
 }
 
 // nameIn returns the name in a text with parameters.

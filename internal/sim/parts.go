@@ -55,10 +55,9 @@ func (p *Parts) Random() bool {
 // Kind is a kind of parts that policies are combined with. It contains everything that packages outside the kind's own
 // need to know: a new kind is a field of Parts, a field of the record and an entry of Kinds.
 type Kind struct {
-	// Name is the name of its axis in experiments, its flag, and its field in cells and records: "predictor".
-	Name string
-	// Plural is its key in experiment files, and the command that lists its parts: "predictors".
-	Plural string
+	// Its name is that of its axis in experiments, of its flag, and of its field in cells and records; the plural is its key
+	// in experiment files, and the command that lists its parts.
+	records.PartKind
 	// Names returns the names of all parts of the kind.
 	Names func() []string
 	// Parse parses one part with its parameters, ParseList a list of them.
@@ -69,8 +68,8 @@ type Kind struct {
 	WithFiles func(text string, other func(path string) string) string
 	// AskedBy reports whether a policy works with parts of the kind; nil if every policy does.
 	AskedBy func(policies.Entry) bool
-	// Field is the record's text, with the parameters that differ from their defaults; "" if there is no part.
-	Field func(*records.Record) *string
+	// KnowsFuture reports whether the part that a text names sees more than past requests.
+	KnowsFuture func(text string) bool
 
 	of func(*Parts) Part
 }
@@ -88,19 +87,19 @@ type Part interface {
 var (
 	CacheKind = newKind("cache", cache.Names, cache.Find, cache.Parse, cache.ParseList,
 		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s },
-		func(r *records.Record) *string { return &r.Cache })
+		func(cache.Entry) bool { return false })
 	PredictorKind = newKind("predictor", predict.Names, predict.Find, predict.Parse, predict.ParseList,
 		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
-		func(r *records.Record) *string { return &r.Predictor })
+		func(e predict.Entry) bool { return e.Future })
 	PrefetcherKind = newKind("prefetcher", prefetch.Names, prefetch.Find, prefetch.Parse, prefetch.ParseList,
 		func(p *Parts) *prefetch.Spec { return p.Prefetcher }, setPrefetcher,
-		func(r *records.Record) *string { return &r.Prefetcher })
+		func(e prefetch.Entry) bool { return e.Future })
 	AllocatorKind = newKind("allocator", allocate.Names, allocate.Find, allocate.Parse, allocate.ParseList,
 		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
-		func(r *records.Record) *string { return &r.Allocator })
+		func(e allocate.Entry) bool { return e.Future })
 	ModelKind = newKind("model", models.Names, models.Find, models.Parse, models.ParseList,
 		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
-		func(r *records.Record) *string { return &r.Model })
+		func(models.Entry) bool { return false })
 )
 
 // Kinds lists the kinds, in the order of their fields in cells.
@@ -119,10 +118,10 @@ func setPrefetcher(p *Parts, s *prefetch.Spec) {
 
 func newKind[E params.Named](name string, names func() []string, find func(string) (E, bool),
 	parse func(string) (params.Spec[E], error), parseList func(string) ([]params.Spec[E], error),
-	get func(*Parts) *params.Spec[E], set func(*Parts, *params.Spec[E]), field func(*records.Record) *string) *Kind {
+	get func(*Parts) *params.Spec[E], set func(*Parts, *params.Spec[E]), future func(E) bool) *Kind {
 	wrap := func(s *params.Spec[E]) Part { return part[E]{s, set} }
 	return &Kind{
-		Name: name, Plural: name + "s", Names: names, Field: field,
+		PartKind: records.PartKindOf(name), Names: names,
 		Parse: func(text string) (Part, error) {
 			spec, err := parse(text)
 			if err != nil {
@@ -143,6 +142,11 @@ func newKind[E params.Named](name string, names func() []string, find func(strin
 				return s.WithFiles(other).Full()
 			}
 			return text
+		},
+		// Files that the parameters name may no longer exist, so the text is not parsed.
+		KnowsFuture: func(text string) bool {
+			e, ok := find(nameIn(text))
+			return ok && future(e)
 		},
 		of: func(p *Parts) Part {
 			if s := get(p); s != nil {

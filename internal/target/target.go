@@ -56,7 +56,7 @@ func (t Target) String() string {
 // Curve is the hit ratios of one policy at the capacities where it was replayed.
 type Curve struct {
 	Policy   string
-	Online   bool    // it could run in production, so the largest hit ratio is sought among its points too
+	Online   bool    // it could run in production (records.Record.Competes), so the largest hit ratio is sought among its points too
 	Points   []Point // in ascending order of capacity
 	Estimate bool    // the hit ratios are estimates themselves, from samples
 }
@@ -204,12 +204,12 @@ func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) strin
 }
 
 // curvesOf returns the curves of policies that have to choose. A bound is not a policy, and a cache without bounds has
-// no capacity.
+// no capacity. What knows the future through a part of it is listed with the offline policies.
 func curvesOf(recs []records.Record) (curves []Curve) {
 	for i := range recs {
 		r := &recs[i]
 		online := r.Competes()
-		if r.Kind == "bound" || r.Kind == "online" && !online {
+		if r.Kind == "bound" || r.Kind == "online" && !online && r.Foresees() == "" {
 			continue
 		}
 		at := slices.IndexFunc(curves, func(c Curve) bool { return c.Policy == r.Label })

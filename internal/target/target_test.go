@@ -174,3 +174,33 @@ func TestGroupsOfRecords(t *testing.T) {
 		t.Errorf("%d answers, want 2", n)
 	}
 }
+
+// What knows the future through a part of it is listed with the offline policies, and its hit ratio is not the largest.
+func TestForesightDoesNotCompete(t *testing.T) {
+	records.DeclareFuture(func(_, part string) bool { return part == "oracle" })
+	t.Cleanup(func() { records.DeclareFuture(func(_, _ string) bool { return false }) })
+	for _, k := range records.PartKinds {
+		var recs []records.Record
+		for i, capacity := range []int64{10, 100, 1000} {
+			r := records.Record{Trace: "t", Policy: "lru", Label: "lru", Kind: "online", Capacity: capacity,
+				CapacityShare: new(0.5), CapacityUnit: records.Objects}
+			r.Set(metric.HitRatio, 0.1*float64(i+1))
+			knows := r
+			knows.Label, knows.Policy, knows.Values = "laru", "laru", metric.ValuesOf(map[string]float64{"hit_ratio": 0.9})
+			*k.Field(&knows) = "oracle"
+			recs = append(recs, r, knows)
+		}
+		var a Answer
+		if k.Apart { // two tables: nothing competes in that of the oracle
+			answers := FromRecords(Flag{Target: Default, IsSet: true}, recs, func(*records.Record) string { return "objects" })
+			if len(answers) != 2 || answers[1].Of != "" {
+				t.Fatalf("%s: %+v", k.Name, answers)
+			}
+			continue
+		}
+		a = FromRecords(NewFlag(), recs, func(*records.Record) string { return "objects" })[0]
+		if a.Of != "lru" || !strings.Contains(a.Sentence(), "; offline: at most 10 with laru") {
+			t.Errorf("%s: the largest is of %s: %s", k.Name, a.Of, a.Sentence())
+		}
+	}
+}

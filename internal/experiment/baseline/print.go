@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -187,10 +186,8 @@ func details(rec *records.Record) (s string) {
 	if rec.Axes != "" {
 		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
 	}
-	for _, part := range []string{rec.Predictor, rec.Prefetcher, rec.Cache, rec.Allocator, rec.Model} {
-		if part != "" && part != cache.ExactSpec().Name() {
-			s += ", " + records.Printable(part)
-		}
+	for _, part := range rec.Parts() {
+		s += ", " + records.Printable(part)
 	}
 	if rec.Seed != 0 && sim.DependsOnSeed(rec) {
 		s += fmt.Sprintf(", seed %d", rec.Seed)

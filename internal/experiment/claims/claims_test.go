@@ -591,6 +591,17 @@ func TestPredefinedGroups(t *testing.T) {
 	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is no policy to compare with")
 }
 
+// A policy that knows the future through a part of it is offline, and a cache without bounds is neither.
+func TestForesightIsOffline(t *testing.T) {
+	records.DeclareFuture(func(_, part string) bool { return part == "oracle" })
+	t.Cleanup(func() { records.DeclareFuture(func(_, _ string) bool { return false }) })
+	in := Input{Records: recs(t, "t a 1 1/10\nt b 1 2/10\nt c 1 8/10\nt opt 1 9/10\n")}
+	in.Records[2].Predictor = "oracle"
+	checkResult(t, in, "max over online of hits = 2", "holds: 2 = 2 (t, capacity 1)")
+	checkResult(t, in, "max over offline of hits = 9", "holds: 9 = 9 (t, capacity 1)")
+	checkResult(t, in, "min over offline of hits = 8", "holds: 8 = 8 (t, capacity 1)")
+}
+
 // Ranks are exact: a policy that is first is not second.
 func TestRanksAreExact(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 4/10\nt b 1 3/10\nt c 1 2/10\nt d 1 1/10\n")}

@@ -59,6 +59,7 @@ type Data struct {
 	labels     []string
 	labelOf    map[string]int
 	kinds      []string // of the labels, as in records
+	groups     []string // groupOnline or groupOffline for each label; "" for bounds and for caches without bounds
 	cells      [][]cell // of each label
 	columns    map[string][]float64
 }
@@ -124,8 +125,14 @@ func (d *Data) label(r *records.Record) int {
 		at = len(d.labels)
 		d.labelOf[r.Label] = at
 		d.labels = append(d.labels, r.Label)
-		d.kinds = append(d.kinds, r.Kind)
+		d.kinds, d.groups = append(d.kinds, r.Kind), append(d.groups, "")
 		d.cells = append(d.cells, nil)
+	}
+	switch { // a policy that knows the future with one of several parts is in the group of those that do
+	case r.Kind == "offline" || r.Foresees() != "":
+		d.groups[at] = groupOffline
+	case r.Competes() && d.groups[at] == "":
+		d.groups[at] = groupOnline
 	}
 	return at
 }
@@ -205,8 +212,8 @@ func withoutSpaces(text string) string { return strings.ReplaceAll(text, " ", ""
 
 // group returns the labels of a predefined group, in the order of the records.
 func (d *Data) group(name string) (labels []int) {
-	for at, kind := range d.kinds {
-		if kind == name || name == groupAll && kind != "bound" {
+	for at := range d.labels {
+		if d.groups[at] == name || name == groupAll && d.kinds[at] != "bound" {
 			labels = append(labels, at)
 		}
 	}

@@ -307,7 +307,7 @@ func policiesTable(cells []experiment.Cell) page.Table {
 }
 
 // partsText lists the parts that policies are combined with, and the places on the axes of each.
-func partsText(parts []experiment.Part, none string) string {
+func partsText(parts []experiment.Part) string {
 	var texts []string
 	for _, p := range parts {
 		text := p.Use
@@ -319,31 +319,27 @@ func partsText(parts []experiment.Part, none string) string {
 		}
 		texts = append(texts, text)
 	}
-	return cmp.Or(strings.Join(texts, "; "), none)
+	return strings.Join(texts, "; ")
+}
+
+// partSettings lists the parts of each kind that the experiment has.
+func partSettings(f *experiment.File) (settings []page.Setting) {
+	for _, k := range records.PartKinds {
+		if text := cmp.Or(partsText(f.Parts(k.Name)), k.Default); text != "" {
+			settings = append(settings, page.Setting{Name: k.Plural, Value: text})
+		}
+	}
+	return settings
 }
 
 // setup lists the parameters that apply to all cells.
 func setup(f *experiment.File, recs []records.Record) []page.Setting {
-	settings := []page.Setting{
-		{Name: "caches", Value: partsText(f.Caches, "exact")},
-		{Name: "seeds", Value: seeds(f.Seeds)},
-		{Name: "optimum", Value: "the offline optimum under the same rules at every point"},
-	}
+	optimum := "the offline optimum under the same rules at every point"
 	if f.Optimum != nil && !*f.Optimum {
-		settings[2].Value = "none"
+		optimum = "none"
 	}
-	if len(f.Predictors) > 0 {
-		settings = append(settings, page.Setting{Name: "predictors", Value: partsText(f.Predictors, "")})
-	}
-	if len(f.Prefetchers) > 0 {
-		settings = append(settings, page.Setting{Name: "prefetchers", Value: partsText(f.Prefetchers, "")})
-	}
-	if len(f.Allocators) > 0 {
-		settings = append(settings, page.Setting{Name: "allocators", Value: partsText(f.Allocators, "")})
-	}
-	if len(f.Models) > 0 {
-		settings = append(settings, page.Setting{Name: "models", Value: partsText(f.Models, "")})
-	}
+	settings := append(partSettings(f), page.Setting{Name: "seeds", Value: seeds(f.Seeds)},
+		page.Setting{Name: "optimum", Value: optimum})
 	switch {
 	case f.Bytes:
 		settings = append(settings, page.Setting{Name: "sizes", Value: "bare capacities and shares count bytes"})
