@@ -16,7 +16,8 @@ var roles = map[string]Role{}
 // knowsFuture reports whether a part of a kind, with its parameters, sees more than past requests.
 var knowsFuture = func(kind, part string) bool { return false }
 
-// DeclareFuture says which parts see more than past requests. The package that knows all parts calls it at program start.
+// DeclareFuture says which parts see more than past requests. The package that knows all parts calls it at program
+// start.
 func DeclareFuture(knows func(kind, part string) bool) { knowsFuture = knows }
 
 // Foresees returns the part with which an online policy knows the future, such as oracle; "" if it has none.

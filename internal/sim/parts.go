@@ -55,8 +55,8 @@ func (p *Parts) Random() bool {
 // Kind is a kind of parts that policies are combined with. It contains everything that packages outside the kind's own
 // need to know: a new kind is a field of Parts, a field of the record and an entry of Kinds.
 type Kind struct {
-	// Its name is that of its axis in experiments, of its flag, and of its field in cells and records; the plural is its key
-	// in experiment files, and the command that lists its parts.
+	// Its name is that of its axis in experiments, of its flag, and of its field in cells and records; the plural is its
+	// key in experiment files, and the command that lists its parts.
 	records.PartKind
 	// Names returns the names of all parts of the kind.
 	Names func() []string

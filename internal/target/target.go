@@ -56,7 +56,7 @@ func (t Target) String() string {
 // Curve is the hit ratios of one policy at the capacities where it was replayed.
 type Curve struct {
 	Policy   string
-	Online   bool    // it could run in production (records.Record.Competes), so the largest hit ratio is sought among its points too
+	Online   bool    // it competes, so the largest hit ratio is sought among its points too
 	Points   []Point // in ascending order of capacity
 	Estimate bool    // the hit ratios are estimates themselves, from samples
 }
