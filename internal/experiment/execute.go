@@ -173,7 +173,6 @@ type executor struct {
 	largest int        // requests of the largest trace so far
 	taken   int64      // estimated memory of the running jobs
 	busy    bool       // whether a job runs on the device
-	bounded bool       // whether the note about limited memory was given
 	costs   map[string]float64
 }
 
@@ -307,18 +306,40 @@ const ownBytes = 64 << 20
 
 // fits reports whether a job of g may run next to those that are running: always if none is.
 func (e *executor) fits(g *group) bool {
-	left := e.options.Memory.Total() - ownBytes - e.options.Held - e.taken
+	left := e.room() - e.taken
 	for _, other := range e.open {
 		left -= other.bytes
 	}
-	fits := e.taken == 0 || g.need <= left
-	if !fits && !e.bounded && e.options.Note != nil {
-		e.bounded = true
-		e.options.Note(fmt.Sprintf("fewer replays run at the same time than --jobs allows, because more do not fit into %s "+
-			"of memory (--memory)",
-			memory.Bytes(e.options.Memory.Total())))
+	if e.taken > 0 && g.need > left {
+		e.sayFewer()
+		return false
 	}
-	return fits
+	return true
+}
+
+// room returns the memory for traces and their replays.
+func (e *executor) room() int64 { return e.options.Memory.Total() - ownBytes - e.options.Held }
+
+// together reports whether as many replays of a trace as --jobs allows fit into memory next to it; one always does. It
+// depends on the plan alone: the first replays may have ended before the others would start.
+func (e *executor) together(bytes int64, jobs []job) bool {
+	n := min(parallel.Jobs(e.options.Jobs), len(jobs))
+	needs := make([]int64, len(jobs))
+	for i, j := range jobs {
+		needs[i] = j.need
+	}
+	slices.Sort(needs)
+	left := e.room() - bytes
+	for _, need := range needs[len(needs)-n:] {
+		left -= need
+	}
+	return n < 2 || left >= 0
+}
+
+// sayFewer notes that memory limits how many replays run at the same time.
+func (e *executor) sayFewer() {
+	e.note(fmt.Sprintf("fewer replays run at the same time than --jobs allows, because more do not fit into %s of memory "+
+		"(--memory)", memory.Bytes(e.options.Memory.Total())))
 }
 
 // fewRequests is a number of requests, over all traces, that needs little memory on any machine: some 100 MB.
@@ -462,9 +483,13 @@ func (e *executor) prepare(g *group, t *traces.Trace) error {
 		}
 		e.options.Progress.Planned(requests)
 	}
+	bytes := t.Bytes() + sim.NextUseBytes*int64(len(t.Objects))
+	if !e.together(bytes, jobs) {
+		e.sayFewer()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	g.bytes, g.need = t.Bytes()+sim.NextUseBytes*int64(len(t.Objects)), need
+	g.bytes, g.need = bytes, need
 	g.queues = inQueues(jobs)
 	e.largest = max(e.largest, len(t.Objects))
 	return nil

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -340,22 +341,45 @@ func TestCellsThatShareAReplayShareItsTime(t *testing.T) {
 	})
 }
 
-// Replays that do not fit into memory together run one after another, with the same results. One that does not fit
-// alone is an error.
+// atOnce is the progress of replays that records how many run at the same time at most.
+type atOnce struct {
+	loads
+	running, most *atomic.Int64
+}
+
+func (a atOnce) Replaying([]Cell) Task {
+	running := a.running.Add(1)
+	for most := a.most.Load(); running > most && !a.most.CompareAndSwap(most, running); most = a.most.Load() {
+	}
+	return atOnceTask{running: a.running}
+}
+
+type atOnceTask struct {
+	silentTask
+	running *atomic.Int64
+}
+
+func (t atOnceTask) End() { t.running.Add(-1) }
+
+// Replays that do not fit into memory together run one after another, with the same results; a note says so, whichever
+// would have run at the same time. One that does not fit alone is an error.
 func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 	const trace = "zipf(requests=100000,objects=50000)"
 	cells := numbered(newCell(trace, "lirs", "10"), newCell(trace, "lirs", "1000"), newCell(trace, "lirs", "10000"))
-	want, err := execute(t, cells, Options{Jobs: 8})
-	if err != nil {
-		t.Fatal(err)
+	run := func(jobs int, budget *memory.Budget) (results map[string]Result, notes []string, most int64, err error) {
+		progress := atOnce{make(loads, len(cells)), new(atomic.Int64), new(atomic.Int64)}
+		results, err = execute(t, cells, Options{Jobs: jobs, Memory: budget, Progress: progress, Note: func(text string) {
+			if !strings.Contains(text, "zipf") {
+				notes = append(notes, text)
+			}
+		}})
+		return results, notes, progress.most.Load(), err
 	}
-	var notes []string
-	options := Options{Jobs: 8, Memory: memory.Fixed(66<<20, 60<<20), Note: func(text string) {
-		if !strings.Contains(text, "zipf") {
-			notes = append(notes, text)
-		}
-	}}
-	got, err := execute(t, cells, options)
+	want, notes, _, err := run(8, nil)
+	if err != nil || len(notes) > 0 {
+		t.Fatalf("without a limit: notes %q, %v", notes, err)
+	}
+	got, notes, most, err := run(8, memory.Fixed(66<<20, 60<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,11 +388,13 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "fewer replays run at the same time") {
-		t.Errorf("notes %q", notes)
+	if most != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0], "fewer replays run at the same time") {
+		t.Errorf("%d replays at once, want 1; notes %q", most, notes)
 	}
-	options.Memory = memory.Fixed(66<<20, 65<<20)
-	_, err = execute(t, cells, options)
+	if _, notes, _, err := run(1, memory.Fixed(66<<20, 60<<20)); err != nil || len(notes) > 0 {
+		t.Errorf("one job: notes %q, %v; one replay at a time fits", notes, err)
+	}
+	_, _, _, err = run(8, memory.Fixed(66<<20, 65<<20))
 	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "the replay of lirs") {
 		t.Errorf("a replay that does not fit alone: %v", err)
 	}
