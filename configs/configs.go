@@ -4,12 +4,18 @@ package configs
 
 import (
 	"embed"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 //go:embed *.yaml
 var files embed.FS
+
+//go:embed cells.tsv
+var cells string
 
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml.
 func Names() (names []string) {
@@ -28,6 +34,23 @@ func Papers() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { return strings.HasPrefix(name, "example") })
 }
 
+// All stands for all of Papers.
+const All = "all"
+
+// Choose returns the names, which must be of Papers, or all of Papers for All or without names.
+func Choose(names []string) ([]string, error) {
+	known := Papers()
+	if len(names) == 0 || slices.Contains(names, All) {
+		return known, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, suggest.Unknown("experiment", name, append([]string{All}, known...))
+		}
+	}
+	return names, nil
+}
+
 // Text returns the YAML text of one of Names; nil for any other name.
 func Text(name string) []byte {
 	text, err := files.ReadFile(name + ".yaml")
@@ -35,4 +58,17 @@ func Text(name string) []byte {
 		return nil
 	}
 	return text
+}
+
+// Cells returns how many cells one of Names has, and its quick version; 0 for any other name. The numbers are in
+// cells.tsv, which package experiment tests, so that a list of experiments need not plan them.
+func Cells(name string) (full, quick int) {
+	for line := range strings.Lines(cells) {
+		if numbers, ok := strings.CutPrefix(line, name+"\t"); ok {
+			if _, err := fmt.Sscan(numbers, &full, &quick); err != nil {
+				panic(err) // embedded
+			}
+		}
+	}
+	return full, quick
 }

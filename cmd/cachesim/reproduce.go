@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,13 +18,8 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/lists"
-	"github.com/cachesim/cachesim/internal/parallel"
-	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
 )
-
-// everyExperiment is the argument that stands for all experiments.
-const everyExperiment = "all"
 
 type reproduceFlags struct {
 	sweepRunFlags
@@ -58,7 +52,7 @@ With --strict the exit code is 1 if a claim does not hold. Claims that cannot be
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
   cachesim reproduce all --quick --strict`,
-		ValidArgs: append([]string{everyExperiment}, configs.Papers()...),
+		ValidArgs: append([]string{configs.All}, configs.Papers()...),
 		RunE:      f.run,
 	}
 	f.sweepRunFlags.register(cmd)
@@ -74,16 +68,24 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	files, err := f.load(cmd.Context(), names)
+	if len(names) == 0 && !f.list {
+		return fmt.Errorf("which experiment? Name one or more of %s, or all; --list describes them",
+			strings.Join(configs.Papers(), ", "))
+	}
+	chosen, err := configs.Choose(names)
 	if err != nil {
 		return err
 	}
 	if f.list {
-		list, err := lists.Experiments(files)
+		list, err := lists.Experiments(chosen, f.quick)
 		if err != nil {
 			return err
 		}
 		return list.Print(cmd.OutOrStdout(), string(f.format))
+	}
+	files, err := experiment.LoadAll(cmd.Context(), chosen, f.quick)
+	if err != nil {
+		return err
 	}
 	if err := f.device.Open(cmd, f.quiet); err != nil {
 		return err
@@ -93,7 +95,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	begin := time.Now()
-	summaries, err := f.reproduceAll(cmd, files, slices.Contains(names, everyExperiment))
+	summaries, err := f.reproduceAll(cmd, files, slices.Contains(names, configs.All))
 	if err != nil {
 		return err
 	}
@@ -204,29 +206,4 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 		return report.Summary{}, err
 	}
 	return writeReport(cmd.Context(), s, collection)
-}
-
-// load returns the experiments with these names; all if no name is given.
-func (f *reproduceFlags) load(ctx context.Context, names []string) (files []*experiment.File, err error) {
-	known := configs.Papers()
-	switch {
-	case len(names) == 0 && !f.list:
-		return nil, fmt.Errorf("which experiment? Name one or more of %s, or all; --list "+
-			"describes them", strings.Join(known, ", "))
-	case len(names) == 0 || slices.Contains(names, everyExperiment):
-		names = known
-	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, suggest.Unknown("experiment", name, append([]string{everyExperiment}, known...))
-		}
-	}
-	files = make([]*experiment.File, len(names))
-	err = parallel.For(ctx, parallel.Jobs(0), len(names), func(_ context.Context, _, i int) (err error) {
-		if files[i], err = experiment.Load(names[i]); err == nil {
-			err = files[i].Apply(nil, f.quick)
-		}
-		return err
-	})
-	return files, err
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -14,67 +15,80 @@ import (
 // maxQuickRequests bounds the replayed requests of a quick version: a minute on two slow cores, even for slow policies.
 const maxQuickRequests = 50e6
 
-func TestConfigsExpand(t *testing.T) {
+// TestConfigs plans every experiment of the program and its quick version. These run in CI, where there are no trace
+// files. The numbers of cells are those in configs/cells.tsv; UPDATE=1 rewrites it.
+func TestConfigs(t *testing.T) {
+	requests := map[string]int{} // of generators, by their text
+	var table strings.Builder
 	for _, name := range configs.Names() {
 		f, err := Load(name)
 		if err != nil {
-			t.Error(err)
-			continue
+			t.Fatal(err)
 		}
 		if f.Name != name {
 			t.Errorf("%s.yaml calls itself %s", name, f.Name)
 		}
-		if _, err := f.Cells(CellOptions{}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// The quick versions run in CI, where there are no trace files.
-func TestQuickConfigsAreSmallAndNeedNoFiles(t *testing.T) {
-	for _, name := range configs.Names() {
-		f, err := Load(name)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+		full := len(countedCells(t, f))
 		if err := f.Apply(nil, true); err != nil {
-			t.Error(err)
-			continue
+			t.Fatal(err)
 		}
-		cells, err := f.Cells(CellOptions{})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		requests := 0
-		for _, c := range WithoutRepetitions(cells) {
+		quick := countedCells(t, f)
+		replayed := 0
+		for _, c := range WithoutRepetitions(quick) {
 			if len(c.Workload.Files) > 0 {
 				t.Errorf("%s --quick needs the files %s", name, strings.Join(c.Workload.Files, ", "))
 				break
 			}
-			requests += requestsOf(t, c)
+			text := c.Workload.Generator
+			if _, ok := requests[text]; !ok {
+				requests[text] = requestsOf(t, text)
+			}
+			n := requests[text]
+			if c.Workload.Limit > 0 {
+				n = min(n, c.Workload.Limit)
+			}
+			replayed += n
 		}
-		t.Logf("%s --quick: %d cells, %d requests", name, len(cells), requests)
-		if requests > maxQuickRequests {
-			t.Errorf("%s --quick replays %d requests, want at most %d", name, requests, int(maxQuickRequests))
+		t.Logf("%s --quick: %d cells, %d requests", name, len(quick), replayed)
+		if replayed > maxQuickRequests {
+			t.Errorf("%s --quick replays %d requests, want at most %d", name, replayed, int(maxQuickRequests))
+		}
+		fmt.Fprintf(&table, "%s\t%d\t%d\n", name, full, len(quick))
+		if a, b := configs.Cells(name); a != full || b != len(quick) {
+			t.Errorf("configs/cells.tsv: %s has %d cells, its quick version %d; want %d and %d; UPDATE=1 rewrites the file",
+				name, a, b, full, len(quick))
+		}
+	}
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile("../../configs/cells.tsv", []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
-// requestsOf returns the length of the trace that a cell replays.
-func requestsOf(t *testing.T, c Cell) int {
+// countedCells returns the cells of an experiment, of which count returns the number.
+func countedCells(t *testing.T, f *File) []Cell {
 	t.Helper()
-	spec, err := gen.Parse(c.Workload.Generator, "")
+	cells, err := f.Cells(CellOptions{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.count(); err != nil || n != len(cells) {
+		t.Errorf("%s: %d of %d cells are counted, error %v", f.describe(), n, len(cells), err)
+	}
+	return cells
+}
+
+// requestsOf returns the length of a generated trace.
+func requestsOf(t *testing.T, generator string) int {
+	t.Helper()
+	spec, err := gen.Parse(generator, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g, err := gen.New(t.Context(), spec, nil)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if c.Workload.Limit > 0 {
-		return min(g.Requests(), c.Workload.Limit)
 	}
 	return g.Requests()
 }

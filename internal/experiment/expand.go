@@ -61,24 +61,15 @@ func (f *File) misfit(err error) error {
 	return err
 }
 
-// Extent is the size of an experiment.
-type Extent struct {
-	Cells     int
-	Workloads []workload.Workload // without their checksums
-}
-
-// Extent counts the experiment's cells, before Only leaves out some, and rejects the same as Cells. It does not create
-// the cells, which would take most of the time.
-func (f *File) Extent() (extent Extent, err error) {
+// count returns the number of the experiment's cells, before Only leaves out some, and rejects the same as Cells. It
+// does not create the cells, which would take most of the time.
+func (f *File) count() (int, error) {
 	d, err := f.design(CellOptions{})
 	if err != nil {
-		return extent, err
+		return 0, err
 	}
-	for _, in := range d.Inputs {
-		extent.Workloads = append(extent.Workloads, in.Workload)
-	}
-	extent.Cells, err = d.count()
-	return extent, f.misfit(err)
+	cells, err := d.count()
+	return cells, f.misfit(err)
 }
 
 // window returns the window of the series.
@@ -247,8 +238,7 @@ func (f *File) isAmbiguous(axis string) bool {
 	}
 	count(slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.With[axis] != nil }))
 	count(slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.With[axis] != nil }))
-	reserved := slices.Contains(dimensions, axis) ||
-		slices.ContainsFunc(metric.All(), func(m metric.Declared) bool { return m.Labels == axis })
+	reserved := slices.Contains(dimensions, axis) || metric.IsLabels(axis)
 	for _, kind := range partKinds {
 		count(slices.ContainsFunc(*kind.of(f), func(p Part) bool { return p.With[axis] != nil }))
 		reserved = reserved || kind.Name == axis
@@ -501,11 +491,16 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate)
 }
 
+// Workload returns the trace's files and how they are read; it has no requests of a generator.
+func (t Trace) Workload() workload.Workload {
+	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
+		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants}}
+}
+
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator and a sample without
 // their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
-		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants}}
+	w = t.Workload()
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

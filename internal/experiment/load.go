@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
 	"github.com/cachesim/cachesim/internal/yamlhint"
@@ -49,6 +51,18 @@ func Load(nameOrPath string) (*File, error) {
 		return nil, err
 	}
 	return parse(text, source{name: nameOrPath, dir: filepath.Dir(nameOrPath)})
+}
+
+// LoadAll loads several experiments, or their quick versions, on all cores.
+func LoadAll(ctx context.Context, names []string, quick bool) ([]*File, error) {
+	files := make([]*File, len(names))
+	err := parallel.For(ctx, parallel.Jobs(0), len(names), func(_ context.Context, _, i int) (err error) {
+		if files[i], err = Load(names[i]); err == nil {
+			err = files[i].Apply(nil, quick)
+		}
+		return err
+	})
+	return files, err
 }
 
 // ReadText returns the text of an experiment file.

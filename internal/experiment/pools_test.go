@@ -35,8 +35,8 @@ func TestNodesHaveCapacitiesOfTheirOwn(t *testing.T) {
 	if got := summary(cells); !slices.Equal(got, want) {
 		t.Errorf("cells\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if extent, err := f.Extent(); err != nil || extent.Cells != len(cells) {
-		t.Errorf("%d cells are counted, error %v", extent.Cells, err)
+	if counted, err := f.count(); err != nil || counted != len(cells) {
+		t.Errorf("%d cells are counted, error %v", counted, err)
 	}
 	for _, c := range cells {
 		read, err := CellReader{}.Read(c.Text())

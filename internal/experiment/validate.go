@@ -388,7 +388,7 @@ func (f *File) checkCells() error {
 				"example size=fixed(bytes=1)", t.Name), "traces", i)
 		}
 	}
-	_, err := f.Extent()
+	_, err := f.count()
 	if err == nil && len(f.Only) > 0 {
 		_, err = f.Cells(CellOptions{})
 	}

@@ -2,16 +2,21 @@ package lists
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
+	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Experiments lists experiments. In a table, one column describes each of them.
-func Experiments(files []*experiment.File) (List, error) {
+// Experiments lists experiments that are part of the program, or their quick versions. In a table, one column describes
+// each of them.
+func Experiments(names []string, quick bool) (List, error) {
 	list := List{
 		Noun: "experiment",
 		Columns: []records.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
@@ -19,8 +24,8 @@ func Experiments(files []*experiment.File) (List, error) {
 		Narrow:       []records.Head{wordHead("experiment"), textHead("what it is, source, size, traces")},
 		NarrowAlways: true,
 	}
-	for _, file := range files {
-		l, err := newExperimentJSON(file)
+	for _, name := range names {
+		l, err := newExperimentJSON(name, configs.Text(name), quick)
 		if err != nil {
 			return list, err
 		}
@@ -47,24 +52,36 @@ type experimentJSON struct {
 	MissingTraces []string `json:"missing_traces"` // those with a missing file
 }
 
-func newExperimentJSON(f *experiment.File) (experimentJSON, error) {
-	l := experimentJSON{Name: f.Name, Title: f.Title, Source: f.Source, Claims: len(f.Claims), Traces: []string{},
-		MissingTraces: []string{}}
-	extent, err := f.Extent()
-	if err != nil {
-		return l, err
+// outline is what a list takes from the file of an experiment. The tests of package experiment check these files, so
+// that a list does not have to, and takes no time to plan cells.
+type outline struct {
+	Title  string             `yaml:"title"`
+	Source string             `yaml:"source"`
+	Traces []experiment.Trace `yaml:"traces"`
+	Claims []struct{}         `yaml:"claims"`
+	Quick  struct {
+		Traces experiment.Values `yaml:"traces"`
+	} `yaml:"quick"`
+}
+
+func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, error) {
+	var o outline
+	if err := yaml.Unmarshal(text, &o); err != nil {
+		return experimentJSON{}, fmt.Errorf("%s: %w", name, err)
 	}
-	l.Cells = extent.Cells
-	seen := map[string]bool{}
-	for _, w := range extent.Workloads {
-		if seen[w.Name] {
-			continue
-		}
-		seen[w.Name] = true
-		if hasFiles(w, f.Dirs()) {
-			l.Traces = append(l.Traces, w.Name)
-		} else {
-			l.MissingTraces = append(l.MissingTraces, w.Name)
+	l := experimentJSON{Name: name, Title: o.Title, Source: o.Source, Claims: len(o.Claims), Traces: []string{},
+		MissingTraces: []string{}}
+	full, few := configs.Cells(name)
+	if l.Cells = full; quick {
+		l.Cells = few
+	}
+	for _, t := range o.Traces {
+		switch {
+		case quick && o.Quick.Traces != nil && !slices.Contains(o.Quick.Traces, t.Name):
+		case hasFiles(t.Workload(), workload.Dirs("")):
+			l.Traces = append(l.Traces, t.Name)
+		default:
+			l.MissingTraces = append(l.MissingTraces, t.Name)
 		}
 	}
 	return l, nil

@@ -15,7 +15,8 @@ type Declared struct {
 // registry contains every metric, in the order in which packages declare them at program start.
 var (
 	registry []Declared
-	index    = map[string]int{} // indices in registry, by name
+	index    = map[string]int{}  // indices in registry, by name
+	labels   = map[string]bool{} // the kinds of labels
 )
 
 // Register declares the metrics of a part ("policy laru"). The packages of the parts call it at program start. Several
@@ -31,6 +32,9 @@ func Register(by string, metrics ...Metric) {
 func register(by string, m Metric) error {
 	if err := m.check(); err != nil {
 		return err
+	}
+	if m.Labels != "" {
+		labels[m.Labels] = true
 	}
 	at, ok := index[m.Name]
 	if !ok {
@@ -50,6 +54,9 @@ func register(by string, m Metric) error {
 
 // All returns every metric in the order of their declarations.
 func All() []Declared { return slices.Clone(registry) }
+
+// IsLabels reports whether name is what the labels of a metric are: IsLabels("tenant").
+func IsLabels(name string) bool { return labels[name] }
 
 // Names returns the names of all metrics.
 func Names() []string {

@@ -1,0 +1,59 @@
+package lists
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cachesim/cachesim/configs"
+)
+
+// unplannable is an experiment that no one can plan: its policy and its generator do not exist.
+const unplannable = `
+title: t
+source: s
+policies: [no-such-policy]
+capacities: [no number]
+traces:
+- {name: a, generate: no-such-generator}
+- {name: b, file: no-such-file}
+- {name: c, generate: no-such-generator, with: {size: [1, 2]}}
+claims:
+- claim: no claim
+- {claim: another, note: n}
+quick: {traces: [a, b]}
+`
+
+// A list plans no cells: it has what the file says and the numbers of configs/cells.tsv. Planning all experiments takes
+// seconds.
+func TestListsPlanNothing(t *testing.T) {
+	full, quick := configs.Cells("classic-block")
+	for _, test := range []struct {
+		quick  bool
+		cells  int
+		traces []string
+	}{{false, full, []string{"a", "c"}}, {true, quick, []string{"a"}}} {
+		l, err := newExperimentJSON("classic-block", []byte(unplannable), test.quick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Title != "t" || l.Source != "s" || l.Claims != 2 || l.Cells != test.cells || l.Cells == 0 ||
+			!slices.Equal(l.Traces, test.traces) || !slices.Equal(l.MissingTraces, []string{"b"}) {
+			t.Errorf("quick %v: %+v", test.quick, l)
+		}
+	}
+}
+
+// Every experiment is listed with what its file says.
+func TestExperimentsAreListed(t *testing.T) {
+	list, err := Experiments(configs.Papers(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, item := range list.Items {
+		l := item.JSON.(experimentJSON)
+		if l.Name != configs.Papers()[i] || l.Title == "" || l.Source == "" || l.Cells == 0 || l.Claims == 0 ||
+			len(l.Traces)+len(l.MissingTraces) == 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+}
