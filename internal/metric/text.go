@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -17,6 +18,20 @@ func (m Metric) Label() string {
 		return m.Title
 	}
 	return strings.ReplaceAll(m.Name, "_", " ")
+}
+
+// AxisLabel names an axis of a figure: the metric with its unit, unless the ticks show that.
+func (m Metric) AxisLabel() string {
+	label, unit := cmp.Or(m.Figure.Axis, m.Label()), string(m.Unit)
+	switch {
+	case m.Unit == Count || m.Unit == Bytes || m.Unit == Share || m.Unit == Ratio:
+		return label
+	case strings.Contains(label, "("+unit+")") || strings.HasPrefix(label, unit+"/"):
+		return label
+	case m.Unit == PerSecond && strings.Contains(label, "per second"):
+		return label
+	}
+	return strings.TrimSuffix(label, " "+unit) + " (" + unit + ")"
 }
 
 // Text formats a value for people: 47.12%, 914,145, 1.204, 12,345.678. Small numbers keep three significant digits:

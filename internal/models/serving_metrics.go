@@ -79,7 +79,8 @@ var (
 	P99 = metric.Metric{Name: "p99_ms", Title: "P99 latency (ms)", Unit: metric.Milliseconds, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Doc: "P99 latency in a window of a series"}
 	HotShare = metric.Metric{Name: "hot_share", Unit: metric.Share, Digits: 1, Merge: metric.Apart,
-		Doc: "share of the requests in a window of a series that are of hot users"}
+		Doc:    "share of the requests in a window of a series that are of hot users",
+		Figure: metric.Figure{Axis: "share of the requests of hot users"}}
 	RefillRate = metric.Metric{Name: "refill_gbs", Title: "refill (GB/s)", Unit: metric.GigabytesPerSecond, Digits: 2,
 		Merge: metric.Apart, Doc: "10^9 bytes of embeddings per second that are refilled, in a window of a series"}
 	MissRate = metric.Metric{Name: "miss_gbs", Title: "misses (GB/s)", Unit: metric.GigabytesPerSecond, Digits: 2,

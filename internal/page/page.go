@@ -6,6 +6,7 @@ package page
 import (
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strings"
 
@@ -60,6 +61,7 @@ type Figure struct {
 	SVG     markup.HTML
 	Files   []Link
 	Note    string // what its points do not show; "" for nothing
+	Least   int    // width in rem on a small screen, where the drawing is scrolled within its frame
 	LeftOut bool   // of the page, for its size: it is in the files alone
 }
 
@@ -92,6 +94,13 @@ const (
 	mostDrawing = 6 << 20 // bytes of all figures
 )
 
+// On a small screen a drawing is three quarters as large as on paper: its smallest texts can still be read, and as much
+// of it as possible can be seen.
+const (
+	pointsPerRem = 12 / 0.75
+	leastDrawing = 30 // rem
+)
+
 // Long reports whether the table is folded away.
 func (t Table) Long() bool { return len(t.Rows) >= longTable }
 
@@ -107,6 +116,7 @@ func (t Table) Line(i int) string {
 func Drawn(d plots.Drawing, folder string) *Figure {
 	// package plots has escaped what is in its texts
 	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: markup.HTML(d.SVG())}
+	f.Least = max(leastDrawing, int(math.Ceil(d.Width/pointsPerRem)))
 	f.Alt = f.Caption + " The tables of this page and the files beside it have the numbers."
 	if d.Told < d.Points {
 		f.Note = fmt.Sprintf("%s of its %s points show their values: more would make the page too large.",

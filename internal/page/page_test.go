@@ -2,6 +2,10 @@ package page
 
 import (
 	"fmt"
+	"image/color"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -157,5 +161,101 @@ func TestPageIsBounded(t *testing.T) {
 	}
 	if len(p.Sections[0].Parts[0].Table.Rows) != mostRows+5 || p.Sections[0].Parts[2].Figure.LeftOut {
 		t.Error("writing a page changed it")
+	}
+}
+
+// themes returns the colours that the style sheet sets on light pages, on dark ones and on paper.
+func themes(t *testing.T) map[string]map[string]color.NRGBA {
+	t.Helper()
+	blocks := regexp.MustCompile(`(?s):root \{(.*?)\n? *\}`).FindAllStringSubmatch(style, -1)
+	if len(blocks) != 3 {
+		t.Fatalf("%d sets of colours, want those of light pages, dark ones and paper", len(blocks))
+	}
+	all := map[string]map[string]color.NRGBA{}
+	for i, name := range []string{"light", "dark", "print"} {
+		all[name] = map[string]color.NRGBA{}
+		for _, set := range regexp.MustCompile(`(--[a-z-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(blocks[i][1], -1) {
+			rgb, err := strconv.ParseUint(set[2], 16, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[name][set[1]] = color.NRGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), 0xff}
+		}
+	}
+	return all
+}
+
+// contrast is that of WCAG 2.2.
+func contrast(a, b color.NRGBA) float64 {
+	luminance := func(c color.NRGBA) (sum float64) {
+		for i, v := range []uint8{c.R, c.G, c.B} {
+			x := float64(v) / 255
+			if x <= 0.04045 {
+				x /= 12.92
+			} else {
+				x = math.Pow((x+0.055)/1.055, 2.4)
+			}
+			sum += x * []float64{0.2126, 0.7152, 0.0722}[i]
+		}
+		return sum
+	}
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// Text has a contrast of 4.5 on every page, and lines have 3 (WCAG 2.2, 1.4.3 and 1.4.11).
+func TestContrast(t *testing.T) {
+	for theme, set := range themes(t) {
+		for _, on := range []string{"--page", "--panel"} {
+			for _, text := range []string{"--text", "--soft", "--link", "--holds", "--fails", "--open"} {
+				if c := contrast(set[text], set[on]); c < 4.5 {
+					t.Errorf("%s: %s on %s has a contrast of %.2f", theme, text, on, c)
+				}
+			}
+		}
+		for _, text := range []string{"--ink", "--faded-text"} {
+			if c := contrast(set[text], set["--paper"]); c < 4.5 {
+				t.Errorf("%s: %s in a figure has a contrast of %.2f", theme, text, c)
+			}
+		}
+		lines := append(plots.LineColors(), set["--faded"], set["--bound"])
+		for i, c := range lines {
+			if c := contrast(c, set["--paper"]); c < 3 {
+				t.Errorf("%s: line %d has a contrast of %.2f", theme, i, c)
+			}
+		}
+	}
+}
+
+// Each page chooses every colour of a figure except those of lines, which nothing changes; the light one has those of
+// the files.
+func TestPagesHaveTheColoursOfFigures(t *testing.T) {
+	all := themes(t)
+	for _, p := range plots.Properties() {
+		for theme, set := range all {
+			if c, ok := set[p.Name]; !ok || theme != "dark" && c != p.Color {
+				t.Errorf("%s: %s is %v (set: %v), in files %v", theme, p.Name, c, ok, p.Color)
+			}
+		}
+	}
+	for _, change := range []string{"filter:", "mix-blend", "invert("} {
+		if strings.Contains(style, change) {
+			t.Errorf("the style sheet has %s, which changes the colours of lines", change)
+		}
+	}
+}
+
+// Where a small screen has no room, figures and tables scroll within their frames, tables without their first column.
+func TestSmallScreensScrollWithinFrames(t *testing.T) {
+	d := plots.Drawing{Name: "f", Width: 700, Files: []plots.File{{Name: "f.svg", Data: []byte("<svg></svg>")}}}
+	text := written(t, Page{Sections: []Section{{Parts: []Part{{Figure: Drawn(d, "")}}}}})
+	for _, want := range []string{
+		`style="--least: 44rem"`, ".drawing svg { max-width: none; width: var(--least); }", ".drawing { overflow-x: auto; }",
+		".scroll { overflow-x: auto;",
+		".scroll > table:not(.stacked) th:first-child { background: var(--page); left: 0; position: sticky;",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
 	}
 }

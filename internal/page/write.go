@@ -140,7 +140,8 @@ func (f *Figure) write(w *markup.Writer) {
 		if f.LeftOut {
 			w.Paragraph("note", "The figures of this page are too large together; this one is in its files.")
 		} else {
-			w.Element("div", markup.Attributes{"class", "drawing", "role", "img", "aria-label", f.Alt},
+			w.Element("div", markup.Attributes{"class", "drawing", "role", "img", "aria-label", f.Alt,
+				"style", fmt.Sprintf("--least: %drem", f.Least)},
 				func() { w.HTML(f.SVG) })
 			w.Line()
 		}

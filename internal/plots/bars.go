@@ -2,7 +2,6 @@ package plots
 
 import (
 	"image/color"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -21,6 +20,7 @@ const (
 // bars are horizontal bars with their values written at their ends.
 type bars struct {
 	base  float64 // where the bars begin
+	dots  bool    // instead of bars: a logarithmic axis has no zero, where bars begin
 	bars  []bar
 	style text.Style
 }
@@ -31,6 +31,7 @@ type bar struct {
 	end      float64 // where the bar ends
 	interval         // what is drawn as a whisker, if anything
 	mark     float64 // a mark that the label must not cover, or 0
+	dot      bool    // as of all
 	color    color.NRGBA
 	label    string
 }
@@ -39,6 +40,7 @@ type bar struct {
 func (f *Figure) addBars(b *bars, names []string) {
 	f.Plot.Add(b)
 	f.Plot.NominalY(names...)
+	f.barNames = true
 	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(names))-0.4
 	f.height = max(f.height, vg.Length(len(names))*barPitch+vg.Inch)
 }
@@ -54,26 +56,42 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 func (b bars) drawBar(c draw.Canvas, r bar, x, y func(float64) vg.Length) {
 	middle := y(float64(r.at))
 	half := (y(1) - y(0)) * barShare / 2
-	c.SetColor(r.color)
 	from, to := x(min(b.base, r.end)), x(max(b.base, r.end))
-	c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half},
-		Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
+	if !b.dots {
+		c.SetColor(r.color)
+		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half},
+			Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
+	}
 	if r.high > r.low {
-		line := draw.LineStyle{Color: color.Black, Width: 1}
-		c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
-		c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
-		if r.low < r.end {
-			c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
+		for _, line := range whisker() {
+			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
+			c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
+			if r.low < r.end {
+				c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
+			}
 		}
 	}
+	if b.dots {
+		c.DrawGlyph(dot(r.color), vg.Point{X: x(r.end), Y: middle})
+	}
 	style := b.style
-	style.Color, style.YAlign = color.Black, draw.YCenter
+	style.Color, style.YAlign = ink, draw.YCenter
 	c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
+}
+
+// whisker returns the strokes of an interval, which is seen on its bar and beside it.
+func whisker() []draw.LineStyle {
+	return []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
+}
+
+// dot is a value on a logarithmic axis.
+func dot(c color.NRGBA) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: 3.6, Shape: draw.CircleGlyph{}}
 }
 
 // labelSkip returns the distance of the label from the bar or its mark.
 func (r bar) labelSkip() vg.Length {
-	if r.mark != 0 {
+	if r.mark != 0 || r.dot {
 		return barLabelSkip + markRadius
 	}
 	return barLabelSkip
@@ -107,45 +125,18 @@ func (b bars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	return boxes
 }
 
-// intervalBars draws a line's intervals as vertical bars.
-type intervalBars struct{ Line }
-
-// Plot implements plot.Plotter.
-func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
-	for i := range b.X {
-		at, low, high := x(b.X[i])+b.Shift, y(b.Low[i]), y(b.High[i])
-		c.StrokeLine2(style, at, low, at, high)
-		c.StrokeLine2(style, at-barCap, high, at+barCap, high)
-		if b.Low[i] < b.Y[i] {
-			c.StrokeLine2(style, at-barCap, low, at+barCap, low)
-		}
-	}
+// swatch is a filled box in the legend, or the dot that is drawn instead of a bar.
+type swatch struct {
+	color color.NRGBA
+	dot   bool
 }
-
-// DataRange implements plot.DataRanger.
-func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Low), slices.Max(b.High)
-}
-
-// GlyphBoxes implements plot.GlyphBoxer: room for the bars beside the first and last points.
-func (b intervalBars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	boxes := make([]plot.GlyphBox, len(b.X))
-	for i := range b.X {
-		boxes[i] = plot.GlyphBox{
-			X: p.X.Norm(b.X[i]), Y: p.Y.Norm(b.High[i]),
-			Rectangle: vg.Rectangle{Min: vg.Point{X: b.Shift - barCap}, Max: vg.Point{X: b.Shift + barCap}},
-		}
-	}
-	return boxes
-}
-
-// swatch is a filled box in the legend.
-type swatch struct{ color color.NRGBA }
 
 // Thumbnail implements plot.Thumbnailer.
 func (s swatch) Thumbnail(c *draw.Canvas) {
+	if s.dot {
+		c.DrawGlyph(dot(s.color), c.Center())
+		return
+	}
 	c.SetColor(s.color)
 	c.Fill(draw.Crop(*c, 6, -6, 1, -1).Rectangle.Path())
 }

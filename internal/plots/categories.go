@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -17,8 +18,8 @@ import (
 )
 
 const (
-	groupShare    = 0.8         // of the room of a category that its bars fill
-	categoryWidth = 1 * vg.Inch // of the name of a category, at most
+	groupShare    = 0.8           // of the room of a category that its bars fill
+	categoryWidth = 2.5 * vg.Inch // of the name of a category, at most
 )
 
 // addBars draws one horizontal bar per line, the highest on top, or the lowest where low is good.
@@ -32,7 +33,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		return cmp.Compare(b.Points[0].Mean, a.Points[0].Mean)
 	})
 	slices.Reverse(lines) // the axis counts upwards
-	chart := bars{base: d.base(lines), style: f.legend.style}
+	chart := bars{base: d.base(lines), dots: d.LogY, style: f.legend.style}
 	names := make([]string, len(lines))
 	for i, s := range lines {
 		point := s.Points[0]
@@ -40,7 +41,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		names[i] = shorten(d.barName(s), f.legend.style, min(labelWidth, f.width*5/9))
 		chart.bars = append(chart.bars, bar{
 			line: s.Name, at: i, end: point.Mean, interval: interval{low, high},
-			color: d.color(s.Name), label: d.barLabel(point),
+			color: d.color(s.Name), label: d.barLabel(p, point), dot: d.LogY,
 		})
 	}
 	f.addBars(&chart, names)
@@ -69,30 +70,66 @@ func (d *drawing) barName(s records.Series) string {
 }
 
 // barLabel writes the value at the end of a bar, with a star at the best.
-func (d *drawing) barLabel(p records.Point) string {
+func (d *drawing) barLabel(panel records.Panel, p records.Point) string {
 	label := records.MetricText(d.Y, p.Mean)
 	if known := d.known(p); known.low != known.high {
 		label += "-" + records.MetricText(d.Y, known.high)
 	}
-	if d.isBest(p) {
+	if d.isBest(panel, p) {
 		label += " *"
 	}
 	return label
 }
 
-// isBest reports whether a point is the best of the policies: there is no best of several seeds together.
-func (d *drawing) isBest(p records.Point) bool {
-	return d.Lines == records.DimPolicy && p.Seeds == 1 && p.Record.Best
+// isBest reports whether a bar has the best value of the online policies in its panel, of the metric that the figure
+// shows: there is no best of several seeds together, of values that are all equal, nor of a metric of which more is
+// neither good nor bad.
+func (d *drawing) isBest(panel records.Panel, p records.Point) bool {
+	if d.Lines != records.DimPolicy || !d.competes(p) || d.superlative() == "" {
+		return false
+	}
+	beaten := false
+	for _, s := range panel.Lines {
+		other := s.Points[0]
+		switch better := cmp.Compare(p.Mean, other.Mean); {
+		case !d.competes(other) || better == 0:
+		case (better > 0) == records.LowerIsBetter(d.Y):
+			return false
+		default:
+			beaten = true
+		}
+	}
+	return beaten
+}
+
+// competes reports whether a value may be the best.
+func (d *drawing) competes(p records.Point) bool { return p.Seeds == 1 && p.Record.Competes() }
+
+// superlative says what the best value of the metric is; "" if none is better than others.
+func (d *drawing) superlative() string {
+	m, _ := metric.Lookup(d.Y)
+	switch {
+	case m.Better == metric.Higher && m.Unit == metric.Count:
+		return "most"
+	case m.Better == metric.Higher:
+		return "highest"
+	case m.Better == metric.Lower && m.Unit == metric.Count:
+		return "fewest"
+	case m.Better == metric.Lower:
+		return "lowest"
+	}
+	return ""
 }
 
 // starred reports whether a bar has a star.
 func (d *drawing) starred() bool {
 	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
-		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(s.Points[0]) })
+		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(p, s.Points[0]) })
 	})
 }
 
-// base returns where bars begin: at the metric's base, or below all values on a logarithmic axis.
+// base returns where bars begin: at the metric's base. On a logarithmic axis, where there are dots instead, it is below
+// all values.
 func (d *drawing) base(lines []records.Series) float64 {
 	if d.LogY {
 		base := math.Inf(1)
@@ -110,7 +147,8 @@ func (d *drawing) base(lines []records.Series) float64 {
 // groupedBars are upright bars, one group per category.
 type groupedBars struct {
 	base  float64
-	count int // of bars in a group
+	dots  bool // as of bars
+	count int  // of bars in a group
 	bars  []groupedBar
 }
 
@@ -122,7 +160,7 @@ type groupedBar struct {
 }
 
 func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
-	g := groupedBars{base: d.base(p.Lines), count: d.abreast(p)}
+	g := groupedBars{base: d.base(p.Lines), dots: d.LogY, count: d.abreast(p)}
 	for _, s := range p.Lines {
 		look := d.color(s.Name)
 		for _, point := range s.Points {
@@ -138,7 +176,7 @@ func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 				g.bars = append(g.bars, groupedBar{s.Name, x + d.dodge(p, s.Name), point.Mean, interval{low, high}, look})
 			}
 		}
-		f.legend.add(s.Name, swatch{look})
+		f.legend.add(s.Name, swatch{look, d.LogY})
 	}
 	f.Plot.Add(g)
 	for _, b := range g.bars {
@@ -174,19 +212,25 @@ func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
 
 func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.Length) {
 	half := groupShare / float64(g.count) * 0.9 / 2
-	c.SetColor(b.color)
-	foot, top := y(g.base), y(b.value)
-	c.Fill(vg.Rectangle{
-		Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
-		Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
-	}.Path())
+	if !g.dots {
+		c.SetColor(b.color)
+		foot, top := y(g.base), y(b.value)
+		c.Fill(vg.Rectangle{
+			Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
+			Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
+		}.Path())
+	}
+	middle := x(b.middle)
 	if b.high > b.low {
-		line := draw.LineStyle{Color: color.Black, Width: 1}
-		middle := x(b.middle)
-		c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
-		for _, end := range []float64{b.low, b.high} {
-			c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
+		for _, line := range whisker() {
+			c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
+			for _, end := range []float64{b.low, b.high} {
+				c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
+			}
 		}
+	}
+	if g.dots {
+		c.DrawGlyph(dot(b.color), vg.Point{X: middle, Y: y(b.value)})
 	}
 }
 
@@ -210,9 +254,34 @@ func (f *Figure) nominalX(names []string) {
 		ticks = append(ticks, plot.Tick{Value: float64(i), Label: shorten(name, axis.Tick.Label, categoryWidth)})
 	}
 	axis.Tick.Marker = plot.ConstantTicks(ticks)
-	axis.Tick.Length = 0
+	axis.Tick.Length, axis.Tick.LineStyle.Width = 3, 0 // a gap
 	if !f.haveRoom(ticks) {
 		axis.Tick.Label.Rotation = math.Pi / 5
 		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = draw.XRight, draw.YTop
+		f.Plot.Add(aslant{ticks, axis.Tick.Label})
 	}
+}
+
+// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not.
+type aslant struct {
+	names []plot.Tick
+	style text.Style
+}
+
+// Plot implements plot.Plotter.
+func (aslant) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (a aslant) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
+	axis := p.Y.Tick.Length + p.Y.Padding // with its labels
+	widest := vg.Length(0)
+	for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		widest = max(widest, p.Y.Tick.Label.Width(tick.Label))
+	}
+	for _, name := range a.names {
+		reach := a.style.Rectangle(name.Label).Min.X + axis + widest
+		boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(name.Value),
+			Rectangle: vg.Rectangle{Min: vg.Point{X: min(reach, 0)}}})
+	}
+	return boxes
 }

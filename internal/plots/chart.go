@@ -78,13 +78,14 @@ func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error)
 		figures = append(figures, f)
 	}
 	if len(figures) == 1 {
-		figures[0].note = d.note()
+		figures[0].note = joined(d.note(), intervalsNote(figures))
 		return figures[0].render(c.Name, formats...)
 	}
-	s := sheet{title: c.title(), panels: figures, note: d.note()}
+	s := sheet{title: c.title(), panels: figures}
 	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
-		s.shareY()
+		s.share(d.bars)
 	}
+	s.note = joined(d.note(), intervalsNote(figures), s.scalesNote())
 	return s.render(c.Name, formats...)
 }
 
@@ -190,15 +191,14 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 		d.bars = d.bars && len(places) <= 1
 	}
 	lines := d.ranked()
-	var names []string
+	d.faded = fadedOf(lines, c.Y)
+	var coloured []string
 	for _, l := range lines {
-		names = append(names, l.name)
+		if !d.faded[l.name] {
+			coloured = append(coloured, l.name)
+		}
 	}
-	d.styles.apart(names)
-	if d.categories != nil && !d.bars && c.X != c.Lines {
-		d.styles.colorsApart(names)
-	}
-	d.faded = faded(lines, c.Y)
+	d.styles.apart(coloured)
 	return d
 }
 
@@ -254,13 +254,26 @@ func (d *drawing) findCategories(panels []records.Panel) {
 func (d *drawing) note() string {
 	var notes []string
 	if d.starred() {
-		notes = append(notes, "* highest hit ratio of the online policies")
+		notes = append(notes, fmt.Sprintf("* %s %s of the online policies", d.superlative(), d.yLabel(d.panels[0])))
 	}
 	if d.skipped > 0 {
-		notes = append(notes, fmt.Sprintf("Not shown: %s at 0 or below, where a logarithmic axis has no place.",
+		notes = append(notes, fmt.Sprintf("not shown: %s at 0 or below, where a logarithmic axis has no place",
 			plural(d.skipped, "point")))
 	}
-	return strings.Join(notes, " ")
+	return joined(notes...)
+}
+
+// joined joins the notes that say something.
+func joined(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+}
+
+// intervalsNote says if intervals are not shown in full.
+func intervalsNote(figures []*Figure) string {
+	if !slices.ContainsFunc(figures, (*Figure).cutsIntervals) {
+		return ""
+	}
+	return "some intervals reach beyond the axis"
 }
 
 func plural(n int, what string) string {
@@ -290,6 +303,10 @@ func (d *drawing) draw(p records.Panel) (*Figure, error) {
 		d.addGroupedBars(f, p)
 	} else if err := d.addLines(f, p); err != nil {
 		return nil, err
+	}
+	f.SetY(scaleOf(d.LogY), d.yUnit())
+	if !d.grouped(p) && slices.ContainsFunc(p.Lines, isSampled) {
+		f.limitIntervals()
 	}
 	d.addMarks(f, p)
 	d.setAxes(f, p)
@@ -339,7 +356,7 @@ func (d *drawing) addLines(f *Figure, p records.Panel) error {
 	lines = greyFirst(lines, func(s records.Series) bool { return d.faded[s.Name] })
 	for _, s := range lines {
 		l := d.line(s)
-		if d.isInterval(s) {
+		if d.isInterval(s) || isSampled(s) && !l.Faded {
 			beside.give(&l, s)
 		}
 		if err := f.AddLine(l); err != nil {
@@ -448,7 +465,6 @@ func (d *drawing) ofMetric() []records.Published {
 // setAxes sets scales, ranges and ticks.
 func (d *drawing) setAxes(f *Figure, p records.Panel) {
 	axis := &f.Plot.Y
-	f.SetY(scaleOf(d.LogY), d.yUnit())
 	if axis.Min == axis.Max && !d.LogY {
 		widen(axis, d.Y)
 	}
@@ -468,11 +484,13 @@ func (d *drawing) setAxes(f *Figure, p records.Panel) {
 
 // widen makes room around a flat line.
 func widen(axis *plot.Axis, metric string) {
-	room := 0.05
-	if !records.IsShare(metric) {
+	room, most := 0.05, math.Inf(1)
+	if records.IsShare(metric) {
+		most = max(axis.Max, 1)
+	} else {
 		room = max(math.Abs(axis.Max)/10, 1)
 	}
-	axis.Min, axis.Max = max(0, axis.Min-room), axis.Max+room
+	axis.Min, axis.Max = max(0, axis.Min-room), min(axis.Max+room, most)
 }
 
 func scaleOf(log bool) Scale {
@@ -513,11 +531,15 @@ func (d *drawing) xUnit(p records.Panel) Unit {
 	return Number
 }
 
-func (d *drawing) yUnit() Unit {
-	switch {
-	case records.IsShare(d.Y):
+func (d *drawing) yUnit() Unit { return unitOf(d.Y) }
+
+// unitOf returns the unit of an axis with the values of a metric.
+func unitOf(name string) Unit {
+	m, _ := metric.Lookup(name)
+	switch m.Unit {
+	case metric.Share:
 		return Percent
-	case d.Y == "bytes" || d.Y == "hit_bytes":
+	case metric.Bytes:
 		return Bytes
 	}
 	return Number
@@ -551,11 +573,11 @@ func (d *drawing) yLabel(p records.Panel) string {
 			switch {
 			case !isInterval(m, point.Record):
 			case point.Seeds > 1:
-				return m.Label() + ", at least"
+				return m.AxisLabel() + ", at least"
 			default:
-				return cmp.Or(m.Figure.Interval, m.Label())
+				return cmp.Or(m.Figure.Interval, m.AxisLabel())
 			}
 		}
 	}
-	return records.MetricName(d.Y)
+	return records.AxisName(d.Y)
 }

@@ -78,7 +78,7 @@ func (e experiment) records() (recs []records.Record) {
 
 var wide = []int64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000}
 
-var paper = records.Published{
+var printed = records.Published{
 	Name: "Paper, table 1", Source: "a paper", Metric: "hit_ratio", Points: []records.PublishedPoint{
 		{At: map[string]string{"trace": "trace-0", "policy": "policy-1", "capacity": "500"}, Value: 0.34},
 		{At: map[string]string{"trace": "trace-0", "policy": "policy-2", "capacity": "3000"}, Value: 0.55},
@@ -102,27 +102,27 @@ var kinds = map[string]struct {
 			Panels: "trace",
 			LogX:   true,
 			Marks: []records.Published{
-				paper,
+				printed,
 			},
 		},
 		experiment{policies: 26, traces: 3, capacities: wide, unit: records.Objects}.records(),
 	},
 	"one-panel": {Chart{X: "capacity", Y: "misses", LogX: true, LogY: true},
 		experiment{policies: 26, capacities: wide, unit: records.Bytes}.records()},
-	"seeds": {Chart{X: "capacity", Y: "hit_ratio", LogX: true, Marks: []records.Published{paper}},
+	"seeds": {Chart{X: "capacity", Y: "hit_ratio", LogX: true, Marks: []records.Published{printed}},
 		experiment{policies: 4, capacities: wide, seeds: 10, unit: records.Objects}.records()},
-	"axis": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{paper}},
+	"axis": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{printed}},
 		experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1",
 			"0.5"}, unit: records.Objects}.records()},
-	"categories": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{paper}},
+	"categories": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{printed}},
 		experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"none", "0.1",
 			"big"}, unit: records.Objects}.records()},
-	"category-panels": {Chart{X: "noise", Y: "hit_ratio", Panels: "capacity", Marks: []records.Published{paper}},
+	"category-panels": {Chart{X: "noise", Y: "hit_ratio", Panels: "capacity", Marks: []records.Published{printed}},
 		experiment{policies: 5, capacities: []int64{500, 5000, 50000, 500000}, seeds: 3,
 			noise: []string{"none", "lognormal with a very long name", "big", "bigger-still"}, unit: records.Objects}.records()},
 	"many-categories": {Chart{X: "noise", Y: "hit_ratio"}, experiment{policies: 12, capacities: []int64{500},
 		noise: []string{"none", "some", "much"}, unit: records.Objects}.records()},
-	"bars": {Chart{X: "capacity", Y: "hit_ratio", Marks: []records.Published{paper}},
+	"bars": {Chart{X: "capacity", Y: "hit_ratio", Marks: []records.Published{printed}},
 		experiment{policies: 26, capacities: []int64{500}, seeds: 5, unit: records.Objects}.records()},
 	"bar-panels": {Chart{Title: "Misses", X: "capacity", Y: "misses", Panels: "trace"},
 		experiment{policies: 8, traces: 4, capacities: []int64{500}, unit: records.Objects}.records()},
@@ -243,8 +243,8 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 	recs[1].Set(metric.HitRatio, 0)
 	c := Chart{Name: "zero", X: "capacity", Y: "hit_ratio", LogX: true, LogY: true}
 	d := drawingOf(t, c, recs[:4])
-	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "Not shown: 2 points at 0 or below, where a "+
-		"logarithmic axis has no place." {
+	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "not shown: 2 points at 0 or below, where a "+
+		"logarithmic axis has no place" {
 		t.Errorf("%d panels, note %q", len(d.panels), d.note())
 	}
 	dir := t.TempDir()
@@ -294,7 +294,7 @@ func TestDrawChartErrors(t *testing.T) {
 
 // A policy keeps its look in a chart that shows only some, and a line that the caller did not know of gets a free one.
 func TestStylesStay(t *testing.T) {
-	all := experiment{policies: 8, capacities: wide, noise: []string{"0", "1"}, unit: records.Objects}.records()
+	all := experiment{policies: 4, capacities: wide, noise: []string{"0", "1"}, unit: records.Objects}.records()
 	styles := StylesOf(all, records.DimPolicy)
 	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio", Styles: styles}, all)
 	seen := map[string]string{}
@@ -310,7 +310,7 @@ func TestStylesStay(t *testing.T) {
 			t.Errorf("%s has another look", name)
 		}
 	}
-	if len(styles) != 8 || len(d.styles) <= 8 {
+	if len(styles) != 4 || len(d.styles) <= 4 {
 		t.Errorf("%d looks of the experiment, %d of the chart", len(styles), len(d.styles))
 	}
 	for name, style := range StylesOf(all, "noise") {
@@ -327,8 +327,8 @@ func TestPublishedNumbersAreMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := with.legend.entries[len(with.legend.entries)-1]; last.label != paper.Name {
-		t.Errorf("last entry of the legend is %q, want %q", last.label, paper.Name)
+	if last := with.legend.entries[len(with.legend.entries)-1]; last.label != printed.Name {
+		t.Errorf("last entry of the legend is %q, want %q", last.label, printed.Name)
 	}
 	if with.Plot.X.Max != 20000 || with.Plot.Y.Max > 0.9 {
 		t.Errorf("the axes end at %v and %v, as if to show the published number at 50000", with.Plot.X.Max, with.Plot.Y.Max)
@@ -350,7 +350,7 @@ func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
 		}
 	}
 	s := sheet{panels: []*Figure{a, b}}
-	s.shareY()
+	s.share(false)
 	if a.Plot.Y.Min != 0 || a.Plot.Y.Max != 2 || b.Plot.Y.Min != 0 || b.Plot.Y.Max != 2 {
 		t.Errorf("axes from %v to %v and from %v to %v", a.Plot.Y.Min, a.Plot.Y.Max, b.Plot.Y.Min, b.Plot.Y.Max)
 	}
@@ -409,7 +409,7 @@ func TestAnyChart(t *testing.T) {
 			Name: "any", X: rapid.SampledFrom(dims).Draw(t, "x"), Y: rapid.SampledFrom([]string{"hit_ratio",
 				"evictions"}).Draw(t, "y"),
 			Lines: rapid.SampledFrom(dims).Draw(t, "lines"), Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"),
-			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []records.Published{paper},
+			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []records.Published{printed},
 		}
 		if _, err := c.render(recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
 			!strings.Contains(err.Error(), "unknown dimension") {

@@ -21,9 +21,9 @@ type ranked struct {
 	values    map[string]float64 // by place
 }
 
-// faded returns the names of the lines that are grey: none of up to mostColoured, and otherwise all but the references
-// and the best, which are first on average over the places.
-func faded(lines []ranked, metric string) map[string]bool {
+// fadedOf returns the names of the lines that are grey: none of up to mostColoured, and otherwise all but the
+// references and the best, which are first on average over the places.
+func fadedOf(lines []ranked, metric string) map[string]bool {
 	grey := map[string]bool{}
 	if len(lines) <= mostColoured {
 		return grey

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -36,21 +35,24 @@ const (
 
 // Figure is one plot with its legend next to it. Use New, set the axes, add lines, then Save.
 type Figure struct {
-	Plot    *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
-	xLabel  string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
-	yLabel  string
-	title   string // in full
-	xUnit   Unit
-	yUnit   Unit
-	xNames  []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
-	spots   *spots
-	bands   *layer // behind every line
-	ends    *endLabels
-	legend  legend
-	heading string    // of a panel, instead of a title
-	note    string    // below the plot
-	width   vg.Length // of the plot, without the legend
-	height  vg.Length
+	Plot     *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
+	xLabel   string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
+	yLabel   string
+	title    string // in full
+	xUnit    Unit
+	yUnit    Unit
+	xNames   []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
+	barNames bool     // the vertical axis has the names of bars
+	spots    *spots
+	bands    *layer // behind every line
+	ends     *endLabels
+	legend   legend
+	heading  string    // of a panel, instead of a title
+	note     string    // below the plot
+	width    vg.Length // of the plot, without the legend
+	height   vg.Length
+	// between these values are all intervals of confidence, if lowest < highest
+	lowest, highest float64
 }
 
 // layer holds plotters that are drawn at its place in the figure, though they are added later.
@@ -73,20 +75,26 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 	}
 	p := f.Plot
 	p.Title.TextStyle.Font = sans(12)
-	p.Title.Text = shorten(title, p.Title.TextStyle, width)
 	p.Title.Padding = 8
+	f.setTitle(title)
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font = sans(11)
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	f.xLabel, f.yLabel, f.title, f.spots = xLabel, yLabel, title, &spots{figure: f}
+	f.xLabel, f.yLabel, f.spots = xLabel, yLabel, &spots{figure: f}
 	f.SetX(Linear, Number)
 	f.SetY(Linear, Number)
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{230}, color.Gray{230}
-	p.Add(grid, f.bands, f.ends)
+	lines := plotter.NewGrid()
+	lines.Horizontal.Color, lines.Vertical.Color = grid, grid
+	p.Add(lines, f.bands, f.ends)
 	return f
+}
+
+func (f *Figure) setTitle(title string) {
+	f.title = title
+	p := f.Plot
+	p.Title.Text, p.Title.TextStyle = fitted(title, p.Title.TextStyle, f.width)
 }
 
 // SetX sets the scale of the horizontal axis and the unit that its values are in.
@@ -195,20 +203,7 @@ func (f *Figure) addIntervals(l Line, name string) error {
 		f.Plot.Add(ofLine{intervalBars{l}, name})
 		return nil
 	}
-	var outline plotter.XYs
-	for i := range l.X {
-		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Low[i]})
-	}
-	for i := len(l.X) - 1; i >= 0; i-- {
-		outline = append(outline, plotter.XY{X: l.X[i], Y: l.High[i]})
-	}
-	band, err := plotter.NewPolygon(outline)
-	if err != nil {
-		return fmt.Errorf("line %q: %w", l.Label, err)
-	}
-	band.Color = translucent(l.Style.Color)
-	band.LineStyle.Width = 0
-	f.bands.plotters = append(f.bands.plotters, ofLine{band, name})
+	f.bands.plotters = append(f.bands.plotters, ofLine{band{l}, name})
 	f.Plot.Y.Min = min(f.Plot.Y.Min, slices.Min(l.Low))
 	f.Plot.Y.Max = max(f.Plot.Y.Max, slices.Max(l.High))
 	return nil
@@ -313,7 +308,7 @@ func (f *Figure) draw(c draw.Canvas) {
 
 // blank makes the canvas white and returns the area within its margins.
 func blank(c draw.Canvas) draw.Canvas {
-	c.SetColor(color.White)
+	c.SetColor(paper)
 	c.Fill(c.Rectangle.Path())
 	return draw.Crop(c, margin, -margin, margin, -margin)
 }
@@ -322,7 +317,8 @@ func blank(c draw.Canvas) draw.Canvas {
 func drawNote(c draw.Canvas, note string) {
 	style := noteStyle()
 	style.YAlign = draw.YBottom
-	c.FillText(style, c.Min, shorten(note, style, c.Max.X-c.Min.X))
+	note, style = fitted(note, style, c.Max.X-c.Min.X)
+	c.FillText(style, c.Min, note)
 }
 
 // drawPlot draws the plot and the labels of its axes.
@@ -350,25 +346,32 @@ func (f *Figure) yLabelWidth() vg.Length {
 	return f.Plot.Y.Label.TextStyle.FontExtents().Height + f.Plot.Y.Label.Padding
 }
 
-// drawXLabel writes the label below the area that the plot was drawn in.
+// drawXLabel writes the label below the area that the plot was drawn in, in the middle of the axis or, if it is longer,
+// of that area.
 func (f *Figure) drawXLabel(plotted draw.Canvas) {
 	style := f.Plot.X.Label.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
-	data := f.Plot.DataCanvas(plotted)
-	plotted.FillText(style, vg.Point{X: data.Center().X, Y: plotted.Min.Y - f.xLabelHeight()},
-		shorten(f.xLabel, style, data.Max.X-data.Min.X+margin))
+	axis := f.Plot.DataCanvas(plotted)
+	if style.Width(f.xLabel) > axis.Max.X-axis.Min.X+margin {
+		axis = plotted
+	}
+	label, style := fitted(f.xLabel, style, axis.Max.X-axis.Min.X+margin)
+	plotted.FillText(style, vg.Point{X: axis.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, label)
 }
 
-// drawYLabel writes the label on the left of the area that the plot was drawn in.
+// drawYLabel writes the label on the left of the area that the plot was drawn in, in the middle of the axis or, if it
+// is longer, of that area.
 func (f *Figure) drawYLabel(plotted draw.Canvas) {
 	style := f.Plot.Y.Label.TextStyle
-	style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
-	left := plotted.Min.X - f.yLabelWidth()
-	data := f.Plot.DataCanvas(plotted)
-	at := vg.Point{X: left + style.FontExtents().Height - style.FontExtents().Descent, Y: data.Center().Y}
-	level := style
-	level.Rotation = 0
-	plotted.FillText(style, at, shorten(f.yLabel, level, data.Max.Y-data.Min.Y+3*margin))
+	style.XAlign = draw.XCenter
+	left := plotted.Min.X - f.yLabelWidth() + style.FontExtents().Height - style.FontExtents().Descent
+	axis := f.Plot.DataCanvas(plotted)
+	if style.Width(f.yLabel) > axis.Max.Y-axis.Min.Y {
+		axis = plotted
+	}
+	label, style := fitted(f.yLabel, style, axis.Max.Y-axis.Min.Y)
+	style.Rotation = math.Pi / 2
+	plotted.FillText(style, vg.Point{X: left, Y: axis.Center().Y}, label)
 }
 
 func sans(size vg.Length) font.Font {
@@ -376,10 +379,21 @@ func sans(size vg.Length) font.Font {
 }
 
 func textStyle(size vg.Length) text.Style {
-	return text.Style{Color: color.Black, Font: sans(size), Handler: plot.DefaultTextHandler}
+	return text.Style{Color: ink, Font: sans(size), Handler: plot.DefaultTextHandler}
 }
 
 func noteStyle() text.Style { return textStyle(9) }
+
+// leastText is the size of the smallest letters.
+const leastText = vg.Length(8)
+
+// fitted returns s in letters so small that it fits into width, and cuts it if even the smallest are too large.
+func fitted(s string, style text.Style, width vg.Length) (string, text.Style) {
+	for style.Font.Size > leastText && style.Width(s) > width {
+		style.Font.Size -= 0.5
+	}
+	return shorten(s, style, width), style
+}
 
 // shorten cuts s so that it fits into width, and replaces what cannot be drawn.
 func shorten(s string, style text.Style, width vg.Length) string {

@@ -33,7 +33,7 @@ func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, each := range m.marks {
 		path := m.shape.path(vg.Point{X: x(each.X), Y: y(each.Y)})
 		if m.onBars {
-			c.SetLineStyle(draw.LineStyle{Color: color.White, Width: 2.6})
+			c.SetLineStyle(draw.LineStyle{Color: paper, Width: 2.6})
 			c.Stroke(path)
 		}
 		c.SetLineStyle(draw.LineStyle{Color: each.color, Width: 1.2})
@@ -65,7 +65,7 @@ func (m marks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 
 // Thumbnail implements plot.Thumbnailer.
 func (m marks) Thumbnail(c *draw.Canvas) {
-	c.SetLineStyle(draw.LineStyle{Color: color.Black, Width: 1.2})
+	c.SetLineStyle(draw.LineStyle{Color: ink, Width: 1.2})
 	c.Stroke(m.shape.path(c.Center()))
 }
 

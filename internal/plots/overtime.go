@@ -24,6 +24,7 @@ type OverTime struct {
 	// Labels are those of the rows that are drawn; nil: all. "" is the label of rows of everything together.
 	Labels []string
 	From   float64 // windows that end until then are left out; requests or seconds, as the rows have them
+	Styles Styles  // the looks of the lines, to be the same in several figures; nil: those of the records
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
@@ -38,15 +39,14 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
-	styles.apart(slices.Collect(maps.Keys(styles)))
 	for i, g := range groups {
 		for _, name := range namesOf(g, byCell) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			f := OverTime{Name: name, File: "series_" + fileName(name) + suffixes[i],
-				Title: sentence(name) + " over time: " + g.Name}
-			d, err := f.render(g.Records, byCell, styles, asSVG, asPNG)
+				Title: sentence(name) + " over time: " + g.Name, Styles: styles}
+			d, err := f.render(g.Records, byCell, asSVG, asPNG)
 			if err != nil {
 				return nil, err
 			}
@@ -59,12 +59,15 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 // Draw draws the series as SVG, PNG and PDF. Records without rows of that name are left out; it is an UndrawableError
 // if all are.
 func (f OverTime) Draw(recs []records.Record, rows []series.Row) (Drawing, error) {
-	return f.render(recs, series.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
+	if f.Styles == nil {
+		f.Styles = StylesOf(recs, records.DimPolicy)
+	}
+	return f.render(recs, series.ByCell(rows), asSVG, asPNG, asPDF)
 }
 
 // Check returns the error that Draw would return, and draws nothing.
 func (f OverTime) Check(recs []records.Record, rows []series.Row) error {
-	_, err := f.render(recs, series.ByCell(rows), Styles{})
+	_, err := f.render(recs, series.ByCell(rows))
 	return err
 }
 
@@ -99,8 +102,8 @@ type timePanel struct {
 	lines   []timeLine
 }
 
-func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, styles Styles,
-	formats ...format) (Drawing, error) {
+func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, formats ...format) (Drawing,
+	error) {
 	panels := f.panels(recs, byCell)
 	switch {
 	case len(panels) == 0 && f.From > 0:
@@ -109,7 +112,7 @@ func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, 
 		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
 	}
 	clock := clockOf(recs)
-	styles = styles.unmarked(panels)
+	styles := f.Styles.unmarked(panels)
 	var figures []*Figure
 	for _, p := range panels {
 		figure, err := f.panel(p, clock, styles, len(panels) > 1)
@@ -120,14 +123,13 @@ func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, 
 	}
 	note := noteOf(panels)
 	if len(figures) == 1 {
-		figures[0].title = f.Title + ", " + panels[0].heading
-		figures[0].Plot.Title.Text = shorten(f.Title+", "+panels[0].heading, figures[0].Plot.Title.TextStyle,
-			plotWidth)
+		figures[0].setTitle(f.Title + ", " + panels[0].heading)
 		figures[0].note = note
 		return figures[0].render(f.File, formats...)
 	}
-	s := sheet{title: f.Title, panels: figures, note: note}
-	s.shareY()
+	s := sheet{title: f.Title, panels: figures}
+	s.share(false)
+	s.note = joined(note, s.scalesNote())
 	return s.render(f.File, formats...)
 }
 
@@ -303,15 +305,11 @@ func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) 
 	if oneOfSeveral {
 		width, height = panelWidth, panelHeight
 	}
-	figure := newFigure("", c.label, records.MetricName(f.Name), width, height)
+	figure := newFigure("", c.label, records.AxisName(f.Name), width, height)
 	if oneOfSeveral {
 		figure.heading = p.heading
 	}
-	unit := Number
-	if records.IsShare(f.Name) {
-		unit = Percent
-	}
-	figure.SetY(Linear, unit)
+	figure.SetY(Linear, unitOf(f.Name))
 	for _, l := range p.lines {
 		x := make([]float64, len(l.x))
 		for k := range l.x {

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"hash/fnv"
-	"image/color"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -12,13 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-var (
-	black = color.NRGBA{A: 0xff}
-	grey  = color.NRGBA{0x70, 0x70, 0x70, 0xff}
-)
-
 // PolicyStyle returns the look of a policy by its name. That of one with other parameters, or under another name, has
-// the colour of the policy, and a mark and dashes that depend on the name it goes by.
+// the colour of the policy, and a mark that depends on the name it goes by.
 func PolicyStyle(policy, name, kind string) Style {
 	style := Style{Width: lineWidth}
 	switch {
@@ -27,9 +21,7 @@ func PolicyStyle(policy, name, kind string) Style {
 	case name == policy:
 		style.Color, style.Marker = palette[policyColor(policy)], markers[policyMarker(policy)]
 	default:
-		h := hashOf(name)
-		style.Color, style.Marker = palette[policyColor(policy)], markers[h%len(markers)]
-		style.Dashes = dashes[1+h/len(markers)%(len(dashes)-1)]
+		style.Color, style.Marker = palette[policyColor(policy)], markers[hashOf(name)%len(markers)]
 	}
 	return style
 }
@@ -61,12 +53,12 @@ func ReferenceStyle() Style {
 }
 
 func referenceStyle(policy, kind string) Style {
-	style := Style{Color: black, Width: 1.6}
+	style := Style{Color: ink, Width: 1.6}
 	for _, length := range entryOf(policy).Look.Dashes {
 		style.Dashes = append(style.Dashes, vg.Length(length))
 	}
 	if kind == policies.Bound.String() {
-		style.Color, style.Dashes = grey, []vg.Length{1.5, 3}
+		style.Color, style.Dashes = bound, []vg.Length{1.5, 3}
 	}
 	if style.Dashes == nil {
 		style.Dashes = dashes[1+hashOf(policy)%(len(dashes)-1)]

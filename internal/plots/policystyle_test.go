@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"image/color"
 	"slices"
 	"testing"
 
@@ -10,11 +11,12 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// A policy has its own colour and mark whatever else is drawn, and in whatever order.
+// A policy has its own mark whatever else is drawn, and in whatever order, and its own colour unless another one has
+// it.
 func TestAPolicyLooksTheSameInEveryFigure(t *testing.T) {
 	all := []records.Record{
 		{Policy: "lru", Label: "lru", Kind: "online"}, {Policy: "arc", Label: "arc", Kind: "online"},
-		{Policy: "arc", Label: "arc(int=true)", Kind: "online"}, {Policy: "mine", Label: "mine", Kind: "online"},
+		{Policy: "sieve", Label: "mine", Kind: "online"}, {Policy: "s3fifo", Label: "s3fifo(small=0.2)", Kind: "online"},
 		{Policy: "opt", Label: "opt", Kind: "offline"}, {Policy: "pfoo-l", Label: "pfoo-l", Kind: "bound"},
 	}
 	want := StylesOf(all, records.DimPolicy)
@@ -27,52 +29,63 @@ func TestAPolicyLooksTheSameInEveryFigure(t *testing.T) {
 			}
 		}
 	}
-	if a, b := want["arc"], want["arc(int=true)"]; a.Color != b.Color || a.look() == b.look() {
-		t.Errorf("arc looks like %s and arc(int=true) like %s, want one colour and two looks", a.look(), b.look())
-	}
-	if want["opt"].Color != black || want["opt"].Marker != nil || len(want["opt"].Dashes) == 0 {
+	if want["opt"].Color != ink || want["opt"].Marker != nil || len(want["opt"].Dashes) == 0 {
 		t.Errorf("opt looks like %s, want a black dashed line without marks", want["opt"].look())
 	}
 }
 
-// Lines of one policy that are named after something else have colours of their own.
-func TestLinesOfOnePolicyUnderOtherNamesDifferInColour(t *testing.T) {
-	named := func(labels ...string) (recs []records.Record) {
+// Of lines of one colour one keeps it: the policy under its own name, or the first in the order of their names.
+func TestLinesOfOneColourGetOthers(t *testing.T) {
+	named := func(policy string, labels ...string) (recs []records.Record) {
 		for _, label := range labels {
-			recs = append(recs, records.Record{Policy: "lru", Label: label, Kind: "online"})
+			recs = append(recs, records.Record{Policy: policy, Label: label, Kind: "online"})
 		}
 		return recs
 	}
-	styles := StylesOf(named("pid", "hlem", "pid", "ppo"), records.DimPolicy)
-	if a, b, c := styles["pid"].Color, styles["hlem"].Color, styles["ppo"].Color; a == b || b == c || a == c {
-		t.Errorf("pid, hlem and ppo have the colours %v, %v and %v", a, b, c)
-	}
+	own := func(policy string) color.NRGBA { return PolicyStyle(policy, policy, "online").Color }
 	optimum := records.Record{Policy: "opt", Label: "opt", Kind: "offline"}
-	styles = StylesOf(append(named("lru, pid", "lru, hlem", "lru, ppo"), optimum), records.DimPolicy)
-	a, b, c := styles["lru, pid"].Color, styles["lru, hlem"].Color, styles["lru, ppo"].Color
-	if a == b || b == c || a == c {
-		t.Errorf("lru with pid, hlem and ppo has the colours %v, %v and %v", a, b, c)
-	}
-	arc := records.Record{Policy: "arc", Label: "arc, pid", Kind: "online"}
-	styles = StylesOf(append(named("lru, pid", "lru, hlem"), arc), records.DimPolicy)
-	if a, b := styles["lru, pid"].Color, styles["lru, hlem"].Color; a != b || a == styles["arc, pid"].Color {
-		t.Errorf("beside arc, lru with pid and hlem has the colours %v and %v", a, b)
-	}
-	styles = StylesOf(named("lru", "hlem"), records.DimPolicy)
-	if styles["lru"].Color != styles["hlem"].Color {
-		t.Error("lru under another name has another colour, beside lru")
+	for _, c := range []struct {
+		recs []records.Record
+		keep map[string]color.NRGBA
+	}{
+		{named("lru", "pid", "hlem", "ppo"), map[string]color.NRGBA{"hlem": own("lru")}},
+		{append(named("lru", "a", "lru"), optimum), map[string]color.NRGBA{"lru": own("lru"), "opt": ink}},
+		{append(named("lru", "lru, pid", "lru, hlem"), named("arc", "arc, pid")...),
+			map[string]color.NRGBA{"lru, hlem": own("lru"), "arc, pid": own("arc")}},
+		{append(named("mru", "mru"), named("lru", "lru")...), map[string]color.NRGBA{"lru": own("lru")}},
+	} {
+		styles := StylesOf(c.recs, records.DimPolicy)
+		seen := map[color.NRGBA]string{}
+		for name, style := range styles {
+			if other, ok := seen[style.Color]; ok {
+				t.Errorf("%s and %s have one colour", name, other)
+			}
+			seen[style.Color] = name
+			if want, ok := c.keep[name]; ok && style.Color != want {
+				t.Errorf("%s has the colour %v, want %v", name, style.Color, want)
+			}
+		}
 	}
 }
 
+// More lines than there are colours differ in dashes.
 func TestLinesThatWouldLookAlikeGetOtherDashes(t *testing.T) {
-	styles := Styles{"a": SeriesStyle(0), "b": SeriesStyle(0), "c": SeriesStyle(0)}
-	styles.apart([]string{"a", "b", "c"})
-	seen := map[string]bool{}
+	styles := Styles{}
+	var names []string
+	for i := range 3 * len(palette) {
+		names = append(names, fmt.Sprint(i))
+		styles[names[i]] = SeriesStyle(0)
+	}
+	styles.apart(names)
+	seen, colours := map[string]bool{}, map[color.NRGBA]bool{}
 	for name, style := range styles {
-		if seen[style.look()] || style.Color != SeriesStyle(0).Color {
-			t.Errorf("%s looks like %s", name, style.look())
+		if seen[style.look()] {
+			t.Errorf("%s looks like another: %s", name, style.look())
 		}
-		seen[style.look()] = true
+		seen[style.look()], colours[style.Color] = true, true
+	}
+	if len(colours) != len(palette) {
+		t.Errorf("%d colours of %d are used", len(colours), len(palette))
 	}
 }
 
@@ -106,7 +119,7 @@ func TestFaded(t *testing.T) {
 		lines = append(lines, ranked{fmt.Sprint("p", i), false, map[string]float64{"1": x, "2": x}})
 	}
 	for metric, best := range map[string]string{"hit_ratio": "p19", "misses": "p0"} {
-		grey := faded(lines, metric)
+		grey := fadedOf(lines, metric)
 		if n := len(lines) - len(grey); n != mostColoured {
 			t.Errorf("%s: %d lines in colour, want %d", metric, n, mostColoured)
 		}
@@ -114,7 +127,7 @@ func TestFaded(t *testing.T) {
 			t.Errorf("%s: grey are %v", metric, grey)
 		}
 	}
-	if grey := faded(lines[:mostColoured], "hit_ratio"); len(grey) > 0 {
+	if grey := fadedOf(lines[:mostColoured], "hit_ratio"); len(grey) > 0 {
 		t.Errorf("%d lines, and grey are %v", mostColoured, grey)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,7 +23,6 @@ func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) 
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
-	styles.apart(slices.Collect(maps.Keys(styles)))
 	for i, g := range groups {
 		if err := checkDistinct(g); err != nil {
 			return nil, err

@@ -189,7 +189,7 @@ func TestChartsShowIntervals(t *testing.T) {
 	best := metric.CompetitiveRatio.Text(recs[0].Float(metric.CompetitiveRatio)) + "-" +
 		metric.CompetitiveRatioMax.Text(recs[0].Float(metric.CompetitiveRatioMax)) + " *"
 	for _, want := range []string{">" + best + "<", ">opt (offline)<", ">" + metric.CompetitiveRatio.Figure.Interval + "<",
-		">* highest hit ratio of the online policies<"} {
+		">* lowest " + metric.CompetitiveRatio.Figure.Interval + " of the online policies<"} {
 		if !strings.Contains(string(drawn), want) {
 			t.Errorf("the figure has no %q", want)
 		}

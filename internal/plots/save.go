@@ -58,6 +58,7 @@ func (c westernText) FillString(f font.Face, at vg.Point, s string) {
 type Drawing struct {
 	Name  string // of the files, without their endings
 	Title string
+	Width float64 // in points
 	Files []File
 	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
 	Points, Told int
@@ -69,11 +70,12 @@ type File struct {
 	Data []byte
 }
 
-// SVG returns the svg element of the drawing, without the header of a file; nil if it was not drawn as SVG.
+// SVG returns the svg element of the drawing for a page that sets Properties, without the header of a file; nil if it
+// was not drawn as SVG.
 func (d Drawing) SVG() []byte {
 	for _, f := range d.Files {
 		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, asSVG.ext) {
-			return f.Data[at:]
+			return themed(f.Data[at:])
 		}
 	}
 	return nil
@@ -100,7 +102,7 @@ func Write(dir string, drawings ...Drawing) error {
 
 // render draws one image in several formats.
 func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []format) (Drawing, error) {
-	d := Drawing{Name: name, Title: title}
+	d := Drawing{Name: name, Title: title, Width: width.Points()}
 	for _, f := range formats {
 		canvas := f.newCanvas(width, height)
 		paint(draw.New(canvas))

@@ -51,16 +51,50 @@ func (s *sheet) columns() int {
 
 func (s *sheet) rows() int { return (len(s.panels) + s.columns() - 1) / s.columns() }
 
-// shareY gives all panels the same vertical axis.
-func (s *sheet) shareY() {
+// share gives all panels the same axis of values: the horizontal one of bars with names on their left.
+func (s *sheet) share(bars bool) {
+	axis := func(f *Figure) *plot.Axis {
+		if bars {
+			return &f.Plot.X
+		}
+		return &f.Plot.Y
+	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, f := range s.panels {
-		low, high = min(low, f.Plot.Y.Min), max(high, f.Plot.Y.Max)
+		low, high = min(low, axis(f).Min), max(high, axis(f).Max)
 	}
 	for _, f := range s.panels {
-		f.Plot.Y.Min, f.Plot.Y.Max = low, high
+		axis(f).Min, axis(f).Max = low, high
 	}
 }
+
+// scalesNote says which axes of the panels differ, so that nobody compares lengths on them.
+func (s *sheet) scalesNote() string {
+	differ := func(axis func(*Figure) *plot.Axis) bool {
+		return slices.ContainsFunc(s.panels, func(f *Figure) bool {
+			first, other := axis(s.panels[0]), axis(f)
+			return first.Min != other.Min || first.Max != other.Max
+		})
+	}
+	var names []string
+	if differ(func(f *Figure) *plot.Axis { return &f.Plot.X }) {
+		names = append(names, "horizontal")
+	}
+	// the vertical axis of bars with names on their left only counts them
+	if !s.named() && differ(func(f *Figure) *plot.Axis { return &f.Plot.Y }) {
+		names = append(names, "vertical")
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 2:
+		return "each panel has axes of its own"
+	}
+	return fmt.Sprintf("each panel has a %s axis of its own", names[0])
+}
+
+// named reports whether the panels have bars with names on their left.
+func (s *sheet) named() bool { return s.panels[0].barNames }
 
 // legend returns what the panels draw, each once.
 func (s *sheet) legend() legend {
@@ -115,7 +149,8 @@ func (s *sheet) draw(c draw.Canvas) {
 	c = blank(c)
 	title := textStyle(12)
 	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
-	c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y}, shorten(s.title, title, s.width()))
+	name, title := fitted(s.title, title, s.width())
+	c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y}, name)
 	c.Max.Y -= s.titleHeight()
 	if s.note != "" {
 		drawNote(c, s.note)
@@ -184,5 +219,6 @@ func (f *Figure) drawHeading(plotted draw.Canvas) {
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	data := f.Plot.DataCanvas(plotted)
 	room := data.Max.X - data.Min.X + panelGap
-	plotted.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + headingGap}, shorten(f.heading, style, room))
+	heading, style := fitted(f.heading, style, room)
+	plotted.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + headingGap}, heading)
 }

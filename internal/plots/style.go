@@ -1,14 +1,17 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -20,23 +23,23 @@ type Style struct {
 	Width  vg.Length
 }
 
-// palette has the colours in the order of package policies. It begins with that of Okabe and Ito (Color universal
-// design, 2008), which people with any colour vision can tell apart, without its black (the optimum) and its yellow
-// (too pale for lines). The darker ones after it are of Tol (Colour schemes, 2021: muted) and a brown.
+// palette has the colours in the order of package policies. No two have the same hue: they are at least 25 degrees of
+// OKLCH apart. All have a contrast of at least 3 to light and dark pages, which show them alike (WCAG 2.2, 1.4.11).
+// Within these bounds, found by a search, they are as far apart as possible for people with any colour vision.
 var palette = []color.NRGBA{
-	{0x00, 0x72, 0xb2, 0xff}, // blue
-	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
-	{0x00, 0x9e, 0x73, 0xff}, // green
-	{0xcc, 0x79, 0xa7, 0xff}, // purple
-	{0xe6, 0x9f, 0x00, 0xff}, // orange
-	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
-	{0x33, 0x22, 0x88, 0xff}, // indigo
-	{0x88, 0x22, 0x55, 0xff}, // wine
-	{0x99, 0x99, 0x33, 0xff}, // olive
-	{0x7f, 0x4a, 0x1e, 0xff}, // brown
+	{0x05, 0x6b, 0xaa, 0xff}, // blue
+	{0xbf, 0x2f, 0x06, 0xff}, // vermilion
+	{0x08, 0x74, 0x42, 0xff}, // green
+	{0xc1, 0x6e, 0xf3, 0xff}, // violet
+	{0xd5, 0x7c, 0x01, 0xff}, // orange
+	{0x04, 0x9c, 0xb5, 0xff}, // cyan
+	{0x6c, 0x5f, 0xe8, 0xff}, // indigo
+	{0xb1, 0x30, 0x90, 0xff}, // magenta
+	{0x80, 0x86, 0x5c, 0xff}, // olive
+	{0xfa, 0x57, 0x84, 0xff}, // pink
 }
 
-// dashes tell apart the lines that share a colour.
+// dashes tell apart the lines that share a colour, of which there are some in figures with more than ten lines.
 var dashes = [][]vg.Length{
 	nil,
 	{5, 2},
@@ -70,11 +73,8 @@ func SeriesStyle(i int) Style {
 
 const lineWidth = vg.Length(1.4)
 
-// fadedText is the colour of the names of faded lines, which are read and need more contrast than lines.
-var fadedText = color.NRGBA{0x60, 0x60, 0x60, 0xff}
-
 // fadedStyle returns the look of a line that is only shown as background of others.
-func fadedStyle() Style { return Style{Color: color.NRGBA{0xb4, 0xb4, 0xb4, 0xff}, Width: 0.9} }
+func fadedStyle() Style { return Style{Color: faded, Width: 0.9} }
 
 func (s Style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dashes}
@@ -93,76 +93,24 @@ func translucent(c color.NRGBA) color.NRGBA {
 // Styles are the looks of lines by their names.
 type Styles map[string]Style
 
-// StylesOf gives each place on the dimension lines one look. That of a policy is its own everywhere; those of other
-// lines are given out in turn, and are the same in several figures if all records of these are given here.
+// StylesOf gives each place on the dimension lines one look. That of a policy is its own unless another one has its
+// colour; those of other lines are given out in turn. They are the same in several figures if all records of these are
+// given here.
 func StylesOf(recs []records.Record, lines string) Styles {
 	styles := Styles{}
-	var renamed map[string]bool
-	if lines == records.DimPolicy {
-		renamed = renamedPolicies(recs)
-	}
 	for i := range recs {
-		if renamed[recs[i].Policy] {
-			continue
-		}
 		name := recs[i].Label // of a record without that dimension
 		if v, ok := recs[i].Dim(lines); ok {
 			name = records.PlaceName(lines, v)
 		}
 		styles.add(name, &recs[i], lines)
 	}
-	turn := 0
-	for i := range recs {
-		if _, ok := styles[recs[i].Label]; renamed[recs[i].Policy] && !ok {
-			styles[recs[i].Label] = styles.unlike(&turn)
-		}
+	names := inRank(slices.Collect(maps.Keys(styles)))
+	if len(names) <= len(palette) { // of more, each figure has few in colour
+		styles.colorsApart(names)
 	}
+	styles.dashesApart(names)
 	return styles
-}
-
-// unlike returns the next look of a series in another colour than the lines have, or at least another look, if all
-// colours are taken.
-func (s Styles) unlike(turn *int) (style Style) {
-	looks, colours := map[string]bool{}, map[color.NRGBA]bool{}
-	for _, other := range s {
-		looks[other.look()], colours[other.Color] = true, true
-	}
-	for range len(palette) * len(dashes) {
-		style = SeriesStyle(*turn)
-		*turn++
-		if !colours[style.Color] || *turn > len(palette) && !looks[style.look()] {
-			break
-		}
-	}
-	return style
-}
-
-// renamedPolicies returns the policies of several lines, none of which has the policy in its name, or all of which have
-// the same policy and other parts in their names: these are what is compared, such as allocators, and the colour of the
-// policy would say nothing.
-func renamedPolicies(recs []records.Record) map[string]bool {
-	renamed, first, compared := map[string]bool{}, map[string]string{}, map[string]bool{}
-	for i := range recs {
-		r := &recs[i]
-		if _, ok := first[r.Policy]; !ok {
-			first[r.Policy] = r.Label
-		}
-		if first[r.Policy] != r.Label {
-			renamed[r.Policy] = true
-		}
-		if !isReference(r.Policy, r.Kind) {
-			compared[r.Policy] = true
-		}
-	}
-	for i := range recs {
-		r := &recs[i]
-		named := strings.HasPrefix(r.Label, r.Policy)
-		parts := strings.HasPrefix(r.Label, r.Policy+", ")
-		if r.Policy == "" || named && !(parts && len(compared) == 1) {
-			delete(renamed, r.Policy)
-		}
-	}
-	return renamed
 }
 
 // add gives a line a look.
@@ -177,38 +125,61 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 	s[name] = policyStyle(r, name)
 }
 
-// apart gives lines of one figure that would look alike other dashes, so that they keep their colours and marks. Few
-// do: those of policies with other parameters or other names than their own.
+// apart gives lines of one figure that share a colour others that no line has, as long as there are any, and those
+// that would still look alike other dashes. Of lines of one colour, the policy under its own name keeps it, the first
+// one in the list of policies, or else the first in the order of their names.
 func (s Styles) apart(names []string) {
+	names = inRank(names)
+	s.colorsApart(names)
+	s.dashesApart(names)
+}
+
+// inRank returns names in the order in which lines keep their looks.
+func inRank(names []string) []string {
+	all := policies.Names()
+	rank := func(name string) int {
+		if at := slices.Index(all, name); at >= 0 {
+			return at
+		}
+		return len(all)
+	}
+	names = slices.Clone(names)
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+	})
+	return names
+}
+
+// colorsApart gives each line that has the colour of an earlier one the colour that the fewest lines have: none, as
+// long as there are enough. References stay black: they differ in dashes.
+func (s Styles) colorsApart(names []string) {
+	lines := map[color.NRGBA]int{}
+	var others []string
+	for _, name := range names {
+		c := s[name].Color
+		if lines[c] > 0 && slices.Contains(palette, c) {
+			others = append(others, name)
+		}
+		lines[c] = 1
+	}
+	for _, name := range others {
+		style := s[name]
+		style.Color = slices.MinFunc(palette, func(a, b color.NRGBA) int { return cmp.Compare(lines[a], lines[b]) })
+		lines[style.Color]++
+		s[name] = style
+	}
+}
+
+// dashesApart gives lines that look like an earlier one other dashes.
+func (s Styles) dashesApart(names []string) {
 	taken := map[string]bool{}
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range names {
 		style := s[name]
 		for i := 1; i < len(dashes) && taken[style.look()]; i++ {
 			style.Dashes = dashes[i]
 		}
 		taken[style.look()] = true
 		s[name] = style
-	}
-}
-
-// colorsApart gives lines of the same colour others that no line has, as long as there are any: those of bars, which
-// have no marks and no dashes.
-func (s Styles) colorsApart(names []string) {
-	taken := map[color.NRGBA]bool{}
-	for _, name := range names {
-		taken[s[name].Color] = true
-	}
-	seen := map[color.NRGBA]bool{}
-	for _, name := range names {
-		style := s[name]
-		if seen[style.Color] {
-			if free := slices.IndexFunc(palette, func(c color.NRGBA) bool { return !taken[c] }); free >= 0 {
-				style.Color = palette[free]
-				taken[style.Color] = true
-				s[name] = style
-			}
-		}
-		seen[style.Color] = true
 	}
 }
 

@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var twoQEntry = Entry{
 	Name:    "2q",
-	Look:    Look{Color: Sky, Mark: Box},
+	Look:    Look{Color: Cyan, Mark: Box},
 	Memory:  Memory{PerObject: 22, PerSlot: 14},
 	Aliases: []string{"twoq"},
 	Summary: "a FIFO queue for new objects, a ghost queue of what it evicted, and an LRU queue for those requested " +

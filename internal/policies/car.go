@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var carEntry = Entry{
 	Name:    "car",
-	Look:    Look{Color: Wine, Mark: Box},
+	Look:    Look{Color: Magenta, Mark: Box},
 	Memory:  Memory{PerObject: 10, PerSlot: 0},
 	Summary: "arc with two clocks instead of two LRU lists: a hit only sets a bit",
 	Source:  "Bansal, Modha, CAR: clock with adaptive replacement, FAST 2004",

@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var fifoEntry = Entry{
 	Name:      "fifo",
-	Look:      Look{Color: Brown, Mark: Triangle},
+	Look:      Look{Color: Pink, Mark: Triangle},
 	Memory:    Memory{PerObject: 5, PerSlot: 4},
 	Summary:   "evicts the object that was loaded longest ago",
 	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",

@@ -9,7 +9,7 @@ import (
 
 var hyperbolicEntry = Entry{
 	Name:    "hyperbolic",
-	Look:    Look{Color: Purple, Mark: Circle},
+	Look:    Look{Color: Violet, Mark: Circle},
 	Memory:  Memory{PerObject: 4, PerSlot: 14},
 	Summary: "evicts, of a random sample, the object with the fewest requests per time since it was loaded (and per byte)",
 	Source:  "Blankstein, Sen, Freedman, Hyperbolic caching: flexible caching for Web applications, USENIX ATC 2017",

@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var lfuEntry = Entry{
 	Name:    "lfu",
-	Look:    Look{Color: Brown, Mark: Square},
+	Look:    Look{Color: Pink, Mark: Square},
 	Memory:  Memory{PerObject: 12, PerSlot: 0},
 	Summary: "evicts the object requested least often since it was loaded",
 	Source:  "Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010",

@@ -8,7 +8,7 @@ import (
 
 var lirsEntry = Entry{
 	Name:    "lirs",
-	Look:    Look{Color: Sky, Mark: Plus},
+	Look:    Look{Color: Cyan, Mark: Plus},
 	Memory:  Memory{PerObject: 17, PerSlot: 0},
 	Summary: "keeps the objects whose last two requests were closest together; evicts from a small queue of the others",
 	Source:  "Jiang, Zhang, LIRS: an efficient low inter-reference recency set replacement policy, SIGMETRICS 2002",

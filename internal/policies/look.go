@@ -1,8 +1,9 @@
 package policies
 
 // Look is how a policy looks in figures. Its colour and mark together are unique among the online policies, and
-// policies that are often compared differ in colour. References (offline policies and bounds) are black and dashed. The
-// zero Look derives both from the name of the policy.
+// policies that are often compared differ in colour: in a figure with two policies of one colour, one of them gets
+// another. References (offline policies and bounds) are black and dashed. The zero Look derives both from the name of
+// the policy.
 type Look struct {
 	Color  Color
 	Mark   Mark
@@ -18,13 +19,13 @@ const (
 	Blue
 	Vermilion
 	Green
-	Purple
+	Violet
 	Orange
-	Sky
+	Cyan
 	Indigo
-	Wine
+	Magenta
 	Olive
-	Brown
+	Pink
 )
 
 // Mark is the mark on the points of a line.

@@ -7,7 +7,7 @@ import (
 
 var randomEntry = Entry{
 	Name:    "random",
-	Look:    Look{Color: Brown, Mark: Circle},
+	Look:    Look{Color: Pink, Mark: Circle},
 	Memory:  Memory{PerObject: 4, PerSlot: 5},
 	Summary: "evicts a resident object drawn uniformly at random",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",

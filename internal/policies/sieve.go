@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var sieveEntry = Entry{
 	Name:   "sieve",
-	Look:   Look{Color: Purple, Mark: Cross},
+	Look:   Look{Color: Violet, Mark: Cross},
 	Memory: Memory{PerObject: 9, PerSlot: 8},
 	Summary: "a hand moves from the oldest object to the newest and evicts the first one not requested since it last " +
 		"passed; objects keep their places",

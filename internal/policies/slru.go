@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var slruEntry = Entry{
 	Name:   "slru",
-	Look:   Look{Color: Purple, Mark: Triangle},
+	Look:   Look{Color: Violet, Mark: Triangle},
 	Memory: Memory{PerObject: 9, PerSlot: 0},
 	Summary: "LRU segments one above another: a hit lifts an object to the next, overflow of a segment falls to the " +
 		"one below",

@@ -15,7 +15,7 @@ const (
 
 var ttlEntry = Entry{
 	Name:   "ttl",
-	Look:   Look{Color: Brown, Mark: Cross},
+	Look:   Look{Color: Pink, Mark: Cross},
 	Memory: Memory{PerObject: 24, PerSlot: 43},
 	Summary: "every object expires a fixed time after its load or last request; a full cache evicts the least recent " +
 		"or the oldest",

@@ -2,7 +2,7 @@ package policies
 
 var uniformEntry = Entry{
 	Name:    "uniform",
-	Look:    Look{Color: Brown, Mark: Ring},
+	Look:    Look{Color: Pink, Mark: Ring},
 	Memory:  Memory{PerObject: 1, PerSlot: 0},
 	Summary: "loads objects until the cache is full and never evicts: what a cache without replacement gives",
 	Source: "the MinIO cache of Mohan, Phanishayee, Raniwala and Chidambaram, Analyzing and mitigating data stalls in " +

@@ -32,6 +32,14 @@ func MetricName(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
+// AxisName returns the name of a metric, or of a dimension, on the axis of a figure: "P99 latency (ms)".
+func AxisName(name string) string {
+	if m, _ := metric.Lookup(name); m.Name == name {
+		return m.AxisLabel()
+	}
+	return MetricName(name)
+}
+
 // MetricText formats a value of a metric for people, as its declaration says.
 func MetricText(name string, x float64) string {
 	m, _ := metric.Lookup(name)

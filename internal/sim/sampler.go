@@ -19,12 +19,15 @@ var (
 	windowRequests = metric.Metric{Name: "window_requests", Unit: metric.Count, Merge: metric.Sum,
 		Doc: "requests in a window of time"}
 	occupancy = metric.Metric{Name: "occupancy", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
-		Doc: "share of the capacity that is used at the end of a window"}
+		Doc:    "share of the capacity that is used at the end of a window",
+		Figure: metric.Figure{Axis: "share of the capacity that is used"}}
 	quota = metric.Metric{Name: "quota", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
-		Doc: "share of the capacity that a tenant has at the end of a window"}
+		Doc:    "share of the capacity that a tenant has at the end of a window",
+		Figure: metric.Figure{Axis: "share of the capacity"}}
 	benefit = metric.Metric{Name: "benefit", Unit: metric.PerSecond, Digits: 4, Merge: metric.Apart,
 		Doc: "hits per second (per request, without a clock) that a tenant would gain from one more object or 4 MiB, as " +
-			"its allocator has estimated last"}
+			"its allocator has estimated last",
+		Figure: metric.Figure{Axis: "marginal benefit (hits per second)"}}
 )
 
 func init() { metric.Register("series", windowRequests, occupancy, quota, benefit) }

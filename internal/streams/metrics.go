@@ -14,7 +14,7 @@ var (
 	NodesMetric = metric.Metric{Name: "tree_nodes", Unit: metric.Count, Merge: metric.Max,
 		Doc: "directories, files and blocks in the tree of recent accesses, at the end"}
 	BytesMetric = metric.Metric{Name: "tree_bytes", Unit: metric.Bytes, Better: metric.Lower, Merge: metric.Max,
-		Doc: "memory of that tree, without the listing of the data set"}
+		Doc: "memory of that tree, without the listing of the data set", Figure: metric.Figure{Axis: "memory of the tree"}}
 	StreamsMetric = metric.Metric{Name: "streams", Unit: metric.Count,
 		Doc: "directories and files whose pattern has been recognised, at the end"}
 	SequentialMetric = metric.Metric{Name: "streams_sequential", Unit: metric.Count,

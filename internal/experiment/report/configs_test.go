@@ -2,6 +2,7 @@ package report
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -217,6 +218,17 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 	summary, err := Write(dir, Input{File: file, Cells: cells, Records: recs, Series: collection.Series, Quick: quick})
 	if err != nil {
 		t.Fatal(err)
+	}
+	drawn, err := filepath.Glob(filepath.Join(dir, sweep.FiguresDir, "*.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range drawn {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkLegible(t, name, filepath.Base(path), data)
 	}
 	return summary
 }

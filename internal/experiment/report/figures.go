@@ -26,13 +26,7 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 		return nil, nil, err
 	}
 	notes, err = eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-		var d plots.Drawing
-		var err error
-		if f.X == series.Time {
-			d, err = overTime(f).Draw(recs, in.Series)
-		} else {
-			d, err = chart.Draw(recs)
-		}
+		d, err := drawnOf(in, f, chart, recs)
 		if err != nil {
 			return err
 		}
@@ -42,6 +36,16 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 		return plots.Write(folder, d)
 	})
 	return drawn, notes, err
+}
+
+// drawnOf draws a figure of the experiment.
+func drawnOf(in Input, f experiment.Figure, chart plots.Chart, recs []records.Record) (plots.Drawing, error) {
+	if f.X != series.Time {
+		return chart.Draw(recs)
+	}
+	figure := overTime(f)
+	figure.Styles = chart.Styles
+	return figure.Draw(recs, in.Series)
 }
 
 // undrawable returns the notes of figures without drawing them.

@@ -35,7 +35,7 @@ const (
 
 var entry = policies.Entry{
 	Name: "igtcache",
-	Look: policies.Look{Color: policies.Wine, Mark: policies.Triangle},
+	Look: policies.Look{Color: policies.Magenta, Mark: policies.Triangle},
 	// Beside the tree, which has at most 10 000 nodes by default.
 	Memory: policies.Memory{Fixed: 2 << 20, PerObject: 57},
 	Summary: "recognises how each directory and file is read, and gives each such stream a share of the capacity with " +

@@ -11,7 +11,7 @@ import (
 
 var blindOracleLRUEntry = policies.Entry{
 	Name:    "blindoracle-lru",
-	Look:    policies.Look{Color: policies.Sky, Mark: policies.Circle},
+	Look:    policies.Look{Color: policies.Cyan, Mark: policies.Circle},
 	Memory:  policies.Memory{PerObject: 65, PerSlot: 56},
 	Aliases: []string{"bo-lru"},
 	Summary: "simulates fpb and lru and follows one of them, until its misses are twice those of the other",

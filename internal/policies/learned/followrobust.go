@@ -10,7 +10,7 @@ import (
 
 var followRobustEntry = policies.Entry{
 	Name:    "follow-robust",
-	Look:    policies.Look{Color: policies.Sky, Mark: policies.Triangle},
+	Look:    policies.Look{Color: policies.Cyan, Mark: policies.Triangle},
 	Memory:  policies.Memory{PerObject: 100, PerSlot: 76},
 	Aliases: []string{"f&r"},
 	Summary: "follows fpb while it misses only what the optimum of the past misses too; otherwise marks for a phase and " +

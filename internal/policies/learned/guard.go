@@ -10,7 +10,7 @@ import (
 
 var guardEntry = policies.Entry{
 	Name:   "guard",
-	Look:   policies.Look{Color: policies.Purple, Mark: policies.Square},
+	Look:   policies.Look{Color: policies.Violet, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 32, PerSlot: 19},
 	Summary: "follows predictions; an object evicted in the same phase is guarded when it is requested again: a random " +
 		"object that was not requested in the phase " +

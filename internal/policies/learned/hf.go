@@ -11,7 +11,7 @@ import (
 
 var hfEntry = policies.Entry{
 	Name:    "hf",
-	Look:    policies.Look{Color: policies.Brown, Mark: policies.Box},
+	Look:    policies.Look{Color: policies.Pink, Mark: policies.Box},
 	Memory:  policies.Memory{PerObject: 21, PerSlot: 0},
 	Aliases: []string{"heuristic-first"},
 	Summary: "evicts, of a few least recently used objects, the one predicted to be requested last; ties go to the " +

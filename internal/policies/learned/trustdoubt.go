@@ -9,7 +9,7 @@ import (
 
 var trustDoubtEntry = policies.Entry{
 	Name:    "trust-doubt",
-	Look:    policies.Look{Color: policies.Wine, Mark: policies.Plus},
+	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Plus},
 	Memory:  policies.Memory{PerObject: 61, PerSlot: 50},
 	Aliases: []string{"trust-and-doubt"},
 	Summary: "trusts fpb to choose the victim for an object that is new in the phase, and doubts it for twice as long " +

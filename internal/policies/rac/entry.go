@@ -75,7 +75,7 @@ var racParams = append([]policies.Param{
 
 var entry = policies.Entry{
 	Name: "rac",
-	Look: policies.Look{Color: policies.Wine, Mark: policies.Circle},
+	Look: policies.Look{Color: policies.Magenta, Mark: policies.Circle},
 	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, " +
 		"and its structural importance, its own " +
 		"requests and those of entries that build on it",
@@ -108,7 +108,7 @@ var topicLRUEntry = policies.Entry{
 
 var topicLFUEntry = policies.Entry{
 	Name: "topic-lfu",
-	Look: policies.Look{Color: policies.Brown, Mark: policies.Plus},
+	Look: policies.Look{Color: policies.Pink, Mark: policies.Plus},
 	Summary: "evicts the least recently used entry of the topic with the fewest requests since it got entries; " +
 		"requests to any of them and those that join it count",
 	Source:      "cachesim; topics as in " + source,

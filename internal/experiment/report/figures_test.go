@@ -1,0 +1,253 @@
+package report
+
+import (
+	"fmt"
+	"hash/fnv"
+	"html"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/plots"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// planned returns a built-in experiment with records of made-up values for all of its cells, which are many more than a
+// test could replay.
+func planned(t *testing.T, name string) Input {
+	t.Helper()
+	file, err := experiment.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Apply(nil, false); err != nil {
+		t.Fatal(err)
+	}
+	checksum := func(workload.Workload) (string, error) { return "sha256:1", nil }
+	cells, err := file.Cells(experiment.CellOptions{Checksum: checksum})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Input{File: file, Cells: cells}
+	for _, c := range cells {
+		if c.Auxiliary {
+			continue
+		}
+		rec, err := experiment.Result{Record: madeUp(file, c)}.RecordOf(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Records = append(in.Records, rec)
+		for _, f := range file.Figures {
+			if f.X == series.Time {
+				in.Series = append(in.Series, madeUpSeries(f, rec)...)
+			}
+		}
+	}
+	return in
+}
+
+// madeUp returns a record of a cell with values of all metrics that figures show.
+func madeUp(file *experiment.File, c experiment.Cell) records.Record {
+	entry := c.Parts.Policy.Entry
+	rec := records.Record{Policy: entry.Name, Kind: entry.Kind.String(), CapacityUnit: records.Objects, Seed: c.Seed}
+	if c.Capacity.CountsBytes(c.Sizes) {
+		rec.CapacityUnit = records.Bytes
+	}
+	share := fraction(c.Capacity.String())
+	rec.Capacity, rec.CapacityShare = 1+int64(share*1e6), &share
+	for _, f := range file.Figures {
+		for _, name := range []string{f.X, f.Y} {
+			m, _ := metric.Lookup(name)
+			if m.Name == "" || f.X == series.Time {
+				continue
+			}
+			names := []string{name}
+			if m.Labels != "" {
+				names = []string{name + "[01-short]", name + "[02-much-longer-than-that]", name + "[0.5]"}
+			}
+			for _, name := range names {
+				x := fraction(name, c.Label, c.Axes, c.Capacity.String(), c.Workload.Name, fmt.Sprint(c.Seed))
+				if m.Unit != metric.Share {
+					x = 1000 * math.Pow(10, 3*x)
+				}
+				setFigure(&rec, name, x)
+			}
+		}
+	}
+	return rec
+}
+
+func madeUpSeries(f experiment.Figure, rec records.Record) (rows []series.Row) {
+	labels := f.Only[series.Label]
+	if labels == nil {
+		labels = []string{"", "a", "b"}
+	}
+	for _, label := range labels {
+		for i := range 5 {
+			rows = append(rows, series.Row{Cell: rec.Cell, Time: 60*float64(i+1) + f.From, Name: f.Y, Label: label,
+				Value: fraction(rec.Cell, label, fmt.Sprint(i))})
+		}
+	}
+	return rows
+}
+
+// fraction returns a number from 0 to 1 that depends on texts.
+func fraction(texts ...string) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(strings.Join(texts, "\n")))
+	return float64(h.Sum64()>>12) / (1 << 52)
+}
+
+// In the figures of all experiments no text is cut or reaches beyond the edge, and no two lines have one colour.
+func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws a hundred figures")
+	}
+	for _, name := range configs.Names() {
+		in := planned(t, name)
+		notes, err := eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
+			d, err := drawnOf(in, f, chart, recs)
+			for _, file := range d.Files {
+				checkLegible(t, name, file.Name, file.Data)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, note := range notes {
+			t.Error(name, note)
+		}
+	}
+}
+
+// checkLegible checks the texts and colours of a figure.
+func checkLegible(t *testing.T, experiment, file string, data []byte) {
+	t.Helper()
+	if strings.HasSuffix(file, ".svg") {
+		where := experiment + ", " + file
+		checkTexts(t, where, string(data))
+		checkColours(t, where, string(data))
+	}
+}
+
+var (
+	svgSize = regexp.MustCompile(`viewBox="0 0 ([0-9.]+) ([0-9.]+)"`)
+	svgText = regexp.MustCompile(`(?:<g transform="rotate\(([-0-9.]+)\)">\n)?` +
+		`<text x="([-0-9.e]+)" y="([-0-9.e]+)" transform="scale\(1, -1\)"\s+` +
+		`style="[^"]*font-size:([0-9.]+)px[^"]*">([^<]*)</text>`)
+)
+
+// checkTexts measures all texts of a figure as the drawing library does.
+func checkTexts(t *testing.T, where, svg string) {
+	t.Helper()
+	number := func(text string) float64 {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil && text != "" {
+			t.Fatal(err)
+		}
+		return x
+	}
+	cache := font.NewCache(liberation.Collection())
+	size := svgSize.FindStringSubmatch(svg)
+	width, height := number(size[1]), number(size[2])
+	texts := svgText.FindAllStringSubmatch(svg, -1)
+	if len(texts) < 3 {
+		t.Fatalf("%s: %d texts were found in the drawing", where, len(texts))
+	}
+	for _, found := range texts {
+		text := html.UnescapeString(found[5])
+		if strings.HasSuffix(text, "...") {
+			t.Errorf("%s: the text %q is cut", where, text)
+		}
+		points := vg.Length(number(found[4]))
+		face := cache.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, points)
+		extents := face.Extents()
+		x, y := number(found[2]), -number(found[3])
+		sin, cos := math.Sincos(number(found[1]) * math.Pi / 180)
+		for _, corner := range [][2]float64{{x, y}, {x + face.Width(text).Points(), y},
+			{x, y + extents.Ascent.Points()/2}, {x + face.Width(text).Points(), y - extents.Descent.Points()}} {
+			left, up := corner[0]*cos-corner[1]*sin, corner[0]*sin+corner[1]*cos
+			if left < -0.5 || left > width+0.5 || up < -0.5 || up > height+0.5 {
+				t.Errorf("%s: %q reaches to %.0f, %.0f, beyond the edge of %.0f by %.0f", where, text, left, up, width, height)
+				break
+			}
+		}
+	}
+}
+
+// checkColours checks that each colour of lines belongs to one line.
+func checkColours(t *testing.T, where, svg string) {
+	t.Helper()
+	lines := map[string]map[string]bool{} // by colour
+	var line string
+	for part := range strings.Lines(svg) {
+		if _, name, ok := strings.Cut(part, `<g data-line="`); ok {
+			line = name
+		}
+		for _, c := range plots.LineColors() {
+			if hex := fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B); line != "" && strings.Contains(part, hex) {
+				if lines[hex] == nil {
+					lines[hex] = map[string]bool{}
+				}
+				lines[hex][line] = true
+			}
+		}
+		if strings.HasPrefix(part, "</g>") {
+			line = ""
+		}
+	}
+	for colour, of := range lines {
+		if len(of) > 1 && len(lines) < len(plots.LineColors()) {
+			t.Errorf("%s: %d lines are %s: %q", where, len(of), colour, slices.Sorted(maps.Keys(of)))
+		}
+	}
+}
+
+// The axes of all figures have names that people understand, with units where ticks have none.
+func TestAxesHaveNamesAndUnits(t *testing.T) {
+	named := []string{records.DimCapacity, records.DimCapacityShare, series.Time}
+	for _, name := range configs.Names() {
+		file, err := experiment.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range file.Figures {
+			m, _ := metric.Lookup(f.X)
+			if m.Name == "" && f.XLabel == "" && !slices.Contains(named, f.X) {
+				t.Errorf("%s, %s: the axis of %s has no x-label", name, f.Name, f.X)
+			}
+			m, _ = metric.Lookup(f.Y)
+			label := f.YLabel
+			if label == "" {
+				label = m.AxisLabel()
+			}
+			unit := string(m.Unit)
+			switch m.Unit {
+			case metric.Count, metric.Share, metric.Ratio, metric.Bytes:
+			default:
+				if !strings.Contains(label, "("+unit+")") && !strings.HasPrefix(label, unit+"/") &&
+					!strings.Contains(label, "per second") {
+					t.Errorf("%s, %s: the axis %q has no unit (%s)", name, f.Name, label, unit)
+				}
+			}
+			if m.Name == "" || strings.ContainsAny(label, "_") {
+				t.Errorf("%s, %s: the vertical axis is called %q", name, f.Name, label)
+			}
+		}
+	}
+}
