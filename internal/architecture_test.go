@@ -272,7 +272,13 @@ var openers = map[string]string{
 
 // TestFilesAreOpenedInOnePlace finds other sources that open files: they may hang on a pipe, or survive a signal.
 func TestFilesAreOpenedInOnePlace(t *testing.T) {
-	calls := regexp.MustCompile(`\bos\.(Open|OpenFile|ReadFile)\(`)
+	onlyThere(t, regexp.MustCompile(`\bos\.(Open|OpenFile|ReadFile)\(`), openers,
+		"opens a file by package os: use filestate.Open")
+}
+
+// onlyThere checks that only some sources make calls; the texts say why they may.
+func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, problem string) {
+	t.Helper()
 	found := map[string]bool{}
 	for _, root := range []string{".", "../cmd"} {
 		eachSource(t, root, func(file string, _ []string) {
@@ -281,15 +287,28 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			name := filepath.ToSlash(file)
-			if calls.Match(text) && openers[name] == "" {
-				t.Errorf("%s opens a file by package os: use filestate.Open, or add it to the list with the reason", name)
+			if calls.Match(text) && there[name] == "" {
+				t.Errorf("%s %s, or add it to the list with the reason", name, problem)
 			}
 			found[name] = calls.Match(text)
 		})
 	}
-	for name := range openers {
+	for name := range there {
 		if !found[name] {
-			t.Errorf("%s opens no file; remove it from the list", name)
+			t.Errorf("%s makes no such call; remove it from the list", name)
 		}
 	}
+}
+
+// ownJSON are the sources that make JSON without package jsonlines, and why.
+var ownJSON = map[string]string{
+	"jsonlines/jsonlines.go": "all others use it",
+	"experiment/cell.go":     "of the hashes of cells, which stay as they are",
+	"workload/workload.go":   "of keys that no one reads",
+}
+
+// TestJSONIsWrittenInOnePlace finds other sources that make JSON: theirs has \u0026 where others have &.
+func TestJSONIsWrittenInOnePlace(t *testing.T) {
+	onlyThere(t, regexp.MustCompile(`\bjson\.(Marshal|MarshalIndent|NewEncoder)\(`), ownJSON,
+		"makes JSON by package json: use package jsonlines")
 }

@@ -52,13 +52,15 @@ func (f *controllerFlags) arguments(cmd *cobra.Command, args []string) error {
 	return f.onlyOurs(cmd)
 }
 
+// controllerTakes are the flags that train has with --controller.
+var controllerTakes = []string{"controller", "episodes", "finetune", "output", "seed", "quiet", "format", "memory"}
+
 // onlyOurs rejects flags that are about traces and boosted trees.
 func (f *controllerFlags) onlyOurs(cmd *cobra.Command) (err error) {
-	ours := []string{"controller", "episodes", "finetune", "output", "seed", "quiet", "format", "memory-limit"}
 	cmd.Flags().Visit(func(g *pflag.Flag) {
-		if err == nil && !slices.Contains(ours, g.Name) && cmd.LocalFlags().Lookup(g.Name) != nil {
-			err = fmt.Errorf("--%s is of boosted trees; --controller %s takes --episodes, --finetune, --seed and -o",
-				g.Name, f.name)
+		if err == nil && !slices.Contains(controllerTakes, g.Name) && cmd.LocalFlags().Lookup(g.Name) != nil {
+			err = fmt.Errorf("--%s is of boosted trees; --controller %s takes --episodes, --finetune, --seed, --memory, "+
+				"--format, --quiet and -o", g.Name, f.name)
 		}
 	})
 	return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/cachesim/cachesim/internal/jsonlines"
 )
 
 // Endpoint is a service with the embeddings API of OpenAI (https://platform.openai.com/docs/api-reference/embeddings),
@@ -140,7 +141,7 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(struct {
+	body, err := jsonlines.Marshal(struct {
 		Model      string   `json:"model"`
 		Input      []string `json:"input"`
 		Dimensions int      `json:"dimensions,omitempty"`

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
@@ -305,7 +306,7 @@ func (p *partial) add(numbers []int, vectors []float32) error {
 func (p *partial) begin(dim int) error {
 	header := p.about
 	header.Dim = dim
-	text, err := json.Marshal(header)
+	text, err := jsonlines.Marshal(header)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
@@ -120,7 +121,7 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(rec)
+	text, err := jsonlines.Marshal(rec)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -75,8 +76,7 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 	p := &printer{trace: t, out: out, format: format, ahead: ahead}
 	switch format {
 	case "json":
-		p.json = json.NewEncoder(out)
-		p.json.SetEscapeHTML(false)
+		p.json = jsonlines.NewEncoder(out)
 	case "csv":
 		p.csv = csv.NewWriter(out)
 		head := []string{"position", "request", "hit", "entry", "loaded", "evicted"}

@@ -3,12 +3,12 @@ package explain
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/streams"
@@ -139,8 +139,7 @@ func gridOf(rows []stream, bytes, fits bool) records.Grid {
 }
 
 func writeJSON(w io.Writer, rows []stream) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
+	out := jsonlines.NewEncoder(w)
 	for _, row := range rows {
 		if err := out.Encode(row); err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/cachesim/cachesim/internal/jsonlines"
 )
 
 // file is a network as it is stored: JSON that says how it was made, its widths and its parameters, which are kept as
@@ -42,11 +44,11 @@ func (n *Network) Write(w io.Writer, made string, seed uint64) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
-	command, err := json.Marshal(made)
+	command, err := jsonlines.Marshal(made)
 	if err != nil {
 		return err
 	}
-	widths, err := json.Marshal(n.widths)
+	widths, err := jsonlines.Marshal(n.widths)
 	if err != nil {
 		return err
 	}

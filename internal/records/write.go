@@ -3,7 +3,6 @@ package records
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -145,8 +144,7 @@ func sealedJSON(w io.Writer, recs []Record) error { return jsonlines.Write(w, re
 // MarshalJSON writes a record's fields and metrics as one object.
 func (r Record) MarshalJSON() ([]byte, error) {
 	var object bytes.Buffer
-	values := json.NewEncoder(&object)
-	values.SetEscapeHTML(false) // package jsonlines gives the reason
+	values := jsonlines.NewEncoder(&object)
 	separator := byte('{')
 	for _, f := range fieldsOf([]Record{r}) {
 		x := f.value(&r)

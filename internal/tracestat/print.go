@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
@@ -25,7 +26,7 @@ func (s *Summary) Print(w io.Writer, format string) error {
 	case "csv":
 		return s.encodeCSV(w)
 	case "json":
-		return json.NewEncoder(w).Encode(s)
+		return jsonlines.NewEncoder(w).Encode(s)
 	case "table", "markdown":
 		return s.printTables(w, format)
 	}
@@ -213,7 +214,7 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 
 // metrics returns the figures of the JSON form that are present, with dotted names in alphabetical order.
 func (s *Summary) metrics() ([]row, error) {
-	encoded, err := json.Marshal(s)
+	encoded, err := jsonlines.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +273,7 @@ func (s *Summary) Write(dir string, about About) error {
 }
 
 func (s *Summary) encodeIndentedJSON(w io.Writer) error {
-	out := json.NewEncoder(w)
+	out := jsonlines.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(s)
 }

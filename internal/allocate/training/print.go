@@ -2,13 +2,13 @@ package training
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/serving"
@@ -21,7 +21,7 @@ func (s *Summary) Print(w io.Writer, format string) error {
 	case "csv":
 		return s.encodeCSV(w)
 	case "json":
-		return json.NewEncoder(w).Encode(s)
+		return jsonlines.NewEncoder(w).Encode(s)
 	}
 	width := terminal.Width(w)
 	title := fmt.Sprintf("%s parameters, %s episodes in each of %d environments; the reward stays within %v of its last "+

@@ -1,12 +1,12 @@
 package baseline
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -67,8 +67,7 @@ func (r *Report) printJSON(w io.Writer) error {
 		}
 		out.Results = append(out.Results, j)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+	e := jsonlines.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
 }

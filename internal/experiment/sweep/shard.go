@@ -33,7 +33,7 @@ func WritePlan(dir string, cells []experiment.Cell, file []byte) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	end, err := json.Marshal(planEnd{len(cells), seal.Digest(file)})
+	end, err := jsonlines.Marshal(planEnd{len(cells), seal.Digest(file)})
 	if err != nil {
 		return err
 	}

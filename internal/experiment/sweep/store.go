@@ -14,6 +14,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
@@ -152,7 +153,7 @@ func (e *DifferentError) Error() string {
 // Put stores the result of a cell. If another program has finished the cell meanwhile, only one result is kept if they
 // are the same; otherwise both are kept, and the error is a DifferentError.
 func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
-	text, err := json.Marshal(storedResult{s.plan, c.Text(), r})
+	text, err := jsonlines.Marshal(storedResult{s.plan, c.Text(), r})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}

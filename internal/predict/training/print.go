@@ -3,12 +3,12 @@ package training
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
@@ -19,7 +19,7 @@ func (s *Summary) Print(w io.Writer, format string) error {
 	case "csv":
 		return s.encodeCSV(w)
 	case "json":
-		return json.NewEncoder(w).Encode(s)
+		return jsonlines.NewEncoder(w).Encode(s)
 	}
 	width := terminal.Width(w)
 	title := fmt.Sprintf("%s: %s requests, %s samples, %d of %d trees kept", s.Trace, records.Count(s.Requests),

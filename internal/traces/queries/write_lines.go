@@ -3,13 +3,13 @@ package queries
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -81,8 +81,7 @@ func (q *lineWriter) writeText(name string, text []byte) error {
 		return fmt.Errorf("%s %q is not UTF-8, so JSON cannot hold it", name, text)
 	}
 	fmt.Fprintf(&q.line, ",%q:", name)
-	encoder := json.NewEncoder(&q.line)
-	encoder.SetEscapeHTML(false)
+	encoder := jsonlines.NewEncoder(&q.line)
 	if err := encoder.Encode(string(text)); err != nil {
 		return err
 	}
