@@ -45,6 +45,37 @@ func TestReadmeOutputs(t *testing.T) {
 	}
 }
 
+// TestReadmeBegins checks that the first screen has what works on a fresh machine, in the order in which a newcomer
+// needs it: a first result, the tests, the installation, and only then what a release will offer.
+func TestReadmeBegins(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := os.ReadFile(filepath.Join(repository, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(text)
+	for _, next := range []string{"    git clone ", "    make run ", "    make test ", "    make install ",
+		"There is no release yet.", "go install ", "SHA256SUMS", "## What it answers"} {
+		_, after, ok := strings.Cut(rest, next)
+		if !ok {
+			t.Fatalf("the README has no %q after what comes before it", next)
+		}
+		rest = after
+		rule, isRule := strings.CutPrefix(next, "    make ")
+		if isRule && !strings.Contains(string(rules), "\n"+strings.TrimSpace(rule)+":") {
+			t.Errorf("the Makefile has no rule for %q", next)
+		}
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.Contains(line, "libCacheSim (commit") && !strings.Contains(line, "`cachesim`, too") {
+			t.Error("the README does not say that the program of libCacheSim has the same name")
+		}
+	}
+}
+
 // TestReadmeCounts compares the numbers of formats, policies and experiments in the README with the lists.
 func TestReadmeCounts(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
