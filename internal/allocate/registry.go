@@ -33,7 +33,10 @@ type Entry struct {
 	Metrics []metric.Metric
 	// Check rejects values of Params that exclude each other, or a text that cannot be read; nil if all are accepted.
 	Check func(Values) error
-	New   func(Config) (Allocator, error)
+	// Remark returns what a user should know about a division among these tenants, "" for nothing; nil if there never is
+	// anything.
+	Remark func(v Values, tenants []string) string
+	New    func(Config) (Allocator, error)
 }
 
 // Signature implements params.Named.

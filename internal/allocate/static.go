@@ -35,7 +35,8 @@ var staticEntry = Entry{
 		}
 		return nil
 	},
-	New: newStatic,
+	Remark: whoHasWhich,
+	New:    newStatic,
 }
 
 // share is one item of the parameter shares.
@@ -72,6 +73,26 @@ func parseShares(text string) (shares []share, err error) {
 		}
 	}
 	return shares, nil
+}
+
+// mostRemarked is the number of tenants that a remark names.
+const mostRemarked = 10
+
+// whoHasWhich says which tenants have shares without names.
+func whoHasWhich(v Values, tenants []string) string {
+	shares, err := parseShares(v.Text("shares"))
+	if err != nil || shares[0].tenant != "" {
+		return ""
+	}
+	var named []string
+	for i := range min(len(shares), len(tenants), mostRemarked) {
+		named = append(named, fmt.Sprintf("%s:%v", tenants[i], shares[i].weight))
+	}
+	if more := len(shares) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("static(shares=%s) goes to the tenants in the order of their first requests: %s; names in shares "+
+		"say who has which", v.Text("shares"), strings.Join(named, ";"))
 }
 
 // static divides by fixed weights.

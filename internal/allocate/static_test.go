@@ -40,6 +40,25 @@ func TestStaticRatio(t *testing.T) {
 	}
 }
 
+// Shares without names go by the order of first requests, which a remark spells out.
+func TestStaticSaysWhoHasWhich(t *testing.T) {
+	many := strings.Split("abcdefghijkl", "")
+	for text, want := range map[string]string{
+		"static(shares=3;1)":                     "first requests: a:3;b:1; names",
+		"static(shares=1;1;1;1;1;1;1;1;1;1;1;1)": "j:1;and 2 more; names",
+		"static(shares=b:3,rest=1)":              "",
+		"static(r=0.5)":                          "",
+	} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Entry.Remark(s.Params, many); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: remark %q, want one with %q", text, got, want)
+		}
+	}
+}
+
 func TestStaticErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"static":                         "shares is missing, and r is 0",

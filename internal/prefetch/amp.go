@@ -21,6 +21,9 @@ var ampEntry = Entry{
 		{Name: "apt", Default: 4, Min: 1, Max: 1024, Doc: "asynchronous prefetch threshold: above this degree the next " +
 			"addresses are proposed apt/2 addresses before the last ones are used up, at or below it after a miss"},
 		{Name: "max", Default: 256, Min: 1, Max: 1 << 16, Doc: "largest degree"},
+		{Name: "rule", Default: "paper", Choices: []string{"paper", mimircache}, Doc: "when the next addresses are " +
+			"proposed: as in the paper; or as in CMimircache and libCacheSim, whatever the degree, when the last ones are " +
+			"first used, and a miss begins with the degree 1 again (apt is not used)"},
 	},
 	Check: func(v params.Values) error {
 		if v.Int("read") > v.Int("max") {
@@ -29,6 +32,9 @@ var ampEntry = Entry{
 		return nil
 	},
 	New: func(c Config) Prefetcher {
+		if c.Params.Text("rule") == mimircache {
+			return newMimirAMP(c.Params)
+		}
 		return &amp{
 			step:  uint64(c.Params.Int("step")),
 			read:  c.Params.Int("read"),

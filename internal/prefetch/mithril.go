@@ -24,6 +24,10 @@ var mithrilEntry = Entry{
 			"and is left to the policy of the cache"},
 		{Name: "errors", Default: 1, Min: 0, Max: 64, Doc: "times that may be further apart than lookahead, and times " +
 			"that one of two objects may have more than the other"},
+		{Name: "rule", Default: authors, Choices: []string{authors, "all"}, Doc: "authors: as in their program, the first " +
+			"object within lookahead uses up the association that needs no adjacent times, even if its times are too far " +
+			"apart, and the last time of a pair is not compared; all: the first one whose times are close is associated, and " +
+			"all times are compared"},
 		{Name: "list", Default: 2, Min: 1, Max: 64, Doc: "objects that are proposed after an object: the newest " +
 			"associations"},
 		{Name: "chances", Default: 1, Min: 0, Max: 100, Doc: "how often what was prefetched in vain is loaded again"},
@@ -43,6 +47,9 @@ var mithrilEntry = Entry{
 	New: func(c Config) Prefetcher { return newMithril(c.Params) },
 }
 
+// authors is the value of rule by which times are compared as in the program of the paper's authors.
+const authors = "authors"
+
 // mithril records when objects miss, and mines its records once it has enough objects.
 //
 // An object is first in the recording table. With its min-th time it moves to the mining table, and with more than max
@@ -53,6 +60,7 @@ type mithril struct {
 	errors    int
 	chances   int
 	all       bool // hits are recorded, too
+	authors   bool // times are compared as in the authors' program
 
 	places    map[Object]place // of objects in either table
 	recording timeTable
@@ -119,6 +127,7 @@ func newMithril(v params.Values) *mithril {
 		errors:    v.Int("errors"),
 		chances:   v.Int("chances"),
 		all:       v.Text("record") == "all",
+		authors:   v.Text("rule") == authors,
 		places:    map[Object]place{},
 		recording: newTimeTable(v.Int("recording"), v.Int("min")),
 		mining:    newTimeTable(v.Int("mining"), v.Int("max")),
@@ -236,25 +245,26 @@ func (m *mithril) mineFrom(row int, behind []int) {
 		if distance(times[0], theirs[0]) > m.lookahead {
 			return
 		}
-		together, adjacent := m.compare(times, theirs)
-		if !together {
+		if max(len(times), len(theirs))-min(len(times), len(theirs)) > m.errors {
 			continue
 		}
-		if first || adjacent {
+		together, adjacent := m.compare(times, theirs)
+		if together && (first || adjacent) {
 			m.associate(m.mining.objects[row], m.mining.objects[other])
 		}
-		first = false
+		first = first && !together && !m.authors
 	}
 }
 
 // compare reports whether the times of two objects are within the lookahead of each other, except for the permitted
 // errors, and whether two are next to each other.
 func (m *mithril) compare(a, b []uint32) (together, adjacent bool) {
-	if max(len(a), len(b))-min(len(a), len(b)) > m.errors {
-		return false, false
+	compared := min(len(a), len(b))
+	if m.authors {
+		compared = max(1, compared-1)
 	}
 	errors := 0
-	for k := range min(len(a), len(b)) {
+	for k := range compared {
 		switch d := distance(a[k], b[k]); {
 		case d > m.lookahead || d < -m.lookahead:
 			errors++

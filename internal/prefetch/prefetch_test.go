@@ -121,7 +121,9 @@ func specs() []string {
 	return append(withoutTrace(), "next(n=3,step=2)", "next(when=miss,after=2)", "next(when=tagged)",
 		"stride(n=4,zone=16,table=2)", "stride(n=4,run=4,distance=1)", "readahead(max=3,sessions=1)",
 
-		"amp(read=2,apt=2,max=8)", "mithril(mining=16,recording=9000,table=30)", "mithril(min=1,mining=8,record=all,list=1)",
+		"amp(read=2,apt=2,max=8)", "amp(rule=mimircache,read=2,max=8)",
+		"mithril(mining=16,recording=9000,table=30)", "mithril(rule=all,mining=16)",
+		"mithril(min=1,mining=8,record=all,list=1)",
 		"mithril(min=3,max=3,mining=12,chances=2)", "igt(window=20,steps=0.1)", "igt(window=9,steps=0,depth=64,nodes=40)")
 }
 
@@ -329,6 +331,18 @@ func TestStride(t *testing.T) {
 	}
 }
 
+// A steady row proposes the same addresses again after the same address; any other row proposes nothing.
+func TestStrideAtTheSameAddress(t *testing.T) {
+	p := mustNew(t, "stride")
+	for i, step := range []struct{ key, want uint64 }{{100, 0}, {103, 0}, {103, 0}, {106, 109}, {106, 109}, {106, 109},
+		{50, 0}, {50, 0}} {
+		got := p.Request(Access{Key: step.key, Resident: true}, nil)
+		if step.want == 0 && len(got) > 0 || step.want > 0 && (len(got) != 1 || got[0].Key != step.want) {
+			t.Errorf("request %d for %d proposes %v, want %d", i, step.key, got, step.want)
+		}
+	}
+}
+
 // The degree of a stream grows with each miss next to what is resident and with each set that is used up.
 func TestAMPGrowsWithTheStream(t *testing.T) {
 	c := newLRU("amp", 1000)
@@ -360,6 +374,36 @@ func TestAMPShrinksWhereItLoadsInVain(t *testing.T) {
 	if got := len(c.prefetcher.(*amp).pages); got != 8 {
 		t.Errorf("it knows of %d pages, want the 8 that are resident", got)
 	}
+}
+
+// By the rule of CMimircache the first use of the last page of a set loads the next one, whatever the degree, and a
+// stream that misses begins with degree 1 again.
+func TestAMPTriggersAtTheLastPage(t *testing.T) {
+	c := newLRU("amp(rule=mimircache)", 1000)
+	check(t, c, "100: 101:102 102:103 103:104,105 104: 105:106,107,108 106: 107: 108:109,110,111,112")
+	if c.misses != 2 {
+		t.Errorf("%d misses, want 2", c.misses)
+	}
+	// 150 misses beside what is resident: its set has one page.
+	check(t, c, "149: 150:151 151:152")
+}
+
+func TestMimirAMPRemembersWhatIsResident(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		c := newLRU("amp(rule=mimircache,max=6,read=2)", rapid.IntRange(1, 9).Draw(r, "capacity"))
+		for range 150 {
+			c.request(rapid.Uint64Range(0, 40).Draw(r, "key"))
+			pages := c.prefetcher.(*mimirAMP).pages
+			if len(pages) != len(c.keys) {
+				r.Fatalf("it knows of %d pages, %d are resident", len(pages), len(c.keys))
+			}
+			for key, page := range pages {
+				if page.degree > 6 || page.ahead > page.degree || page.ahead < 0 {
+					r.Fatalf("page %d has degree %d and a trigger %d ahead", key, page.degree, page.ahead)
+				}
+			}
+		}
+	})
 }
 
 // What amp remembers is what is resident, whatever happens.
@@ -420,19 +464,36 @@ func TestMithrilMinesWhatMissesTogether(t *testing.T) {
 
 func TestMithrilAdjacentObjectsAreAssociatedBesidesTheFirst(t *testing.T) {
 	// 2 is the first within the lookahead of 1, and 3 once stands right beside it.
-	m := mustNew(t, "mithril(mining=3,errors=0)")
+	m := mustNew(t, "mithril(mining=3,errors=0,rule=all)")
 	recordMisses(m, map[int]Object{10: 1, 12: 2, 14: 3, 100: 1, 102: 2, 101: 3})
 	if got := associations(m, 1); !slices.Equal(got, []Object{2, 3}) {
 		t.Errorf("after 1 it proposes %v, want 2 and 3", got)
 	}
 }
 
+// The authors' program lets the first object within the lookahead use up the association that needs no adjacent times,
+// even if its other times are too far away, and does not compare the last times.
+func TestMithrilRules(t *testing.T) {
+	at := map[int]Object{10: 1, 15: 2, 18: 3, 100: 1, 150: 2, 105: 3, 200: 1, 250: 2, 205: 3}
+	if got := associations(mined(t, "mithril(mining=3,min=3,errors=0)", at), 1); got != nil {
+		t.Errorf("authors: after 1 it proposes %v, want nothing", got)
+	}
+	if got := associations(mined(t, "mithril(mining=3,min=3,errors=0,rule=all)", at), 1); !slices.Equal(got,
+		[]Object{3}) {
+		t.Errorf("all: after 1 it proposes %v, want 3", got)
+	}
+	at = map[int]Object{10: 1, 15: 2, 100: 1, 150: 2}
+	if got := associations(mined(t, "mithril(mining=2,errors=0)", at), 1); !slices.Equal(got, []Object{2}) {
+		t.Errorf("authors: after 1 it proposes %v, want 2, since the last times are not compared", got)
+	}
+}
+
 func TestMithrilErrors(t *testing.T) {
 	at := map[int]Object{10: 1, 15: 2, 100: 1, 150: 2}
-	if got := associations(mined(t, "mithril(mining=2,errors=0)", at), 1); got != nil {
+	if got := associations(mined(t, "mithril(mining=2,errors=0,rule=all)", at), 1); got != nil {
 		t.Errorf("errors=0: after 1 it proposes %v, want nothing", got)
 	}
-	if got := associations(mined(t, "mithril(mining=2,errors=1)", at), 1); !slices.Equal(got, []Object{2}) {
+	if got := associations(mined(t, "mithril(mining=2,errors=1,rule=all)", at), 1); !slices.Equal(got, []Object{2}) {
 		t.Errorf("errors=1: after 1 it proposes %v, want 2", got)
 	}
 }

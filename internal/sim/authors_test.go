@@ -38,6 +38,7 @@ import (
 //	format         of a file that is not recognised
 //	tenants        how the requests have tenants, as --tenants takes it
 //	seeds          of a program that draws at random: how often it ran; every other count is then a mean
+//	seed           of our choices, where a program without any was given what our predictor drew with it
 //	deviation      the standard deviation of hits from run to run
 //	band           by how many hits ours may differ in addition; the comments say why
 //
@@ -46,7 +47,7 @@ import (
 
 // authorsColumns are the columns that are not counts.
 var authorsColumns = []string{"policy", "parameters", "trace", "capacity", "capacity_unit", "limit", "format",
-	"tenants", "seeds", "deviation", "band"}
+	"tenants", "seed", "seeds", "deviation", "band"}
 
 // ourSeeds is over how many seeds ours runs, where a program draws at random.
 const ourSeeds = 5
@@ -170,15 +171,18 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 // checkCounts compares each count of a row with that of our cell.
 func checkCounts(t *testing.T, r *Replayer, c Cell, row map[string]string) {
 	t.Helper()
-	seeds := 1
-	if row["seeds"] != "" {
+	first, seeds := uint64(0), 1
+	switch {
+	case row["seeds"] != "":
 		seeds = ourSeeds
-	} else if c.Random() {
+	case row["seed"] != "":
+		first = uint64(parseInt(t, row["seed"]))
+	case c.Random():
 		t.Fatalf("%s draws at random: how often did the program run, and with which deviation?", c.Policy)
 	}
 	counts := map[string][]float64{}
 	for seed := range seeds {
-		c.Seed = uint64(seed)
+		c.Seed = first + uint64(seed)
 		rec := replayed(t, r, c)
 		for _, column := range countColumns(row) {
 			x, ok := rec.Get(column)

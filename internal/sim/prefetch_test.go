@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -160,36 +159,6 @@ func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
 	for _, reference := range References(next) {
 		if reference.Prefetcher != nil {
 			t.Errorf("it is held against %s, which prefetches", reference.Key())
-		}
-	}
-}
-
-// The misses are those in libCacheSim's test of its prefetchers (test/test_prefetchAlgo.c), by 128 MiB. Its Mithril has
-// no more misses than 0.1% above ours: docs/prefetchers.md says what differs.
-func TestPrefetchersAgainstLibCacheSim(t *testing.T) {
-	traceDir, _ := referenceDirs(t)
-	path := filepath.Join(traceDir, "block", "cloudPhysicsIO.oracleGeneral.bin.zst")
-	tr, err := traces.Load(t.Context(), []string{path}, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Keys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := NewReplayer(tr, ReplayerOptions{})
-	for text, tt := range map[string]struct {
-		within float64
-		misses [8]int64
-	}{
-		"next(after=4,size=512)": {0, [8]int64{92139, 88548, 82337, 80487, 71259, 70869, 70737, 70469}},
-		"mithril(recording=262144,table=262144)": {0.001,
-			[8]int64{79796, 78480, 76126, 75256, 72336, 72062, 71936, 71667}},
-	} {
-		for i, want := range tt.misses {
-			c := Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Prefetcher: prefetcherOf(t, text)},
-				Capacity: capacity.Of(int64(i+1)*128<<20, true)}
-			rec := replayed(t, r, c)
-			got := rec.Int(metric.Misses)
-			if got > want || float64(got) < (1-tt.within)*float64(want) {
-				t.Errorf("%s at %d MiB: %d misses, libCacheSim has %d", text, (i+1)*128, got, want)
-			}
 		}
 	}
 }

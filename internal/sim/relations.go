@@ -197,6 +197,24 @@ func (r *Replayer) Expect(cells []Cell) {
 			}
 		}
 	}
+	r.remarkOnAllocators(cells)
+}
+
+// remarkOnAllocators notes, once, what a user should know about divisions among the tenants of the trace.
+func (r *Replayer) remarkOnAllocators(cells []Cell) {
+	if r.trace.Tenants == nil || r.options.Note == nil {
+		return
+	}
+	noted := map[string]bool{}
+	for _, c := range cells {
+		if c.Allocator == nil || c.Allocator.Entry.Remark == nil || noted[c.Allocator.String()] {
+			continue
+		}
+		noted[c.Allocator.String()] = true
+		if text := c.Allocator.Entry.Remark(c.Allocator.Params, r.trace.Tenants.Names); text != "" {
+			r.options.Note(r.trace.Name + ": " + text)
+		}
+	}
 }
 
 // isSample reports whether objects were left out of a trace by their keys.

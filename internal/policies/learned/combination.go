@@ -24,6 +24,7 @@ var blindOracleLRUEntry = policies.Entry{
 			"times those of the other"},
 		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (at least 0.0001): switch instead when they pass a " +
 			"number that starts at 1 and grows by this share at each switch"},
+		lazyParam,
 	},
 	Predicts: true,
 	Check: func(v policies.Values) error {
@@ -63,7 +64,7 @@ var robustFTPEntry = policies.Entry{
 		"2020, section 3 (RobustFtP)",
 	Units:    policies.UnitsObjects,
 	Random:   true,
-	Params:   []policies.Param{epsilonParam},
+	Params:   []policies.Param{epsilonParam, lazyParam},
 	Predicts: true,
 	Metrics:  switchMetrics,
 	New: func(c policies.Config) (policies.Policy, error) {
@@ -80,7 +81,7 @@ var markerOrLRUEntry = policies.Entry{
 		"adampolak/mts-with-predictions",
 	Units:   policies.UnitsObjects,
 	Random:  true,
-	Params:  []policies.Param{epsilonParam},
+	Params:  []policies.Param{epsilonParam, lazyParam},
 	Metrics: switchMetrics,
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), named("lru"))
@@ -127,7 +128,8 @@ type switching interface {
 }
 
 func newCombination(c policies.Config, s switching, makers ...maker) (policies.Policy, error) {
-	p := &combination{predictor: c.Predictor, switching: s, cache: newLazy(c.Objects, 2)}
+	p := &combination{predictor: c.Predictor, switching: s,
+		cache: newLazy(c.Objects, 2, c.Params.Text(lazyParam.Name) == byLoad)}
 	for i, m := range makers {
 		sub, err := newSimulated(c, m)
 		if err != nil {

@@ -18,9 +18,9 @@ type following struct {
 	pos      int // of the last request
 }
 
-func newFollowing(c policies.Config) (following, error) {
+func newFollowing(c policies.Config, byLoad bool) (following, error) {
 	followed, err := newSimulated(c, fpbAlone)
-	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1),
+	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1, byLoad),
 		simulated: newMembers(c.Objects), capacity: int(c.Capacity)}, err
 }
 

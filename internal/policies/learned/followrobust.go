@@ -59,7 +59,7 @@ type followRobust struct {
 }
 
 func newFollowRobust(c policies.Config) (policies.Policy, error) {
-	f, err := newFollowing(c)
+	f, err := newFollowing(c, false)
 	if err != nil {
 		return nil, err
 	}

@@ -6,19 +6,28 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
+// lazyParam says which object a lazy cache evicts.
+var lazyParam = policies.Param{Name: "lazy", Default: "recency", Choices: []string{"recency", byLoad},
+	Doc: "which of the objects that the followed policy does not hold is evicted: the one requested longest ago, as in " +
+		"OptiSys-ZJU/Cache-Coliseum; or the one loaded longest ago, as in adampolak/mts-with-predictions"}
+
+// byLoad is the value of lazyParam for the object loaded longest ago.
+const byLoad = "load"
+
 // lazy is a cache that follows one of several simulated caches, its targets. It does not load what they load. On a miss
 // it loads only the missed object, and evicts, of the objects that its target does not hold, the least recently
-// requested. So it never has more misses than a target that it follows all the time, however often that exchanges
-// objects, and switching to another target has no immediate cost.
+// requested or, if byLoad, the least recently loaded. So it never has more misses than a target that it follows all the
+// time, however often that exchanges objects, and switching to another target has no immediate cost.
 //
 // Every operation takes logarithmic time in the capacity. Memory: 1 byte per object, and 8 per object and target.
 type lazy struct {
 	resident []bool
+	byLoad   bool       // it evicts what was loaded longest ago
 	surplus  []forecast // per target: residents that it does not hold, by recency
 }
 
-func newLazy(objects, targets int) lazy {
-	l := lazy{resident: make([]bool, objects), surplus: make([]forecast, targets)}
+func newLazy(objects, targets int, byLoad bool) lazy {
+	l := lazy{resident: make([]bool, objects), byLoad: byLoad, surplus: make([]forecast, targets)}
 	for t := range l.surplus {
 		l.surplus[t] = newForecast(equalPredictions{}, objects)
 	}
@@ -56,8 +65,11 @@ func (l *lazy) targetEvicts(t int, o policies.Object) {
 	}
 }
 
-// request records a request to o, which every target now holds.
+// request records a request to o, which every target now holds, before o is loaded if it is not resident.
 func (l *lazy) request(o policies.Object, pos int) {
+	if l.byLoad && l.resident[o] {
+		return
+	}
 	for t := range l.surplus {
 		l.surplus[t].request(o, pos)
 	}

@@ -19,6 +19,7 @@ var lNonMarkerEntry = policies.Entry{
 	Params: []policies.Param{
 		{Name: "robust", Default: false, Doc: "follow marker instead while that has fewer misses, and back, at a bound " +
 			"that grows by 1% each time"},
+		lazyParam,
 	},
 	Random:   true,
 	Predicts: true,

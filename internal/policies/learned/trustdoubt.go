@@ -18,6 +18,7 @@ var trustDoubtEntry = policies.Entry{
 		"2020, section 4 (Trust&Doubt); " +
 		"choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
 	Units:    policies.UnitsObjects,
+	Params:   []policies.Param{lazyParam},
 	Random:   true,
 	Predicts: true,
 	New:      newTrustDoubt,
@@ -60,7 +61,7 @@ type cleanObject struct {
 }
 
 func newTrustDoubt(c policies.Config) (policies.Policy, error) {
-	f, err := newFollowing(c)
+	f, err := newFollowing(c, c.Params.Text(lazyParam.Name) == byLoad)
 	p := &trustDoubt{
 		following: f, filling: true, bits: rand.New(rand.NewPCG(c.Seed, 0)), markedIn: make([]uint32, c.Objects),
 		staleIn: make([]uint32, c.Objects), requested: make([]uint32, c.Objects), proxyOf: make([]uint32, c.Objects),
