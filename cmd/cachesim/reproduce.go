@@ -176,10 +176,13 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 	for _, file := range files {
 		s, err := f.reproduce(cmd, file)
 		var missing *workload.MissingError
-		if goOn && errors.As(err, &missing) {
+		if errors.As(err, &missing) && goOn {
 			reason := fmt.Sprintf("trace %s is missing; set %s", missing.Path, workload.Env)
-			f.note(cmd, "skipping %s: %s", file.Name, reason)
+			f.note(cmd, "skipping %s: %s; cachesim reproduce %s says where it can be had", file.Name, reason, file.Name)
 			s, err = report.NotRun(file, f.quick, reason), nil
+		}
+		if missing != nil && err != nil { // without the line of a file that is part of the program
+			err = fmt.Errorf("%s: %w", file.Name, missing)
 		}
 		if err != nil {
 			return nil, err

@@ -56,7 +56,11 @@ func (e *MissingError) Error() string {
 	if len(e.Dirs) > 0 {
 		s += ", and not in " + strings.Join(e.Dirs, ", ") + " either"
 	}
-	return s + "; " + Env + " can name the folder that holds it"
+	s += "; " + Env + " can name the folder that holds it"
+	if origin, ok := OriginOf(e.Path); ok {
+		s += "\n" + origin.String()
+	}
+	return s
 }
 
 // ChangedError says that the files do not match the checksum.

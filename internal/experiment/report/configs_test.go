@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
@@ -231,4 +232,36 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 		checkLegible(t, name, filepath.Base(path), data)
 	}
 	return summary
+}
+
+// Of every trace file that an experiment needs the program says where it can be had, under which licence, and what
+// makes the file.
+func TestTraceFilesHaveOrigins(t *testing.T) {
+	files := 0
+	for _, name := range configs.Names() {
+		file, err := experiment.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trace := range file.Traces {
+			for _, path := range append(trace.Files, trace.File) {
+				if path == "" {
+					continue
+				}
+				files++
+				origin, ok := workload.OriginOf(path)
+				folder := filepath.ToSlash(filepath.Dir(path))
+				if !ok || origin.What == "" || origin.Licence == "" || !strings.HasPrefix(origin.Source, "https://") ||
+					!strings.Contains(origin.Command, "mkdir -p "+folder) {
+					t.Errorf("%s: %s has the origin %+v", name, path, origin)
+				}
+				if text := (&workload.MissingError{Path: path}).Error(); !strings.Contains(text, origin.Command) {
+					t.Errorf("%s: the error does not say how to make %s: %s", name, path, text)
+				}
+			}
+		}
+	}
+	if files < 50 {
+		t.Errorf("%d files, want those of all experiments", files)
+	}
 }
