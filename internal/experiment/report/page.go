@@ -38,7 +38,7 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.
 	}
 	if in.Quick {
 		p.Notes = append(p.Notes, "This is the quick version of the experiment: fewer cells or shorter traces than the "+
-			"whole. Its verdicts are hints.")
+			"whole, to which the description below refers. Its verdicts are hints. What ran: "+sizes(in)+".")
 	}
 	p.Notes = append(p.Notes, summary.Notes...)
 	add := func(id, title string, parts ...page.Part) {
@@ -160,6 +160,38 @@ func tracesTable(in Input) page.Table {
 		})
 	}
 	return withoutEmptyColumns(t)
+}
+
+// mostSizes is the number of traces whose sizes the note of a quick version has; the table of traces has all.
+const mostSizes = 6
+
+// sizes says how large the traces and the caches of the records are, how many seeds there are, and where they are on
+// their axes.
+func sizes(in Input) string {
+	var names, parts []string
+	for i := range in.Records {
+		if name := in.Records[i].Trace; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names[:min(len(names), mostSizes)] {
+		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
+		parts = append(parts, fmt.Sprintf("%s with %s requests at capacity %s", name, span(replayed, requests, records.Count),
+			capacities(replayed)))
+	}
+	if more := len(names) - mostSizes; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more traces", more))
+	}
+	for _, axis := range records.AxisNames(in.Records) {
+		parts = append(parts, axis+" = "+each(in.Records, func(r *records.Record) string {
+			v, _ := r.Dim(axis)
+			return v.Text
+		}))
+	}
+	if n := seedsOf(in.Records); n > 1 {
+		parts = append(parts, fmt.Sprintf("%d seeds", n))
+	}
+	return cmp.Or(strings.Join(parts, "; "), "nothing")
 }
 
 // origin says where the requests of a trace's cells come from and how they are read. If the generator is the same in

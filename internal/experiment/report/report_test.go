@@ -349,3 +349,19 @@ func TestFailuresStandFirst(t *testing.T) {
 		t.Error("there are failures where everything holds")
 	}
 }
+
+// The page of a quick version says which sizes ran, as its description is that of the whole.
+func TestQuickPagesStateTheirSizes(t *testing.T) {
+	in := sample()
+	in.Quick = true
+	for i := range in.Records {
+		in.Records[i].Axes = "scale=0.005"
+	}
+	note := newPage(in, Summary{}, nil, nil).Notes[0]
+	n, _ := requests(&in.Records[0])
+	for _, want := range []string{"demo with " + records.Count(n) + " requests at capacity 10%", "20%", "scale = 0.005"} {
+		if !strings.Contains(note, want) {
+			t.Errorf("the note %q has no %q", note, want)
+		}
+	}
+}
