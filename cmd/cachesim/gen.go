@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -49,8 +50,9 @@ Sizes, for --size:
   cachesim gen mixed --phases 'zipf(alpha=1.1,objects=20000):50000;scan:5000;loop(objects=3000):20000' -o trace.txt
   cachesim gen cluster --jobs 9+14 --listing data.csv.zst -o reads.csv.zst
   cachesim gen loop --objects 1000 -n 5000 --output-format plain -o - | cachesim run -`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args:        cobra.ExactArgs(1),
+		Annotations: map[string]string{commandline.Choices: "Generators:\n" + gen.Summaries()},
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return gen.Names(), cobra.ShellCompDirectiveNoFileComp
 		},

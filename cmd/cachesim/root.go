@@ -18,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/resources"
-	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
@@ -86,6 +85,9 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 		return exitInterrupted
 	}
 	sayError(stderr, err)
+	if arguments := (commandline.ArgumentsError{}); errors.As(err, &arguments) {
+		arguments.PrintHelp(stderr)
+	}
 	if errors.As(err, new(checkFailedError)) {
 		return exitCheckFailed
 	}
@@ -152,7 +154,9 @@ them with the offline optimum.
 		newGendocsCommand(),
 	)
 	root.SetFlagErrorFunc(commandline.ExplainFlag)
+	root.SetHelpCommand(commandline.HelpCommand())
 	commandline.FitHelp(root)
+	commandline.ExplainArguments(root)
 	return root
 }
 
@@ -161,11 +165,5 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return root.Help()
 	}
-	var names []string
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return suggest.Unknown("command", args[0], names)
+	return commandline.UnknownCommand(root, args[0])
 }

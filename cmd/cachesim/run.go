@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +20,10 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. If
-// similar queries answer each other, no optimum is known, and policies that use similarity are added. In a cache that a
-// model drives, allocators are compared, and one policy serves all.
+// The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. In bytes
+// the schedule that the ratio refers to takes the place of the optimum, because opt ignores sizes. If similar queries
+// answer each other, no optimum is known, and policies that use similarity are added. In a cache that a model drives,
+// allocators are compared, and one policy serves all.
 const (
 	defaultPoliciesModelled = "lru"
 	defaultPolicies         = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
@@ -44,7 +46,8 @@ func newRunCommand() *cobra.Command {
 		Short: "Replay traces under policies and capacities, and compare with the offline optimum",
 		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio
 if sizes count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per
-request. The best online policy at each capacity is marked.
+request. The best online policy at each capacity is marked. In bytes no optimum can be computed: belady-size takes its
+place, and the ratio is an interval up to the lower bound pfoo-l.
 
 Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
 policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
@@ -77,8 +80,9 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
-		", or "+defaultPoliciesSimilar+" if similar queries answer each other; without opt if objects arrive later than "+
-		"they are requested; "+defaultPoliciesModelled+" on serving nodes)")
+		"; belady-size instead of opt if capacities count bytes; "+defaultPoliciesSimilar+
+		" if similar queries answer each other; without opt if objects arrive later than they are "+
+		"requested; "+defaultPoliciesModelled+" on serving nodes)")
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.register(cmd)
@@ -91,15 +95,15 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	specs, err := f.specs(lists)
-	if err != nil {
-		return err
-	}
 	if err := f.divide(lists); err != nil {
 		return err
 	}
 	setups := experiment.Setups(lists)
 	capacities, mode, err := f.capacitiesIn(cmd, setups)
+	if err != nil {
+		return err
+	}
+	specs, err := f.specs(setups, capacities, mode)
 	if err != nil {
 		return err
 	}
@@ -200,25 +204,39 @@ func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 	return nil
 }
 
-// specs reads the policies, or returns the default policies for the caches.
-func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error) {
+// specs reads the policies, or returns the default policies for the caches and the capacities.
+func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
+	mode capacity.Mode) ([]policies.Spec, error) {
+	if f.policies != "" {
+		return policies.ParseList(f.policies)
+	}
 	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
-	list := f.policies
 	modelled := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Modelled }
+	list := defaultPolicies
 	switch {
-	case list != "":
-	case slices.ContainsFunc(experiment.Setups(lists), modelled):
+	case slices.ContainsFunc(setups, modelled):
 		list = defaultPoliciesModelled
-	case slices.ContainsFunc(experiment.Setups(lists), answersSimilar):
+	case slices.ContainsFunc(setups, answersSimilar):
 		list = defaultPoliciesSimilar
-	default:
-		list = defaultPolicies
+	case capacity.NeedBytes(capacities, mode):
+		list = defaultInBytes(capacities, mode)
 	}
 	specs, err := policies.ParseList(list)
-	if f.policies == "" && slices.ContainsFunc(experiment.Setups(lists), arriveLater) {
+	if slices.ContainsFunc(setups, arriveLater) {
 		specs = slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Kind != policies.Online })
 	}
 	return specs, err
+}
+
+// defaultInBytes returns the default policies if some capacities count bytes: with what takes the place of the optimum
+// there, and with the optimum only if others count objects.
+func defaultInBytes(capacities []capacity.Spec, mode capacity.Mode) string {
+	online, optimum, _ := strings.Cut(defaultPolicies, ","+policies.Optimum(policies.Rules{}))
+	inObjects := func(c capacity.Spec) bool { return !capacity.NeedBytes([]capacity.Spec{c}, mode) }
+	if slices.ContainsFunc(capacities, inObjects) {
+		online = defaultPolicies
+	}
+	return online + optimum + "," + policies.Optimum(policies.Rules{Bytes: true})
 }
 
 // arriveLater reports whether objects arrive later than they are requested. No policy knows the future then.

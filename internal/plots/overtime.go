@@ -230,9 +230,10 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 		lines[at].x = append(lines[at].x, row.Time)
 		lines[at].y = append(lines[at].y, row.Value)
 	}
-	// One is of the only node or tenant, the other of everything together.
-	if f.Labels == nil && len(lines) == 2 && lines[0].sameAs(lines[1]) {
-		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return l.name != "" })
+	// One may be of the only node or tenant, and the other of everything together. Two tenants may be equal, too.
+	ofAll := func(l timeLine) bool { return l.name == "" }
+	if f.Labels == nil && len(lines) == 2 && slices.ContainsFunc(lines, ofAll) && lines[0].sameAs(lines[1]) {
+		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return !ofAll(l) })
 	}
 	return lines
 }

@@ -89,3 +89,13 @@ func TestLinesOverTimeAreNamedByWhatDiffers(t *testing.T) {
 		t.Errorf("lines %q, want %q", names, want)
 	}
 }
+
+// Two tenants with the same values are two lines: neither is that of everything together.
+func TestOverTimeKeepsTwoEqualTenants(t *testing.T) {
+	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
+	rows := []series.Row{{Cell: "c", Time: 10, Name: "quota", Label: "db", Value: 5},
+		{Cell: "c", Time: 10, Name: "quota", Label: "web", Value: 5}}
+	if lines := (OverTime{Name: "quota"}).linesOf(&r, rows); len(lines) != 2 {
+		t.Errorf("%+v, want two lines", lines)
+	}
+}

@@ -270,7 +270,7 @@ func footer(g Group, p paint) string {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Best }) {
 		lines = append(lines, "* highest hit ratio of the online policies at this capacity")
 	}
-	for _, line := range []string{FutureNote(g.Records), ratioLine(g.Records)} {
+	for _, line := range []string{FutureNote(g.Records), ratioLine(g.Records), elsewhereLine(g.Records)} {
 		if line != "" {
 			lines = append(lines, line)
 		}
@@ -335,6 +335,28 @@ func ratioLine(recs []Record) string {
 		s = "from " + s + " to misses / lower bound (" + roles[optima[0]].Bound + ")"
 	}
 	return "ratio: " + s + ", at the same capacity"
+}
+
+// elsewhereLine says which optima in the table are optimal under other rules alone, so that the ratios do not refer to
+// them.
+func elsewhereLine(recs []Record) string {
+	var optima, others []string
+	for i := range recs {
+		if recs[i].Has(metric.CompetitiveRatio) && !slices.Contains(optima, recs[i].Optimum) {
+			optima = append(optima, recs[i].Optimum)
+		}
+	}
+	for i := range recs {
+		r := &recs[i]
+		if roles[r.Policy].Optimum && len(optima) > 0 && !slices.Contains(optima, r.Policy) &&
+			!slices.Contains(others, r.Label) {
+			others = append(others, r.Label)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return strings.Join(others, ", ") + ": optimal under other rules only; no optimum here"
 }
 
 var english = message.NewPrinter(language.English)

@@ -8,6 +8,7 @@ import (
 // Role is what a table must know about a policy in addition to its record.
 type Role struct {
 	Unlimited bool   // it ignores the capacity, so it does not compete
+	Optimum   bool   // it is optimal under some rules, and may lose to online policies under others
 	Bound     string // the lower bound on misses to show with it, if it replaces an optimum
 }
 

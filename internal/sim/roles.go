@@ -14,6 +14,9 @@ func init() {
 		return Kinds[at].KnowsFuture(part)
 	})
 	records.DeclareRole(policies.Unlimited(), records.Role{Unlimited: true})
+	for _, rules := range []policies.Rules{{}, {Bypass: true}} {
+		records.DeclareRole(policies.Optimum(rules), records.Role{Optimum: true})
+	}
 	for _, rules := range []policies.Rules{{Bytes: true}, {Similar: true}, {Similar: true, Bypass: true}} {
 		if bound, ok := policies.LowerBound(rules); ok {
 			records.DeclareRole(policies.Optimum(rules), records.Role{Bound: bound})

@@ -26,6 +26,15 @@ func Describe() []string {
 	return lines
 }
 
+// Summaries lists the generators in a line each, indented.
+func Summaries() string {
+	var list strings.Builder
+	for _, e := range entries() {
+		fmt.Fprintf(&list, "  %-14s %s\n", e.Name, e.Summary)
+	}
+	return list.String()
+}
+
 // Usage describes a parameter with, in brackets, the generators that have it or, for a common one, those with another
 // default. Where it means something else to a generator, that follows.
 func Usage(p params.Param) string {
