@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/lists"
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -70,7 +71,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	if len(names) == 0 && !f.list {
 		return fmt.Errorf("which experiment? Name one or more of %s, or all; --list describes them",
-			strings.Join(configs.Papers(), ", "))
+			suggest.List(configs.Papers()))
 	}
 	chosen, err := configs.Choose(names)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // experimentFlags are the flags of every command that takes an experiment file.
@@ -279,7 +279,8 @@ func (f *sweepFlags) file(args []string) (*experiment.File, error) {
 	case f.resume && len(args) == 0:
 		return sweep.LoadFile(f.out)
 	case len(args) == 0:
-		return nil, fmt.Errorf("which experiment? Name a file or one of %s", strings.Join(configs.Names(), ", "))
+		return nil, fmt.Errorf("which experiment? Name a file or one of %s (cachesim reproduce --list describes "+
+			"them)", suggest.List(configs.Names()))
 	}
 	file, err := f.load(args[0])
 	if err == nil && f.resume {

@@ -147,6 +147,9 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	defer cancel(nil)
 	e := &executor{options: options, cancel: cancel, costs: map[string]float64{}}
 	e.changed.L = &e.mu
+	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Series.Asked() }) {
+		options.Memory.Advise("longer windows of the series")
+	}
 	if err := e.plan(ctx, cells); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -18,6 +19,14 @@ type Budget struct {
 	total  int64
 	origin string // the reason for the limit
 	used   func() int64
+	advice atomic.Pointer[string] // what would reduce the need of this run in particular
+}
+
+// Advise adds what would reduce the need of a run, for the error if it exceeds the budget.
+func (b *Budget) Advise(help string) {
+	if b != nil {
+		b.advice.Store(&help)
+	}
 }
 
 // DefaultShare is the share of the available memory that the program uses by default.

@@ -119,3 +119,14 @@ func TestColumnsAreZerosToWriteTo(t *testing.T) {
 		}
 	}
 }
+
+// What was advised for this run comes first in the error of a run that exceeds its budget.
+func TestAdviceComesFirst(t *testing.T) {
+	b := Fixed(100, 0)
+	b.Advise("longer windows of the series")
+	text := b.exceeded().Error()
+	if want := "what would help: longer windows of the series, --sample, --limit"; !strings.Contains(text, want) {
+		t.Errorf("%s, want %s", text, want)
+	}
+	(*Budget)(nil).Advise("nothing")
+}

@@ -3,6 +3,7 @@ package memory
 import (
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 )
 
@@ -60,10 +61,11 @@ func (b *Budget) watch(quit chan struct{}, stop, abort func(error)) {
 
 // exceeded is the error of a program that took more than its budget.
 func (b *Budget) exceeded() error {
-	return &Error{
-		What: "the run was stopped before it exceeded its budget", Total: b.total, Origin: b.origin,
-		Help: []string{"--sample", "--limit"},
+	help := []string{"--sample", "--limit"}
+	if advice := b.advice.Load(); advice != nil {
+		help = slices.Insert(help, 0, *advice)
 	}
+	return &Error{What: "the run was stopped before it exceeded its budget", Total: b.total, Origin: b.origin, Help: help}
 }
 
 // runtimeBytes returns how much memory the Go runtime holds.

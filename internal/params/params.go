@@ -67,7 +67,7 @@ func (p Param) Parse(text string) (any, error) {
 		return b, nil
 	case string:
 		if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
-			return nil, fmt.Errorf("%s=%s: want one of %s", p.Name, text, strings.Join(p.Choices, ", "))
+			return nil, fmt.Errorf("%s=%s: want one of %s", p.Name, text, suggest.List(p.Choices))
 		}
 		return text, nil
 	}

@@ -390,5 +390,5 @@ func oneOf(name, value string, choices ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is %q, want one of %s", name, value, strings.Join(choices, ", "))
+	return fmt.Errorf("%s is %q, want one of %s", name, value, suggest.List(choices))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/prefetch"
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -96,7 +97,7 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf(
 			"policy %s needs a predictor; add --predictor with one of: %s",
 			e.Name,
-			strings.Join(predict.Names(), ", "),
+			suggest.List(predict.Names()),
 		)
 	case e.Manages && !cache.IsExact(c.Cache):
 		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+

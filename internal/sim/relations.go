@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -12,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/join"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -188,7 +188,7 @@ func (r *Replayer) Expect(cells []Cell) {
 	if names := addressPrefetchers(cells); len(names) > 0 && r.options.Note != nil && isSample(r.trace) {
 		r.options.Note(fmt.Sprintf("%s: a sample of %v of the objects has few neighbouring addresses left, so what %s gain "+
 			"here says little about the whole trace; replay a part of it with --limit instead", r.trace.Name,
-			r.trace.SampleRate, strings.Join(names, ", ")))
+			r.trace.SampleRate, suggest.List(names)))
 	}
 	for _, c := range cells {
 		if remark := c.Cache.Entry.Remark; remark != nil && r.options.Note != nil {

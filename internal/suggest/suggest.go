@@ -1,5 +1,5 @@
-// Package suggest creates the error for a name that does not exist: it lists the existing names and suggests the
-// nearest. Policies, parameters, trace formats and columns all use it, so that all such errors read alike.
+// Package suggest creates the error for a name that does not exist: it lists the nearest of the existing names, and
+// suggests one. Policies, parameters, trace formats and columns all use it, so that all such errors read alike.
 package suggest
 
 import (
@@ -20,17 +20,40 @@ func Unknown(kind, name string, exist []string) error {
 	if near, ok := Nearest(name, exist); ok {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
-	return fmt.Errorf("unknown %s %q%s (exists: %s)", kind, name, hint, listOf(exist))
+	return fmt.Errorf("unknown %s %q%s (exists: %s)", kind, name, hint, List(nearestFirst(name, exist)))
 }
 
-// mostListed is more than any registry has; an axis of an experiment may have thousands of places.
-const mostListed = 100
+// mostListed is how many names a message lists: more are not read.
+const mostListed = 10
 
-func listOf(names []string) string {
+// List lists names in a message: up to ten of them, and how many more there are. A file may have thousands of columns.
+func List(names []string) string {
 	if len(names) <= mostListed {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), len(names)-mostListed)
+}
+
+// nearestFirst returns names in their order or, if not all are listed, those first that contain the name or differ from
+// it in the fewest letters.
+func nearestFirst(name string, exist []string) []string {
+	if len(exist) <= mostListed {
+		return exist
+	}
+	name = strings.ToLower(name)
+	far := map[string]int{}
+	for _, e := range exist {
+		other := strings.ToLower(e)
+		switch {
+		case len(name) > longestName || len(e) > longestName:
+			far[e] = 2 * longestName
+		case strings.Contains(other, name):
+			far[e] = -1
+		default:
+			far[e] = levenshtein.ComputeDistance(name, other)
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(exist), func(a, b string) int { return far[a] - far[b] })
 }
 
 // longestName is more than any name has. The distance of two texts takes time with the product of their lengths.

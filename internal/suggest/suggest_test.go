@@ -74,8 +74,18 @@ func TestLongListsAreCut(t *testing.T) {
 		exist = append(exist, strconv.Itoa(i))
 	}
 	text := Unknown("place", "x", exist).Error()
-	if !strings.HasSuffix(text, ", 98, 99 and 33900 more)") || len(text) > 500 {
-		t.Errorf("%s", text)
+	if want := `unknown place "x"; did you mean "0"? (exists: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 33990 more)`; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	few := []string{"opt", "arc", "lru", "lfu", "mru", "fifo", "clock", "sieve", "car", "random", "slru", "infinite"}
+	for name, want := range map[string]string{
+		"lru-": `unknown policy "lru-"; did you mean "lru"? (exists: lru, lfu, mru, slru, `,
+		"slr":  `(exists: slru, lru, `,
+	} {
+		text := Unknown("policy", name, few).Error()
+		if !strings.Contains(text, want) || !strings.HasSuffix(text, " and 2 more)") {
+			t.Errorf("%s, want %s", text, want)
+		}
 	}
 	if near, ok := Nearest(strings.Repeat("x", 1<<20), exist); ok {
 		t.Errorf("%q", near)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // FileChangedError says that files that parts read, such as weights, do not match the recorded or planned checksum.
@@ -14,7 +16,7 @@ type FileChangedError struct {
 
 func (e *FileChangedError) Error() string {
 	return fmt.Sprintf("%s: the file has changed: its checksum is %s, the recorded one is %s",
-		strings.Join(e.Files, ", "), e.Got, e.Want)
+		suggest.List(e.Files), e.Got, e.Want)
 }
 
 // Checksums are those of the files of parts, by their paths, so that each is read once.

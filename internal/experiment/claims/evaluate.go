@@ -232,7 +232,7 @@ func (e *evaluator) over(x over, open bool) node {
 		}
 	}
 	if x.take == "argmin" || x.take == "argmax" {
-		e.notCheckable("%s needs a dimension, and %s is not one", x.take, strings.Join(x.names, ", "))
+		e.notCheckable("%s needs a dimension, and %s is not one", x.take, suggest.List(x.names))
 	}
 	return overPolicies{take: x.take, slots: e.members(x.names), of: e.compile(x.of, true)}
 }
@@ -265,7 +265,7 @@ func (e *evaluator) members(names []string) (slots []int) {
 		}
 	}
 	if len(slots) == 0 {
-		e.notCheckable("no record of %s", strings.Join(names, ", "))
+		e.notCheckable("no record of %s", suggest.List(names))
 	}
 	return slots
 }

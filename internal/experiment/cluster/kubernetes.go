@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 )
@@ -147,6 +148,9 @@ type (
 
 const containerName = "cachesim"
 
+// imageName matches names of images, with registry, tag and digest; Kubernetes checks the rest.
+var imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
+
 // Manifest returns the Job as YAML for `kubectl create -f`. Its pod I runs shard I: Kubernetes gives the number in
 // JOB_COMPLETION_INDEX.
 func (k Kubernetes) Manifest(j Job) ([]byte, error) {
@@ -173,14 +177,22 @@ func (k Kubernetes) Manifest(j Job) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.WriteString(failureComment)
-	err := yaml.NewEncoder(&b, yaml.IndentSequence(true)).Encode(manifest)
-	return b.Bytes(), err
+	if err := yaml.NewEncoder(&b, yaml.IndentSequence(true)).Encode(manifest); err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(b.Bytes()) {
+		if bytes.ContainsFunc(bytes.TrimSuffix(line, []byte("\n")), unicode.IsControl) {
+			return nil, fmt.Errorf("a control character in %q, which YAML for Kubernetes cannot have: want another name",
+				bytes.TrimSpace(line))
+		}
+	}
+	return b.Bytes(), nil
 }
 
 func (k Kubernetes) check() error {
 	switch {
-	case k.Image == "" || strings.ContainsAny(k.Image, " \t\n"):
-		return fmt.Errorf("--image %q: want the name of an image that contains cachesim", k.Image)
+	case !imageName.MatchString(k.Image):
+		return fmt.Errorf("--image %q: want the name of an image that contains cachesim: letters, digits and ._-/:@", k.Image)
 	case k.Dir == (Volume{}):
 		return errors.New("want --dir-volume pvc:CLAIM/FOLDER or host:/PATH: where the pods find the folder of the sweep")
 	case k.Retries < 0:

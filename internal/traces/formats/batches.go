@@ -95,7 +95,10 @@ func (b *batchesReader) Read(rec *stream.Record) error {
 	b.key = b.key[:0]
 	for ; err == nil && !endsKey(c); c, err = b.peek() {
 		if b.key = append(b.key, c); len(b.key) > source.MaxLine {
-			return b.src.LineErrorf("a key longer than %d bytes; this is not a text trace", source.MaxLine)
+			if _, controls := source.OddBytes(b.key); controls {
+				return b.src.LineErrorf("control characters: this is not a text trace")
+			}
+			return b.src.LineErrorf("a key longer than %d bytes: want shorter ones", source.MaxLine)
 		}
 		b.chunk = b.chunk[1:]
 	}

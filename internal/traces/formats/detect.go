@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -18,7 +19,7 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	if len(bytes.TrimLeft(head.Bytes, "\r\n")) == 0 {
 		return source.Format{}, s.Errorf(
 			"begins with only blank lines: want a trace (formats: %s)",
-			strings.Join(Names(), ", "),
+			suggest.List(Names()),
 		)
 	}
 	if len(head.Bytes) < len(parquet.Magic) && strings.HasPrefix(parquet.Magic, string(head.Bytes)) {
@@ -116,7 +117,7 @@ func adviceJSON(what string) string {
 			names = append(names, f.Name)
 		}
 	}
-	return fmt.Sprintf("; name one with --input-format NAME (%s)", strings.Join(names, ", "))
+	return fmt.Sprintf("; name one with --input-format NAME (%s)", suggest.List(names))
 }
 
 // advice names the formats that can read a file that no format recognises.
@@ -131,7 +132,7 @@ func advice(head source.Head) string {
 	}
 	switch {
 	case !binary:
-		said := fmt.Sprintf("name one with --input-format NAME (%s)", strings.Join(possible, ", "))
+		said := fmt.Sprintf("name one with --input-format NAME (%s)", suggest.List(possible))
 		for _, f := range formats {
 			if f.AnyText != "" {
 				said += fmt.Sprintf("; if each line is %s: --input-format %s", f.AnyText, f.Name)

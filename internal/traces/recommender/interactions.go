@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -394,8 +395,8 @@ func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values
 		}
 		name := columnNames[i]
 		if header {
-			return nil, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %q)", name,
-				name, t.rows.Header)
+			return nil, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %s)", name,
+				name, suggest.List(t.rows.Header))
 		}
 		if t.columns[i] = i; i == 2 {
 			t.columns[i] = t.rows.Columns - 1

@@ -490,7 +490,7 @@ func (r *Rows) describeColumns() string {
 			parts = append(parts, fmt.Sprintf("%d: %.40q", i+1, c))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return suggest.List(parts)
 }
 
 // Begin detects the delimiter and whether there is a header, and reads the first row.

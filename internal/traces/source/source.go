@@ -324,7 +324,10 @@ func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
 	switch {
 	case err == bufio.ErrBufferFull:
 		s.LineNumber++
-		return nil, s.LineErrorf("longer than %d bytes; this is not a text trace", MaxLine)
+		if _, controls := OddBytes(line); controls {
+			return nil, s.LineErrorf("control characters: this is not a text trace")
+		}
+		return nil, s.LineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", MaxLine)
 	case err != io.EOF:
 		return nil, err
 	case len(line) == 0:
