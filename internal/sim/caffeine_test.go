@@ -34,7 +34,10 @@ var caffeine = map[string]string{
 // caffeineNear are policies of both that draw at random: the mean hit ratio of ours over five seeds may differ by so
 // much. docs/references.md has what was measured.
 var caffeineNear = map[string]comparison{
-	"adaptive.Cacheus": {ours: "cacheus", band: 0.012},
+	"adaptive.Cacheus":          {ours: "cacheus", band: 0.012},
+	"sketch.WindowTinyLfu (1%)": {ours: "w-tinylfu(rule=simulator)", band: 0.03},
+	"linked.Lru_TinyLfu": {ours: "tinylfu(rule=simulator)", band: 0.015,
+		on: map[string]float64{"lirs-loop.trace.gz": 0.11}},
 }
 
 // caffeineOthers are the prefixes and suffixes of the names of policies that are not compared, and why.

@@ -3,6 +3,7 @@ package admission
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -39,13 +40,21 @@ var tinyLFUEntry = policies.Entry{
 	New:     func(c policies.Config) (policies.Policy, error) { return newTinyLFU(c), nil },
 }
 
-// sketchParams are the parameters of the estimate of how often objects are requested.
+// sketchParams are the parameters of admission and of the estimate of how often objects are requested.
 var sketchParams = []policies.Param{
+	{Name: "jitter", Default: 1.0 / 128, Min: 0, Max: 1, Doc: "probability with which an object that loses is admitted " +
+		"nevertheless, if it is warm; 0: never"},
+	{Name: "warm", Default: 6, Min: 0, Max: dense.MaxCount, Doc: "requests in the sketch from which an object is warm"},
 	{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded " +
 		"up to a power of two in all"},
 	{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
+	{Name: "rule", Default: "caffeine", Choices: []string{"caffeine", "simulator"}, Doc: "by which number of objects " +
+		"sample is multiplied: caffeine, what fits; simulator, that rounded up to a power of two, as in Caffeine's simulator"},
 	{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
 }
+
+// jitterBits is the purpose of the random bits of jitter.
+const jitterBits = 0x71f1
 
 // The segments of wTinyLFU, each a list in LRU order.
 const (
@@ -66,11 +75,16 @@ type wTinyLFU struct {
 	sketch   dense.Sketch
 	counters int  // per object
 	sample   int  // per object
+	roundUp  bool // the number of objects by which the sample is multiplied
 	byBytes  bool // then the sketch grows with the number of resident objects
 	admitted bool // the missed object has been admitted directly to the main part
 	free     int64
 	capacity int64
 	most     int // objects there may be
+
+	draws  *rand.PCG
+	jitter float64
+	warm   int
 
 	windowed          bool    // w-tinylfu
 	window, protected float64 // its parameters
@@ -91,6 +105,10 @@ func newTinyLFU(c policies.Config) *wTinyLFU {
 		sizes:    dense.NewCharges(c.Objects, c.Unit),
 		counters: c.Params.Int("counters"),
 		sample:   c.Params.Int("sample"),
+		roundUp:  c.Params.Text("rule") == "simulator",
+		draws:    random.Stream(c.Seed, jitterBits),
+		jitter:   c.Params.Float("jitter"),
+		warm:     c.Params.Int("warm"),
 		byBytes:  !c.Unit,
 		free:     c.Capacity,
 		capacity: c.Capacity,
@@ -103,8 +121,17 @@ func newTinyLFU(c policies.Config) *wTinyLFU {
 	if !c.Unit {
 		objects = min(objects, 64)
 	}
-	p.sketch = dense.NewSketch(objects*p.counters, objects*p.sample, c.Params.Bool("doorkeeper"), random.Scramble(c.Seed))
+	p.sketch = dense.NewSketch(objects*p.counters, p.period(objects), c.Params.Bool("doorkeeper"),
+		random.Scramble(c.Seed))
 	return p
+}
+
+// period returns after how many requests counts are halved, with so many objects.
+func (p *wTinyLFU) period(objects int) int {
+	if p.roundUp {
+		objects = dense.CeilPowerOfTwo(objects)
+	}
+	return objects * p.sample
 }
 
 // room returns how many objects fit if each is charged 1, at most all of them.
@@ -129,7 +156,7 @@ func (p *wTinyLFU) Resize(capacity int64) {
 		p.demote()
 	}
 	if !p.byBytes {
-		p.sketch.Grow(p.room()*p.counters, p.room()*p.sample)
+		p.sketch.Grow(p.room()*p.counters, p.period(p.room()))
 	}
 }
 
@@ -193,7 +220,7 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 		return p.evict(p.mainVictim())
 	}
 	victim := p.mainVictim()
-	if victim != candidate && p.sketch.Estimate(candidate) > p.sketch.Estimate(victim) {
+	if victim != candidate && p.admits(candidate, victim) {
 		p.leave(candidate)
 		p.enter(inProbation, candidate)
 		return p.evict(victim)
@@ -205,11 +232,22 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 // if it wins.
 func (p *wTinyLFU) victimForLarge(r policies.Request) policies.Object {
 	victim := p.mainVictim()
-	if !p.admitted && p.sketch.Estimate(r.Object) <= p.sketch.Estimate(victim) {
+	if !p.admitted && !p.admits(r.Object, victim) {
 		return r.Object
 	}
 	p.admitted = true
 	return p.evict(victim)
+}
+
+// admits reports whether a candidate takes the place of a victim: if it was requested more often. Now and then one that
+// was requested often, but not more often, is admitted at random: where all counts are full nothing is counted, so that
+// they are never halved, and objects that are requested no longer would win every tie.
+func (p *wTinyLFU) admits(candidate, victim policies.Object) bool {
+	requests := p.sketch.Estimate(candidate)
+	if requests > p.sketch.Estimate(victim) {
+		return true
+	}
+	return requests >= p.warm && p.jitter > 0 && random.Unit(p.draws) < p.jitter
 }
 
 // mainVictim returns the least recent object on probation, or else of the protected segment, or else of the window.
@@ -248,7 +286,7 @@ func (p *wTinyLFU) leaveWindow() {
 
 // fitSketch keeps the sample in proportion to the resident objects, and starts a larger sketch if they outgrow it.
 func (p *wTinyLFU) fitSketch() {
-	p.sketch.Fit(p.resident*p.counters, p.resident*p.sample)
+	p.sketch.Fit(p.resident*p.counters, p.period(p.resident))
 }
 
 func (p *wTinyLFU) Remove(o policies.Object) {

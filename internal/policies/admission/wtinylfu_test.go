@@ -80,7 +80,7 @@ func TestWTinyLFUEqualsNaive(t *testing.T) {
 			"w-tinylfu(window=0.2,protected=1,",
 			"tinylfu(",
 		}).Draw(t, "spec")
-		got := policytest.Drive(t, spec+"counters=1024,sample=1000)",
+		got := policytest.Drive(t, spec+"jitter=0,counters=1024,sample=1000)",
 			policies.Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
 		p := got.Policy.(*wTinyLFU)
 		want := &naiveWTinyLFU{
@@ -199,4 +199,46 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A hundred objects fill the cache, and their counters, before counts are halved. Then ten others are requested, as
+// often as counters go. Without jitter they lose every tie against objects that are requested no longer, and nothing is
+// counted any more that would lead to the next halving.
+func TestJitterKeepsTheCacheFromFreezing(t *testing.T) {
+	hitRatio := func(spec string) float64 {
+		d := policytest.Drive(t, spec, policies.Config{Capacity: 100, Unit: true, Objects: 110, Requests: 1 << 20, Seed: 1})
+		for i := range 100 * 40 {
+			d.Serve(policies.Object(i%100), 1, i)
+		}
+		hits := 0
+		const requests = 20_000
+		for i := range requests {
+			if hit, _ := d.Serve(policies.Object(100+i%10), 1, i); hit {
+				hits++
+			}
+		}
+		return float64(hits) / requests
+	}
+	for _, name := range []string{"tinylfu", "w-tinylfu"} {
+		if got := hitRatio(name + "(sample=20,jitter=0)"); got > 0.01 {
+			t.Errorf("%s without jitter: hit ratio %v; this trace tests nothing", name, got)
+		}
+		if got := hitRatio(name + "(sample=20)"); got < 0.9 {
+			t.Errorf("%s: hit ratio %v", name, got)
+		}
+	}
+}
+
+func TestPeriodOfHalving(t *testing.T) {
+	for spec, want := range map[string]int{
+		"tinylfu":                            1000,
+		"tinylfu(rule=simulator)":            1280,
+		"w-tinylfu(sample=7)":                700,
+		"w-tinylfu(sample=7,rule=simulator)": 896,
+	} {
+		c := policies.Config{Capacity: 100, Unit: true, Objects: 500, Requests: 1}
+		if got := policytest.Drive(t, spec, c).Policy.(*wTinyLFU).period(100); got != want {
+			t.Errorf("%s: %d requests, want %d", spec, got, want)
+		}
+	}
 }
