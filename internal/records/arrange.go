@@ -240,25 +240,34 @@ func sharesApart(recs []*Record) map[float64]string {
 		}
 		first[at] = v.Number
 	}
-	apart := map[float64]string{}
-	for text := range alike {
-		maps.Copy(apart, distinctShares(numbers[text]))
+	apart, taken := map[float64]string{}, map[string]bool{}
+	for text := range numbers {
+		taken[text] = !alike[text]
+	}
+	for _, text := range slices.Sorted(maps.Keys(alike)) {
+		longer := distinctShares(numbers[text], taken)
+		maps.Copy(apart, longer)
+		for long := range maps.Values(longer) {
+			taken[long] = true
+		}
 	}
 	return apart
 }
 
-// distinctShares returns texts of different ratios with as many digits as they need to differ.
-func distinctShares(ratios []float64) map[float64]string {
+// distinctShares returns texts of different ratios with as many digits as they need to differ, also from those that are
+// taken.
+func distinctShares(ratios []float64, taken map[string]bool) map[float64]string {
 	for digits := 3; ; digits++ {
-		texts, taken := map[float64]string{}, map[string]bool{}
+		texts, used, free := map[float64]string{}, map[string]bool{}, true
 		for _, x := range ratios {
 			text := trimmed(100*x, digits) + "%"
 			if digits > 17 { // the products may be equal
 				text = strconv.FormatFloat(x, 'g', -1, 64)
 			}
-			texts[x], taken[text] = text, true
+			texts[x], used[text] = text, true
+			free = free && !taken[text]
 		}
-		if len(taken) == len(ratios) {
+		if free && len(used) == len(ratios) {
 			return texts
 		}
 	}
