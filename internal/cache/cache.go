@@ -29,8 +29,12 @@ type Running interface {
 
 // Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends.
 type Driven interface {
+	Warming
 	// Counts returns what has happened so far.
 	Counts() Counts
+	// Warm returns the part of it that does not count: the requests of the warm-up, whenever the model serves them, and
+	// what happened before BeginCounting.
+	Warm() Counts
 }
 
 // Occupied is implemented by caches that know how full they are.

@@ -32,7 +32,8 @@ const (
 // next.
 type Node struct {
 	Refill    Refill     // "" for Throttled
-	Latencies *Latencies // sums up those of all epochs; may be nil
+	Latencies *Latencies // sums up those of the epochs from now on; may be nil
+	Warm      float64    // the share of an epoch's requests that it leaves out
 
 	model   *Model
 	started bool
@@ -109,7 +110,7 @@ func (n *Node) RunFor(l serving.Load, ratio, seconds float64) (e Epoch) {
 	w.Mean = service + e.Waiting
 	w.Violations = t.above(m.objective.Latency.Seconds())
 	if n.Latencies != nil {
-		n.Latencies.add(&t, l.Rate*seconds, w.Mean)
+		n.Latencies.add(&t, float64(l.Rate*seconds)*(1-n.Warm), w.Mean)
 	}
 	w.SlowEMB, w.SlowKV = t.slow(w.P99)
 	w.SavedEMB, w.SavedKV = m.saved(l)

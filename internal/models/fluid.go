@@ -141,8 +141,9 @@ func runFluid(ctx context.Context, c Config) (metric.Values, error) {
 	cache.UseCosts(costs)
 	r := &fluidRun{Config: c, cache: cache, objective: objectiveOf(v), now: now, next: next,
 		optimum: v.Bool("optimum"), nodes: make([]*fluid.Node, cache.Nodes()),
-		windows: make([]serving.Window, cache.Nodes()), ratios: make([]float64, cache.Nodes()),
-		spans: make([]fluidSums, cache.Nodes()), counted: make([]counted, cache.Nodes())}
+		windows: make([]serving.Window, cache.Nodes()), rows: make([]float64, cache.Nodes()),
+		ratios: make([]float64, cache.Nodes()), spans: make([]fluidSums, cache.Nodes()),
+		counted: make([]counted, cache.Nodes())}
 	r.model = nodeModel(columns, costs, cache).With(r.objective)
 	r.epochs = epochsOf(columns, arrivalsOf(c.Trace, v.Float("rate")), r.objective.Epoch, cache.Nodes())
 	for i := range r.nodes {
@@ -212,12 +213,13 @@ type fluidRun struct {
 	epochs    []fluidEpoch
 	nodes     []*fluid.Node
 	windows   []serving.Window // of the last epoch of each node
+	rows      []float64        // that a request read in it
 	ratios    []float64        // of each node
 	counted   []counted        // of each node
 
 	latencies fluid.Latencies
 	counting  bool
-	begins    time.Duration // of the first epoch that counts
+	begins    time.Duration // when counting starts
 	behind    float64       // seconds of work that the last node still had at the end
 	total     fluidSums
 	moved     float64
@@ -240,8 +242,9 @@ type fluidSums struct {
 	unstable                                        int64
 }
 
-// add adds the requests of an epoch of some seconds.
-func (s *fluidSums) add(e *fluid.Epoch, seconds, requests float64) {
+// add adds a share of an epoch of some seconds and requests.
+func (s *fluidSums) add(e *fluid.Epoch, seconds, requests, share float64) {
+	seconds, requests = seconds*share, requests*share
 	s.seconds += seconds
 	s.requests += requests
 	s.hot += float64(requests * e.HotShare)
@@ -253,8 +256,8 @@ func (s *fluidSums) add(e *fluid.Epoch, seconds, requests float64) {
 	s.compute += float64(requests * e.Compute)
 	s.waiting += float64(requests * e.Waiting)
 	s.weightedP99 += float64(requests * e.P99)
-	s.refill += e.RefillBytes
-	s.missed += e.MissBytes
+	s.refill += float64(share * e.RefillBytes)
+	s.missed += float64(share * e.MissBytes)
 	s.peak = max(s.peak, e.Link)
 	s.ratio += float64(seconds * e.Ratio)
 	s.busy += float64(seconds * e.Utilisation)
@@ -281,9 +284,6 @@ func (r *fluidRun) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		e := &r.epochs[i]
-		if !r.counting && e.from >= r.Warmup {
-			r.startCounting(e.begins)
-		}
 		r.pass(i)
 		r.serve(e)
 		if err := r.endWindow(i); err != nil {
@@ -291,19 +291,21 @@ func (r *fluidRun) run(ctx context.Context) error {
 		}
 		r.decide(i + 1)
 	}
-	if !r.counting {
-		r.startCounting(0)
-	}
 	return nil
 }
 
-// startCounting starts with the first epoch that begins after the warm-up.
-func (r *fluidRun) startCounting(now time.Duration) {
-	r.counting, r.begins = true, now
-	r.EndWarmup()
-	for _, n := range r.nodes {
-		n.Latencies = &r.latencies
+// count starts to count in the epoch in which the warm-up ends, and says which share of each epoch counts.
+func (r *fluidRun) count(e *fluidEpoch) (share float64) {
+	share = float64(e.to-max(e.from, min(r.Warmup, e.to))) / float64(e.to-e.from)
+	if share > 0 && !r.counting {
+		r.counting, r.begins = true, e.begins+time.Duration(float64((1-share)*float64(e.passes)))
 	}
+	for _, n := range r.nodes {
+		if n.Warm = 1 - share; share > 0 {
+			n.Latencies = &r.latencies
+		}
+	}
+	return share
 }
 
 // pass lets the time pass in which nothing arrives before an epoch.
@@ -326,9 +328,12 @@ func (r *fluidRun) pass(epoch int) {
 	}
 }
 
-// serve serves an epoch on all nodes.
+// serve serves an epoch on all nodes. Of the one in which the warm-up ends, the requests after it count; it is a window
+// only if there would be none otherwise.
 func (r *fluidRun) serve(e *fluidEpoch) {
-	window := e.window || r.counting && r.total.windows == 0 // rather that than none
+	share := r.count(e)
+	last := e.to == len(r.Trace.Objects) && r.total.windows == 0
+	window := e.window || last
 	best := -1.0
 	if r.optimum && window {
 		least, most := r.windows[0].Bounds()
@@ -338,30 +343,44 @@ func (r *fluidRun) serve(e *fluidEpoch) {
 	r.behind = 0
 	for i, n := range r.nodes {
 		did := n.RunFor(e.load, r.ratios[i], seconds)
-		w := &did.Window
-		// Nodes share the requests as evenly as whole numbers allow.
-		requests := (e.to-e.from)*(i+1)/len(r.nodes) - (e.to-e.from)*i/len(r.nodes)
-		lookups, so := float64(requests)*did.Rows, &r.counted[i]
-		r.cache.Predict(i, int64(requests), so.hits.add(float64(requests)*w.KVHit), so.lookups.add(lookups),
-			so.lookupHits.add(lookups*w.EMBHit), int64(e.ends))
-		for _, s := range r.sums(i) {
-			s.add(&did, seconds, float64(requests))
-			if window {
-				s.window(&did, best)
-			}
+		requests := float64(r.ofNode(i, e.to-e.from))
+		r.spans[i].add(&did, seconds, requests, 1)
+		if window {
+			r.spans[i].window(&did, best)
+		}
+		if share > 0 {
+			r.total.add(&did, seconds, requests, share)
+		}
+		if share == 1 && window || last {
+			r.total.window(&did, best)
 		}
 		r.behind = max(r.behind, did.Behind)
-		r.windows[i] = *w
+		r.windows[i], r.rows[i] = did.Window, did.Rows
+	}
+	if e.from < r.Warmup {
+		r.tell(e, min(r.Warmup, e.to)-e.from)
+	}
+	if e.from <= r.Warmup && r.Warmup < e.to {
+		r.EndWarmup()
+	}
+	if e.to > r.Warmup {
+		r.tell(e, e.to-max(e.from, r.Warmup))
 	}
 }
 
-// sums returns what an epoch of a node counts in.
-func (r *fluidRun) sums(node int) []*fluidSums {
-	sums := []*fluidSums{&r.spans[node], &r.total}
-	if !r.counting {
-		sums = sums[:1]
+// ofNode returns how many of some requests a node serves: as evenly as whole numbers allow.
+func (r *fluidRun) ofNode(i, requests int) int {
+	return requests*(i+1)/len(r.nodes) - requests*i/len(r.nodes)
+}
+
+// tell tells the cache of some of the requests of an epoch.
+func (r *fluidRun) tell(e *fluidEpoch, requests int) {
+	for i := range r.nodes {
+		w, so, n := &r.windows[i], &r.counted[i], r.ofNode(i, requests)
+		lookups := float64(n) * r.rows[i]
+		r.cache.Predict(i, int64(n), so.hits.add(float64(n)*w.KVHit), so.lookups.add(lookups),
+			so.lookupHits.add(lookups*w.EMBHit), int64(e.ends))
 	}
-	return sums
 }
 
 // counted are what the epochs of a node so far count as.

@@ -5,7 +5,6 @@
 package models
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -58,11 +57,11 @@ type Config struct {
 	Trace  *traces.Trace
 	Cache  any // serves the requests; each model states what it needs from it
 	Params params.Values
-	Warmup int // requests at the start that are served but not counted
-	// Serve serves the requests of the trace from one position to another, which are one group. The model calls it once
-	// for each group.
+	Warmup int // requests at the start that are served but not counted; fewer than the trace has
+	// Serve serves the requests of the trace from one position to another, which are one group, and counts them. The model
+	// calls it once for each group, in their order.
 	Serve func(from, to int) Served
-	// EndWarmup says that counting starts now.
+	// EndWarmup says that counting starts now, in a model with Asynchronous or Drives.
 	EndWarmup func()
 	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.
 	Timed func([]Timed)
@@ -210,17 +209,7 @@ func Names() []string { return models.Names() }
 // groupReplay serves the groups of a trace one by one, when a model says so.
 type groupReplay struct {
 	Config
-	starts  []int // positions at which the groups begin
-	first   []int // per group: requests that were served before it
-	served  int   // requests
-	warm    int   // the part from the warm-up
-	warmups int   // groups that begin before the end of the warm-up
-}
-
-func newGroupReplay(c Config, starts []int) *groupReplay {
-	r := &groupReplay{Config: c, starts: starts, first: make([]int, len(starts))}
-	r.warmups, _ = slices.BinarySearch(starts, c.Warmup)
-	return r
+	starts []int // positions at which the groups begin
 }
 
 // serve serves group i. It returns its requests and the result.
@@ -229,17 +218,15 @@ func (r *groupReplay) serve(i int) ([]predict.Object, Served) {
 	if i+1 < len(r.starts) {
 		to = r.starts[i+1]
 	}
-	if i == r.warmups {
-		r.warm = r.served
-		r.EndWarmup()
-	}
-	r.first[i] = r.served
-	r.served += to - from
 	return r.Trace.Objects[from:to], r.Serve(from, to)
 }
 
-// counted returns the number of requests served after the warm-up.
-func (r *groupReplay) counted() int { return r.served - r.warm }
+// firstCounted returns the first group whose latency counts: the one with the first request after the warm-up. A
+// warm-up that ends inside the last group leaves that one.
+func (r *groupReplay) firstCounted() int {
+	next, _ := slices.BinarySearch(r.starts, r.Warmup+1)
+	return next - 1
+}
 
 // tell passes on how long each group took, if somebody wants to know.
 func tell[E any](r *groupReplay, all []E, of func(E) waited) {
@@ -249,8 +236,7 @@ func tell[E any](r *groupReplay, all []E, of func(E) waited) {
 	timed := make([]Timed, len(all))
 	for i, e := range all {
 		w := of(e)
-		timed[i] = Timed{First: r.first[i], Latency: w.served - w.arrived}
+		timed[i] = Timed{First: r.starts[i], Latency: w.served - w.arrived}
 	}
-	slices.SortStableFunc(timed, func(a, b Timed) int { return cmp.Compare(a.First, b.First) })
 	r.Timed(timed)
 }

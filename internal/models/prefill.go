@@ -37,8 +37,8 @@ var prefillEntry = Entry{
 			"microseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
 			"nanoseconds, during which there are no predictions; 0: training runs in parallel"},
-		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds; -1: the " +
-			"model's"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token after the first, in milliseconds; -1: " +
+			"the model's"},
 		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9; 0: the " +
 			"model's"},
 		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes; 0: the model's"},
@@ -95,7 +95,7 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
 	}
-	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), holding}
+	replay := &prefillReplay{&groupReplay{c, c.Trace.Groups}, holding}
 	p := prompts.Of(c.Trace.Kind)
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
 		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
@@ -105,7 +105,7 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	}
 	times := func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
 	tell(replay.groupReplay, all, times)
-	counted := all[replay.warmups:]
+	counted := all[replay.firstCounted():]
 	return newLatency(counted, len(counted), times).Values(), nil
 }
 

@@ -63,7 +63,7 @@ func runSLS(ctx context.Context, c Config) (metric.Values, error) {
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
 	}
-	replay := &slsReplay{groupReplay: newGroupReplay(c, batches.BatchStarts()), missed: batches.Watch()}
+	replay := &slsReplay{groupReplay: &groupReplay{c, batches.BatchStarts()}, missed: batches.Watch()}
 	var err error
 	if replay.background, err = batches.UseClock(&replay.clock); err != nil {
 		return metric.Values{}, fmt.Errorf("%w: the model sls determines how long predictions take; remove the parameter, "+
@@ -90,7 +90,9 @@ func runSLS(ctx context.Context, c Config) (metric.Values, error) {
 	}
 	times := func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }
 	tell(replay.groupReplay, served, times)
-	return newLatency(served[replay.warmups:], replay.counted(), times).Values(), nil
+	first := replay.firstCounted()
+	lookups := len(c.Trace.Objects) - replay.starts[first]
+	return newLatency(served[first:], lookups, times).Values(), nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }

@@ -311,11 +311,9 @@ func (r *storageRun) values(result *storage.Result) (v metric.Values) {
 		}
 		r.Timed(timed)
 	}
-	counted := result.Reads
-	for len(counted) > 0 && counted[0].First < int64(r.Warmup) {
-		counted = counted[1:]
-	}
-	if len(counted) > 0 {
+	first := slices.IndexFunc(result.Reads, func(read storage.Read) bool { return read.Counts })
+	if first >= 0 {
+		counted := result.Reads[first:]
 		v = newLatency(counted, len(counted), times).Values()
 	}
 	completed, sum := 0, 0.0

@@ -142,7 +142,5 @@ func (a *arriving) counts() cache.Counts {
 
 func (a *arriving) endWarmup() {
 	a.warm = a.counts()
-	if warming, ok := a.cache.(cache.Warming); ok {
-		warming.BeginCounting()
-	}
+	beginCounting(a.cache)
 }

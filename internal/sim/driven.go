@@ -19,20 +19,13 @@ func runDriven(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache,
 	if !ok {
 		return cache.Counts{}, metric.Values{}, fmt.Errorf("a cache of type %T cannot be driven by a model", served)
 	}
-	var warm cache.Counts
 	config := models.Config{Trace: t, Cache: served, Params: c.Model.Params, Warmup: options.Warmup,
-		Windows: modelWindows(options.sampler, driven.Counts)}
-	config.EndWarmup = func() {
-		warm = driven.Counts()
-		if warming, ok := served.(cache.Warming); ok {
-			warming.BeginCounting()
-		}
-	}
+		EndWarmup: driven.BeginCounting, Windows: modelWindows(options.sampler, driven.Counts)}
 	if options.sampler != nil {
 		config.Timed = options.sampler.latencies
 	}
 	timed, err := c.Model.Entry.Run(ctx, config)
-	return driven.Counts().Minus(warm), timed, err
+	return driven.Counts().Minus(driven.Warm()), timed, err
 }
 
 // modelWindows returns the windows of a series, which a sampler receives with the counts so far; it may be nil.

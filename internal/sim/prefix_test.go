@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
@@ -19,7 +21,7 @@ import (
 )
 
 // prefixCell is a cell of the prefix cache, with a predictor where the policy asks one.
-func prefixCell(tb testing.TB, kind, policy, predictor string, size int64) Cell {
+func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) Cell {
 	tb.Helper()
 	spec, err := cache.Parse(kind)
 	if err != nil {

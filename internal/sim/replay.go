@@ -49,22 +49,14 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		if err := ctx.Err(); err != nil {
 			return cache.Counts{}, err
 		}
-		to := opt.sampler.cut(from, min(from+length, len(t.Objects)))
-		if t.Groups != nil {
-			to = groupEnd(t, to)
-		}
-		if from < opt.Warmup {
-			to = min(to, opt.Warmup)
-		}
+		to := partEnd(t, opt.sampler, opt.Warmup, from, min(from+length, len(t.Objects)))
 		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
 			sizes = make([]int64, max(to-from, longestWindow))
 		}
 		c.Serve(cache.WindowOf(t, from, to, opt.Bytes, sizes), &total)
 		if to == opt.Warmup {
 			warm = total
-			if warming, ok := c.(cache.Warming); ok {
-				warming.BeginCounting()
-			}
+			beginCounting(c)
 		}
 		opt.sampler.served(to, total)
 		if opt.Progress != nil {
@@ -75,6 +67,26 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		length, last = nextWindow(length, now.Sub(last)), now
 	}
 	return total.Minus(warm), nil
+}
+
+// beginCounting ends the warm-up of a cache.
+func beginCounting(c any) {
+	if warming, ok := c.(cache.Warming); ok {
+		warming.BeginCounting()
+	}
+}
+
+// partEnd returns where a run of requests from one position to another must end so that neither a window of the series
+// nor the warm-up ends inside it. Groups of requests stay together, except where the warm-up ends.
+func partEnd(t *traces.Trace, s *sampler, warmup, from, to int) int {
+	to = s.cut(from, to)
+	if t.Groups != nil {
+		to = groupEnd(t, to)
+	}
+	if from < warmup {
+		to = min(to, warmup)
+	}
+	return to
 }
 
 // groupEnd returns the end of the group that contains the request before to.

@@ -336,10 +336,9 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		counts, timed, err = runArriving(ctx, c, t, served, options)
 		sized = true
 	default:
-		run := &modelled{trace: t, cache: served, cost: counted.cost, progress: options.Progress, sampler: sampler}
-		config := models.Config{
-			Trace: t, Cache: served, Params: c.Model.Params, Warmup: warmup, Serve: run.serve, EndWarmup: run.endWarmup,
-		}
+		run := &modelled{trace: t, cache: served, cost: counted.cost, progress: options.Progress, sampler: sampler,
+			warmup: warmup}
+		config := models.Config{Trace: t, Cache: served, Params: c.Model.Params, Warmup: warmup, Serve: run.serve}
 		if sampler != nil {
 			config.Timed = sampler.latencies
 		}

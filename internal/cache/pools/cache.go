@@ -44,6 +44,7 @@ type Config struct {
 	// Served is called now and then with the number of requests that have started since the last call; it may be nil.
 	Served   func(n int)
 	Requests *requests.Columns
+	Warmup   int // requests at the start that do not count
 	Count    int // of users
 	// Predicted says that a model computes what is served, so that nothing will be resident.
 	Predicted bool
@@ -93,8 +94,9 @@ type node struct {
 	now      int64 // time of the last request, in nanoseconds
 
 	counts   cache.Counts
-	bypassed int64 // misses of users who found no room beside the running ones
-	moved    int64 // pages that changed the pool
+	warm     cache.Counts // the part of counts that does not count
+	bypassed int64        // misses of users who found no room beside the running ones
+	moved    int64        // pages that changed the pool
 	// uncounted are the evictions of shards in the warm-up; bypassed and moved are of the time since.
 	uncounted int64
 }
@@ -312,6 +314,12 @@ func (p *Cache) startUser(n *node, request int) (hit bool) {
 	n.counts.Evictions += pool.Evictions() - evictions
 	n.running.start(request, user, pool.Charge(user))
 	n.count(r, hit, p.page)
+	if request < p.config.Warmup {
+		n.warm.Requests++
+		if hit {
+			n.warm.Hits++
+		}
+	}
 	return hit
 }
 
@@ -352,12 +360,26 @@ func (p *Cache) Serve(cache.Window, *cache.Counts) {
 func (p *Cache) Counts() (sum cache.Counts) {
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		sum.Requests += n.counts.Requests
-		sum.Hits += n.counts.Hits
-		sum.Evictions += n.counts.Evictions
+		add(&sum, n.counts)
 		sum.Oversized += n.pools[users].Oversized()
 	}
 	return sum
+}
+
+// Warm implements cache.Driven.
+func (p *Cache) Warm() (sum cache.Counts) {
+	for i := range p.nodes {
+		add(&sum, p.nodes[i].warm)
+	}
+	return sum
+}
+
+// add adds what happened on a node.
+func add(sum *cache.Counts, n cache.Counts) {
+	sum.Requests += n.Requests
+	sum.Hits += n.Hits
+	sum.Evictions += n.Evictions
+	sum.Oversized += n.Oversized
 }
 
 // Used implements cache.Occupied.
@@ -404,6 +426,10 @@ func (p *Cache) BeginCounting() {
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		n.uncounted, n.bypassed, n.moved = n.pools[embeddings].Evictions(), 0, 0
+		n.warm.Evictions, n.warm.Oversized = n.counts.Evictions, n.pools[users].Oversized()
+		if p.config.Predicted { // in order, and not one by one
+			n.warm = n.counts
+		}
 	}
 }
 

@@ -8,8 +8,8 @@
 //	bytes      = weights + KV x (c + u)
 //
 // (a roofline). At least one token is computed, because the first output depends on it. Prompts are prefilled one at a
-// time, first come first served. Output tokens then take a fixed time each, in parallel with the prefills of others,
-// and the prompt's blocks stay locked until the last one.
+// time, first come first served. The prefill gives the first output token. The others then take a fixed time each, in
+// parallel with the prefills of other prompts, and the prompt's blocks stay locked until the last one.
 package prefill
 
 import (
@@ -185,7 +185,8 @@ func (m *model) prefill(i int) {
 		event.Span(m.TrainUnit*float64(hit.Trained)))
 	m.loop.After(event.Sum(predicting, m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens)), func() {
 		m.served[i].FirstToken = m.loop.Now()
-		decoding := event.Span(float64(m.prompts.Outputs[i]) * m.Decode * float64(time.Second))
+		decoded := max(0, m.prompts.Outputs[i]-1) // the prefill gives the first token
+		decoding := event.Span(float64(decoded) * m.Decode * float64(time.Second))
 		m.loop.After(decoding, func() { m.finish(i) })
 		m.gpu.Release()
 	})

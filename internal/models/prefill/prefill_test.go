@@ -41,7 +41,7 @@ func perToken() Config {
 }
 
 func prompts(tokens ...int32) Prompts {
-	return Prompts{Tokens: tokens, Outputs: slices.Repeat([]int32{2}, len(tokens))}
+	return Prompts{Tokens: tokens, Outputs: slices.Repeat([]int32{3}, len(tokens))}
 }
 
 // TestPrefillOfQwen works out the roofline of 2048 tokens, 1024 of them cached, on four RTX 4090 by hand.
@@ -88,7 +88,18 @@ func TestAloneTTFTIsThePrefill(t *testing.T) {
 			t.Errorf("prompt %d came at %v, the one before it was done at %v", i, served[i].Arrived, served[i-1].Done)
 		}
 		if got := served[i].Done - served[i].FirstToken; got != 20*time.Millisecond {
-			t.Errorf("prompt %d: %v for two output tokens", i, got)
+			t.Errorf("prompt %d: %v for the two output tokens after the first", i, got)
+		}
+	}
+}
+
+// TestThePrefillGivesTheFirstToken: only the output tokens after it are decoded.
+func TestThePrefillGivesTheFirstToken(t *testing.T) {
+	p := prompts(10, 10, 10)
+	p.Outputs = []int32{0, 1, 5}
+	for i, s := range mustRun(t, p, &scripted{hits: make([]Hit, 3)}, perToken()) {
+		if got, want := s.Done-s.FirstToken, []time.Duration{0, 0, 40}[i]*time.Millisecond; got != want {
+			t.Errorf("%d output tokens: %v from the first to the last, want %v", p.Outputs[i], got, want)
 		}
 	}
 }

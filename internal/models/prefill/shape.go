@@ -11,7 +11,7 @@ type Shape struct {
 	Weights   float64 // bytes of all parameters
 	Attention float64 // floating-point operations of attention per token and preceding token, in all layers
 	KV        float64 // bytes of keys and values per token, in all layers
-	Decode    float64 // seconds per output token
+	Decode    float64 // seconds per output token after the first
 }
 
 // Hardware is the hardware that a model runs on.

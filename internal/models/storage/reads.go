@@ -44,6 +44,7 @@ func (m *model) issue(read int32) {
 		}
 	}
 	o := &m.open[slot]
+	m.served[o.served].Counts = m.asked > int64(m.Warmup)
 	o.left, o.ready = missing, now
 	if missing < to-from {
 		o.ready = event.Sum(now, m.Local)
@@ -140,7 +141,7 @@ func (m *model) end(slot int32) {
 		bytes += m.Size(request)
 	}
 	j.Served += bytes
-	if served.First >= int64(m.Warmup) {
+	if served.Counts {
 		m.counts.Served += bytes
 	}
 	if j.left--; j.left == 0 {

@@ -109,13 +109,14 @@ type Job struct {
 type Read struct {
 	First       int64 // requests that were asked before it
 	Asked, Done time.Duration
+	Counts      bool // it has a request after the warm-up
 }
 
 // Counts are sums over a run, after the warm-up.
 type Counts struct {
 	Fetched    int64 // bytes that arrived from the remote store
 	Prefetched int64 // the part of them that no request waited for when it arrived
-	Served     int64 // bytes of the reads that were served, without those that began in the warm-up
+	Served     int64 // bytes of the reads that were served and count
 	Useful     int64 // the part of these that was requested while it was resident
 	Delayed    int64 // requests that waited for a fetch that had already begun
 	Late       int64 // prefetches that were outstanding when their object was requested
