@@ -29,6 +29,9 @@ type Entry struct {
 	ObjectsOnly bool
 	// Keys says that it hashes the keys of the trace, so these must be loaded.
 	Keys bool
+	// Holds reports whether running groups of requests hold what they need while others begin; with overlap, a model of
+	// time lets several run at once. Nil if none ever do.
+	Holds func(v params.Values, overlap bool) bool
 	// Prompts says that it serves prompts, chains of blocks, and needs a trace of them; a warm-up then counts prompts.
 	Prompts bool
 	// Queries says that it serves queries with embeddings, and needs a trace of them.

@@ -39,6 +39,9 @@ type Entry struct {
 	// Reorders reports whether the requests may come in another order than in the trace, or not all of them; nil if they
 	// never do.
 	Reorders func(v params.Values) bool
+	// Overlaps reports whether groups of requests run at the same time and hold what they need meanwhile; nil if they
+	// never do.
+	Overlaps func(v params.Values) bool
 	// Needs returns what it needs from the trace; nil for nothing.
 	Needs func(v params.Values) traces.Needs
 	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be

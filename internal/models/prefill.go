@@ -52,8 +52,9 @@ var prefillEntry = Entry{
 		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: the " +
 			"hardware's"},
 	},
-	Check: checkPrefill,
-	Run:   runPrefill,
+	Overlaps: func(v params.Values) bool { return v.Int("concurrency") > 1 },
+	Check:    checkPrefill,
+	Run:      runPrefill,
 }
 
 // defaultOutput is the number of output tokens of a prompt if neither trace nor user gives it (LCR, section 5.2).

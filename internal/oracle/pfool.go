@@ -16,6 +16,7 @@ type BoundInput struct {
 	RequestSizes []int64
 	NextUse      []uint32 // of NextUse
 	Capacity     int64    // bytes, or objects where every request is charged 1
+	Groups       []int    // positions at which groups of requests begin; needed by GroupedLower only
 	From         int      // position of the first request that counts; those before it are the warm-up
 }
 

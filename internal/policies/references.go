@@ -5,10 +5,12 @@ type Rules struct {
 	Bytes   bool // capacities count bytes
 	Bypass  bool // a missed object need not be loaded
 	Similar bool // similar objects answer each other
+	// Held says that requests hold what they need while others begin, and that what they hold depends on the policy.
+	Held bool
 }
 
-// Optimum returns the name of the best offline policy under some rules. It is optimal if capacities count objects and a
-// request hits only its own object. Otherwise it stands in for an optimum that cannot be computed in practice, and
+// Optimum returns the name of the best offline policy under some rules. It is optimal if capacities count objects, a
+// request hits only its own object, and what is held does not depend on the policy. Otherwise it stands in for an optimum that cannot be computed in practice, and
 // LowerBound bounds that optimum from below. The program must import the package that registers it.
 func Optimum(rules Rules) string {
 	e := reference(Offline, rules)

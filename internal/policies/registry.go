@@ -69,6 +69,8 @@ type Entry struct {
 	Similar bool
 	// NeedsTime reports whether it needs a trace with a clock; nil if it never does.
 	NeedsTime func(Values) bool
+	// Prompts says that a Bound holds in caches that serve prompts, and only there.
+	Prompts bool
 	// Reference reports whether others are compared with it under some rules: as the best policy that knows the whole
 	// trace if its Kind is Offline, as the bound beside that if it is Bound. There is at most one of each Kind under
 	// any rules. Nil if it never is.

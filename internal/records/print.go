@@ -304,13 +304,13 @@ func footer(g Group, p paint) string {
 func ratioLine(recs []Record) string {
 	against := map[string][]string{} // policies by optimum
 	var optima []string
-	interval := false
+	interval := map[string]bool{}
 	for i := range recs {
 		r := &recs[i]
 		if !r.Has(metric.CompetitiveRatio) {
 			continue
 		}
-		interval = interval || r.Has(metric.CompetitiveRatioMax)
+		interval[r.Optimum] = interval[r.Optimum] || r.Has(metric.CompetitiveRatioMax)
 		if !slices.Contains(optima, r.Optimum) {
 			optima = append(optima, r.Optimum)
 		}
@@ -326,12 +326,16 @@ func ratioLine(recs []Record) string {
 	s := "misses / misses of " + optima[0]
 	var others []string
 	for _, o := range optima[1:] {
-		others = append(others, fmt.Sprintf("%s for %s", o, strings.Join(against[o], ", ")))
+		listed := strings.Join(against[o], ", ")
+		if interval[o] && !interval[optima[0]] {
+			listed += ", up to misses / lower bound, " + roles[o].Bound
+		}
+		others = append(others, fmt.Sprintf("%s for %s", o, listed))
 	}
 	if len(others) > 0 {
 		s += " (" + strings.Join(others, "; ") + ")"
 	}
-	if interval {
+	if interval[optima[0]] {
 		s = "from " + s + " to misses / lower bound (" + roles[optima[0]].Bound + ")"
 	}
 	return "ratio: " + s + ", at the same capacity"

@@ -46,14 +46,18 @@ func (c Cell) Key() string {
 }
 
 // References returns the cells that c is compared with: the offline optimum under the same rules at the same capacity.
-// If sizes count or similar queries answer each other, it returns a feasible schedule and a lower bound instead. A
-// policy that ignores its capacity is compared with the compulsory misses, which need no replay. In a cache of queries
-// the infinite cache is a reference, too. Nothing is known of the optimum if the requests or their order are not those
-// of the trace.
+// If sizes count, similar queries answer each other, or what running prompts hold depends on the policy, it returns a
+// feasible schedule and a lower bound instead. A policy that ignores its capacity is compared with the compulsory
+// misses, which need no replay. In a cache of queries the infinite cache is a reference, too. Nothing is known of the
+// optimum if the requests or their order are not those of the trace.
 func References(c Cell) []Cell {
+	rules := policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy), Held: heldByPolicy(c)}
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
 			parts := Parts{Cache: c.Cache, Policy: mustSpec(name)}
+			if rules.Held {
+				parts.Model = c.Model // which decides about what is held
+			}
 			cells = append(cells, Cell{Parts: parts, Capacity: c.Capacity, Seed: c.Seed})
 		}
 		return cells
@@ -67,7 +71,16 @@ func References(c Cell) []Cell {
 	case c.Policy.Entry.Unbounded:
 		return nil
 	}
-	return against(referencesUnder(policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy)})...)
+	return against(referencesUnder(rules)...)
+}
+
+// heldByPolicy reports whether groups of requests hold objects while others begin, and different ones depending on the
+// policy. If every missing object is loaded that finds room, and groups end in a fixed order, all policies hold the
+// same.
+func heldByPolicy(c Cell) bool {
+	holds := c.Cache.Entry.Holds
+	overlap := c.Model != nil && c.Model.Entry.Overlaps != nil && c.Model.Entry.Overlaps(c.Model.Params)
+	return holds != nil && holds(c.Cache.Params, overlap) && (overlap || bypasses(c.Policy))
 }
 
 // reorders reports whether the requests may come in another order than in the trace, or not all of them.

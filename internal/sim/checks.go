@@ -109,7 +109,9 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
 	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
 		return fmt.Errorf("%s knows the hits of the caches exact and semantic only, not those of %s", e.Name, kind.Name)
-	case e.Kind == policies.Bound && !e.Similar && !cache.IsExact(c.Cache):
+	case e.Prompts && !kind.Prompts:
+		return fmt.Errorf("%s is a bound for caches that serve prompts, not for %s", e.Name, kind.Name)
+	case e.Kind == policies.Bound && !e.Similar && !e.Prompts && !cache.IsExact(c.Cache):
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
 	case c.Prefetcher != nil && !kind.Prefetches:
 		return fmt.Errorf("prefetcher %s: the cache %s loads only requested objects; prefetchers work in the cache %s",

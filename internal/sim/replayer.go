@@ -488,7 +488,7 @@ func (r *Replayer) progress() func(int) {
 func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	_ *sampler) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
-		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, From: warmup,
+		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
 	}}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes

@@ -14,8 +14,10 @@ func init() {
 		return Kinds[at].KnowsFuture(part)
 	})
 	records.DeclareRole(policies.Unlimited(), records.Role{Unlimited: true})
-	for _, rules := range []policies.Rules{{}, {Bypass: true}} {
-		records.DeclareRole(policies.Optimum(rules), records.Role{Optimum: true})
+	for _, bypass := range []bool{false, true} {
+		role := records.Role{Optimum: true}
+		role.Bound, _ = policies.LowerBound(policies.Rules{Bypass: bypass, Held: true})
+		records.DeclareRole(policies.Optimum(policies.Rules{Bypass: bypass}), role)
 	}
 	for _, rules := range []policies.Rules{{Bytes: true}, {Similar: true}, {Similar: true, Bypass: true}} {
 		if bound, ok := policies.LowerBound(rules); ok {

@@ -68,6 +68,9 @@ var entry = cache.Entry{
 		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at the same time, in order of arrival: " +
 			"their blocks cannot be evicted; not with evict=any"},
 	},
+	Holds: func(v params.Values, overlap bool) bool {
+		return v.Text("evict") != evictAny && (overlap || v.Int("concurrency") > 1)
+	},
 	CheckModel: checkModel,
 	Check:      check,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },

@@ -12,6 +12,7 @@ func init() {
 		farthestSimilarBypassEntry,
 		beladySizeEntry,
 		pfoolEntry,
+		unheldEntry,
 		pfooSimilarEntry,
 	)
 }

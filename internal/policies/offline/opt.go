@@ -15,7 +15,7 @@ var optEntry = policies.Entry{
 	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	Holds:     true,
 	Kind:      policies.Offline,
-	Reference: func(r policies.Rules) bool { return r == policies.Rules{} },
+	Reference: func(r policies.Rules) bool { return !r.Bytes && !r.Similar && !r.Bypass },
 	New:       func(c policies.Config) (policies.Policy, error) { return newOPT(c, false), nil },
 }
 
@@ -28,10 +28,10 @@ var optBypassEntry = policies.Entry{
 	Source:    "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
 	Holds:     true,
 	Kind:      policies.Offline,
-	Reference: func(r policies.Rules) bool { return r == policies.Rules{Bypass: true} },
+	Reference: func(r policies.Rules) bool { return !r.Bytes && !r.Similar && r.Bypass },
 	Units:     policies.UnitsObjects,
 	Bypass:    true,
-	New:       func(c policies.Config) (policies.Policy, error) { return newOPT(c, true), nil },
+	New:       newOPTBypass,
 }
 
 // opt is Belady's policy. A resident object is stored as the position of its next request, so the request at position i
@@ -59,6 +59,24 @@ func newOPT(c policies.Config, bypass bool) *opt {
 		nextUse: c.NextUse, known: newSchedule(c), coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
 		numObjects: c.Objects, free: c.Capacity,
 	}
+}
+
+// newOPTBypass returns opt-bypass.
+func newOPTBypass(c policies.Config) (policies.Policy, error) {
+	p := newOPT(c, true)
+	if c.Holds {
+		return holding{p}, nil
+	}
+	return p, nil
+}
+
+// holding is opt-bypass where what is loaded may be held for a while: an object that is never requested again is not
+// loaded even if there is room, because it would keep that from others.
+type holding struct{ *opt }
+
+// Admit implements policies.Admitter.
+func (p holding) Admit(r policies.Request) bool {
+	return r.Reason != policies.Demand || p.nextUse[r.Pos] != policies.Never
 }
 
 func (p *opt) Hit(r policies.Request) {

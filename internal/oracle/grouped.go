@@ -1,0 +1,41 @@
+package oracle
+
+// GroupedLower returns a number of misses that no schedule can undercut in a cache that serves groups of requests,
+// such as prompts, whatever it holds for groups that run at the same time, and whether or not a missing object must be
+// loaded. Every request is charged 1. Misses of a warm-up do not count.
+//
+// Proof. A request hits only if its object is resident when its group begins. The object was loaded for an earlier
+// request, so it has been resident after each group from that of its last request to the one before its own: a hit is
+// an interval of gaps between groups. After a group, at most capacity objects are resident. So there are no more hits
+// than intervals of which at most capacity cover any gap. Most of these remain if, wherever there are too many, those
+// that end last go: each other choice leaves intervals in the way for longer.
+//
+// If nothing is held and any missing object may be bypassed, a cache reaches this bound: it is the optimum.
+func GroupedLower(in BoundInput) (misses int64) {
+	coming := NewBitmap(len(in.Objects)) // where intervals end that are open
+	open := int64(0)
+	for group, from := range in.Groups {
+		end := len(in.Objects)
+		if group+1 < len(in.Groups) {
+			end = in.Groups[group+1]
+		}
+		for pos := from; pos < end; pos++ {
+			switch {
+			case coming.Has(uint32(pos)):
+				coming.Clear(uint32(pos))
+				open--
+			case pos >= in.From:
+				misses++
+			}
+			if next := in.NextUse[pos]; next != Never && int(next) >= in.From {
+				coming.Set(next)
+				open++
+			}
+		}
+		for ; open > in.Capacity; open-- {
+			last, _ := coming.Max()
+			coming.Clear(last)
+		}
+	}
+	return misses
+}
