@@ -15,16 +15,19 @@ var mooncakeFormat = source.Format{
 		"FAST 2025)",
 	Example:   `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 2353, 2354]}`,
 	Carries:   "prompts: blocks, lengths, time, session",
-	Detection: `a first line that is a JSON object with "input_length" and "hash_ids"`,
+	Detection: `a first line that is a JSON object with "input_length" and "hash_ids", and none with "chat_id" and "parent_chat_id"`,
 	Options: []params.Param{
 		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
 			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},
-		{Name: "time-unit", Default: "ms", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
+		{Name: "time-unit", Default: "ms", Choices: timeUnits, Doc: "unit of timestamp"},
 	},
 	JSON:   true,
 	Detect: detectMooncake,
-	Open:   openMooncake,
+	Open:   openLines("mooncake"),
 }
+
+// timeUnits are the units of timestamps, as options name them.
+var timeUnits = []string{"s", "ms", "us", "ns"}
 
 const (
 	defaultBlockTokens = 512
@@ -32,7 +35,7 @@ const (
 )
 
 func detectMooncake(head source.Head, _ string) source.Confidence {
-	if source.LooksLikeJSON(head, "input_length", "hash_ids") {
+	if source.LooksLikeJSON(head, "input_length", "hash_ids") && !looksLikeBailian(head) {
 		return source.Certain
 	}
 	return source.No
@@ -40,6 +43,7 @@ func detectMooncake(head source.Head, _ string) source.Confidence {
 
 // mooncakeReader reads one prompt per line.
 type mooncakeReader struct {
+	name        string // of the format
 	src         *source.Source
 	timeUnit    int64
 	blockTokens int
@@ -68,8 +72,15 @@ type mooncakeLine struct {
 	blockTokens int
 }
 
-func openMooncake(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &mooncakeReader{src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block")}
+// openLines returns what opens files of a format with the fields of mooncake.
+func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
+	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		return openMooncake(name, src, opts)
+	}
+}
+
+func openMooncake(name string, src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &mooncakeReader{name: name, src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block")}
 	lines, err := r.firstLines()
 	if err != nil {
 		return nil, stream.Fields{}, err
@@ -186,7 +197,7 @@ func (r *mooncakeReader) next(p *prompt) error {
 			line.blockTokens, r.blockTokens)
 	}
 	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
-		return r.src.LineErrorf("%w; mooncake:block=N sets another number", err)
+		return r.src.LineErrorf("%w; %s:block=N sets another number", err, r.name)
 	}
 	*p = line.prompt
 	return nil

@@ -17,7 +17,7 @@ const maxTokens = math.MaxInt32
 
 // Formats are those that hold prompts, and Writables those that can be written.
 var (
-	Formats   = []source.Format{mooncakeFormat, agentFormat, chatFormat}
+	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat}
 	Writables = []source.Writable{mooncakeWritable}
 )
 
