@@ -51,9 +51,11 @@ With --sample R these replays use samples: the requests of that share of the obj
 capacity scaled by R (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace),
 because a sample may lack the hottest objects, whose requests are hits. Several samples, with the seeds --seed, --seed +
 1, ..., give a mean and its standard error. All samples share the bias of small caches, which the standard error does
-not show. LRU is therefore replayed on the samples too, and its error against the exact curve is printed: expect a
-similar error from the other policies. The trace is still loaded whole. Capacities of less than one object after scaling
-are left out.
+not show, and which differs between policies. So LRU is replayed on the samples, too, and its error against the exact
+curve is printed; every other policy is replayed on the whole trace at two capacities, where LRU on the samples is
+furthest off and in the middle of the table, and its errors there are printed. Capacities at which such errors may hide
+another order of the policies are named. The trace is still loaded whole. Capacities of less than one object after
+scaling are left out.
 
 If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
 changes its size; otherwise it is replayed.
@@ -205,6 +207,9 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	whole.Entrants, whole.Inputs = curve.OnePass(), f.input(w, slices.Concat(c.Capacities, grid), f.trace.seed)
 	held := curve.Scaled(c.Capacities, f.trace.sample)
 	planned = whole.Rows() + f.samples*len(design.Entrants)*len(held)
+	if len(held) > 0 {
+		planned += len(c.Specs) * min(2, len(held))
+	}
 	if c.Exact, err = f.records(cmd, t, whole, 0, nil); err != nil {
 		return planned, err
 	}
@@ -228,7 +233,22 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 			return planned, err
 		}
 	}
-	return planned, nil
+	return planned, f.replayCheckpoints(cmd, t, w, whole, c)
+}
+
+// replayCheckpoints replays the policies other than LRU on the whole trace at some capacities, so that their errors on
+// the samples are known.
+func (f *curveFlags) replayCheckpoints(cmd *cobra.Command, t *traces.Trace, w workload.Workload,
+	whole experiment.Design, c *curve.Curve) error {
+	at := c.Checkpoints()
+	if len(at) == 0 || len(c.Specs) == 0 {
+		return nil
+	}
+	whole.Entrants = experiment.Entrants(c.Specs, nil)
+	whole.Inputs = f.input(w, at, f.trace.seed)
+	recs, err := f.records(cmd, t, whole, 0, func(string) {})
+	c.Exact = append(c.Exact, recs...)
+	return err
 }
 
 // records replays a design on a trace in memory. held is the memory that is in use besides.

@@ -54,30 +54,15 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 		if r.Label == label && r.Capacity == capacity {
 			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
 			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
-			ratios = append(ratios, max(0, 1-float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests()))))
+			ratios = append(ratios, 1-float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests())))
 		}
 	}
 	if len(ratios) == 0 {
 		return e, false
 	}
 	standardError := statistics.StdDev(ratios) / math.Sqrt(float64(len(ratios)))
-	return estimate{statistics.Mean(ratios), standardError, len(ratios)}, true
-}
-
-// lruErrors returns the differences of the sampled from the exact hit ratio of LRU at the capacities of the table.
-func (c *Curve) lruErrors() (errors []float64) {
-	for _, capacity := range c.Capacities {
-		if e, ok := c.lruError(capacity.Amount); ok {
-			errors = append(errors, e)
-		}
-	}
-	return errors
-}
-
-func (c *Curve) lruError(capacity int64) (float64, bool) {
-	exact, ok := c.exactAt(policies.Recency(), capacity)
-	sampled, found := c.sampledAt(policies.Recency(), capacity)
-	return sampled.mean - exact, ok && found
+	// Only the mean is limited: the estimate of one sample may be below 0, and is as far off as those above.
+	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
 }
 
 // Print writes the hit ratios, as markdown or as a table.
@@ -132,7 +117,7 @@ func (c *Curve) row(capacity capacity.Capacity) []string {
 	if c.Rate > 0 {
 		cell = sampledCell
 		difference := ""
-		if e, ok := c.lruError(capacity.Amount); ok {
+		if e, ok := c.errorOf(policies.Recency(), capacity.Amount); ok {
 			difference = fmt.Sprintf("%+.2f", 100*e)
 		}
 		row = append(row, sampledCell(policies.Recency()), difference)
@@ -152,16 +137,7 @@ func (c *Curve) footer() string {
 	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, "+
 		"in percentage points",
 		len(seeds), records.Share(c.Rate))}
-	if errors := c.lruErrors(); len(errors) > 0 {
-		sum, largest := 0.0, 0.0
-		for _, e := range errors {
-			sum += math.Abs(e)
-			largest = max(largest, math.Abs(e))
-		}
-		lines = append(lines, fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most; expect as much "+
-			"of the others",
-			100*sum/float64(len(errors)), 100*largest))
-	}
+	lines = append(lines, c.errorLines()...)
 	if held := Scaled(c.Capacities, c.Rate); len(held) < len(c.Capacities) {
 		lines = append(lines, "blank: less than one unit of this capacity remains on a sample")
 	}

@@ -244,7 +244,7 @@ type fluidSums struct {
 
 // add adds a share of an epoch of some seconds and requests.
 func (s *fluidSums) add(e *fluid.Epoch, seconds, requests, share float64) {
-	seconds, requests = seconds*share, requests*share
+	seconds, requests = float64(seconds*share), float64(requests*share)
 	s.seconds += seconds
 	s.requests += requests
 	s.hot += float64(requests * e.HotShare)

@@ -37,8 +37,8 @@ var prefillEntry = Entry{
 			"microseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
 			"nanoseconds, during which there are no predictions; 0: training runs in parallel"},
-		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token after the first, in milliseconds; -1: " +
-			"the model's"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token after the first, in " +
+			"milliseconds; -1: the model's"},
 		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9; 0: the " +
 			"model's"},
 		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes; 0: the model's"},

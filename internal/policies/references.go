@@ -10,8 +10,9 @@ type Rules struct {
 }
 
 // Optimum returns the name of the best offline policy under some rules. It is optimal if capacities count objects, a
-// request hits only its own object, and what is held does not depend on the policy. Otherwise it stands in for an optimum that cannot be computed in practice, and
-// LowerBound bounds that optimum from below. The program must import the package that registers it.
+// request hits only its own object, and what is held does not depend on the policy. Otherwise it stands in for an
+// optimum that cannot be computed in practice, and LowerBound bounds that optimum from below. The program must import
+// the package that registers it.
 func Optimum(rules Rules) string {
 	e := reference(Offline, rules)
 	if e == nil {

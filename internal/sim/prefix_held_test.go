@@ -144,8 +144,8 @@ func TestHeldPromptsAgainstBruteForce(t *testing.T) {
 	t.Logf("opt-bypass is optimal in %d of %d cases, the bound is reached in %d", optimal, cells, tight)
 }
 
-// TestBoundOfPromptsAfterAWarmup: the bound holds for the prompts after any warm-up, and without what prompts hold it is
-// the optimum.
+// TestBoundOfPromptsAfterAWarmup: the bound holds for the prompts after any warm-up, and where prompts hold nothing it
+// is the optimum.
 func TestBoundOfPromptsAfterAWarmup(t *testing.T) {
 	forHeld(func(tr *traces.Trace, capacity, concurrency int) {
 		for warmup := range len(tr.Groups) {

@@ -51,8 +51,8 @@ func checkSameCounts(t *rapid.T, tr *traces.Trace, c Cell, model string, warmup 
 	}
 }
 
-// TestModelsCountTheSame: hits, misses and evictions of a cell do not depend on its model, wherever the warm-up ends: at
-// the end of a batch, inside one, or inside the last one.
+// TestModelsCountTheSame: hits, misses and evictions of a cell do not depend on its model, wherever the warm-up ends:
+// at the end of a batch, inside one, or inside the last one.
 func TestModelsCountTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawSetsTrace(t)

@@ -37,8 +37,9 @@ import (
 //     since a hit is one of these.
 //
 // Blocks of equal next prompt differ only in position, which the second argument leaves open; so deeper-first ties cost
-// nothing. That prompts hold their blocks for longer than they are served (concurrency) changes nothing either: a prompt
-// holds as many of its first blocks as fit beside those that are held, so what is held is the same in every schedule.
+// nothing. That prompts hold their blocks for longer than they are served (concurrency) changes nothing either: a
+// prompt holds as many of its first blocks as fit beside those that are held, so what is held is the same in every
+// schedule.
 //
 // If blocks may be bypassed, what is held depends on the schedule: a block that is loaded keeps its place while its
 // prompt runs, and a block that hits does, too. Then Belady's rule, with bypassing, is not optimal: it may load a block

@@ -14,8 +14,8 @@ const twoChats = `{"chat_id": 55, "parent_chat_id": -1, "timestamp": 0.5, "input
 {"chat_id": 159, "parent_chat_id": 55, "timestamp": 61.114, "input_length": 35, "output_length": 132, "type": "text", "turn": 2, "hash_ids": [7, 8, 9]}
 `
 
-// TestBailianTimesAreSeconds: a file of the data set is recognised by its fields, its times are seconds, and the unit is
-// said; another can be forced, and mooncake keeps milliseconds.
+// TestBailianTimesAreSeconds: a file of the data set is recognised by its fields, its times are seconds, and the unit
+// is said; another can be forced, and mooncake keeps milliseconds.
 func TestBailianTimesAreSeconds(t *testing.T) {
 	for _, test := range []struct {
 		name, content, format string
