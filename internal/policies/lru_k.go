@@ -36,16 +36,19 @@ type lruK struct {
 	limit    int64
 	bound    float64 // limit on the ghosts, as a multiple of the capacity
 	free     int64   // objects that still fit, batch path only
+	// returning is the last ghost that was requested; if its place is lruKReturning, it has not been loaded yet.
+	returning Object
 }
 
 type lruKPlace uint8
 
 const (
-	lruKAbsent   lruKPlace = iota
-	lruKEligible           // resident, in the heap
-	lruKRecent             // resident and requested within the correlated reference period
-	lruKGhost              // evicted, requests remembered
-	lruKUnasked            // resident, in the heap, and loaded without a request
+	lruKAbsent    lruKPlace = iota
+	lruKEligible            // resident, in the heap
+	lruKRecent              // resident and requested within the correlated reference period
+	lruKGhost               // evicted, requests remembered
+	lruKUnasked             // resident, in the heap, and loaded without a request
+	lruKReturning           // being loaded, requests remembered
 )
 
 const (
@@ -128,9 +131,18 @@ func (p *lruK) shift(o Object, burst uint32) {
 	h[0] = p.now
 }
 
+// Miss takes a ghost from the others, before the victim of its own load can take its place.
 func (p *lruK) Miss(r Request) {
 	if r.Reason == Demand {
 		p.now++
+	}
+	if p.where[p.returning] == lruKReturning { // it was not loaded after all
+		p.where[p.returning] = lruKAbsent
+		clear(p.of(p.returning))
+	}
+	if o := r.Object; p.where[o] == lruKGhost {
+		p.leaveGhosts(o)
+		p.where[o], p.returning = lruKReturning, o
 	}
 }
 
@@ -196,10 +208,7 @@ func (p *lruK) leaveGhosts(o Object) {
 
 func (p *lruK) Insert(r Request) {
 	o := r.Object
-	if p.where[o] == lruKGhost {
-		p.leaveGhosts(o)
-	}
-	p.charge.Set(r.Object, r.Size)
+	p.charge.Set(o, r.Size)
 	p.shift(o, 0)
 	if r.Reason != Demand {
 		p.where[o] = lruKUnasked

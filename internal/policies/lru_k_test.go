@@ -30,6 +30,8 @@ func TestLRUKExamples(t *testing.T) {
 		// The evicted 2 is remembered: its return is a second request, and 3 leaves.
 		{"lru-k", []Object{0, 1, 0, 1, 2, 3, 2, 4}, []Object{2, 3, 0}},
 		{"lru-k(history=0)", []Object{0, 1, 0, 1, 2, 3, 2, 4}, []Object{2, 3, 2}},
+		// There is room for one ghost, 2, which is requested: 3, evicted by that, must not displace it before it is read.
+		{"lru-k(history=0.4)", []Object{0, 1, 0, 1, 2, 3, 2, 4}, []Object{2, 3, 0}},
 		// The two requests to 2 are one burst, so 2 has been seen once.
 		{"lru-k(crp=1)", []Object{0, 1, 0, 1, 2, 2, 0, 3}, []Object{2}},
 		// 2 and 3 came within the last two requests and may not leave.
@@ -44,12 +46,13 @@ func TestLRUKExamples(t *testing.T) {
 	}
 }
 
-// slowLRUK is Figure 2.1 of the paper on maps, with the whole history retained.
+// slowLRUK is Figure 2.1 of the paper on maps. It forgets the requests of evicted objects beyond the bound on their
+// number, the object evicted longest ago first.
 type slowLRUK struct {
-	capacity, k, crp int
-	hist             map[Object][]int
-	last             map[Object]int
-	resident         []Object
+	capacity, k, crp, bound int
+	hist                    map[Object][]int
+	last                    map[Object]int
+	resident, evicted       []Object
 }
 
 func (s *slowLRUK) serve(p Object, _ int64, now int) (hit bool, victims []Object) {
@@ -67,14 +70,19 @@ func (s *slowLRUK) serve(p Object, _ int64, now int) (hit bool, victims []Object
 		s.last[p] = t
 		return true, nil
 	}
+	before := make([]int, s.k)
+	if slices.Contains(s.evicted, p) {
+		before = s.hist[p]
+		s.evicted = without(s.evicted, p)
+	}
 	if len(s.resident) == s.capacity {
-		victims = append(victims, s.victim(t))
-		s.resident = slices.DeleteFunc(s.resident, func(o Object) bool { return o == victims[0] })
+		v := s.victim(t)
+		s.resident = without(s.resident, v)
+		s.evicted = append(s.evicted, v)
+		s.evicted = s.evicted[max(0, len(s.evicted)-s.bound):]
+		victims = append(victims, v)
 	}
-	if s.hist[p] == nil {
-		s.hist[p] = make([]int, s.k)
-	}
-	s.hist[p] = append([]int{t}, s.hist[p][:s.k-1]...)
+	s.hist[p] = append([]int{t}, before[:s.k-1]...)
 	s.last[p] = t
 	s.resident = append(s.resident, p)
 	return false, victims
@@ -98,19 +106,22 @@ func (s *slowLRUK) victim(t int) Object {
 
 func TestLRUKEqualsPaper(t *testing.T) {
 	for _, test := range []struct {
-		spec   string
-		k, crp int
+		spec    string
+		k, crp  int
+		history float64
 	}{
-		{"lru-k(history=100)", 2, 0},
-		{"lru-k(k=3,history=100)", 3, 0},
-		{"lru-k(crp=3,history=100)", 2, 3},
-		{"lru-k(k=4,crp=20,history=100)", 4, 20},
+		{"lru-k", 2, 0, 1},
+		{"lru-k(history=0.3)", 2, 0, 0.3},
+		{"lru-k(k=3,history=2)", 3, 0, 2},
+		{"lru-k(k=3,history=100)", 3, 0, 100},
+		{"lru-k(crp=3,history=1)", 2, 3, 1},
+		{"lru-k(k=4,crp=20,history=100)", 4, 20, 100},
 	} {
 		t.Run(test.spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := drawUnitWorkload(t)
 				want := &slowLRUK{capacity: int(w.config.Capacity), k: test.k, crp: test.crp,
-					hist: map[Object][]int{}, last: map[Object]int{}}
+					bound: int(float64(w.config.Capacity) * test.history), hist: map[Object][]int{}, last: map[Object]int{}}
 				checkSameVictims(t, w, drive(t, test.spec, w.config), want)
 			})
 		})

@@ -10,7 +10,7 @@ import (
 var mqEntry = Entry{
 	Name:    "mq",
 	Look:    Look{Color: Olive, Mark: Triangle},
-	Memory:  Memory{PerObject: 25, PerSlot: 0},
+	Memory:  Memory{PerObject: 21, PerSlot: 0},
 	Summary: "LRU queues by the logarithm of the request count; objects not requested for a lifetime sink by one queue",
 	Source:  "Zhou, Philbin, Li, The multi-queue replacement algorithm for second level buffer caches, USENIX 2001",
 	Params: []Param{
@@ -34,10 +34,11 @@ type mq struct {
 	limit  int64
 	ghost  float64 // limit on them, as a multiple of the capacity
 	now    uint32
-	// earliest is no later than the expiry of any object at the back of a queue, so that most requests need not look
-	// for one.
-	earliest int64
+	// oldest is no later than any object at the back of a queue was queued, so that most requests need not look for one
+	// that has expired.
+	oldest   int64
 	lifetime int64
+	returned uint32 // remembered request count of the object being loaded
 	measured mqDistances
 	resident int64
 	capacity int64 // batch path only
@@ -46,7 +47,7 @@ type mq struct {
 type mqBlock struct {
 	requests uint32
 	last     uint32
-	expire   int64
+	queued   uint32 // when it joined its queue: it expires a lifetime later, whatever the lifetime is by then
 }
 
 const mqAbsent = 255
@@ -59,7 +60,7 @@ type mqDistances struct {
 	next    int64 // when to look for the peak again
 }
 
-// mqFirstMeasure is how many requests are observed before the first object may expire.
+// mqFirstMeasure is how many requests are observed before the lifetime is measured; until then it has no end.
 const mqFirstMeasure = 1024
 
 func newMQ(c Config) *mq {
@@ -71,7 +72,7 @@ func newMQ(c Config) *mq {
 		limit:    dense.Multiple(c.Capacity, c.Params.Float("ghost")),
 		ghost:    c.Params.Float("ghost"),
 		lifetime: int64(c.Params.Int("lifetime")),
-		earliest: math.MaxInt64,
+		oldest:   math.MaxInt64,
 		capacity: c.Capacity,
 	}
 	p.lists = dense.NewLists(c.Objects, p.queues+1)
@@ -90,7 +91,14 @@ func (p *mq) Hit(r Request) {
 	p.request(r.Object)
 }
 
-func (p *mq) Miss(Request) {}
+// Miss takes a remembered object out of Qout, before the victim of its own load can push it out.
+func (p *mq) Miss(r Request) {
+	p.returned = 0
+	if int(p.where[r.Object]) == p.queues {
+		p.returned = p.blocks[r.Object].requests
+		p.forget(r.Object)
+	}
+}
 
 func (p *mq) Victim(Request) Object {
 	k := 0
@@ -111,8 +119,7 @@ func (p *mq) Victim(Request) Object {
 func (p *mq) trim() {
 	for p.ghosts > p.limit {
 		old, _ := p.lists.Back(p.queues)
-		p.leaveGhosts(old)
-		p.blocks[old].requests = 0
+		p.forget(old)
 	}
 }
 
@@ -128,20 +135,20 @@ func (p *mq) Grow(objects int) {
 	p.charge.Grow(objects)
 }
 
-func (p *mq) leaveGhosts(o Object) {
+// forget removes o from Qout.
+func (p *mq) forget(o Object) {
 	p.lists.Unlink(o)
 	p.where[o] = mqAbsent
+	p.blocks[o].requests = 0
 	p.ghosts -= p.charge.Of(o)
 }
 
 func (p *mq) Insert(r Request) {
-	if int(p.where[r.Object]) == p.queues {
-		p.leaveGhosts(r.Object)
-	}
+	p.blocks[r.Object].requests = p.returned
 	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	if r.Reason != Demand {
-		p.enqueue(r.Object, max(p.queueOf(p.blocks[r.Object].requests), 0))
+		p.enqueue(r.Object, max(p.queueOf(p.returned), 0))
 		return
 	}
 	p.request(r.Object)
@@ -167,7 +174,7 @@ func (p *mq) request(o Object) {
 	if p.measured.on && int64(p.now) >= p.measured.next {
 		p.measure()
 	}
-	if int64(p.now) > p.earliest {
+	if p.oldest < int64(p.now)-p.lifetime {
 		p.sink()
 	}
 }
@@ -177,27 +184,26 @@ func (p *mq) queueOf(requests uint32) int { return min(bits.Len32(requests), p.q
 
 // enqueue puts o at the recent end of queue k.
 func (p *mq) enqueue(o Object, k int) {
-	expire := int64(p.now) + p.lifetime
-	p.blocks[o].expire = expire
+	p.blocks[o].queued = p.now
 	p.where[o] = uint8(k)
 	p.lists.PushFront(k, o)
 	if k > 0 {
-		p.earliest = min(p.earliest, expire)
+		p.oldest = min(p.oldest, int64(p.now))
 	}
 }
 
-// sink moves the last object of every queue that has expired one queue down, and finds the next expiry.
+// sink moves the last object of every queue that has expired one queue down, and finds out who comes next.
 func (p *mq) sink() {
-	p.earliest = math.MaxInt64
+	p.oldest = math.MaxInt64
 	for k := 1; k < p.queues; k++ {
 		o, ok := p.lists.Back(k)
-		if ok && p.blocks[o].expire < int64(p.now) {
+		if ok && int64(p.blocks[o].queued) < int64(p.now)-p.lifetime {
 			p.lists.Unlink(o)
 			p.enqueue(o, k-1)
 			o, ok = p.lists.Back(k)
 		}
 		if ok {
-			p.earliest = min(p.earliest, p.blocks[o].expire)
+			p.oldest = min(p.oldest, int64(p.blocks[o].queued))
 		}
 	}
 }
@@ -225,6 +231,7 @@ func (p *mq) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			continue
 		}
 		r := Request{Object: o, Size: 1}
+		p.Miss(r)
 		if p.resident == p.capacity {
 			p.Victim(r)
 			evictions++

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -16,38 +17,71 @@ func TestMQWithOneQueueIsLRU(t *testing.T) {
 	})
 }
 
-// slowMQ is the pseudo-code of section 4 of the paper on slices; element 0 is the head of a queue.
+// slowMQ is the pseudo-code of section 4 of the paper on slices; element 0 is the head of a queue. Other than there, Qout
+// is searched before the victim enters it. If measures is set, the lifetime is the measured one of mq.go.
 type slowMQ struct {
 	capacity, out, lifetime int
 	queues                  [][]Object
 	qout                    []Object
-	requests, expire        map[Object]int
+	requests, queued, last  map[Object]int
 	now                     int
+
+	measures  bool
+	distances []int // since the last measurement
+	next      int   // measurement
+}
+
+func newSlowMQ(capacity, queues, lifetime int, ghost float64) *slowMQ {
+	s := &slowMQ{
+		capacity: capacity,
+		out:      int(float64(capacity) * ghost),
+		lifetime: lifetime,
+		queues:   make([][]Object, queues),
+		requests: map[Object]int{},
+		queued:   map[Object]int{},
+		last:     map[Object]int{},
+	}
+	if lifetime == 0 {
+		s.lifetime, s.measures, s.next = 1<<40, true, 1024
+	}
+	return s
+}
+
+func (s *slowMQ) resident() (n int) {
+	for _, q := range s.queues {
+		n += len(q)
+	}
+	return n
 }
 
 func (s *slowMQ) serve(b Object, _ int64, _ int) (hit bool, victims []Object) {
-	resident := 0
+	full := s.resident() == s.capacity
 	for k, q := range s.queues {
-		resident += len(q)
 		hit = hit || slices.Contains(q, b)
 		s.queues[k] = without(q, b)
 	}
 	if !hit {
-		if resident == s.capacity {
-			victims = append(victims, s.evict())
-		}
-		// Qout is trimmed before it is searched, so it may lose the very object that returns.
 		if slices.Contains(s.qout, b) {
 			s.qout = without(s.qout, b)
 		} else {
 			s.requests[b] = 0
 		}
+		if full {
+			victims = append(victims, s.evict())
+		}
+	}
+	if s.requests[b] > 0 {
+		s.distances = append(s.distances, s.now-s.last[b])
 	}
 	s.requests[b]++
+	s.last[b] = s.now
 	s.enqueue(b, min(bits.Len(uint(s.requests[b]))-1, len(s.queues)-1))
 	s.now++
+	if s.measures && s.now >= s.next {
+		s.measure()
+	}
 	for k := 1; k < len(s.queues); k++ {
-		if q := s.queues[k]; len(q) > 0 && s.expire[q[0]] < s.now {
+		if q := s.queues[k]; len(q) > 0 && s.queued[q[0]]+s.lifetime < s.now {
 			s.queues[k] = q[1:]
 			s.enqueue(q[0], k-1)
 		}
@@ -55,9 +89,29 @@ func (s *slowMQ) serve(b Object, _ int64, _ int) (hit bool, victims []Object) {
 	return hit, victims
 }
 
+// measure sets the lifetime to the least power of two above the most frequent distances, those below the same power
+// taken together, and to the number of residents at least.
+func (s *slowMQ) measure() {
+	most := 0
+	s.lifetime = 1
+	for power := 1; power <= 1<<32; power *= 2 {
+		n := 0
+		for _, d := range s.distances {
+			if d < power && 2*d >= power {
+				n++
+			}
+		}
+		if n > most {
+			most, s.lifetime = n, power
+		}
+	}
+	s.lifetime = max(s.lifetime, s.resident())
+	s.distances, s.next = nil, s.now+max(1024, s.resident())
+}
+
 func (s *slowMQ) enqueue(b Object, k int) {
 	s.queues[k] = append(slices.Clone(s.queues[k]), b)
-	s.expire[b] = s.now + s.lifetime
+	s.queued[b] = s.now
 }
 
 func (s *slowMQ) evict() Object {
@@ -83,17 +137,52 @@ func TestMQEqualsPaper(t *testing.T) {
 		t.Run(test.spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := drawUnitWorkload(t)
-				want := &slowMQ{
-					capacity: int(w.config.Capacity),
-					out:      int(float64(w.config.Capacity) * test.ghost),
-					lifetime: test.lifetime,
-					queues:   make([][]Object, test.queues),
-					requests: map[Object]int{},
-					expire:   map[Object]int{},
-				}
+				want := newSlowMQ(int(w.config.Capacity), test.queues, test.lifetime, test.ghost)
 				checkSameVictims(t, w, drive(t, test.spec, w.config), want)
 			})
 		})
+	}
+}
+
+// Phases with requests near and far apart let the measured lifetime grow and shrink; objects that were queued when it
+// was long, or without end, must sink when it has become short.
+func TestMQWithMeasuredLifetimeEqualsNaive(t *testing.T) {
+	const objects, phase, requests = 600, 2500, 20_000
+	for _, capacity := range []int{20, 100, 400} {
+		for seed := range uint64(3) {
+			rng := rand.New(rand.NewPCG(seed, uint64(capacity)))
+			d := drive(t, "mq", Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: requests})
+			want := newSlowMQ(capacity, 8, 0, 4)
+			lifetimes := map[int64]bool{}
+			for i := range requests {
+				o := Object(i % objects)
+				switch i / phase % 3 {
+				case 0:
+					o = Object(rng.IntN(objects))
+				case 1:
+					o = Object(min(rng.ExpFloat64()*10, objects-1))
+				}
+				hit, victims := d.serve(o, 1, i)
+				wantHit, wantVictims := want.serve(o, 1, i)
+				if hit != wantHit || !slices.Equal(victims, wantVictims) {
+					t.Fatalf("capacity %d, seed %d, request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v",
+						capacity, seed, i, o, hit, victims, wantHit, wantVictims)
+				}
+				lifetimes[d.policy.(*mq).lifetime] = true
+			}
+			if len(lifetimes) < 3 {
+				t.Errorf("capacity %d: the lifetime was only one of %v, want several", capacity, lifetimes)
+			}
+		}
+	}
+}
+
+// The oldest object in Qout is requested: its own load must not push it out, or its requests would be forgotten.
+func TestMQRemembersTheOldestGhost(t *testing.T) {
+	d := drive(t, "mq(ghost=1)", Config{Capacity: 2, Unit: true, Objects: 4, Requests: 5})
+	d.serveAll(0, 1, 2, 3, 0) // Qout has 0 and 1 when 0 is requested again
+	if got := d.policy.(*mq).blocks[0].requests; got != 2 {
+		t.Errorf("the returned object has %d requests, want 2", got)
 	}
 }
 
