@@ -127,6 +127,8 @@ type Config struct {
 	// Layout is the directory tree of the trace; nil unless the prefetcher needs it or the policy manages the cache.
 	// Addresses are set then, too.
 	Layout *streams.Layout
+	// Key is passed to policies with Keys; nil if they have to do without.
+	Key func(policies.Object) uint64
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
 	// NewPredictor builds a predictor for a pool with so many objects and about so many requests, each with positions of
@@ -170,6 +172,7 @@ func (c Config) PolicyConfig() policies.Config {
 		Groups:    c.Trace.Groups,
 		Predictor: c.Predictor,
 		Relations: c.Relations,
+		Key:       c.Key,
 	}
 	if c.Policy.Entry.Kind == policies.Offline {
 		config.NextUse, config.Sequence = c.NextUse(), c.Trace.Objects

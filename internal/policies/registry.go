@@ -71,6 +71,8 @@ type Entry struct {
 	NeedsTime func(Values) bool
 	// Prompts says that a Bound holds in caches that serve prompts, and only there.
 	Prompts bool
+	// Keys reports whether it compares the keys of objects; nil if it never does.
+	Keys func(Values) bool
 	// Reference reports whether others are compared with it under some rules: as the best policy that knows the whole
 	// trace if its Kind is Offline, as the bound beside that if it is Bound. There is at most one of each Kind under
 	// any rules. Nil if it never is.
@@ -144,6 +146,9 @@ func (e Entry) ResolveValues(v Values) Entry {
 
 // NeedsClock reports whether the policy of a spec needs a trace with a clock.
 func NeedsClock(s Spec) bool { return s.Entry.NeedsTime != nil && s.Entry.NeedsTime(s.Params) }
+
+// NeedsKeys reports whether the policy of a spec compares the keys of objects.
+func NeedsKeys(s Spec) bool { return s.Entry.Keys != nil && s.Entry.Keys(s.Params) }
 
 // BoundInput is what a lower bound is computed from.
 type BoundInput struct {

@@ -16,15 +16,16 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 }
 
 // needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and managing
-// policies, which compute with them, and for policies that use key prefixes as topics in caches without better
+// policies, which compute with them, for policies that compare them, and for policies that use key prefixes as topics in caches without better
 // information.
 func (p *Parts) needs() traces.Needs {
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
 	patterns := p.Policy.Entry.Manages || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
-		Times: policies.NeedsClock(p.Policy) || patterns, Keys: p.Cache.Entry.Keys || addresses || relates && !queries,
-		Kind: queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
+		Times: policies.NeedsClock(p.Policy) || patterns,
+		Keys:  p.Cache.Entry.Keys || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
+		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 	}
 	if p.Model != nil && p.Model.Entry.Needs != nil {
 		needs = needs.Union(p.Model.Entry.Needs(p.Model.Params))

@@ -24,6 +24,7 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/streams"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // ReplayerOptions are the options of a Replayer.
@@ -404,12 +405,28 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		return nil, nil, err
 	}
 	config.Addresses = addresses
+	config.Key = keysFor(c, t, addresses)
 	if config.Layout, err = r.view(c.Capacity).layoutFor(c); err != nil {
 		return nil, nil, err
 	}
 	addPrefetcher(c, addresses, &config)
 	served, err = c.Cache.Entry.New(config)
 	return served, counted, err
+}
+
+// keysFor returns the numbers that are the keys of objects, if the policy of a cell compares keys and all of them are
+// numbers. Addresses outside the trace that a prefetcher proposes are keys, too.
+func keysFor(c Cell, t *traces.Trace, addresses *prefetch.Addresses) func(policies.Object) uint64 {
+	text := func(k stream.Key) bool { return k.Text != "" }
+	if !policies.NeedsKeys(c.Policy) || t.Keys == nil || slices.ContainsFunc(t.Keys, text) {
+		return nil
+	}
+	return func(o policies.Object) uint64 {
+		if int(o) < len(t.Keys) {
+			return t.Keys[o].Num
+		}
+		return addresses.Key(o)
+	}
 }
 
 // addPrefetcher adds the prefetcher of a cell to the cache's config.

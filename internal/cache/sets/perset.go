@@ -95,6 +95,9 @@ func (p *perSet) build(c cache.Config, i int) error {
 		Capacity: int64(p.Ways), Unit: true, Objects: len(set.members), Requests: len(c.Trace.Objects),
 		Seed: rand.NewPCG(c.Seed, uint64(i)).Uint64(), Params: c.Policy.Params,
 	}
+	if c.Key != nil {
+		config.Key = func(o policies.Object) uint64 { return c.Key(set.members[o]) }
+	}
 	if c.Relations != nil {
 		config.Relations = &policies.Relations{HitFrom: c.Relations.HitFrom,
 			Topics: topicsIn(set.members, c.Relations.Topics)}

@@ -11,7 +11,7 @@ import (
 var lecarEntry = policies.Entry{
 	Name:    "lecar",
 	Look:    policies.Look{Color: policies.Olive, Mark: policies.Square},
-	Memory:  policies.Memory{PerObject: 29, PerSlot: 34},
+	Memory:  policies.Memory{PerObject: 29, PerSlot: 50},
 	Summary: "evicts by LRU or by LFU, at random with weights that follow regret",
 	Source:  "Vietri et al., Driving cache replacement with ML-based LeCaR, HotStorage 2018",
 	Params: []policies.Param{
@@ -22,10 +22,17 @@ var lecarEntry = policies.Entry{
 			"of the capacity"},
 		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as " +
 			"libCacheSim does"},
+		{Name: "ties", Default: lecarTiesKey, Choices: []string{lecarTiesKey, "lru"}, Doc: "which of the objects with the " +
+			"fewest requests LFU evicts. key: the one of the smallest key, as in the authors' program; where keys are not " +
+			"numbers, the one that appeared first. lru: the one requested longest ago"},
 	},
+	Keys:   func(v policies.Values) bool { return v.Text("ties") == lecarTiesKey },
 	Random: true,
 	New:    func(c policies.Config) (policies.Policy, error) { return newLeCaR(c), nil },
 }
+
+// lecarTiesKey is the value of ties with which LFU compares keys.
+const lecarTiesKey = "key"
 
 // expert is one of the two that LeCaR and CACHEUS choose between.
 type expert int
@@ -62,9 +69,12 @@ func (x *experts) choose() expert {
 // lecar follows Algorithms 1 and 2 of the paper and the authors' program (sylab/LeCaR).
 type lecar struct {
 	experts
-	where       []lecarPlace
-	recent      dense.LogQueue    // resident objects by recency
-	frequencies dense.Frequencies // of resident objects
+	where  []lecarPlace
+	recent dense.LogQueue // resident objects by recency
+	// Resident objects by frequency: keyed where ties go to the smallest key, otherwise nil, and frequencies has them.
+	keyed       *dense.FrequencyHeap
+	frequencies dense.Frequencies
+	key         func(policies.Object) uint64
 	history     [2]lecarHistory
 	limit       int64   // on the size of each history
 	bound       float64 // limit, as a multiple of the capacity
@@ -107,11 +117,11 @@ type lecarGhost struct {
 }
 
 func newLeCaR(c policies.Config) *lecar {
-	return &lecar{
+	p := &lecar{
 		experts:     newExperts(c.Seed),
 		where:       make([]lecarPlace, c.Objects),
 		recent:      dense.NewLogQueue(c.Objects),
-		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
+		key:         c.KeyOf,
 		ghosts:      make([]lecarGhost, c.Objects),
 		charge:      dense.NewCharges(c.Objects, c.Unit),
 		limit:       dense.Multiple(c.Capacity, c.Params.Float("history")),
@@ -121,12 +131,38 @@ func newLeCaR(c policies.Config) *lecar {
 		counts:      c.Params.Bool("counts"),
 		capacity:    c.Capacity,
 	}
+	if c.Params.Text("ties") == lecarTiesKey {
+		p.keyed = dense.NewFrequencyHeap(c.Objects)
+	} else {
+		p.frequencies = dense.NewFrequencies(c.Objects, c.Requests)
+	}
+	return p
 }
 
 func (p *lecar) Hit(r policies.Request) {
 	p.now++
 	p.recent.Renew(r.Object)
-	p.frequencies.Touch(r.Object)
+	if p.keyed != nil {
+		p.keyed.Touch(r.Object)
+	} else {
+		p.frequencies.Touch(r.Object)
+	}
+}
+
+// rarest returns the object that LFU would evict.
+func (p *lecar) rarest() policies.Object {
+	if p.keyed != nil {
+		return p.keyed.Least()
+	}
+	return p.frequencies.OldestLeast()
+}
+
+// requests returns how often a resident object was requested.
+func (p *lecar) requests(o policies.Object) uint32 {
+	if p.keyed != nil {
+		return p.keyed.Frequency(o)
+	}
+	return p.frequencies.Frequency(o)
 }
 
 // Miss blames the expert that evicted the object: the sooner it is requested again, the more.
@@ -152,7 +188,7 @@ func (p *lecar) Miss(r policies.Request) {
 
 // Victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
 func (p *lecar) Victim(policies.Request) policies.Object {
-	oldest, rarest := p.recent.Back(), p.frequencies.OldestLeast()
+	oldest, rarest := p.recent.Back(), p.rarest()
 	switch {
 	case oldest == rarest:
 		p.Remove(oldest)
@@ -174,7 +210,7 @@ func (p *lecar) evict(o policies.Object, by expert) {
 	}
 	ghost := lecarGhost{evicted: p.now, entry: h.Head}
 	if p.counts {
-		ghost.requests = p.frequencies.Frequency(o)
+		ghost.requests = p.requests(o)
 	}
 	p.Remove(o)
 	p.ghosts[o] = ghost
@@ -204,7 +240,11 @@ func (p *lecar) Resize(capacity int64) {
 func (p *lecar) Grow(objects int) {
 	p.where = dense.Grown(p.where, objects)
 	p.recent.Grow(objects)
-	p.frequencies.Grow(objects)
+	if p.keyed != nil {
+		p.keyed.Grow(objects)
+	} else {
+		p.frequencies.Grow(objects)
+	}
 	p.ghosts = dense.Grown(p.ghosts, objects)
 	p.charge.Grow(objects)
 }
@@ -238,19 +278,27 @@ func (p *lecar) Insert(r policies.Request) {
 	if r.Reason == policies.Demand {
 		p.continued++
 	}
-	p.frequencies.Add(o, max(p.continued, 1))
+	if p.keyed != nil {
+		p.keyed.Add(o, max(p.continued, 1), p.key(o))
+	} else {
+		p.frequencies.Add(o, max(p.continued, 1))
+	}
 }
 
 func (p *lecar) Remove(o policies.Object) {
 	p.recent.Remove(o)
-	p.frequencies.Remove(o)
+	if p.keyed != nil {
+		p.keyed.Remove(o)
+	} else {
+		p.frequencies.Remove(o)
+	}
 	p.where[o] = lecarAbsent
 	p.resident--
 }
 
 // ReplayUnit serves hits with the log of the recent objects in registers.
 func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
-	where, q := p.where, &p.recent
+	where, q, keyed := p.where, &p.recent, p.keyed
 	log, stamp, end, now := q.Log, q.Stamp, q.End, p.now
 	for _, o := range objects {
 		if where[o] == lecarResident && int(end) < len(log) {
@@ -259,7 +307,9 @@ func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions in
 			log[end] = o
 			stamp[o] = end
 			end++
-			if !p.frequencies.TouchAbove(o) {
+			if keyed != nil {
+				keyed.Touch(o)
+			} else if !p.frequencies.TouchAbove(o) {
 				p.frequencies.Climb(o)
 			}
 			continue

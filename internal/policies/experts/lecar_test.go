@@ -1,7 +1,10 @@
 package experts
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,7 +37,7 @@ func TestLeCaRContainsItsExperts(t *testing.T) {
 	for weight, spec := range map[expert]string{recency: "lru", frequency: "lfu"} {
 		rapid.Check(t, func(t *rapid.T) {
 			w := policytest.DrawWorkload(t)
-			got := policytest.Drive(t, "lecar(rate=0,history=0)", w.Config)
+			got := policytest.Drive(t, "lecar(rate=0,history=0,ties=lru)", w.Config)
 			p := got.Policy.(*lecar)
 			p.weights = [2]float64{}
 			p.weights[weight] = 1
@@ -59,15 +62,99 @@ func TestLeCaRBlamesTheExpertThatErred(t *testing.T) {
 	if want := loss / (1 + loss); !near(p.weights[recency], want) {
 		t.Errorf("weight of recency %v, want %v", p.weights[recency], want)
 	}
-	if got := p.frequencies.Frequency(0); got != 3 {
+	if got := p.requests(0); got != 3 {
 		t.Errorf("the returned object has %d requests, want 3", got)
+	}
+}
+
+// slowLeCaR is Algorithms 1 and 2 of the paper on slices and maps, with the rules of the authors' program.
+type slowLeCaR struct {
+	capacity, now int
+	byKey         bool
+	key           []uint64
+	resident      []policies.Object       // the one requested last at the end
+	count, left   map[policies.Object]int // requests, and when it was evicted
+	histories     [2][]policies.Object    // of LRU and of LFU, the one evicted last at the end
+	weights       [2]float64
+	rng           *rand.Rand
+}
+
+func (s *slowLeCaR) Serve(o policies.Object, _ int64, _ int) (hit bool, victims []policies.Object) {
+	without := func(list []policies.Object, o policies.Object) []policies.Object {
+		return slices.DeleteFunc(slices.Clone(list), func(x policies.Object) bool { return x == o })
+	}
+	s.now++
+	if hit = slices.Contains(s.resident, o); hit {
+		s.count[o]++
+		s.resident = append(without(s.resident, o), o)
+		return true, nil
+	}
+	known := 0
+	for by, history := range s.histories {
+		if !slices.Contains(history, o) {
+			continue
+		}
+		known = s.count[o]
+		s.histories[by] = without(history, o)
+		s.weights[by] *= math.Exp(-0.45 * math.Pow(0.005, float64(s.now-s.left[o])/float64(s.capacity)))
+		sum := s.weights[0] + s.weights[1]
+		s.weights[by] = max(s.weights[by]/sum, 0.01)
+		s.weights[1-by] = 1 - s.weights[by]
+	}
+	if len(s.resident) == s.capacity {
+		by, oldest := 0, s.resident[0]
+		rarest := slices.MinFunc(s.resident, func(a, b policies.Object) int {
+			if s.byKey {
+				return cmp.Or(s.count[a]-s.count[b], cmp.Compare(s.key[a], s.key[b]))
+			}
+			return s.count[a] - s.count[b]
+		})
+		v := oldest
+		if oldest != rarest && s.rng.Float64() >= s.weights[0] {
+			by, v = 1, rarest
+		}
+		if oldest != rarest {
+			s.left[v] = s.now
+			s.histories[by] = append(s.histories[by], v)
+			s.histories[by] = s.histories[by][max(0, len(s.histories[by])-s.capacity):]
+		}
+		s.resident = without(s.resident, v)
+		victims = append(victims, v)
+	}
+	s.count[o] = known + 1
+	s.resident = append(s.resident, o)
+	return false, victims
+}
+
+// Keys are in another order than that of first appearance.
+func TestLeCaREqualsNaive(t *testing.T) {
+	for _, byKey := range []bool{true, false} {
+		rapid.Check(t, func(t *rapid.T) {
+			w := policytest.DrawWorkload(t)
+			w.Config.Unit, w.Config.Seed = true, 9
+			for o := range w.Sizes {
+				w.Sizes[o] = 1
+			}
+			want := &slowLeCaR{capacity: int(w.Config.Capacity), byKey: byKey, count: map[policies.Object]int{},
+				left: map[policies.Object]int{}, weights: [2]float64{0.5, 0.5}, rng: rand.New(rand.NewPCG(9, 0x1eca6))}
+			for o := range w.Config.Objects {
+				want.key = append(want.key, uint64(o)*7919%1000)
+			}
+			w.Config.Key = func(o policies.Object) uint64 { return want.key[o] }
+			spec := "lecar(ties=lru)"
+			if byKey {
+				spec = "lecar"
+			}
+			w.SameVictims(t, policytest.Drive(t, spec, w.Config), want)
+		})
 	}
 }
 
 func TestLeCaRInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := policytest.DrawWorkload(t)
-		spec := rapid.SampledFrom([]string{"lecar", "lecar(rate=5,history=0.4,counts=false)"}).Draw(t, "spec")
+		spec := rapid.SampledFrom([]string{"lecar", "lecar(ties=lru)",
+			"lecar(rate=5,history=0.4,counts=false)"}).Draw(t, "spec")
 		d := policytest.Drive(t, spec, w.Config)
 		w.AfterEachRequest(t, d, func() {
 			p := d.Policy.(*lecar)
@@ -78,7 +165,7 @@ func TestLeCaRInvariants(t *testing.T) {
 			var live [2]int
 			for o, at := range p.where {
 				_, resident := d.Stored[policies.Object(o)]
-				if (at == lecarResident) != resident || p.frequencies.Has(policies.Object(o)) != resident ||
+				if (at == lecarResident) != resident || (p.requests(policies.Object(o)) > 0) != resident ||
 					p.recent.Has(policies.Object(o)) != resident {
 					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}

@@ -244,6 +244,10 @@ func resolve(e *policies.Entry, v policies.Values) {
 		needs := inner.NeedsTime(o.policy.Params)
 		e.NeedsTime = func(policies.Values) bool { return needs }
 	}
+	if inner.Keys != nil {
+		compares := inner.Keys(o.policy.Params)
+		e.Keys = func(policies.Values) bool { return compares }
+	}
 }
 
 // Cache is IGTCache.

@@ -108,8 +108,13 @@ func DrawWorkload(t *rapid.T) Workload {
 	return w
 }
 
+// Server is a cache that serves one request at a time: a Driven, or a naive version.
+type Server interface {
+	Serve(o policies.Object, size int64, now int) (hit bool, victims []policies.Object)
+}
+
 // SameVictims replays w with two policies and requires the same hits and the same victims in the same order.
-func (w Workload) SameVictims(t *rapid.T, got, want *Driven) {
+func (w Workload) SameVictims(t *rapid.T, got, want Server) {
 	for i, o := range w.Trace {
 		hit, victims := got.Serve(o, w.Sizes[o], i)
 		wantHit, wantVictims := want.Serve(o, w.Sizes[o], i)
