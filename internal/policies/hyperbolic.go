@@ -10,12 +10,14 @@ import (
 var hyperbolicEntry = Entry{
 	Name:    "hyperbolic",
 	Look:    Look{Color: Violet, Mark: Circle},
-	Memory:  Memory{PerObject: 4, PerSlot: 14},
+	Memory:  Memory{PerObject: 4, PerSlot: 22},
 	Summary: "evicts, of a random sample, the object with the fewest requests per time since it was loaded (and per byte)",
 	Source:  "Blankstein, Sen, Freedman, Hyperbolic caching: flexible caching for Web applications, USENIX ATC 2017",
 	Params: []Param{
 		{Name: "samples", Default: 64, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement; " +
 			"all are compared if there are no more than that"},
+		{Name: "leeway", Default: 0.1, Min: 0, Max: 1, Doc: "a new object starts with leeway + (1 - leeway) * the priority " +
+			"of the last victim as its count; 1: with one request, as the paper's formula says"},
 		{Name: "sized", Default: true, Doc: "divide the priority by the object's size"},
 	},
 	Random: true,
@@ -24,6 +26,7 @@ var hyperbolicEntry = Entry{
 			slots:   dense.NewSlots[hyperbolicInfo](c.Objects),
 			draws:   random.NewDraws(c.Seed),
 			samples: c.Params.Int("samples"),
+			leeway:  c.Params.Float("leeway"),
 			free:    c.Capacity,
 		}
 		if !c.Unit && c.Params.Bool("sized") {
@@ -33,21 +36,28 @@ var hyperbolicEntry = Entry{
 	},
 }
 
-// hyperbolic gives an object the priority n/(t*size) after n requests in t positions since it was loaded.
+// hyperbolic gives an object the priority n/(t*size), t positions after it was loaded. n counts its requests since then;
+// the first one counts as in the authors' programs (kantai/hyperbolic-caching and redis-hyperbolic-caching).
 type hyperbolic struct {
 	slots   dense.Slots[hyperbolicInfo]
 	sizes   dense.Charges // of resident objects; nil if sizes do not matter
 	draws   random.Draws
 	samples int
-	free    int64 // objects that still fit, batch path only
+	leeway  float64
+	victim  float64 // priority of the last victim; 0 before the first
+	free    int64   // objects that still fit, batch path only
 }
 
 type hyperbolicInfo struct {
-	requests uint32 // since the object was loaded
-	loaded   uint32 // position
+	count  float64 // requests since the object was loaded; the first counts more or less than 1
+	loaded uint32  // position
 }
 
-func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).requests++ }
+// priority returns the priority at position now, without the size. An object that was loaded at that very position
+// counts as one position old.
+func (i hyperbolicInfo) priority(now uint32) float64 { return i.count / float64(max(now-i.loaded, 1)) }
+
+func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).count++ }
 
 func (p *hyperbolic) Miss(Request) {}
 
@@ -59,14 +69,17 @@ func (p *hyperbolic) Victim(r Request) Object {
 		slot = p.leastOfSampleBySize(uint32(r.Pos))
 	}
 	v := p.slots.Objects[slot]
+	p.victim = p.slots.Infos[slot].priority(uint32(r.Pos))
+	if p.sizes != nil {
+		p.victim /= float64(p.sizes[v])
+	}
 	p.slots.Remove(v)
 	return v
 }
 
-// lower reports whether a has the lower priority at position now, or the same and was loaded earlier. The fractions are
-// compared exactly: requests and ages have 32 bits.
+// lower reports whether a has the lower priority at position now, or the same and was loaded earlier.
 func lower(a, b hyperbolicInfo, now uint32) bool {
-	x, y := uint64(a.requests)*uint64(now-b.loaded), uint64(b.requests)*uint64(now-a.loaded)
+	x, y := a.count*float64(now-b.loaded), b.count*float64(now-a.loaded)
 	return x < y || x == y && a.loaded < b.loaded
 }
 
@@ -107,7 +120,7 @@ func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
 		}
 		info := infos[slot]
 		size := p.sizes[p.slots.Objects[slot]]
-		priority := float64(info.requests) / (float64(now-info.loaded) * float64(size))
+		priority := info.priority(now) / float64(size)
 		if priority < lowest || priority == lowest && info.loaded < loaded {
 			least, lowest, loaded = slot, priority, info.loaded
 		}
@@ -118,7 +131,20 @@ func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
 
 func (p *hyperbolic) Insert(r Request) {
 	p.sizes.Set(r.Object, r.Size)
-	p.slots.Add(r.Object, hyperbolicInfo{requests: 1, loaded: uint32(r.Pos)})
+	p.slots.Add(r.Object, hyperbolicInfo{count: p.first(r.Size), loaded: uint32(r.Pos)})
+}
+
+// first returns the count with which an object of that size starts, so that its priority one position later is between
+// that of the last victim and that of one request.
+func (p *hyperbolic) first(size int64) float64 {
+	if p.victim == 0 {
+		return 1
+	}
+	guess := p.victim
+	if p.sizes != nil {
+		guess *= float64(size)
+	}
+	return p.leeway + float64((1-p.leeway)*guess)
 }
 
 func (p *hyperbolic) Grow(objects int) {
@@ -132,7 +158,7 @@ func (p *hyperbolic) ReplayUnit(objects []Object, first int) (hits, evictions in
 	for i, o := range objects {
 		if p.slots.Has(o) {
 			hits++
-			p.slots.Info(o).requests++
+			p.slots.Info(o).count++
 			continue
 		}
 		r := Request{Object: o, Pos: first + i}
