@@ -91,7 +91,9 @@ func (m *Members) add(o policies.Object) (number uint32) {
 func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Pool, error) {
 	few := c
 	few.Objects, few.Grows = fewestMembers, true
-	few.Key = func(o policies.Object) uint64 { return c.KeyOf(members.Object(o)) }
+	if c.Key != nil {
+		few.Key = func(o policies.Object) uint64 { return c.Key(members.Object(o)) }
+	}
 	if c.Predictor != nil {
 		few.Predictor = predict.Renumber(c.Predictor, members.Object)
 	}

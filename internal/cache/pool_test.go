@@ -172,6 +172,9 @@ func TestPoolAddsUp(t *testing.T) {
 					other := renamed(tr)
 					for _, partition := range []*cache.Partition{nil, cache.NewPartition(other.NumObjects)} {
 						config := policytest.ConfigOf(t, e, other, capacity, !bytes)
+						if key := config.Key; key != nil { // objects keep their keys
+							config.Key = func(o policies.Object) uint64 { return key(o / 2) }
+						}
 						pool, err := cache.NewMemberPool(spec, config, cache.NewMembers(partition))
 						if err != nil {
 							t.Fatal(err)

@@ -125,6 +125,9 @@ func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int
 	if e.Relates {
 		config.Relations = &policies.Relations{HitFrom: 2}
 	}
+	if policies.NeedsKeys(spec) {
+		config.Key = func(o policies.Object) uint64 { return uint64(o) * 7919 % 10007 }
+	}
 	p, err := e.New(config)
 	if err != nil {
 		fatalf("%v", err)

@@ -36,8 +36,8 @@ var hyperbolicEntry = Entry{
 	},
 }
 
-// hyperbolic gives an object the priority n/(t*size), t positions after it was loaded. n counts its requests since then;
-// the first one counts as in the authors' programs (kantai/hyperbolic-caching and redis-hyperbolic-caching).
+// hyperbolic gives an object the priority n/(t*size), t positions after it was loaded. n counts its requests since
+// then; the first one counts as in the authors' programs (kantai/hyperbolic-caching and redis-hyperbolic-caching).
 type hyperbolic struct {
 	slots   dense.Slots[hyperbolicInfo]
 	sizes   dense.Charges // of resident objects; nil if sizes do not matter
@@ -62,71 +62,37 @@ func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).count++ }
 func (p *hyperbolic) Miss(Request) {}
 
 func (p *hyperbolic) Victim(r Request) Object {
-	var slot uint64
-	if p.sizes == nil {
-		slot = p.leastOfSample(uint32(r.Pos))
-	} else {
-		slot = p.leastOfSampleBySize(uint32(r.Pos))
-	}
+	slot, priority := p.leastOfSample(uint32(r.Pos))
+	p.victim = priority
 	v := p.slots.Objects[slot]
-	p.victim = p.slots.Infos[slot].priority(uint32(r.Pos))
-	if p.sizes != nil {
-		p.victim /= float64(p.sizes[v])
-	}
 	p.slots.Remove(v)
 	return v
 }
 
-// lower reports whether a has the lower priority at position now, or the same and was loaded earlier.
-func lower(a, b hyperbolicInfo, now uint32) bool {
-	x, y := a.count*float64(now-b.loaded), b.count*float64(now-a.loaded)
-	return x < y || x == y && a.loaded < b.loaded
-}
-
-func (p *hyperbolic) leastOfSample(now uint32) uint64 {
-	infos := p.slots.Dense()
-	if len(infos) <= p.samples {
-		least := 0
-		for slot := range infos {
-			if lower(infos[slot], infos[least], now) {
-				least = slot
-			}
-		}
-		return uint64(least)
-	}
-	n, draws := uint64(len(infos)), p.draws
-	least := draws.Below(n)
-	lowest := infos[least]
-	for range p.samples - 1 {
-		slot := draws.Below(n)
-		if info := infos[slot]; lower(info, lowest, now) {
-			least, lowest = slot, info
-		}
-	}
-	p.draws = draws
-	return least
-}
-
-// leastOfSampleBySize is leastOfSample with sizes. The priorities are compared in floating point.
-func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
+// leastOfSample returns the slot of the lowest priority in a sample, and that priority. Ties go to the object that was
+// loaded earlier.
+func (p *hyperbolic) leastOfSample(now uint32) (least uint64, lowest float64) {
 	infos := p.slots.Dense()
 	n, draws := uint64(len(infos)), p.draws
 	all := len(infos) <= p.samples
-	least, lowest, loaded := uint64(0), math.Inf(1), uint32(0)
+	lowest = math.Inf(1)
+	loaded := uint32(math.MaxUint32)
 	for i := range min(n, uint64(p.samples)) {
 		slot := i
 		if !all {
 			slot = draws.Below(n)
 		}
 		info := infos[slot]
-		size := p.sizes[p.slots.Objects[slot]]
-		priority := info.priority(now) / float64(size)
+		priority := info.priority(now)
+		if p.sizes != nil {
+			priority /= float64(p.sizes[p.slots.Objects[slot]])
+		}
 		if priority < lowest || priority == lowest && info.loaded < loaded {
 			least, lowest, loaded = slot, priority, info.loaded
 		}
 	}
 	p.draws = draws
-	return least
+	return least, lowest
 }
 
 func (p *hyperbolic) Insert(r Request) {

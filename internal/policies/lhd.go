@@ -28,6 +28,10 @@ var lhdEntry = Entry{
 			"100 times the number of resident objects"},
 		{Name: "period", Default: 1 << 20, Min: 1, Doc: "requests between two computations of the ranks"},
 		{Name: "decay", Default: 0.9, Min: 0, Max: 1, Doc: "weight of the past at each computation"},
+		{Name: "rule", Default: "adaptive", Choices: []string{"adaptive", lhdAuthors}, Doc: "adaptive: the unit of the " +
+			"ages suits the number of resident objects at all times, and all samples are drawn from the start; authors: as " +
+			"in their program, the unit starts at 1024 requests and is adapted at the 6th and 26th computation, and 8 " +
+			"objects are drawn up to the 51st"},
 	},
 	Random: true,
 	New:    func(c Config) (Policy, error) { return newLHD(c), nil },
@@ -50,6 +54,7 @@ type lhd struct {
 	period, due   int
 	decay         float32
 	computations  int
+	authors       *lhdOccupancy // set with rule=authors
 
 	recent     []Object // ring of objects that are likely to be the next victims
 	recentNext int
@@ -66,12 +71,23 @@ type lhdInfo struct {
 	explorer bool // not to be evicted, so that hits at high ages are seen
 }
 
+// lhdAuthors is the value of rule for the authors' program.
+const lhdAuthors = "authors"
+
+// lhdOccupancy has what the authors' program knows of the number of resident objects: moving averages of it, and of 1.
+type lhdOccupancy struct{ residents, weight float32 }
+
 const (
-	explorerShare    = 0.01 // of the capacity
-	explorerChance   = 32   // one request of this many makes an explorer
-	explorationEnds  = 50   // computations
-	agesPerOccupancy = 100  // how many times the resident objects the ages must span
-	overAge          = -2   // density of objects at the last age: below that of all others
+	explorerShare    = 0.01             // of the capacity
+	explorerChance   = 32               // one request of this many makes an explorer
+	explorationEnds  = 50               // computations
+	agesPerOccupancy = 100              // how many times the resident objects the ages must span
+	overAge          = -math.MaxFloat32 // density of objects at the last age: below that of all others
+
+	// With rule=authors:
+	authorsShift    = 10 // of the ages at first
+	authorsSamples  = 8  // drawn while few densities were computed
+	fewComputations = 50
 )
 
 func newLHD(c Config) *lhd {
@@ -96,7 +112,12 @@ func newLHD(c Config) *lhd {
 	if c.Grows {
 		most = int(min(c.Capacity, math.MaxInt32))
 	}
-	p.setScale(p.scaleFor(most))
+	p.ageShift = p.scaleFor(most)
+	if c.Params.Text("rule") == lhdAuthors {
+		p.authors, p.ageShift = &lhdOccupancy{}, authorsShift
+		p.drawn = p.drawn[:min(authorsSamples, len(p.drawn))]
+	}
+	p.rankAtFirst()
 	return p
 }
 
@@ -122,12 +143,9 @@ func (p *lhd) scaleFor(resident int) (shift uint) {
 	return shift
 }
 
-// setScale changes the unit of the ages and starts the histograms again. Until they fill, an object's rank falls with
-// its age and is higher the closer its last requests were.
-func (p *lhd) setScale(shift uint) {
-	p.ageShift = shift
-	clear(p.hits)
-	clear(p.evictions)
+// rankAtFirst sets the densities before the first computation: an object's rank falls with its age and is higher the
+// closer its last requests were.
+func (p *lhd) rankAtFirst() {
 	for class := range p.classes {
 		for age := range p.ages {
 			p.densities[class*p.ages+age] = float32(class+1) / float32(age+1)
@@ -172,7 +190,7 @@ func (p *lhd) Hit(r Request) {
 		last:     uint32(r.Pos),
 		lastAge:  uint16(age),
 		class:    p.classOf(age + int(info.lastAge)),
-		explorer: p.explores(r.Object),
+		explorer: p.drawExplorer() && p.explores(r.Object),
 	}
 	p.countRequest()
 }
@@ -182,9 +200,10 @@ func (p *lhd) Miss(Request) {}
 func (p *lhd) Insert(r Request) {
 	p.charges.Set(r.Object, r.Size)
 	asked := r.Reason == Demand
-	info := lhdInfo{last: uint32(r.Pos), explorer: asked && p.explores(r.Object)}
+	chosen := asked && p.drawExplorer()
+	info := lhdInfo{last: uint32(r.Pos), explorer: chosen && p.explores(r.Object)}
 	p.slots.Add(r.Object, info)
-	if !info.explorer && p.rank(r.Object, info, info.last) < p.victimRank {
+	if !chosen && p.rank(r.Object, info, info.last) < p.victimRank {
 		p.noteRecent(r.Object)
 	}
 	if asked {
@@ -203,9 +222,12 @@ func (p *lhd) noteRecent(o Object) {
 	}
 }
 
-// explores decides whether o stays until its next hit, and charges the budget.
+// drawExplorer decides at random whether an object is to stay until its next hit.
+func (p *lhd) drawExplorer() bool { return p.draws.Below(explorerChance) == 0 }
+
+// explores reports whether the budget allows o to stay until its next hit, and charges it.
 func (p *lhd) explores(o Object) bool {
-	if p.computations >= explorationEnds || p.draws.Below(explorerChance) != 0 || p.exploreBudget <= 0 {
+	if p.computations >= explorationEnds || p.exploreBudget <= 0 {
 		return false
 	}
 	p.exploreBudget -= p.charges.Of(o)
@@ -286,33 +308,95 @@ func (p *lhd) Remove(o Object) {
 func (p *lhd) countRequest() {
 	if p.due--; p.due == 0 {
 		p.due = p.period
+		p.forget()
+		if p.authors != nil {
+			p.adaptAsAuthors()
+		} else {
+			p.adapt()
+		}
 		p.computations++
-		if !p.rescale() {
-			p.compute()
+		p.compute()
+	}
+}
+
+// forget gives the past less weight.
+func (p *lhd) forget() {
+	for i := range p.hits {
+		p.hits[i] = float32(p.hits[i] * p.decay)
+		p.evictions[i] = float32(p.evictions[i] * p.decay)
+	}
+}
+
+// adapt changes the unit of the ages if it no longer suits the number of resident objects, which with a capacity in
+// bytes only becomes known during the replay. One step off is near enough.
+func (p *lhd) adapt() {
+	want := p.scaleFor(len(p.slots.Dense()))
+	if want > p.ageShift+1 || want+1 < p.ageShift {
+		p.rescale(want)
+	}
+}
+
+// adaptAsAuthors changes the unit as the authors' program does: at two computations only, by an average of the numbers
+// of resident objects so far. Soon after the last computation with few samples all are drawn.
+func (p *lhd) adaptAsAuthors() {
+	a := p.authors
+	a.residents = float32(a.residents*p.decay) + float32(len(p.slots.Dense()))
+	a.weight = float32(a.weight*p.decay) + 1
+	if p.computations == 5 || p.computations == 25 {
+		p.rescale(max(p.scaleFor(int(a.residents/a.weight)), 1))
+		a.residents, a.weight = 8*a.residents, 8*a.weight
+	}
+	if p.computations == fewComputations {
+		p.drawn = p.drawn[:cap(p.drawn)]
+	}
+}
+
+// rescale changes the unit of the ages, and stretches or compresses the histograms to it. The last age, which stands
+// for all higher ones, keeps what it has, and receives what a stretched histogram has beyond it.
+func (p *lhd) rescale(shift uint) {
+	was := p.ageShift
+	p.ageShift = shift
+	for class := range p.classes {
+		from, to := class*p.ages, (class+1)*p.ages
+		for _, histogram := range [][]float32{p.hits[from:to], p.evictions[from:to]} {
+			if shift < was {
+				stretch(histogram, was-shift)
+			} else {
+				compress(histogram, shift-was)
+			}
 		}
 	}
 }
 
-// rescale changes the unit of the ages if it no longer suits the number of resident objects, which with a capacity in
-// bytes only becomes known during the replay. One step off is near enough.
-func (p *lhd) rescale() bool {
-	want := p.scaleFor(len(p.slots.Dense()))
-	if want <= p.ageShift+1 && want+1 >= p.ageShift {
-		return false
+// stretch spreads each age evenly over 2^by.
+func stretch(histogram []float32, by uint) {
+	last := len(histogram) - 1
+	for age := last >> by; age < last; age++ {
+		below := max(min(last-age<<by, 1<<by), 0) // how many of these are below the last age
+		histogram[last] += float32(histogram[age] * float32(1<<by-below) / float32(int(1)<<by))
 	}
-	p.setScale(want)
-	return true
+	for age := last - 1; age >= 0; age-- {
+		histogram[age] = histogram[age>>by] / float32(int(1)<<by)
+	}
 }
 
-// compute derives the hit densities from the histograms and decays these.
+// compress joins 2^by ages to one.
+func compress(histogram []float32, by uint) {
+	last := len(histogram) - 1
+	for age := range last {
+		n := histogram[age]
+		histogram[age] = 0
+		histogram[age>>by] += n
+	}
+}
+
+// compute derives the hit densities from the histograms.
 func (p *lhd) compute() {
 	for class := range p.classes {
 		from, to := class*p.ages, (class+1)*p.ages
 		hits, evictions, densities := p.hits[from:to], p.evictions[from:to], p.densities[from:to]
 		var later, laterHits, lifetime float32 // events and hits at this age or later; their time from this age on
 		for age := p.ages - 1; age >= 0; age-- {
-			hits[age] = float32(hits[age] * p.decay)
-			evictions[age] = float32(evictions[age] * p.decay)
 			laterHits += hits[age]
 			later += hits[age] + evictions[age]
 			lifetime += later

@@ -3,6 +3,7 @@ package policies
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -38,8 +39,8 @@ func TestLHDDecay(t *testing.T) {
 	p := drive(t, "lhd(ages=16,classes=1,decay=0.5)", Config{Capacity: 10, Unit: true, Objects: 10,
 		Requests: 1}).policy.(*lhd)
 	p.hits[3], p.evictions[4] = 8, 4
-	p.compute()
-	p.compute()
+	p.forget()
+	p.forget()
 	if p.hits[3] != 2 || p.evictions[4] != 1 {
 		t.Errorf("after two computations: %v hits and %v evictions, want 2 and 1", p.hits[3], p.evictions[4])
 	}
@@ -64,11 +65,86 @@ func TestLHDScale(t *testing.T) {
 	if p.ageShift != 14 {
 		t.Errorf("starts with shift %d for at most 100000 objects, want 14", p.ageShift)
 	}
-	if !p.rescale() || p.ageShift != 0 {
+	if p.adapt(); p.ageShift != 0 {
 		t.Errorf("shift %d after a look at an empty cache, want 0", p.ageShift)
 	}
-	if p.setScale(1); p.rescale() {
+	p.ageShift = 1
+	if p.adapt(); p.ageShift != 1 {
 		t.Error("one step off was corrected")
+	}
+}
+
+// A finer unit spreads each age over several, a coarser one joins them; ages beyond the last one fall together in it.
+func TestLHDRescalesHistograms(t *testing.T) {
+	build := func() *lhd {
+		return drive(t, "lhd(ages=16,classes=2)", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+	}
+	p := build()
+	p.ageShift = 3
+	first := slices.Clone(p.densities)
+	p.hits[16], p.hits[16+3], p.evictions[16+7], p.evictions[16+15] = 8, 4, 2, 1
+	p.rescale(2)
+	for age, want := range []float32{4, 4, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0} {
+		if p.hits[16+age] != want || p.hits[age] != 0 {
+			t.Errorf("half the unit, age %d: %v hits, want %v", age, p.hits[16+age], want)
+		}
+	}
+	// Age 7 becomes 14 and 15, the last one.
+	if p.evictions[16+14] != 1 || p.evictions[16+15] != 2 {
+		t.Errorf("half the unit: evictions %v, want 1 at age 14 and 2 at age 15", p.evictions[16:])
+	}
+	p.rescale(4)
+	for age, want := range []float32{8, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} {
+		if p.hits[16+age] != want {
+			t.Errorf("four times the unit, age %d: %v hits, want %v", age, p.hits[16+age], want)
+		}
+	}
+	if p.evictions[16+3] != 1 || p.evictions[16+15] != 2 {
+		t.Errorf("four times the unit: evictions %v, want 1 at age 3 and 2 at age 15", p.evictions[16:])
+	}
+	if !slices.Equal(p.densities, first) {
+		t.Error("the densities changed without a computation")
+	}
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		p = build()
+		p.ageShift = uint(rng.IntN(8))
+		var sum float64
+		for i := range p.hits {
+			p.hits[i] = float32(rng.IntN(1 << 12))
+			sum += float64(p.hits[i])
+		}
+		p.rescale(uint(rng.IntN(8)))
+		for _, n := range p.hits {
+			sum -= float64(n)
+		}
+		if math.Abs(sum) > 1 {
+			t.Fatalf("%v hits were lost", sum)
+		}
+	}
+}
+
+// The authors' program starts with ages of 1024 requests and 8 samples, and adapts to what it found after a while.
+func TestLHDRuleOfTheAuthors(t *testing.T) {
+	const objects, period = 3000, 500
+	d := drive(t, "lhd(rule=authors,period=500,ages=2000)", Config{Capacity: 400, Unit: true, Objects: objects,
+		Requests: 60 * period})
+	p := d.policy.(*lhd)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 60 * period {
+		d.serve(Object(rng.ExpFloat64()*800)%objects, 1, i)
+		shift, samples := uint(10), 8
+		if i+1 >= 6*period {
+			shift = 5 // 2000 ages of 2^5 requests span 100 times 400 objects
+		}
+		if i+1 >= 51*period {
+			samples = 32
+		}
+		if p.ageShift != shift || len(p.drawn) != samples {
+			t.Fatalf("after %d requests: shift %d and %d samples, want %d and %d", i+1, p.ageShift, len(p.drawn), shift,
+				samples)
+		}
 	}
 }
 

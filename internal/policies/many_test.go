@@ -27,6 +27,7 @@ func TestManyPoliciesAreCheap(t *testing.T) {
 		c := policies.Config{
 			Capacity: fit, Unit: true, Objects: 8, Grows: true, Requests: 100_000_000, Params: params.Defaults(e.Params),
 		}
+		c.Key = func(o policies.Object) uint64 { return uint64(o) }
 		tr := policytest.Trace(1, 1000, members)
 		if e.Predicts {
 			c.Predictor = policytest.Noisy(t, tr, fit)

@@ -17,8 +17,8 @@ func TestMQWithOneQueueIsLRU(t *testing.T) {
 	})
 }
 
-// slowMQ is the pseudo-code of section 4 of the paper on slices; element 0 is the head of a queue. Other than there, Qout
-// is searched before the victim enters it. If measures is set, the lifetime is the measured one of mq.go.
+// slowMQ is the pseudo-code of section 4 of the paper on slices; element 0 is the head of a queue. Other than there,
+// Qout is searched before the victim enters it. If measures is set, the lifetime is the measured one of mq.go.
 type slowMQ struct {
 	capacity, out, lifetime int
 	queues                  [][]Object

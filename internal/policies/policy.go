@@ -169,7 +169,7 @@ type Config struct {
 	Groups []int
 
 	// Key returns the number that is the key of an object in the trace. Set only for entries with Keys; nil if keys are
-	// unknown, or not all of them numbers: see KeyOf.
+	// unknown, or not all of them are numbers.
 	Key func(Object) uint64
 
 	// Relations is set in every cache for entries with Relates, and for no others.
@@ -178,15 +178,6 @@ type Config struct {
 	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the
 	// eviction that the request caused.
 	Predictor predict.Predictor
-}
-
-// KeyOf returns a number by which objects are in the order of their keys, or in that of their first appearance if the
-// keys are not known as numbers.
-func (c Config) KeyOf(o Object) uint64 {
-	if c.Key == nil {
-		return uint64(o)
-	}
-	return c.Key(o)
 }
 
 // room returns how many objects fit, at most all of them.

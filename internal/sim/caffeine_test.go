@@ -20,6 +20,7 @@ var caffeine = map[string]string{
 	"linked.Fifo":         "fifo",
 	"linked.Mru":          "mru",
 	"linked.Lfu":          "lfu",
+	"linked.MultiQueue":   "mq(lifetime=75,ghost=0.5)",
 	"linked.Sieve":        "sieve",
 	"linked.Clock":        "clock(rule=caffeine)",
 	"linked.SegmentedLru": "slru(protected=0.8,rule=caffeine)",
@@ -52,7 +53,6 @@ var caffeineOthers = []struct{ prefix, suffix, why string }{
 	{"irr.", "", "ClockPro, DClock, FRD, LIRS2: not among ours"},
 	{"two-queue.TuQueue", "", "not among ours"},
 	{"adaptive.Cart", "", "not among ours"},
-	{"linked.MultiQueue", "", "its lifetime does not follow the trace, and ghosts leave in another order"},
 }
 
 // TestCaffeine replays the traces on which Caffeine's simulator printed its hits.

@@ -16,8 +16,8 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 }
 
 // needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and managing
-// policies, which compute with them, for policies that compare them, and for policies that use key prefixes as topics in caches without better
-// information.
+// policies, which compute with them, for policies that compare them, and for policies that use key prefixes as topics
+// in caches without better information.
 func (p *Parts) needs() traces.Needs {
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
 	patterns := p.Policy.Entry.Manages || p.Allocator != nil && p.Allocator.Entry.Patterns

@@ -405,7 +405,7 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		return nil, nil, err
 	}
 	config.Addresses = addresses
-	config.Key = keysFor(c, t, addresses)
+	config.Key = keysFor(c, t)
 	if config.Layout, err = r.view(c.Capacity).layoutFor(c); err != nil {
 		return nil, nil, err
 	}
@@ -415,8 +415,8 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 }
 
 // keysFor returns the numbers that are the keys of objects, if the policy of a cell compares keys and all of them are
-// numbers. Addresses outside the trace that a prefetcher proposes are keys, too.
-func keysFor(c Cell, t *traces.Trace, addresses *prefetch.Addresses) func(policies.Object) uint64 {
+// numbers. Addresses outside the trace that a prefetcher proposes follow them, in the order of their numbers.
+func keysFor(c Cell, t *traces.Trace) func(policies.Object) uint64 {
 	text := func(k stream.Key) bool { return k.Text != "" }
 	if !policies.NeedsKeys(c.Policy) || t.Keys == nil || slices.ContainsFunc(t.Keys, text) {
 		return nil
@@ -425,7 +425,7 @@ func keysFor(c Cell, t *traces.Trace, addresses *prefetch.Addresses) func(polici
 		if int(o) < len(t.Keys) {
 			return t.Keys[o].Num
 		}
-		return addresses.Key(o)
+		return math.MaxUint64 - uint64(policies.NoObject-o)
 	}
 }
 

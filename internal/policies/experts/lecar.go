@@ -23,8 +23,8 @@ var lecarEntry = policies.Entry{
 		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as " +
 			"libCacheSim does"},
 		{Name: "ties", Default: lecarTiesKey, Choices: []string{lecarTiesKey, "lru"}, Doc: "which of the objects with the " +
-			"fewest requests LFU evicts. key: the one of the smallest key, as in the authors' program; where keys are not " +
-			"numbers, the one that appeared first. lru: the one requested longest ago"},
+			"fewest requests LFU evicts. lru: the one requested longest ago; key: the one of the smallest key, as in the " +
+			"authors' program, if all keys are numbers, otherwise as lru"},
 	},
 	Keys:   func(v policies.Values) bool { return v.Text("ties") == lecarTiesKey },
 	Random: true,
@@ -74,7 +74,7 @@ type lecar struct {
 	// Resident objects by frequency: keyed where ties go to the smallest key, otherwise nil, and frequencies has them.
 	keyed       *dense.FrequencyHeap
 	frequencies dense.Frequencies
-	key         func(policies.Object) uint64
+	key         func(policies.Object) uint64 // set with keyed
 	history     [2]lecarHistory
 	limit       int64   // on the size of each history
 	bound       float64 // limit, as a multiple of the capacity
@@ -121,7 +121,6 @@ func newLeCaR(c policies.Config) *lecar {
 		experts:     newExperts(c.Seed),
 		where:       make([]lecarPlace, c.Objects),
 		recent:      dense.NewLogQueue(c.Objects),
-		key:         c.KeyOf,
 		ghosts:      make([]lecarGhost, c.Objects),
 		charge:      dense.NewCharges(c.Objects, c.Unit),
 		limit:       dense.Multiple(c.Capacity, c.Params.Float("history")),
@@ -131,8 +130,8 @@ func newLeCaR(c policies.Config) *lecar {
 		counts:      c.Params.Bool("counts"),
 		capacity:    c.Capacity,
 	}
-	if c.Params.Text("ties") == lecarTiesKey {
-		p.keyed = dense.NewFrequencyHeap(c.Objects)
+	if c.Params.Text("ties") == lecarTiesKey && c.Key != nil {
+		p.keyed, p.key = dense.NewFrequencyHeap(c.Objects), c.Key
 	} else {
 		p.frequencies = dense.NewFrequencies(c.Objects, c.Requests)
 	}

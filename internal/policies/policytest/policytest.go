@@ -71,6 +71,9 @@ func ConfigOf(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, 
 	if e.Predicts {
 		c.Predictor = Noisy(tb, t, capacity)
 	}
+	if policies.NeedsKeys(policies.Spec{Entry: e, Params: c.Params}) {
+		c.Key = func(o policies.Object) uint64 { return uint64(o) * 7919 % 10007 } // in no order that a policy could know
+	}
 	if e.Relates {
 		c.Relations = &policies.Relations{HitFrom: 2 /* no two objects are that similar */}
 	}
