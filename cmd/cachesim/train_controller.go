@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/internal/allocate/training"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/neural/ppo"
 	"github.com/cachesim/cachesim/internal/progress"
 )
@@ -38,16 +39,16 @@ func (f *controllerFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.name == "" && !cmd.Flags().Changed("controller") {
 		for _, name := range []string{"episodes", "finetune"} {
 			if cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s is of --controller ppo; boosted trees are trained on a trace", name)
+				return commandline.Refuse("--%s is of --controller ppo; boosted trees are trained on a trace", name)
 			}
 		}
 		return cobra.MinimumNArgs(1)(cmd, args)
 	}
 	switch {
 	case f.name != learnedController:
-		return fmt.Errorf("--controller %q: want %s, the only one that is trained", f.name, learnedController)
+		return commandline.Refuse("--controller %q: want %s, the only one that is trained", f.name, learnedController)
 	case len(args) > 0:
-		return fmt.Errorf("%q: --controller takes no trace, it is trained on the fluid model", args[0])
+		return commandline.Refuse("%q: --controller takes no trace, it is trained on the fluid model", args[0])
 	}
 	return f.onlyOurs(cmd)
 }
@@ -59,8 +60,8 @@ var controllerTakes = []string{"controller", "episodes", "finetune", "output", "
 func (f *controllerFlags) onlyOurs(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(g *pflag.Flag) {
 		if err == nil && !slices.Contains(controllerTakes, g.Name) && cmd.LocalFlags().Lookup(g.Name) != nil {
-			err = fmt.Errorf("--%s is of boosted trees; --controller %s takes --episodes, --finetune, --seed, --memory, "+
-				"--format, --quiet and -o", g.Name, f.name)
+			err = commandline.Refuse("--%s is of boosted trees; --controller %s takes --episodes, --finetune, --seed, "+
+				"--memory, --format, --quiet and -o", g.Name, f.name)
 		}
 	})
 	return err

@@ -1,6 +1,7 @@
 package commandline
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -29,6 +30,12 @@ func (e ArgumentsError) PrintHelp(w io.Writer) {
 	io.WriteString(w, text)
 }
 
+// refusal is an error of a command's own about its arguments.
+type refusal struct{ error }
+
+// Refuse returns an error of a command's own about its arguments, which says all that is needed.
+func Refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
 // ExplainArguments has all commands say what they want, with examples, where the number of their arguments is wrong.
 func ExplainArguments(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
@@ -42,8 +49,8 @@ func ExplainArguments(root *cobra.Command) {
 			path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 			_, wanted, _ := strings.Cut(cmd.Use, " ")
 			switch {
-			case err == nil:
-				return nil
+			case err == nil || errors.As(err, new(refusal)):
+				return err
 			case wanted == "":
 				return fmt.Errorf("%s takes no arguments; remove %q", path, args[0])
 			}
