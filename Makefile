@@ -105,8 +105,8 @@ release:
 # smaller takes a minute, in which nothing else is tried, and FuzzParquet came to 5 inputs in half a minute. What takes
 # more memory than FUZZMEMORY, in KiB of addresses, fails. What long runs found is in testdata/fuzz: every test tries
 # it.
-# An interrupt ends each target, not -test.fuzztime: when that time is over, Go now and then takes its own deadline for a
-# failure ("context deadline exceeded", golang.org/issue/75804), however fast the target is.
+# An interrupt ends each target, not -test.fuzztime: when that time is over, Go now and then takes its own deadline for
+# a failure ("context deadline exceeded", golang.org/issue/75804), however fast the target is.
 fuzz:
 	@mkdir -p out
 	@set -e; cache=$$($(GO) env GOCACHE)/fuzz/cachesim; \
