@@ -12,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/curve"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/page"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/target"
@@ -20,12 +19,8 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// The defaults of `cachesim curve TRACE`.
-const (
-	defaultCurveCapacities    = "0.01%..81.92%x2,100%"
-	defaultCurvePolicies      = "opt"
-	defaultCurvePoliciesBytes = "belady-size,pfoo-l"
-)
+// defaultCurveCapacities are those of `cachesim curve TRACE`.
+const defaultCurveCapacities = "0.01%..81.92%x2,100%"
 
 type curveFlags struct {
 	replayFlags
@@ -74,7 +69,7 @@ With --format csv or json the output is the records: LRU at every point, and eve
 		&f.policies,
 		"policy",
 		"",
-		"list of policies next to lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" if "+
+		"list of policies next to lru (default "+curve.DefaultPolicies+", or "+curve.DefaultPoliciesBytes+" if "+
 			"capacities count bytes)",
 	)
 	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
@@ -89,7 +84,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	bytes := capacity.NeedBytes(capacities, mode)
-	specs, err := f.specs(bytes)
+	specs, err := curve.Policies(f.policies, bytes)
 	if err != nil {
 		return err
 	}
@@ -166,24 +161,6 @@ const maxCurvePoints = 10000
 
 // With maxSamples, the standard error is about a thirtieth of the spread of the samples.
 const maxSamples = 1000
-
-// specs returns the policies other than lru, which is always part of the curve.
-func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
-	list := f.policies
-	switch {
-	case list != "":
-	case bytes:
-		list = defaultCurvePoliciesBytes
-	default:
-		list = defaultCurvePolicies
-	}
-	specs, err := policies.ParseList(list)
-	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
-		return nil, fmt.Errorf("--policy %s needs a predictor, which curve does not support; use cachesim run "+
-			"--predictor with the same capacities", specs[i])
-	}
-	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.OnePass }), err
-}
 
 func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	switch {

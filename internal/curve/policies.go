@@ -1,0 +1,32 @@
+package curve
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// The policies next to LRU if the user lists none: the optimum or, in bytes, what replaces it.
+const (
+	DefaultPolicies      = "opt"
+	DefaultPoliciesBytes = "belady-size,pfoo-l"
+)
+
+// Policies parses a list of policies, or returns the default if it is empty. LRU is left out, as it is part of every
+// curve.
+func Policies(list string, bytes bool) ([]policies.Spec, error) {
+	switch {
+	case list != "":
+	case bytes:
+		list = DefaultPoliciesBytes
+	default:
+		list = DefaultPolicies
+	}
+	specs, err := policies.ParseList(list)
+	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
+		return nil, fmt.Errorf("--policy %s needs a predictor, which curve does not support; use cachesim run "+
+			"--predictor with the same capacities", specs[i])
+	}
+	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.OnePass }), err
+}
