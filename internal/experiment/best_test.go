@@ -21,7 +21,11 @@ func marks(recs ...records.Record) (best []bool) {
 
 func TestWhoCompetesWithWhom(t *testing.T) {
 	at := func(point, policy, axes string, seed uint64, hitRatio float64) records.Record {
-		return records.Record{TraceFiles: point, Policy: policy, Axes: axes, Seed: seed,
+		kind := "online"
+		if policy == "opt" {
+			kind = "offline"
+		}
+		return records.Record{TraceFiles: point, Policy: policy, Kind: kind, Axes: axes, Seed: seed,
 			Values: metric.ValuesOf(map[string]float64{"hit_ratio": hitRatio})}
 	}
 	for _, test := range []struct {

@@ -42,7 +42,7 @@ func TestLoadErrors(t *testing.T) {
 		{replace("[lru, arc]", "[lru, 's3fifo(small=0.1,ghost=0.9)', arc(]"), `x.yaml:5: policy "arc("`},
 		{replace("a test", "a: test, it's"),
 			"x.yaml:2: a text with a colon and a space in it needs quotes: title: 'a: test, it''s'"},
-		{base + "figurs: []\n", `x.yaml:7: unknown key "figurs"; did you mean "figures"? (exists: name, title, `},
+		{base + "figurs: []\n", `x.yaml:7: unknown key "figurs"; did you mean "figures"? (exists: figures, groups, title, `},
 		{base + "figures:\n  - {name: a, x: capacity, y: misses,\n     panel: trace}\n", `x.yaml:9: unknown key "panel"; did you mean "panels"?`},
 		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a metric: unknown metric "capacity"`},
 		{base + "figures:\n  - {name: a, x: hits, y: misses, along: noise}\n", `x.yaml:8: unknown dimension "noise"`},

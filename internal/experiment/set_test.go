@@ -71,7 +71,7 @@ func TestApplyErrors(t *testing.T) {
 	for set, want := range map[string]string{
 		"seeds":                   "--set seeds: want key=value",
 		"seeds=":                  "--set seeds=: want key=value",
-		"seedz=3":                 `unknown key "seedz"; did you mean "seeds"? (exists: traces.NAME.KEY, policies.NAME.KEY, `,
+		"seedz=3":                 `unknown key "seedz"; did you mean "seeds"? (exists: seeds, series, `,
 		"seeds=x":                 `seeds "x": want a number of seeds`,
 		"warmup=-1":               `want a whole number from 0, not "-1"`,
 		"optimum=maybe":           `want true or false, not "maybe"`,
