@@ -18,10 +18,10 @@ import (
 // noPolicy lists files outside this folder that contain the name of a policy, and why. Mostly the word means something
 // else there.
 var noPolicy = map[string]string{
-	"cmd/cachesim/curve.go":               "the default of a flag",
 	"cmd/cachesim/explain.go":             "the default of a flag",
 	"cmd/cachesim/run.go":                 "the default of a flag",
 	"internal/cuda/info.go":               "what a GPU computes",
+	"internal/curve/policies.go":          "the default of a flag",
 	"internal/cuda/ptxrun/floats.go":      "a test of numbers",
 	"internal/predict/accuracy/print.go":  "the clock of a table",
 	"internal/prefetch/igt.go":            "a parameter",

@@ -85,6 +85,7 @@ func (p *followRobust) Resize(capacity int64) {
 	if int(capacity) == p.capacity {
 		return
 	}
+	p.lookAtPredicted() // how many changes are remembered depends on the capacity, which is another one from here on
 	for _, o := range slices.Clone(p.simulated.list) {
 		p.release(o)
 	}
