@@ -15,17 +15,12 @@ import (
 // Checkpoints returns the capacities at which the other policies are to be replayed on the whole trace, too, so that
 // their errors are known, ascending: where LRU on the samples is furthest off, and the middle one of the table.
 func (c *Curve) Checkpoints() (at []capacity.Capacity) {
-	var known []capacity.Capacity
-	furthest, worst := -1.0, 0
-	for _, capacity := range c.Capacities {
-		e, ok := c.errorOf(policies.Recency(), capacity.Amount)
-		if !ok {
-			continue
+	known, errors := c.errorsOfLRU()
+	worst := 0
+	for i, e := range errors {
+		if math.Abs(e) > math.Abs(errors[worst]) {
+			worst = i
 		}
-		if math.Abs(e) > furthest {
-			furthest, worst = math.Abs(e), len(known)
-		}
-		known = append(known, capacity)
 	}
 	for i, capacity := range known {
 		if i == worst || i == len(known)/2 {
@@ -33,6 +28,16 @@ func (c *Curve) Checkpoints() (at []capacity.Capacity) {
 		}
 	}
 	return at
+}
+
+// errorsOfLRU returns the errors of LRU on the samples, and the capacities of the table at which they are known.
+func (c *Curve) errorsOfLRU() (known []capacity.Capacity, errors []float64) {
+	for _, capacity := range c.Capacities {
+		if e, ok := c.errorOf(policies.Recency(), capacity.Amount); ok {
+			known, errors = append(known, capacity), append(errors, e)
+		}
+	}
+	return known, errors
 }
 
 // errorOf returns the difference of a policy's hit ratio on the samples from that on the whole trace, where that is
@@ -45,22 +50,21 @@ func (c *Curve) errorOf(label string, capacity int64) (float64, bool) {
 
 // errorLines say how far off the samples are, for each policy by its own error.
 func (c *Curve) errorLines() (lines []string) {
-	var sum, largest float64
-	n := 0
-	for _, capacity := range c.Capacities {
-		if e, ok := c.errorOf(policies.Recency(), capacity.Amount); ok {
-			sum, largest, n = sum+math.Abs(e), max(largest, math.Abs(e)), n+1
-		}
-	}
-	if n == 0 {
+	_, ofLRU := c.errorsOfLRU()
+	if len(ofLRU) == 0 {
 		return nil
 	}
-	lines = []string{fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most", 100*sum/float64(n),
-		100*largest)}
-	for _, at := range c.Checkpoints() {
+	var sum, largest float64
+	for _, e := range ofLRU {
+		sum, largest = sum+math.Abs(e), max(largest, math.Abs(e))
+	}
+	lines = []string{fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most",
+		100*sum/float64(len(ofLRU)), 100*largest)}
+	m := c.measure()
+	for i, at := range m.checkpoints {
 		var errors []string
 		for _, s := range c.Specs {
-			if e, ok := c.errorOf(s.String(), at.Amount); ok {
+			if e := m.errors[s.String()][i]; !math.IsNaN(e) {
 				errors = append(errors, fmt.Sprintf("%s %+.2f", s, 100*e))
 			}
 		}
@@ -69,24 +73,56 @@ func (c *Curve) errorLines() (lines []string) {
 				records.Capacity(at.Amount, at.Unit()), strings.Join(errors, ", ")))
 		}
 	}
-	return append(lines, c.orderLines()...)
+	return append(lines, c.orderLines(m)...)
+}
+
+// measured is how far off the samples are at the checkpoints.
+type measured struct {
+	checkpoints []capacity.Capacity
+	errors      map[string][]float64 // of each policy next to LRU, at each checkpoint; NaN where it is unknown
+}
+
+func (c *Curve) measure() measured {
+	m := measured{c.Checkpoints(), map[string][]float64{}}
+	for _, s := range c.Specs {
+		for _, at := range m.checkpoints {
+			e, ok := c.errorOf(s.String(), at.Amount)
+			if !ok {
+				e = math.NaN()
+			}
+			m.errors[s.String()] = append(m.errors[s.String()], e)
+		}
+	}
+	return m
+}
+
+// at returns how far off a policy is at the nearest checkpoint at or below a capacity, as errors shrink with the
+// capacity, or at the lowest one.
+func (m measured) at(label string, capacity int64) (off float64) {
+	for i, e := range m.errors[label] {
+		if !math.IsNaN(e) && (i == 0 || m.checkpoints[i].Amount <= capacity) {
+			off = math.Abs(e)
+		}
+	}
+	return off
 }
 
 // mostUnsure limits the capacities that a warning about the order of policies lists.
 const mostUnsure = 5
 
 // orderLines warn where the order of the online policies may be another on the whole trace.
-func (c *Curve) orderLines() []string {
+func (c *Curve) orderLines(m measured) []string {
 	var unsure []string
 	compared := 0
 	for _, capacity := range c.Capacities {
-		hits := c.online(capacity.Amount)
+		hits := c.online(capacity.Amount, m)
 		if len(hits) < 2 {
 			continue
 		}
-		if compared++; len(unsureOf(hits)) > 0 {
+		compared++
+		if labels := unsureOf(hits); len(labels) > 0 {
 			unsure = append(unsure, fmt.Sprintf("%s (%s)", records.Capacity(capacity.Amount, capacity.Unit()),
-				strings.Join(unsureOf(hits), ", ")))
+				strings.Join(labels, ", ")))
 		}
 	}
 	if len(unsure) == 0 {
@@ -106,20 +142,9 @@ type within struct {
 	mean, farthest float64
 }
 
-// measuredError returns the error of a policy at the nearest checkpoint at or below a capacity, as errors shrink with
-// the capacity, or at the lowest one.
-func (c *Curve) measuredError(label string, capacity int64) (measured float64) {
-	for i, at := range c.Checkpoints() {
-		if e, ok := c.errorOf(label, at.Amount); ok && (i == 0 || at.Amount <= capacity) {
-			measured = math.Abs(e)
-		}
-	}
-	return measured
-}
-
 // online returns the hit ratios of the online policies at a capacity. An estimate may be off by two standard errors,
 // and by the error that was measured.
-func (c *Curve) online(capacity int64) (hits []within) {
+func (c *Curve) online(capacity int64, m measured) (hits []within) {
 	if exact, ok := c.exactAt(policies.Recency(), capacity); ok {
 		hits = append(hits, within{policies.Recency(), exact, 0})
 	}
@@ -128,7 +153,7 @@ func (c *Curve) online(capacity int64) (hits []within) {
 		if !ok || s.Entry.Kind != policies.Online || s.Entry.Unbounded {
 			continue
 		}
-		farthest := 2*e.stdErr + c.measuredError(s.String(), capacity)
+		farthest := 2*e.stdErr + m.at(s.String(), capacity)
 		hits = append(hits, within{s.String(), e.mean, farthest})
 	}
 	return hits

@@ -50,8 +50,8 @@ func (c *Curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool
 // sampledAt returns the hit ratio of a policy from the samples.
 func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	var ratios []float64
-	for _, r := range c.Sampled {
-		if r.Label == label && r.Capacity == capacity {
+	for i := range c.Sampled {
+		if r := &c.Sampled[i]; r.Label == label && r.Capacity == capacity {
 			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
 			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
 			ratios = append(ratios, 1-float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests())))
