@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +25,9 @@ import (
 // allocators are compared, and one policy serves all.
 const (
 	defaultPoliciesModelled = "lru"
-	defaultPolicies         = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
-	defaultPoliciesSimilar  = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,topic-lru,rac,farthest-similar"
+	defaultOnline           = "lru,arc,lirs,s3fifo,sieve,w-tinylfu"
+	defaultPolicies         = defaultOnline + ",opt"
+	defaultPoliciesSimilar  = defaultOnline + ",topic-lru,rac,farthest-similar"
 	defaultCapacities       = "1%,3%,10%,30%"
 	defaultPredictor        = "gbm"
 )
@@ -231,12 +231,12 @@ func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
 // defaultInBytes returns the default policies if some capacities count bytes: with what takes the place of the optimum
 // there, and with the optimum only if others count objects.
 func defaultInBytes(capacities []capacity.Spec, mode capacity.Mode) string {
-	online, optimum, _ := strings.Cut(defaultPolicies, ","+policies.Optimum(policies.Rules{}))
+	list := defaultOnline
 	inObjects := func(c capacity.Spec) bool { return !capacity.NeedBytes([]capacity.Spec{c}, mode) }
 	if slices.ContainsFunc(capacities, inObjects) {
-		online = defaultPolicies
+		list = defaultPolicies
 	}
-	return online + optimum + "," + policies.Optimum(policies.Rules{Bytes: true})
+	return list + "," + policies.Optimum(policies.Rules{Bytes: true})
 }
 
 // arriveLater reports whether objects arrive later than they are requested. No policy knows the future then.
