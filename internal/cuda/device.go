@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"slices"
 	"unsafe"
 )
@@ -115,6 +116,35 @@ func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 		}
 	}
 	return nil
+}
+
+// Fit returns what plan plans, once allocate has got its memory. A driver may take more memory than it was asked for, 2
+// MiB for a little more than 1, and other programs may have taken some meanwhile: release then frees what was
+// allocated, and plan is called with what did not fit, nil the first time, and plans with less. If it cannot, the error
+// is that of the last allocation.
+func Fit[T any](plan func(tooLarge *T) (*T, error), allocate, release func(*T) error) (*T, error) {
+	var last *T
+	var short error // of its allocation
+	for {
+		next, err := plan(last)
+		switch {
+		case errors.Is(err, ErrOutOfMemory) && short != nil:
+			return nil, short
+		case err != nil:
+			return nil, err
+		}
+		if err = allocate(next); err == nil {
+			return next, nil
+		}
+		released := release(next)
+		switch {
+		case !errors.Is(err, ErrOutOfMemory):
+			return nil, err
+		case released != nil:
+			return nil, released
+		}
+		last, short = next, err
+	}
 }
 
 // Free implements Device.

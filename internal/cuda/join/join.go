@@ -4,7 +4,6 @@ package join
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -200,35 +199,30 @@ func words(dim int) int { return (dim + step - 1) / step * step / 2 }
 // vectorBytes returns the memory for a vector, in float32 and in half precision.
 func vectorBytes(dim int) int64 { return 4*int64(dim) + 4*int64(words(dim)) }
 
-// alloc allocates memory for the vectors, and returns how many a chunk has. A driver may take more memory than it was
-// asked for, and other programs may have taken some meanwhile: then there is less at a time.
+// alloc allocates memory for the vectors, and returns how many a chunk has. If less memory can be had than is free,
+// there are fewer at a time.
 func (j *joiner) alloc() (each int, err error) {
-	var short error // of the last attempt
-	for usable := j.limits.bytes; ; {
+	usable := j.limits.bytes
+	p, err := cuda.Fit(func(tooLarge *plan) (*plan, error) {
+		if tooLarge != nil {
+			usable = usable * 7 / 8
+		}
 		free, _, err := j.scope.Memory()
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		usable = min(usable, free-free/leftFree)
 		p, err := j.plan(usable, j.all.Len(), j.all.Dim)
-		switch {
-		case errors.Is(err, cuda.ErrOutOfMemory) && short != nil:
-			return 0, short
-		case err != nil:
-			return 0, err
-		}
-		if err = j.allocPlan(p); !errors.Is(err, cuda.ErrOutOfMemory) {
-			return p.each, err
-		}
-		if closed := j.scope.Close(); closed != nil {
-			return 0, closed
-		}
-		short, usable = err, usable*7/8
+		return &p, err
+	}, j.allocPlan, func(*plan) error { return j.scope.Close() })
+	if err != nil {
+		return 0, err
 	}
+	return p.each, nil
 }
 
 // allocPlan allocates the memory of a plan.
-func (j *joiner) allocPlan(p plan) (err error) {
+func (j *joiner) allocPlan(p *plan) (err error) {
 	j.room = p.room
 	for _, c := range []*chunk{&j.left, &j.right}[:p.chunks] {
 		err := j.scope.AllocAll(cuda.Allocation{At: &c.vectors, Bytes: int64(p.each) * 4 * int64(j.all.Dim)},

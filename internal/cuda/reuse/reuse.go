@@ -9,8 +9,6 @@
 package reuse
 
 import (
-	"errors"
-	"math"
 	"math/bits"
 	"sort"
 
@@ -63,35 +61,22 @@ func bytes(room, numObjects int) int64 {
 func tiles(n int) int { return (n + tile - 1) / tile }
 
 // NewStack allocates a stack for a trace of objects below numObjects, of which up to longest requests are served by one
-// call. It takes the memory that this needs, or most of what is free. A driver may take more than it was asked for, and
-// other programs may have taken some meanwhile: then chunks are shorter.
+// call. It takes the memory that this needs, or most of what is free. If less can be had than is free, chunks are
+// shorter.
 func NewStack(d cuda.Device, numObjects, longest int) (*Stack, error) {
-	var short error // of the last attempt
-	for usable := int64(math.MaxInt64); ; {
+	return cuda.Fit(func(tooLarge *Stack) (*Stack, error) {
 		free, _, err := d.Memory()
 		if err != nil {
 			return nil, err
 		}
-		usable = min(usable, free-free/16)
+		usable := free - free/16
+		if tooLarge != nil {
+			usable = min(usable, bytes(tooLarge.room, numObjects)*7/8)
+		}
 		room, err := roomFor(usable, numObjects, longest)
-		switch {
-		case errors.Is(err, cuda.ErrOutOfMemory) && short != nil:
-			return nil, short
-		case err != nil:
-			return nil, err
-		}
-		s := &Stack{scope: cuda.NewScope(d), numObjects: numObjects, room: room, met: make([]uint64, (numObjects+63)/64)}
-		err = s.allocate()
-		if err == nil {
-			return s, nil
-		}
-		if closed := s.scope.Close(); !errors.Is(err, cuda.ErrOutOfMemory) {
-			return nil, err
-		} else if closed != nil {
-			return nil, closed
-		}
-		short, usable = err, bytes(room, numObjects)*7/8
-	}
+		return &Stack{scope: cuda.NewScope(d), numObjects: numObjects, room: room,
+			met: make([]uint64, (numObjects+63)/64)}, err
+	}, (*Stack).allocate, (*Stack).Close)
 }
 
 // roomFor returns how many requests, including one per object seen before, are measured at once.

@@ -13,7 +13,6 @@ package setreplay
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -103,32 +102,17 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 	return r.results()
 }
 
-// prepare returns a replay with its memory. A driver may take more of it than was asked for, 2 MiB for a little more
-// than 1, and other programs may have taken some meanwhile: then chunks are shorter.
+// prepare returns a replay with its memory. If less can be had than is free, chunks are shorter.
 func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
-	var short error // of the last attempt
-	for {
-		r, err := newReplay(d, t, cells, o)
-		switch {
-		case errors.Is(err, cuda.ErrOutOfMemory) && short != nil:
-			return nil, short
-		case err != nil:
-			return nil, err
+	return cuda.Fit(func(tooLarge *replay) (*replay, error) {
+		if tooLarge != nil {
+			if tooLarge.chunk == 1 {
+				return nil, cuda.ErrOutOfMemory
+			}
+			o.Chunk = tooLarge.chunk / 2
 		}
-		if err = r.allocate(); err == nil {
-			return r, nil
-		}
-		closed := r.scope.Close()
-		switch {
-		case !errors.Is(err, cuda.ErrOutOfMemory):
-			return nil, err
-		case closed != nil:
-			return nil, closed
-		case r.chunk == 1:
-			return nil, err
-		}
-		short, o.Chunk = err, r.chunk/2
-	}
+		return newReplay(d, t, cells, o)
+	}, (*replay).allocate, func(r *replay) error { return r.scope.Close() })
 }
 
 // chunkEnd returns the end of the chunk of at most length requests that begins at a position: that of a batch. It has
