@@ -85,3 +85,42 @@ func TestGDSFPrefersSmallObjects(t *testing.T) {
 		t.Errorf("new object has priority %v, want 1/4 + 1/11 per byte", p)
 	}
 }
+
+func TestGDSFWithTheNewObject(t *testing.T) {
+	type request struct {
+		object Object
+		size   int64
+	}
+	key := func(o Object) uint64 { return 100 - uint64(o) }
+	for _, c := range []struct {
+		name     string
+		key      func(Object) uint64
+		requests []request
+		victims  []Object
+	}{
+		// Priorities: 0 has 2 requests / size 8 = 1/4, 1 has 1/2, 2 has 1/4, and 3 has 1/11, which is the lowest.
+		{"the new object is refused", key, []request{{0, 8}, {0, 8}, {1, 2}, {2, 4}, {3, 11}}, nil},
+		// 3 has 1/3, so that of the two with 1/4 the one of the smallest key leaves, which is 2.
+		{"ties go to the smallest key", key, []request{{0, 8}, {0, 8}, {1, 2}, {2, 4}, {3, 3}}, []Object{2}},
+		// 4 would have 1/8, and less than 0, which has 1/4; with the age of 1/4 it has more.
+		{"the age is that of the last victim", key, []request{{0, 8}, {0, 8}, {1, 2}, {2, 4}, {3, 3}, {4, 8}},
+			[]Object{2, 0}},
+		{"without keys, the first object", nil, []request{{0, 8}, {0, 8}, {1, 2}, {2, 4}, {3, 3}}, []Object{0}},
+		// The age is 1/10 as 1 has left; 2 has 1/10 + 3/9 then. For 3, with 1/10 + 1/6, first 0 would have to leave and
+		// then 3 itself; 4, with 1/10 + 1/5, needs the room of 0 alone.
+		{"a refusal keeps all others", key,
+			[]request{{0, 4}, {1, 10}, {2, 9}, {2, 9}, {2, 9}, {3, 6}, {4, 5}}, []Object{1, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := drive(t, "gdsf(rule=caffeine)", Config{Capacity: 14, Objects: 5, Requests: len(c.requests), Key: c.key})
+			var victims []Object
+			for i, r := range c.requests {
+				_, v := d.serve(r.object, r.size, i)
+				victims = append(victims, v...)
+			}
+			if !slices.Equal(victims, c.victims) {
+				t.Errorf("victims %v, want %v", victims, c.victims)
+			}
+		})
+	}
+}

@@ -10,14 +10,26 @@ var gdsfEntry = Entry{
 	Params: []Param{{
 		Name: "cost", Default: "one", Choices: []string{"one", "packets"},
 		Doc: "what a miss costs: one saves misses, packets (2 + size/536) also saves traffic",
+	}, {
+		Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
+		Doc: "caffeine: a new object takes part in the choice of victims and may be refused, and ties go to the smallest " +
+			"key, not to the object requested longest ago",
 	}},
+	BypassIf: gdsfCompetes,
+	Keys:     gdsfCompetes,
 	New: func(c Config) (Policy, error) {
+		if gdsfCompetes(c.Params) {
+			return newGDSFWithNew(c), nil
+		}
 		if c.Params.Text("cost") == "packets" {
 			return newAging(c, func(size float64) float64 { return million * packets(size) }), nil
 		}
 		return newAging(c, func(float64) float64 { return million }), nil
 	},
 }
+
+// gdsfCompetes reports whether the new object takes part in the choice of victims.
+func gdsfCompetes(v Values) bool { return v.Text("rule") == "caffeine" }
 
 // million scales the priorities: they are per 10^6 bytes, as in libCacheSim, so that sums round in the same way.
 const million = 1e6

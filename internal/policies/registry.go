@@ -183,7 +183,7 @@ func init() {
 	Register(LastUse, lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry)
 	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry, mqEntry)
 	Register(Frequency, lfuEntry, lfuDAEntry, gdsfEntry)
-	Register(Sampled, hyperbolicEntry, lhdEntry)
+	Register(Sampled, hyperbolicEntry)
 	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
 }
 

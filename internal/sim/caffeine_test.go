@@ -30,6 +30,7 @@ var caffeine = map[string]string{
 	"adaptive.Arc":        "arc(int=true)",
 	"adaptive.Car":        "car(int=true)",
 	"irr.Lirs":            "lirs(nonresident=2,rule=caffeine)",
+	"greedy-dual.Gdsf":    "gdsf(rule=caffeine)",
 }
 
 // caffeineNear are policies of both that draw at random: the mean hit ratio of ours over five seeds may differ by so
@@ -49,7 +50,7 @@ var caffeineOthers = []struct{ prefix, suffix, why string }{
 	{"sampled.", "", "samples with Java's random numbers"},
 	{"sketch.", "", "a sketch with another hash"},
 	{"linked.Mfu", "", "not among ours"},
-	{"greedy-dual.", "", "not among ours"},
+	{"greedy-dual.", "", "Camp, GDWheel: not among ours"},
 	{"irr.", "", "ClockPro, DClock, FRD, LIRS2: not among ours"},
 	{"two-queue.TuQueue", "", "not among ours"},
 	{"adaptive.Cart", "", "not among ours"},
@@ -122,7 +123,7 @@ func caffeineTrace(t *testing.T, dir, name string) *traces.Trace {
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("%s in the folders of %s: %q, %v", name, dir, paths, err)
 	}
-	tr, err := traces.Load(t.Context(), paths, traces.LoadOptions{Needs: traces.Needs{Sizes: true}})
+	tr, err := traces.Load(t.Context(), paths, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Keys: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,24 @@
-package policies
+// Package density holds the policy that ranks objects by the density of their hits.
+package density
 
 import (
 	"math"
 	"math/bits"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-var lhdEntry = Entry{
+func init() { policies.Register(policies.Sampled, lhdEntry) }
+
+var lhdEntry = policies.Entry{
 	Name:    "lhd",
-	Look:    Look{Color: Indigo, Mark: Square},
-	Memory:  Memory{Fixed: 2.6e6, PerObject: 30, PerSlot: 14},
+	Look:    policies.Look{Color: policies.Indigo, Mark: policies.Square},
+	Memory:  policies.Memory{Fixed: 2.6e6, PerObject: 30, PerSlot: 14},
 	Summary: "evicts, of a random sample, the object with the fewest expected hits per byte and time in the cache",
 	Source:  "Beckmann, Chen, Cidon, LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
-	Params: []Param{
+	Params: []policies.Param{
 		{Name: "samples", Default: 32, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement"},
 		{
 			Name:    "recent",
@@ -34,7 +38,7 @@ var lhdEntry = Entry{
 			"objects are drawn up to the 51st"},
 	},
 	Random: true,
-	New:    func(c Config) (Policy, error) { return newLHD(c), nil },
+	New:    func(c policies.Config) (policies.Policy, error) { return newLHD(c), nil },
 }
 
 // lhd ranks an object by its hit density: its expected hits, divided by the space and time that it will use until its
@@ -56,7 +60,7 @@ type lhd struct {
 	computations  int
 	authors       *lhdOccupancy // set with rule=authors
 
-	recent     []Object // ring of objects that are likely to be the next victims
+	recent     []policies.Object // ring of objects that are likely to be the next victims
 	recentNext int
 	victimRank float32 // moving average
 
@@ -90,7 +94,7 @@ const (
 	fewComputations = 50
 )
 
-func newLHD(c Config) *lhd {
+func newLHD(c policies.Config) *lhd {
 	p := &lhd{
 		slots:         dense.NewSlots[lhdInfo](c.Objects),
 		charges:       dense.NewCharges(c.Objects, c.Unit),
@@ -102,13 +106,13 @@ func newLHD(c Config) *lhd {
 		period:        c.Params.Int("period"),
 		due:           c.Params.Int("period"),
 		decay:         float32(c.Params.Float("decay")),
-		recent:        make([]Object, 0, c.Params.Int("recent")),
+		recent:        make([]policies.Object, 0, c.Params.Int("recent")),
 		exploreBudget: exploreLimit(c.Capacity),
 		exploreLimit:  exploreLimit(c.Capacity),
 	}
 	cells := p.classes * p.ages
 	p.hits, p.evictions, p.densities = make([]float32, cells), make([]float32, cells), make([]float32, cells)
-	most := c.room()
+	most := int(min(c.Capacity, int64(c.Objects)))
 	if c.Grows {
 		most = int(min(c.Capacity, math.MaxInt32))
 	}
@@ -170,7 +174,7 @@ func (p *lhd) classOf(sum int) uint8 {
 }
 
 // rank returns the hit density of a resident object.
-func (p *lhd) rank(o Object, info lhdInfo, now uint32) float32 {
+func (p *lhd) rank(o policies.Object, info lhdInfo, now uint32) float32 {
 	density := p.densities[int(info.class)*p.ages+p.age(info, now)]
 	if p.charges != nil && density > 0 {
 		density /= float32(p.charges[o])
@@ -181,7 +185,7 @@ func (p *lhd) rank(o Object, info lhdInfo, now uint32) float32 {
 	return density
 }
 
-func (p *lhd) Hit(r Request) {
+func (p *lhd) Hit(r policies.Request) {
 	info := p.slots.Info(r.Object)
 	age := p.age(*info, uint32(r.Pos))
 	p.hits[int(info.class)*p.ages+age]++
@@ -195,11 +199,11 @@ func (p *lhd) Hit(r Request) {
 	p.countRequest()
 }
 
-func (p *lhd) Miss(Request) {}
+func (p *lhd) Miss(policies.Request) {}
 
-func (p *lhd) Insert(r Request) {
+func (p *lhd) Insert(r policies.Request) {
 	p.charges.Set(r.Object, r.Size)
-	asked := r.Reason == Demand
+	asked := r.Reason == policies.Demand
 	chosen := asked && p.drawExplorer()
 	info := lhdInfo{last: uint32(r.Pos), explorer: chosen && p.explores(r.Object)}
 	p.slots.Add(r.Object, info)
@@ -212,7 +216,7 @@ func (p *lhd) Insert(r Request) {
 }
 
 // noteRecent keeps o among the recent objects, which every eviction considers.
-func (p *lhd) noteRecent(o Object) {
+func (p *lhd) noteRecent(o policies.Object) {
 	switch {
 	case len(p.recent) < cap(p.recent):
 		p.recent = append(p.recent, o)
@@ -226,7 +230,7 @@ func (p *lhd) noteRecent(o Object) {
 func (p *lhd) drawExplorer() bool { return p.draws.Below(explorerChance) == 0 }
 
 // explores reports whether the budget allows o to stay until its next hit, and charges it.
-func (p *lhd) explores(o Object) bool {
+func (p *lhd) explores(o policies.Object) bool {
 	if p.computations >= explorationEnds || p.exploreBudget <= 0 {
 		return false
 	}
@@ -234,13 +238,13 @@ func (p *lhd) explores(o Object) bool {
 	return true
 }
 
-func (p *lhd) endExploration(o Object, info *lhdInfo) {
+func (p *lhd) endExploration(o policies.Object, info *lhdInfo) {
 	if info.explorer {
 		p.exploreBudget += p.charges.Of(o)
 	}
 }
 
-func (p *lhd) Victim(r Request) Object {
+func (p *lhd) Victim(r policies.Request) policies.Object {
 	now := uint32(r.Pos)
 	victim, lowest := p.leastOfSample(now)
 	for _, o := range p.recent {
@@ -300,7 +304,7 @@ func orderedBits(x float32) int32 {
 	return b ^ int32(uint32(b>>31)>>1)
 }
 
-func (p *lhd) Remove(o Object) {
+func (p *lhd) Remove(o policies.Object) {
 	p.endExploration(o, p.slots.Info(o))
 	p.slots.Remove(o)
 }
@@ -409,9 +413,9 @@ func (p *lhd) compute() {
 	}
 }
 
-func (p *lhd) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+func (p *lhd) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		r := Request{Object: o, Pos: first + i, Size: 1}
+		r := policies.Request{Object: o, Pos: first + i, Size: 1}
 		if p.slots.Has(o) {
 			hits++
 			p.Hit(r)

@@ -1,4 +1,4 @@
-package policies
+package density
 
 import (
 	"math"
@@ -6,13 +6,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 func TestLHDDensities(t *testing.T) {
-	p := drive(t, "lhd(ages=16,classes=2,decay=1)", Config{Capacity: 10, Unit: true, Objects: 10,
-		Requests: 1}).policy.(*lhd)
+	p := policytest.Drive(t, "lhd(ages=16,classes=2,decay=1)", policies.Config{Capacity: 10, Unit: true, Objects: 10,
+		Requests: 1}).Policy.(*lhd)
 	// Class 1: of two lives one ends in a hit at age 0 after one unit of time, the other in an eviction at age 2 after
 	// three.
 	p.hits[16], p.evictions[16+2] = 1, 1
@@ -36,8 +36,8 @@ func TestLHDDensities(t *testing.T) {
 }
 
 func TestLHDDecay(t *testing.T) {
-	p := drive(t, "lhd(ages=16,classes=1,decay=0.5)", Config{Capacity: 10, Unit: true, Objects: 10,
-		Requests: 1}).policy.(*lhd)
+	p := policytest.Drive(t, "lhd(ages=16,classes=1,decay=0.5)", policies.Config{Capacity: 10, Unit: true, Objects: 10,
+		Requests: 1}).Policy.(*lhd)
 	p.hits[3], p.evictions[4] = 8, 4
 	p.forget()
 	p.forget()
@@ -47,7 +47,7 @@ func TestLHDDecay(t *testing.T) {
 }
 
 func TestLHDClasses(t *testing.T) {
-	p := drive(t, "lhd", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+	p := policytest.Drive(t, "lhd", policies.Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).Policy.(*lhd)
 	for sum, want := range map[int]uint8{40000: 0, 20000: 0, 19999: 1, 10000: 1, 9999: 2, 5000: 2, 1: 15, 0: 15} {
 		if got := p.classOf(sum); got != want {
 			t.Errorf("ages at hits of %d together: class %d, want %d", sum, got, want)
@@ -56,7 +56,8 @@ func TestLHDClasses(t *testing.T) {
 }
 
 func TestLHDScale(t *testing.T) {
-	p := drive(t, "lhd(ages=1000)", Config{Capacity: 1 << 20, Objects: 100_000, Requests: 1}).policy.(*lhd)
+	d := policytest.Drive(t, "lhd(ages=1000)", policies.Config{Capacity: 1 << 20, Objects: 100_000, Requests: 1})
+	p := d.Policy.(*lhd)
 	for resident, want := range map[int]uint{1: 0, 10: 0, 11: 1, 20: 1, 21: 2, 100_000: 14} {
 		if got := p.scaleFor(resident); got != want {
 			t.Errorf("%d resident objects: shift %d, want %d", resident, got, want)
@@ -77,7 +78,8 @@ func TestLHDScale(t *testing.T) {
 // A finer unit spreads each age over several, a coarser one joins them; ages beyond the last one fall together in it.
 func TestLHDRescalesHistograms(t *testing.T) {
 	build := func() *lhd {
-		return drive(t, "lhd(ages=16,classes=2)", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+		return policytest.Drive(t, "lhd(ages=16,classes=2)", policies.Config{Capacity: 10, Unit: true, Objects: 10,
+			Requests: 1}).Policy.(*lhd)
 	}
 	p := build()
 	p.ageShift = 3
@@ -128,12 +130,12 @@ func TestLHDRescalesHistograms(t *testing.T) {
 // The authors' program starts with ages of 1024 requests and 8 samples, and adapts to what it found after a while.
 func TestLHDRuleOfTheAuthors(t *testing.T) {
 	const objects, period = 3000, 500
-	d := drive(t, "lhd(rule=authors,period=500,ages=2000)", Config{Capacity: 400, Unit: true, Objects: objects,
-		Requests: 60 * period})
-	p := d.policy.(*lhd)
+	d := policytest.Drive(t, "lhd(rule=authors,period=500,ages=2000)", policies.Config{Capacity: 400, Unit: true,
+		Objects: objects, Requests: 60 * period})
+	p := d.Policy.(*lhd)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 60 * period {
-		d.serve(Object(rng.ExpFloat64()*800)%objects, 1, i)
+		d.Serve(policies.Object(rng.ExpFloat64()*800)%objects, 1, i)
 		shift, samples := uint(10), 8
 		if i+1 >= 6*period {
 			shift = 5 // 2000 ages of 2^5 requests span 100 times 400 objects
@@ -150,10 +152,10 @@ func TestLHDRuleOfTheAuthors(t *testing.T) {
 
 // Of two objects that are alike but for their size, the larger has the lower rank, in proportion.
 func TestLHDRanksByByte(t *testing.T) {
-	d := drive(t, "lhd", Config{Capacity: 100, Objects: 2, Requests: 2})
-	d.serve(0, 4, 0)
-	d.serve(1, 32, 1)
-	p := d.policy.(*lhd)
+	d := policytest.Drive(t, "lhd", policies.Config{Capacity: 100, Objects: 2, Requests: 2})
+	d.Serve(0, 4, 0)
+	d.Serve(1, 32, 1)
+	p := d.Policy.(*lhd)
 	info := lhdInfo{class: 3, last: 5}
 	if small, large := p.rank(0, info, 9), p.rank(1, info, 9); small <= 0 || small != 8*large {
 		t.Errorf("4 bytes have rank %v, 32 bytes %v; want an eighth", small, large)
@@ -163,17 +165,17 @@ func TestLHDRanksByByte(t *testing.T) {
 // What the explorers take and what is left of their budget must always be the same sum.
 func TestLHDExplorationBudget(t *testing.T) {
 	const objects = 500
-	d := drive(t, "lhd(period=200)", Config{Capacity: 5000, Objects: objects, Requests: 20000})
-	p := d.policy.(*lhd)
+	d := policytest.Drive(t, "lhd(period=200)", policies.Config{Capacity: 5000, Objects: objects, Requests: 20000})
+	p := d.Policy.(*lhd)
 	budget := p.exploreBudget
 	rng := rand.New(rand.NewPCG(1, 1))
 	explored := false
 	for i := range 20000 {
-		o := Object(rng.ExpFloat64()*100) % objects
-		d.serve(o, 1+int64(o%40), i)
-		if i%10 == 0 && d.stored[o] != 0 {
+		o := policies.Object(rng.ExpFloat64()*100) % objects
+		d.Serve(o, 1+int64(o%40), i)
+		if i%10 == 0 && d.Stored[o] != 0 {
 			p.Remove(o)
-			d.drop(o)
+			d.Drop(o)
 		}
 		sum := p.exploreBudget
 		for slot, info := range p.slots.Dense() {
@@ -189,92 +191,4 @@ func TestLHDExplorationBudget(t *testing.T) {
 	if !explored {
 		t.Error("nothing was explored")
 	}
-}
-
-func TestSlots(t *testing.T) {
-	const objects = 40
-	s := dense.NewSlots[int](objects)
-	want := map[Object]int{}
-	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range 5000 {
-		o := rng.Uint32N(objects)
-		if s.Has(o) != (want[o] != 0) {
-			t.Fatalf("step %d: has(%d) is %v", i, o, s.Has(o))
-		}
-		if s.Has(o) {
-			if *s.Info(o) != want[o] {
-				t.Fatalf("step %d: object %d has %d, want %d", i, o, *s.Info(o), want[o])
-			}
-			s.Remove(o)
-			delete(want, o)
-		} else {
-			s.Add(o, i+1)
-			want[o] = i + 1
-		}
-		if i%3 == 0 {
-			infos := s.Dense()
-			if len(infos) != len(want) {
-				t.Fatalf("step %d: %d slots for %d objects", i, len(infos), len(want))
-			}
-			for slot, info := range infos {
-				if want[s.Objects[slot]] != info {
-					t.Fatalf("step %d: slot %d holds %d", i, slot, info)
-				}
-			}
-		}
-	}
-}
-
-func TestDrawsAreUniform(t *testing.T) {
-	const n, perSlot = 97, 1000
-	d := random.NewDraws(1)
-	counts := make([]float64, n)
-	for range n * perSlot {
-		counts[d.Below(n)]++
-	}
-	chi2 := 0.0
-	for _, c := range counts {
-		chi2 += (c - perSlot) * (c - perSlot) / perSlot
-	}
-	// 96 degrees of freedom: mean 96, standard deviation 13.9.
-	if chi2 < 96-4*13.9 || chi2 > 96+4*13.9 {
-		t.Errorf("chi square %v for 96 degrees of freedom", chi2)
-	}
-}
-
-// Policies that learn or sample must beat random replacement on a skewed trace by a clear margin.
-func TestSampledPoliciesBeatRandomReplacement(t *testing.T) {
-	trace := newZipfTrace(200_000, 10_000)
-	const capacity = 500
-	random := randomReplacementMisses(trace.objects, capacity)
-	for _, spec := range []string{"hyperbolic", "hyperbolic(samples=8)", "lhd", "lhd(period=20000)", "w-tinylfu",
-		"w-tinylfu(doorkeeper=true)"} {
-		d := drive(t, spec, Config{Capacity: capacity, Unit: true, Objects: trace.numObjects, Requests: len(trace.objects),
-			Seed: 1})
-		hits, _ := d.policy.(UnitReplayer).ReplayUnit(trace.objects, 0)
-		if misses := len(trace.objects) - hits; float64(misses) > 0.9*float64(random) {
-			t.Errorf("%s: %d misses, random replacement has %d", spec, misses, random)
-		}
-	}
-}
-
-func randomReplacementMisses(trace []Object, capacity int) (misses int) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	var cache []Object
-	resident := map[Object]bool{}
-	for _, o := range trace {
-		if resident[o] {
-			continue
-		}
-		misses++
-		resident[o] = true
-		if len(cache) < capacity {
-			cache = append(cache, o)
-			continue
-		}
-		slot := rng.IntN(capacity)
-		delete(resident, cache[slot])
-		cache[slot] = o
-	}
-	return misses
 }
