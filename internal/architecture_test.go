@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"cache/pools", "cache/prefix", "cache/semantic", "cache/sets", "policies/igtcache"},
 	{"cache/all"},
 	{"sim"},
-	{"adversary", "allocate/training", "experiment/claims", "explain", "results"},
+	{"adversary", "allocate/training", "checks", "experiment/claims", "explain", "results"},
 	{"experiment"},
 	{"curve", "experiment/baseline", "experiment/sweep", "lists", "progress"},
 	{"experiment/cluster", "experiment/report", "resources"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/adversary"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/progress"
 )
@@ -29,7 +30,7 @@ type adversaryFlags struct {
 	options    adversary.Options
 	jobs       int
 	quiet      bool
-	format     formatFlag
+	format     commandline.Format
 }
 
 func newAdversaryCommand() *cobra.Command {
@@ -64,7 +65,7 @@ its traces and predictions.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed of every random choice")
 	flags.IntVar(&f.jobs, "jobs", 0, "searches that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	completePolicies(cmd, "policy")
 	return cmd
 }

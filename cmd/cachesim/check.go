@@ -3,29 +3,26 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/checks"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
-	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/series"
-	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type checkFlags struct {
 	tolerances []string
-	format     string
+	format     commandline.Format
 	update     bool
 	newTraces  bool
 	traceDir   string
@@ -71,7 +68,7 @@ changed or a policy no longer exists; 2 for wrong usage, and if the only problem
 	flags.StringArrayVar(&f.tolerances, "tolerance", nil, "how far hit ratios may change: 0.1pp (percentage points), "+
 		"1%rel (of the recorded ratio) or exact; for some cells with conditions, as in policy=lhd:0.5pp; repeatable "+
 		"(default exact)")
-	flags.StringVar(&f.format, "format", "table", "output format: "+strings.Join(baseline.Formats, ", "))
+	f.format.RegisterOnly(cmd, baseline.Formats)
 	flags.BoolVar(&f.update, "update", false, "rewrite the records that changed")
 	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: accept traces and files of parts that have changed")
 	flags.StringVar(&f.traceDir, "trace-dir", "", "folder to search for traces")
@@ -79,8 +76,6 @@ changed or a policy no longer exists; 2 for wrong usage, and if the only problem
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	resources.RegisterMemory(cmd)
 	f.device.Register(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats,
-		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -108,13 +103,14 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(cmd, report); err != nil {
+	out := cmd.OutOrStdout()
+	if err := report.Print(out, string(f.format), terminal.Width(out)); err != nil {
 		return err
 	}
 	if f.update {
 		return f.rewrite(cmd, path, report, len(rows) > 0, without+incomplete != "")
 	}
-	return verdict(report)
+	return report.Err()
 }
 
 // replay runs the check with a progress bar.
@@ -149,8 +145,6 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 // check rejects values that are wrong for every baseline.
 func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 	switch {
-	case !slices.Contains(baseline.Formats, f.format):
-		return nil, suggest.Unknown("format", f.format, baseline.Formats)
 	case f.jobs < 0:
 		return nil, fmt.Errorf("--jobs %d: want a number of replays, or 0 for one per core", f.jobs)
 	case f.newTraces && !f.update:
@@ -181,26 +175,6 @@ func (f *checkFlags) traceDirs(path string) (dirs []string) {
 	return append(dirs, workload.Dirs("")...)
 }
 
-// print prints the report and, in GitHub Actions, adds it to the job summary.
-func (f *checkFlags) print(cmd *cobra.Command, report *baseline.Report) error {
-	if err := report.Print(cmd.OutOrStdout(), f.format, terminal.Width(cmd.OutOrStdout())); err != nil {
-		return err
-	}
-	summary := os.Getenv("GITHUB_STEP_SUMMARY")
-	if f.format != "github" || summary == "" {
-		return nil
-	}
-	return appendTo(summary, report.PrintMarkdown)
-}
-
-func appendTo(path string, write func(io.Writer) error) error {
-	file, err := filestate.Append(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(file), file.Close())
-}
-
 // rewrite updates the baseline and the series next to it, and replaces digests where that is necessary.
 func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report, withSeries, must bool) error {
 	if !report.Outdated() && !must {
@@ -211,7 +185,7 @@ func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.R
 	case err != nil && report.OnlyMissing():
 		return err
 	case err != nil:
-		return checkFailedError{err}
+		return checks.Failed(err)
 	}
 	if err := records.Rewrite(path, recs); err != nil {
 		return err
@@ -225,15 +199,4 @@ func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.R
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is updated\n", path)
 	}
 	return nil
-}
-
-// verdict returns the error of a check that did not pass.
-func verdict(report *baseline.Report) error {
-	switch {
-	case report.Passed():
-		return nil
-	case report.OnlyMissing():
-		return fmt.Errorf("the check is not complete: %s", report.Failures())
-	}
-	return checkFailedError{fmt.Errorf("the check failed: %s", report.Failures())}
 }

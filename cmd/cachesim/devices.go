@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/lists"
 )
 
 func newDevicesCommand() *cobra.Command {
-	var format formatFlag
+	var format commandline.Format
 	cmd := &cobra.Command{
 		Use:   "devices [NAME...]",
 		Short: "List the devices that can compute, and what they compute",
@@ -20,7 +21,7 @@ If no GPU can be used, the command says why. That is not an error.`,
 		Example: `  cachesim devices
   cachesim devices --format json | jq .memory_bytes`,
 	}
-	format.register(cmd)
+	format.Register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		gpus, problem := cuda.List()
 		list, err := lists.Devices(gpus).Choose(names)

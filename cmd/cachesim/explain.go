@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/explain"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -15,7 +16,7 @@ import (
 type explainFlags struct {
 	trace    traceFlags
 	capacity capacityFlags
-	format   formatFlag
+	format   commandline.Format
 	policy   string
 	parts    partFlags
 	explain  explain.Options
@@ -46,7 +47,7 @@ that led to it, and the share of the cache.`,
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.capacity.register(cmd, "1%")
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
 	f.parts.registerSingle(cmd, sim.CacheKind, sim.PredictorKind)

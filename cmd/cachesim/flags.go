@@ -12,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/resources"
-	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -167,31 +166,6 @@ func (f *capacityFlags) parse() ([]capacity.Spec, capacity.Mode, error) {
 	}
 	specs, err := capacity.ParseList(f.list)
 	return specs, mode, err
-}
-
-// outputFormats are the values of --format.
-var outputFormats = []string{"table", "csv", "json", "markdown"}
-
-// formatFlag is the flag --format.
-type formatFlag string
-
-func (f *formatFlag) register(cmd *cobra.Command) {
-	*f = "table"
-	cmd.Flags().Var(f, "format", "output format: table, csv, json (one record per line) or markdown")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(outputFormats, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (f *formatFlag) String() string { return string(*f) }
-func (f *formatFlag) Type() string   { return "FORMAT" }
-
-func (f *formatFlag) Set(text string) error {
-	for _, name := range outputFormats {
-		if text == name {
-			*f = formatFlag(text)
-			return nil
-		}
-	}
-	return suggest.Unknown("format", text, outputFormats)
 }
 
 // completePolicies completes the last name in a comma-separated list of policies.

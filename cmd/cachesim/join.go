@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -21,7 +22,7 @@ import (
 
 type joinFlags struct {
 	trace      traceFlags
-	format     formatFlag
+	format     commandline.Format
 	neighbours resources.Neighbours
 	device     resources.Device
 	taus       string
@@ -61,7 +62,7 @@ query, rank, nearest and similarity. They are not kept for later runs.`,
 	}
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	f.neighbours.Register(cmd)
 	f.device.Register(cmd)
 	flags := cmd.Flags()

@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/lists"
 )
 
 // newListCommand completes cmd, whose texts are given. The command prints a list or, given names, describes the named
 // entries.
 func newListCommand(cmd *cobra.Command, list func() lists.List) *cobra.Command {
-	var format formatFlag
+	var format commandline.Format
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return list().Names(), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -25,7 +26,7 @@ func newListCommand(cmd *cobra.Command, list func() lists.List) *cobra.Command {
 		}
 		return chosen.Print(cmd.OutOrStdout(), string(format))
 	}
-	format.register(cmd)
+	format.Register(cmd)
 	return cmd
 }
 

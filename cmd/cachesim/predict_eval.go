@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/accuracy"
 	"github.com/cachesim/cachesim/internal/progress"
@@ -20,7 +21,7 @@ const answerTime = 400 * time.Nanosecond
 
 type predictEvalFlags struct {
 	trace      traceFlags
-	format     formatFlag
+	format     commandline.Format
 	predictors string
 	capacity   string
 	moments    int
@@ -56,7 +57,7 @@ at the end of the trace.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.trace.register(cmd)
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors, as in 'gbm,noisy(p=0.3)'")
 	flags.StringVar(&f.capacity, "capacity", "3%", "cache size in objects (100) or as a share of the trace's objects (3%)")

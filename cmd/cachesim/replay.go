@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
@@ -23,7 +24,7 @@ import (
 type replayFlags struct {
 	trace    traceFlags
 	capacity capacityFlags
-	format   formatFlag
+	format   commandline.Format
 	perFile  bool
 	warmup   int
 	jobs     int
@@ -37,7 +38,7 @@ type replayFlags struct {
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.trace.register(cmd)
 	f.capacity.register(cmd, defaultCapacities)
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.perFile, "per-file", false, "replay each file, and each file in an archive, through an empty "+
 		"cache, and add up the results")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,7 +49,8 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
 files.
 
-With --strict the exit code is 1 if a claim does not hold. Claims that cannot be checked do not affect it.`,
+With --strict the exit code is 1 if a claim does not hold. Claims that cannot be checked do not affect it. --format
+junit and --format github write the claims for CI systems.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
@@ -66,7 +68,7 @@ With --strict the exit code is 1 if a claim does not hold. Claims that cannot be
 }
 
 func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.sweepRunFlags.check(), f.refuse(f.list, "--list only lists experiments")); err != nil {
 		return err
 	}
 	if len(names) == 0 && !f.list {
@@ -151,7 +153,7 @@ func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
 	if s.File.Name != name || s.File.IsChanged() {
 		return report.Summary{}, fmt.Errorf("results of a changed experiment")
 	}
-	return report.Summarize(dir, reportInput(s, collection))
+	return report.Summarize(dir, report.InputOf(s, collection, version()))
 }
 
 // tookText says how long the experiments took.

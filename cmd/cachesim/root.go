@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/checks"
 	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
@@ -88,7 +89,7 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	if arguments := (commandline.ArgumentsError{}); errors.As(err, &arguments) {
 		arguments.PrintHelp(stderr)
 	}
-	if errors.As(err, new(checkFailedError)) {
+	if errors.As(err, new(checks.FailedError)) {
 		return exitCheckFailed
 	}
 	return exitWrongUse
@@ -98,9 +99,6 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 func sayError(stderr io.Writer, err error) {
 	fmt.Fprintf(stderr, "cachesim: %s\n", quote.Shorten(err.Error()))
 }
-
-// checkFailedError says that a check failed. The program itself was used correctly.
-type checkFailedError struct{ error }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{

@@ -256,7 +256,7 @@ func (f *runFlags) report(cmd *cobra.Command, r results.Results) error {
 	return f.finish(cmd, r)
 }
 
-// printRecords prints the records in one of outputFormats.
+// printRecords prints the records in one of commandline.Formats.
 func printRecords(w io.Writer, recs []records.Record, format string) error {
 	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w), Width: terminal.Width(w)})
 }

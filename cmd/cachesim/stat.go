@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -14,7 +15,7 @@ import (
 
 type statFlags struct {
 	trace  traceFlags
-	format formatFlag
+	format commandline.Format
 	out    string
 }
 
@@ -43,7 +44,7 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	}
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
 		"(SVG, PNG)")
 	return cmd

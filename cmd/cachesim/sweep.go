@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -216,9 +217,11 @@ therefore continues where it stopped, and after a change of the experiment only 
 A sweep that is too big for one machine can be planned, run in shares and merged: see cachesim sweep plan, run and
 merge.
 
-With --strict the exit code is 1 if a claim does not hold.`,
+With --strict the exit code is 1 if a claim does not hold. --format junit writes the claims as test cases for CI
+systems, --format github as annotations of GitHub Actions, and adds a table to the summary of the job.`,
 		Example: `  cachesim sweep classic-block --quick
   cachesim sweep experiment.yaml -o out/experiment
+  cachesim sweep experiment.yaml --strict --format github
   cachesim sweep experiment.yaml --dry-run
   cachesim sweep experiment.yaml --only policy=lru,arc --set capacities=1%,5% --set seeds=3
   cachesim sweep --resume -o out/experiment`,
@@ -238,11 +241,14 @@ With --strict the exit code is 1 if a claim does not hold.`,
 }
 
 func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(); err != nil {
+	if err := f.sweepRunFlags.check(); err != nil {
 		return err
 	}
 	file, err := f.file(args)
 	if err != nil {
+		return err
+	}
+	if err := cmp.Or(f.sweepReportFlags.check(file), f.refuse(f.dryRun, "--dry-run only lists cells")); err != nil {
 		return err
 	}
 	s, err := planSweep(cmd, file, sweepDir(f.out, file))

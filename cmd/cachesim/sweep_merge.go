@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/checks"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
@@ -44,12 +46,12 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Check(version()); err != nil {
+	if err := cmp.Or(s.Check(version()), f.check(s.File)); err != nil {
 		return err
 	}
 	collection, err := collect(cmd.Context(), s, dirs...)
 	if errors.As(err, new(*sweep.MissingCellsError)) {
-		return checkFailedError{err}
+		return checks.Failed(err)
 	}
 	if err != nil {
 		return err

@@ -5,27 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/checks"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // sweepReportFlags are the flags of the commands that produce the records of a whole sweep.
 type sweepReportFlags struct {
-	format formatFlag
+	format commandline.Format
 	strict bool
 }
 
 func (f *sweepReportFlags) register(cmd *cobra.Command) {
-	f.format.register(cmd)
+	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 if a claim does not hold")
 }
 
@@ -41,27 +43,14 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 	if !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s "+
 			"in total (timings.csv)\n",
-			sweep.PageName, s.Dir, replayTime(c))
+			sweep.PageName, s.Dir, c.ReplayTime())
 	}
 	return f.judge(summary)
 }
 
-// replayTime returns how long the replays took together, counting each once.
-func replayTime(c *sweep.Collection) time.Duration {
-	seconds := map[string]float64{}
-	for _, t := range c.Timings {
-		seconds[t.Cell.Hash] = t.Seconds
-	}
-	total := 0.0
-	for _, s := range seconds {
-		total += s
-	}
-	return time.Duration(total * float64(time.Second)).Round(10 * time.Millisecond)
-}
-
 // writeReport writes figures and report into the sweep's folder.
 func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
-	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, reportInput(s, c)) })
+	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, report.InputOf(s, c, version())) })
 }
 
 // collect turns the results in the folders into the sweep's records.
@@ -79,23 +68,6 @@ func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	return result, err
 }
 
-// reportInput is the input of a sweep's report.
-func reportInput(s *sweep.Sweep, c *sweep.Collection) report.Input {
-	recs := c.Records
-	if s.File.SpeaksOfTimes() {
-		recs = c.Timed()
-	}
-	return report.Input{
-		File:    s.File,
-		Cells:   s.Cells,
-		Records: recs,
-		Series:  c.Series,
-		Version: version(),
-		Quick:   s.File.IsQuick(),
-		Command: report.Command(s.File),
-	}
-}
-
 // print prints the claims with their verdicts or, if there are none, the records.
 func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
 	if len(summary.Claims) == 0 {
@@ -109,17 +81,24 @@ func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary)
 	return report.Print(w, summaries, string(f.format), options)
 }
 
-// judge fails if claims must hold and one does not. A claim that cannot be checked here is not a failure.
+// judge fails if claims must hold and one does not.
 func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
-	failing := 0
-	for _, s := range summaries {
-		failing += s.Count(claims.DoesNotHold)
-	}
-	switch {
-	case !f.strict || failing == 0:
+	if !f.strict {
 		return nil
-	case failing == 1:
-		return checkFailedError{errors.New("1 claim does not hold")}
 	}
-	return checkFailedError{fmt.Errorf("%d claims do not hold", failing)}
+	return report.Judge(summaries...)
+}
+
+// check refuses a format for claims where none are checked.
+func (f *sweepReportFlags) check(file *experiment.File) error {
+	return f.refuse(len(file.Claims) == 0, file.Name+" has none")
+}
+
+// refuse refuses a format for claims under a condition, and says why.
+func (f *sweepReportFlags) refuse(condition bool, why string) error {
+	if !condition || !slices.Contains(checks.Formats, string(f.format)) {
+		return nil
+	}
+	return fmt.Errorf("--format %s says which claims hold, and %s; use one of %s", f.format, why,
+		suggest.List(commandline.Formats))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/checks"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -78,7 +79,7 @@ func (f *submitFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	collect, err := f.Run(cmd.Context(), cmd.OutOrStdout(), dir, version())
 	if left := new(cluster.UnfinishedError); errors.As(err, &left) {
-		return checkFailedError{err}
+		return checks.Failed(err)
 	}
 	if err != nil || !collect {
 		return err

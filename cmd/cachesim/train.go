@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/gbm"
@@ -18,7 +19,7 @@ import (
 
 type trainFlags struct {
 	trace    traceFlags
-	format   formatFlag
+	format   commandline.Format
 	out      string
 	features int
 	rows     int
@@ -61,7 +62,7 @@ hindsight. The same seed and number of episodes give the same file, on any numbe
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.trace.register(cmd)
-	f.format.register(cmd)
+	f.format.Register(cmd)
 	f.controller.register(cmd)
 	flags, b := cmd.Flags(), &f.boosting
 	flags.StringVarP(&f.out, "output", "o", "", "output file for the model")

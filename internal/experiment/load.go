@@ -208,7 +208,16 @@ func (f *File) errorAt(err error, path ...any) error {
 	if f.source.body == nil {
 		return &placedError{strings.TrimSuffix(f.describe()+": "+text, ": "), text, err}
 	}
+	return &placedError{fmt.Sprintf("%s:%d", f.source.name, f.Line(path...)), text, err}
+}
+
+// Line returns the line of the value that the path of keys and list indices leads to, or of the innermost existing
+// value on that path; 0 in a changed experiment.
+func (f *File) Line(path ...any) int {
 	node := f.source.body
+	if node == nil {
+		return 0
+	}
 	line := firstLine(node)
 	for _, step := range path {
 		next, at := child(node, step)
@@ -217,7 +226,15 @@ func (f *File) errorAt(err error, path ...any) error {
 		}
 		node, line = next, at
 	}
-	return &placedError{fmt.Sprintf("%s:%d", f.source.name, line), text, err}
+	return line
+}
+
+// Path returns the file that the experiment was read from; "" if it is built in.
+func (f *File) Path() string {
+	if f.source.dir == "" {
+		return ""
+	}
+	return f.source.name
 }
 
 // describe names the experiment, and its changes, for errors.

@@ -167,6 +167,7 @@ func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 
 // Hostile names reach CI systems as text, whatever they contain.
 func TestNamesCannotBreakTheFormats(t *testing.T) {
+	t.Setenv("GITHUB_STEP_SUMMARY", "")
 	const name = "a\x1b[31m<b>&\"]]>\n::error::x,y:z%0A|\x00"
 	was := records.Record{Trace: name, Label: name, Axes: name, Capacity: 1, CapacityUnit: records.Objects,
 		CapacityText: "1%", SampleRate: 1, Values: metric.ValuesOf(map[string]float64{"requests": 10, "misses": 3})}

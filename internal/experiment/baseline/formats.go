@@ -1,11 +1,10 @@
 package baseline
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
-	"strings"
 
+	"github.com/cachesim/cachesim/internal/checks"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -72,90 +71,29 @@ func (r *Report) printJSON(w io.Writer) error {
 	return e.Encode(out)
 }
 
-// The elements of JUnit XML that CI systems read (https://github.com/testmoapp/junitxml).
-type (
-	junitSuites struct {
-		XMLName xml.Name     `xml:"testsuites"`
-		Suites  []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Cases    []junitCase `xml:"testcase"`
-	}
-	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Failure *junitProblem `xml:"failure"`
-		Error   *junitProblem `xml:"error"`
-		Output  string        `xml:"system-out,omitempty"`
-	}
-	junitProblem struct {
-		Type    string `xml:"type,attr"`
-		Message string `xml:"message,attr"`
-	}
-)
-
-// printJUnit writes a suite with one case per record. A changed record is a failure; a record that could not be
-// replayed is an error.
-func (r *Report) printJUnit(w io.Writer) error {
-	suite := junitSuite{Name: r.Baseline, Tests: len(r.Results)}
+// suite returns a case for each record. A changed record fails; one that could not be replayed is broken.
+func (r *Report) suite() checks.Suite {
+	s := checks.Suite{Name: r.Baseline, File: r.Baseline, Summary: r.Summary()}
 	for i := range r.Results {
-		result := &r.Results[i]
-		c := junitCase{Class: result.Was.Trace, Name: cell(&result.Was)}
-		switch result.Status {
-		case Moved, TraceChanged, FileChanged:
-			c.Failure = &junitProblem{string(result.Status), result.describe()}
-			suite.Failures++
-		case TraceMissing, NotReplayable:
-			c.Error = &junitProblem{string(result.Status), result.describe()}
-			suite.Errors++
-		case Within:
-			c.Output = result.describe()
-		}
-		suite.Cases = append(suite.Cases, c)
+		s.Cases = append(s.Cases, r.Results[i].toCase())
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(junitSuites{Suites: []junitSuite{suite}}); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return s
 }
 
-// printGitHub writes an error for each failed record, a notice for each record within its tolerance, and the summary.
-// See https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
-func (r *Report) printGitHub(w io.Writer) error {
-	var lines []string
-	for i := range r.Results {
-		result := &r.Results[i]
-		command := "error"
-		switch result.Status {
-		case Equal:
-			continue
-		case Within:
-			command = "notice"
-		}
-		title := fmt.Sprintf("%s: %s on %s", result.Status, cell(&result.Was), records.Printable(result.Was.Trace))
-		lines = append(lines, fmt.Sprintf("::%s file=%s,title=%s::%s",
-			command, escapeProperty(r.Baseline), escapeProperty(title), escapeData(result.describe())))
+func (r *Result) toCase() checks.Case {
+	name := checks.NameOf(&r.Was)
+	c := checks.Case{Class: r.Was.Trace, Name: name, Kind: string(r.Status),
+		Title: fmt.Sprintf("%s: %s on %s", r.Status, name, records.Printable(r.Was.Trace))}
+	switch r.Status {
+	case Equal:
+		return c
+	case Within:
+		c.Outcome = checks.Noted
+	case TraceMissing, NotReplayable:
+		c.Outcome = checks.Broken
+	default:
+		c.Outcome = checks.Fails
 	}
-	_, err := fmt.Fprintln(w, strings.Join(append(lines, r.Summary()), "\n"))
-	return err
-}
-
-// escapeData escapes the message of a workflow command.
-func escapeData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-// escapeProperty escapes a property of a workflow command.
-func escapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+	c.Message = r.describe()
+	return c
 }

@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/checks"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Formats are the formats of Print.
-var Formats = []string{"table", "json", "junit", "github"}
+var Formats = slices.Concat([]string{"table", "json"}, checks.Formats)
 
 // Print writes the report as a table of changes, as JSON with every record, as JUnit XML with one test case per record,
 // or as workflow commands of GitHub Actions with one annotation per failed record. If the table is wider than a
@@ -27,16 +27,14 @@ func (r *Report) Print(w io.Writer, format string, width int) error {
 		return r.printTable(w, func(moved []*Result) string { return fitted(moved, width) }, "", width)
 	case "json":
 		return r.printJSON(w)
-	case "junit":
-		return r.printJUnit(w)
-	case "github":
-		return r.printGitHub(w)
+	case checks.JUnit, checks.GitHub:
+		return checks.Print(w, format, []checks.Suite{r.suite()}, r.printMarkdown)
 	}
 	return suggest.Unknown("format", format, Formats)
 }
 
-// PrintMarkdown writes in Markdown what Print writes as a table.
-func (r *Report) PrintMarkdown(w io.Writer) error {
+// printMarkdown writes in Markdown what Print writes as a table.
+func (r *Report) printMarkdown(w io.Writer) error {
 	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).Markdown() }, "- ", 0)
 }
 
@@ -49,7 +47,7 @@ func fitted(moved []*Result, width int) string {
 	const indent = "  "
 	var lines []string
 	for _, r := range moved {
-		heading := fmt.Sprintf("%s: %s on %s", r.Status, cell(&r.Was), records.Printable(r.Was.Trace))
+		heading := fmt.Sprintf("%s: %s on %s", r.Status, checks.NameOf(&r.Was), records.Printable(r.Was.Trace))
 		lines = append(lines, terminal.Wrapped(heading, width), terminal.Wrapped(indent+r.describe(), width))
 	}
 	return strings.Join(lines, "\n")
@@ -75,6 +73,17 @@ func (r *Report) Summary() string {
 		return s + ", all equal"
 	}
 	return s + ": " + strings.Join(r.counts(statuses...), ", ")
+}
+
+// Err returns the error of a check that did not pass.
+func (r *Report) Err() error {
+	switch {
+	case r.Passed():
+		return nil
+	case r.OnlyMissing():
+		return fmt.Errorf("the check is not complete: %s", r.Failures())
+	}
+	return checks.Failed(fmt.Errorf("the check failed: %s", r.Failures()))
 }
 
 // Failures says how many records failed, and how.
@@ -141,8 +150,8 @@ type column struct {
 func columns(moved []*Result) []column {
 	all := []column{
 		{"trace", true, func(r *Result) string { return records.Printable(r.Was.Trace) }},
-		{"policy", true, func(r *Result) string { return records.Printable(r.Was.Label) + details(&r.Was) }},
-		{"capacity", false, func(r *Result) string { return writtenCapacity(&r.Was) }},
+		{"policy", true, func(r *Result) string { return records.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) }},
+		{"capacity", false, func(r *Result) string { return checks.CapacityOf(&r.Was) }},
 	}
 	all = append(all, ratioColumns(metric.HitRatio)...)
 	all = append(all,
@@ -174,40 +183,6 @@ func movedTable(moved []*Result) (t records.Grid) {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// cell names a record among those of its trace.
-func cell(rec *records.Record) string {
-	return records.Printable(rec.Label) + " at " + writtenCapacity(rec) + details(rec)
-}
-
-// details says what distinguishes a record from others of the policy at the capacity.
-func details(rec *records.Record) (s string) {
-	if rec.Axes != "" {
-		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
-	}
-	for _, part := range rec.Parts() {
-		s += ", " + records.Printable(part)
-	}
-	if rec.Seed != 0 && sim.DependsOnSeed(rec) {
-		s += fmt.Sprintf(", seed %d", rec.Seed)
-	}
-	if rec.Warmup != 0 {
-		s += fmt.Sprintf(", warm-up %d", rec.Warmup)
-	}
-	if rec.SampleRate != 1 {
-		s += fmt.Sprintf(", sample %d of %s", rec.SampleSeed, records.Share(rec.SampleRate))
-	}
-	return s
-}
-
-// writtenCapacity formats the capacity as written, with its number if that differs.
-func writtenCapacity(rec *records.Record) string {
-	number := records.Capacity(rec.Capacity, rec.CapacityUnit)
-	if !strings.HasSuffix(rec.CapacityText, "%") {
-		return number
-	}
-	return fmt.Sprintf("%s (%s)", records.Printable(rec.CapacityText), number)
 }
 
 func misses(rec *records.Record) int64 { return rec.Int(metric.Misses) }

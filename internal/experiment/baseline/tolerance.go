@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // Tolerance is how far hit ratios, or the values of a metric, may change. The zero value allows no change.
@@ -84,16 +82,13 @@ func (t Tolerance) Allows(was, is float64) bool {
 // Rule is a tolerance for the cells that match its conditions.
 type Rule struct {
 	Tolerance
-	metric string      // "": hit ratios and what follows from them
-	where  []condition // none: all cells
+	metric string              // "": hit ratios and what follows from them
+	where  []records.Condition // none: all cells
 	text   string
 }
 
 // metricCondition is the key for a metric among the conditions of a rule.
 const metricCondition = "metric"
-
-// condition is a place on a dimension.
-type condition struct{ dimension, value string }
 
 // ParseRule parses a tolerance for all cells, "0.1pp", or for those at places on dimensions:
 // "policy=lhd,trace=oltp:0.1pp". Dimensions are trace, policy, capacity, seed and the axes of an experiment; a policy
@@ -105,24 +100,19 @@ func ParseRule(text string) (r Rule, err error) {
 	if r.Tolerance, err = ParseTolerance(text[at+1:]); err != nil || at < 0 {
 		return r, err
 	}
-	items, err := params.Split(text[:at], ',')
+	all, err := records.ParseConditions(text[:at])
 	if err != nil {
-		return r, fmt.Errorf("tolerance %w", err)
+		return r, fmt.Errorf("tolerance %q: %w", text, err)
 	}
-	for _, item := range items {
-		dimension, value, ok := strings.Cut(item, "=")
-		c := condition{strings.TrimSpace(dimension), strings.TrimSpace(value)}
-		if !ok || c.dimension == "" || c.value == "" {
-			return r, fmt.Errorf("tolerance %q: %q is not a condition; want DIMENSION=VALUE, for example policy=lhd", text, item)
-		}
-		if c.dimension != metricCondition {
+	for _, c := range all {
+		if c.Dimension != metricCondition {
 			r.where = append(r.where, c)
 			continue
 		}
 		if r.metric != "" {
 			return r, fmt.Errorf("tolerance %q names two metrics", text)
 		}
-		r.metric = c.value
+		r.metric = c.Value
 	}
 	return r, r.checkMetric()
 }
@@ -147,23 +137,7 @@ func (r Rule) checkMetric() error {
 }
 
 // fits reports whether the rule matches the cell.
-func (r Rule) fits(rec *records.Record) bool {
-	return !slices.ContainsFunc(r.where, func(c condition) bool { return !c.holds(rec) })
-}
-
-func (c condition) holds(rec *records.Record) bool {
-	place, ok := rec.Dim(c.dimension)
-	switch {
-	case !ok:
-		return false
-	case place.Text == c.value, c.dimension == records.DimPolicy && rec.Policy == c.value:
-		return true
-	case !place.IsNumber:
-		return false
-	}
-	x, err := strconv.ParseFloat(c.value, 64)
-	return err == nil && x == place.Number
-}
+func (r Rule) fits(rec *records.Record) bool { return rec.Meets(r.where) }
 
 // tolerances are the tolerances of a cell.
 type tolerances struct {
@@ -192,10 +166,8 @@ func checkRules(rules []Rule, recs []records.Record) error {
 		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) && r.measured(&rec) }) {
 			continue
 		}
-		for _, c := range r.where {
-			if err := c.check(recs); err != nil {
-				return fmt.Errorf("tolerance %q: %w", r.text, err)
-			}
+		if err := records.CheckConditions(r.where, recs); err != nil {
+			return fmt.Errorf("tolerance %q: %w", r.text, err)
 		}
 		if r.metric != "" {
 			return fmt.Errorf("tolerance %q: no matching record of the baseline has %s", r.text, r.metric)
@@ -208,23 +180,4 @@ func checkRules(rules []Rule, recs []records.Record) error {
 // measured reports whether the record has the metric that the rule is for.
 func (r Rule) measured(rec *records.Record) bool {
 	return r.metric == "" || figureOf(rec, r.metric) != nil
-}
-
-// check rejects a dimension or a place that no record has.
-func (c condition) check(recs []records.Record) error {
-	var places []string
-	for i := range recs {
-		if c.holds(&recs[i]) {
-			return nil
-		}
-		if place, ok := recs[i].Dim(c.dimension); ok && !slices.Contains(places, place.Text) {
-			places = append(places, place.Text)
-		}
-	}
-	if len(places) > 0 {
-		return suggest.Unknown(c.dimension, c.value, places)
-	}
-	dimensions := append([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed},
-		records.AxisNames(recs)...)
-	return suggest.Unknown("dimension", c.dimension, dimensions)
 }

@@ -22,6 +22,8 @@ type Claim struct {
 	Note       string         `json:"note"`
 	// points at which it does not hold; a claim about a share of the points may hold nevertheless
 	Failing []claims.Point `json:"failing"`
+
+	line int // of the experiment's file; 0 if that is not known
 }
 
 // judge checks the claims of an experiment against records.
@@ -36,7 +38,7 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		in.References[ref.Name] = numbers
 	}
 	data := map[string]*claims.Data{} // by the metrics whose labels are a dimension
-	for _, c := range f.Claims {
+	for i, c := range f.Claims {
 		claim, err := claims.Parse(c.Claim)
 		if err != nil {
 			return nil, fmt.Errorf("claim %q: %w", c.Claim, err)
@@ -52,6 +54,7 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		}
 		result := claim.Evaluate(data[key])
 		verdict := newClaim(f, c)
+		verdict.line = f.Line("claims", i)
 		verdict.Measured, verdict.Verdict, verdict.Reason = result.Measured, result.Verdict, result.Reason
 		for _, p := range result.Points {
 			if !p.Holds {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/cachesim/cachesim/internal/checks"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // PrintOptions are the options of Print.
@@ -23,8 +23,8 @@ type PrintOptions struct {
 	Width int  // width at which lines are broken; 0 means never
 }
 
-// Print writes the claims with their verdicts in a format: table (for a terminal), csv, json (one claim per line) or
-// markdown.
+// Print writes the claims with their verdicts in a format: table (for a terminal), csv, json (one claim per line),
+// markdown, or one of checks.Formats.
 func Print(w io.Writer, summaries []Summary, format string, options PrintOptions) error {
 	switch format {
 	case "table":
@@ -36,7 +36,7 @@ func Print(w io.Writer, summaries []Summary, format string, options PrintOptions
 	case "json":
 		return printJSON(w, summaries)
 	}
-	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
+	return checks.Print(w, format, suites(summaries), func(w io.Writer) error { return printMarkdown(w, summaries) })
 }
 
 func printText(w io.Writer, summaries []Summary, options PrintOptions) error {

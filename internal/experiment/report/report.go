@@ -25,6 +25,23 @@ type Input struct {
 	Command string            // repeats the experiment
 }
 
+// InputOf returns the input of a sweep's report.
+func InputOf(s *sweep.Sweep, c *sweep.Collection, version string) Input {
+	recs := c.Records
+	if s.File.SpeaksOfTimes() {
+		recs = c.Timed()
+	}
+	return Input{
+		File:    s.File,
+		Cells:   s.Cells,
+		Records: recs,
+		Series:  c.Series,
+		Version: version,
+		Quick:   s.File.IsQuick(),
+		Command: Command(s.File),
+	}
+}
+
 // Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is
 // not an error.
 func Write(dir string, in Input) (Summary, error) {
@@ -60,5 +77,6 @@ func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, n
 	return Summary{
 		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, sweep.PageName),
+		File: in.File.Path(),
 	}
 }

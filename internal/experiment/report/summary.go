@@ -22,6 +22,7 @@ type Summary struct {
 	Notes     []string // figures and tables that could not be drawn, with the reason
 	Failure   string   // why the experiment could not run; "" if it ran
 	Page      string   // path of the report; "" if there is none
+	File      string   // with the experiment; "" if it is built in
 }
 
 // Count counts the claims with a verdict.

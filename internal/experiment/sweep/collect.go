@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -34,6 +35,19 @@ type Collection struct {
 	Records []records.Record // in the order of the plan, without auxiliary cells
 	Series  []series.Row     // of the records, if cells keep series
 	Timings []Timing         // of all cells
+}
+
+// ReplayTime returns how long the replays took together, counting each once.
+func (c *Collection) ReplayTime() time.Duration {
+	seconds := map[string]float64{}
+	for _, t := range c.Timings {
+		seconds[t.Cell.Hash] = t.Seconds
+	}
+	total := 0.0
+	for _, s := range seconds {
+		total += s
+	}
+	return time.Duration(total * float64(time.Second)).Round(10 * time.Millisecond)
 }
 
 // Collect turns the results of a plan, which must be complete, into records. Each is compared with the optimum of its

@@ -1,4 +1,4 @@
-package baseline
+package checks
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestDetailsNameEveryKindOfPart(t *testing.T) {
 	for _, k := range records.PartKinds {
 		rec := records.Record{Label: "lru", SampleRate: 1}
 		*k.Field(&rec) = "some"
-		if s := details(&rec); !strings.Contains(s, "some") {
+		if s := DetailsOf(&rec); !strings.Contains(s, "some") {
 			t.Errorf("the details %q do not have the %s", s, k.Name)
 		}
 	}
