@@ -209,10 +209,10 @@ func (s *slurm) firstJob() string {
 	return strings.TrimSpace(job)
 }
 
-// waitFor waits up to 20 seconds for a condition.
+// waitFor waits for a condition that is soon true, unless something is broken.
 func (s *slurm) waitFor(what string, holds func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if holds() {
 			return
 		}

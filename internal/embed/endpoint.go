@@ -35,7 +35,8 @@ type Endpoint struct {
 	// Damaged, unless it is nil, is called with the number of kept embeddings that are damaged and requested again.
 	Damaged func(count int)
 
-	firstWait time.Duration // before the first retry, increasing from then on; 0: that of the library
+	firstWait time.Duration     // before the first retry, increasing from then on; 0: that of the library
+	transport http.RoundTripper // a network for tests; nil: that of the machine
 }
 
 // Limits on answers.
@@ -189,7 +190,12 @@ func (e *Endpoint) withoutKey(err error) error {
 }
 
 // client sends a request once. A redirection is an error, as it would change the request.
-var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+func (e *Endpoint) client() *http.Client {
+	return &http.Client{
+		Transport:     e.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
 
 // try returns the answer of the service to one request, up to limit bytes. Errors that are not temporary are marked as
 // permanent.
@@ -204,7 +210,7 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 	if e.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+e.Key)
 	}
-	response, err := client.Do(request)
+	response, err := e.client().Do(request)
 	if err != nil {
 		return nil, withoutAddress(ctx, err)
 	}
@@ -258,7 +264,7 @@ func (e *Endpoint) refused(response *http.Response) error {
 	case status != http.StatusTooManyRequests && status != http.StatusRequestTimeout && status < 500:
 		return backoff.Permanent(errors.New(text))
 	}
-	wait, told := retryAfter(response.Header.Get("Retry-After"))
+	wait, told := retryAfter(response.Header.Get("Retry-After"), time.Now())
 	switch {
 	case wait > longestWait:
 		return backoff.Permanent(fmt.Errorf("%s; the service requests a wait of %v: want at most %v; run the same command "+
@@ -269,13 +275,13 @@ func (e *Endpoint) refused(response *http.Response) error {
 	return errors.New(text)
 }
 
-// retryAfter reads the header: seconds, or a date.
-func retryAfter(header string) (wait time.Duration, told bool) {
+// retryAfter reads the header: seconds, or a date after now.
+func retryAfter(header string, now time.Time) (wait time.Duration, told bool) {
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, true
 	}
 	if date, err := http.ParseTime(header); err == nil {
-		return max(0, time.Until(date).Round(time.Second)), true
+		return max(0, date.Sub(now).Round(time.Second)), true
 	}
 	return 0, false
 }

@@ -17,7 +17,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -75,7 +77,7 @@ func rightAnswer(q question) string {
 }
 
 func (s *service) endpoint() *Endpoint {
-	return &Endpoint{URL: s.URL, Model: "m", Batch: 2, Timeout: 10 * time.Second, Retries: 2, firstWait: time.Millisecond}
+	return &Endpoint{URL: s.URL, Model: "m", Batch: 2, Timeout: time.Hour, Retries: 2, firstWait: time.Millisecond}
 }
 
 var fiveTexts = []string{"one", "three", "five", "three", "seven", "eleven"} // five distinct ones
@@ -182,16 +184,22 @@ func TestEndpointRetries(t *testing.T) {
 }
 
 func TestEndpointRetriesWhatIsSlow(t *testing.T) {
-	s := newService(t, func(n int, _ http.ResponseWriter, r *http.Request, _ question) bool {
-		if n == 0 {
-			<-r.Context().Done()
+	var gaveUp atomic.Bool
+	s := newService(t, func(_ int, _ http.ResponseWriter, r *http.Request, _ question) bool {
+		if gaveUp.Load() {
+			return false
 		}
-		return n == 0
+		<-r.Context().Done()
+		return true
 	})
 	e := s.endpoint()
-	e.Timeout, e.Retries = 500*time.Millisecond, 20 // a busy machine may be slow itself
+	e.Timeout = 500 * time.Millisecond
 	var first error
-	e.Retrying = func(err error, _ time.Duration) { first = cmp.Or(first, err) }
+	e.Retrying = func(err error, _ time.Duration) {
+		first = cmp.Or(first, err)
+		gaveUp.Store(true)
+		e.Timeout = time.Hour
+	}
 	got, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -202,36 +210,45 @@ func TestEndpointRetriesWhatIsSlow(t *testing.T) {
 	}
 }
 
+// The service and its client have a clock and a network of their own.
 func TestEndpointWaitsAsTold(t *testing.T) {
-	s := newService(t, func(n int, w http.ResponseWriter, _ *http.Request, _ question) bool {
-		if n == 0 {
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
+	path := partialPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		e := &Endpoint{URL: "http://service", Model: "m", Batch: 6, Timeout: time.Hour, Retries: 1}
+		e.transport = network(t, func(r *http.Request) string {
+			if asked++; asked == 1 {
+				return "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 77\r\nContent-Length: 0\r\n\r\n"
+			}
+			var q question
+			if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+				t.Error(err)
+			}
+			answer := rightAnswer(q)
+			return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
+		})
+		var told time.Duration
+		e.Retrying = func(_ error, wait time.Duration) { told = wait }
+		start := time.Now()
+		if _, err := e.Embed(t.Context(), fiveTexts, path, nil); err != nil {
+			t.Fatal(err)
 		}
-		return n == 0
+		if told != 77*time.Second || time.Since(start) != told {
+			t.Errorf("waited %v, of them %v as told, want 77s", time.Since(start), told)
+		}
 	})
-	e := s.endpoint()
-	var told time.Duration
-	e.Retrying = func(_ error, wait time.Duration) { told = wait }
-	start := time.Now()
-	if _, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	if told != time.Second || time.Since(start) < time.Second {
-		t.Errorf("waited %v, of them %v as told, want 1s", time.Since(start), told)
-	}
 }
 
 func TestRetryAfter(t *testing.T) {
-	if wait, told := retryAfter(time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)); !told ||
-		wait < 88*time.Second || wait > 91*time.Second {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	if wait, told := retryAfter(now.Add(90*time.Second).Format(http.TimeFormat), now); !told || wait != 90*time.Second {
 		t.Errorf("a date 90 s ahead: %v, %v", wait, told)
 	}
-	if wait, told := retryAfter(time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)); !told || wait != 0 {
+	if wait, told := retryAfter(now.Add(-time.Hour).Format(http.TimeFormat), now); !told || wait != 0 {
 		t.Errorf("a date that has passed: %v, %v", wait, told)
 	}
 	for _, header := range []string{"", "soon", "-1", "99999999999999999999"} {
-		if _, told := retryAfter(header); told {
+		if _, told := retryAfter(header, now); told {
 			t.Errorf("%q tells a time", header)
 		}
 	}
@@ -298,29 +315,25 @@ func TestEndpointErrors(t *testing.T) {
 	}
 }
 
-// rawService is a server that writes what answer says on each connection, and then keeps it open until the test ends.
-func rawService(t *testing.T, answer string) *Endpoint {
+// network returns a network within the test, in which a service writes its answer to a request on each connection, and
+// then keeps it open until the client closes it.
+func network(t *testing.T, answer func(*http.Request) string) http.RoundTripper {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { connection.Close() })
+	return &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
 			go func() {
-				if _, err := http.ReadRequest(bufio.NewReader(connection)); err == nil {
-					io.WriteString(connection, answer)
+				r := bufio.NewReader(far)
+				if request, err := http.ReadRequest(r); err == nil {
+					io.WriteString(far, answer(request))
 				}
+				io.Copy(io.Discard, r)
+				far.Close()
 			}()
-		}
-	}()
-	return &Endpoint{URL: "http://" + listener.Addr().String(), Model: "m", Batch: 2, Timeout: time.Minute, Key: "secret"}
+			return near, nil
+		},
+	}
 }
 
 // TestEndpointsThatBreakTheProtocol: each is an error within the time limit, which shows neither the key nor what moves
@@ -347,16 +360,16 @@ func TestEndpointsThatBreakTheProtocol(t *testing.T) {
 		"too much header":    {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 11<<20), "response headers exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := rawService(t, c.answer)
-			if strings.Contains(name, "never") {
-				e.Timeout = 500 * time.Millisecond
-			}
-			_, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secr") ||
-				strings.Contains(err.Error(), "sec\n") || strings.ContainsAny(err.Error(), "\x1b\n") {
-				t.Errorf("error %q, want one with %q", err, c.want)
-			}
+			path := partialPath(t)
+			synctest.Test(t, func(t *testing.T) {
+				e := &Endpoint{URL: "http://service", Model: "m", Batch: 2, Timeout: 500 * time.Millisecond, Key: "secret",
+					KeyInClear: true, transport: network(t, func(*http.Request) string { return c.answer })}
+				_, err := e.Embed(t.Context(), fiveTexts, path, nil)
+				if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secr") ||
+					strings.Contains(err.Error(), "sec\n") || strings.ContainsAny(err.Error(), "\x1b\n") {
+					t.Errorf("error %q, want one with %q", err, c.want)
+				}
+			})
 		})
 	}
 }

@@ -45,6 +45,8 @@ type Options struct {
 	// Note receives how traces were interpreted, and the notes of sim.NeighbourOptions and sim.ReplayerOptions, each only
 	// once; may be nil.
 	Note func(text string)
+	// prepared receives each trace before its replays start. It is for tests; may be nil.
+	prepared func(*traces.Trace)
 }
 
 // Interrupted reports whether err means that the user stopped the run.
@@ -470,6 +472,9 @@ func (e *executor) load(ctx context.Context, g *group) error {
 
 // prepare lists the jobs of a group, whose trace is in memory.
 func (e *executor) prepare(g *group, t *traces.Trace) error {
+	if e.options.prepared != nil {
+		e.options.prepared(t)
+	}
 	jobs, err := e.jobs(t, g.cells)
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package memory
 
 import (
 	"errors"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -54,28 +56,53 @@ func TestThereIsMemory(t *testing.T) {
 }
 
 func TestWatchStopsAndThenAborts(t *testing.T) {
-	var used atomic.Int64
-	b := &Budget{total: 1000, used: used.Load}
-	stops, aborts := make(chan error, 10), make(chan error, 10)
-	end := b.Watch(func(err error) { stops <- err }, func(err error) { aborts <- err })
-	defer end()
-	used.Store(1001)
-	if err := <-stops; !errors.As(err, new(*Error)) {
-		t.Errorf("stopped with %v", err)
-	}
-	used.Store(900) // it did stop
-	time.Sleep(3 * lookEvery)
-	if len(aborts) > 0 {
-		t.Error("aborted although it gave memory back")
-	}
-	used.Store(1200)
-	<-aborts
-	if len(stops) > 0 {
-		t.Error("stopped twice")
+	for _, c := range []struct {
+		what  string
+		then  int64 // bytes in use once it was asked to stop
+		after time.Duration
+		abort bool
+	}{
+		{"it gave memory back", 900, 10 * patience, false},
+		{"it may still give memory back", 1001, patience - 2*lookEvery, false},
+		{"it does not give memory back", 1001, patience + 2*lookEvery, true},
+		{"it takes much more", 1200, 2 * lookEvery, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var used atomic.Int64
+			b := &Budget{total: 1000, used: used.Load}
+			var stops, aborts []error
+			end := b.Watch(func(err error) { stops = append(stops, err) }, func(err error) { aborts = append(aborts, err) })
+			used.Store(1000)
+			time.Sleep(10 * lookEvery)
+			used.Store(1001)
+			time.Sleep(2 * lookEvery)
+			used.Store(c.then)
+			time.Sleep(c.after)
+			end()
+			if len(stops) != 1 || !errors.As(stops[0], new(*Error)) {
+				t.Errorf("%s: stopped with %v, want one error", c.what, stops)
+			}
+			if (len(aborts) == 1) != c.abort || len(aborts) > 1 {
+				t.Errorf("%s: aborted with %v after %v, want an abort: %v", c.what, aborts, c.after, c.abort)
+			}
+		})
 	}
 }
 
+// What does not exceed the budget goes on.
+func TestWatchLetsTheRestGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &Budget{total: 1000, used: func() int64 { return 1000 }}
+		refuse := func(err error) { t.Errorf("ended with %v", err) }
+		end := b.Watch(refuse, refuse)
+		time.Sleep(10 * patience)
+		end()
+	})
+}
+
 func TestGaugeSeesWhatIsWritten(t *testing.T) {
+	debug.FreeOSMemory() // what earlier tests left would be returned now, or written to again
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	gauge := newGauge()
 	before := gauge()
 	block := make([]byte, 64<<20)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/capacity"
@@ -59,10 +60,12 @@ func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
 	tr := policytest.Trace(4, 100, 50)
 	longest := 0
 	progress := func(n int64) { longest = max(longest, int(n)) }
-	c := slowed(t, func() { time.Sleep(windowTime) })
-	if _, err := NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), []Cell{c}); err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := slowed(t, func() { time.Sleep(windowTime) })
+		if _, err := NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), []Cell{c}); err != nil {
+			t.Fatal(err)
+		}
+	})
 	if longest > shortestWindow {
 		t.Errorf("%d requests between two looks at the context, want %d at most", longest, shortestWindow)
 	}
