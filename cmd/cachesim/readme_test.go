@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +78,48 @@ func TestReadmeBegins(t *testing.T) {
 			t.Error("the README does not say that the program of libCacheSim has the same name")
 		}
 	}
+}
+
+// TestReadmeFigure compares the figure in the README with the one that its first command draws. UPDATE=1 replaces it.
+func TestReadmeFigure(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other processors may round the points of a curve to other pixels")
+	}
+	var stdout, stderr bytes.Buffer
+	dir := t.TempDir()
+	demo := filepath.Join(repository, "testdata", "demo.oracleGeneral.zst")
+	if code := run([]string{"run", demo, "-o", dir}, nil, &stdout, &stderr); code != exitFine {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	drawn, kept := filepath.Join(dir, "hit_ratio.png"), filepath.Join(repository, "docs", "figures", "demo_hit_ratio.png")
+	if os.Getenv("UPDATE") != "" {
+		data, err := os.ReadFile(drawn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(kept, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(pixels(t, drawn), pixels(t, kept)) {
+		t.Errorf("%s is not the figure that the README's first command draws; UPDATE=1 replaces it", kept)
+	}
+}
+
+// pixels returns the size and the pixels of an image, which the version of a compressor does not change.
+func pixels(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	plain := image.NewRGBA(picture.Bounds())
+	draw.Draw(plain, plain.Bounds(), picture, plain.Bounds().Min, draw.Src)
+	return append([]byte(plain.Bounds().String()), plain.Pix...)
 }
 
 // TestReadmeCounts compares the numbers of formats, policies and experiments in the README with the lists.
