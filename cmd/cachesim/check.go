@@ -25,6 +25,7 @@ type checkFlags struct {
 	format     commandline.Format
 	update     bool
 	newTraces  bool
+	allow      bool // traces to change
 	traceDir   string
 	jobs       int
 	quiet      bool
@@ -49,17 +50,20 @@ an experiment. With metric=NAME among them, the tolerance applies to that metric
 policy's counter works too: --tolerance metric=phases:1%rel.
 
 Trace files are searched for at the path in the baseline, in --trace-dir, in the baseline's folder, in its parent
-folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure of its own; the other traces are still
-checked.
+folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure of its own: its records are replayed
+and compared, but fail whatever comes out. With --allow-trace-change they are judged by their hit ratios and byte hit
+ratios alone, which may change within their tolerance; requests and capacities then may change, too.
 
 --update replaces the changed records, in every format that BASELINE contains. It changes nothing if a record cannot be
 replayed. If traces, or files that parts read, were changed on purpose, --new-traces accepts them.
 
 Exit codes: 0 if everything is as recorded or within its tolerance, or was updated; 1 if something changed, a trace has
-changed or a policy no longer exists; 2 for wrong usage, and if the only problem is that traces are missing.`,
+changed (without --allow-trace-change) or a policy no longer exists; 2 for wrong usage, and if the only problem is that
+traces are missing.`,
 		Example: `  cachesim run trace.zst --policy lru,s3fifo,opt --capacity 1%,10% -o baseline
   cachesim check baseline
   cachesim check baseline/records.jsonl --tolerance 0.1pp --format github
+  cachesim check baseline --allow-trace-change --tolerance 2pp
   cachesim check baseline --update`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -71,6 +75,8 @@ changed or a policy no longer exists; 2 for wrong usage, and if the only problem
 	f.format.RegisterOnly(cmd, baseline.Formats)
 	flags.BoolVar(&f.update, "update", false, "rewrite the records that changed")
 	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: accept traces and files of parts that have changed")
+	flags.BoolVar(&f.allow, "allow-trace-change", false, "judge records whose trace has changed by the tolerance of "+
+		"their hit ratios")
 	flags.StringVar(&f.traceDir, "trace-dir", "", "folder to search for traces")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
@@ -126,6 +132,8 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 		Device:    f.device.Shared(),
 		Version:   version(),
 		NewTraces: f.newTraces,
+
+		AllowTraceChange: f.allow,
 		Note: func(text string) {
 			if display != nil {
 				display.Note(text)
@@ -134,6 +142,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 			}
 		},
 		Progress: func(cells int) experiment.Progress {
+			display.Finish() // that of the records before those on changed traces
 			if display = progress.NewCells(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
 				return nil
 			}
@@ -149,6 +158,8 @@ func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 		return nil, fmt.Errorf("--jobs %d: want a number of replays, or 0 for one per core", f.jobs)
 	case f.newTraces && !f.update:
 		return nil, errors.New("--new-traces needs --update, which writes the new checksums")
+	case f.allow && f.update:
+		return nil, errors.New("--allow-trace-change only compares; to accept changed traces, use --update --new-traces")
 	case f.update && path == "-":
 		return nil, errors.New("--update: cannot rewrite standard input; give the name of a file")
 	}

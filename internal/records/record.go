@@ -4,6 +4,8 @@
 package records
 
 import (
+	"math"
+
 	"github.com/cachesim/cachesim/internal/metric"
 )
 
@@ -102,4 +104,13 @@ type Record struct {
 	FileRecords int64 `json:"file_records" parquet:"file_records" added:"later"`
 	// Digest is the digest of all other set fields. It is computed when a record is written, and checked when it is read.
 	Digest string `json:"digest" parquet:"digest" added:"later"`
+}
+
+// Footprint returns the trace's distinct objects or, where capacities count bytes, their total size: both follow from a
+// capacity that is also known as a share. ok is false if that is not known.
+func (r *Record) Footprint() (n int64, ok bool) {
+	if r.CapacityShare == nil || *r.CapacityShare == 0 {
+		return 0, false
+	}
+	return int64(math.Round(float64(r.Capacity) / *r.CapacityShare)), true
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ type Options struct {
 	// Progress is called with the number of cells to replay and returns their progress display; both may be nil.
 	Progress func(cells int) experiment.Progress
 	Note     func(text string) // as in experiment.Options
+	// AllowTraceChange judges records whose trace has changed by their hit ratios, as if it had not.
+	AllowTraceChange bool
 	// NewTraces accepts traces, and files that parts read, with a checksum other than the recorded one.
 	NewTraces bool
 }
@@ -37,7 +40,8 @@ type Options struct {
 // Status is the outcome for one record.
 type Status string
 
-// The outcomes of a check. A trace is missing if its file does not exist, and has changed if its checksum differs.
+// The outcomes of a check. A trace is missing if its file does not exist, and has changed if its checksum differs; its
+// records are replayed and compared all the same, if that can be done.
 const (
 	Equal        Status = "equal"
 	Within       Status = "within tolerance"
@@ -61,9 +65,13 @@ type Result struct {
 	Tolerance   Tolerance
 	Differences []Difference
 	Problem     error // why nothing was replayed
+	// Change says that the trace has changed; nil if it has not.
+	Change *workload.ChangedError
 
-	ns     *float64     // per request of the replay
-	series []series.Row // of the replay
+	kept   bool                 // the tolerance, or everything is equal
+	named  map[string]Tolerance // metrics for which a rule holds
+	ns     *float64             // per request of the replay
+	series []series.Row         // of the replay
 }
 
 // Report is the outcome of a check, its results in the order of the baseline.
@@ -72,6 +80,8 @@ type Report struct {
 	Version   string // of the program that checked
 	Results   []Result
 	NewTraces []string // traces, and files of parts, that were accepted with a new checksum
+	// AllowsTraceChange is that of Options.
+	AllowsTraceChange bool
 }
 
 // Check replays the records of a baseline and compares. It is an error if the records do not say what to replay or
@@ -84,7 +94,7 @@ func Check(ctx context.Context, path string, recs []records.Record, options Opti
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	report := &Report{Baseline: path, Version: options.Version}
+	report := &Report{Baseline: path, Version: options.Version, AllowsTraceChange: options.AllowTraceChange}
 	if options.NewTraces {
 		if report.NewTraces, err = takeNewTraces(ctx, all, options.Dirs); err != nil {
 			return nil, err
@@ -96,6 +106,9 @@ func Check(ctx context.Context, path string, recs []records.Record, options Opti
 		report.NewTraces = append(report.NewTraces, files...)
 	}
 	done, err := replay(ctx, all, options)
+	if err == nil {
+		err = done.replayChanged(ctx, all, options)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +141,7 @@ func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed [
 				changed = append(changed, w.Name)
 			}
 		}
-		w.Checksum = sum
-		for k := range all[i].against {
-			all[i].against[k].Workload.Checksum = sum
-		}
-		all[i].name()
+		all[i].takeChecksum(sum)
 	}
 	return changed, nil
 }
@@ -193,15 +202,50 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 	})
 }
 
+// replayChanged replays the cells whose traces have changed with the traces as they are now.
+func (d *replayed) replayChanged(ctx context.Context, all []planned, options Options) error {
+	var changed []planned
+	for i := range all {
+		p := &all[i]
+		if p.problem != nil || !errors.As(d.problem(*p), &p.change) {
+			continue
+		}
+		p.takeChecksum(p.change.Got)
+		changed = append(changed, *p)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	again, err := replay(ctx, changed, options)
+	if err != nil {
+		return err
+	}
+	maps.Copy(d.results, again.results)
+	maps.Copy(d.problems, again.problems)
+	return nil
+}
+
+// takeChecksum gives the cells another checksum of their trace.
+func (p *planned) takeChecksum(sum string) {
+	p.cell.Workload.Checksum = sum
+	for i := range p.against {
+		p.against[i].Workload.Checksum = sum
+	}
+	p.name()
+}
+
 // result compares a record with its replay.
 func (d *replayed) result(p planned, options Options) Result {
 	allowed := tolerancesOf(options.Rules, &p.was)
-	r := Result{Was: p.was, Tolerance: allowed.Tolerance}
+	r := Result{Was: p.was, Tolerance: allowed.Tolerance, Change: p.change}
 	if r.Problem = p.problem; r.Problem == nil {
 		r.Problem = d.problem(p)
 	}
 	if r.Problem != nil {
 		r.Status, r.Problem = classify(r.Problem)
+		if r.Change != nil && !options.AllowTraceChange && r.Status != TraceChanged {
+			r.Status, r.Problem = TraceChanged, fmt.Errorf("the trace has changed, and cannot be replayed: %w", r.Problem)
+		}
 		r.Problem = errors.New(quote.Shorten(r.Problem.Error()))
 		return r
 	}
@@ -210,12 +254,17 @@ func (d *replayed) result(p planned, options Options) Result {
 	for _, c := range p.against {
 		sim.HoldAgainst(&is, d.results[c.Hash].Record)
 	}
-	r.Is, r.ns, r.series = &is, result.NsPerRequest, result.Series
+	r.Is, r.ns, r.series, r.named = &is, result.NsPerRequest, result.Series, allowed.of
 	r.Differences = compare(&p.was, &is, allowed)
+	if r.kept = allowed.allow(&p.was, &is, r.Differences); r.Change != nil {
+		r.kept = allowed.allowOnAnother(r.Differences)
+	}
 	switch {
+	case r.Change != nil && !options.AllowTraceChange:
+		r.Status = TraceChanged
 	case len(r.Differences) == 0:
 		r.Status = Equal
-	case allowed.allow(&p.was, &is, r.Differences):
+	case r.kept:
 		r.Status = Within
 	default:
 		r.Status = Moved

@@ -82,6 +82,20 @@ func (t tolerances) allow(was, is *records.Record, differences []Difference) boo
 	})
 }
 
+// allowOnAnother is allow for a replay of another trace: only hit ratios count, and metrics that a rule names.
+func (t tolerances) allowOnAnother(differences []Difference) bool {
+	return !slices.ContainsFunc(differences, func(d Difference) bool {
+		if allowed, named := t.of[d.Figure]; named {
+			return !d.within(allowed)
+		}
+		return isRatio(d.Figure) && !d.within(t.Tolerance)
+	})
+}
+
+func isRatio(figure string) bool {
+	return figure == metric.HitRatio.Name || figure == metric.ByteHitRatio.Name
+}
+
 // within reports whether a metric has both values, and changed no more than allowed.
 func (d Difference) within(t Tolerance) bool {
 	return d.Was != nil && d.Is != nil && t.Allows(*d.Was, *d.Is)

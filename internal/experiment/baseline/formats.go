@@ -17,6 +17,7 @@ type jsonReport struct {
 	Records   int            `json:"records"`
 	Counts    map[Status]int `json:"counts"` // for every status that occurs
 	NewTraces []string       `json:"new_traces,omitempty"`
+	Changes   []*traceChange `json:"trace_changes,omitempty"`
 	Results   []jsonResult   `json:"results"`
 }
 
@@ -31,6 +32,7 @@ type jsonResult struct {
 	Axes         string       `json:"axes"`
 	Status       Status       `json:"status"`
 	Tolerance    string       `json:"tolerance"`
+	TraceChanged bool         `json:"trace_changed,omitempty"`
 	Problem      string       `json:"problem,omitempty"`
 	Differences  []Difference `json:"differences"`
 }
@@ -43,6 +45,7 @@ func (r *Report) printJSON(w io.Writer) error {
 		Records:   len(r.Results),
 		Counts:    map[Status]int{},
 		NewTraces: r.NewTraces,
+		Changes:   r.changes(),
 	}
 	for _, result := range r.Results {
 		out.Counts[result.Status]++
@@ -56,6 +59,7 @@ func (r *Report) printJSON(w io.Writer) error {
 			Axes:         result.Was.Axes,
 			Status:       result.Status,
 			Tolerance:    result.Tolerance.String(),
+			TraceChanged: result.Change != nil,
 			Differences:  result.Differences,
 		}
 		if result.Problem != nil {
@@ -71,9 +75,13 @@ func (r *Report) printJSON(w io.Writer) error {
 	return e.Encode(out)
 }
 
-// suite returns a case for each record. A changed record fails; one that could not be replayed is broken.
+// suite returns a case for each trace that has changed and for each record. A changed record fails; one that could not
+// be replayed is broken.
 func (r *Report) suite() checks.Suite {
 	s := checks.Suite{Name: r.Baseline, File: r.Baseline, Summary: r.Summary()}
+	for _, c := range r.changes() {
+		s.Cases = append(s.Cases, c.toCase())
+	}
 	for i := range r.Results {
 		s.Cases = append(s.Cases, r.Results[i].toCase())
 	}

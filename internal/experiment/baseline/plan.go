@@ -20,6 +20,7 @@ type planned struct {
 	cell    experiment.Cell
 	against []experiment.Cell // the optima that the record was compared with
 	problem error             // why nothing can be replayed
+	change  *workload.ChangedError
 }
 
 // plan returns the cells to replay for the records. It is an error if no program could replay a record; if only this

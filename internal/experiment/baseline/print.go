@@ -59,7 +59,11 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 	if moved := r.moved(); len(moved) > 0 {
 		parts = append(parts, render(moved))
 	}
-	if problems := r.problems(); len(problems) > 0 {
+	var problems []string
+	for _, c := range r.changes() {
+		problems = append(problems, fmt.Sprintf("%s (%s)", c, plural(c.Records, "record")))
+	}
+	if problems = append(problems, r.problems()...); len(problems) > 0 {
 		parts = append(parts, terminal.Wrapped(bullet+strings.Join(problems, "\n"+bullet), width))
 	}
 	_, err := fmt.Fprintln(w, strings.Join(append(parts, terminal.Wrapped(r.Summary(), width)), "\n\n"))
@@ -70,9 +74,18 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 func (r *Report) Summary() string {
 	s := fmt.Sprintf("%s: %s", records.Printable(r.Baseline), plural(len(r.Results), "record"))
 	if r.Count(Equal) == len(r.Results) {
-		return s + ", all equal"
+		s += ", all equal"
+	} else {
+		s += ": " + strings.Join(r.counts(statuses...), ", ")
 	}
-	return s + ": " + strings.Join(r.counts(statuses...), ", ")
+	changed := 0
+	for _, c := range r.changes() {
+		changed += c.Records
+	}
+	if changed > 0 && r.AllowsTraceChange {
+		s += fmt.Sprintf("; %s of them on traces that have changed", records.Count(int64(changed)))
+	}
+	return s
 }
 
 // Err returns the error of a check that did not pass.
@@ -82,6 +95,10 @@ func (r *Report) Err() error {
 		return nil
 	case r.OnlyMissing():
 		return fmt.Errorf("the check is not complete: %s", r.Failures())
+	}
+	if r.Count(TraceChanged) > 0 {
+		return checks.Failed(fmt.Errorf("the check failed: %s; --allow-trace-change judges records on a changed trace by "+
+			"their hit ratios, --update --new-traces accepts the trace", r.Failures()))
 	}
 	return checks.Failed(fmt.Errorf("the check failed: %s", r.Failures()))
 }
@@ -108,11 +125,11 @@ func plural(n int, noun string) string {
 	return records.Count(int64(n)) + " " + noun + "s"
 }
 
-// moved returns the results that are not equal.
+// moved returns the results that are not equal, and those on traces that have changed, as long as they were replayed.
 func (r *Report) moved() []*Result {
 	var moved []*Result
 	for i := range r.Results {
-		if s := r.Results[i].Status; s == Moved || s == Within {
+		if s := r.Results[i].Status; s == Moved || s == Within || s == TraceChanged && r.Results[i].Is != nil {
 			moved = append(moved, &r.Results[i])
 		}
 	}
@@ -249,7 +266,8 @@ var inColumns = map[string]string{
 	metric.HitBytes.Name:     metric.ByteHitRatio.Name,
 }
 
-// others lists the changed metrics without a column.
+// others lists the changed metrics without a column. On a changed trace most of them have changed, too: only what a
+// rule names is listed, and the capacity that a share comes to.
 func others(r *Result) string {
 	moved := map[string]bool{}
 	for _, d := range r.Differences {
@@ -257,11 +275,17 @@ func others(r *Result) string {
 	}
 	var list []string
 	for _, d := range r.Differences {
-		if !moved[inColumns[d.Figure]] {
+		if !moved[inColumns[d.Figure]] && (r.Change == nil || d.Figure == capacityFigure || r.hasRule(d.Figure)) {
 			list = append(list, d.String())
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// hasRule reports whether a rule names the metric.
+func (r *Result) hasRule(figure string) bool {
+	_, named := r.named[figure]
+	return named
 }
 
 // String describes the change: "evictions 10 → 12".
@@ -282,7 +306,7 @@ func number(x *float64) string {
 
 // allowance formats the tolerance and whether it was kept.
 func allowance(r *Result) string {
-	if r.Status == Within {
+	if r.kept {
 		return "within " + r.Tolerance.String()
 	}
 	return "beyond " + r.Tolerance.String()
@@ -300,6 +324,9 @@ func (r *Result) describe() string {
 	}
 	if besides := others(r); besides != "" {
 		list = append(list, besides)
+	}
+	if r.Status == TraceChanged { // which does not say whether the tolerance was kept
+		return strings.Join(append(list, allowance(r)), ", ")
 	}
 	return strings.Join(append(list, "tolerance "+r.Tolerance.String()), ", ")
 }

@@ -137,6 +137,38 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 	}
 }
 
+// On another trace only hit ratios count, and what a rule names.
+func TestWhatATolerancePassesOnAnotherTrace(t *testing.T) {
+	was := records.Record{Capacity: 10, Values: metric.ValuesOf(map[string]float64{"requests": 1000, "hits": 500,
+		"misses": 500, "hit_ratio": 0.5, "evictions": 490, "byte_hit_ratio": 0.4, "bytes": 1000})}
+	is := records.Record{Capacity: 20, Values: metric.ValuesOf(map[string]float64{"requests": 2000, "hits": 1020,
+		"misses": 980, "hit_ratio": 0.51, "evictions": 900, "byte_hit_ratio": 0.37, "bytes": 3000})}
+	for text, want := range map[string]bool{
+		"exact": false, "1pp": false, "3pp": true, "2.9pp": false, "8%rel": true, "7%rel": false,
+		"3pp metric=evictions:exact": false, "3pp metric=evictions:90%rel": true,
+		"exact metric=hit_ratio:1pp metric=byte_hit_ratio:3pp": true,
+	} {
+		var rules []Rule
+		for _, rule := range strings.Fields(text) {
+			r, err := ParseRule(rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r)
+		}
+		allowed := tolerancesOf(rules, &was)
+		if got := allowed.allowOnAnother(compare(&was, &is, allowed)); got != want {
+			t.Errorf("%s: got %t, want %t", text, got, want)
+		}
+	}
+	without := is
+	without.Delete(metric.ByteHitRatio)
+	allowed := tolerances{Tolerance: Tolerance{Points: 100}}
+	if allowed.allowOnAnother(compare(&was, &without, allowed)) {
+		t.Error("a ratio that is missing was allowed")
+	}
+}
+
 // A tolerance applies to hits: it never excuses other requests, another capacity, or a metric that only one side has.
 func TestWhatATolerancePasses(t *testing.T) {
 	was := records.Record{Capacity: 10, Values: metric.ValuesOf(map[string]float64{"requests": 1000, "hits": 500,

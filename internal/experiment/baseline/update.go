@@ -17,7 +17,7 @@ func (r *Report) Outdated() bool { return r.Count(Equal) != len(r.Results) || le
 func (r *Report) Updated() ([]records.Record, error) {
 	recs := make([]records.Record, len(r.Results))
 	for i, result := range r.Results {
-		if result.Is == nil {
+		if result.Is == nil || result.Status == TraceChanged {
 			return nil, fmt.Errorf("%s is not updated: %s", r.Baseline, r.Failures())
 		}
 		recs[i] = result.updated()

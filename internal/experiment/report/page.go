@@ -276,10 +276,8 @@ func requests(r *records.Record) (int64, bool) { return r.Int(metric.Requests) +
 // known as a share of it.
 func footprint(recs []records.Record, unit string) string {
 	return span(recs, func(r *records.Record) (int64, bool) {
-		if r.CapacityUnit != unit || r.CapacityShare == nil || *r.CapacityShare == 0 {
-			return 0, false
-		}
-		return int64(math.Round(float64(r.Capacity) / *r.CapacityShare)), true
+		n, ok := r.Footprint()
+		return n, ok && r.CapacityUnit == unit
 	}, func(n int64) string { return records.Capacity(n, unit) })
 }
 

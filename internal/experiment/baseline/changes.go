@@ -1,0 +1,103 @@
+package baseline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/checks"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// traceChange says what has changed of a trace. Counts are missing where no record has them.
+type traceChange struct {
+	Trace       string `json:"trace"`
+	Records     int    `json:"records"` // of the baseline, on this trace
+	Allowed     bool   `json:"allowed"`
+	ChecksumWas string `json:"checksum_was"`
+	ChecksumIs  string `json:"checksum_is"`
+	Requests    *count `json:"requests,omitempty"`
+	Objects     *count `json:"objects,omitempty"`
+	Bytes       *count `json:"bytes,omitempty"` // the total size of the objects
+
+	files string
+}
+
+// count is a count of the recorded trace, and of the one that was replayed.
+type count struct {
+	Was int64 `json:"was"`
+	Is  int64 `json:"is"`
+}
+
+// changes returns the traces that have changed, each once.
+func (r *Report) changes() (all []*traceChange) {
+	for i := range r.Results {
+		result := &r.Results[i]
+		if result.Change == nil {
+			continue
+		}
+		at := slices.IndexFunc(all, func(c *traceChange) bool {
+			return c.Trace == result.Was.Trace && c.ChecksumWas == result.Change.Want && c.ChecksumIs == result.Change.Got
+		})
+		if at < 0 {
+			at = len(all)
+			all = append(all, &traceChange{Trace: result.Was.Trace, Allowed: r.AllowsTraceChange,
+				ChecksumWas: result.Change.Want, ChecksumIs: result.Change.Got,
+				files: strings.Join(result.Change.Files, ", ")})
+		}
+		all[at].Records++
+		all[at].measure(result)
+	}
+	return all
+}
+
+// measure takes the counts that a replay knows, unless an earlier one did.
+func (c *traceChange) measure(r *Result) {
+	if r.Is == nil {
+		return
+	}
+	if c.Requests == nil {
+		c.Requests = &count{requestsOf(&r.Was), requestsOf(r.Is)}
+	}
+	was, knew := r.Was.Footprint()
+	is, knows := r.Is.Footprint()
+	place := &c.Objects
+	if r.Was.CapacityUnit == records.Bytes {
+		place = &c.Bytes
+	}
+	if knew && knows && *place == nil {
+		*place = &count{was, is}
+	}
+}
+
+func requestsOf(rec *records.Record) int64 { return rec.Int(metric.Requests) + rec.Warmup }
+
+// String says what has changed, in a line.
+func (c *traceChange) String() string {
+	var parts []string
+	add := func(n *count, unit, noun string) {
+		switch {
+		case n == nil:
+		case n.Was == n.Is:
+			parts = append(parts, fmt.Sprintf("still %s %s", records.Capacity(n.Is, unit), noun))
+		default:
+			parts = append(parts, fmt.Sprintf("%s → %s %s", records.Capacity(n.Was, unit), records.Capacity(n.Is, unit), noun))
+		}
+	}
+	add(c.Requests, records.Objects, "requests")
+	add(c.Objects, records.Objects, "distinct objects")
+	add(c.Bytes, records.Bytes, "in distinct objects")
+	parts = append(parts, fmt.Sprintf("its checksum is %s, the recorded one is %s", c.ChecksumIs, c.ChecksumWas))
+	return records.Printable(c.files + ": the trace has changed: " + strings.Join(parts, "; "))
+}
+
+// toCase is a note if changes are allowed, and otherwise a failure.
+func (c *traceChange) toCase() checks.Case {
+	made := checks.Case{Class: c.Trace, Name: "the trace", Outcome: checks.Fails, Kind: string(TraceChanged),
+		Title: fmt.Sprintf("%s: %s", TraceChanged, records.Printable(c.Trace)), Message: c.String()}
+	if c.Allowed {
+		made.Outcome = checks.Noted
+	}
+	return made
+}
