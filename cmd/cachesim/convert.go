@@ -13,7 +13,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
-	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -125,7 +124,10 @@ func (f *convertFlags) convert(
 	if err != nil {
 		return err
 	}
-	sayReadings(bar, read, "")
+	sayReadings(bar, read.Readings, "")
+	for _, warning := range read.Warnings {
+		bar.Note(warning)
+	}
 	if remarks != "" {
 		bar.Note(out + ": " + remarks)
 	}
@@ -135,7 +137,7 @@ func (f *convertFlags) convert(
 // copyTrace reads a trace and writes each record as change returns it. It returns what was read and the writer's
 // remarks.
 func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions,
-	change func(*stream.Record) error, end func() error) (read []source.Reading, remarks string, err error) {
+	change func(*stream.Record) error, end func() error) (read traces.Scanned, remarks string, err error) {
 	var w *traces.Writer
 	begin := func(fields stream.Fields) (err error) {
 		creating.Fields = fields
@@ -149,17 +151,17 @@ func copyTrace(ctx context.Context, in []string, out string, reading traces.Load
 		return w.Write(rec)
 	})
 	if w == nil {
-		return nil, "", err
+		return traces.Scanned{}, "", err
 	}
 	defer w.Discard()
 	if err == nil {
 		err = end()
 	}
 	if err != nil {
-		return nil, "", err
+		return traces.Scanned{}, "", err
 	}
 	if err := w.Close(); err != nil {
-		return nil, "", err
+		return traces.Scanned{}, "", err
 	}
 	return read, w.Remarks(), nil
 }

@@ -132,10 +132,10 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 	rec.SetQuotient(metric.CompetitiveRatio, rec.Float(metric.Misses), float64(optimum))
 }
 
-// MarkBest marks those with the highest hit ratio among the records of one trace and capacity that compete. In a cache
-// that a model drives, hits are not what counts.
+// MarkBest marks those with the highest hit ratio among the records of one trace and capacity that compete, unless none
+// of them has a hit. In a cache that a model drives, hits are not what counts.
 func MarkBest(recs []records.Record) {
-	best := -1.0
+	best := 0.0
 	competes := func(rec *records.Record) bool {
 		kind, _ := cache.Find(nameIn(rec.Cache))
 		return rec.Competes() && !kind.Modelled
@@ -146,7 +146,7 @@ func MarkBest(recs []records.Record) {
 		}
 	}
 	for i := range recs {
-		recs[i].Best = competes(&recs[i]) && recs[i].Float(metric.HitRatio) == best
+		recs[i].Best = best > 0 && competes(&recs[i]) && recs[i].Float(metric.HitRatio) == best
 	}
 }
 

@@ -39,6 +39,7 @@ func TestPartsThatKnowTheFutureDoNotCompete(t *testing.T) {
 			*k.Field(&rec) = name
 			rec.Set(metric.HitRatio, 0.9)
 			other := records.Record{Policy: "fifo", Label: "fifo", Kind: "online", Cache: "exact"}
+			other.Set(metric.HitRatio, 0.1)
 			recs := []records.Record{rec, other}
 			MarkBest(recs)
 			if k.KnowsFuture(name) {
@@ -57,4 +58,21 @@ func TestPartsThatKnowTheFutureDoNotCompete(t *testing.T) {
 		}
 	}
 	t.Log(knowing)
+}
+
+// Where nothing hits, nothing is best.
+func TestNoHitsNoStar(t *testing.T) {
+	for _, ratio := range []float64{0, 0.01} {
+		recs := make([]records.Record, 2)
+		for i, policy := range []string{"lru", "fifo"} {
+			recs[i] = records.Record{Policy: policy, Label: policy, Kind: "online", Cache: "exact"}
+			recs[i].Set(metric.HitRatio, ratio)
+		}
+		MarkBest(recs)
+		for _, rec := range recs {
+			if rec.Best != (ratio > 0) {
+				t.Errorf("%s with a hit ratio of %v, the highest: best %v", rec.Policy, ratio, rec.Best)
+			}
+		}
+	}
 }

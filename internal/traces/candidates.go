@@ -15,15 +15,36 @@ import (
 
 // Bounds of the search for a better key.
 const (
-	fewestUnrepeated = 200    // requests without a repetition that are worth a warning
+	fewestUnrepeated = 200    // requests without a repetition that are worth the search
 	candidateRows    = 20_000 // looked at in each column
 	namedCandidates  = 3      // columns named in the warning
 )
 
-// neverRepeats reports whether the trace is long enough to expect repetitions, yet no object is requested twice in any
-// of the files that are replayed one by one.
+// warnOfKeys says that no key of the trace repeats, unless the run needs embeddings, for which similar keys are enough.
+func (l *loader) warnOfKeys(t *Trace) {
+	if l.opts.Embeddings || !t.neverRepeats() {
+		return
+	}
+	warning := noRepetition + ", so that no cache can hit"
+	can := ""
+	if l.fields.Kind != nil {
+		can = l.fields.Kind.Unrepeated()
+	}
+	switch {
+	case can != "":
+		warning = noRepetition + ", so that only " + can + " can hit"
+	case len(t.Objects) >= fewestUnrepeated && len(t.Readings[0].Others) > 0:
+		warning = keyWarning(l.ctx, l.paths[0], t.Readings[0], l.opts)
+	}
+	t.Warnings = append(t.Warnings, warning)
+}
+
+const noRepetition = "no key ever repeats"
+
+// neverRepeats reports whether no object is requested twice in any of the files that are replayed one by one. A single
+// request cannot repeat anything.
 func (t *Trace) neverRepeats() bool {
-	if len(t.Objects) < fewestUnrepeated {
+	if len(t.Objects) < 2 {
 		return false
 	}
 	if t.NumObjects == len(t.Objects) || len(t.Starts) < 2 {
@@ -48,11 +69,7 @@ func (t *Trace) neverRepeats() bool {
 // keyWarning says that no key repeats in a file, and which other columns could be the key. A pipe cannot be read again
 // to find out.
 func keyWarning(ctx context.Context, path string, r source.Reading, opts LoadOptions) string {
-	const nothing = "no key ever repeats"
-	if len(r.Others) == 0 {
-		return nothing + ", so that no cache can hit"
-	}
-	s := nothing + " in column " + strconv.Quote(strings.TrimPrefix(strings.TrimPrefix(r.Key, "key "), "column "))
+	s := noRepetition + " in column " + strconv.Quote(strings.TrimPrefix(strings.TrimPrefix(r.Key, "key "), "column "))
 	if !isRegular(path) {
 		names := strings.Join(r.Others[:min(len(r.Others), namedCandidates)], ", ")
 		return fmt.Sprintf("%s; if another holds the key (%s): --input-format %s:key=NAME", s, names, r.Format)

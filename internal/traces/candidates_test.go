@@ -1,7 +1,9 @@
 package traces
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +26,10 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 	for i := range 300 {
 		rows = append(rows, row{int64(i), fmt.Sprint("/", i%20)})
 	}
+	var general []byte
+	for i := range 300 { // time, key, size and next access
+		general = words(general, 0, uint32(i), 0, 1, math.MaxUint32, math.MaxUint32)
+	}
 	for name, c := range map[string]struct{ content, format, want string }{
 		"csv": {
 			log.String(), "",
@@ -38,12 +44,24 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		},
 		"a good key":    {log.String(), "csv:key=request", ""},
 		"no column":     {"key,size\n" + numbersOnly(300), "", "no key ever repeats, so that no cache can hit"},
-		"a short trace": {"key,size\n" + numbersOnly(100), "", ""},
+		"a short trace": {"key,size\n" + numbersOnly(2), "", "no key ever repeats, so that no cache can hit"},
+		"one request":   {"key,size\n" + numbersOnly(1), "", ""},
 		"text alone": {
 			"key,what\n" + numbersOnly(300), "",
 			`no key ever repeats in column "key", and no other column looks like keys, so that no cache can hit`,
 		},
-		"queries": {numbersOnly(300), "text", ""},
+		"queries": {
+			numbersOnly(300), "text", "no key ever repeats, so that only similar queries (--cache semantic) can hit",
+		},
+		"reads of files": {
+			"path,offset,length\na,0,4096\na,8388608,4096\n", "",
+			"no key ever repeats, so that only what was prefetched can hit",
+		},
+		"recommender requests": {
+			"user,tokens,shards\na,10,1:5\nb,10,1:5\n", "",
+			"no key ever repeats, so that only the rows that users have in common (--cache pools) can hit",
+		},
+		"binary": {string(general), "", "no key ever repeats, so that no cache can hit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a")
@@ -68,7 +86,8 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		}
 	}
 	for perFile, want := range map[bool]int{true: 1, false: 0} {
-		got, err := Load(t.Context(), files, LoadOptions{Selection: Selection{PerFile: perFile, Format: "csv:key=id"}})
+		selected := Selection{PerFile: perFile, Format: "csv:key=id,time=none"}
+		got, err := Load(t.Context(), files, LoadOptions{Selection: selected})
 		if err != nil || len(got.Warnings) != want {
 			t.Errorf("two files, one by one %v: %v, warned %q", perFile, err, got.Warnings)
 		}
@@ -91,4 +110,12 @@ func numbersOnly(n int) string {
 		fmt.Fprintf(&s, "%d,%d\n", i, 1)
 	}
 	return s.String()
+}
+
+// words appends numbers of 4 bytes.
+func words(to []byte, numbers ...uint32) []byte {
+	for _, n := range numbers {
+		to = binary.LittleEndian.AppendUint32(to, n)
+	}
+	return to
 }

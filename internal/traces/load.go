@@ -45,9 +45,8 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err != nil {
 		return nil, err
 	}
-	if t.neverRepeats() && (l.fields.Kind == nil || !l.fields.Kind.OftenUnrepeated()) {
-		t.Warnings = append(t.Warnings, keyWarning(ctx, paths[0], t.Readings[0], opts))
-	}
+	t.Warnings = append(t.Warnings, s.clockWarnings()...)
+	l.warnOfKeys(t)
 	return t, ctx.Err()
 }
 
@@ -93,7 +92,12 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 	if err := s.readWhole(r); err != nil {
 		return nil, err
 	}
-	return l.finish()
+	t, err := l.finish()
+	if err != nil {
+		return nil, err
+	}
+	l.warnOfKeys(t)
+	return t, nil
 }
 
 // loader builds a Trace from the records of a scan.
@@ -300,6 +304,7 @@ func (l *loader) addBatch(batch []byte, first int) error {
 	}
 	batch = batch[:n*formats.OracleGeneralRecord]
 	l.seen, l.kept = l.seen+n, l.kept+n
+	l.seeTimes(batch)
 	l.numberBatch(batch, first)
 	if l.numbering.Full {
 		return stream.ErrTooManyObjects
@@ -310,6 +315,17 @@ func (l *loader) addBatch(batch []byte, first int) error {
 		return errLimit
 	}
 	return nil
+}
+
+// seeTimes shows the clock the first and the last time of a batch.
+func (l *loader) seeTimes(batch []byte) {
+	if len(batch) == 0 { // the limit was reached by the one before
+		return
+	}
+	for _, at := range []int{0, len(batch) - formats.OracleGeneralRecord} {
+		seconds, _, _, _ := formats.OracleGeneralFields(batch[at:])
+		l.clock.see(int64(seconds) * 1e9)
+	}
 }
 
 // numberBatch appends the object numbers of a batch.

@@ -48,6 +48,39 @@ func TestReading(t *testing.T) {
 			"a.csv", "time,key\n2023-11-16 18:17:03,x\n", "", "a.csv: csv, comma; key, time as dates",
 			"csv:key=key,time=time,delimiter=comma,header=true",
 		},
+		"another format than it looks like": {
+			"a.csv", "128166372003061629,hm,1,Read,2383872,4096,100\n", "plain",
+			"a.csv: plain (it looks like msr); one key per line", "plain",
+		},
+		"a table by other columns than it looks like": {
+			"a.csv", "128166372003061629,hm,1,Read,2383872,4096,100\n", "csv:key=5",
+			"a.csv: csv (it looks like msr), comma, no header; key column 5", "csv:key=5,delimiter=comma,header=false",
+		},
+		"a block trace as interactions": {
+			"a.csv", "0,R,2863104,4096,1577808000000000\n0,R,0,4096,1577808000000001\n", "interactions:time-unit=us",
+			"a.csv: interactions (it looks like alibaba), sorted by time; recommender requests, user column 1, item column " +
+				"2, time column 5 in us; 1 row left out (fewer than 1 interactions of the user before)",
+			"interactions:time-unit=us",
+		},
+		"a log of interactions": {
+			"a.csv", "userId,rating,movieId,timestamp\n1,5,2,3\n1,4,3,4\n", "interactions",
+			"a.csv: interactions, sorted by time; recommender requests, user userId, item movieId, time timestamp in s; " +
+				"1 row left out (fewer than 1 interactions of the user before)",
+			"interactions",
+		},
+		"lines of interactions": {
+			"a.json", `{"reviewerID":"x","note":{"user":3},"asin":"a","unixReviewTime":4}` + "\n" +
+				`{"reviewerID":"x","asin":"b","unixReviewTime":5}` + "\n", "interactions",
+			"a.json: interactions, sorted by time; recommender requests, user reviewerid, item asin, time unixreviewtime in " +
+				"s; 1 row left out (fewer than 1 interactions of the user before)",
+			"interactions",
+		},
+		"ratings as interactions": {
+			"a.dat", "1::7::5::3\n1::8::5::4\n", "interactions",
+			"a.dat: interactions, sorted by time; recommender requests, user column 1, item column 2, time column 4 in s; " +
+				"1 row left out (fewer than 1 interactions of the user before)",
+			"interactions",
+		},
 		"no header": {
 			"a.csv", "7,x,1\n8,y,2\n", "csv:key=2,size=3",
 			"a.csv: csv, comma, no header; key column 2, size column 3 (!)",

@@ -24,18 +24,24 @@ const checkEvery = 1 << 12
 // Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says.
 // begin is called once with the fields of the records, then visit for each record, which is valid until visit returns.
 // All files must have the same of the fields that opts requests. Finding no request is an error. When ctx ends, Scan
-// returns its error at once. It returns how the files were read, each way once.
+// returns its error at once.
 func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stream.Fields) error,
-	visit func(*stream.Record) error) ([]source.Reading, error) {
+	visit func(*stream.Record) error) (Scanned, error) {
 	s, err := newScan(ctx, paths, opts)
 	if err != nil {
-		return nil, err
+		return Scanned{}, err
 	}
 	s.begin, s.visit = begin, visit
 	if err := s.run(); err != nil {
-		return nil, err
+		return Scanned{}, err
 	}
-	return s.together.List(), nil
+	return Scanned{s.together.List(), s.clockWarnings()}, nil
+}
+
+// Scanned says what was read.
+type Scanned struct {
+	Readings []source.Reading // how the files were read, each way once
+	Warnings []string         // about an order of the requests that makes little sense
 }
 
 // scan is the state of Scan and of Load.
@@ -52,6 +58,8 @@ type scan struct {
 	batches func(*formats.OracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
 	part    func()                                   // if set, called where a file begins, or a file in an archive
 
+	clock    clock
+	timed    bool // the clock follows the times of the file that is being read
 	together source.Together
 	opened   int // files
 	fields   stream.Fields
@@ -148,6 +156,9 @@ func (s *scan) readFiles() error {
 		}
 		if s.tenants != nil {
 			s.tenant = []byte(s.tenants[i])
+		}
+		if s.timed = opened.Fields.Time && !opened.Fields.Counted; s.timed {
+			s.clock.open(path)
 		}
 		if reader, ok := opened.Reader.(*formats.OracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
 			err = s.batches(reader)
@@ -313,6 +324,9 @@ func (s *scan) readAll(r stream.Reader) error {
 			if s.tenant != nil {
 				rec.Tenant = s.tenant
 			}
+			if s.timed {
+				s.clock.see(rec.Time)
+			}
 			if s.fields.Counted {
 				rec.Time = int64(s.seen) * 1e9
 			}
@@ -400,6 +414,22 @@ func (s *scan) progress() (done, total int64) {
 		done += now
 	}
 	return done, s.total
+}
+
+// clockWarnings says where requests are not in the order of time.
+func (s *scan) clockWarnings() []string {
+	switch {
+	case s.opts.Merge:
+		return nil
+	case len(s.clock.files) > 0:
+		return s.clock.warnings(s.opts.PerFile)
+	case s.opts.PerFile:
+		return nil
+	}
+	if warning := rotatedWarning(s.paths); warning != "" {
+		return []string{warning}
+	}
+	return nil
 }
 
 func (s *scan) nothingKept() error {

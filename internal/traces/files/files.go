@@ -62,8 +62,8 @@ func (k Kind) Conflict(other stream.Kind) string {
 	return ""
 }
 
-// OftenUnrepeated implements stream.Kind: one pass over a data set reads each block once.
-func (k Kind) OftenUnrepeated() bool { return true }
+// Unrepeated implements stream.Kind: one pass over a data set reads each block once.
+func (k Kind) Unrepeated() string { return "what was prefetched" }
 
 // Grouped implements stream.Kind: a read is a unit.
 func (k Kind) Grouped() bool { return true }

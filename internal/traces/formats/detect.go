@@ -58,25 +58,28 @@ func surest(head source.Head, name string) (candidates []source.Format, best sou
 }
 
 // checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead.
-// Binary data is in another binary format if its records match that one and not the named one.
-func checkNamed(s *source.Source, head source.Head, format source.Format) error {
-	if format.Impossible == nil {
-		return nil
+// Binary data is in another binary format if its records match that one and not the named one. For a file that is
+// read, checkNamed returns the formats of which it rather looks like a file, if there are any.
+func checkNamed(s *source.Source, head source.Head, format source.Format) (rather []string, err error) {
+	why := ""
+	if format.Impossible != nil {
+		why = format.Impossible(head)
 	}
-	why := format.Impossible(head)
 	others, sure := surest(head, s.FormatName)
 	switch {
 	case why != "":
 		why += "; "
 	case format.Binary && sure >= source.Likely && others[0].Binary && format.Detect(head, s.FormatName) == source.No:
+	case sure >= source.Likely && !slices.ContainsFunc(others, format.ReadsFilesOf):
+		return namesOf(others), nil
 	default:
-		return nil
+		return nil, nil
 	}
 	looks := describe(head)
 	if len(others) > 0 {
 		looks = strings.Join(namesOf(others), " or ")
 	}
-	return s.Errorf("is not in format %s: %sit looks like %s", format.Name, why, looks)
+	return nil, s.Errorf("is not in format %s: %sit looks like %s", format.Name, why, looks)
 }
 
 // checkWritten refuses a file that begins with nothing but zeros: it was never written to or lost its content.
@@ -194,7 +197,7 @@ func checkForeign(s *source.Source, head source.Head) error {
 
 // Open recognises the format, unless spec names one, and starts to read. It records in reading how the file is read.
 func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader, stream.Fields, error) {
-	format, opts, err := chooseFormat(s, spec)
+	format, opts, err := chooseFormat(s, spec, reading)
 	if err == nil {
 		err = chooseTenant(s, format, opts)
 	}
@@ -212,7 +215,7 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 }
 
 // chooseFormat returns the format that spec names, or the one that the content looks like.
-func chooseFormat(s *source.Source, spec string) (source.Format, params.Values, error) {
+func chooseFormat(s *source.Source, spec string, reading *source.Reading) (source.Format, params.Values, error) {
 	head, err := s.Head()
 	if err == nil {
 		err = checkWritten(s, head)
@@ -223,7 +226,7 @@ func chooseFormat(s *source.Source, spec string) (source.Format, params.Values, 
 	if spec != "" {
 		format, opts, err := parseFormat(spec)
 		if err == nil {
-			err = checkNamed(s, head, format)
+			reading.Rather, err = checkNamed(s, head, format)
 		}
 		return format, opts, err
 	}

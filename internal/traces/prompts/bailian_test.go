@@ -27,7 +27,7 @@ func TestBailianTimesAreSeconds(t *testing.T) {
 		{"forced unit", twoChats, "bailian:time-unit=ms", []int64{500_000, 61_114_000},
 			"bailian; prompts in blocks of 16 tokens, time in ms"},
 		{"forced format", twoChats, "mooncake:block=16", []int64{500_000, 61_114_000},
-			"mooncake; prompts in blocks of 16 tokens, time in ms"},
+			"mooncake (it looks like bailian); prompts in blocks of 16 tokens, time in ms"},
 		{"mooncake", threePrompts, "", []int64{0, 3_500_000, 4_000_000},
 			"mooncake; prompts in blocks of 512 tokens, time in ms"},
 	} {

@@ -65,8 +65,8 @@ func (k Kind) Conflict(other stream.Kind) string {
 	return ""
 }
 
-// OftenUnrepeated implements Kind.
-func (k Kind) OftenUnrepeated() bool { return false }
+// Unrepeated implements Kind.
+func (k Kind) Unrepeated() string { return "" }
 
 // Grouped implements Kind: a prompt is a unit.
 func (k Kind) Grouped() bool { return true }

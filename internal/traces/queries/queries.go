@@ -99,8 +99,8 @@ func (Kind) Format() string { return linesFormat.Name }
 // Lost implements Kind.
 func (Kind) Lost() string { return "everything about the queries except their ids" }
 
-// OftenUnrepeated implements Kind: a repeated question often has other words.
-func (Kind) OftenUnrepeated() bool { return true }
+// Unrepeated implements Kind: a repeated question often has other words.
+func (Kind) Unrepeated() string { return "similar queries (--cache semantic)" }
 
 // NewColumns implements Kind.
 func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder { return &builder{} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -38,6 +39,7 @@ var interactionsFormat = source.Format{
 			"times stay as in the log"},
 	},
 	Detect:     func(source.Head, string) source.Confidence { return source.No },
+	Formats:    []string{"csv", "rating"},
 	Impossible: notInteractions,
 	Open:       openInteractions,
 }
@@ -81,6 +83,8 @@ type interaction struct {
 type interactions interface {
 	next(to *interaction) error
 	at(err error) error // with its place in the file
+	// taken says from where user, item and time are taken.
+	taken() [3]string
 }
 
 func openInteractions(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -98,10 +102,11 @@ func openInteractions(src *source.Source, opts params.Values) (stream.Reader, st
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	src.Reading.Key = "user"
-	src.Reading.Time = "time in " + opts.Text("time-unit")
+	columns := rows.taken()
+	src.Reading.Key = fmt.Sprintf("user %s, item %s", columns[0], columns[1])
+	src.Reading.Time = fmt.Sprintf("time %s in %s", columns[2], opts.Text("time-unit"))
 	if rate := opts.Float("rate"); rate > 0 {
-		src.Reading.Time = fmt.Sprintf("times scaled to %g requests per second", rate)
+		src.Reading.Time = fmt.Sprintf("times %s scaled to %g requests per second", columns[2], rate)
 	}
 	src.Reading.Layout = "sorted by time"
 	src.Reading.Why = fmt.Sprintf("fewer than %d interactions of the user before", opts.Int("min"))
@@ -408,6 +413,13 @@ func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values
 	return t, checkApart(src, t.columns)
 }
 
+func (t *tableInteractions) taken() (from [3]string) {
+	for i, column := range t.columns {
+		from[i] = t.rows.DescribeColumn(column)
+	}
+	return from
+}
+
 func (t *tableInteractions) at(err error) error { return t.rows.Src.LineErrorf("%w", err) }
 
 func (t *tableInteractions) next(to *interaction) error {
@@ -467,6 +479,13 @@ func newColonInteractions(src *source.Source, count int, opts params.Values, uni
 	return c, checkApart(src, c.columns)
 }
 
+func (c *colonInteractions) taken() (from [3]string) {
+	for i, column := range c.columns {
+		from[i] = fmt.Sprintf("column %d", column+1)
+	}
+	return from
+}
+
 func (c *colonInteractions) at(err error) error { return c.src.LineErrorf("%w", err) }
 
 func (c *colonInteractions) next(to *interaction) error {
@@ -519,12 +538,53 @@ func (j *jsonInteractions) next(to *interaction) error {
 	return nil
 }
 
+// taken implements interactions: the fields of the first row, as far as they are at hand.
+func (j *jsonInteractions) taken() (from [3]string) {
+	head, err := j.src.Head()
+	if err != nil {
+		return j.names
+	}
+	_, rank, _ := j.cells(&source.JSONScanner{Text: head.Bytes})
+	for i, known := range jsonNames {
+		switch {
+		case j.names[i] != "":
+			from[i] = j.names[i]
+		case rank[i] < len(known):
+			from[i] = known[rank[i]]
+		default:
+			from[i] = "by a known name"
+		}
+	}
+	return from
+}
+
+// jsonNames are the known names of fields with the user, the item and the time.
+var jsonNames = [3][]string{userNames, itemNames, timeNames}
+
 func (j *jsonInteractions) parse(line []byte, to *interaction) error {
 	s := source.JSONScanner{Text: line}
-	var cells [3][]byte
-	rank := [3]int{len(line), len(line), len(line)} // of the names found, of which the first known one counts
-	err := s.Object(func(key []byte) error {
-		for i, known := range [3][]string{userNames, itemNames, timeNames} {
+	cells, _, err := j.cells(&s)
+	if err == nil {
+		err = s.End()
+	}
+	if err != nil {
+		return err
+	}
+	for i, name := range columnNames {
+		if cells[i] == nil {
+			return fmt.Errorf("no field with the %s: name it with the option %s", name, name)
+		}
+	}
+	to.user, to.item = cells[0], cells[1]
+	return to.finish(cells[2], j.unit)
+}
+
+// cells reads an object with the user, the item and the time. rank is the place of a field's name among the known ones,
+// of which the first counts.
+func (j *jsonInteractions) cells(s *source.JSONScanner) (cells [3][]byte, rank [3]int, err error) {
+	rank = [3]int{math.MaxInt, math.MaxInt, math.MaxInt}
+	err = s.Object(func(key []byte) error {
+		for i, known := range jsonNames {
 			at := slices.Index(known, source.PlainName(string(key)))
 			if j.names[i] != "" {
 				if at = -1; j.names[i] == string(key) {
@@ -540,17 +600,5 @@ func (j *jsonInteractions) parse(line []byte, to *interaction) error {
 		}
 		return s.Skip()
 	})
-	if err == nil {
-		err = s.End()
-	}
-	if err != nil {
-		return err
-	}
-	for i, name := range columnNames {
-		if cells[i] == nil {
-			return fmt.Errorf("no field with the %s: name it with the option %s", name, name)
-		}
-	}
-	to.user, to.item = cells[0], cells[1]
-	return to.finish(cells[2], j.unit)
+	return cells, rank, err
 }

@@ -73,8 +73,8 @@ func (k Kind) Conflict(other stream.Kind) string {
 	return ""
 }
 
-// OftenUnrepeated implements stream.Kind: a user may well come once.
-func (Kind) OftenUnrepeated() bool { return true }
+// Unrepeated implements stream.Kind: a user may well come once.
+func (Kind) Unrepeated() string { return "the rows that users have in common (--cache pools)" }
 
 // NewColumns implements stream.Kind.
 func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {

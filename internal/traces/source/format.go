@@ -1,6 +1,8 @@
 package source
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -24,11 +26,18 @@ type Format struct {
 	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
 	// line is. "" otherwise.
 	AnyText string
+	// Formats are others whose files are files of this one, too.
+	Formats []string
 	// JSON says that its files begin like JSON, which all other formats refuse.
 	JSON bool
 	// Open starts reading. opts has a value for every one of Options. Open writes what it detects into opts, so that
 	// the file can be read in the same way again, and what a user should know about it into the Source's reading.
 	Open func(src *Source, opts params.Values) (stream.Reader, stream.Fields, error)
+}
+
+// ReadsFilesOf says that files of another format are files of this one, too.
+func (f Format) ReadsFilesOf(other Format) bool {
+	return f.Name == other.Name || slices.Contains(f.Formats, other.Name)
 }
 
 // Confidence ranks guesses at a format. The highest wins; a tie is an error that asks the user.

@@ -23,6 +23,9 @@ type Reading struct {
 	Archive     bool   // the files are in a tar archive
 	Spec        string // as for LoadOptions.Format, with what was detected in the files; "" for a generator
 
+	// Rather are the formats that the files look like if the user named another one.
+	Rather []string
+
 	Layout  string // layout of the records in the file: "tab, no header"
 	Request string // what a request is, if it is more than a key: "prompts in blocks of 512 tokens"
 	Key     string // where the key is: a column, or a few words
@@ -48,6 +51,9 @@ func (r *Reading) text(remark string) string {
 	s := r.Format
 	if packing := r.packing(); packing != "" {
 		s += " (" + packing + ")"
+	}
+	if len(r.Rather) > 0 {
+		s += " (it looks like " + strings.Join(r.Rather, " or ") + ")"
 	}
 	if r.Layout != "" {
 		s += ", " + r.Layout

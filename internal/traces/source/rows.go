@@ -260,7 +260,7 @@ func (r *Rows) State(c ChosenColumns, opts params.Values) {
 		&r.Src.Reading.Size}, {c.Op, "op", &r.Src.Reading.Op}, {c.Tenant, "tenant", &r.Src.Reading.Tenant}} {
 		if col.index >= 0 {
 			*col.stated = col.option
-			if name := r.describeColumn(col.index); name != col.option {
+			if name := r.DescribeColumn(col.index); name != col.option {
 				*col.stated += " " + name
 			}
 			opts[col.option] = r.choiceOf(col.index)
@@ -280,8 +280,8 @@ func isNoKey(name string) bool {
 	return slices.Contains(timeNames, plain) || slices.Contains(sizeNames, plain) || slices.Contains(opNames, plain)
 }
 
-// describeColumn returns the name of a column for people, or its number.
-func (r *Rows) describeColumn(i int) string {
+// DescribeColumn returns the name of a column for people, or its number.
+func (r *Rows) DescribeColumn(i int) string {
 	if r.Header == nil || r.Header[i] == "" {
 		return fmt.Sprintf("column %d", i+1)
 	}

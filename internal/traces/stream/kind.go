@@ -18,8 +18,9 @@ type Kind interface {
 	// Conflict says why a file of this kind and one of another, nil for plain objects, cannot be one trace; "" if they
 	// can.
 	Conflict(other Kind) string
-	// OftenUnrepeated says that unrepeated keys are no sign of a wrong key.
-	OftenUnrepeated() bool
+	// Unrepeated says what can hit although no key of a trace ever repeats; "" if nothing can, so that the wrong key
+	// may have been read.
+	Unrepeated() string
 	// Grouped says that groups of requests are units; see Units.
 	Grouped() bool
 	// Units is called if the kind is Grouped, once for all files that are read together; sampled says that a sample
@@ -40,8 +41,8 @@ func (Single) Request() string { return "" }
 // Conflict implements Kind: a file of plain objects is read as requests about which no more is known.
 func (Single) Conflict(Kind) string { return "" }
 
-// OftenUnrepeated implements Kind.
-func (Single) OftenUnrepeated() bool { return false }
+// Unrepeated implements Kind.
+func (Single) Unrepeated() string { return "" }
 
 // Grouped implements Kind.
 func (Single) Grouped() bool { return false }
