@@ -63,6 +63,7 @@ With --format csv or json the output is the records: LRU at every point, and eve
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCurveCapacities)
+	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
 	flags.StringVar(

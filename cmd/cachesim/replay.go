@@ -38,7 +38,6 @@ type replayFlags struct {
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.trace.register(cmd)
 	f.capacity.register(cmd, defaultCapacities)
-	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.perFile, "per-file", false, "replay each file, and each file in an archive, through an empty "+
 		"cache, and add up the results")

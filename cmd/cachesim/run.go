@@ -11,6 +11,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/checks"
+	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -37,6 +39,7 @@ type runFlags struct {
 	policies string
 	parts    partFlags
 	series   seriesFlag
+	floors   checks.Floors
 }
 
 func newRunCommand() *cobra.Command {
@@ -64,18 +67,24 @@ of jobs that read files, with the times in which they complete.
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
 are then left out.
 
-With --sample, --limit and --warmup count the requests of the sample.`,
+With --sample, --limit and --warmup count the requests of the sample.
+
+With --min-hit-ratio the exit code is 1 if a row has a lower hit ratio. --format junit then writes the rows as test
+cases for CI systems, --format github as annotations of GitHub Actions, and adds the table to the summary of the job.`,
 		Example: `  cachesim run trace.zst
   cachesim run trace.zst --policy lru,arc,opt --capacity 1%..20%x2
   cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
   cachesim run 'zipf(alpha=0.9,objects=10000)' --capacity 100..1000x2
   cachesim run reads.csv --bytes --capacity 10% --policy lru,igtcache --model 'storage(arrivals=closed)'
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
-  cachesim run trace.zst --format json | jq .hit_ratio`,
+  cachesim run trace.zst --format json | jq .hit_ratio
+  cachesim run trace.zst --policy s3fifo --capacity 10% --min-hit-ratio 40% --format github`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCapacities)
+	f.format.Register(cmd, checks.Formats...)
+	cmd.Flags().Var(&f.floors, checks.FloorFlag, checks.FloorUsage)
 	f.trace.registerEmbeddings(cmd)
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
@@ -107,7 +116,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.check(), f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
 		return err
 	}
 	w, err := f.workload(cmd, args)
@@ -134,6 +143,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	design.Inputs = f.input(w, resolved, f.trace.seed)
 	cells, err := design.Cells()
 	if err != nil {
+		return err
+	}
+	if err := f.floors.CheckNames(experiment.NamesOf(cells)); err != nil {
 		return err
 	}
 	byCapacity(cells, design.Inputs[0].Capacities)
@@ -249,11 +261,24 @@ func (f *runFlags) report(cmd *cobra.Command, r results.Results) error {
 	if len(r.Records) == 0 {
 		return nil
 	}
-	if err := printRecords(cmd.OutOrStdout(), r.Records, string(f.format)); err != nil {
+	judged := f.floors.Judge(r.Records, cmd.Context().Err() != nil)
+	if err := f.print(cmd.OutOrStdout(), r.Records, judged); err != nil {
 		return err
 	}
+	if remark := judged.Remark(); remark != "" {
+		r.Notes = append(r.Notes, remark)
+		note(cmd, f.trace.quiet || judged.Err() != nil, remark)
+	}
 	r.Answers = results.Answers(f.target, r.Records)
-	return f.finish(cmd, r)
+	return cmp.Or(f.finish(cmd, r), judged.Err())
+}
+
+// print prints the records or, for CI systems, which of them reach their floors.
+func (f *runFlags) print(w io.Writer, recs []records.Record, judged *checks.Judged) error {
+	if !slices.Contains(checks.Formats, string(f.format)) {
+		return printRecords(w, recs, string(f.format))
+	}
+	return judged.Print(w, string(f.format), func(w io.Writer) error { return printRecords(w, recs, "markdown") })
 }
 
 // printRecords prints the records in one of commandline.Formats.

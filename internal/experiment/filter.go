@@ -44,7 +44,7 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	if !ok || list == "" {
 		return nil, fmt.Errorf("want a dimension and its places, for example policy=lru,arc")
 	}
-	names := namesOf(cells)
+	names := NamesOf(cells)
 	if exist := append(slices.Clone(dimensions), records.AxisNames(names)...); !slices.Contains(exist, name) {
 		return nil, suggest.Unknown("dimension", name, exist)
 	}
@@ -69,8 +69,8 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	}, nil
 }
 
-// namesOf returns the names in the cells' future records.
-func namesOf(cells []Cell) []records.Record {
+// NamesOf returns the names in the cells' future records.
+func NamesOf(cells []Cell) []records.Record {
 	recs := make([]records.Record, len(cells))
 	for i := range cells {
 		recs[i] = cells[i].names()

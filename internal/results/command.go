@@ -23,9 +23,19 @@ func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 		case slices.Contains(withoutEffect, f.Name):
 		case f.Value.Type() == "bool":
 			words = append(words, strings.TrimSuffix("--"+f.Name+"="+f.Value.String(), "=true"))
+		case isSlice(f.Value):
+			for _, value := range f.Value.(pflag.SliceValue).GetSlice() {
+				words = append(words, "--"+f.Name, quote.Shell(value))
+			}
 		default:
 			words = append(words, "--"+f.Name, quote.Shell(f.Value.String()))
 		}
 	})
 	return strings.Join(append(words, "-o DIR"), " ")
+}
+
+// isSlice reports whether a flag may be repeated.
+func isSlice(v pflag.Value) bool {
+	_, ok := v.(pflag.SliceValue)
+	return ok
 }

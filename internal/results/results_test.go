@@ -85,12 +85,14 @@ func TestCommandLine(t *testing.T) {
 	flags.String("output", "", "")
 	flags.Bool("bytes", false, "")
 	flags.Int("jobs", 0, "")
-	args := []string{"--policy", "s3fifo(small=0.1)", "--bytes", "--output", "a", "--jobs", "2"}
+	flags.StringArray("only", nil, "")
+	args := []string{"--policy", "s3fifo(small=0.1)", "--bytes", "--output", "a", "--jobs", "2", "--only", "a=b,c",
+		"--only", "d"}
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	got := CommandLine("cachesim run", []string{"it's.csv"}, flags)
-	if want := `cachesim run 'it'\''s.csv' --bytes --policy 's3fifo(small=0.1)' -o DIR`; got != want {
+	if want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o DIR`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
