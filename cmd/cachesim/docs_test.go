@@ -61,10 +61,11 @@ func docCommands(t *testing.T, page string) (commands []docCommand) {
 	return commands
 }
 
-// arguments splits the line as a shell does and removes the program's name.
+// arguments splits the line as a shell does and removes the program's name, and the file for its output.
 func (c docCommand) arguments(t *testing.T) []string {
 	t.Helper()
-	shell := exec.Command("sh", "-c", `cachesim() { printf '%s\n' "$@"; }; `+c.line)
+	line, _, _ := strings.Cut(c.line, " > ")
+	shell := exec.Command("sh", "-c", `cachesim() { printf '%s\n' "$@"; }; `+line)
 	out, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: a shell cannot read %q: %v: %s", c.page, c.line, err, out)
@@ -193,6 +194,22 @@ func docTraces(t *testing.T) (dir string) {
 	return dir
 }
 
+// docBlock returns the fenced block of a page that begins with start, without its fences.
+func docBlock(t *testing.T, page, start string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(text, []byte(start))
+	if at < 0 {
+		t.Fatalf("%s has no block that begins with %q", page, start)
+	}
+	_, block, _ := strings.Cut(string(text[at:]), "\n")
+	block, _, _ = strings.Cut(block, "```")
+	return block
+}
+
 // docFiles adds the other files that pages use: an experiment, a baseline, embeddings and records.
 func docFiles(t *testing.T, dir string) {
 	t.Helper()
@@ -205,6 +222,10 @@ func docFiles(t *testing.T, dir string) {
 	}
 	experiment, err := os.ReadFile(filepath.Join(repository, "configs", "example.yaml"))
 	if err != nil {
+		t.Fatal(err)
+	}
+	nightly := docBlock(t, filepath.Join(repository, "docs", "regression.md"), "```yaml\nname: nightly\n")
+	if err := os.WriteFile(filepath.Join(dir, "nightly.yaml"), []byte(nightly), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"experiment.yaml", "my.yaml"} {

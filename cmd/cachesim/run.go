@@ -145,7 +145,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.floors.CheckNames(experiment.NamesOf(cells)); err != nil {
+	if err := f.floors.CheckNames(experiment.RowNames(cells, t.Name)); err != nil {
 		return err
 	}
 	byCapacity(cells, design.Inputs[0].Capacities)

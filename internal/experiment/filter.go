@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	if !ok || list == "" {
 		return nil, fmt.Errorf("want a dimension and its places, for example policy=lru,arc")
 	}
-	names := NamesOf(cells)
+	names := namesOf(cells)
 	if exist := append(slices.Clone(dimensions), records.AxisNames(names)...); !slices.Contains(exist, name) {
 		return nil, suggest.Unknown("dimension", name, exist)
 	}
@@ -69,13 +70,24 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	}, nil
 }
 
-// NamesOf returns the names in the cells' future records.
-func NamesOf(cells []Cell) []records.Record {
+// namesOf returns the names in the cells' future records.
+func namesOf(cells []Cell) []records.Record {
 	recs := make([]records.Record, len(cells))
 	for i := range cells {
 		recs[i] = cells[i].names()
 	}
 	return recs
+}
+
+// RowNames returns the names in the future records of the cells of a trace, without auxiliary ones.
+func RowNames(cells []Cell, trace string) (names []records.Record) {
+	for i := range cells {
+		if rec := cells[i].names(); !cells[i].Auxiliary {
+			rec.Trace = cmp.Or(rec.Trace, trace)
+			names = append(names, rec)
+		}
+	}
+	return names
 }
 
 // placesOn returns the places on a dimension that have cells.
