@@ -118,20 +118,23 @@ func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
 		t.Skip("draws a hundred figures")
 	}
 	for _, name := range configs.Names() {
-		in := planned(t, name)
-		notes, err := eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-			d, err := drawnOf(in, f, chart, recs)
-			for _, file := range d.Files {
-				checkLegible(t, name, file.Name, file.Data)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := planned(t, name)
+			notes, err := eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
+				d, err := drawnOf(in, f, chart, recs)
+				for _, file := range d.Files {
+					checkLegible(t, name, file.Name, file.Data)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return err
+			for _, note := range notes {
+				t.Error(note)
+			}
 		})
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		for _, note := range notes {
-			t.Error(name, note)
-		}
 	}
 }
 

@@ -25,28 +25,30 @@ func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {
 // reads the plans back.
 func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 	for _, name := range configs.Names() {
-		f, err := experiment.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &Sweep{Dir: t.TempDir(), File: f}
-		s.Cells, err = f.Cells(experiment.CellOptions{Version: "test", Checksum: func(w workload.Workload) (string,
-			error) {
-			return "sha256:" + w.Files[0], nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Write(); err != nil {
-			t.Fatal(err)
-		}
-		read, err := Open(s.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := read.Check("test"); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, err := experiment.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &Sweep{Dir: t.TempDir(), File: f}
+			s.Cells, err = f.Cells(experiment.CellOptions{Version: "test", Checksum: func(w workload.Workload) (string, error) {
+				return "sha256:" + w.Files[0], nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Write(); err != nil {
+				t.Fatal(err)
+			}
+			read, err := Open(s.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := read.Check("test"); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
