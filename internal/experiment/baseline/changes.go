@@ -17,11 +17,12 @@ type traceChange struct {
 	Allowed     bool   `json:"allowed"`
 	ChecksumWas string `json:"checksum_was"`
 	ChecksumIs  string `json:"checksum_is"`
-	Requests    *count `json:"requests,omitempty"`
+	Requests    *count `json:"requests,omitempty"` // of the sample, if there is one
 	Objects     *count `json:"objects,omitempty"`
 	Bytes       *count `json:"bytes,omitempty"` // the total size of the objects
 
-	files string
+	files   string
+	sampled bool // Requests are those of a sample
 }
 
 // count is a count of the recorded trace, and of the one that was replayed.
@@ -58,7 +59,7 @@ func (c *traceChange) measure(r *Result) {
 		return
 	}
 	if c.Requests == nil {
-		c.Requests = &count{requestsOf(&r.Was), requestsOf(r.Is)}
+		c.Requests, c.sampled = &count{requestsOf(&r.Was), requestsOf(r.Is)}, r.Was.SampleRate != 1
 	}
 	was, knew := r.Was.Footprint()
 	is, knows := r.Is.Footprint()
@@ -85,7 +86,11 @@ func (c *traceChange) String() string {
 			parts = append(parts, fmt.Sprintf("%s → %s %s", records.Capacity(n.Was, unit), records.Capacity(n.Is, unit), noun))
 		}
 	}
-	add(c.Requests, records.Objects, "requests")
+	requests := "requests"
+	if c.sampled {
+		requests += " of the sample"
+	}
+	add(c.Requests, records.Objects, requests)
 	add(c.Objects, records.Objects, "distinct objects")
 	add(c.Bytes, records.Bytes, "in distinct objects")
 	parts = append(parts, fmt.Sprintf("its checksum is %s, the recorded one is %s", c.ChecksumIs, c.ChecksumWas))
