@@ -14,11 +14,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"cachesim": program})
 }
 
-// ended is called when the program ends as a process of its own.
-var ended = func() {}
+// began is called when the program begins as a process of its own, ended when it ends.
+var began, ended = func() {}, func() {}
 
 // program is main of the program as a process of its own.
 func program() {
+	began()
 	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	ended()
 	os.Exit(code)

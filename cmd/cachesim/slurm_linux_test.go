@@ -202,13 +202,6 @@ func (s *slurm) output(name string, args ...string) string {
 	return string(out)
 }
 
-// firstJob returns the number of the first job in the queue, or "" if the queue is empty.
-func (s *slurm) firstJob() string {
-	s.t.Helper()
-	job, _, _ := strings.Cut(s.output("squeue", "--noheader", "--format=%F"), "\n")
-	return strings.TrimSpace(job)
-}
-
 // waitFor waits for a condition that is soon true, unless something is broken.
 func (s *slurm) waitFor(what string, holds func() bool) {
 	s.t.Helper()

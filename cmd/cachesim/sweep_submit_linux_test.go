@@ -2,36 +2,34 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
-// slurmExperiment has four traces, one per shard, and enough cells that a shard takes a while.
+// slurmExperiment has four traces, one per shard.
 const slurmExperiment = `name: on-slurm
 title: A sweep for the test on Slurm
 source: made up
 traces:
-  - {name: a, generate: "zipf(alpha=0.7,objects=100000,requests=700000)"}
-  - {name: b, generate: "zipf(alpha=0.9,objects=100000,requests=700000)"}
-  - {name: c, generate: "zipf(alpha=1.1,objects=100000,requests=700000)"}
-  - {name: d, generate: "zipf(alpha=1.3,objects=100000,requests=700000)"}
+  - {name: a, generate: "zipf(alpha=0.7,objects=100000,requests=20000)"}
+  - {name: b, generate: "zipf(alpha=0.9,objects=100000,requests=20000)"}
+  - {name: c, generate: "zipf(alpha=1.1,objects=100000,requests=20000)"}
+  - {name: d, generate: "zipf(alpha=1.3,objects=100000,requests=20000)"}
 policies: [lhd, lecar, cacheus, lru-k, w-tinylfu]
 capacities: [0.5%, 1%, 2%, 5%]
 seeds: [7]
 `
 
-// killedShard is the shard that is killed in the first run.
-const killedShard = 2
+// killedShard is the shard that is killed in the first run, killedAfter the number of cells that it has finished then.
+const killedShard, killedAfter = 2, 3
 
 // TestSlurm runs a sweep as an array of four tasks on a real Slurm, kills one task halfway, submits again, and compares
 // the records with those of the same sweep on one machine.
@@ -40,30 +38,27 @@ func TestSlurm(t *testing.T) {
 	s := &slurmSweep{t: t, cluster: cluster, base: filepath.Join(t.TempDir(), `it's a "sweep", 100% $HOME`)}
 	s.build()
 	s.write("experiment.yaml", slurmExperiment)
-	s.run(exitFine, "sweep", "experiment.yaml", "-o", "single", "--quiet")
-	s.run(exitFine, "sweep", "plan", "experiment.yaml", "-o", "out")
+	s.run(exitFine, nil, "sweep", "experiment.yaml", "-o", "single", "--quiet")
+	s.run(exitFine, nil, "sweep", "plan", "experiment.yaml", "-o", "out")
 
-	ended := s.start(exitCheckFailed, "sweep", "submit", "out", "--engine", "slurm", "--shards", "4", "--memory", "512MiB",
-		"--time", "5m", "--wait")
-	var job string
-	cluster.waitFor("the job", func() bool { job = cluster.firstJob(); return job != "" })
-	cluster.waitFor("the first cell of a shard", func() bool { finished, _ := s.cells(killedShard); return finished > 0 })
-	s.kill(killedShard)
-	message := <-ended
+	// without warning, as the kernel kills a program when memory runs out
+	kill := fmt.Sprintf("%s=KILL %d %d/4", signalVariable, killedAfter, killedShard)
+	message := s.run(exitCheckFailed, []string{kill}, "sweep", "submit", "out", "--engine", "slurm", "--shards", "4",
+		"--memory", "512MiB", "--time", "5m", "--wait")
 	if !strings.Contains(message, "missing, of 1 shard:") ||
-		!strings.Contains(message, "shard 2, out/logs/"+job+"_2.log:\n    wrote nothing;") {
+		!regexp.MustCompile(`shard 2, out/logs/\d+_2\.log:\n    wrote nothing;`).MatchString(message) {
 		t.Errorf("submit says %q", message)
 	}
 	for shard := range 4 {
 		finished, all := s.cells(shard)
-		if shard == killedShard && (finished == 0 || finished == all) || shard != killedShard && finished != all {
+		if shard == killedShard && finished != killedAfter || shard != killedShard && finished != all {
 			t.Errorf("after one task was killed, shard %d has %d of %d cells", shard, finished, all)
 		}
 	}
-	s.run(exitCheckFailed, "sweep", "merge", "out")
+	s.run(exitCheckFailed, nil, "sweep", "merge", "out")
 	before := s.modified()
 
-	s.run(exitFine, "sweep", "submit", "out", "--engine", "slurm", "--shards", "4", "--wait")
+	s.run(exitFine, nil, "sweep", "submit", "out", "--engine", "slurm", "--shards", "4", "--wait")
 	if script := s.read("out/submit.sbatch"); !strings.Contains(script, "#SBATCH --array=2\n") {
 		t.Errorf("the second job has more than the shard that was killed:\n%s", script)
 	}
@@ -87,14 +82,20 @@ type slurmSweep struct {
 	program string
 }
 
+// build makes the program: a copy of this test, which TestMain has act as the program.
 func (s *slurmSweep) build() {
 	s.t.Helper()
-	if err := os.Mkdir(s.base, 0o755); err != nil {
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	content, err := os.ReadFile(self)
+	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.program = filepath.Join(s.base, "cachesim")
-	if out, err := exec.Command("go", "build", "-o", s.program, ".").CombinedOutput(); err != nil {
-		s.t.Fatalf("go build: %v: %s", err, out)
+	if err := errors.Join(os.Mkdir(s.base, 0o755), os.WriteFile(s.program, content, 0o755)); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -114,66 +115,17 @@ func (s *slurmSweep) read(name string) string {
 	return string(text)
 }
 
-// run runs the program, which must end with the given exit code.
-func (s *slurmSweep) run(code int, args ...string) {
-	s.t.Helper()
-	<-s.start(code, args...)
-}
-
-// start starts the program. When it ends, which it must do with the given exit code, the channel gets its standard
-// error.
-func (s *slurmSweep) start(code int, args ...string) <-chan string {
+// run runs the program, which must end with the given exit code, and returns its standard error.
+func (s *slurmSweep) run(code int, env []string, args ...string) string {
 	s.t.Helper()
 	cmd := s.cluster.command(s.program, args...)
-	cmd.Dir = s.base
+	cmd.Dir, cmd.Env = s.base, append(cmd.Env, env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
+	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		s.t.Errorf("cachesim %s: %v, want exit code %d\n%s%s", strings.Join(args, " "), err, code, &stdout, &stderr)
 	}
-	ended := make(chan string, 1)
-	go func() {
-		cmd.Wait()
-		if got := cmd.ProcessState.ExitCode(); got != code {
-			s.t.Errorf("cachesim %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, &stdout, &stderr)
-		}
-		ended <- stderr.String()
-	}()
-	s.t.Cleanup(func() { cmd.Process.Kill() })
-	return ended
-}
-
-// kill kills the program that runs a shard, without warning, as the kernel does when memory runs out.
-func (s *slurmSweep) kill(shard int) {
-	s.t.Helper()
-	for pid, args := range processes(s.t) {
-		if args[0] != s.program || !slices.Contains(args, fmt.Sprintf("%d/4", shard)) {
-			continue
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			s.t.Fatal(err)
-		}
-		return
-	}
-	s.t.Fatalf("shard %d is not running", shard)
-}
-
-// processes returns the arguments of the processes on this machine.
-func processes(t *testing.T) map[int][]string {
-	t.Helper()
-	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[int][]string{}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		pid, notANumber := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && notANumber == nil { // otherwise it has ended since
-			all[pid] = strings.Split(string(text), "\x00")
-		}
-	}
-	return all
+	return stderr.String()
 }
 
 // cells returns the number of a shard's finished cells, and of all its cells.
