@@ -12,8 +12,17 @@ var arcEntry = Entry{
 	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "splits the cache between objects seen once and more often; hits on evicted objects move the split",
 	Source:  "Megiddo, Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",
-	Params:  []Param{wholeStepsParam},
-	New:     func(c Config) (Policy, error) { return newARC(c), nil },
+	Params: []Param{wholeStepsParam, {
+		Name: "rule", Default: "paper", Choices: []string{"paper", "libcachesim"},
+		Doc: "where capacity counts bytes: paper, a ghost that is requested moves the split in proportion to its size; " +
+			"libcachesim, by the ratio of the ghost lists in bytes, at least one byte",
+	}},
+	New: func(c Config) (Policy, error) {
+		if c.Params.Text("rule") == "libcachesim" {
+			return newARCByteSteps(c), nil
+		}
+		return newARC(c), nil
+	},
 }
 
 // wholeStepsParam is the parameter that ARC and CAR share.
@@ -178,6 +187,11 @@ func (p *arc) Victim(r Request) Object {
 		p.take(o)
 		return o
 	}
+	return p.replace(missed)
+}
+
+// replace is REPLACE; missed is the list of the requested object.
+func (p *arcState) replace(missed arcList) Object {
 	from, to := arcT2, arcB2
 	if p.replaceT1(missed) {
 		from, to = arcT1, arcB1
@@ -188,8 +202,8 @@ func (p *arc) Victim(r Request) Object {
 	return o
 }
 
-// replaceT1 reports whether REPLACE takes the victim from T1; missed is the list of the requested object.
-func (p *arc) replaceT1(missed arcList) bool {
+// replaceT1 reports whether REPLACE takes the victim from T1.
+func (p *arcState) replaceT1(missed arcList) bool {
 	if p.size[arcT1] == 0 || p.size[arcT2] == 0 {
 		return p.size[arcT2] == 0
 	}

@@ -1,6 +1,10 @@
 package policies
 
-import "github.com/cachesim/cachesim/internal/policies/dense"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 var slruEntry = Entry{
 	Name:   "slru",
@@ -14,10 +18,16 @@ var slruEntry = Entry{
 		{Name: "segments", Default: 2, Min: 1, Max: 64, Doc: "number of segments"},
 		{Name: "protected", Default: 0.0, Min: 0, Max: 1, Doc: "share of the capacity for the segments above the lowest, " +
 			"in equal parts; 0 makes all segments equal"},
-		{Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
-			Doc: "where a new object enters: libcachesim, the lowest segment with room; caffeine, always the lowest"},
+		{Name: "rule", Default: "room", Choices: []string{"room", "caffeine", "libcachesim"},
+			Doc: "where a new object enters: room, the lowest segment with room; caffeine, always the lowest; libcachesim, " +
+				"as room, and what a hit pushes out of the lowest segment leaves the cache, which may have room"},
 	},
-	New: func(c Config) (Policy, error) { return newSLRU(c), nil },
+	New: func(c Config) (Policy, error) {
+		if c.Params.Text("rule") == "libcachesim" {
+			return newSLRUEvicting(c), nil
+		}
+		return newSLRU(c), nil
+	},
 }
 
 type slru struct {
@@ -55,6 +65,14 @@ func (p *slru) divide() {
 		}
 	}
 	p.limit[0] = p.capacity - upper*(n-1)
+}
+
+// lowestShare returns what the lowest segment has if each has its share, rounded down.
+func (p *slru) lowestShare() int64 {
+	if p.protected > 0 {
+		return p.capacity - int64(math.Ceil(float64(p.capacity)*p.protected))
+	}
+	return p.limit[p.top]
 }
 
 // Resize lets the overflow of the new segments fall, from the highest down.

@@ -1,0 +1,83 @@
+package policies
+
+import "slices"
+
+// slruEvicting is SLRU as libCacheSim has it. All segments have a share of their own, so that parts of a capacity that
+// they do not divide are used only while the cache fills. A hit that lifts an object pushes others down, and what then
+// exceeds the share of the lowest segment leaves the cache at once, although that may have room. If nothing was pushed
+// into the lowest segment, that stays as large as it is.
+type slruEvicting struct {
+	segments *slru
+	late     []Object // evicted, but still resident to the cache
+}
+
+func newSLRUEvicting(c Config) *slruEvicting {
+	p := &slruEvicting{segments: newSLRU(c)}
+	p.limitLowest()
+	return p
+}
+
+// limitLowest gives the lowest segment its share, which may be less than what the others leave.
+func (p *slruEvicting) limitLowest() {
+	s := p.segments
+	s.limit[0] = min(s.limit[0], max(1, s.lowestShare()))
+}
+
+func (p *slruEvicting) Hit(r Request) {
+	s := p.segments
+	before := s.used[0]
+	if s.in(0, r.Object) && s.top > 0 {
+		before -= s.charged.Of(r.Object) // it leaves the segment
+	}
+	s.Hit(r)
+	for pushed := s.used[0] > before; pushed && s.used[0] > s.limit[0]; {
+		o, _ := s.pop(0)
+		p.late = append(p.late, o)
+	}
+}
+
+func (p *slruEvicting) Miss(Request) {}
+
+func (p *slruEvicting) Admit(r Request) bool { return p.segments.Admit(r) }
+
+func (p *slruEvicting) Victim(Request) Object {
+	if len(p.late) > 0 { // the cache has shrunk since the hit
+		return p.next()
+	}
+	return p.segments.evict()
+}
+
+// next returns the first of the objects that the cache has not asked for, of which there is one.
+func (p *slruEvicting) next() Object {
+	o := p.late[0]
+	p.late = slices.Delete(p.late, 0, 1)
+	return o
+}
+
+func (p *slruEvicting) Insert(r Request) { p.segments.Insert(r) }
+
+// Expired returns what the last hit evicted.
+func (p *slruEvicting) Expired(int64) (Object, bool) {
+	if len(p.late) == 0 {
+		return 0, false
+	}
+	return p.next(), true
+}
+
+func (p *slruEvicting) Remove(o Object) {
+	if i := slices.Index(p.late, o); i >= 0 {
+		p.late = slices.Delete(p.late, i, i+1)
+		return
+	}
+	p.segments.Remove(o)
+}
+
+func (p *slruEvicting) Resize(capacity int64) {
+	if capacity == p.segments.capacity {
+		return
+	}
+	p.segments.Resize(capacity)
+	p.limitLowest()
+}
+
+func (p *slruEvicting) Grow(objects int) { p.segments.Grow(objects) }
