@@ -174,7 +174,7 @@ func themes(t *testing.T) map[string]map[string]color.NRGBA {
 	all := map[string]map[string]color.NRGBA{}
 	for i, name := range []string{"light", "dark", "print"} {
 		all[name] = map[string]color.NRGBA{}
-		for _, set := range regexp.MustCompile(`(--[a-z-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(blocks[i][1], -1) {
+		for _, set := range regexp.MustCompile(`(--[a-z0-9-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(blocks[i][1], -1) {
 			rgb, err := strconv.ParseUint(set[2], 16, 32)
 			if err != nil {
 				t.Fatal(err)
@@ -203,7 +203,8 @@ func contrast(a, b color.NRGBA) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// Text has a contrast of 4.5 on every page, and lines have 3 (WCAG 2.2, 1.4.3 and 1.4.11).
+// Text and lines have a contrast of 4.5 on every page, more than lines need, and what is their background has 3 (WCAG
+// 2.2, 1.4.3 and 1.4.11).
 func TestContrast(t *testing.T) {
 	for theme, set := range themes(t) {
 		for _, on := range []string{"--page", "--panel"} {
@@ -213,22 +214,59 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
-		for _, text := range []string{"--ink", "--faded-text"} {
-			if c := contrast(set[text], set["--paper"]); c < 4.5 {
-				t.Errorf("%s: %s in a figure has a contrast of %.2f", theme, text, c)
+		for _, p := range plots.Properties() {
+			least := 4.5
+			switch p.Name {
+			case "--paper", "--grid":
+				continue
+			case "--faded", "--bound":
+				least = 3
 			}
-		}
-		lines := append(plots.LineColors(), set["--faded"], set["--bound"])
-		for i, c := range lines {
-			if c := contrast(c, set["--paper"]); c < 3 {
-				t.Errorf("%s: line %d has a contrast of %.2f", theme, i, c)
+			if c := contrast(set[p.Name], set["--paper"]); c < least {
+				t.Errorf("%s: %s has a contrast of %.2f, want %v", theme, p.Name, c, least)
 			}
 		}
 	}
 }
 
-// Each page chooses every colour of a figure except those of lines, which nothing changes; the light one has those of
-// the files.
+// hue returns the hue of a colour in OKLCH, in degrees.
+func hue(c color.NRGBA) float64 {
+	linear := func(v uint8) float64 {
+		x := float64(v) / 255
+		if x <= 0.04045 {
+			return x / 12.92
+		}
+		return math.Pow((x+0.055)/1.055, 2.4)
+	}
+	r, g, b := linear(c.R), linear(c.G), linear(c.B)
+	l := math.Cbrt(0.4122214708*r + 0.5363325363*g + 0.0514459929*b)
+	m := math.Cbrt(0.2119034982*r + 0.6806995451*g + 0.1073969566*b)
+	s := math.Cbrt(0.0883024619*r + 0.2817188376*g + 0.6299787005*b)
+	return math.Atan2(0.0259040371*l+0.7827717662*m-0.8086757660*s, 1.9779984951*l-2.4285922050*m+0.4505937099*s) *
+		180 / math.Pi
+}
+
+// Two lines never have the same hue, on no page, and each keeps its own on dark ones.
+func TestLinesKeepTheirHues(t *testing.T) {
+	apart := func(a, b color.NRGBA) float64 { return math.Abs(math.Remainder(hue(a)-hue(b), 360)) }
+	all := themes(t)
+	n := len(plots.LineColors())
+	lines := plots.Properties()[len(plots.Properties())-n:]
+	for i, p := range lines {
+		if d := apart(all["light"][p.Name], all["dark"][p.Name]); d > 10 {
+			t.Errorf("%s: the hues on light and dark pages are %.0f degrees apart", p.Name, d)
+		}
+		for theme, set := range all {
+			for _, other := range lines[:i] {
+				if d := apart(set[p.Name], set[other.Name]); d < 25 {
+					t.Errorf("%s: %s and %s are %.0f degrees apart, want 25", theme, p.Name, other.Name, d)
+				}
+			}
+		}
+	}
+}
+
+// Each page chooses every colour of a figure; the light one has those of the files, and the dark one the same hues.
 func TestPagesHaveTheColoursOfFigures(t *testing.T) {
 	all := themes(t)
 	for _, p := range plots.Properties() {

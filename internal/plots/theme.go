@@ -1,14 +1,15 @@
 package plots
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// The colours of what is no line: figures on dark pages have others in their place.
+// The colours of what is no line.
 var (
 	ink       = color.NRGBA{A: 0xff} // text, axes and references
 	paper     = color.NRGBA{0xff, 0xff, 0xff, 0xff}
@@ -24,10 +25,15 @@ type Property struct {
 	Color color.NRGBA
 }
 
-// Properties are what a page chooses. The colours of lines are not among them: they are the same on every page.
+// Properties are what a page chooses: all colours. Those of lines come last, in the order of LineColors; a page keeps
+// their hue.
 func Properties() []Property {
-	return []Property{{"--ink", ink}, {"--paper", paper}, {"--grid", grid}, {"--bound", bound}, {"--faded", faded},
+	all := []Property{{"--ink", ink}, {"--paper", paper}, {"--grid", grid}, {"--bound", bound}, {"--faded", faded},
 		{"--faded-text", fadedText}}
+	for i, c := range palette {
+		all = append(all, Property{fmt.Sprintf("--hue-%d", i+1), c})
+	}
+	return all
 }
 
 // LineColors returns the colours that lines may have.
@@ -38,22 +44,35 @@ var (
 	svgColor = regexp.MustCompile(`(fill|stroke):#[0-9A-F]{6}`)
 )
 
-// themed replaces the colours of what is no line by properties of the page.
+// themed replaces colours by properties of the page.
 func themed(svg []byte) []byte {
-	names := map[string]string{}
-	for _, p := range Properties() {
-		names[hex(p.Color)] = p.Name
-	}
+	properties := Properties()
 	return svgStyle.ReplaceAllFunc(svg, func(style []byte) []byte {
 		return svgColor.ReplaceAllFunc(style, func(set []byte) []byte {
-			what, value, _ := strings.Cut(string(bytes.TrimSpace(set)), ":")
-			name, ok := names[value]
-			if !ok {
+			what, value, _ := strings.Cut(string(set), ":")
+			i := slices.IndexFunc(properties, func(p Property) bool { return isWritten(p.Color, value) })
+			if i < 0 {
 				return set
 			}
-			return fmt.Appendf(nil, "%s:var(%s)", what, name)
+			return fmt.Appendf(nil, "%s:var(%s)", what, properties[i].Name)
 		})
 	})
+}
+
+// isWritten reports whether an SVG has a colour as text. Translucent colours were multiplied by their opacity and
+// divided by it again, which rounds them.
+func isWritten(c color.NRGBA, text string) bool {
+	const rounding = 3
+	rgb, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 32)
+	if err != nil {
+		return false
+	}
+	for i, v := range []uint8{c.R, c.G, c.B} {
+		if apart := int(v) - int(rgb>>(16-8*i)&0xff); apart < -rounding || apart > rounding {
+			return false
+		}
+	}
+	return true
 }
 
 // hex writes a colour as an SVG has it.
