@@ -1,7 +1,7 @@
 package dense
 
-// KeyedHeap finds the object of lowest priority. Ties go to the smallest key. All operations take logarithmic time.
-// Memory: 4 bytes per object and 24 per object in the heap.
+// KeyedHeap finds the object, or whatever else is numbered like objects, of lowest priority. Ties go to the smallest
+// key. All operations take logarithmic time. Memory: 4 bytes per object and 24 per object in the heap.
 type KeyedHeap struct {
 	at      []uint32 // per object: 1 + its place among the entries; 0 if it is absent
 	entries []keyedEntry
@@ -23,8 +23,11 @@ func NewKeyedHeap(n int) KeyedHeap { return KeyedHeap{at: make([]uint32, n)} }
 // Grow makes room for objects up to n-1.
 func (h *KeyedHeap) Grow(n int) { h.at = Grown(h.at, n) }
 
-// Set puts o into the heap, or gives it another priority if it is there.
+// Set puts o into the heap, or gives it another priority if it is there. It makes room for o.
 func (h *KeyedHeap) Set(o Object, priority float64, key uint64) {
+	if int(o) >= len(h.at) {
+		h.Grow(int(o) + 1)
+	}
 	if h.at[o] == 0 {
 		h.entries = append(h.entries, keyedEntry{})
 		h.at[o] = uint32(len(h.entries))
@@ -32,13 +35,22 @@ func (h *KeyedHeap) Set(o Object, priority float64, key uint64) {
 	h.place(int(h.at[o])-1, keyedEntry{priority, key, o})
 }
 
+// Has reports whether o is in the heap.
+func (h *KeyedHeap) Has(o Object) bool { return int(o) < len(h.at) && h.at[o] != 0 }
+
+// Len returns the number of objects in the heap.
+func (h *KeyedHeap) Len() int { return len(h.entries) }
+
 // Least returns the object of lowest priority. The heap must not be empty.
 func (h *KeyedHeap) Least() (o Object, priority float64) {
 	return h.entries[0].object, h.entries[0].priority
 }
 
-// Remove takes o, which must be present, out of the heap.
+// Remove takes o out of the heap, if it is there.
 func (h *KeyedHeap) Remove(o Object) {
+	if !h.Has(o) {
+		return
+	}
 	i, last := int(h.at[o])-1, len(h.entries)-1
 	e := h.entries[last]
 	h.entries = h.entries[:last]

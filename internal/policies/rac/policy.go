@@ -33,8 +33,8 @@ type policy struct {
 	seen    []uint32 // per object: its last request, 0 if it is not resident
 	clock   uint32
 
-	alive topicHeap // topics with entries that may leave
-	dead  topicHeap // topics without entries
+	// topics with entries that may leave, and topics without entries; ties go to the least time
+	alive, dead dense.KeyedHeap
 
 	routed   topicID // of the current request
 	isRouted bool
@@ -85,7 +85,7 @@ func (p *policy) Miss(r policies.Request) {
 		s = p.found(p.queryOf(r))
 		p.figures.founded++
 	case p.topics[s].members == 0:
-		p.dead.remove(s)
+		p.dead.Remove(s)
 		p.figures.revived++
 	default:
 		p.figures.joined++
@@ -104,7 +104,8 @@ func (p *policy) Miss(r policies.Request) {
 }
 
 func (p *policy) Victim(policies.Request) policies.Object {
-	v := p.topics[p.alive.ranks[0].topic].least
+	s, _ := p.alive.Least()
+	v := p.topics[s].least
 	p.Remove(v)
 	return v
 }
@@ -144,9 +145,9 @@ func (p *policy) Resize(capacity int64) {
 // rankAll ranks all topics again.
 func (p *policy) rankAll() {
 	for s := range p.topics {
-		if p.alive.has(topicID(s)) {
+		if p.alive.Has(topicID(s)) {
 			p.rank(topicID(s))
-		} else if p.dead.has(topicID(s)) {
+		} else if p.dead.Has(topicID(s)) {
 			p.rankDead(topicID(s))
 		}
 	}
@@ -166,8 +167,8 @@ func (p *policy) InScope(r policies.Request, o policies.Object) bool {
 // Counters implements policies.Reporter.
 func (p *policy) Counters() []policies.Counter {
 	all := []policies.Counter{
-		{Name: "topics_alive", Value: float64(len(p.topics) - len(p.unused) - len(p.dead.ranks))},
-		{Name: "topics_dead", Value: float64(len(p.dead.ranks))},
+		{Name: "topics_alive", Value: float64(len(p.topics) - len(p.unused) - p.dead.Len())},
+		{Name: "topics_dead", Value: float64(p.dead.Len())},
 		{Name: "new_topics", Value: float64(p.figures.founded)},
 		{Name: "revived_topics", Value: float64(p.figures.revived)},
 		{Name: "forgotten_topics", Value: float64(p.figures.forgotten)},
@@ -208,10 +209,10 @@ func (p *policy) credit(s topicID) {
 func (p *policy) rank(s topicID) {
 	t := &p.topics[s]
 	if t.least == none {
-		p.alive.remove(s)
+		p.alive.Remove(s)
 		return
 	}
-	p.alive.set(rank{key: p.key(t, p.entries[t.least].importance), time: p.seen[t.least], topic: s})
+	p.alive.Set(s, p.key(t, p.entries[t.least].importance), uint64(p.seen[t.least]))
 }
 
 // key is the value of the least entry of a topic, on a scale on which all topics can be compared at any time.
@@ -241,14 +242,14 @@ func (p *policy) bury(s topicID) {
 
 func (p *policy) rankDead(s topicID) {
 	t := &p.topics[s]
-	p.dead.set(rank{key: p.lasting(t, 1), time: t.last, topic: s})
+	p.dead.Set(s, p.lasting(t, 1), uint64(t.last))
 }
 
 // limitDead forgets the least prevalent of the remembered topics until the rest are within their limit.
 func (p *policy) limitDead() {
-	for len(p.dead.ranks) > p.keep {
-		least := p.dead.ranks[0].topic
-		p.dead.remove(least)
+	for p.dead.Len() > p.keep {
+		least, _ := p.dead.Least()
+		p.dead.Remove(least)
 		p.forget(least)
 		p.figures.forgotten++
 	}

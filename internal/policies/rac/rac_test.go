@@ -347,7 +347,7 @@ func compare(t rapid.TB, p *policy, n *naive) {
 			t.Fatalf("request %d: topic %d is represented by %d, want %d", n.now, id, got.representative, s.rep)
 		}
 	}
-	if alive, dead := len(p.alive.ranks), len(p.dead.ranks); alive != len(number) || dead != len(n.dead()) {
+	if alive, dead := p.alive.Len(), p.dead.Len(); alive != len(number) || dead != len(n.dead()) {
 		t.Fatalf(
 			"request %d: %d topics with entries and %d without, want %d and %d",
 			n.now,
