@@ -30,7 +30,7 @@ var layers = [][]string{
 		"traces/queries", "traces/recommender"},
 	{"cuda/setreplay", "embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
 	{"policies/admission", "policies/baselines", "policies/density", "policies/experts", "policies/laru",
-		"policies/learned", "policies/offline", "policies/rac", "traces/formats"},
+		"policies/learned", "policies/multiqueue", "policies/offline", "policies/rac", "traces/formats"},
 	{"plots", "policies/all", "traces"},
 	{"page"},
 	{"capacity", "models", "policies/policytest", "predict/ontrace", "predict/training", "prefetch", "similarity/overlap",

@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -18,11 +19,24 @@ var lirsEntry = Entry{
 		{Name: "stack", Default: 2500.0, Min: 1, Doc: "bound on the stack, as a multiple of the capacity"},
 		{Name: "nonresident", Default: 0.0, Doc: "bound on the evicted objects in the stack, as a multiple of the " +
 			"capacity; 0 means none"},
-		{Name: "rule", Default: "authors", Choices: []string{"authors", "caffeine"},
+		{Name: "rule", Default: "authors", Choices: []string{"authors", "caffeine", "libcachesim"},
 			Doc: "the share for HIR objects: authors, rounded down, at least 2 objects; caffeine, rounded up, so that LIR " +
-				"objects have (1-hir) times the capacity, rounded down"},
+				"objects have (1-hir) times the capacity, rounded down; libcachesim, rounded down, at least 1, and a hit " +
+				"on a HIR object outside the stack demotes LIR objects"},
 	},
-	New: func(c Config) (Policy, error) { return newLIRS(c), nil },
+	Check: func(v Values) error {
+		if v.Text("rule") == "libcachesim" && v.Float("nonresident") != 0 {
+			return fmt.Errorf("nonresident=%v: rule=libcachesim has no such bound, only that of stack; leave it out",
+				v.Float("nonresident"))
+		}
+		return nil
+	},
+	New: func(c Config) (Policy, error) {
+		if c.Params.Text("rule") == "libcachesim" {
+			return newLIRSDemoting(c), nil
+		}
+		return newLIRS(c), nil
+	},
 }
 
 type lirsState uint8

@@ -138,3 +138,30 @@ func TestLIRSInvariants(t *testing.T) {
 		checkAfterEachRequest(t, spec, w, func(d *driven) { d.policy.(*lirs).check(t, d.stored, w.sizes) })
 	})
 }
+
+func TestLIRSRefusesABoundThatItDoesNotHave(t *testing.T) {
+	_, err := ParseSpec("lirs(nonresident=2,rule=libcachesim)")
+	if err == nil || !strings.Contains(err.Error(), "nonresident") {
+		t.Errorf("error %v, want one that names nonresident", err)
+	}
+}
+
+// What a hit pushes out of the queue leaves although the cache has room.
+func TestLIRSDemotesOnAHitInTheQueue(t *testing.T) {
+	d := drive(t, "lirs(hir=0.5,stack=2,rule=libcachesim)", Config{Capacity: 4, Unit: true, Objects: 6, Requests: 8})
+	// 0 and 1 are LIR, 2 and 3 fill the queue. The hits on 0 and 1 prune 2 and 3 off the stack.
+	d.serveAll(0, 1, 2, 3, 0, 1)
+	p := d.policy.(*lirsDemoting)
+	if p.state[2] != lirsHIROut || p.state[3] != lirsHIROut {
+		t.Fatalf("states %v, want 2 and 3 in the queue alone", p.state)
+	}
+	// The hit on 2 demotes 0, which takes the place of 3 in the queue.
+	p.Hit(Request{Object: 2, Size: 1})
+	if o, ok := p.Expired(0); !ok || o != 3 {
+		t.Errorf("%d left (%v), want 3", o, ok)
+	}
+	want := []lirsState{lirsHIROut, lirsLIR, lirsHIR, lirsAbsent}
+	if !slices.Equal(p.state[:4], want) {
+		t.Errorf("states %v, want %v", p.state[:4], want)
+	}
+}

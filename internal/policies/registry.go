@@ -181,7 +181,7 @@ var registry []Entry
 func init() {
 	Register(Queues, fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry)
 	Register(LastUse, lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry)
-	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry, mqEntry)
+	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry)
 	Register(Frequency, lfuEntry, lfuDAEntry, gdsfEntry)
 	Register(Sampled, hyperbolicEntry)
 	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)

@@ -1,26 +1,30 @@
-package policies
+// Package multiqueue holds the policy of several queues by the logarithm of the request count.
+package multiqueue
 
 import (
 	"math"
 	"math/bits"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-var mqEntry = Entry{
+func init() { policies.Register(policies.Adaptive, mqEntry) }
+
+var mqEntry = policies.Entry{
 	Name:    "mq",
-	Look:    Look{Color: Olive, Mark: Triangle},
-	Memory:  Memory{PerObject: 21, PerSlot: 0},
+	Look:    policies.Look{Color: policies.Olive, Mark: policies.Triangle},
+	Memory:  policies.Memory{PerObject: 21, PerSlot: 0},
 	Summary: "LRU queues by the logarithm of the request count; objects not requested for a lifetime sink by one queue",
 	Source:  "Zhou, Philbin, Li, The multi-queue replacement algorithm for second level buffer caches, USENIX 2001",
-	Params: []Param{
+	Params: []policies.Param{
 		{Name: "queues", Default: 8, Min: 1, Max: 32, Doc: "number of queues"},
 		{Name: "lifetime", Default: 0, Max: 1 << 40, Doc: "requests without a hit after which an object sinks; 0 means the " +
 			"measured peak temporal distance"},
 		{Name: "ghost", Default: 4.0, Doc: "bound on evicted objects whose request count is remembered, as a multiple of " +
 			"the capacity"},
 	},
-	New: func(c Config) (Policy, error) { return newMQ(c), nil },
+	New: func(c policies.Config) (policies.Policy, error) { return newMQ(c), nil },
 }
 
 // mq follows section 4 of the paper.
@@ -63,7 +67,7 @@ type mqDistances struct {
 // mqFirstMeasure is how many requests are observed before the lifetime is measured; until then it has no end.
 const mqFirstMeasure = 1024
 
-func newMQ(c Config) *mq {
+func newMQ(c policies.Config) *mq {
 	p := &mq{
 		queues:   c.Params.Int("queues"),
 		where:    make([]uint8, c.Objects),
@@ -86,13 +90,13 @@ func newMQ(c Config) *mq {
 	return p
 }
 
-func (p *mq) Hit(r Request) {
+func (p *mq) Hit(r policies.Request) {
 	p.lists.Unlink(r.Object)
 	p.request(r.Object)
 }
 
 // Miss takes a remembered object out of Qout, before the victim of its own load can push it out.
-func (p *mq) Miss(r Request) {
+func (p *mq) Miss(r policies.Request) {
 	p.returned = 0
 	if int(p.where[r.Object]) == p.queues {
 		p.returned = p.blocks[r.Object].requests
@@ -100,7 +104,7 @@ func (p *mq) Miss(r Request) {
 	}
 }
 
-func (p *mq) Victim(Request) Object {
+func (p *mq) Victim(policies.Request) policies.Object {
 	k := 0
 	for p.lists.Empty(k) {
 		k++
@@ -136,25 +140,25 @@ func (p *mq) Grow(objects int) {
 }
 
 // forget removes o from Qout.
-func (p *mq) forget(o Object) {
+func (p *mq) forget(o policies.Object) {
 	p.lists.Unlink(o)
 	p.where[o] = mqAbsent
 	p.blocks[o].requests = 0
 	p.ghosts -= p.charge.Of(o)
 }
 
-func (p *mq) Insert(r Request) {
+func (p *mq) Insert(r policies.Request) {
 	p.blocks[r.Object].requests = p.returned
 	p.charge.Set(r.Object, r.Size)
 	p.resident++
-	if r.Reason != Demand {
+	if r.Reason != policies.Demand {
 		p.enqueue(r.Object, max(p.queueOf(p.returned), 0))
 		return
 	}
 	p.request(r.Object)
 }
 
-func (p *mq) Remove(o Object) {
+func (p *mq) Remove(o policies.Object) {
 	p.lists.Unlink(o)
 	p.where[o] = mqAbsent
 	p.blocks[o].requests = 0
@@ -162,7 +166,7 @@ func (p *mq) Remove(o Object) {
 }
 
 // request counts a request to o, which is on no list, queues it, and lets expired objects sink.
-func (p *mq) request(o Object) {
+func (p *mq) request(o policies.Object) {
 	b := &p.blocks[o]
 	if p.measured.on && b.requests > 0 {
 		p.measured.classes[bits.Len32(p.now-b.last)]++
@@ -183,7 +187,7 @@ func (p *mq) request(o Object) {
 func (p *mq) queueOf(requests uint32) int { return min(bits.Len32(requests), p.queues) - 1 }
 
 // enqueue puts o at the recent end of queue k.
-func (p *mq) enqueue(o Object, k int) {
+func (p *mq) enqueue(o policies.Object, k int) {
 	p.blocks[o].queued = p.now
 	p.where[o] = uint8(k)
 	p.lists.PushFront(k, o)
@@ -222,7 +226,7 @@ func (p *mq) measure() {
 	p.measured.next = int64(p.now) + max(mqFirstMeasure, p.resident)
 }
 
-func (p *mq) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+func (p *mq) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
 		if int(p.where[o]) < p.queues {
 			hits++
@@ -230,7 +234,7 @@ func (p *mq) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			p.request(o)
 			continue
 		}
-		r := Request{Object: o, Size: 1}
+		r := policies.Request{Object: o, Size: 1}
 		p.Miss(r)
 		if p.resident == p.capacity {
 			p.Victim(r)

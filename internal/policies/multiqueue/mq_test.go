@@ -1,4 +1,4 @@
-package policies
+package multiqueue
 
 import (
 	"math/bits"
@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 func TestMQWithOneQueueIsLRU(t *testing.T) {
-	checkAgainstNaive(t, "mq(queues=1,ghost=0)", func(capacity int64) *naive {
-		c := newNaive(capacity)
-		c.rank = func(s *naiveObject, _ int) float64 { return float64(s.last) }
-		return c
+	rapid.Check(t, func(t *rapid.T) {
+		w := policytest.DrawWorkload(t)
+		w.SameVictims(t, policytest.Drive(t, "mq(queues=1,ghost=0)", w.Config), policytest.Drive(t, "lru", w.Config))
 	})
 }
 
@@ -21,9 +23,9 @@ func TestMQWithOneQueueIsLRU(t *testing.T) {
 // Qout is searched before the victim enters it. If measures is set, the lifetime is the measured one of mq.go.
 type slowMQ struct {
 	capacity, out, lifetime int
-	queues                  [][]Object
-	qout                    []Object
-	requests, queued, last  map[Object]int
+	queues                  [][]policies.Object
+	qout                    []policies.Object
+	requests, queued, last  map[policies.Object]int
 	now                     int
 
 	measures  bool
@@ -36,10 +38,10 @@ func newSlowMQ(capacity, queues, lifetime int, ghost float64) *slowMQ {
 		capacity: capacity,
 		out:      int(float64(capacity) * ghost),
 		lifetime: lifetime,
-		queues:   make([][]Object, queues),
-		requests: map[Object]int{},
-		queued:   map[Object]int{},
-		last:     map[Object]int{},
+		queues:   make([][]policies.Object, queues),
+		requests: map[policies.Object]int{},
+		queued:   map[policies.Object]int{},
+		last:     map[policies.Object]int{},
 	}
 	if lifetime == 0 {
 		s.lifetime, s.measures, s.next = 1<<40, true, 1024
@@ -54,7 +56,7 @@ func (s *slowMQ) resident() (n int) {
 	return n
 }
 
-func (s *slowMQ) serve(b Object, _ int64, _ int) (hit bool, victims []Object) {
+func (s *slowMQ) Serve(b policies.Object, _ int64, _ int) (hit bool, victims []policies.Object) {
 	full := s.resident() == s.capacity
 	for k, q := range s.queues {
 		hit = hit || slices.Contains(q, b)
@@ -109,13 +111,13 @@ func (s *slowMQ) measure() {
 	s.distances, s.next = nil, s.now+max(1024, s.resident())
 }
 
-func (s *slowMQ) enqueue(b Object, k int) {
+func (s *slowMQ) enqueue(b policies.Object, k int) {
 	s.queues[k] = append(slices.Clone(s.queues[k]), b)
 	s.queued[b] = s.now
 }
 
-func (s *slowMQ) evict() Object {
-	k := slices.IndexFunc(s.queues, func(q []Object) bool { return len(q) > 0 })
+func (s *slowMQ) evict() policies.Object {
+	k := slices.IndexFunc(s.queues, func(q []policies.Object) bool { return len(q) > 0 })
 	v := s.queues[k][0]
 	s.queues[k] = s.queues[k][1:]
 	s.qout = append(s.qout, v)
@@ -136,9 +138,13 @@ func TestMQEqualsPaper(t *testing.T) {
 	} {
 		t.Run(test.spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				w := drawUnitWorkload(t)
-				want := newSlowMQ(int(w.config.Capacity), test.queues, test.lifetime, test.ghost)
-				checkSameVictims(t, w, drive(t, test.spec, w.config), want)
+				w := policytest.DrawWorkload(t)
+				w.Config.Unit = true
+				want := newSlowMQ(int(w.Config.Capacity), test.queues, test.lifetime, test.ghost)
+				for o := range w.Sizes {
+					w.Sizes[o] = 1
+				}
+				w.SameVictims(t, policytest.Drive(t, test.spec, w.Config), want)
 			})
 		})
 	}
@@ -151,24 +157,25 @@ func TestMQWithMeasuredLifetimeEqualsNaive(t *testing.T) {
 	for _, capacity := range []int{20, 100, 400} {
 		for seed := range uint64(3) {
 			rng := rand.New(rand.NewPCG(seed, uint64(capacity)))
-			d := drive(t, "mq", Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: requests})
+			d := policytest.Drive(t, "mq", policies.Config{Capacity: int64(capacity), Unit: true, Objects: objects,
+				Requests: requests})
 			want := newSlowMQ(capacity, 8, 0, 4)
 			lifetimes := map[int64]bool{}
 			for i := range requests {
-				o := Object(i % objects)
+				o := policies.Object(i % objects)
 				switch i / phase % 3 {
 				case 0:
-					o = Object(rng.IntN(objects))
+					o = policies.Object(rng.IntN(objects))
 				case 1:
-					o = Object(min(rng.ExpFloat64()*10, objects-1))
+					o = policies.Object(min(rng.ExpFloat64()*10, objects-1))
 				}
-				hit, victims := d.serve(o, 1, i)
-				wantHit, wantVictims := want.serve(o, 1, i)
+				hit, victims := d.Serve(o, 1, i)
+				wantHit, wantVictims := want.Serve(o, 1, i)
 				if hit != wantHit || !slices.Equal(victims, wantVictims) {
 					t.Fatalf("capacity %d, seed %d, request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v",
 						capacity, seed, i, o, hit, victims, wantHit, wantVictims)
 				}
-				lifetimes[d.policy.(*mq).lifetime] = true
+				lifetimes[d.Policy.(*mq).lifetime] = true
 			}
 			if len(lifetimes) < 3 {
 				t.Errorf("capacity %d: the lifetime was only one of %v, want several", capacity, lifetimes)
@@ -179,27 +186,27 @@ func TestMQWithMeasuredLifetimeEqualsNaive(t *testing.T) {
 
 // The oldest object in Qout is requested: its own load must not push it out, or its requests would be forgotten.
 func TestMQRemembersTheOldestGhost(t *testing.T) {
-	d := drive(t, "mq(ghost=1)", Config{Capacity: 2, Unit: true, Objects: 4, Requests: 5})
-	d.serveAll(0, 1, 2, 3, 0) // Qout has 0 and 1 when 0 is requested again
-	if got := d.policy.(*mq).blocks[0].requests; got != 2 {
+	d := policytest.Drive(t, "mq(ghost=1)", policies.Config{Capacity: 2, Unit: true, Objects: 4, Requests: 5})
+	d.ServeAll(0, 1, 2, 3, 0) // Qout has 0 and 1 when 0 is requested again
+	if got := d.Policy.(*mq).blocks[0].requests; got != 2 {
 		t.Errorf("the returned object has %d requests, want 2", got)
 	}
 }
 
 // Requests to an object come every 3000 requests. Once measured, that is the lifetime, rounded up to a power of two.
 func TestMQMeasuresLifetime(t *testing.T) {
-	d := drive(t, "mq", Config{Capacity: 100, Unit: true, Objects: 3000, Requests: 9000})
-	p := d.policy.(*mq)
+	d := policytest.Drive(t, "mq", policies.Config{Capacity: 100, Unit: true, Objects: 3000, Requests: 9000})
+	p := d.Policy.(*mq)
 	for i := range 9000 {
-		d.serve(Object(i%3000), 1, i)
+		d.Serve(policies.Object(i%3000), 1, i)
 	}
 	if p.lifetime != 100 { // the ghosts were forgotten: only the cache bounds the lifetime
 		t.Errorf("without any known distance: lifetime %d, want the capacity", p.lifetime)
 	}
-	d = drive(t, "mq", Config{Capacity: 2900, Unit: true, Objects: 3000, Requests: 9000})
-	p = d.policy.(*mq)
+	d = policytest.Drive(t, "mq", policies.Config{Capacity: 2900, Unit: true, Objects: 3000, Requests: 9000})
+	p = d.Policy.(*mq)
 	for i := range 9000 {
-		d.serve(Object(i%3000), 1, i)
+		d.Serve(policies.Object(i%3000), 1, i)
 	}
 	if p.lifetime != 4096 {
 		t.Errorf("lifetime %d, want 4096 for distances of 3000", p.lifetime)
@@ -208,18 +215,24 @@ func TestMQMeasuresLifetime(t *testing.T) {
 
 func TestMQSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorkload(t)
+		w := policytest.DrawWorkload(t)
 		spec := rapid.SampledFrom([]string{"mq", "mq(queues=3,lifetime=5,ghost=0.5)"}).Draw(t, "spec")
-		checkAfterEachRequest(t, spec, w, func(d *driven) {
-			p := d.policy.(*mq)
+		d := policytest.Drive(t, spec, w.Config)
+		w.AfterEachRequest(t, d, func() {
+			p := d.Policy.(*mq)
 			var ghosts int64
-			for _, o := range listed(&p.lists, p.queues) {
-				ghosts += w.sizes[o]
+			for _, o := range policytest.Listed(&p.lists, p.queues) {
+				ghosts += w.Sizes[o]
 			}
-			if ghosts != p.ghosts || ghosts > p.limit || int(p.resident) != len(d.stored) {
+			if ghosts != p.ghosts || ghosts > p.limit || int(p.resident) != len(d.Stored) {
 				t.Fatalf("Qout holds %d, counted %d, limit %d; %d resident, counted %d",
-					ghosts, p.ghosts, p.limit, len(d.stored), p.resident)
+					ghosts, p.ghosts, p.limit, len(d.Stored), p.resident)
 			}
 		})
 	})
+}
+
+// without returns a copy of l without o.
+func without(l []policies.Object, o policies.Object) []policies.Object {
+	return slices.DeleteFunc(slices.Clone(l), func(x policies.Object) bool { return x == o })
 }

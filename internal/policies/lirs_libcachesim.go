@@ -1,0 +1,307 @@
+package policies
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// lirsDemoting is LIRS as libCacheSim has it. It differs from lirs in four ways: the queue has at least one place, and
+// where sizes count, nothing enters that does not fit into it; a hit on an object that is in the queue alone lets LIR
+// objects make room for it, although it stays HIR; a stack that exceeds its bound loses the object that was evicted
+// longest ago, not the lowest; and room is made in the LIR set and in the queue, whether or not the cache has some.
+//
+// libCacheSim takes an object for resident that its own hit pushes out of the queue, beyond the capacity; here it is
+// evicted. That needs a queue of very few places.
+type lirsDemoting struct {
+	stack dense.Lists
+	queue dense.Lists // as in lirs
+	state []lirsState
+	// charge is what an object was charged when it was last loaded, resident or evicted.
+	charge     dense.Charges
+	lirSize    int64
+	lirLimit   int64
+	hirSize    int64
+	hirLimit   int64
+	stackSize  int64
+	stackLimit int64
+	capacity   int64
+	config     Config
+	late       []Object // evicted, but still resident to the cache
+}
+
+func newLIRSDemoting(c Config) *lirsDemoting {
+	p := &lirsDemoting{
+		stack:  dense.NewLists(c.Objects, 1),
+		queue:  dense.NewLists(c.Objects, 2),
+		state:  make([]lirsState, c.Objects),
+		charge: dense.NewCharges(c.Objects, c.Unit),
+		config: c,
+	}
+	p.limitTo(c.Capacity)
+	return p
+}
+
+func (p *lirsDemoting) limitTo(capacity int64) {
+	p.capacity = capacity
+	p.hirLimit = max(1, dense.Multiple(capacity, p.config.Params.Float("hir")))
+	p.lirLimit = max(0, capacity-p.hirLimit)
+	p.stackLimit = dense.Multiple(capacity, p.config.Params.Float("stack"))
+}
+
+// Resize makes what no longer fits leave at once.
+func (p *lirsDemoting) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
+	p.limitTo(capacity)
+	p.shrinkLIR(0)
+	p.shrinkHIR(0)
+	p.limitStack()
+}
+
+func (p *lirsDemoting) Grow(objects int) {
+	p.stack.Grow(objects)
+	p.queue.Grow(objects)
+	p.state = dense.Grown(p.state, objects)
+	p.charge.Grow(objects)
+}
+
+func (p *lirsDemoting) Hit(r Request) {
+	o := r.Object
+	switch p.state[o] {
+	case lirsLIR:
+		p.stack.MoveToFront(0, o)
+		p.prune()
+	case lirsHIR:
+		p.stack.MoveToFront(0, o)
+		p.leaveQueue(o)
+		p.shrinkLIR(p.charge.Of(o))
+		p.makeLIR(o)
+	case lirsHIROut:
+		p.queue.MoveToFront(lirsQueue, o)
+		p.shrinkLIR(p.charge.Of(o))
+		p.push(o)
+		if p.state[o] == lirsAbsent { // pushed out by what left the LIR set
+			p.becomeGhost(o)
+		} else {
+			p.state[o] = lirsHIR
+		}
+	}
+	p.limitStack()
+}
+
+// Miss makes room in the part of the cache that the object will enter.
+func (p *lirsDemoting) Miss(r Request) {
+	o := r.Object
+	switch ghost := p.state[o] == lirsGhost; {
+	case ghost && r.Reason == Demand:
+		p.queue.Unlink(o)
+		p.state[o] = lirsReturned
+		p.pop(o)
+		p.charge.Set(o, r.Size)
+		p.push(o)
+		p.shrinkLIR(r.Size)
+		p.makeRoomForLIR(r.Size)
+		return
+	case ghost: // says nothing about the distance between requests
+		p.queue.Unlink(o)
+		p.pop(o)
+		p.state[o] = lirsAbsent
+	}
+	if p.Admit(r) && p.lirSize+r.Size > p.lirLimit {
+		p.shrinkHIR(r.Size)
+	}
+}
+
+// makeRoomForLIR evicts until an object of that size fits, which enters the LIR set.
+func (p *lirsDemoting) makeRoomForLIR(size int64) {
+	for p.lirSize+p.hirSize+size > p.capacity {
+		for p.hirSize >= p.hirLimit && p.hirSize > 0 {
+			p.evictHIR()
+		}
+		if !p.demote() {
+			return
+		}
+	}
+}
+
+// Admit refuses an object that the queue or the LIR set could not hold.
+func (p *lirsDemoting) Admit(r Request) bool {
+	return p.charge == nil || p.state[r.Object] == lirsReturned || r.Size <= min(p.hirLimit, p.lirLimit)
+}
+
+func (p *lirsDemoting) Victim(Request) Object {
+	if len(p.late) == 0 && !p.evictHIR() { // all residents are LIR
+		p.prune()
+		o, _ := p.stack.Back(0)
+		p.Remove(o)
+		return o
+	}
+	return p.next()
+}
+
+// next returns the first of the objects that the cache has not asked for, of which there is one.
+func (p *lirsDemoting) next() Object {
+	o := p.late[0]
+	p.late = slices.Delete(p.late, 0, 1)
+	return o
+}
+
+// Expired returns what left although the cache had room.
+func (p *lirsDemoting) Expired(int64) (Object, bool) {
+	if len(p.late) == 0 {
+		return 0, false
+	}
+	return p.next(), true
+}
+
+func (p *lirsDemoting) Insert(r Request) {
+	o := r.Object
+	switch {
+	case p.state[o] == lirsReturned:
+		p.makeLIR(o)
+	case p.lirSize+r.Size <= p.lirLimit:
+		p.charge.Set(o, r.Size)
+		p.push(o)
+		p.makeLIR(o)
+	default:
+		p.charge.Set(o, r.Size)
+		p.push(o)
+		p.enterQueue(o)
+		p.state[o] = lirsHIR
+	}
+	p.limitStack()
+}
+
+func (p *lirsDemoting) Remove(o Object) {
+	if i := slices.Index(p.late, o); i >= 0 {
+		p.late = slices.Delete(p.late, i, i+1)
+		return
+	}
+	was := p.state[o]
+	p.state[o] = lirsAbsent
+	if was != lirsLIR {
+		p.leaveQueue(o)
+	}
+	if was != lirsHIROut {
+		p.pop(o)
+	}
+	if was == lirsLIR {
+		p.lirSize -= p.charge.Of(o)
+		p.prune()
+	}
+}
+
+// makeLIR takes o, on top of the stack, into the LIR set.
+func (p *lirsDemoting) makeLIR(o Object) {
+	p.state[o] = lirsLIR
+	p.lirSize += p.charge.Of(o)
+}
+
+// shrinkLIR demotes until the LIR set has room for that size.
+func (p *lirsDemoting) shrinkLIR(size int64) {
+	for p.lirSize+size > p.lirLimit && p.demote() {
+	}
+}
+
+// demote moves the LIR object at the bottom of the stack to the queue, which may evict from there. It returns false if
+// there is none.
+func (p *lirsDemoting) demote() bool {
+	if p.lirSize == 0 {
+		return false
+	}
+	p.prune()
+	o, _ := p.stack.Back(0)
+	size := p.charge.Of(o)
+	p.pop(o)
+	p.lirSize -= size
+	if size > p.hirLimit {
+		p.state[o] = lirsAbsent
+		p.late = append(p.late, o)
+	} else {
+		p.shrinkHIR(size)
+		p.enterQueue(o)
+		p.state[o] = lirsHIROut
+	}
+	p.prune()
+	return true
+}
+
+// shrinkHIR evicts until the queue has room for that size.
+func (p *lirsDemoting) shrinkHIR(size int64) {
+	for p.hirSize+size > p.hirLimit && p.evictHIR() {
+	}
+}
+
+// evictHIR evicts the last object of the queue. It returns false if there is none.
+func (p *lirsDemoting) evictHIR() bool {
+	o, ok := p.queue.Back(lirsQueue)
+	if !ok {
+		return false
+	}
+	p.leaveQueue(o)
+	p.late = append(p.late, o)
+	if p.state[o] == lirsHIR {
+		p.becomeGhost(o)
+	} else {
+		p.state[o] = lirsAbsent
+	}
+	return true
+}
+
+func (p *lirsDemoting) becomeGhost(o Object) {
+	p.state[o] = lirsGhost
+	p.queue.PushFront(lirsGhosts, o)
+}
+
+// prune takes objects off the bottom of the stack until an LIR object or the last one is there.
+func (p *lirsDemoting) prune() {
+	for {
+		top, _ := p.stack.Front(0)
+		bottom, ok := p.stack.Back(0)
+		if !ok || bottom == top || p.state[bottom] == lirsLIR {
+			return
+		}
+		p.pop(bottom)
+		if p.state[bottom] == lirsHIR {
+			p.state[bottom] = lirsHIROut
+			continue
+		}
+		p.queue.Unlink(bottom)
+		p.state[bottom] = lirsAbsent
+	}
+}
+
+// limitStack forgets what was evicted longest ago until the stack is within its bound, or nothing evicted is there.
+func (p *lirsDemoting) limitStack() {
+	for p.stackSize > p.stackLimit {
+		o, ok := p.queue.Back(lirsGhosts)
+		if !ok {
+			return
+		}
+		p.queue.Unlink(o)
+		p.pop(o)
+		p.state[o] = lirsAbsent
+	}
+}
+
+func (p *lirsDemoting) enterQueue(o Object) {
+	p.queue.PushFront(lirsQueue, o)
+	p.hirSize += p.charge.Of(o)
+}
+
+func (p *lirsDemoting) leaveQueue(o Object) {
+	p.queue.Unlink(o)
+	p.hirSize -= p.charge.Of(o)
+}
+
+func (p *lirsDemoting) push(o Object) {
+	p.stack.PushFront(0, o)
+	p.stackSize += p.charge.Of(o)
+}
+
+func (p *lirsDemoting) pop(o Object) {
+	p.stack.Unlink(o)
+	p.stackSize -= p.charge.Of(o)
+}
