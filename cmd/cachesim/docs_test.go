@@ -118,6 +118,7 @@ func TestDocCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays for half a minute")
 	}
+	onlyOnce(t)
 	traces := docTraces(t)
 	var ran atomic.Int64
 	t.Cleanup(func() {

@@ -147,6 +147,7 @@ func faultyCommands(t *testing.T) []faultyCommand {
 // be as a successful run writes it, as it was before, or absent. A command that can continue from there must reach the
 // same result.
 func TestEveryFailureLeavesWholeFiles(t *testing.T) {
+	onlyOnce(t)
 	for _, c := range faultyCommands(t) {
 		t.Run(c.name, func(t *testing.T) {
 			good := t.TempDir()

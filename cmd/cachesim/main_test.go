@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -37,6 +38,17 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup:         func(env *testscript.Env) error { return setUp(env, traces) },
 	})
+}
+
+var ranBefore sync.Map // names of tests
+
+// onlyOnce skips the repetitions that -count and -cpu ask for of a long test whose outcome depends on the tree alone,
+// so that they end within the time that go test gives a package.
+func onlyOnce(t *testing.T) {
+	t.Helper()
+	if _, ran := ranBefore.LoadOrStore(t.Name(), true); ran {
+		t.Skip("ran before in this process, on the same tree")
+	}
 }
 
 func setUp(env *testscript.Env, traces string) error {

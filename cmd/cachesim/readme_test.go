@@ -22,6 +22,7 @@ func TestReadmeOutputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays for several seconds")
 	}
+	onlyOnce(t)
 	dir := t.TempDir()
 	traces := docTraces(t)
 	if err := os.CopyFS(dir, os.DirFS(traces)); err != nil {
