@@ -77,52 +77,74 @@ func replayExtreme(t *testing.T, tr *traces.Trace, c Cell) {
 	}
 }
 
+// extremeTraces are short traces for each kind of cache.
+type extremeTraces struct{ plain, prompts, queries *traces.Trace }
+
 // TestExtremeParameters: whatever values a part accepts, a short trace is soon replayed.
 func TestExtremeParameters(t *testing.T) {
-	plain, prompts, queries := policytest.Trace(9, 400, 150), conversationTrace(30), queryTrace(3, 300, 20, 0.3)
+	inParallel := func(name string, test func(*testing.T, extremeTraces)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, extremeTraces{policytest.Trace(9, 400, 150), conversationTrace(30), queryTrace(3, 300, 20, 0.3)})
+		})
+	}
+	for _, e := range policies.All() {
+		inParallel(e.Name, func(t *testing.T, on extremeTraces) { replayExtremePolicy(t, on, e) })
+	}
+	inParallel("predictors", func(t *testing.T, on extremeTraces) {
+		for _, e := range predict.All() {
+			for _, text := range extremes(e.Name, e.Params) {
+				if spec, err := predict.Parse(text); err == nil {
+					for _, policy := range []string{"fpb", "laru"} {
+						replayExtreme(t, on.plain, Cell{Parts: Parts{Policy: mustSpec(policy), Predictor: &spec,
+							Cache: cache.ExactSpec()}})
+					}
+				}
+			}
+		}
+	})
+	inParallel("caches", func(t *testing.T, on extremeTraces) {
+		for _, text := range cacheExtremes() {
+			if spec, err := cache.Parse(text); err == nil {
+				for _, tr := range []*traces.Trace{on.plain, on.prompts, on.queries} {
+					replayExtreme(t, tr, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}})
+				}
+			}
+		}
+	})
+	inParallel("models", func(t *testing.T, on extremeTraces) {
+		for _, e := range models.All() {
+			for _, text := range extremes(e.Name, e.Params) {
+				if spec, err := models.Parse(text); err == nil {
+					replayExtreme(t, on.plain, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec}})
+					replayExtreme(t, on.prompts, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"),
+						Model: &spec}})
+				}
+			}
+		}
+	})
+}
+
+// replayExtremePolicy replays a policy with extreme parameters in each kind of cache.
+func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
 	noisy, err := predict.Parse("noisy(p=0.3)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range policies.All() {
-		for _, text := range append(extremes(e.Name, e.Params), e.Name) {
-			spec, err := policies.ParseSpec(text)
-			if err != nil {
-				continue // refused
-			}
-			c := Cell{Parts: Parts{Policy: spec, Cache: cache.ExactSpec()}}
-			if e.Predicts {
-				c.Predictor = &noisy
-			}
-			replayExtreme(t, plain, c)
-			c.Cache = mustCache(t, "semantic")
-			replayExtreme(t, queries, c)
-			c.Cache = mustCache(t, "prefix")
-			replayExtreme(t, prompts, c)
+	for _, text := range append(extremes(e.Name, e.Params), e.Name) {
+		spec, err := policies.ParseSpec(text)
+		if err != nil {
+			continue // refused
 		}
-	}
-	for _, e := range predict.All() {
-		for _, text := range extremes(e.Name, e.Params) {
-			if spec, err := predict.Parse(text); err == nil {
-				replayExtreme(t, plain, Cell{Parts: Parts{Policy: mustSpec("fpb"), Predictor: &spec, Cache: cache.ExactSpec()}})
-				replayExtreme(t, plain, Cell{Parts: Parts{Policy: mustSpec("laru"), Predictor: &spec, Cache: cache.ExactSpec()}})
-			}
+		c := Cell{Parts: Parts{Policy: spec, Cache: cache.ExactSpec()}}
+		if e.Predicts {
+			c.Predictor = &noisy
 		}
-	}
-	for _, text := range cacheExtremes() {
-		if spec, err := cache.Parse(text); err == nil {
-			for _, tr := range []*traces.Trace{plain, prompts, queries} {
-				replayExtreme(t, tr, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}})
-			}
-		}
-	}
-	for _, e := range models.All() {
-		for _, text := range extremes(e.Name, e.Params) {
-			if spec, err := models.Parse(text); err == nil {
-				replayExtreme(t, plain, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec}})
-				replayExtreme(t, prompts, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"), Model: &spec}})
-			}
-		}
+		replayExtreme(t, on.plain, c)
+		c.Cache = mustCache(t, "semantic")
+		replayExtreme(t, on.queries, c)
+		c.Cache = mustCache(t, "prefix")
+		replayExtreme(t, on.prompts, c)
 	}
 }
 
