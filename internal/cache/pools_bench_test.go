@@ -25,7 +25,7 @@ func BenchmarkPools(b *testing.B) {
 				}
 				for b.Loop() {
 					b.StopTimer()
-					before := liveBytes()
+					before := policytest.ReachableBytes()
 					b.StartTimer()
 					var partition *cache.Partition
 					if shared {
@@ -48,7 +48,7 @@ func BenchmarkPools(b *testing.B) {
 						pool.Request(policies.Request{Object: o, Query: o, Pos: pos, Size: 1})
 					}
 					b.StopTimer()
-					b.ReportMetric(float64(liveBytes()-before)/objects, "B/object")
+					b.ReportMetric(float64(policytest.ReachableBytes()-before)/objects, "B/object")
 					runtime.KeepAlive(all)
 					b.StartTimer()
 				}
@@ -56,12 +56,4 @@ func BenchmarkPools(b *testing.B) {
 			})
 		}
 	}
-}
-
-// liveBytes returns what lives on the heap.
-func liveBytes() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -272,7 +272,7 @@ func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
 		tr := recommended(t, 100_000, size.users, size.shards)
 		r := NewReplayer(tr, ReplayerOptions{})
 		c := onNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
-		before := liveHeap()
+		before := policytest.ReachableBytes()
 		served, _, err := r.build(t.Context(), c, tr, 0, nil, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +281,7 @@ func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
 		if _, err := takingTurns.Entry.Run(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}
-		taken, said := liveHeap()-before, r.Need([]Cell{c})-modelledBytes*int64(len(tr.Objects))
+		taken, said := policytest.ReachableBytes()-before, r.Need([]Cell{c})-modelledBytes*int64(len(tr.Objects))
 		runtime.KeepAlive(served)
 		t.Logf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
 		if taken > said || said > 3*taken+(10<<20) {
@@ -302,13 +302,12 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 	}
 	predicted := c
 	predicted.Model = &fluid
-	before := liveHeap()
-	built, _, err := r.build(t.Context(), predicted, tr, 0, nil, nil)
+	before := allocated()
+	_, _, err = r.build(t.Context(), predicted, tr, 0, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken := liveHeap() - before
-	runtime.KeepAlive(built)
+	taken := allocated() - before
 	served, said := r.Need([]Cell{c}), r.Need([]Cell{predicted})
 	t.Logf("takes %d bytes and says %d; %d if requests are served", taken, said, served)
 	if taken > said || said > 8<<20 || served < 20<<20 {
