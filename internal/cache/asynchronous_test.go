@@ -73,7 +73,7 @@ func TestArrivingAtOnceIsServing(t *testing.T) {
 				return // they need more than a trace
 			}
 			tr := policytest.Trace(3, 2000, 150)
-			c := configOf(t, tr, e.Name, "", policytest.CapacityFor(e, 60), unit)
+			c := configOf(t, tr, policytest.Spec(e), "", policytest.CapacityFor(e, 60), unit)
 			if !unit {
 				c.Capacity *= 20
 			}

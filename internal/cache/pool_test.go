@@ -163,7 +163,7 @@ func TestPoolAddsUp(t *testing.T) {
 					if bytes {
 						capacity *= 40
 					}
-					spec, err := policies.ParseSpec(e.Name)
+					spec, err := policies.ParseSpec(policytest.Spec(e))
 					if err != nil {
 						t.Fatal(err)
 					}

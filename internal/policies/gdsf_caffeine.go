@@ -73,12 +73,12 @@ func (p *gdsfWithNew) Victim(r Request) Object {
 }
 
 // choose takes the objects that have to leave for r out of the heap. It puts them back and returns false if r's object
-// is one of them.
+// is one of them. It chooses at least one: a cache that asks again has kept one that was to leave.
 func (p *gdsfWithNew) choose(r Request) bool {
 	p.heap.Set(r.Object, p.missed, p.key(r.Object))
 	p.leaving, p.asked = p.leaving[:0], 0
 	need := p.used + r.Size - p.capacity
-	for need > 0 {
+	for need > 0 || len(p.leaving) == 0 {
 		o, priority := p.heap.Least()
 		p.heap.Remove(o)
 		if o == r.Object {

@@ -28,7 +28,13 @@ func entry(tb testing.TB, name string) policies.Entry {
 // missesOf replays t one by one and returns the misses.
 func missesOf(tb testing.TB, name string, t *traces.Trace, capacity int64, unit bool) int {
 	tb.Helper()
-	c := cache.NewExact(policytest.Build(tb, entry(tb, name), t, capacity, unit), capacity, t.NumObjects)
+	return missesOfEntry(tb, entry(tb, name), t, capacity, unit)
+}
+
+// missesOfEntry is missesOf for a policy with other defaults.
+func missesOfEntry(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) int {
+	tb.Helper()
+	c := cache.NewExact(policytest.Build(tb, e, t, capacity, unit), capacity, t.NumObjects)
 	n := serve(t, c, !unit, 0)
 	return int(n.Misses())
 }
@@ -189,7 +195,7 @@ func TestSuiteNeverBeatsOPT(t *testing.T) {
 				capacity = int64(tr.NumObjects)
 			}
 			optimum := missesOf(t, rule, tr, capacity, true)
-			if got := missesOf(t, e.Name, tr, policytest.CapacityFor(e, capacity), true); got < optimum {
+			if got := missesOfEntry(t, e, tr, policytest.CapacityFor(e, capacity), true); got < optimum {
 				t.Fatalf("seed %d, capacity %d: %d misses, %s has %d", seed, capacity, got, rule, optimum)
 			}
 		}

@@ -23,8 +23,14 @@ func (p *slruEvicting) limitLowest() {
 	s.limit[0] = min(s.limit[0], max(1, s.lowestShare()))
 }
 
+// Hit is a request to a resident object. A cache that serves several requests before it asks what has left, as that of
+// prompts does, may also hit an object that is gone, which then enters like a new one.
 func (p *slruEvicting) Hit(r Request) {
 	s := p.segments
+	if p.keep(r.Object) {
+		s.Insert(r)
+		return
+	}
 	before := s.used[0]
 	if s.in(0, r.Object) && s.top > 0 {
 		before -= s.charged.Of(r.Object) // it leaves the segment
@@ -65,11 +71,18 @@ func (p *slruEvicting) Expired(int64) (Object, bool) {
 }
 
 func (p *slruEvicting) Remove(o Object) {
-	if i := slices.Index(p.late, o); i >= 0 {
-		p.late = slices.Delete(p.late, i, i+1)
-		return
+	if !p.keep(o) {
+		p.segments.Remove(o)
 	}
-	p.segments.Remove(o)
+}
+
+// keep takes o off the list of what the cache has still to drop. It returns false if o is not on it.
+func (p *slruEvicting) keep(o Object) bool {
+	i := slices.Index(p.late, o)
+	if i >= 0 {
+		p.late = slices.Delete(p.late, i, i+1)
+	}
+	return i >= 0
 }
 
 func (p *slruEvicting) Resize(capacity int64) {

@@ -125,7 +125,7 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
 		for _, allocator := range []string{"static(r=0.3)", "equal", "proportional(every=500,to=footprint)",
 			"ucp(every=500)"} {
-			c := withAllocator(t, onNodes(t, e.Name, twoNodes), allocator)
+			c := withAllocator(t, onNodes(t, policytest.Spec(e), twoNodes), allocator)
 			if e.Predicts {
 				c.Predictor = &averages
 			}

@@ -165,7 +165,7 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 				tr.Groups = append(tr.Groups, i)
 				prompts.Of(tr.Kind).InputTokens = append(prompts.Of(tr.Kind).InputTokens, 1)
 			}
-			c := prefixCell(t, "prefix", e.Name, "noisy(p=0.3)", 2+int64(seed*seed))
+			c := prefixCell(t, "prefix", policytest.Spec(e), "noisy(p=0.3)", 2+int64(seed*seed))
 			got := replayPrompts(t, &tr, c)
 			c.Cache = cache.ExactSpec()
 			if want := replayPrompts(t, exact, c); got.Hits != want.Hits || got.Evictions != want.Evictions {

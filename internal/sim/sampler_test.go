@@ -101,7 +101,7 @@ func TestSeriesAddUp(t *testing.T) {
 				if bytes {
 					size = capacity.Of(200+10*size.Amount, true)
 				}
-				c := Cell{Parts: Parts{Cache: cache.ExactSpec(), Policy: mustSpec(e.Name)}, Capacity: size, Seed: 5}
+				c := Cell{Parts: Parts{Cache: cache.ExactSpec(), Policy: mustSpec(policytest.Spec(e))}, Capacity: size, Seed: 5}
 				if e.Predicts {
 					c.Predictor = &predictor
 				}

@@ -162,7 +162,7 @@ func TestSemanticSuiteEqualsNaive(t *testing.T) {
 		for seed := range uint64(6) {
 			tr := queryTrace(seed, 500, 6, []float64{0.3, 0.6}[seed%2])
 			capacity := 1 + int(seed*seed)
-			c := queryCell(t, "semantic(tau=0.7)", e.Name, int64(capacity))
+			c := queryCell(t, "semantic(tau=0.7)", policytest.Spec(e), int64(capacity))
 			if e.Unbounded {
 				capacity = tr.NumObjects
 			}
@@ -228,7 +228,7 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 			}
 			var pair [2]records.Record
 			for i, kind := range identity {
-				c := cellOf(t, e.Name, capacity.Capacity{Amount: 30, Simulated: 30}, 7)
+				c := cellOf(t, policytest.Spec(e), capacity.Capacity{Amount: 30, Simulated: 30}, 7)
 				c.Cache = kind
 				cells := append([]Cell{c}, References(c)...)
 				r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
@@ -275,7 +275,7 @@ func TestSemanticSuiteOfOneAndOfAll(t *testing.T) {
 		r := NewReplayer(tr, ReplayerOptions{})
 		infinite := countsOf(t, r, queryCell(t, "semantic", "infinite", 1))
 		for _, capacity := range []int{tr.NumObjects, 1 << 40} {
-			n := countsOf(t, r, queryCell(t, "semantic", e.Name, int64(capacity)))
+			n := countsOf(t, r, queryCell(t, "semantic", policytest.Spec(e), int64(capacity)))
 			expires := e.NeedsTime != nil
 			splits := n.Evictions > 0 // s3fifo and the like give each part of the cache its share
 			if !expires && !splits && n != infinite && !e.Idle {
@@ -286,7 +286,7 @@ func TestSemanticSuiteOfOneAndOfAll(t *testing.T) {
 			return
 		}
 		lru := countsOf(t, r, queryCell(t, "semantic", "lru", 1))
-		if one := countsOf(t, r, queryCell(t, "semantic", e.Name, 1)); one != lru {
+		if one := countsOf(t, r, queryCell(t, "semantic", policytest.Spec(e), 1)); one != lru {
 			t.Errorf("one place: %+v, lru %+v", one, lru)
 		}
 	})
@@ -300,7 +300,7 @@ func TestSemanticSuiteParts(t *testing.T) {
 			t.Skip("each part draws for itself")
 		}
 		tr := queryTrace(5, 900, 8, 0.4)
-		c := queryCell(t, "semantic(tau=0.8)", e.Name, 20)
+		c := queryCell(t, "semantic(tau=0.8)", policytest.Spec(e), 20)
 		parted := *tr
 		parted.Starts = []int{0, 300, 600}
 		var values metric.Values
@@ -329,7 +329,7 @@ func TestSemanticSuiteParts(t *testing.T) {
 
 func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	var specs []policies.Spec
-	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(e.Name)) })
+	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(policytest.Spec(e))) })
 	specs = append(specs, mustSpec("pfoo-similar"))
 	run := func(jobs int) []records.Record {
 		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
@@ -443,7 +443,7 @@ func TestSemanticSuiteKeepsToTheBound(t *testing.T) {
 				capacity = int64(tr.NumObjects)
 			}
 			bound := countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", capacity))
-			if n := countsOf(t, r, queryCell(t, "semantic", e.Name, capacity)); n.Hits > bound.Hits {
+			if n := countsOf(t, r, queryCell(t, "semantic", policytest.Spec(e), capacity)); n.Hits > bound.Hits {
 				t.Fatalf("seed %d, capacity %d: %d hits, the bound is %d", seed, capacity, n.Hits, bound.Hits)
 			}
 		}

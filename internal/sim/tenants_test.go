@@ -39,14 +39,14 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 			}
 			optimum := int64(0)
 			if !bytes {
-				recs, err := r.Replay(t.Context(), []Cell{References(cellOf(t, e.Name, size, 1))[0]})
+				recs, err := r.Replay(t.Context(), []Cell{References(cellOf(t, policytest.Spec(e), size, 1))[0]})
 				if err != nil {
 					t.Fatal(err)
 				}
 				optimum = recs[0].Int(metric.Misses)
 			}
 			for _, allocator := range []string{"equal", "proportional(every=100)", "ucp(every=100)", "optimal"} {
-				c := cellOf(t, e.Name, size, 1)
+				c := cellOf(t, policytest.Spec(e), size, 1)
 				spec, err := allocate.Parse(allocator)
 				if err != nil {
 					t.Fatal(err)

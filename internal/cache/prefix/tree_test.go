@@ -55,7 +55,7 @@ func forEachPrefixPolicy(t *testing.T, f func(t *testing.T, kind, policy string)
 			if e.Similar {
 				t.Skip("knows what hits in other caches")
 			}
-			t.Run(kind, func(t *testing.T) { f(t, kind, e.Name) })
+			t.Run(kind, func(t *testing.T) { f(t, kind, policytest.Spec(e)) })
 		})
 	}
 }

@@ -439,8 +439,8 @@ func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
 		for seed := range uint64(20) {
 			tr := policytest.Trace(seed, 600, 20+int(seed)*5)
 			capacity := 1 + int(seed*seed)%slabs.MaxWays
-			want := serveInWindows(tr, setsOf(t, tr, "exact", e.Name, "noisy(p=0.3)", capacity), seed)
-			got := serveInWindows(tr, setsOf(t, tr, "sets(batch=1,slabs=1)", e.Name, "noisy(p=0.3)", capacity), seed)
+			want := serveInWindows(tr, setsOf(t, tr, "exact", policytest.Spec(e), "noisy(p=0.3)", capacity), seed)
+			got := serveInWindows(tr, setsOf(t, tr, "sets(batch=1,slabs=1)", policytest.Spec(e), "noisy(p=0.3)", capacity), seed)
 			if got != want {
 				t.Fatalf("seed %d, capacity %d: %+v, exact %+v", seed, capacity, got, want)
 			}
@@ -461,12 +461,12 @@ func TestSetsAreExactCaches(t *testing.T) {
 		for seed := range uint64(10) {
 			tr := policytest.Trace(seed, 1500, 40+int(seed)*10)
 			const ways = 8
-			c := setsOf(t, tr, "sets(ways=8,slabs=1,batch=1)", e.Name, "oracle", 5*ways).(*sets)
+			c := setsOf(t, tr, "sets(ways=8,slabs=1,batch=1)", policytest.Spec(e), "oracle", 5*ways).(*sets)
 			got := serveInWindows(tr, c, seed)
 			var want cache.Counts
 			for set := range c.geometry.Sets {
 				part := requestsOfSet(tr, c.geometry, set)
-				config := configOf(t, part, "exact", e.Name, "oracle", ways)
+				config := configOf(t, part, "exact", policytest.Spec(e), "oracle", ways)
 				if e.InSets == nil {
 					config.Seed = rand.NewPCG(config.Seed, uint64(set)).Uint64()
 				}

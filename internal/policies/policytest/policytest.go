@@ -117,9 +117,19 @@ func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	}
 }
 
+// Spec names e with the rule that ForEach gave it, for tests that build the policy from a text.
+func Spec(e policies.Entry) string {
+	if !slices.ContainsFunc(e.Params, isRule) {
+		return e.Name
+	}
+	return fmt.Sprintf("%s(rule=%s)", e.Name, params.Defaults(e.Params).Text("rule"))
+}
+
+func isRule(p policies.Param) bool { return p.Name == "rule" }
+
 // otherRules returns the policy with each value of its parameter rule but the default, as the default of that entry.
 func otherRules(e policies.Entry) (others []policies.Entry) {
-	at := slices.IndexFunc(e.Params, func(p policies.Param) bool { return p.Name == "rule" })
+	at := slices.IndexFunc(e.Params, isRule)
 	if at < 0 {
 		return nil
 	}
