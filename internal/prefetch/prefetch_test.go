@@ -226,8 +226,9 @@ func TestMemoryOfEveryPrefetcherIsBounded(t *testing.T) {
 					}
 				}
 			}
-			if allocations := testing.AllocsPerRun(1, run); allocations > 0 { // the first of two runs fills tables
-				t.Errorf("%v allocations for further objects, want none", allocations)
+			const few = 100                                                     // the runtime allocates now and then
+			if allocations := testing.AllocsPerRun(1, run); allocations > few { // the first of two runs fills tables
+				t.Errorf("%v allocations for 300,000 further objects, want at most %d", allocations, few)
 			}
 		})
 	}
