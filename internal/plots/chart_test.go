@@ -258,6 +258,19 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 	if _, err := drawChart(dir, c, recs); err != nil { // noise 0, and a line from end to end
 		t.Fatal(err)
 	}
+	c.LogY = false
+	if d := drawingOf(t, c, recs); d.note() != "not shown: 1 point at 0 or below, where a logarithmic axis has no place" {
+		t.Errorf("noise 0 on a logarithmic axis of noise: note %q", d.note())
+	}
+	c.LogX = false
+	if d := drawingOf(t, c, recs); d.note() != "" {
+		t.Errorf("noise 0 on a linear axis: note %q", d.note())
+	}
+	c.LogX, c.X, c.Name = true, records.DimTrace, "traces"
+	if d := drawingOf(t, c, recs); d.note() != "" || len(d.panels) != 1 || len(d.panels[0].Lines) == 0 {
+		t.Errorf("names have no logarithm, so nothing is left out: %d panels, note %q", len(d.panels), d.note())
+	}
+	c.X, c.Name, c.LogY = "noise", "noise", true
 	for i := range recs {
 		recs[i].Set(metric.HitRatio, 0)
 	}

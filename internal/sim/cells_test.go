@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 )
@@ -31,4 +33,26 @@ func cellOf(t *testing.T, policy string, size capacity.Capacity, seed uint64) Ce
 		c.Predictor = &spec
 	}
 	return c
+}
+
+// A record has the time of predictions where a predictor made some, and only there.
+func TestOnlyPredictionsHaveATime(t *testing.T) {
+	tr := fromKeys(strings.Repeat("abcdefghij", 20) + strings.Repeat("ajbicd", 20))
+	for policy, predicts := range map[string]bool{"laru": true, "fpb": true, "lru": false, "opt": false} {
+		c := cellOf(t, policy, objects(4)[0], 1)
+		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := recs[0]
+		if !rec.Has(metric.NsPerRequest) || rec.Float(metric.NsPerRequest) <= 0 {
+			t.Errorf("%s has no time per request", policy)
+		}
+		if got := rec.Has(predict.NsMetric); got != predicts {
+			t.Errorf("%s has a time of predictions: %v, want %v", policy, got, predicts)
+		}
+		if predicts && rec.Float(predict.NsMetric) <= 0 {
+			t.Errorf("%s predicts in no time", policy)
+		}
+	}
 }

@@ -120,6 +120,11 @@ func TestEvaluate(t *testing.T) {
 			"does not hold: fails at 7 of 7 points; worst at gli, capacity 500: arc 1.40% is number 2 of 4, behind opt 34.30%"},
 		{"hit_ratio(arc) is second among all where capacity = 1000",
 			"holds: arc 39.00% is number 2 of 3, ahead of lru 32.00% (oltp, capacity 1000)"},
+		// A policy that is in a group and named as well counts once.
+		{"mean over classic, lru of hit_ratio == 18.5% where trace = oltp and capacity = 250",
+			"holds: 18.50% = 18.5% (oltp, capacity 250)"},
+		{"hit_ratio(arc) is last among classic, opt, lru where capacity = 1000",
+			"does not hold: arc 39.00% is number 2 of 3, ahead of lru 32.00% (oltp, capacity 1000)"},
 		{"misses(arc) is last among lru, arc, opt",
 			"does not hold: fails at 5 of 5 points; worst at oltp, capacity 1000: arc 610 is number 2 of 3, ahead of lru 680"},
 		{"hit_ratio(lru) == published(lru)",

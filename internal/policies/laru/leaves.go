@@ -18,7 +18,7 @@ import (
 //   - A phase begins when an object has to leave and none is old: resident since the phase began and not requested
 //     since. The objects of the group that begins it are not old, like the requested object in the exact cache.
 //   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency instead
-//     of by prediction.
+//     of by prediction. Those that were loaded into free room, before anything had to leave, do not count.
 //   - The candidates of a group are predicted in one batch when the first object is to leave; later only those that are
 //     released or come within reach.
 //
@@ -68,6 +68,7 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 func (p *onLeaves) Hit(r policies.Request) {
 	p.order.renew(r.Object)
 	p.predictor.Observe(r.Object, r.Pos)
+	p.asked = false // for a shrinking cache, also after a group without misses
 }
 
 // MissGroup implements policies.GroupMisser.
