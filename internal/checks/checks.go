@@ -171,7 +171,7 @@ func printGitHub(w io.Writer, suites []Suite) error {
 		}
 	}
 	for _, s := range suites {
-		lines = append(lines, s.Summary)
+		lines = append(lines, asText(s.Summary))
 	}
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
@@ -187,6 +187,12 @@ func (s Suite) properties(c Case) string {
 		}
 	}
 	return strings.Join(append(list, "title="+escapeProperty(c.Title)), ",")
+}
+
+// asText keeps a line of the log from being read as a workflow command, of today's form or of the earlier one: a
+// summary begins with a name that users give.
+func asText(line string) string {
+	return strings.NewReplacer("::", ": :", "##[", "# #[").Replace(line)
 }
 
 // escapeData escapes the message of a workflow command.

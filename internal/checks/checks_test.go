@@ -54,6 +54,17 @@ func TestAnnotationsOfEveryOutcome(t *testing.T) {
 	}
 }
 
+// The name of a trace or of a baseline is no command.
+func TestSummariesAreNoCommands(t *testing.T) {
+	t.Setenv(summaryFile, "")
+	for _, name := range []string{"::stop-commands::x", " ::error::x", "##[error]x", "a##[group]x"} {
+		got := printed(t, GitHub, Suite{Summary: name + ": 1 record"})
+		if strings.Contains(got, "::") || strings.Contains(got, "##[") || !strings.Contains(got, ": 1 record") {
+			t.Errorf("%q is printed as %q", name, got)
+		}
+	}
+}
+
 func TestJUnitCountsEveryOutcome(t *testing.T) {
 	var read junitSuites
 	text := printed(t, JUnit, every(), Suite{Name: "empty"})
