@@ -21,14 +21,15 @@ type traceChange struct {
 	Objects     *count `json:"objects,omitempty"`
 	Bytes       *count `json:"bytes,omitempty"` // the total size of the objects
 
-	files   string
-	sampled bool // Requests are those of a sample
+	files string
 }
 
 // count is a count of the recorded trace, and of the one that was replayed.
 type count struct {
 	Was int64 `json:"was"`
 	Is  int64 `json:"is"`
+
+	sampled bool // by the replay of a sample
 }
 
 // changes returns the traces that have changed, each once.
@@ -58,8 +59,9 @@ func (c *traceChange) measure(r *Result) {
 	if r.Is == nil {
 		return
 	}
+	sampled := r.Was.SampleRate != 1
 	if c.Requests == nil {
-		c.Requests, c.sampled = &count{requestsOf(&r.Was), requestsOf(r.Is)}, r.Was.SampleRate != 1
+		c.Requests = &count{requestsOf(&r.Was), requestsOf(r.Is), sampled}
 	}
 	was, knew := r.Was.Footprint()
 	is, knows := r.Is.Footprint()
@@ -68,7 +70,7 @@ func (c *traceChange) measure(r *Result) {
 		place = &c.Bytes
 	}
 	if knew && knows && *place == nil {
-		*place = &count{was, is}
+		*place = &count{was, is, sampled}
 	}
 }
 
@@ -77,22 +79,23 @@ func requestsOf(rec *records.Record) int64 { return rec.Int(metric.Requests) + r
 // String says what has changed, in a line.
 func (c *traceChange) String() string {
 	var parts []string
-	add := func(n *count, unit, noun string) {
-		switch {
-		case n == nil:
-		case n.Was == n.Is:
-			parts = append(parts, fmt.Sprintf("still %s %s", records.Capacity(n.Is, unit), noun))
-		default:
-			parts = append(parts, fmt.Sprintf("%s → %s %s", records.Capacity(n.Was, unit), records.Capacity(n.Is, unit), noun))
+	add := func(n *count, unit, noun, ofSample string) {
+		if n == nil {
+			return
 		}
+		text := fmt.Sprintf("%s → %s %s", records.Capacity(n.Was, unit), records.Capacity(n.Is, unit), noun)
+		if n.Was == n.Is {
+			text = fmt.Sprintf("still %s %s", records.Capacity(n.Is, unit), noun)
+		}
+		if n.sampled {
+			text += ofSample
+		}
+		parts = append(parts, text)
 	}
-	requests := "requests"
-	if c.sampled {
-		requests += " of the sample"
-	}
-	add(c.Requests, records.Objects, requests)
-	add(c.Objects, records.Objects, "distinct objects")
-	add(c.Bytes, records.Bytes, "in distinct objects")
+	const estimated = ", estimated from the sample"
+	add(c.Requests, records.Objects, "requests", " of the sample")
+	add(c.Objects, records.Objects, "distinct objects", estimated)
+	add(c.Bytes, records.Bytes, "in distinct objects", estimated)
 	parts = append(parts, fmt.Sprintf("its checksum is %s, the recorded one is %s", c.ChecksumIs, c.ChecksumWas))
 	return records.Printable(c.files + ": the trace has changed: " + strings.Join(parts, "; "))
 }
