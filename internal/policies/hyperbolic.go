@@ -19,6 +19,9 @@ var hyperbolicEntry = Entry{
 		{Name: "leeway", Default: 0.1, Min: 0, Max: 1, Doc: "a new object starts with leeway + (1 - leeway) * the priority " +
 			"of the last victim as its count; 1: with one request, as the paper's formula says"},
 		{Name: "sized", Default: true, Doc: "divide the priority by the object's size"},
+		{Name: "rule", Default: "simulator", Choices: []string{"simulator", "redis"}, Doc: "which of the authors' programs " +
+			"to follow: simulator, an object that is loaded before anything was evicted starts with one request; redis, it " +
+			"starts with leeway, and a miss takes two units of time"},
 	},
 	Random: true,
 	New: func(c Config) (Policy, error) {
@@ -27,6 +30,7 @@ var hyperbolicEntry = Entry{
 			draws:   random.NewDraws(c.Seed),
 			samples: c.Params.Int("samples"),
 			leeway:  c.Params.Float("leeway"),
+			redis:   c.Params.Text("rule") == "redis",
 			free:    c.Capacity,
 		}
 		if !c.Unit && c.Params.Bool("sized") {
@@ -45,16 +49,18 @@ type hyperbolic struct {
 	samples int
 	leeway  float64
 	victim  float64 // priority of the last victim; 0 before the first
+	redis   bool    // rule=redis
+	loads   uint32  // with rule=redis
 	free    int64   // objects that still fit, batch path only
 }
 
 type hyperbolicInfo struct {
 	count  float64 // requests since the object was loaded; the first counts more or less than 1
-	loaded uint32  // position
+	loaded uint32  // time
 }
 
-// priority returns the priority at position now, without the size. An object that was loaded at that very position
-// counts as one position old.
+// priority returns the priority at a time, without the size. An object that was loaded at that very time counts as one
+// unit old.
 func (i hyperbolicInfo) priority(now uint32) float64 { return i.count / float64(max(now-i.loaded, 1)) }
 
 func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).count++ }
@@ -62,7 +68,7 @@ func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).count++ }
 func (p *hyperbolic) Miss(Request) {}
 
 func (p *hyperbolic) Victim(r Request) Object {
-	slot, priority := p.leastOfSample(uint32(r.Pos))
+	slot, priority := p.leastOfSample(p.now(r))
 	p.victim = priority
 	v := p.slots.Objects[slot]
 	p.slots.Remove(v)
@@ -97,13 +103,20 @@ func (p *hyperbolic) leastOfSample(now uint32) (least uint64, lowest float64) {
 
 func (p *hyperbolic) Insert(r Request) {
 	p.sizes.Set(r.Object, r.Size)
-	p.slots.Add(r.Object, hyperbolicInfo{count: p.first(r.Size), loaded: uint32(r.Pos)})
+	p.slots.Add(r.Object, hyperbolicInfo{count: p.first(r.Size), loaded: p.now(r)})
+	if p.redis {
+		p.loads++
+	}
 }
+
+// now returns the time of a request. In Redis a client asks for an object and, if it is not there, sets it: its clock
+// counts both.
+func (p *hyperbolic) now(r Request) uint32 { return uint32(r.Pos) + p.loads }
 
 // first returns the count with which an object of that size starts, so that its priority one position later is between
 // that of the last victim and that of one request.
 func (p *hyperbolic) first(size int64) float64 {
-	if p.victim == 0 {
+	if p.victim == 0 && !p.redis {
 		return 1
 	}
 	guess := p.victim

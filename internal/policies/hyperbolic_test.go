@@ -6,25 +6,30 @@ import (
 	"testing"
 )
 
-// naiveHyperbolic follows the authors' program: the first request to an object counts leeway, and the rest of 1 is
-// worth what the last victim's priority was, whatever the size.
-func naiveHyperbolic(leeway float64, size func(s *naiveObject) float64) func(capacity int64) *naive {
+// naiveHyperbolic follows the authors' programs: the first request to an object counts leeway, and the rest of 1 is
+// worth what the last victim's priority was, whatever the size. Before the first victim it counts 1, but not in Redis,
+// whose clock counts misses twice.
+func naiveHyperbolic(leeway float64, size func(s *naiveObject) float64, redis bool) func(capacity int64) *naive {
 	return func(capacity int64) *naive {
 		c := newNaive(capacity)
-		ranks := map[Object]float64{}
-		last := 0.0
+		ranks, loaded := map[Object]float64{}, map[Object]int{}
+		last, misses := 0.0, 0
 		c.touched = func(s *naiveObject) {
-			switch {
-			case s.requests > 1:
+			if s.requests > 1 {
 				s.priority++
-			case last == 0:
+				return
+			}
+			s.priority = leeway + (1-leeway)*(last*size(s))
+			if last == 0 && !redis {
 				s.priority = 1
-			default:
-				s.priority = leeway + (1-leeway)*(last*size(s))
+			}
+			loaded[s.object] = s.loaded + misses
+			if redis {
+				misses++
 			}
 		}
 		c.rank = func(s *naiveObject, now int) float64 {
-			ranks[s.object] = s.priority / float64(now-s.loaded) / size(s)
+			ranks[s.object] = s.priority / float64(now+misses-loaded[s.object]) / size(s)
 			return ranks[s.object]
 		}
 		c.tie = func(s *naiveObject) int { return s.loaded }
@@ -37,11 +42,12 @@ func TestHyperbolicEqualsNaiveWhereAllAreSampled(t *testing.T) {
 	bytes := func(s *naiveObject) float64 { return float64(s.size) }
 	none := func(*naiveObject) float64 { return 1 }
 	for spec, reference := range map[string]func(capacity int64) *naive{
-		"hyperbolic(samples=100)":                      naiveHyperbolic(0.1, bytes),
-		"hyperbolic(samples=100,sized=false)":          naiveHyperbolic(0.1, none),
-		"hyperbolic(samples=100,leeway=0.6)":           naiveHyperbolic(0.6, bytes),
-		"hyperbolic(samples=100,leeway=1)":             naiveHyperbolic(1, bytes),
-		"hyperbolic(samples=100,leeway=1,sized=false)": naiveHyperbolic(1, none),
+		"hyperbolic(samples=100)":                      naiveHyperbolic(0.1, bytes, false),
+		"hyperbolic(samples=100,sized=false)":          naiveHyperbolic(0.1, none, false),
+		"hyperbolic(samples=100,leeway=0.6)":           naiveHyperbolic(0.6, bytes, false),
+		"hyperbolic(samples=100,leeway=1)":             naiveHyperbolic(1, bytes, false),
+		"hyperbolic(samples=100,leeway=1,sized=false)": naiveHyperbolic(1, none, false),
+		"hyperbolic(samples=100,rule=redis)":           naiveHyperbolic(0.1, bytes, true),
 	} {
 		t.Run(spec, func(t *testing.T) { checkAgainstNaive(t, spec, reference) })
 	}
