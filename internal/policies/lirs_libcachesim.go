@@ -1,10 +1,6 @@
 package policies
 
-import (
-	"slices"
-
-	"github.com/cachesim/cachesim/internal/policies/dense"
-)
+import "github.com/cachesim/cachesim/internal/policies/dense"
 
 // lirsDemoting is LIRS as libCacheSim has it. It differs from lirs in four ways: the queue has at least one place, and
 // where sizes count, nothing enters that does not fit into it; a hit on an object that is in the queue alone lets LIR
@@ -27,7 +23,7 @@ type lirsDemoting struct {
 	stackLimit int64
 	capacity   int64
 	config     Config
-	late       []Object // evicted, but still resident to the cache
+	late
 }
 
 func newLIRSDemoting(c Config) *lirsDemoting {
@@ -141,21 +137,6 @@ func (p *lirsDemoting) Victim(Request) Object {
 	return p.next()
 }
 
-// next returns the first of the objects that the cache has not asked for, of which there is one.
-func (p *lirsDemoting) next() Object {
-	o := p.late[0]
-	p.late = slices.Delete(p.late, 0, 1)
-	return o
-}
-
-// Expired returns what left although the cache had room.
-func (p *lirsDemoting) Expired(int64) (Object, bool) {
-	if len(p.late) == 0 {
-		return 0, false
-	}
-	return p.next(), true
-}
-
 func (p *lirsDemoting) Insert(r Request) {
 	o := r.Object
 	switch {
@@ -175,8 +156,7 @@ func (p *lirsDemoting) Insert(r Request) {
 }
 
 func (p *lirsDemoting) Remove(o Object) {
-	if i := slices.Index(p.late, o); i >= 0 {
-		p.late = slices.Delete(p.late, i, i+1)
+	if p.strike(o) {
 		return
 	}
 	was := p.state[o]

@@ -1,14 +1,12 @@
 package policies
 
-import "slices"
-
 // s3fifoSmallFirst is S3-FIFO as Caffeine's simulator has it. A victim comes from the small queue while that has its
 // share or the main queue is empty. An object that is promoted into a main queue without room evicts from there at
 // once, so that one miss may evict several objects. The ghost is read after the eviction, which may have pushed the
 // requested object out of it.
 type s3fifoSmallFirst struct {
 	queues *s3fifo
-	late   []Object // evicted, but not yet asked for by the cache
+	late
 }
 
 func (p *s3fifoSmallFirst) Hit(r Request) { p.queues.Hit(r) }
@@ -24,13 +22,6 @@ func (p *s3fifoSmallFirst) Victim(Request) Object {
 		p.evict()
 	}
 	return p.next()
-}
-
-// next returns the first of the objects that the cache has not asked for, of which there is one.
-func (p *s3fifoSmallFirst) next() Object {
-	o := p.late[0]
-	p.late = slices.Delete(p.late, 0, 1)
-	return o
 }
 
 // evict appends what it evicts to late: nothing where every object of the small queue was promoted.
@@ -66,20 +57,10 @@ func (p *s3fifoSmallFirst) Insert(r Request) {
 	p.queues.Insert(r)
 }
 
-// Expired returns what the last miss evicted beyond the room that it needed.
-func (p *s3fifoSmallFirst) Expired(int64) (Object, bool) {
-	if len(p.late) == 0 {
-		return 0, false
-	}
-	return p.next(), true
-}
-
 func (p *s3fifoSmallFirst) Remove(o Object) {
-	if i := slices.Index(p.late, o); i >= 0 {
-		p.late = slices.Delete(p.late, i, i+1)
-		return
+	if !p.strike(o) {
+		p.queues.Remove(o)
 	}
-	p.queues.Remove(o)
 }
 
 func (p *s3fifoSmallFirst) Resize(capacity int64) { p.queues.Resize(capacity) }

@@ -1,14 +1,12 @@
 package policies
 
-import "slices"
-
 // slruEvicting is SLRU as libCacheSim has it. All segments have a share of their own, so that parts of a capacity that
 // they do not divide are used only while the cache fills. A hit that lifts an object pushes others down, and what then
 // exceeds the share of the lowest segment leaves the cache at once, although that may have room. If nothing was pushed
 // into the lowest segment, that stays as large as it is.
 type slruEvicting struct {
 	segments *slru
-	late     []Object // evicted, but still resident to the cache
+	late
 }
 
 func newSLRUEvicting(c Config) *slruEvicting {
@@ -27,7 +25,7 @@ func (p *slruEvicting) limitLowest() {
 // prompts does, may also hit an object that is gone, which then enters like a new one.
 func (p *slruEvicting) Hit(r Request) {
 	s := p.segments
-	if p.keep(r.Object) {
+	if p.strike(r.Object) {
 		s.Insert(r)
 		return
 	}
@@ -53,36 +51,12 @@ func (p *slruEvicting) Victim(Request) Object {
 	return p.segments.evict()
 }
 
-// next returns the first of the objects that the cache has not asked for, of which there is one.
-func (p *slruEvicting) next() Object {
-	o := p.late[0]
-	p.late = slices.Delete(p.late, 0, 1)
-	return o
-}
-
 func (p *slruEvicting) Insert(r Request) { p.segments.Insert(r) }
 
-// Expired returns what the last hit evicted.
-func (p *slruEvicting) Expired(int64) (Object, bool) {
-	if len(p.late) == 0 {
-		return 0, false
-	}
-	return p.next(), true
-}
-
 func (p *slruEvicting) Remove(o Object) {
-	if !p.keep(o) {
+	if !p.strike(o) {
 		p.segments.Remove(o)
 	}
-}
-
-// keep takes o off the list of what the cache has still to drop. It returns false if o is not on it.
-func (p *slruEvicting) keep(o Object) bool {
-	i := slices.Index(p.late, o)
-	if i >= 0 {
-		p.late = slices.Delete(p.late, i, i+1)
-	}
-	return i >= 0
 }
 
 func (p *slruEvicting) Resize(capacity int64) {

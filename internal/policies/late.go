@@ -1,0 +1,31 @@
+package policies
+
+import "slices"
+
+// late are the objects that a policy evicted although the cache had not asked for a victim: they are resident there
+// until it takes them as expired, or as victims of the next request.
+type late []Object
+
+// Expired implements Expirer: it returns what has left, in the order in which it was evicted.
+func (l *late) Expired(int64) (Object, bool) {
+	if len(*l) == 0 {
+		return 0, false
+	}
+	return l.next(), true
+}
+
+// next returns the first of the objects, of which there is one.
+func (l *late) next() Object {
+	o := (*l)[0]
+	*l = slices.Delete(*l, 0, 1)
+	return o
+}
+
+// strike takes o off the list. It returns false if o is not on it.
+func (l *late) strike(o Object) bool {
+	i := slices.Index(*l, o)
+	if i >= 0 {
+		*l = slices.Delete(*l, i, i+1)
+	}
+	return i >= 0
+}
