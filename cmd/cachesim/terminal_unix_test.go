@@ -57,6 +57,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs every command several times")
 	}
+	onlyOnce(t)
 	dir := terminalFiles(t)
 	t.Setenv("COLUMNS", "")
 	for _, command := range terminalCommands {
