@@ -18,12 +18,20 @@ func (r *Report) Updated() ([]records.Record, error) {
 	recs := make([]records.Record, len(r.Results))
 	for i, result := range r.Results {
 		if result.Is == nil || result.Status == TraceChanged {
-			return nil, fmt.Errorf("%s is not updated: %s", r.Baseline, r.Failures())
+			return nil, fmt.Errorf("%s is not updated: %s%s", r.Baseline, r.Failures(), r.acceptHint())
 		}
 		recs[i] = result.updated()
 	}
 	r.markBest(recs)
 	return recs, nil
+}
+
+// acceptHint says how to accept what has changed on purpose, if a trace or a file of a part has.
+func (r *Report) acceptHint() string {
+	if r.Count(TraceChanged)+r.Count(FileChanged) == 0 {
+		return ""
+	}
+	return "; if traces or files of parts were changed on purpose, --update --new-traces accepts them"
 }
 
 // Series returns the series of the replays, as those of the baseline's records.
