@@ -70,6 +70,8 @@ func TestParseErrors(t *testing.T) {
 			"over DIMENSION of A",
 		"argmax(hit_ratio(a)) > 1":           `column 7: "(" is unexpected here; want "over DIMENSION of VALUE" after argmax`,
 		"abs over trace of hit_ratio(a) > 1": `column 5: "over" is unexpected here; want "(" after abs`,
+		"hit_ratio(a) > 1 ) 2":               `column 18: ")" is unexpected here; ` + rest,
+		"hit_ratio(a) > 1, 2":                `column 17: "," is unexpected here; ` + rest,
 		"hit_ratio(a) != 1 < 2":              "column 19: != compares two values only",
 		"hits(a at x < 1) > 1":               "column 11: a figure is at one place: write x = PLACE",
 		strings.Repeat("(", 100):             "column 51: more than 50 nested expressions",
