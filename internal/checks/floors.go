@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,10 +158,15 @@ const rounding = 1e-12
 // add adds a case for a record.
 func (j *Judged) add(rec *records.Record, least floor) {
 	is := rec.Float(metric.HitRatio)
+	fails := !rec.Has(metric.HitRatio) || !(is >= least.least-rounding)
+	percent := math.Round(is*1e6) / 1e4
+	if fails && percent >= least.least*100 { // 59.99999% is not shown as 60%
+		percent = math.Floor(is*1e6) / 1e4
+	}
 	c := Case{Class: rec.Trace, Name: NameOf(rec), Kind: "below --" + FloorFlag,
-		Message: fmt.Sprintf("hit ratio %.4f%%, want at least %s", is*100, least.text)}
+		Message: fmt.Sprintf("hit ratio %.4f%%, want at least %s", percent, least.text)}
 	c.Title = fmt.Sprintf("%s: %s on %s", c.Kind, c.Name, records.Printable(c.Class))
-	if !rec.Has(metric.HitRatio) || !(is >= least.least-rounding) {
+	if fails {
 		c.Outcome = Fails
 		j.failing = append(j.failing, c.Name+" has "+strings.TrimPrefix(c.Message, "hit ratio "))
 	}

@@ -74,6 +74,15 @@ func TestARowWithoutAHitRatioFails(t *testing.T) {
 	}
 }
 
+func TestARowBelowItsFloorIsNotShownAtIt(t *testing.T) {
+	recs := rows()[:1]
+	recs[0].Set(metric.HitRatio, 0.59999999)
+	want := "lru at 1% (10) has 59.9999%, want at least 60%"
+	if err := floors(t, "60%").Judge(recs, false).Err(); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestFloorsThatMatchNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"policy=lur:1%":             `unknown policy "lur"; did you mean "lru"?`,
