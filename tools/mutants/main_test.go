@@ -29,6 +29,14 @@ func Count(n int) (count int) {
 
 func Greet(name string) string { return "hello " + name }
 
+func Sign(n int) int {
+	switch {
+	case n < 0:
+		return -1
+	}
+	return 1
+}
+
 func Untested(n int) int { return n * 2 }
 `,
 	"m_test.go": `package m
@@ -43,6 +51,12 @@ func TestLarger(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	if Count(3) != 3 {
+		t.Error("wrong")
+	}
+}
+
+func TestSign(t *testing.T) {
+	if Sign(-1) != -1 || Sign(0) != 1 {
 		t.Error("wrong")
 	}
 }
@@ -87,7 +101,9 @@ func TestOutcomes(t *testing.T) {
 		`m.go:11:22: "++" to "--" in for i := 0; i < n; i++ {`:                                endless,
 		`m.go:12:8: "++" to "--" in count++`:                                                  killed,
 		`m.go:17:50: "+" to "-" in func Greet(name string) string { return "hello " + name }`: uncompiled,
-		`m.go:19:37: "*" to "/" in func Untested(n int) int { return n * 2 }`:                 unreached,
+		`m.go:21:9: "<" to "<=" in case n < 0:`:                                               killed,
+		`m.go:21:9: "<" to ">=" in case n < 0:`:                                               killed,
+		`m.go:27:37: "*" to "/" in func Untested(n int) int { return n * 2 }`:                 unreached,
 	} {
 		if o, ok := got[text]; !ok || o != want {
 			t.Errorf("%s: outcome %d (found: %v), want %d", text, o, ok, want)

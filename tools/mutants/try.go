@@ -21,21 +21,30 @@ type suite struct {
 	limit time.Duration
 }
 
-// coverage has the statements that tests run, per file.
-type coverage map[string][][4]int
+// coverage has the pieces of each file that are counted, and whether tests run them.
+type coverage map[string][]piece
 
-// has reports whether a test runs the statement that a mutant changes.
-func (c coverage) has(m mutant) bool {
-	for _, s := range c[path.Join(m.pack, filepath.Base(m.file))] {
-		from, to := s[0] < m.line || s[0] == m.line && s[1] <= m.col, m.line < s[2] || m.line == s[2] && m.col <= s[3]
-		if from && to {
-			return true
-		}
-	}
-	return false
+type piece struct {
+	fromLine, fromCol, toLine, toCol int
+	run                              bool
 }
 
-// read adds the statements in a profile that were run.
+// has reports whether tests may reach a mutant: nothing counts the conditions of a switch.
+func (c coverage) has(m mutant) bool {
+	counted := false
+	for _, p := range c[path.Join(m.pack, filepath.Base(m.file))] {
+		begun := p.fromLine < m.line || p.fromLine == m.line && p.fromCol <= m.col
+		if begun && (m.line < p.toLine || m.line == p.toLine && m.col < p.toCol) {
+			if p.run {
+				return true
+			}
+			counted = true
+		}
+	}
+	return !counted
+}
+
+// read adds a profile.
 func (c coverage) read(file string) error {
 	profile, err := os.ReadFile(file)
 	if err != nil {
@@ -43,14 +52,15 @@ func (c coverage) read(file string) error {
 	}
 	for line := range strings.Lines(string(profile)) {
 		name, rest, ok := strings.Cut(strings.TrimSpace(line), ".go:")
-		if !ok || strings.HasSuffix(rest, " 0") {
-			continue
+		if !ok {
+			continue // the mode, in the first line
 		}
-		var s [4]int
-		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d", &s[0], &s[1], &s[2], &s[3]); err != nil {
+		var p piece
+		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d", &p.fromLine, &p.fromCol, &p.toLine, &p.toCol); err != nil {
 			return fmt.Errorf("%s: line %q: %w", file, line, err)
 		}
-		c[name+".go"] = append(c[name+".go"], s)
+		p.run = !strings.HasSuffix(rest, " 0")
+		c[name+".go"] = append(c[name+".go"], p)
 	}
 	return nil
 }
