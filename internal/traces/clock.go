@@ -60,8 +60,8 @@ func (c *clock) warnings(apart bool) (found []string) {
 		before, file := c.files[i-1], c.files[i]
 		if file.first < before.last {
 			return append(found, fmt.Sprintf("times run backwards: %s begins %s before %s ends, which is read first; "+
-				"name the files oldest first%s, or read them by time with --merge", filepath.Base(file.path),
-				time.Duration(before.last-file.first), filepath.Base(before.path), c.byTime()))
+				"name the files oldest first%s, or read them by time (--merge; in an experiment merge: true)",
+				filepath.Base(file.path), time.Duration(before.last-file.first), filepath.Base(before.path), c.byTime()))
 		}
 	}
 	return found

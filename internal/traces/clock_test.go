@@ -32,7 +32,7 @@ func TestTimesThatRunBackwards(t *testing.T) {
 	middle := timesFile(t, "", "access.log.1", 10, 11, 29)
 	oldest := timesFile(t, "", "access.log.2", 0, 3, 10)
 	falling := timesFile(t, "", "export.csv", 9, 8, 9, 1)
-	const advice = "name the files oldest first (%s), or read them by time with --merge"
+	const advice = "name the files oldest first (%s), or read them by time (--merge; in an experiment merge: true)"
 	for name, c := range map[string]struct {
 		files   []string
 		merge   bool
