@@ -198,16 +198,6 @@ func (s *slurm) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a Slurm command that must succeed and returns its output.
-func (s *slurm) output(name string, args ...string) string {
-	s.t.Helper()
-	out, err := s.command(name, args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
 // waitFor waits for a condition that is soon true, unless something is broken.
 func (s *slurm) waitFor(what string, holds func() bool) {
 	s.t.Helper()
