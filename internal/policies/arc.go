@@ -149,6 +149,11 @@ func (p *arcState) dropOldest(l arcList) {
 	p.where[o] = arcAbsent
 }
 
+func (p *arcState) Hit(r Request) {
+	p.take(r.Object)
+	p.put(r.Object, arcT2)
+}
+
 func (p *arcState) Remove(o Object) { p.take(o) }
 
 func (p *arcState) full() bool { return p.size[arcT1]+p.size[arcT2] == p.capacity }
@@ -160,11 +165,6 @@ func newARC(c Config) *arc {
 	p := &arc{newARCState(c)}
 	p.whole = c.Params.Bool("int")
 	return p
-}
-
-func (p *arc) Hit(r Request) {
-	p.take(r.Object)
-	p.put(r.Object, arcT2)
 }
 
 func (p *arc) Miss(r Request) {

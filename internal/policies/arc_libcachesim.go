@@ -14,11 +14,6 @@ func newARCByteSteps(c Config) *arcByteSteps {
 	return p
 }
 
-func (p *arcByteSteps) Hit(r Request) {
-	p.take(r.Object)
-	p.put(r.Object, arcT2)
-}
-
 func (p *arcByteSteps) Miss(r Request) {
 	p.forgetUnlessAsked(r)
 	p.missed = p.where[r.Object]
