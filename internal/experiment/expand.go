@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -484,11 +485,12 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 	return float64(t.Sample), nil
 }
 
-// dependsOnSeed reports whether the requests differ from seed to seed: for a generator without its own seed, and for a
-// sample.
+// dependsOnSeed reports whether the requests differ from seed to seed: for a generator or a format without its own
+// seed, and for a sample.
 func (t Trace) dependsOnSeed(axes []setting) bool {
 	rate, err := t.sampleRate(axes)
-	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate)
+	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
+		!formats.FixesSeed(t.Format)
 }
 
 // Workload returns the trace's files and how they are read; it has no requests of a generator.
@@ -497,10 +499,11 @@ func (t Trace) Workload() workload.Workload {
 		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants}}
 }
 
-// workload returns the workload at a place on the trace's axes, without its checksum. A generator and a sample without
-// their own seed use this one.
+// workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a
+// sample without their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
 	w = t.Workload()
+	w.Format = formats.Seeded(t.Format, seed)
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

@@ -237,9 +237,16 @@ figures: [{name: f, x: size, y: misses}]
 	}
 }
 
-func TestSeedsReachGeneratorsAndSamples(t *testing.T) {
+func TestSeedsReachGeneratorsFormatsAndSamples(t *testing.T) {
 	f := mustParse(t, `
-traces: [{name: free, generate: zipf}, {name: fixed, generate: "zipf(seed=9)"}, {name: sampled, file: a.csv, sample: 10%}]
+traces:
+  - {name: free, generate: zipf}
+  - {name: fixed, generate: "zipf(seed=9)"}
+  - {name: sampled, file: a.csv, sample: 10%}
+  - {name: bare, file: a.json, format: clinc}
+  - {name: given, file: a.json, format: "qqp:distance=7"}
+  - {name: own, file: a.json, format: "qqp:seed=9,distance=7"}
+  - {name: plain, file: a.csv, format: "csv:delimiter=comma"}
 policies: [lru]
 capacities: 10
 seeds: [3, 4]
@@ -247,10 +254,15 @@ optimum: false
 `)
 	var got []string
 	for _, c := range mustExpand(t, f) {
-		seed := regexp.MustCompile(`seed=\d+`).FindString(c.Workload.Generator)
-		got = append(got, fmt.Sprintf("%s %d %s %d", c.Workload.Name, c.Seed, seed, c.Workload.SampleSeed))
+		text := c.Workload.Format
+		if c.Workload.Generator != "" {
+			text = regexp.MustCompile(`seed=\d+`).FindString(c.Workload.Generator)
+		}
+		got = append(got, fmt.Sprintf("%s %d %s %d", c.Workload.Name, c.Seed, text, c.Workload.SampleSeed))
 	}
-	want := []string{"free 3 seed=3 0", "free 4 seed=4 0", "fixed 3 seed=9 0", "sampled 3  3", "sampled 4  4"}
+	want := []string{"free 3 seed=3 0", "free 4 seed=4 0", "fixed 3 seed=9 0", "sampled 3  3", "sampled 4  4",
+		"bare 3 clinc:seed=3 0", "bare 4 clinc:seed=4 0", "given 3 qqp:distance=7,seed=3 0",
+		"given 4 qqp:distance=7,seed=4 0", "own 3 qqp:seed=9,distance=7 0", "plain 3 csv:delimiter=comma 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

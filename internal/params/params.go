@@ -185,6 +185,15 @@ func SplitCall(text string) (name, args string, err error) {
 	return name, args, nil
 }
 
+// Has reports whether a list of arguments, "a=1,b=2", sets this parameter.
+func Has(args, name string) bool {
+	items, _ := Split(args, ',')
+	return slices.ContainsFunc(items, func(item string) bool {
+		key, _, _ := strings.Cut(item, "=")
+		return strings.TrimSpace(key) == name
+	})
+}
+
 // ParseArgs reads "name=value,name=value" and fills in the defaults of the parameters that it does not name.
 // A value may hold commas within parentheses.
 func ParseArgs(ps []Param, args string) (Values, error) {

@@ -96,6 +96,30 @@ func parseFormat(spec string) (source.Format, params.Values, error) {
 	return formats[i], opts, nil
 }
 
+// FixesSeed reports whether a format has its own seed or makes no random choice that would need one. A format that is
+// to be detected makes none, an unknown one neither.
+func FixesSeed(spec string) bool {
+	format, _, err := parseFormat(spec)
+	_, settings, _ := strings.Cut(spec, ":")
+	return err != nil || params.Has(settings, seedOption) ||
+		!slices.ContainsFunc(format.Options, func(p params.Param) bool { return p.Name == seedOption })
+}
+
+// seedOption is the option that all formats with random choices have.
+const seedOption = "seed"
+
+// Seeded returns a format that gets this seed, unless it has its own or makes no random choice.
+func Seeded(spec string, seed uint64) string {
+	if FixesSeed(spec) {
+		return spec
+	}
+	separator := ","
+	if name, settings, _ := strings.Cut(spec, ":"); strings.TrimSpace(settings) == "" {
+		spec, separator = name, ":"
+	}
+	return fmt.Sprintf("%s%s%s=%d", spec, separator, seedOption, seed)
+}
+
 // FilesOf returns the paths of files that the options of a format name, beside the trace; none if the format is
 // unknown.
 func FilesOf(spec string) (paths []string) {

@@ -141,23 +141,13 @@ func ParseSeeded(text string, seed uint64) (Spec, error) {
 
 // FixesSeed reports whether text, a generator, has its own seed or makes no random choice that would need one.
 func FixesSeed(text string) bool {
-	name, _, _ := params.SplitCall(text)
+	name, args, _ := params.SplitCall(text)
 	e, err := find(name)
-	return hasParam(text, "seed") || err == nil && !e.takes("seed")
+	return params.Has(args, "seed") || err == nil && !e.takes("seed")
 }
 
 func (e Entry) takes(name string) bool {
 	return slices.ContainsFunc(e.AllParams(), func(p params.Param) bool { return p.Name == name })
-}
-
-// hasParam reports whether a parameter is given in the parentheses of text.
-func hasParam(text, name string) bool {
-	_, args, _ := params.SplitCall(text)
-	items, _ := params.Split(args, ',')
-	return slices.ContainsFunc(items, func(item string) bool {
-		key, _, _ := strings.Cut(item, "=")
-		return strings.TrimSpace(key) == name
-	})
 }
 
 // AllParams returns the parameters of the generator: its own, then the common ones unless it has records of its own.
