@@ -29,6 +29,7 @@ var layers = [][]string{
 	{"allocate/controllers", "models/recommender", "policies/slabs", "traces/files", "traces/prompts",
 		"traces/queries", "traces/recommender"},
 	{"cuda/setreplay", "embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
+	{"policies/background"},
 	{"policies/admission", "policies/baselines", "policies/density", "policies/experts", "policies/laru",
 		"policies/learned", "policies/multiqueue", "policies/offline", "policies/rac", "traces/formats"},
 	{"plots", "policies/all", "traces"},

@@ -19,12 +19,18 @@ func TestPoliciesKnowTheGroups(t *testing.T) {
 		}
 		return recs[0].Int(metric.Hits)
 	}
-	alone := hits("laru(mode=async)")
-	want := hits("laru(mode=async,batch=30)")
+	modes := []string{"laru(mode=async", "fpb(mode=async", "hf(candidates=40,mode=async"}
+	var alone, want []int64
+	for _, policy := range modes {
+		alone = append(alone, hits(policy+")"))
+		want = append(want, hits(policy+",batch=30)"))
+	}
 	for at := 0; at < len(tr.Objects); at += 30 {
 		tr.Groups = append(tr.Groups, at)
 	}
-	if got := hits("laru(mode=async)"); got != want || got == alone {
-		t.Errorf("%d hits in groups of 30, want %d as with batch=30; %d without groups", got, want, alone)
+	for i, policy := range modes {
+		if got := hits(policy + ")"); got != want[i] || got == alone[i] {
+			t.Errorf("%s): %d hits in groups of 30, want %d as with batch=30; %d without groups", policy, got, want[i], alone[i])
+		}
 	}
 }

@@ -110,8 +110,13 @@ func TestSLSCountsPredictionsOnce(t *testing.T) {
 // TestSLSPredictsInTheBackground: predictions in the background cost no time; the later they are known, the fewer
 // batches have theirs made, and at once they are known to the next batch, as without a clock.
 func TestSLSPredictsInTheBackground(t *testing.T) {
+	for _, policy := range []string{"laru(mode=async)", "fpb(mode=async)", "hf(mode=async)"} {
+		t.Run(policy, func(t *testing.T) { predictsInTheBackground(t, policy) })
+	}
+}
+
+func predictsInTheBackground(t *testing.T, policy string) {
 	trace := lookupTrace(400)
-	const policy = "laru(mode=async)"
 	plain := timed(t, trace, policy, "sets", "", 640, 0)[policy]
 	var before *records.Record
 	for _, ns := range []int{0, 80, 2000, 50_000} {

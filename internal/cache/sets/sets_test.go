@@ -281,7 +281,8 @@ func serveInWindows(t *traces.Trace, c cache.Cache, seed uint64) (n cache.Counts
 
 // TestSetsEqualTheDescription holds the policies that the cache knows itself against the description of the kernel.
 func TestSetsEqualTheDescription(t *testing.T) {
-	for _, policy := range []string{"lru", "fpb", "hf", "laru", "laru(marks=bitset)", "laru(mode=async)"} {
+	for _, policy := range []string{"lru", "fpb", "hf", "laru", "laru(marks=bitset)", "laru(mode=async)",
+		"fpb(mode=async)", "hf(mode=async)"} {
 		t.Run(policy, func(t *testing.T) {
 			for seed := range uint64(150) {
 				rng := rand.New(rand.NewPCG(seed, 4))
@@ -502,10 +503,11 @@ func requestsOfSet(t *traces.Trace, g *slabs.Geometry, set int) *traces.Trace {
 	return part
 }
 
-// TestLARUInOneSetIsExact does the same for its modes.
-func TestLARUInOneSetIsExact(t *testing.T) {
+// TestModesInOneSetAreExact does the same for the modes of policies that follow predictions.
+func TestModesInOneSetAreExact(t *testing.T) {
 	for _, policy := range []string{"laru(decay=k/32)", "laru(b=3)", "laru(marks=bitset)", "laru(mode=async)",
-		"laru(mode=async,latency=7)", "hf(candidates=3)"} {
+		"laru(mode=async,latency=7)", "hf(candidates=3)", "hf(mode=async,latency=7)", "fpb(mode=async)",
+		"fpb(mode=async,latency=7)"} {
 		if name, _, _ := strings.Cut(policy, "("); !slices.Contains(policies.Names(), name) {
 			continue
 		}
@@ -630,7 +632,8 @@ func TestNothingBeatsOptInSets(t *testing.T) {
 
 // TestWindowsDoNotMatter holds the counts of batches that several windows serve to those of one window.
 func TestWindowsDoNotMatter(t *testing.T) {
-	for _, policy := range []string{"lru", "laru", "laru(mode=async)", "s3fifo", "opt"} {
+	for _, policy := range []string{"lru", "laru", "laru(mode=async)", "fpb(mode=async)", "hf(mode=async)", "s3fifo",
+		"opt"} {
 		for seed := range uint64(20) {
 			tr := policytest.Trace(seed, 2000, 200)
 			const kind = "sets(ways=8,batch=37)"

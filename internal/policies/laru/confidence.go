@@ -15,9 +15,6 @@ import (
 type settings struct {
 	confidence confidence // of a cache that has just begun a phase
 	bitset     bool       // marks are bits of a MarkedSet
-	async      bool
-	batch      int // requests per batch in mode async, 0 for the groups of the trace or the cache
-	latency    int // requests from the end of a batch until its predictions are known in mode async
 }
 
 // read returns the settings for a cache of so many objects.
@@ -29,10 +26,7 @@ func read(v policies.Values, capacity int) (settings, error) {
 	return settings{
 		confidence: confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity,
 			decay: v.Text("decay"), decayEvery: decayEvery},
-		bitset:  v.Text("marks") == marksBitset,
-		async:   v.Text("mode") == modeAsync,
-		batch:   v.Int("batch"),
-		latency: v.Int("latency"),
+		bitset: v.Text("marks") == marksBitset,
 	}, nil
 }
 

@@ -5,17 +5,15 @@
 package laru
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // Choices of parameters.
 const (
-	modeSync    = "sync"
-	modeAsync   = "async"
 	marksExact  = "exact"
 	marksBitset = "bitset"
 )
@@ -31,9 +29,7 @@ var entry = policies.Entry{
 	Predicts: true,
 	Holds:    true,
 	Params: []policies.Param{
-		{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: predictions are made when an " +
-			"object must leave; " +
-			"async: those for a batch of requests when the next batch comes, and an object without one leaves first"},
+		background.Mode,
 		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; from 1.5 " +
 			"on, log_b k is at most the capacity k"},
 		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which the share shrinks: a whole number, or k/32 for " +
@@ -41,11 +37,8 @@ var entry = policies.Entry{
 		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "how evictions by " +
 			"prediction in a phase are recorded: " +
 			"per object, or in 8192 bits by hash"},
-		{Name: "batch", Default: 0, Min: 0, Max: 1e9, Doc: "requests per batch in mode async; 0: the groups of the trace, " +
-			"or each request alone if it has none"},
-		{Name: "latency", Default: 0, Min: 0, Max: 1e9, Doc: "requests after the end of a batch until its predictions are " +
-			"known in mode async; " +
-			"batches that end meanwhile are not predicted"},
+		background.Batch,
+		background.Latency,
 	},
 	Metrics:   metrics(),
 	Check:     check,
@@ -65,7 +58,7 @@ func init() { policies.Register(policies.Predicting, entry) }
 // guarantee is what LCR proves. Consistency needs predictions that are ready in time and exact marks; the sharper bound
 // needs a confidence that shrinks at every fallback.
 func guarantee(v policies.Values, capacity int) (g policies.Guarantee) {
-	if v.Text("mode") == modeSync && v.Text("marks") == marksExact {
+	if !background.In(v) && v.Text("marks") == marksExact {
 		g.Consistency = "1"
 	}
 	g.Robustness = "O(k)"
@@ -77,9 +70,8 @@ func guarantee(v policies.Values, capacity int) (g policies.Guarantee) {
 }
 
 func check(v policies.Values) error {
-	if v.Text("mode") == modeSync && (v.Int("batch") != 0 || v.Int("latency") != 0) {
-		return fmt.Errorf("batch and latency have no effect in mode=%s; leave them out, or write mode=%s",
-			modeSync, modeAsync)
+	if err := background.Check(v); err != nil {
+		return err
 	}
 	_, err := parseDecay(v.Text("decay"), 1)
 	return err
@@ -92,8 +84,8 @@ func check(v policies.Values) error {
 type laru struct {
 	predictor  predict.Predictor
 	steady     bool
-	kept       predict.Kept // if the predictor is not steady
-	background *background  // mode=async; nil otherwise
+	kept       predict.Kept          // if the predictor is not steady
+	background *background.Predictor // mode=async; nil otherwise
 	recency    recency
 	capacity   int
 	phases
@@ -115,19 +107,22 @@ func newLARU(c policies.Config) (*laru, error) {
 		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
 		recency: newRecency(c.Objects, capacity), capacity: capacity, phases: settings.newPhases(),
 	}
-	if settings.async {
-		p.background = newBackground(c)
+	if p.background, err = background.New(c); err != nil {
+		return nil, err
+	}
+	if p.background != nil {
+		p.predictor, p.background.Learned = p.background, p.learn
 	}
 	return p, nil
 }
 
 func (p *laru) Hit(r policies.Request) {
-	p.catchUp(r.Pos)
+	p.background.CatchUp(r.Pos)
 	p.recency.remove(r.Object, 0)
 	p.insert(r.Object, r.Pos)
 }
 
-func (p *laru) Miss(r policies.Request) { p.catchUp(r.Pos) }
+func (p *laru) Miss(r policies.Request) { p.background.CatchUp(r.Pos) }
 
 func (p *laru) Victim(r policies.Request) policies.Object {
 	if r.Reason != policies.Demand {
@@ -155,7 +150,7 @@ func (p *laru) Grow(objects int) {
 	p.recency.grow(objects)
 	p.kept.Grow(objects)
 	if p.background != nil {
-		p.background.grow(objects)
+		p.background.Grow(objects)
 	}
 }
 
@@ -163,7 +158,7 @@ func (p *laru) ReplayUnit(objects []policies.Object, first int) (hits, evictions
 	r := &p.recency
 	for k, o := range objects {
 		pos := first + k
-		p.catchUp(pos)
+		p.background.CatchUp(pos)
 		switch {
 		case r.has(o):
 			hits++
@@ -177,27 +172,17 @@ func (p *laru) ReplayUnit(objects []policies.Object, first int) (hits, evictions
 	return hits, evictions
 }
 
-// catchUp lets the background work before the request at pos.
-func (p *laru) catchUp(pos int) {
-	if p.background != nil && pos >= p.background.due {
-		p.background.work(p, pos)
-	}
-}
-
 // insert makes o the most recently used object and reports the request.
 func (p *laru) insert(o policies.Object, pos int) {
 	p.load(o)
 	p.predictor.Observe(o, pos)
-	if p.background != nil {
-		p.background.request(o)
-	}
 }
 
 // load makes o the most recently used object, whether it was requested or not.
 func (p *laru) load(o policies.Object) {
 	p.recency.push(o)
 	if p.background != nil {
-		p.recency.learn(p.recency.end-1, p.background.known[o])
+		p.recency.learn(p.recency.end-1, p.background.Known(o))
 		p.recency.known = p.recency.end
 	}
 }

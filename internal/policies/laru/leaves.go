@@ -1,10 +1,10 @@
 package laru
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
@@ -54,9 +54,8 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 	if err != nil {
 		return nil, err
 	}
-	if settings.async {
-		return nil, fmt.Errorf("mode=%s predicts every requested object, not only those that may leave; in this cache write "+
-			"mode=%s", modeAsync, modeSync)
+	if _, err := background.New(c); err != nil {
+		return nil, err
 	}
 	p := &onLeaves{
 		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),

@@ -2,6 +2,7 @@ package learned
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
@@ -9,15 +10,16 @@ import (
 // forecast is a set of objects that knows which of them is predicted to be requested last; ties go to the least
 // recently requested. It asks for predictions when they are first needed, many at a time. It keeps them until the
 // object is requested again if the predictor is steady, or until they become void if they last; otherwise each question
-// asks for all of them.
+// asks for all of them. Predictions that are made in the background stay until there are others.
 //
 // If predictions can be kept, every operation takes amortized logarithmic time in the members; otherwise latest takes
 // one prediction per member. Memory: 8 bytes per object and 12 per member, plus that of predict.Kept.
 type forecast struct {
 	predictor predict.Predictor
 	steady    bool
-	kept      predict.Kept      // if the predictor is not steady
-	members   []policies.Object // the first `ranked` of them form a 4-ary heap with the latest on top
+	kept      predict.Kept          // if the predictor is not steady
+	late      *background.Predictor // if predictions are made in the background; nil otherwise
+	members   []policies.Object     // the first `ranked` of them form a 4-ary heap with the latest on top
 	ranked    int
 	next      []float64 // per member; unknown for those that are not ranked
 	place     []uint32  // per object: 1 + its index in members; 0 if it is no member
@@ -31,10 +33,19 @@ func newForecast(p predict.Predictor, objects int) forecast {
 	}
 }
 
+// followLate has predictions made in the background. It is called before there are members, and f stays where it is.
+func (f *forecast) followLate(late *background.Predictor) {
+	f.predictor, f.late, f.steady, f.kept = late, late, true, predict.Kept{}
+	late.Learned = func(o policies.Object, _ float64) { f.renew(o) }
+}
+
 // grow makes room for objects up to objects-1.
 func (f *forecast) grow(objects int) {
 	f.place, f.requested = dense.Grown(f.place, objects), dense.Grown(f.requested, objects)
 	f.kept.Grow(objects)
+	if f.late != nil {
+		f.late.Grow(objects)
+	}
 }
 
 func (f *forecast) has(o policies.Object) bool { return f.place[o] != 0 }
@@ -51,6 +62,11 @@ func (f *forecast) add(o policies.Object) {
 // request records a request to o, member or not: the prediction for it is void.
 func (f *forecast) request(o policies.Object, pos int) {
 	f.requested[o] = uint32(pos)
+	f.renew(o)
+}
+
+// renew forgets the prediction for o, member or not.
+func (f *forecast) renew(o policies.Object) {
 	if at := int(f.place[o]); at != 0 && at <= f.ranked {
 		f.unrank(at - 1)
 	}
@@ -69,6 +85,7 @@ func (f *forecast) remove(o policies.Object) {
 
 // latest returns the member predicted to be requested last, as of the request at pos. There must be a member.
 func (f *forecast) latest(pos int) policies.Object {
+	f.late.CatchUp(pos)
 	if f.kept.Lasts() {
 		f.unrankVoid(pos)
 	}
@@ -94,9 +111,7 @@ func (f *forecast) unrankVoid(pos int) {
 		return
 	}
 	for _, o := range f.kept.Void(pos) {
-		if at := int(f.place[o]); at != 0 && at <= f.ranked {
-			f.unrank(at - 1)
-		}
+		f.renew(o)
 	}
 }
 

@@ -2,6 +2,7 @@ package learned
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/predict"
 )
@@ -16,24 +17,47 @@ var fpbEntry = policies.Entry{
 	Source: "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX " +
 		"2020 (BlindOracle)",
 	Units:    policies.UnitsObjects,
+	Params:   []policies.Param{background.Mode, background.Batch, background.Latency},
+	Check:    background.Check,
 	Predicts: true,
 	Holds:    true,
-	Guarantee: func(policies.Values, int) policies.Guarantee {
-		return policies.Guarantee{Consistency: "1", Robustness: "unbounded"}
+	Guarantee: func(v policies.Values, _ int) (g policies.Guarantee) {
+		if !background.In(v) {
+			g.Consistency = "1"
+		}
+		g.Robustness = "unbounded"
+		return g
 	},
 	New: func(c policies.Config) (policies.Policy, error) {
-		if c.Holds {
-			return holdingFPB{newFPB(c)}, nil
+		late, err := background.New(c)
+		switch p := newFPB(c); {
+		case err != nil:
+			return nil, err
+		case late != nil:
+			p.predictor = late
+			p.residents.followLate(late)
+			return p, nil
+		case c.Holds:
+			return holdingFPB{p}, nil
+		default:
+			return p, nil
 		}
-		return newFPB(c), nil
 	},
 	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
-		return slabs.NewRanked(c.Geometry, c.Predictor, slabs.Among(slabs.MaxWays)), nil
+		return background.NewSets(c, slabs.Among(slabs.MaxWays))
 	},
-	DescribeInSets: func(policies.Values, int) (d policies.SetsDescription, why string) {
-		d.Candidates = []int{slabs.MaxWays}
-		return d, ""
+	DescribeInSets: func(v policies.Values, _ int) (policies.SetsDescription, string) {
+		return describeAmong(v, slabs.MaxWays)
 	},
+}
+
+// describeAmong describes sets in which predictions choose among so many objects.
+func describeAmong(v policies.Values, candidates int) (d policies.SetsDescription, why string) {
+	if background.In(v) {
+		return d, background.WhyNoReplacement
+	}
+	d.Candidates = []int{candidates}
+	return d, ""
 }
 
 // fpb evicts the latest object of a forecast over all residents.

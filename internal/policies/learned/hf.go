@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -21,16 +22,19 @@ var hfEntry = policies.Entry{
 	Params: []policies.Param{
 		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "number of least recently used objects among which " +
 			"predictions choose"},
+		background.Mode,
+		background.Batch,
+		background.Latency,
 	},
+	Check:    background.Check,
 	Predicts: true,
 	Holds:    true,
-	New:      func(c policies.Config) (policies.Policy, error) { return newHF(c), nil },
+	New:      newHF,
 	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
-		return slabs.NewRanked(c.Geometry, c.Predictor, slabs.Among(c.Params.Int("candidates"))), nil
+		return background.NewSets(c, slabs.Among(c.Params.Int("candidates")))
 	},
-	DescribeInSets: func(v policies.Values, _ int) (d policies.SetsDescription, why string) {
-		d.Candidates = []int{v.Int("candidates")}
-		return d, ""
+	DescribeInSets: func(v policies.Values, _ int) (policies.SetsDescription, string) {
+		return describeAmong(v, v.Int("candidates"))
 	},
 }
 
@@ -47,15 +51,22 @@ type hf struct {
 	objects    int    // batch path only
 }
 
-func newHF(c policies.Config) *hf {
+func newHF(c policies.Config) (policies.Policy, error) {
+	late, err := background.New(c)
+	if err != nil {
+		return nil, err
+	}
 	p := &hf{
 		predictor: c.Predictor, recency: dense.NewLists(c.Objects, 1), most: c.Params.Int("candidates"),
 		room: int(c.Capacity), objects: c.Objects,
 	}
+	if late != nil {
+		p.predictor = late
+	}
 	if c.Holds {
 		p.held = make([]bool, c.Objects)
 	}
-	return p
+	return p, nil
 }
 
 func (p *hf) Hit(r policies.Request) {
@@ -79,6 +90,9 @@ func (p *hf) Insert(r policies.Request) {
 
 func (p *hf) Grow(objects int) {
 	p.recency.Grow(objects)
+	if late, ok := p.predictor.(*background.Predictor); ok {
+		late.Grow(objects)
+	}
 	if p.held != nil {
 		p.held = dense.Grown(p.held, objects)
 	}

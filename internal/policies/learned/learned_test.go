@@ -2,9 +2,11 @@ package learned
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -187,6 +189,119 @@ func (n *naiveByPrediction) request(o policies.Object, pos int) (victim policies
 	n.resident = append(n.resident, o)
 	n.predictor.Observe(o, pos)
 	return victim
+}
+
+// naiveLate is a predictor in the background: what it knew when the request at pos began is what begin(pos) left.
+type naiveLate struct {
+	predict.Predictor
+	batch, latency int
+	batched        []policies.Object
+	pending        map[policies.Object]float64 // nil: it is idle
+	knownAt        int
+	known          map[policies.Object]float64
+}
+
+func (n *naiveLate) begin(pos int) {
+	if pos > 0 && pos%n.batch == 0 && (n.pending == nil || pos >= n.knownAt) {
+		n.publish()
+		n.pending, n.knownAt = map[policies.Object]float64{}, pos+n.latency
+		for _, o := range n.batched {
+			var one [1]float64
+			n.Predictor.Predict([]policies.Object{o}, pos, one[:])
+			n.pending[o] = one[0]
+		}
+	}
+	if pos%n.batch == 0 {
+		n.batched = nil
+	}
+	if pos >= n.knownAt {
+		n.publish()
+	}
+}
+
+func (n *naiveLate) publish() {
+	maps.Copy(n.known, n.pending)
+	n.pending = nil
+}
+
+func (n *naiveLate) Observe(o policies.Object, pos int) {
+	n.batched = append(n.batched, o)
+	n.Predictor.Observe(o, pos)
+}
+
+func (n *naiveLate) Predict(objects []policies.Object, _ int, next []float64) {
+	for i, o := range objects {
+		next[i] = predict.Never
+		if at, ok := n.known[o]; ok {
+			next[i] = at
+		}
+	}
+}
+
+// With predictions made in the background, fpb and hf choose by what is known then. Objects without a prediction leave
+// first.
+func TestVictimsByPredictionsInTheBackground(t *testing.T) {
+	for policy, candidates := range map[string]int{"fpb": math.MaxInt, "hf": 4} {
+		early := 0
+		for seed := range uint64(60) {
+			rng := rand.New(rand.NewPCG(seed, 8))
+			capacity, batch, latency := 1+rng.IntN(25), 1+rng.IntN(12), rng.IntN(3)*rng.IntN(20)
+			objects := randomObjects(seed, 1500, 5+int(seed))
+			predictor := []string{"ewma", "oracle", "noisy(p=0.4)"}[seed%3]
+			text := fmt.Sprintf("%s(mode=async,batch=%d,latency=%d)", policy, batch, latency)
+			late := &naiveLate{Predictor: predictorOf(t, predictor, objects, int64(capacity), seed), batch: batch,
+				latency: latency, known: map[policies.Object]float64{}}
+			naive := naiveByPrediction{predictor: late, capacity: capacity, candidates: candidates}
+			waiting := naiveByPrediction{predictor: predictorOf(t, predictor, objects, int64(capacity), seed),
+				capacity: capacity, candidates: candidates}
+			c := config(objects, int64(capacity))
+			spec, err := policies.ParseSpec(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := c.Objects
+			c.Objects, c.Params = rng.IntN(all), spec.Params
+			c.Predictor = predictorOf(t, predictor, objects, int64(capacity), seed)
+			p, err := spec.Entry.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.(policies.Grower).Grow(all)
+			replay(t, p, objects, int64(capacity), func(pos int, _ bool, victim policies.Object) {
+				late.begin(pos)
+				want := naive.request(objects[pos], pos)
+				if victim != want {
+					t.Fatalf("%s, %s, capacity %d, request %d: %d is evicted, want %d", text, predictor, capacity, pos, victim, want)
+				}
+				if waiting.request(objects[pos], pos) != want {
+					early++
+				}
+			})
+		}
+		if early == 0 {
+			t.Errorf("%s evicts the same whether predictions are late or not", policy)
+		}
+	}
+}
+
+// What has no effect is refused, and so is a cache that holds objects: its worker would predict what cannot leave.
+func TestModesThatAreRefused(t *testing.T) {
+	for _, policy := range []string{"fpb", "hf"} {
+		for _, params := range []string{"(batch=2)", "(latency=2)", "(mode=sync,batch=2)"} {
+			if _, err := policies.ParseSpec(policy + params); err == nil || !strings.Contains(err.Error(), "write mode=async") {
+				t.Errorf("%s%s: %v", policy, params, err)
+			}
+		}
+		spec, err := policies.ParseSpec(policy + "(mode=async)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := config([]policies.Object{1, 2, 3}, 2)
+		c.Holds, c.Params, c.Predictor = true, spec.Params, byNumber{new(int)}
+		if _, err := spec.Entry.New(c); err == nil || !strings.Contains(err.Error(), "write mode=sync") {
+			t.Errorf("%s(mode=async) in a cache that holds objects: %v", policy, err)
+		}
+	}
 }
 
 // In a cache that holds objects, fpb and hf choose only among those not held, by the same rule.
