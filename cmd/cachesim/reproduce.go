@@ -38,7 +38,7 @@ func newReproduceCommand() *cobra.Command {
 		Short: "Reproduce figures of papers and check the papers' claims",
 		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
 sweep does. For each claim, prints what was measured, what the paper states and whether the claim holds; for a claim
-that does not hold also the reason, in at most two lines (the report has all of it). After several experiments, a table
+that is not met also the reason, in at most two lines (the report has all of it). After several experiments, a table
 of all figures with a total follows.
 
 DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
@@ -49,8 +49,9 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
 files.
 
-With --strict the exit code is 1 if a claim does not hold. Claims that cannot be checked do not affect it. --format
-junit and --format github write the claims for CI systems.`,
+With --strict the exit code is 1 if a claim does not hold, unless the experiment says that it fails, and if a claim that
+fails by what the experiment says does hold. Claims that cannot be checked do not affect it. --format junit and --format
+github write the claims for CI systems.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out

@@ -28,7 +28,7 @@ type sweepReportFlags struct {
 
 func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	f.format.Register(cmd, checks.Formats...)
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 if a claim does not hold")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 if a claim does not hold, or not as expected")
 }
 
 // report writes figures and report into the sweep's folder and prints the result.

@@ -3,6 +3,8 @@
 // folder, and turn them into tables, figures and checked claims.
 package experiment
 
+import "github.com/cachesim/cachesim/internal/experiment/claims"
+
 // File is an experiment as written in a YAML file. configs/ contains those of the papers; docs/experiments.md describes
 // every key.
 type File struct {
@@ -164,13 +166,8 @@ type Table struct {
 	Against string            `yaml:"against,omitempty"` // the name of a Reference whose numbers are shown next to ours
 }
 
-// Claim is a statement of the source in a form that can be checked; package claims parses it.
-type Claim struct {
-	Claim  string `yaml:"claim"`            // "hit_ratio(arc) > hit_ratio(lru) where trace = oltp"
-	Stated string `yaml:"stated,omitempty"` // the source's number or words
-	At     string `yaml:"at,omitempty"`     // where the source says it
-	Note   string `yaml:"note,omitempty"`
-}
+// Claim is a statement of the source in a form that can be checked.
+type Claim = claims.Sentence
 
 // Quick is a version of the experiment that takes at most a minute. Unset fields stay as they are.
 type Quick struct {

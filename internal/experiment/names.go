@@ -39,7 +39,7 @@ func (f *File) SpeaksOfTimes() bool {
 		texts = append(texts, t.Cells)
 	}
 	for _, c := range f.Claims {
-		texts = append(texts, c.Claim)
+		texts = append(texts, c.Forms()...)
 	}
 	speaks := func(text string) bool {
 		return slices.ContainsFunc(timeMetrics(), func(metric string) bool { return strings.Contains(text, metric) })
@@ -424,12 +424,14 @@ func (f *File) checkClaims() error {
 		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
 			return err
 		}
-		claim, err := claims.Parse(c.Claim)
-		if err == nil && len(f.Changes) == 0 {
-			err = claim.Check(withLabels(names, claim))
-		}
+		path, err := c.Check(func(claim *claims.Claim) error {
+			if len(f.Changes) > 0 {
+				return nil
+			}
+			return claim.Check(withLabels(names, claim))
+		})
 		if err != nil {
-			return f.errorAt(err, "claims", i, "claim")
+			return f.errorAt(err, append([]any{"claims", i}, path...)...)
 		}
 	}
 	return nil

@@ -21,6 +21,8 @@ type statement interface {
 	// operands are the values that are evaluated at every point.
 	operands() []expr
 	judge(e *evaluator) []outcome
+	// decide is the verdict at a point.
+	decide(tests []test) Verdict
 	// measured describes what was measured at one point.
 	measured(e *evaluator, o outcome) string
 }

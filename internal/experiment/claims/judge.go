@@ -16,7 +16,7 @@ type outcome struct {
 	values []float64
 	points []int // for a trend: the places of its values
 	slots  []int // for a ranking: the policies of its values
-	holds  bool
+	tests  []test
 	slack  float64 // distance from failing; negative if it fails
 	why    string  // it cannot be checked here
 }
@@ -45,23 +45,30 @@ func (t *tolerance) beside(right float64) float64 {
 }
 
 func (c comparison) judge(e *evaluator) []outcome {
-	nodes := make([]node, len(c.values))
-	for i, x := range c.values {
+	return e.judgePoints(c.values, func(o *outcome) {
+		o.slack = math.Inf(1)
+		for i := range c.ops {
+			tests, slack := c.testsOf(e, i, o.values[i], o.values[i+1])
+			o.tests = append(o.tests, tests...)
+			o.slack = min(o.slack, relative(slack, c.unit(), o.values[i], o.values[i+1]))
+		}
+	})
+}
+
+// judgePoints evaluates the operands at every point, and calls judge where all of them have a value.
+func (e *evaluator) judgePoints(operands []expr, judge func(o *outcome)) (all []outcome) {
+	nodes := make([]node, len(operands))
+	for i, x := range operands {
 		nodes[i] = e.compile(x, false)
 	}
 	if e.prepare(); e.reason != "" {
 		return nil
 	}
 	e.shown = bound(freeOf(e, nodes...))
-	var all []outcome
 	for _, at := range e.distinct(e.shown) {
-		o := outcome{point: at, holds: true, slack: math.Inf(1)}
-		o.values, o.why = e.valuesAt(nodes, at, unbound)
-		for i := range c.ops {
-			if o.why == "" {
-				holds, slack := c.holds(e, i, o.values[i], o.values[i+1])
-				o.holds, o.slack = o.holds && holds, min(o.slack, relative(slack, c.unit(), o.values[i], o.values[i+1]))
-			}
+		o := outcome{point: at}
+		if o.values, o.why = e.valuesAt(nodes, at, unbound); o.why == "" {
+			judge(&o)
 		}
 		all = append(all, o)
 	}
@@ -80,26 +87,32 @@ func (e *evaluator) valuesAt(nodes []node, at, bound int) (values []float64, why
 
 func (c comparison) unit() unit { return unitOfAll(c.values) }
 
-// holds checks the comparison between values i and i+1.
-func (c comparison) holds(e *evaluator, i int, left, right float64) (holds bool, slack float64) {
+// testsOf returns the tests of the comparison between values i and i+1. Those of != are the tests of ==.
+func (c comparison) testsOf(e *evaluator, i int, left, right float64) (tests []test, slack float64) {
 	tolerance := c.toleranceOf(e, i, right)
-	below, above := right-tolerance, right+tolerance
+	above, below := right+tolerance, right-tolerance
+	size := max(math.Abs(left), math.Abs(right))
+	isAtMost, isAtLeast := test{margin: apart(above, left), size: size}, test{margin: apart(left, below), size: size}
 	difference := math.Abs(left - right)
-	within := compare(left, below) >= 0 && compare(left, above) <= 0
 	switch c.ops[i] {
 	case "==":
-		return within, tolerance - difference
+		return []test{isAtLeast, isAtMost}, tolerance - difference
 	case "!=":
-		return !within, difference - tolerance
-	case "<":
-		return compare(left, above) < 0, above - left
-	case "<=":
-		return compare(left, above) <= 0, above - left
-	case ">":
-		return compare(left, below) > 0, left - below
-	default: // >=
-		return compare(left, below) >= 0, left - below
+		return []test{isAtLeast, isAtMost}, difference - tolerance
+	case "<", "<=":
+		isAtMost.strict = c.ops[i] == "<"
+		return []test{isAtMost}, above - left
+	default: // > and >=
+		isAtLeast.strict = c.ops[i] == ">"
+		return []test{isAtLeast}, left - below
 	}
+}
+
+func (c comparison) decide(tests []test) Verdict {
+	if c.ops[0] != "!=" {
+		return every(tests).verdict()
+	}
+	return (yes - every(tests)).verdict()
 }
 
 // toleranceOf returns how much values i and i+1 may differ: as the claim says or, for equality with a reference, as the
@@ -189,34 +202,59 @@ func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 	for _, s := range steps {
 		o.points, o.values = append(o.points, s.at), append(o.values, s.x)
 	}
-	o.holds, o.slack = t.moves.follows(o.values, t.within.beside(0), unitOf(t.value))
+	tolerance := t.within.beside(0)
+	o.slack = t.moves.slack(o.values, tolerance, unitOf(t.value))
+	o.tests = t.moves.tests(o.values, tolerance)
 }
 
-// follows reports whether the values move in that direction.
-func (m movement) follows(values []float64, tolerance float64, u unit) (holds bool, slack float64) {
+// tests returns one test for each step; for isMonotone first those upwards and then those downwards.
+func (m movement) tests(values []float64, tolerance float64) (tests []test) {
 	switch m {
 	case isMonotone:
-		up, upSlack := neverDecreases.follows(values, tolerance, u)
-		down, downSlack := neverIncreases.follows(values, tolerance, u)
-		return up || down, max(upSlack, downSlack)
+		return append(neverDecreases.tests(values, tolerance), neverIncreases.tests(values, tolerance)...)
 	case isConstant:
 		low, high := slices.Min(values), slices.Max(values)
-		return compare(high, low+tolerance) <= 0, relative(low+tolerance-high, u, low, high)
+		return []test{{margin: apart(low+tolerance, high), size: max(math.Abs(low), math.Abs(high))}}
 	}
-	holds, slack = true, math.Inf(1)
 	for i := range values[1:] {
 		from, to := values[i], values[i+1]
 		if m == decreases || m == neverIncreases {
 			from, to = -from, -to
 		}
-		stepHolds := compare(to, from-tolerance) >= 0
-		if m == increases || m == decreases {
-			stepHolds = compare(to, from) > 0
+		tests = append(tests, test{
+			margin: apart(to, from-tolerance), strict: m == increases || m == decreases,
+			size: max(math.Abs(from), math.Abs(to)),
+		})
+	}
+	return tests
+}
+
+func (t trend) decide(tests []test) Verdict {
+	if t.moves != isMonotone {
+		return every(tests).verdict()
+	}
+	up, down := every(tests[:len(tests)/2]), every(tests[len(tests)/2:])
+	return max(up, down).verdict()
+}
+
+// slack is the distance of the values from not moving in that direction.
+func (m movement) slack(values []float64, tolerance float64, u unit) float64 {
+	switch m {
+	case isMonotone:
+		return max(neverDecreases.slack(values, tolerance, u), neverIncreases.slack(values, tolerance, u))
+	case isConstant:
+		low, high := slices.Min(values), slices.Max(values)
+		return relative(low+tolerance-high, u, low, high)
+	}
+	slack := math.Inf(1)
+	for i := range values[1:] {
+		from, to := values[i], values[i+1]
+		if m == decreases || m == neverIncreases {
+			from, to = -from, -to
 		}
-		holds = holds && stepHolds
 		slack = min(slack, relative(to-from+tolerance, u, from, to))
 	}
-	return holds, slack
+	return slack
 }
 
 func (r ranking) judge(e *evaluator) []outcome {
@@ -257,7 +295,8 @@ func (r ranking) judgePoint(e *evaluator, o *outcome, value node, subject int, o
 		o.why = "there is no policy to compare with"
 		return
 	}
-	o.holds, o.slack = r.holds(o.values[0], o.values[1:])
+	o.tests = r.tests(o.values[0], o.values[1:])
+	o.slack = r.slack(o.values[0], o.values[1:], o.tests)
 }
 
 // sign is 1 if higher values come first, -1 otherwise.
@@ -269,31 +308,45 @@ func (r ranking) sign() float64 {
 	return 1
 }
 
-func (r ranking) holds(x float64, others []float64) (holds bool, slack float64) {
+// tests returns one for each of the others: that it is not better than x, or for the last rank not worse.
+func (r ranking) tests(x float64, others []float64) (tests []test) {
 	sign := r.sign()
-	ahead, behind := 0, 0
-	nearest := math.Inf(1) // index of the value that decides the rank
+	if r.rank == last {
+		sign = -sign
+	}
 	for _, other := range others {
-		lead := sign * (x - other)
-		tolerance := r.within.beside(other)
-		if compare(sign*other, sign*x+tolerance) > 0 {
-			ahead++
-		}
-		if compare(sign*other, sign*x-tolerance) < 0 {
-			behind++
-		}
-		if r.rank == last {
-			lead = -lead
-		}
-		nearest = min(nearest, relative(lead+tolerance, unitOf(r.value), x, other))
+		margin := apart(sign*x+r.within.beside(other), sign*other)
+		tests = append(tests, test{margin: margin, size: max(math.Abs(x), math.Abs(other))})
 	}
-	switch r.rank {
-	case last:
-		return behind == 0, nearest
-	case second:
-		return ahead == 1, -math.Abs(float64(ahead - 1))
-	case third:
-		return ahead == 2, -math.Abs(float64(ahead - 2))
+	return tests
+}
+
+// decide counts those that are better than the ranked policy.
+func (r ranking) decide(tests []test) Verdict {
+	if r.rank != second && r.rank != third {
+		return every(tests).verdict()
 	}
-	return ahead == 0, nearest
+	least, open := answered(tests, no), answered(tests, unsure)
+	switch want := r.ahead(); {
+	case least > want || least+open < want:
+		return DoesNotHold
+	case open > 0:
+		return Undecided
+	}
+	return Holds
+}
+
+// ahead is the number of policies that are better than one of that rank.
+func (r ranking) ahead() int { return map[rank]int{second: 1, third: 2}[r.rank] }
+
+// slack is the distance from the nearest of the others; for the second and third rank, by how many ranks it fails.
+func (r ranking) slack(x float64, others []float64, tests []test) float64 {
+	if r.rank == second || r.rank == third {
+		return -math.Abs(float64(answered(tests, no) - r.ahead()))
+	}
+	nearest := math.Inf(1)
+	for i, other := range others {
+		nearest = min(nearest, relative(tests[i].margin, unitOf(r.value), x, other))
+	}
+	return nearest
 }

@@ -172,6 +172,8 @@ func (p *parser) statement() statement {
 		p.expect("and", "between the two bounds")
 		high := p.expression()
 		return comparison{values: []expr{low, value, high}, ops: []string{"<=", "<="}, between: true, within: p.tolerance()}
+	case p.accept("about"):
+		return p.stated(value)
 	case p.accept("increases", "with"):
 		return p.trend(value, increases)
 	case p.accept("decreases", "with"):
@@ -187,9 +189,9 @@ func (p *parser) statement() statement {
 	case p.is("is"):
 		return p.ranking(start, value)
 	default:
-		p.unexpected("a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with "+
-			"DIMENSION, "+
-			"is monotone in DIMENSION or is first among POLICIES", "between", "increases", "decreases", "never", "is")
+		p.unexpected("a comparison (== != < <= > >=), between A and B, about A, increases with DIMENSION, never decreases "+
+			"with DIMENSION, is monotone in DIMENSION or is first among POLICIES",
+			"between", "about", "increases", "decreases", "never", "is")
 	}
 	return nil
 }
@@ -210,6 +212,21 @@ func (p *parser) comparison(value expr) statement {
 	}
 	c.within = p.tolerance()
 	return c
+}
+
+// stated parses the number or the range after "about".
+func (p *parser) stated(value expr) statement {
+	at := p.tok.start
+	s := stated{value: value, ends: []expr{p.expression()}}
+	if p.accept("to") {
+		s.ends = append(s.ends, p.expression())
+		low, isNumber := s.ends[0].(number)
+		if high, ok := s.ends[1].(number); ok && isNumber && low.value > high.value {
+			p.fail(at, "the range from %s to %s is empty: write the lower end first", low.text, high.text)
+		}
+	}
+	s.within = p.tolerance()
+	return s
 }
 
 func (p *parser) trend(value expr, moves movement) statement {
@@ -608,6 +625,8 @@ func (p *parser) refuseTolerance(c *Claim) {
 	var t *tolerance
 	switch s := c.says.(type) {
 	case comparison:
+		t = s.within
+	case stated:
 		t = s.within
 	case trend:
 		t = s.within

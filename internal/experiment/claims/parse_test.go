@@ -8,9 +8,8 @@ import (
 )
 
 func TestParseErrors(t *testing.T) {
-	const statement = "want a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases " +
-		"with DIMENSION, " +
-		"is monotone in DIMENSION or is first among POLICIES"
+	const statement = "want a comparison (== != < <= > >=), between A and B, about A, increases with " +
+		"DIMENSION, never decreases with DIMENSION, is monotone in DIMENSION or is first among POLICIES"
 	const value = "want a value, for example hit_ratio(lru), 40% or max over GROUP of hit_ratio"
 	const rest = "want the end, where, within or at N% of points"
 	for text, want := range map[string]string{

@@ -13,7 +13,11 @@ import (
 type Verdict string
 
 const (
-	Holds        Verdict = "holds"
+	Holds Verdict = "holds"
+	// Exceeds: more than the source states, by more than the band around its number.
+	Exceeds Verdict = "exceeds"
+	// Undecided: the seeds differ by more than what decides.
+	Undecided    Verdict = "undecided"
 	DoesNotHold  Verdict = "does not hold"
 	NotCheckable Verdict = "not checkable here"
 )
@@ -32,7 +36,7 @@ type Result struct {
 type Point struct {
 	At       []Place `json:"at"`
 	Measured string  `json:"measured"`
-	Holds    bool    `json:"holds"`
+	Verdict  Verdict `json:"verdict"`
 }
 
 // Place is a place on a dimension.
@@ -55,18 +59,36 @@ func (c *Claim) Evaluate(d *Data) Result {
 	for _, why := range e.skipped {
 		all = append(all, outcome{why: why})
 	}
-	r := Result{Verdict: DoesNotHold, LeftOut: len(all) - len(checked)}
+	r := Result{LeftOut: len(all) - len(checked)}
 	for _, o := range checked {
-		if o.holds {
-			r.Held++
-		}
-		r.Points = append(r.Points, Point{e.places(o.point), c.says.measured(e, o), o.holds})
+		r.Points = append(r.Points, Point{e.places(o.point), c.says.measured(e, o), c.says.decide(o.tests)})
 	}
-	if float64(r.Held) >= c.share*float64(len(checked))*(1-1e-12) {
-		r.Verdict = Holds
-	}
+	r.Held = r.count(Holds)
+	r.Verdict = c.verdict(r)
 	r.Measured = e.summary(checked, r) + e.remarks(all, r)
 	return r
+}
+
+// verdict is the verdict that enough of the points allow: first that it holds, and last that it does not.
+func (c *Claim) verdict(r Result) Verdict {
+	enough := c.share * float64(len(r.Points)) * (1 - 1e-12)
+	n := 0
+	for _, verdict := range []Verdict{Holds, Exceeds, Undecided} {
+		if n += r.count(verdict); float64(n) >= enough {
+			return verdict
+		}
+	}
+	return DoesNotHold
+}
+
+// count counts the points with that verdict.
+func (r Result) count(verdict Verdict) (n int) {
+	for _, p := range r.Points {
+		if p.Verdict == verdict {
+			n++
+		}
+	}
+	return n
 }
 
 // collapse merges points that differ only on a dimension that a value combines and nothing else depends on: "max over
@@ -118,12 +140,15 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 
 // summary says what was measured: at the only point, or at the one that decides.
 func (e *evaluator) summary(checked []outcome, r Result) string {
-	decides, closest := 0, "for example"
+	decides, closest := -1, "for example"
 	for i, o := range checked {
-		if o.slack != checked[decides].slack {
+		if r.Verdict != Holds && r.Points[i].Verdict != r.Verdict {
+			continue
+		}
+		if decides >= 0 && o.slack != checked[decides].slack {
 			closest = "closest"
 		}
-		if o.slack < checked[decides].slack {
+		if decides < 0 || o.slack < checked[decides].slack {
 			decides = i
 		}
 	}
@@ -141,19 +166,25 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 		return fmt.Sprintf("%s%s all %s; %s at %s: %s", e.span(checked), in, e.counted(n), closest, at, measured)
 	case r.Verdict == Holds:
 		return fmt.Sprintf("%s %d of %s; worst at %s: %s", in, r.Held, e.counted(n), at, measured)
+	case r.Verdict == DoesNotHold:
+		return fmt.Sprintf("%sfails %s %d of %s; worst at %s: %s", e.span(checked), in, r.count(r.Verdict), e.counted(n), at,
+			measured)
 	default:
-		return fmt.Sprintf("%sfails %s %d of %s; worst at %s: %s", e.span(checked), in, n-r.Held, e.counted(n), at, measured)
+		return fmt.Sprintf("%s%s %s %d of %s; %s at %s: %s", e.span(checked), r.Verdict, in, r.count(r.Verdict), e.counted(n),
+			map[Verdict]string{Exceeds: "farthest", Undecided: "least certain"}[r.Verdict], at, measured)
 	}
 }
 
 // span formats the range of a value that is compared with constants: "1.06 to 1.11 "; "" for other claims.
 func (e *evaluator) span(checked []outcome) string {
-	c, ok := e.claim.says.(comparison)
-	if !ok {
+	switch e.claim.says.(type) {
+	case comparison, stated:
+	default:
 		return ""
 	}
+	operands := e.claim.says.operands()
 	variable := -1
-	for i, x := range c.values {
+	for i, x := range operands {
 		if _, isNumber := x.(number); !isNumber {
 			if variable >= 0 {
 				return ""
@@ -165,7 +196,7 @@ func (e *evaluator) span(checked []outcome) string {
 	for _, o := range checked {
 		ends = []float64{min(ends[0], o.values[variable]), max(ends[1], o.values[variable])}
 	}
-	texts := c.unit().writeAll(ends)
+	texts := unitOfAll(operands).writeAll(ends)
 	return texts[0] + " to " + texts[1] + ", "
 }
 
@@ -228,7 +259,7 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 		}
 	}
 	if c.between {
-		if o.holds {
+		if c.decide(o.tests) == Holds {
 			return texts[1]
 		}
 		return fmt.Sprintf("%s, outside %s to %s", texts[1], texts[0], texts[2])
@@ -256,10 +287,11 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	u := unitOf(t.value)
 	texts := u.writeAll(o.values)
 	from, to := 0, len(texts)-1
+	holds := t.decide(o.tests) == Holds
 	switch {
-	case t.moves == isConstant || t.moves == isMonotone && !o.holds:
+	case t.moves == isConstant || t.moves == isMonotone && !holds:
 		from, to = slices.Index(o.values, slices.Min(o.values)), slices.Index(o.values, slices.Max(o.values))
-	case !o.holds:
+	case !holds:
 		from = t.worstStep(o.values)
 		to = from + 1
 	}
@@ -274,7 +306,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 func (t trend) worstStep(values []float64) int {
 	worst, least := 0, math.Inf(1)
 	for i := range values[1:] {
-		if _, slack := t.moves.follows(values[i:i+2], t.within.beside(0), unitOf(t.value)); slack < least {
+		if slack := t.moves.slack(values[i:i+2], t.within.beside(0), unitOf(t.value)); slack < least {
 			worst, least = i, slack
 		}
 	}

@@ -10,9 +10,18 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// outcomeOf are the verdicts for CI systems. What cannot be checked is no failure, but is said.
-var outcomeOf = map[claims.Verdict]checks.Outcome{
-	claims.Holds: checks.Passed, claims.DoesNotHold: checks.Fails, claims.NotCheckable: checks.Skipped,
+// outcome is the verdict for CI systems. What cannot be checked is no failure, but is said; so is a verdict other than
+// "holds" that was expected, or that is neither.
+func (c Claim) outcome() checks.Outcome {
+	switch {
+	case !c.Expected.Met(c.Verdict):
+		return checks.Fails
+	case c.Verdict == claims.NotCheckable:
+		return checks.Skipped
+	case c.Verdict == claims.Holds:
+		return checks.Passed
+	}
+	return checks.Noted
 }
 
 // suites returns a suite for each experiment, with a case for each claim.
@@ -29,29 +38,50 @@ func suites(summaries []Summary) (all []checks.Suite) {
 
 func (c Claim) toCase() checks.Case {
 	text := details(c)
-	if c.Verdict != claims.Holds { // which the kind says
-		text = strings.TrimPrefix(strings.TrimPrefix(text, string(c.Verdict)), "; ")
+	if c.outcome() != checks.Passed { // which the kind says
+		text = strings.TrimPrefix(strings.TrimPrefix(text, c.verdict()), "; ")
 	}
 	if why := c.Why(); why != "" {
 		text += "; why: " + why
 	}
 	return checks.Case{
-		Class: c.Experiment, Name: c.Claim, Outcome: outcomeOf[c.Verdict], Kind: string(c.Verdict), Message: text,
-		Title: records.Printable(string(c.Verdict) + ": " + c.Claim), Line: c.line,
+		Class: c.Experiment, Name: c.Claim, Outcome: c.outcome(), Kind: c.verdict(), Message: text,
+		Title: records.Printable(c.verdict() + ": " + c.Claim), Line: c.line,
 	}
 }
 
-// Judge fails if a claim does not hold. One that cannot be checked here is not a failure.
+// Judge fails if a claim has another verdict than is expected of it: usually, if it does not hold. One that cannot be
+// checked here is not a failure.
 func Judge(summaries ...Summary) error {
-	failing := 0
+	failing, changed := 0, 0
 	for _, s := range summaries {
-		failing += s.Count(claims.DoesNotHold)
+		for _, c := range s.Claims {
+			switch {
+			case c.Expected.Met(c.Verdict):
+			case c.Expected.Verdict == "":
+				failing++
+			default:
+				changed++
+			}
+		}
 	}
-	switch failing {
-	case 0:
+	var parts []string
+	if failing > 0 {
+		parts = append(parts, plural(failing, "claim does not hold", "claims do not hold"))
+	}
+	if changed > 0 {
+		parts = append(parts, plural(changed, "claim has another verdict than expected",
+			"claims have other verdicts than expected")+"; if that is right, change what the experiment expects")
+	}
+	if len(parts) == 0 {
 		return nil
-	case 1:
-		return checks.Failed(errors.New("1 claim does not hold"))
 	}
-	return checks.Failed(fmt.Errorf("%d claims do not hold", failing))
+	return checks.Failed(errors.New(strings.Join(parts, "; ")))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,18 +13,31 @@ import (
 
 // Claim is a claim of the source, with its verdict.
 type Claim struct {
-	Experiment string         `json:"experiment"`
-	At         string         `json:"at"` // section, figure or table of the source
-	Claim      string         `json:"claim"`
-	Stated     string         `json:"stated"`
-	Measured   string         `json:"measured"` // "" if nothing could be measured
-	Verdict    claims.Verdict `json:"verdict"`
-	Reason     string         `json:"reason"` // why it cannot be checked
-	Note       string         `json:"note"`
+	Experiment string             `json:"experiment"`
+	At         string             `json:"at"` // section, figure or table of the source
+	Claim      string             `json:"claim"`
+	Stated     string             `json:"stated"`
+	Measured   string             `json:"measured"` // "" if nothing could be measured
+	Verdict    claims.Verdict     `json:"verdict"`
+	Reason     string             `json:"reason"` // why it cannot be checked
+	Expected   claims.Expectation `json:"expected"`
+	Note       string             `json:"note"`
+	// Reading is how the claim reads the sentence, if it can be read in several ways; the verdict is its.
+	Reading       string          `json:"reading"`
+	OtherReadings []Reading       `json:"other_readings"`
+	Changed       []claims.Change `json:"changed"` // earlier forms of the claim
 	// points at which it does not hold; a claim about a share of the points may hold nevertheless
 	Failing []claims.Point `json:"failing"`
 
 	line int // of the experiment's file; 0 if that is not known
+}
+
+// Reading is another reading of the sentence, with its verdict.
+type Reading struct {
+	claims.Reading
+	Measured string         `json:"measured"`
+	Verdict  claims.Verdict `json:"verdict"`
+	Reason   string         `json:"reason"`
 }
 
 // judge checks the claims of an experiment against records.
@@ -37,33 +51,59 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		}
 		in.References[ref.Name] = numbers
 	}
-	data := map[string]*claims.Data{} // by the metrics whose labels are a dimension
+	data := indexed{in: in, byMetrics: map[string]*claims.Data{}}
 	for i, c := range f.Claims {
-		claim, err := claims.Parse(c.Claim)
-		if err != nil {
-			return nil, fmt.Errorf("claim %q: %w", c.Claim, err)
-		}
-		labelled := labelledMetrics(claim)
-		key := strings.Join(labelled, ",")
-		if data[key] == nil {
-			byLabels := in
-			for _, group := range byKind(labelled) {
-				byLabels.Records = records.ByLabel(byLabels.Records, group...)
-			}
-			data[key] = claims.NewData(byLabels)
-		}
-		result := claim.Evaluate(data[key])
 		verdict := newClaim(f, c)
 		verdict.line = f.Line("claims", i)
+		result, err := data.evaluate(c.Claim)
+		if err != nil {
+			return nil, err
+		}
 		verdict.Measured, verdict.Verdict, verdict.Reason = result.Measured, result.Verdict, result.Reason
 		for _, p := range result.Points {
-			if !p.Holds {
+			if p.Verdict != claims.Holds {
 				verdict.Failing = append(verdict.Failing, p)
 			}
+		}
+		for j := range verdict.OtherReadings {
+			r := &verdict.OtherReadings[j]
+			other, err := data.evaluate(r.Claim)
+			if err != nil {
+				return nil, err
+			}
+			r.Measured, r.Verdict, r.Reason = other.Measured, other.Verdict, other.Reason
 		}
 		judged = append(judged, verdict)
 	}
 	return judged, nil
+}
+
+// indexed is the data of claims, indexed once for all that are about the same labels.
+type indexed struct {
+	in        claims.Input
+	byMetrics map[string]*claims.Data // by the metrics whose labels are a dimension
+}
+
+func (d indexed) evaluate(text string) (claims.Result, error) {
+	claim, err := claims.Parse(text)
+	if err != nil {
+		return claims.Result{}, fmt.Errorf("claim %q: %w", text, err)
+	}
+	return claim.Evaluate(d.of(claim)), nil
+}
+
+// of returns the data with the labels that a claim is about as a dimension.
+func (d indexed) of(claim *claims.Claim) *claims.Data {
+	labelled := labelledMetrics(claim)
+	key := strings.Join(labelled, ",")
+	if d.byMetrics[key] == nil {
+		byLabels := d.in
+		for _, group := range byKind(labelled) {
+			byLabels.Records = records.ByLabel(byLabels.Records, group...)
+		}
+		d.byMetrics[key] = claims.NewData(byLabels)
+	}
+	return d.byMetrics[key]
 }
 
 // labelledMetrics returns the metrics with a value for each label that a claim is about, sorted.
@@ -88,14 +128,27 @@ func byKind(names []string) (groups [][]string) {
 
 // newClaim returns a claim without its verdict. Texts that span several lines in the file become one line.
 func newClaim(f *experiment.File, c experiment.Claim) Claim {
-	return Claim{
-		Experiment: f.Name,
-		At:         oneLine(c.At),
-		Claim:      oneLine(c.Claim),
-		Stated:     oneLine(c.Stated),
-		Note:       oneLine(c.Note),
-		Failing:    []claims.Point{},
+	judged := Claim{
+		Experiment:    f.Name,
+		At:            oneLine(c.At),
+		Claim:         oneLine(c.Claim),
+		Stated:        oneLine(c.Stated),
+		Expected:      c.Expects(f.IsQuick()),
+		Note:          oneLine(c.Note),
+		Reading:       oneLine(c.Reading),
+		OtherReadings: []Reading{},
+		Changed:       []claims.Change{},
+		Failing:       []claims.Point{},
 	}
+	for _, r := range c.OtherReadings {
+		judged.OtherReadings = append(judged.OtherReadings,
+			Reading{Reading: claims.Reading{Reading: oneLine(r.Reading), Claim: oneLine(r.Claim)}})
+	}
+	for _, ch := range c.Changed {
+		judged.Changed = append(judged.Changed,
+			claims.Change{On: ch.On, Before: oneLine(ch.Before), Why: oneLine(ch.Why)})
+	}
+	return judged
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -106,26 +159,66 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	for _, c := range f.Claims {
 		claim := newClaim(f, c)
 		claim.Verdict, claim.Reason = claims.NotCheckable, reason
+		for i := range claim.OtherReadings {
+			claim.OtherReadings[i].Verdict, claim.OtherReadings[i].Reason = claims.NotCheckable, reason
+		}
 		s.Claims = append(s.Claims, claim)
 	}
 	return s
 }
 
-// Why says why a claim does not hold, if that is known; "" for other claims.
+// Why says why a claim is not met, if that is known; "" for one that holds or cannot be checked.
 func (c Claim) Why() string {
-	if c.Verdict != claims.DoesNotHold {
+	switch {
+	case c.Verdict == claims.Holds || c.Verdict == claims.NotCheckable:
 		return ""
+	case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
+		return strings.TrimSpace(c.Expected.Because + ". " + c.Note)
 	}
 	return c.Note
 }
 
 // Mark is the sign of the verdict.
 func (c Claim) Mark() string {
-	switch c.Verdict {
-	case claims.Holds:
-		return "✓"
-	case claims.DoesNotHold:
-		return "✗"
+	for _, o := range outcomes {
+		if o.verdict == c.Verdict {
+			return o.mark
+		}
 	}
-	return "–"
+	return ""
+}
+
+// verdict is the verdict in words, with what was expected if that is said: "does not hold, as expected".
+func (c Claim) verdict() string {
+	switch text := string(c.Verdict); {
+	case c.Expected.Verdict == "" || c.Verdict == claims.NotCheckable:
+		return text
+	case c.Expected.Met(c.Verdict):
+		return text + ", as expected"
+	default:
+		return fmt.Sprintf("%s, expected was that it %s", text, expectedWords(c.Expected.Verdict))
+	}
+}
+
+// read says how the claim reads the sentence, and what the other readings give; "" if there is one reading.
+func (c Claim) read() string {
+	if c.Reading == "" {
+		return ""
+	}
+	text := "read as " + c.Reading
+	for _, r := range c.OtherReadings {
+		text += fmt.Sprintf("; read as %s: %s", r.Reading.Reading, r.Verdict)
+		if said := cmp.Or(r.Measured, r.Reason); said != "" {
+			text += ", " + said
+		}
+	}
+	return text
+}
+
+// expectedWords is a verdict after "expected was that it".
+func expectedWords(v claims.Verdict) string {
+	if v == claims.Undecided {
+		return "is undecided"
+	}
+	return string(v)
 }

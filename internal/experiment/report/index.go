@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
@@ -59,24 +58,18 @@ func newIndex(version string, summaries []Summary) page.Page {
 
 // figuresTable has a row for each figure of each source.
 func figuresTable(summaries []Summary) page.Table {
-	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
+	listed := occurring(summaries)
+	t := page.Table{Caption: "Figure by figure", Columns: append([]page.Column{
 		{Name: "experiment"},
 		{Name: "in the source", Class: page.Wrapped},
-		{Name: "hold", Class: page.Number},
-		{Name: "do not hold", Class: page.Number},
-		{Name: "not checkable here", Class: page.Number},
-	}}
+	}, countColumns(listed)...)}
 	for _, s := range summaries {
 		in := places(s.Claims)
 		if len(in) == 0 {
 			in = []place{{}}
 		}
 		for _, p := range in {
-			cells := []string{s.Name, p.Name()}
-			for _, o := range outcomes {
-				cells = append(cells, strconv.Itoa(p.Count(o.verdict)))
-			}
-			t.Rows = append(t.Rows, cells)
+			t.Rows = append(t.Rows, append([]string{s.Name, p.Name()}, p.counts(listed)...))
 		}
 	}
 	return t

@@ -107,32 +107,42 @@ func claimParts(all []Claim) (parts []page.Part) {
 
 // class is the CSS class of a verdict.
 func class(verdict claims.Verdict) string {
-	switch verdict {
-	case claims.Holds:
-		return "holds"
-	case claims.DoesNotHold:
-		return "fails"
+	for _, o := range outcomes {
+		if o.verdict == verdict {
+			return o.class
+		}
 	}
-	return "open"
+	return ""
 }
 
 // placesTable counts the outcomes for each figure of the source.
 func placesTable(judged []Claim) *page.Table {
-	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
-		{Name: "in the source", Class: page.Wrapped}, {Name: "hold", Class: page.Number},
-		{Name: "do not hold", Class: page.Number}, {Name: "not checkable here", Class: page.Number},
-	}}
+	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{{Name: "in the source", Class: page.Wrapped}}}
+	listed := occurring([]Summary{{Claims: judged}})
+	t.Columns = append(t.Columns, countColumns(listed)...)
 	for _, place := range places(judged) {
-		row := []string{place.Name()}
-		for _, o := range outcomes {
-			row = append(row, strconv.Itoa(place.Count(o.verdict)))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append([]string{place.Name()}, place.counts(listed)...))
 	}
 	if len(t.Rows) < 2 {
 		return nil
 	}
 	return &t
+}
+
+// countColumns has a column for each outcome.
+func countColumns(listed []outcome) (columns []page.Column) {
+	for _, o := range listed {
+		columns = append(columns, page.Column{Name: o.head(), Class: page.Number})
+	}
+	return columns
+}
+
+// counts counts the claims with each outcome.
+func (s Summary) counts(listed []outcome) (cells []string) {
+	for _, o := range listed {
+		cells = append(cells, strconv.Itoa(s.Count(o.verdict)))
+	}
+	return cells
 }
 
 // tracesTable gives the origin of each trace and, if it was replayed, its contents.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -69,10 +70,14 @@ func writeClaim(w *markup.Writer, c Claim) {
 		}
 	}
 	w.Leaf("td", markup.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)},
-		fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
+		fmt.Sprintf("%s %s", c.Mark(), c.verdict()))
 	w.Element("th", markup.Attributes{"scope", "row", "role", "rowheader", "class", "wrap"}, func() {
 		w.Leaf("code", nil, c.Claim)
+		if c.Reading != "" {
+			aside("Read as " + c.Reading + ".")
+		}
 		aside(c.Note)
+		writeChanges(w, c.Changed)
 	})
 	w.Element("td", markup.Attributes{"role", "cell", "data-label", "measured"}, func() {
 		w.Text(c.Measured)
@@ -80,17 +85,43 @@ func writeClaim(w *markup.Writer, c Claim) {
 		if len(c.Failing) > 1 {
 			writeFailing(w, c.Failing)
 		}
+		for _, r := range c.OtherReadings {
+			aside(fmt.Sprintf("Read as %s (%s): %s", r.Reading.Reading, r.Claim, r.Verdict))
+			aside(cmp.Or(r.Measured, r.Reason))
+		}
 	})
 	w.Element("td", markup.Attributes{"role", "cell", "data-label", "stated"}, func() {
 		w.Text(c.Stated)
 		aside(c.At)
+		if c.Expected.Verdict != "" && c.Expected.Because != "" {
+			aside(fmt.Sprintf("Expected: %s, because %s", c.Expected.Verdict, c.Expected.Because))
+		}
 	})
 }
 
-// writeFailing writes the points at which a claim does not hold, folded away.
+// writeChanges writes the earlier forms of a claim, folded away.
+func writeChanges(w *markup.Writer, changes []claims.Change) {
+	if len(changes) == 0 {
+		return
+	}
+	w.Element("details", nil, func() {
+		w.Leaf("summary", nil, "changed after its first verdict")
+		w.Element("ul", nil, func() {
+			for _, c := range changes {
+				w.Element("li", nil, func() {
+					w.Text("until " + c.On + ": ")
+					w.Leaf("code", nil, c.Before)
+					w.Text("; " + c.Why)
+				})
+			}
+		})
+	})
+}
+
+// writeFailing writes the points at which a claim is not met, folded away.
 func writeFailing(w *markup.Writer, failing []claims.Point) {
 	w.Element("details", nil, func() {
-		w.Leaf("summary", nil, fmt.Sprintf("the %d points where it does not hold", len(failing)))
+		w.Leaf("summary", nil, fmt.Sprintf("the %d points where it is not met", len(failing)))
 		w.Element("ul", nil, func() {
 			for _, p := range failing {
 				w.Element("li", nil, func() {
@@ -99,6 +130,9 @@ func writeFailing(w *markup.Writer, failing []claims.Point) {
 							w.Text(", ")
 						}
 						w.Text(place.Dimension + " " + place.Place)
+					}
+					if p.Verdict != claims.DoesNotHold {
+						w.Text(" (" + string(p.Verdict) + ")")
 					}
 					w.Text(": " + p.Measured)
 				})

@@ -192,8 +192,8 @@ func heading(s Summary) string {
 // details says what was measured and what the source states, and why the claim does not hold or cannot be checked.
 func details(c Claim) string {
 	var parts []string
-	if c.Verdict != claims.Holds {
-		parts = append(parts, string(c.Verdict))
+	if said := c.verdict(); said != string(claims.Holds) {
+		parts = append(parts, said)
 	}
 	if c.Reason != "" {
 		parts = append(parts, c.Reason)
@@ -203,6 +203,9 @@ func details(c Claim) string {
 	}
 	if c.Stated != "" {
 		parts = append(parts, "stated: "+c.Stated)
+	}
+	if read := c.read(); read != "" {
+		parts = append(parts, read)
 	}
 	text := strings.Join(parts, "; ")
 	if c.At != "" {
@@ -248,7 +251,10 @@ func claimsTable(summaries []Summary) page.Table {
 
 // verdictText is the verdict with its reason.
 func verdictText(c Claim) string {
-	text := c.Mark() + " " + string(c.Verdict)
+	text := c.Mark() + " " + c.verdict()
+	if read := c.read(); read != "" {
+		text += "; " + read
+	}
 	if why := cmp.Or(c.Reason, c.Why()); why != "" {
 		text += ": " + why
 	}
@@ -280,10 +286,12 @@ func gridOf(t page.Table) (g records.Grid) {
 
 func printCSV(w io.Writer, summaries []Summary) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "note"}) // see Error
+	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "expected",
+		"note"}) // see Error
 	for _, s := range summaries {
 		for _, c := range s.Claims {
-			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason, c.Note})
+			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason,
+				string(c.Expected.Verdict), c.Note})
 		}
 	}
 	out.Flush()

@@ -42,15 +42,31 @@ func (s Summary) Verdict() string {
 	}
 	var parts []string
 	for _, o := range outcomes {
-		if n := s.Count(o.verdict); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o.words(n)))
+		n := s.Count(o.verdict)
+		if n == 0 {
+			continue
 		}
+		text := fmt.Sprintf("%d %s", n, o.words(n))
+		if as := s.asExpected(o.verdict); o.verdict != claims.Holds && as > 0 {
+			text += fmt.Sprintf(" (%d as expected)", as)
+		}
+		parts = append(parts, text)
 	}
 	noun := "claims"
 	if len(s.Claims) == 1 {
 		noun = "claim"
 	}
 	return fmt.Sprintf("%d %s: %s", len(s.Claims), noun, strings.Join(parts, ", "))
+}
+
+// asExpected counts the claims with a verdict that the experiment announces.
+func (s Summary) asExpected(verdict claims.Verdict) (n int) {
+	for _, c := range s.Claims {
+		if c.Verdict == verdict && c.Expected.Verdict == verdict {
+			n++
+		}
+	}
+	return n
 }
 
 // Total counts the claims of several experiments: "3 experiments, 1 of them not run; 12 claims: 11 hold, 1 does not
@@ -73,16 +89,34 @@ func Total(summaries []Summary) string {
 	return text + "; " + all.Verdict()
 }
 
-// outcomes are the verdicts with their words for one claim and for several.
+// outcomes are the verdicts with their signs, and with their words for one claim and for several.
 var outcomes = []outcome{
-	{claims.Holds, "holds", "hold"},
-	{claims.DoesNotHold, "does not hold", "do not hold"},
-	{claims.NotCheckable, "is not checkable here", "are not checkable here"},
+	{claims.Holds, "✓", "holds", "hold", "holds"},
+	{claims.Exceeds, "↑", "exceeds", "exceed", "open"},
+	{claims.Undecided, "≈", "is undecided", "are undecided", "open"},
+	{claims.DoesNotHold, "✗", "does not hold", "do not hold", "fails"},
+	{claims.NotCheckable, "–", "is not checkable here", "are not checkable here", "open"},
 }
 
 type outcome struct {
 	verdict   claims.Verdict
+	mark      string
 	one, many string
+	class     string // of the page's style
+}
+
+// head is the head of a column with numbers of claims.
+func (o outcome) head() string { return strings.TrimPrefix(o.many, "are ") }
+
+// occurring returns the outcomes to list: those that some claim has, and always those that hold or do not.
+func occurring(summaries []Summary) (all []outcome) {
+	for _, o := range outcomes {
+		if o.verdict == claims.Holds || o.verdict == claims.DoesNotHold ||
+			slices.ContainsFunc(summaries, func(s Summary) bool { return s.Count(o.verdict) > 0 }) {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 func (o outcome) words(n int) string {

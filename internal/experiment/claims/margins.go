@@ -1,0 +1,72 @@
+package claims
+
+import "math"
+
+// test is a number that must not be negative for a claim to hold at a point, or must be positive if the test is strict.
+type test struct {
+	margin float64
+	strict bool
+	size   float64 // of the values whose difference the margin is
+	half   float64 // half the width of the margin's 95% interval; 0 if nothing varies with the seed
+}
+
+// answer is the outcome of a test. Of several, the least decides.
+type answer int
+
+const (
+	no     answer = iota // the interval excludes that the test passes
+	unsure               // the interval includes both
+	yes
+)
+
+// verdict is that of a claim that holds where the answer is yes.
+func (a answer) verdict() Verdict {
+	return [...]Verdict{no: DoesNotHold, unsure: Undecided, yes: Holds}[a]
+}
+
+func (t test) answer() answer {
+	switch {
+	case t.margin-t.half > 0 || t.half == 0 && t.margin == 0 && !t.strict:
+		return yes
+	case t.margin+t.half < 0 || t.half == 0:
+		return no
+	}
+	return unsure
+}
+
+// every is the answer whether all tests pass.
+func every(tests []test) answer {
+	all := yes
+	for _, t := range tests {
+		all = min(all, t.answer())
+	}
+	return all
+}
+
+// answered counts the tests with that answer.
+func answered(tests []test, is answer) (n int) {
+	for _, t := range tests {
+		if t.answer() == is {
+			n++
+		}
+	}
+	return n
+}
+
+// apart is by how much a is above b, and 0 if they differ by the rounding of a few operations.
+func apart(a, b float64) float64 {
+	if compare(a, b) == 0 {
+		return 0
+	}
+	return a - b
+}
+
+// rounding is the share of a value up to which differences between seeds come from rounding.
+const rounding = 1e-12
+
+// vary sets half the width of the interval, unless it is that of rounding.
+func (t *test) vary(half float64) {
+	if half > rounding*t.size && !math.IsNaN(half) {
+		t.half = half
+	}
+}

@@ -1,0 +1,169 @@
+package claims
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Sentence is a sentence of a source as an experiment states it: in a form that can be checked, with what a reader
+// needs to know about it. All texts but Claim may be "".
+type Sentence struct {
+	Claim  string `yaml:"claim"`            // "hit_ratio(arc) > hit_ratio(lru) where trace = oltp"
+	Stated string `yaml:"stated,omitempty"` // the source's number or words
+	At     string `yaml:"at,omitempty"`     // where the source says it
+	Note   string `yaml:"note,omitempty"`
+	// Reading is how Claim reads a sentence that can be read in several ways. Claim is the likeliest, and its verdict is
+	// that of the sentence.
+	Reading       string    `yaml:"reading,omitempty"`
+	OtherReadings []Reading `yaml:"other-readings,omitempty"`
+	// Expected is the verdict that is expected, if it is not "holds", and why: "fails, because the trace is generated".
+	// The reason may be left out beside a Note. ExpectedQuick is that of the quick version, if it is another.
+	Expected      string   `yaml:"expected,omitempty"`
+	ExpectedQuick string   `yaml:"expected-quick,omitempty"`
+	Changed       []Change `yaml:"changed,omitempty"`
+}
+
+// Reading is another way to read a sentence.
+type Reading struct {
+	Reading string `yaml:"reading" json:"reading"`
+	Claim   string `yaml:"claim" json:"claim"`
+}
+
+// Change is an earlier form of a claim, which was changed after its first verdict.
+type Change struct {
+	On     string `yaml:"on" json:"on"` // a date, 2026-11-23
+	Before string `yaml:"before" json:"before"`
+	Why    string `yaml:"why" json:"why"`
+}
+
+// Expectation is the verdict that is expected of a claim. The zero value expects that it does not fail.
+type Expectation struct {
+	Verdict Verdict `json:"verdict"`
+	Because string  `json:"because"` // "" if the note says it
+}
+
+// Expects returns what the full or the quick version expects.
+func (s Sentence) Expects(quick bool) Expectation {
+	text := s.Expected
+	if quick && s.ExpectedQuick != "" {
+		text = s.ExpectedQuick
+	}
+	x, _ := parseExpectation(text) // see Check
+	return x
+}
+
+// Met reports whether a verdict is as expected. What cannot be checked contradicts nothing.
+func (x Expectation) Met(verdict Verdict) bool {
+	switch {
+	case verdict == NotCheckable:
+		return true
+	case x.Verdict == "":
+		return verdict != DoesNotHold
+	}
+	return verdict == x.Verdict
+}
+
+// expectable are the verdicts that may be expected, in the words of an experiment file.
+var expectable = map[string]Verdict{
+	"holds": Holds, "exceeds": Exceeds, "undecided": Undecided, "fails": DoesNotHold,
+}
+
+// expectableWords are the keys of expectable.
+var expectableWords = []string{"holds", "exceeds", "undecided", "fails"}
+
+// parseExpectation parses "fails, because REASON", or the verdict alone.
+func parseExpectation(text string) (x Expectation, err error) {
+	if text == "" {
+		return Expectation{}, nil
+	}
+	word, because, explained := strings.Cut(strings.Join(strings.Fields(text), " "), ", because ")
+	verdict, ok := expectable[word]
+	if !ok {
+		err := suggest.Unknown("verdict", word, expectableWords)
+		return x, fmt.Errorf("%w; write it as in \"fails, because the trace is generated\"", err)
+	}
+	if explained && because == "" {
+		return x, errors.New("the reason after \"because\" is missing")
+	}
+	return Expectation{verdict, because}, nil
+}
+
+// Check parses the claims of the sentence, hands each to names, and checks the other texts. path leads to what is
+// wrong.
+func (s Sentence) Check(names func(*Claim) error) (path []any, err error) {
+	check := func(text string) error {
+		claim, err := Parse(text)
+		if err != nil {
+			return err
+		}
+		return names(claim)
+	}
+	if err := check(s.Claim); err != nil {
+		return []any{"claim"}, err
+	}
+	if len(s.OtherReadings) > 0 && s.Reading == "" {
+		return []any{"other-readings"}, errors.New("name the likeliest reading, that of the claim, under the key reading")
+	}
+	if len(s.OtherReadings) == 0 && s.Reading != "" {
+		return []any{"reading"}, errors.New("a sentence with one reading needs no name for it; add other-readings")
+	}
+	for i, r := range s.OtherReadings {
+		if r.Reading == "" {
+			return []any{"other-readings", i}, errors.New("the reading has no name; add it under the key reading")
+		}
+		if err := check(r.Claim); err != nil {
+			return []any{"other-readings", i, "claim"}, err
+		}
+	}
+	if path, err := s.checkExpectations(); err != nil {
+		return path, err
+	}
+	for i, c := range s.Changed {
+		if err := c.check(); err != nil {
+			return []any{"changed", i}, err
+		}
+	}
+	return nil, nil
+}
+
+func (s Sentence) checkExpectations() (path []any, err error) {
+	for _, key := range []string{"expected", "expected-quick"} {
+		text := map[string]string{"expected": s.Expected, "expected-quick": s.ExpectedQuick}[key]
+		x, err := parseExpectation(text)
+		switch {
+		case err != nil:
+		case key == "expected" && x.Verdict == Holds:
+			err = errors.New("that a claim holds is expected anyway; remove the key")
+		case x.Verdict != "" && x.Verdict != Holds && x.Because == "" && s.Note == "":
+			err = fmt.Errorf("nothing says why; write \"%s, because ...\", or add a note", text)
+		}
+		if err != nil {
+			return []any{key}, err
+		}
+	}
+	return nil, nil
+}
+
+func (c Change) check() error {
+	if _, err := time.Parse(time.DateOnly, c.On); err != nil {
+		return fmt.Errorf("on: %q is not a date such as 2026-11-23", c.On)
+	}
+	if c.Before == "" || c.Why == "" {
+		return errors.New("a change needs the earlier form of the claim (before) and the reason (why)")
+	}
+	return nil
+}
+
+// Forms lists the claim and its other readings.
+func (s Sentence) Forms() []string {
+	forms := []string{s.Claim}
+	for _, r := range s.OtherReadings {
+		forms = append(forms, r.Claim)
+	}
+	return slices.Clip(forms)
+}

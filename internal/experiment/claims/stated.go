@@ -1,0 +1,91 @@
+package claims
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// stated says that a value is the number that a source states, or within the range that it states. It is met within a
+// band around the number, or around both ends of the range. A value that is further from 0 exceeds it.
+type stated struct {
+	value  expr
+	ends   []expr // the number, or the lower and the upper end of the range
+	within *tolerance
+}
+
+// usualBand is the band around a stated number if the claim gives none.
+var usualBand = tolerance{amount: number{text: "10%", value: 0.1}, relative: true}
+
+// Places of the operands of stated; the upper end of a number is the number.
+const (
+	statedValue = iota
+	statedLow
+)
+
+func (s stated) operands() []expr { return append([]expr{s.value}, s.ends...) }
+
+func (s stated) write(w *strings.Builder) {
+	s.value.write(w, alone)
+	w.WriteString(" about ")
+	s.ends[0].write(w, alone)
+	if len(s.ends) > 1 {
+		w.WriteString(" to ")
+		s.ends[1].write(w, alone)
+	}
+	s.within.write(w)
+}
+
+// band returns the bounds within which the value meets the stated one.
+func (s stated) band(values []float64) (low, high float64) {
+	within := s.within
+	if within == nil {
+		within = &usualBand
+	}
+	low, high = values[statedLow], values[len(values)-1]
+	return low - within.beside(low), high + within.beside(high)
+}
+
+// judge makes two tests: that the value falls short of the band nowhere, and that it does not exceed it.
+func (s stated) judge(e *evaluator) []outcome {
+	return e.judgePoints(s.operands(), func(o *outcome) {
+		low, high := s.band(o.values)
+		x := o.values[statedValue]
+		size := max(math.Abs(x), math.Abs(low), math.Abs(high))
+		o.tests = []test{{margin: apart(x, low), size: size}, {margin: apart(high, x), size: size}}
+		o.slack = relative(min(x-low, high-x), unitOfAll(s.operands()), x, low, high)
+		if o.values[len(o.values)-1] < 0 { // less than a negative number is more of it
+			slices.Reverse(o.tests)
+		}
+	})
+}
+
+func (s stated) decide(tests []test) Verdict {
+	reaches, stays := tests[0].answer(), tests[1].answer()
+	switch {
+	case reaches != yes:
+		return reaches.verdict()
+	case stays == no:
+		return Exceeds
+	}
+	return stays.verdict()
+}
+
+// measured formats the value beside the stated number: "27.90% beside 28.7%".
+func (s stated) measured(_ *evaluator, o outcome) string {
+	u := unitOfAll(s.operands())
+	texts := u.writeAll(o.values)
+	for i, x := range s.operands() {
+		if n, ok := x.(number); ok {
+			texts[i] = n.text
+		}
+	}
+	text := fmt.Sprintf("%s beside %s", texts[statedValue], strings.Join(texts[statedLow:], " to "))
+	if s.decide(o.tests) != Holds {
+		low, high := s.band(o.values)
+		band := u.writeAll([]float64{low, high})
+		text += fmt.Sprintf(", outside %s to %s", band[0], band[1])
+	}
+	return text
+}
