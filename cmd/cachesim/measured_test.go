@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMeasuredTables runs the commands behind tables of the documentation, and compares every number with the page. It
+// replays published traces only where CACHESIM_TRACES names the folder that has them.
+func TestMeasuredTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays for some seconds")
+	}
+	onlyOnce(t)
+	t.Run("igtcache.md, generated", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "igtcache.md", "| policy | cluster, 10% |")
+		table.compareRows(t, 1, replayed{trace: []string{"cluster(scale=0.01)", "--bytes"}, capacities: "10%,35%"})
+	})
+	t.Run("igtcache.md, dlio-unet3d", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "igtcache.md", "| policy | cluster, 10% |")
+		trace := append(tracesOf(t, "files/dlio-unet3d/*.pfw.gz"), "--merge", "--bytes")
+		table.compareRows(t, 3, replayed{trace: trace, capacities: "10%,50%"})
+	})
+	t.Run("prefetchers.md, dlio-unet3d", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "prefetchers.md", "| capacity | `none` | `igt` |")
+		for column, prefetcher := range table.head[1:] {
+			r := replayed{trace: append(tracesOf(t, "files/dlio-unet3d/*.pfw.gz"), "--bytes"), capacities: "5%,20%,85%",
+				flags: []string{"--prefetch", prefetcher}}
+			for row, rec := range r.records(t, "lru") {
+				table.compare(t, row, column+1, fmt.Sprintf("%.1f%%", 100*rec.HitRatio))
+			}
+		}
+	})
+	t.Run("prefetchers.md, cloudPhysicsIO", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "prefetchers.md", "| | 128 MiB | 256 MiB |")
+		for row, prefetcher := range map[string]string{
+			"LRU": "none", "next": "next(after=4,size=512)", "mithril": "mithril(recording=262144,table=262144)",
+		} {
+			r := replayed{
+				trace:      append(tracesOf(t, "block/cloudPhysicsIO.oracleGeneral.bin.zst"), "--bytes"),
+				capacities: "128MiB,256MiB,384MiB,512MiB,640MiB,768MiB,896MiB,1GiB",
+				flags:      []string{"--prefetch", prefetcher},
+			}
+			for i, rec := range r.records(t, "lru") {
+				table.compare(t, table.row(t, row), i+1, fmt.Sprint(rec.Misses))
+			}
+		}
+	})
+	for i, trace := range []struct{ file, capacities string }{
+		{"arc-oltp.lis.gz", "1868,5606,18688"},
+		{"cloudPhysicsIO.oracleGeneral.bin.zst", "489,1469,4897"},
+		{"lirs-sprite.trace.gz", "70,212,707"},
+		{"lirs-multi2.trace.gz", "56,170,568"},
+	} {
+		t.Run("prefetchers.md, "+trace.file, func(t *testing.T) {
+			t.Parallel()
+			table := measuredTable(t, "prefetchers.md", "| | arc-oltp 1868 |")
+			for row, name := range table.names {
+				if strings.HasPrefix(name, "OBL") || name == "Mithril" { // libCacheSim's
+					continue
+				}
+				prefetcher := name
+				if name == "LRU" {
+					prefetcher = "none"
+				}
+				r := replayed{trace: append(tracesOf(t, "block/"+trace.file), "--unit-size"), capacities: trace.capacities,
+					flags: []string{"--prefetch", prefetcher}}
+				for j, rec := range r.records(t, "lru") {
+					table.compare(t, row, 3*i+j+1, fmt.Sprintf("%.4f", 1-rec.HitRatio))
+				}
+			}
+		})
+	}
+}
+
+// pageTable is a table of the documentation.
+type pageTable struct {
+	page  string
+	head  []string   // the cells of its head
+	names []string   // the first cells of its rows
+	cells [][]string // all cells of its rows
+}
+
+// measuredTable returns the table of a page whose head begins with start, without the marks around code.
+func measuredTable(t *testing.T, page, start string) pageTable {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n"+start)
+	if !found {
+		t.Fatalf("%s has no table that begins with %q", page, start)
+	}
+	table := pageTable{page: page}
+	for i, line := range strings.Split(start+rest, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		cells := strings.Split(strings.Trim(strings.ReplaceAll(line, "`", ""), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch i {
+		case 0:
+			table.head = cells
+		case 1:
+		default:
+			table.names, table.cells = append(table.names, cells[0]), append(table.cells, cells)
+		}
+	}
+	return table
+}
+
+func (p pageTable) row(t *testing.T, name string) int {
+	t.Helper()
+	for i := range p.names {
+		if p.names[i] == name {
+			return i
+		}
+	}
+	t.Fatalf("%s has no row %s", p.page, name)
+	return 0
+}
+
+func (p pageTable) compare(t *testing.T, row, column int, measured string) {
+	t.Helper()
+	if stated := p.cells[row][column]; stated != measured {
+		t.Errorf("docs/%s has %s for %s, %s; measured %s", p.page, stated, p.names[row], p.head[column], measured)
+	}
+}
+
+// compareRows replays the policies that the rows are called like, and compares their hit ratios with the columns from
+// first on. A row may have no numbers.
+func (p pageTable) compareRows(t *testing.T, first int, r replayed) {
+	t.Helper()
+	var rows []int
+	var policies []string
+	for row, cells := range p.cells {
+		if cells[first] != "" {
+			name, _, _ := strings.Cut(p.names[row], ", which")
+			rows, policies = append(rows, row), append(policies, name)
+		}
+	}
+	for i, rec := range r.records(t, policies...) {
+		p.compare(t, rows[i%len(rows)], first+i/len(rows), fmt.Sprintf("%.2f%%", 100*rec.HitRatio))
+	}
+}
+
+// replayed is a command "cachesim run".
+type replayed struct {
+	trace, flags []string
+	capacities   string
+}
+
+type measuredRecord struct {
+	Policy   string  `json:"policy"`
+	Misses   int     `json:"misses"`
+	HitRatio float64 `json:"hit_ratio"`
+}
+
+// records runs the command and returns its records: for each capacity one of each policy.
+func (r replayed) records(t *testing.T, policies ...string) (all []measuredRecord) {
+	t.Helper()
+	args := append([]string{"run"}, r.trace...)
+	args = append(args, "--capacity", r.capacities, "--policy", strings.Join(policies, ","), "--format", "json")
+	args = append(args, r.flags...)
+	var stdout, stderr bytes.Buffer
+	if code := run(args, nil, &stdout, &stderr); code != exitFine {
+		t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	}
+	for decoder := json.NewDecoder(&stdout); decoder.More(); {
+		var rec measuredRecord
+		if err := decoder.Decode(&rec); err != nil {
+			t.Fatal(err)
+		}
+		if want := policies[len(all)%len(policies)]; rec.Policy != want && !strings.HasPrefix(want, rec.Policy+"(") {
+			t.Fatalf("%v: record %d is of %s, want %s", args, len(all), rec.Policy, want)
+		}
+		all = append(all, rec)
+	}
+	if want := len(policies) * len(strings.Split(r.capacities, ",")); len(all) != want {
+		t.Fatalf("%v: %d records, want %d", args, len(all), want)
+	}
+	return all
+}
+
+// tracesOf returns the published files that match the pattern, and skips the test without them.
+func tracesOf(t *testing.T, pattern string) []string {
+	t.Helper()
+	folder := os.Getenv("CACHESIM_TRACES")
+	if folder == "" {
+		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern)))
+	if err != nil || len(files) == 0 {
+		t.Skipf("%s has no %s", folder, pattern)
+	}
+	return files
+}
