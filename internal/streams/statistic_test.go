@@ -197,7 +197,7 @@ func TestPowerTableOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "| exponent | popularity in the order of the listing | scattered over the listing |")
+	_, table, _ := strings.Cut(string(page), "| exponent | popularity in the order of the listing |")
 	rng := rand.New(rand.NewPCG(5, 6))
 	const c, runs = 100_000, 2000
 	// The page has two digits, and the standard error of a share is at most 0.011.
