@@ -402,7 +402,7 @@ func TestSeeds(t *testing.T) {
 	}
 	in := Input{Records: recs(t, lines.String()+"t lru 1 3/7")}
 	for _, claim := range []string{
-		"hits(random) == hits(lru)", "hit_ratio(sure) == hit_ratio(lru)", "min over seed of hits(random) == 0",
+		"hits(random) == hits(lru) within 2.1", "hit_ratio(sure) == hit_ratio(lru)", "min over seed of hits(random) == 0",
 		"hits(random) == 2 where seed = 2",
 		"hits(random) increases with seed", "hits(random) < hits(lru) where seed < 3", "seed == hits(random)",
 	} {

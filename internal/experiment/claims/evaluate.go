@@ -15,7 +15,9 @@ type evaluator struct {
 	d     *Data
 	claim *Claim
 
-	bySeeds     bool // the claim mentions seeds, so records are not averaged over them
+	bySeeds     bool           // the claim mentions seeds, so records are not averaged over them
+	groupOf     map[uint64]int // of a seed
+	leftOut     int            // the group of seeds without which the claim is evaluated, or everySeed
 	filters     []filter
 	slots       []slot
 	hasRequired bool // a slot that is not optional
@@ -369,8 +371,9 @@ func (e *evaluator) means(slot int, metric string) []float64 {
 	column := e.d.column(metric)
 	means := make([]float64, len(e.slots[slot].cells))
 	for i, c := range e.slots[slot].cells {
-		values := make([]float64, len(c.recs))
-		for j, rec := range c.recs {
+		recs := e.remaining(c.recs)
+		values := make([]float64, len(recs))
+		for j, rec := range recs {
 			values[j] = column[rec]
 		}
 		means[i] = mean(values)

@@ -47,8 +47,10 @@ type Place struct {
 
 // Evaluate checks the claim. A claim without a point that decides it is not checkable, and never holds.
 func (c *Claim) Evaluate(d *Data) Result {
-	e := &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension])}
-	all := e.collapse(c.says.judge(e))
+	e := &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension]), leftOut: everySeed}
+	all := c.says.judge(e)
+	e.vary(all)
+	all = e.collapse(all)
 	if e.reason != "" {
 		return Result{Verdict: NotCheckable, Reason: e.reason}
 	}
@@ -61,7 +63,9 @@ func (c *Claim) Evaluate(d *Data) Result {
 	}
 	r := Result{LeftOut: len(all) - len(checked)}
 	for _, o := range checked {
-		r.Points = append(r.Points, Point{e.places(o.point), c.says.measured(e, o), c.says.decide(o.tests)})
+		verdict := c.says.decide(o.tests)
+		measured := c.says.measured(e, o) + o.doubt(unitOfAll(c.says.operands()), verdict)
+		r.Points = append(r.Points, Point{e.places(o.point), measured, verdict})
 	}
 	r.Held = r.count(Holds)
 	r.Verdict = c.verdict(r)

@@ -1,0 +1,122 @@
+package claims
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/statistics"
+)
+
+// Verdicts know how much records differ between seeds. The interval of a margin is that of the jackknife: the claim is
+// evaluated again without each seed, for all policies at once, so that what a seed does to both sides cancels.
+
+const (
+	confidence = 0.95
+	// maxGroups limits how often a claim is evaluated; more seeds are left out in groups.
+	maxGroups = 20
+)
+
+// everySeed is the group that leaves nothing out.
+const everySeed = -1
+
+// seedGroups assigns the seeds of all cells with several records to groups.
+func (e *evaluator) seedGroups() (groupOf map[uint64]int, groups int) {
+	var seeds []uint64
+	for _, s := range e.slots {
+		for _, c := range s.cells {
+			if len(c.recs) < 2 {
+				continue
+			}
+			for _, rec := range c.recs {
+				seeds = append(seeds, e.d.in.Records[rec].Seed)
+			}
+		}
+	}
+	slices.Sort(seeds)
+	seeds = slices.Compact(seeds)
+	groupOf = make(map[uint64]int, len(seeds))
+	for i, seed := range seeds {
+		groupOf[seed] = i % maxGroups
+	}
+	return groupOf, min(len(seeds), maxGroups)
+}
+
+// remaining returns the records of a cell without those of the group that is left out. A cell that would be empty stays
+// as it is.
+func (e *evaluator) remaining(recs []int32) []int32 {
+	if e.leftOut == everySeed || len(recs) < 2 {
+		return recs
+	}
+	rest := slices.DeleteFunc(slices.Clone(recs), func(rec int32) bool {
+		return e.groupOf[e.d.in.Records[rec].Seed] == e.leftOut
+	})
+	if len(rest) == 0 {
+		return recs
+	}
+	return rest
+}
+
+// vary gives every test of all its interval.
+func (e *evaluator) vary(all []outcome) {
+	if e.bySeeds || e.reason != "" {
+		return
+	}
+	groupOf, groups := e.seedGroups()
+	if groups < 2 {
+		return
+	}
+	without := make([][]outcome, groups)
+	for g := range without {
+		less := &evaluator{d: e.d, claim: e.claim, groupOf: groupOf, leftOut: g}
+		without[g] = e.claim.says.judge(less)
+	}
+	quantile := statistics.StudentQuantile((1+confidence)/2, float64(groups-1))
+	for i := range all {
+		for j := range all[i].tests {
+			all[i].tests[j].vary(quantile * deviation(marginsOf(without, i, j)))
+		}
+	}
+}
+
+// marginsOf returns the margins of one test without each of the groups. Where one cannot be computed, nothing is known.
+func marginsOf(without [][]outcome, outcome, test int) []float64 {
+	margins := make([]float64, len(without))
+	for g := range without {
+		margins[g] = math.Inf(1)
+		if o := without[g][outcome]; o.why == "" {
+			margins[g] = o.tests[test].margin
+		}
+	}
+	return margins
+}
+
+// deviation is the standard error of the jackknife.
+func deviation(margins []float64) float64 {
+	if slices.Contains(margins, math.Inf(1)) {
+		return math.Inf(1)
+	}
+	n, mean, squares := float64(len(margins)), mean(margins), 0.0
+	for _, x := range margins {
+		squares += (x - mean) * (x - mean)
+	}
+	return math.Sqrt((n - 1) / n * squares)
+}
+
+// doubt says how far the difference that decides may be from the measured one: ", ± 0.21%"; "" without seeds.
+func (o outcome) doubt(u unit, verdict Verdict) string {
+	nearest := test{margin: math.Inf(1)}
+	for _, t := range o.tests {
+		if t.margin < nearest.margin {
+			nearest = t
+		}
+	}
+	switch {
+	case nearest.half == 0:
+		return ""
+	case math.IsInf(nearest.half, 1):
+		return ", which some of the seeds do not have"
+	case verdict == Undecided:
+		return ", a tie within ± " + u.writeDifference(nearest.half)
+	}
+	return ", ± " + u.writeDifference(nearest.half)
+}

@@ -1,0 +1,89 @@
+package claims
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// seeded has three policies at one point with a seed each: b is always 2 above a, c differs from both by chance, and
+// sure has no seeds.
+func seeded(t *testing.T) Input {
+	var lines strings.Builder
+	for seed, c := range []int{12, 30, 20, 11, 33} {
+		a := []int{10, 30, 20, 10, 30}[seed]
+		fmt.Fprintf(&lines, "t a 1 %d/100 seed=%d\nt b 1 %d/100 seed=%d\nt c 1 %d/100 seed=%d\n", a, seed, a+2, seed, c, seed)
+	}
+	return Input{Records: recs(t, lines.String()+"t sure 1 21/100\n")}
+}
+
+// What a seed does to both sides cancels; a difference that the seeds do not decide is undecided.
+func TestSeedsDecide(t *testing.T) {
+	in := seeded(t)
+	for claim, want := range map[string]string{
+		"hits(a) < hits(b)":      "holds: 20 < 22 (t, capacity 1)",
+		"hits(a) + 2 == hits(b)": "holds: 22 = 22 (t, capacity 1)",
+		// the differences are 2, 0, 0, 1, 3: their mean 1.2, their standard error 0.583, and t is 2.776
+		"hits(a) < hits(c)":              "undecided: 20 < 21.2, a tie within ± 1.6 (t, capacity 1)",
+		"hits(a) >= hits(c)":             "undecided: 20 < 21.2, a tie within ± 1.6 (t, capacity 1)",
+		"hits(a) < hits(c) + 0.5":        "holds: 20 < 21.7, ± 1.6 (t, capacity 1)",
+		"hits(a) > hits(c) + 0.5":        "does not hold: 20 < 21.7, ± 1.6 (t, capacity 1)",
+		"hits(a) == hits(c) within 3":    "holds: 20 beside 21.2, 1.2 apart, ± 1.6 (t, capacity 1)",
+		"hits(a) != hits(c) within 3":    "does not hold: 20 beside 21.2, 1.2 apart, ± 1.6 (t, capacity 1)",
+		"hits(a) == hits(c)":             "undecided: 20 < 21.2, a tie within ± 1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about 4 to 5": "does not hold: 1.2 beside 4 to 5, outside 3.6 to 5.5, ± 1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about 2":      "undecided: 1.2 beside 2, outside 1.8 to 2.2, a tie within ± 1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about -5 to -2": "does not hold: 1.2 beside -5 to -2, outside -5.5 to -1.8, ± " +
+			"1.6 (t, capacity 1)",
+		"hits(a) is first among a, b, c": "does not hold: a 20 is number 3 of 3, behind b 22 (t, capacity 1)",
+		"hits(b) is first among a, b, c": "undecided: b 22 is number 1 of 3, ahead of c 21.2, a tie " +
+			"within ± 1.6 (t, capacity 1)",
+		"hits(sure) > hits(a)":       "undecided: 21 > 20, a tie within ± 12.4 (t, capacity 1)",
+		"hits(a) < hits(sure) + 100": "holds: 20 < 121, ± 12.4 (t, capacity 1)",
+	} {
+		checkResult(t, in, claim, want)
+	}
+}
+
+// The jackknife of a mean has the interval of Student's t, and more seeds than groups give nearly the same one.
+func TestTheIntervalIsThatOfStudent(t *testing.T) {
+	x := []float64{3, 5, 4, 9, 7}
+	var without []float64
+	mean, squares := 5.6, 0.0
+	for _, left := range x {
+		without = append(without, (28-left)/4)
+		squares += (left - mean) * (left - mean)
+	}
+	want := math.Sqrt(squares / 4 / 5)
+	if got := deviation(without); math.Abs(got-want) > 1e-12 {
+		t.Errorf("standard error %g, want %g", got, want)
+	}
+	if got := deviation([]float64{1, math.Inf(1)}); !math.IsInf(got, 1) {
+		t.Errorf("standard error %g of what cannot be computed, want +Inf", got)
+	}
+}
+
+func TestManySeedsAreLeftOutInGroups(t *testing.T) {
+	var lines strings.Builder
+	for seed := range 50 {
+		fmt.Fprintf(&lines, "t a 1 %d/100 seed=%d\n", 40+seed%7, seed)
+	}
+	in := Input{Records: recs(t, lines.String()+"t lru 1 42/100\n")}
+	r := verdictOf(t, in, "hits(a) > hits(lru)")
+	if r.Verdict != Holds || !strings.Contains(r.Measured, "±") {
+		t.Errorf("got %+v", r)
+	}
+	e := &evaluator{d: NewData(in), leftOut: everySeed, claim: &Claim{}}
+	e.slots = []slot{{cells: e.slotCells(0)}}
+	groupOf, groups := e.seedGroups()
+	if len(groupOf) != 50 || groups != maxGroups {
+		t.Errorf("%d seeds in %d groups, want 50 in %d", len(groupOf), groups, maxGroups)
+	}
+	for e.leftOut = range groups {
+		e.groupOf = groupOf
+		if n := len(e.remaining(e.slots[0].cells[0].recs)); n < 47 || n > 48 {
+			t.Errorf("without group %d there are %d records, want all but 2 or 3", e.leftOut, n)
+		}
+	}
+}
