@@ -113,7 +113,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	f.note(cmd, "%s; %s links %s", tookText(len(summaries), took), filepath.Join(f.out, report.IndexName),
 		linked(len(indexed), len(summaries)))
-	return f.judge(summaries...)
+	return f.judge(cmd, summaries...)
 }
 
 // withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list.

@@ -45,7 +45,7 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 			"in total (timings.csv)\n",
 			sweep.PageName, s.Dir, c.ReplayTime())
 	}
-	return f.judge(summary)
+	return f.judge(cmd, summary)
 }
 
 // writeReport writes figures and report into the sweep's folder.
@@ -81,8 +81,13 @@ func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary)
 	return report.Print(w, summaries, string(f.format), options)
 }
 
-// judge fails if claims must hold and one does not.
-func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
+// judge warns of claims that say nothing, and fails if claims must hold and one does not.
+func (f *sweepReportFlags) judge(cmd *cobra.Command, summaries ...report.Summary) error {
+	for _, s := range summaries {
+		for _, warning := range s.CannotFail() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s: %s\n", s.Name, warning)
+		}
+	}
 	if !f.strict {
 		return nil
 	}

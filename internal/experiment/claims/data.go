@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,6 +63,7 @@ type Data struct {
 	groups     []string // groupOnline or groupOffline for each label; "" for bounds and for caches without bounds
 	cells      [][]cell // of each label
 	columns    map[string][]float64
+	random     *rand.Rand // draws the values of columns; nil for those that were measured
 }
 
 // dimension is a dimension with its occurring places.
@@ -194,6 +196,9 @@ func (d *Data) column(metric string) []float64 {
 				x = math.NaN()
 			}
 			column[i] = x
+		}
+		if d.random != nil {
+			column = d.draw(metric, column)
 		}
 		d.columns[metric] = column
 	}

@@ -47,7 +47,7 @@ type Place struct {
 
 // Evaluate checks the claim. A claim without a point that decides it is not checkable, and never holds.
 func (c *Claim) Evaluate(d *Data) Result {
-	e := &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension]), leftOut: everySeed}
+	e := c.evaluator(d)
 	all := c.says.judge(e)
 	e.vary(all)
 	all = e.collapse(all)
@@ -93,6 +93,10 @@ func (r Result) count(verdict Verdict) (n int) {
 		}
 	}
 	return n
+}
+
+func (c *Claim) evaluator(d *Data) *evaluator {
+	return &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension]), leftOut: everySeed}
 }
 
 // collapse merges points that differ only on a dimension that a value combines and nothing else depends on: "max over

@@ -22,6 +22,7 @@ type Claim struct {
 	Reason     string             `json:"reason"` // why it cannot be checked
 	Expected   claims.Expectation `json:"expected"`
 	Note       string             `json:"note"`
+	CannotFail bool               `json:"cannot_fail"` // it holds whatever is measured
 	// Reading is how the claim reads the sentence, if it can be read in several ways; the verdict is its.
 	Reading       string          `json:"reading"`
 	OtherReadings []Reading       `json:"other_readings"`
@@ -55,10 +56,11 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 	for i, c := range f.Claims {
 		verdict := newClaim(f, c)
 		verdict.line = f.Line("claims", i)
-		result, err := data.evaluate(c.Claim)
+		claim, result, err := data.evaluate(c.Claim)
 		if err != nil {
 			return nil, err
 		}
+		verdict.CannotFail = result.Verdict == claims.Holds && claim.CannotFail(data.of(claim))
 		verdict.Measured, verdict.Verdict, verdict.Reason = result.Measured, result.Verdict, result.Reason
 		for _, p := range result.Points {
 			if p.Verdict != claims.Holds {
@@ -67,7 +69,7 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		}
 		for j := range verdict.OtherReadings {
 			r := &verdict.OtherReadings[j]
-			other, err := data.evaluate(r.Claim)
+			_, other, err := data.evaluate(r.Claim)
 			if err != nil {
 				return nil, err
 			}
@@ -84,12 +86,12 @@ type indexed struct {
 	byMetrics map[string]*claims.Data // by the metrics whose labels are a dimension
 }
 
-func (d indexed) evaluate(text string) (claims.Result, error) {
+func (d indexed) evaluate(text string) (*claims.Claim, claims.Result, error) {
 	claim, err := claims.Parse(text)
 	if err != nil {
-		return claims.Result{}, fmt.Errorf("claim %q: %w", text, err)
+		return nil, claims.Result{}, fmt.Errorf("claim %q: %w", text, err)
 	}
-	return claim.Evaluate(d.of(claim)), nil
+	return claim, claim.Evaluate(d.of(claim)), nil
 }
 
 // of returns the data with the labels that a claim is about as a dimension.
@@ -191,6 +193,8 @@ func (c Claim) Mark() string {
 // verdict is the verdict in words, with what was expected if that is said: "does not hold, as expected".
 func (c Claim) verdict() string {
 	switch text := string(c.Verdict); {
+	case c.CannotFail:
+		return text + ", whatever is measured"
 	case c.Expected.Verdict == "" || c.Verdict == claims.NotCheckable:
 		return text
 	case c.Expected.Met(c.Verdict):

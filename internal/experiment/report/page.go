@@ -40,7 +40,7 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.
 		p.Notes = append(p.Notes, "This is the quick version of the experiment: fewer cells or shorter traces than the "+
 			"whole, to which the description below refers. Its verdicts are hints. What ran: "+sizes(in)+".")
 	}
-	p.Notes = append(p.Notes, summary.Notes...)
+	p.Notes = slices.Concat(p.Notes, summary.CannotFail(), summary.Notes)
 	add := func(id, title string, parts ...page.Part) {
 		if len(parts) > 0 {
 			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})

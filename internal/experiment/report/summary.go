@@ -148,6 +148,17 @@ func places(judged []Claim) (all []place) {
 	return all
 }
 
+// CannotFail warns of the claims that no result could fail.
+func (s Summary) CannotFail() (warnings []string) {
+	for _, c := range s.Claims {
+		if c.CannotFail {
+			warnings = append(warnings, fmt.Sprintf("no result could fail the claim %q: it holds with 1,000 sets of random "+
+				"values, too; state one that can fail, or leave it out", c.Claim))
+		}
+	}
+	return warnings
+}
+
 // Remarks are the limits of the summary, and the evidence that supports it.
 func (s Summary) Remarks() (remarks []string) {
 	if s.Failure != "" {

@@ -1,0 +1,37 @@
+package claims
+
+import "testing"
+
+// A claim that holds whatever is measured is found, even where no policy is compared with itself.
+func TestClaimsThatCannotFail(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 30/100 x=1\nt a 1 40/100 x=2\nt b 1 20/100\n")}
+	in.References = map[string]Reference{"paper": {Points: []Number{{Value: 793872}}}}
+	for claim, want := range map[string]bool{
+		"hit_ratio(a) > hit_ratio(b)":                               false,
+		"hit_ratio(a) <= 1":                                         true,
+		"hits(a) < paper":                                           true,
+		"hits(a) < paper / 10000":                                   false,
+		"misses(b) <= requests(b)":                                  false, // both are drawn
+		"max over x of hit_ratio(a) >= hit_ratio(a at x = 2)":       true,
+		"max over x of hit_ratio(a) > hit_ratio(a at x = 2)":        false,
+		"max over a, b of hit_ratio >= hit_ratio(b)":                true,
+		"abs(hit_ratio(a) - hit_ratio(b)) <= 1":                     true,
+		"hit_ratio(a) > hit_ratio(b) at 1% of points":               false,
+		"hits(b) / hits(a) > 10":                                    false, // and does not hold
+		"hits(a) < capacity * 1000":                                 true,
+		"hit_ratio(b) > hit_ratio(lirs)":                            false, // cannot be checked
+		"min over x of hit_ratio(a) <= mean over x of hit_ratio(a)": true,
+	} {
+		c, err := Parse(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := NewData(in)
+		if got := c.CannotFail(d); got != want {
+			t.Errorf("%s: cannot fail: %t, want %t", claim, got, want)
+		}
+		if x := d.column("hits")[0]; x != 30 {
+			t.Errorf("%s: the measured value became %g", claim, x)
+		}
+	}
+}
