@@ -13,8 +13,8 @@ const draws = 1000
 
 // CannotFail reports whether the claim holds whatever is measured: it does with 1,000 sets of random values in place of
 // the measured ones. A value is drawn from the metric's range: a share from 0 to 1, a count from 0 to the number of
-// requests, and anything else within a factor of 1,000 of the largest measured value. A claim that cannot be checked can
-// fail elsewhere.
+// requests, and anything else within a factor of 1,000 of the largest measured value. A claim that cannot be checked
+// can fail elsewhere.
 func (c *Claim) CannotFail(d *Data) bool {
 	random := rand.New(rand.NewPCG(1, draws))
 	for range draws {
