@@ -16,9 +16,11 @@ BENCHCOUNT ?= 6
 PACKAGES ?= ./internal/policies/... ./internal/oracle ./internal/experiment/claims ./internal/records ./internal/sim
 SAMPLE  ?= 0
 TESTS   ?=
+# The experiments that `make verdicts` runs in full.
+EXPERIMENTS ?= all
 
 .PHONY: build run test race bench bench-gpu bench-record references lint cross kernels release fuzz docs install \
-  mutants clean
+  mutants verdicts clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -130,6 +132,13 @@ mutants:
 	@mkdir -p out
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/mutants ./mutants
 	out/mutants -sample $(SAMPLE) -tests '$(TESTS)' $(PACKAGES)
+
+# Runs experiments in full and writes what their claims came to into docs/verdicts.md; all of them take hours:
+# make verdicts EXPERIMENTS="rac-fig3 laru-fig4".
+verdicts: build
+	@mkdir -p out
+	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/verdicts-tool ./verdicts
+	out/verdicts-tool -program $(BIN) $(EXPERIMENTS)
 
 # The command reference and the lists of policies and formats, made from the program itself.
 docs: build

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
+)
+
+// TestVerdictsAreThoseOfTheClaims compares docs/verdicts.md with the experiments: every claim has its verdict there, in
+// its present form, and every one that is not met has a cause.
+func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/verdicts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, part := range strings.Split(string(text), "\n## ")[1:] {
+		name, body, _ := strings.Cut(part, "\n")
+		sections[name] = strings.TrimSpace(body)
+	}
+	for _, name := range configs.Papers() {
+		body, ok := sections[name]
+		if delete(sections, name); !ok {
+			t.Errorf("%s has no section; run make verdicts EXPERIMENTS=%s", name, name)
+			continue
+		}
+		if body == "Not run in full yet." {
+			continue
+		}
+		file, err := experiment.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, c := range file.Claims {
+			want = append(want, oneLine(c.Claim))
+		}
+		if got := claimsOf(t, name, body); !slices.Equal(got, want) {
+			t.Errorf("%s: the claims are\n%q\nthe page has\n%q\nrun make verdicts EXPERIMENTS=%s", name, want, got, name)
+		}
+	}
+	for name := range sections {
+		t.Errorf("%s is no experiment; remove its section", name)
+	}
+}
+
+// claimsOf returns the claims of a section, and fails for one that is not met without a cause.
+func claimsOf(t *testing.T, name, body string) (claims []string) {
+	for line := range strings.Lines(body) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| | claim |") {
+			continue
+		}
+		before, rest, _ := strings.Cut(line, "`")
+		claim, _, _ := strings.Cut(rest, "`")
+		claims = append(claims, claim)
+		if mark := strings.Trim(before, "| "); mark != "✓" && strings.HasSuffix(strings.TrimSpace(line), "|  |") {
+			t.Errorf("%s: %s is %s, and nothing says why", name, claim, mark)
+		}
+	}
+	return claims
+}

@@ -1,0 +1,152 @@
+// Command verdicts runs built-in experiments in full and writes their verdicts into docs/verdicts.md: what each claim
+// came to, when, with which commit and how long that took. Experiments that it is not given keep their verdicts.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	log.SetFlags(0)
+	var r runner
+	flag.StringVar(&r.program, "program", "bin/cachesim", "the program that runs the experiments")
+	flag.StringVar(&r.out, "out", "out/verdicts", "folder for the results")
+	flag.StringVar(&r.page, "page", "docs/verdicts.md", "the page to write")
+	flag.StringVar(&r.results, "results", "", "verdicts that reproduce --format json printed, instead of running it")
+	flag.StringVar(&r.on, "on", time.Now().Format(time.DateOnly), "the date of the results")
+	flag.StringVar(&r.commit, "commit", "", "the commit of the results; default: the current one")
+	flag.DurationVar(&r.took, "took", 0, "how long the results took")
+	flag.Parse()
+	if flag.NArg() == 0 || r.results != "" && (flag.NArg() != 1 || r.took <= 0 || r.commit == "") {
+		log.Print("verdicts: want names of experiments or all; or one name with -results FILE, -commit and -took")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := r.run(ctx, flag.Args()); err != nil {
+		stop()
+		log.Fatal("verdicts: ", err)
+	}
+}
+
+// runner runs experiments and writes the page after each.
+type runner struct {
+	program, out, page string
+	results            string
+	on, commit         string
+	took               time.Duration
+}
+
+func (r *runner) run(ctx context.Context, names []string) error {
+	every, err := r.list(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.Equal(names, []string{"all"}) {
+		names = every
+	}
+	if r.commit == "" {
+		if r.commit, err = currentCommit(ctx); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(every, name) {
+			return fmt.Errorf("there is no experiment %s; want one of %s", name, strings.Join(every, ", "))
+		}
+		section, err := r.section(ctx, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := update(r.page, every, name, section); err != nil {
+			return err
+		}
+		log.Printf("%s: %s", name, section.summary())
+	}
+	return nil
+}
+
+// list returns the names of all built-in experiments.
+func (r *runner) list(ctx context.Context) (names []string, err error) {
+	lines, err := output(ctx, r.program, "reproduce", "--list", "--format", "json")
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(lines) {
+		var listed struct{ Name string }
+		if err := json.Unmarshal(line, &listed); err != nil {
+			return nil, err
+		}
+		names = append(names, listed.Name)
+	}
+	return names, nil
+}
+
+func (r *runner) section(ctx context.Context, name string) (s section, err error) {
+	s = section{on: r.on, commit: r.commit, took: r.took, cores: runtime.NumCPU()}
+	lines, err := os.ReadFile(r.results)
+	if r.results == "" {
+		begin := time.Now()
+		lines, err = output(ctx, r.program, "reproduce", name, "--format", "json", "--quiet", "-o", r.out)
+		s.took = time.Since(begin)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.claims, err = parseClaims(lines, name)
+	return s, err
+}
+
+func output(ctx context.Context, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+	}
+	return out, nil
+}
+
+// currentCommit returns the short hash of the commit in the working directory, which must have no changes.
+func currentCommit(ctx context.Context) (string, error) {
+	changes, err := output(ctx, "git", "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return "", err
+	}
+	for line := range bytes.Lines(changes) {
+		if !bytes.HasSuffix(bytes.TrimSpace(line), []byte("docs/verdicts.md")) {
+			return "", errors.New("there are uncommitted changes: commit them, so that the verdicts can name a commit")
+		}
+	}
+	hash, err := output(ctx, "git", "rev-parse", "--short=8", "HEAD")
+	return strings.TrimSpace(string(hash)), err
+}
+
+// update replaces the section of one experiment in the page.
+func update(path string, every []string, name string, s section) error {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	p := parsePage(string(text))
+	p[name] = s.markdown()
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
+	if err := os.WriteFile(temporary, []byte(p.markdown(every)), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
