@@ -102,7 +102,7 @@ func deviation(margins []float64) float64 {
 	return math.Sqrt((n - 1) / n * squares)
 }
 
-// doubt says how far the difference that decides may be from the measured one: ", ± 0.21%"; "" without seeds.
+// doubt says how far the difference that decides may be from the measured one: ", ±0.21%"; "" without seeds.
 func (o outcome) doubt(u unit, verdict Verdict) string {
 	nearest := test{margin: math.Inf(1)}
 	for _, t := range o.tests {
@@ -116,7 +116,7 @@ func (o outcome) doubt(u unit, verdict Verdict) string {
 	case math.IsInf(nearest.half, 1):
 		return ", which some of the seeds do not have"
 	case verdict == Undecided:
-		return ", a tie within ± " + u.writeDifference(nearest.half)
+		return ", a tie within ±" + u.writeDifference(nearest.half)
 	}
-	return ", ± " + u.writeDifference(nearest.half)
+	return ", ±" + u.writeDifference(nearest.half)
 }

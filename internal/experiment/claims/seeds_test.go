@@ -25,22 +25,22 @@ func TestSeedsDecide(t *testing.T) {
 		"hits(a) < hits(b)":      "holds: 20 < 22 (t, capacity 1)",
 		"hits(a) + 2 == hits(b)": "holds: 22 = 22 (t, capacity 1)",
 		// the differences are 2, 0, 0, 1, 3: their mean 1.2, their standard error 0.583, and t is 2.776
-		"hits(a) < hits(c)":              "undecided: 20 < 21.2, a tie within ± 1.6 (t, capacity 1)",
-		"hits(a) >= hits(c)":             "undecided: 20 < 21.2, a tie within ± 1.6 (t, capacity 1)",
-		"hits(a) < hits(c) + 0.5":        "holds: 20 < 21.7, ± 1.6 (t, capacity 1)",
-		"hits(a) > hits(c) + 0.5":        "does not hold: 20 < 21.7, ± 1.6 (t, capacity 1)",
-		"hits(a) == hits(c) within 3":    "holds: 20 beside 21.2, 1.2 apart, ± 1.6 (t, capacity 1)",
-		"hits(a) != hits(c) within 3":    "does not hold: 20 beside 21.2, 1.2 apart, ± 1.6 (t, capacity 1)",
-		"hits(a) == hits(c)":             "undecided: 20 < 21.2, a tie within ± 1.6 (t, capacity 1)",
-		"hits(c) - hits(a) about 4 to 5": "does not hold: 1.2 beside 4 to 5, outside 3.6 to 5.5, ± 1.6 (t, capacity 1)",
-		"hits(c) - hits(a) about 2":      "undecided: 1.2 beside 2, outside 1.8 to 2.2, a tie within ± 1.6 (t, capacity 1)",
-		"hits(c) - hits(a) about -5 to -2": "does not hold: 1.2 beside -5 to -2, outside -5.5 to -1.8, ± " +
+		"hits(a) < hits(c)":              "undecided: 20 < 21.2, a tie within ±1.6 (t, capacity 1)",
+		"hits(a) >= hits(c)":             "undecided: 20 < 21.2, a tie within ±1.6 (t, capacity 1)",
+		"hits(a) < hits(c) + 0.5":        "holds: 20 < 21.7, ±1.6 (t, capacity 1)",
+		"hits(a) > hits(c) + 0.5":        "does not hold: 20 < 21.7, ±1.6 (t, capacity 1)",
+		"hits(a) == hits(c) within 3":    "holds: 20 beside 21.2, 1.2 apart, ±1.6 (t, capacity 1)",
+		"hits(a) != hits(c) within 3":    "does not hold: 20 beside 21.2, 1.2 apart, ±1.6 (t, capacity 1)",
+		"hits(a) == hits(c)":             "undecided: 20 < 21.2, a tie within ±1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about 4 to 5": "does not hold: 1.2 beside 4 to 5, outside 3.6 to 5.5, ±1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about 2":      "undecided: 1.2 beside 2, outside 1.8 to 2.2, a tie within ±1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about -5 to -2": "does not hold: 1.2 beside -5 to -2, outside -5.5 to -1.8, ±" +
 			"1.6 (t, capacity 1)",
 		"hits(a) is first among a, b, c": "does not hold: a 20 is number 3 of 3, behind b 22 (t, capacity 1)",
 		"hits(b) is first among a, b, c": "undecided: b 22 is number 1 of 3, ahead of c 21.2, a tie " +
-			"within ± 1.6 (t, capacity 1)",
-		"hits(sure) > hits(a)":       "undecided: 21 > 20, a tie within ± 12.4 (t, capacity 1)",
-		"hits(a) < hits(sure) + 100": "holds: 20 < 121, ± 12.4 (t, capacity 1)",
+			"within ±1.6 (t, capacity 1)",
+		"hits(sure) > hits(a)":       "undecided: 21 > 20, a tie within ±12.4 (t, capacity 1)",
+		"hits(a) < hits(sure) + 100": "holds: 20 < 121, ±12.4 (t, capacity 1)",
 	} {
 		checkResult(t, in, claim, want)
 	}

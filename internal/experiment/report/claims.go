@@ -192,16 +192,24 @@ func (c Claim) Mark() string {
 
 // verdict is the verdict in words, with what was expected if that is said: "does not hold, as expected".
 func (c Claim) verdict() string {
-	switch text := string(c.Verdict); {
-	case c.CannotFail:
-		return text + ", whatever is measured"
-	case c.Expected.Verdict == "" || c.Verdict == claims.NotCheckable:
-		return text
-	case c.Expected.Met(c.Verdict):
-		return text + ", as expected"
-	default:
-		return fmt.Sprintf("%s, expected was that it %s", text, expectedWords(c.Expected.Verdict))
+	text := string(c.Verdict)
+	if more := c.remark(); more != "" {
+		text += ", " + more
 	}
+	return text
+}
+
+// remark is what to say of the verdict itself; "" for most.
+func (c Claim) remark() string {
+	switch {
+	case c.CannotFail:
+		return "whatever is measured"
+	case c.Expected.Verdict == "" || c.Verdict == claims.NotCheckable:
+		return ""
+	case c.Expected.Met(c.Verdict):
+		return "as expected"
+	}
+	return "expected was that it " + expectedWords(c.Expected.Verdict)
 }
 
 // read says how the claim reads the sentence, and what the other readings give; "" if there is one reading.

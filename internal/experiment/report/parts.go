@@ -69,8 +69,10 @@ func writeClaim(w *markup.Writer, c Claim) {
 			w.Leaf("p", markup.Attributes{"class", "soft"}, text)
 		}
 	}
-	w.Leaf("td", markup.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)},
-		fmt.Sprintf("%s %s", c.Mark(), c.verdict()))
+	w.Element("td", markup.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)}, func() {
+		w.Text(fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
+		aside(c.remark())
+	})
 	w.Element("th", markup.Attributes{"scope", "row", "role", "rowheader", "class", "wrap"}, func() {
 		w.Leaf("code", nil, c.Claim)
 		if c.Reading != "" {
