@@ -55,6 +55,22 @@ func TestMeasuredTables(t *testing.T) {
 			}
 		}
 	})
+	for row, file := range map[string]string{
+		"arc-oltp": "arc-oltp.lis.gz", "cloudPhysicsIO": "cloudPhysicsIO.oracleGeneral.bin.zst",
+	} {
+		t.Run("predictors.md, "+row, func(t *testing.T) {
+			t.Parallel()
+			table := measuredTable(t, "predictors.md", "| trace | LRU | fpb: ewma |")
+			for i, predictor := range []string{"ewma", "popu", "gbm"} {
+				r := replayed{trace: tracesOf(t, "block/"+file), capacities: "3%",
+					flags: []string{"--limit", "100000", "--predictor", predictor}}
+				for j, rec := range r.records(t, "lru", "fpb", "laru(decay=k/32)") {
+					column := []int{1, 2 + i, 5 + i}[j]
+					table.compare(t, table.row(t, row), column, fmt.Sprintf("%.4f", rec.HitRatio))
+				}
+			}
+		})
+	}
 	for i, trace := range []struct{ file, capacities string }{
 		{"arc-oltp.lis.gz", "1868,5606,18688"},
 		{"cloudPhysicsIO.oracleGeneral.bin.zst", "489,1469,4897"},
