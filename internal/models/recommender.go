@@ -60,7 +60,7 @@ var recommenderEntry = Entry{
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed, by the fluid model"},
 	}, servingParams...),
-	Metrics:  append([]metric.Metric{EMBPrefetchBytes}, servingMetrics...),
+	Metrics:  append([]metric.Metric{EMBPrefetchBytes, RefillTime}, servingMetrics...),
 	Needs:    func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
 	Reorders: func(params.Values) bool { return true },
 	Check:    checkRecommender,
@@ -335,6 +335,9 @@ func recommenderValues(r *recommender.Result) (v metric.Values) {
 		v.SetInt(UnstableWindows, r.Unstable)
 	}
 	v.SetInt(RefillBytes, r.Refill)
+	if r.Refilled > 0 {
+		v.Set(RefillTime, r.Refilled)
+	}
 	v.SetInt(MissBytes, r.Missed)
 	v.Set(LinkPeak, 1e-9*r.Peak)
 	v.SetQuotient(NodeUtilisation, r.Busy, float64(r.Nodes*r.GPUs)*r.Seconds)

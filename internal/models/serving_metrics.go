@@ -48,6 +48,9 @@ var (
 		Merge: metric.Apart, Doc: "sum over the windows of the changes of the ratio, in either direction, per node"}
 	RefillBytes = metric.Metric{Name: "refill_bytes", Unit: metric.Bytes, Better: metric.Lower,
 		Doc: "bytes of embeddings that were loaded in the background, since their cache had grown"}
+	RefillTime = metric.Metric{Name: "refill_s_max", Title: "longest refill (s)", Unit: metric.Seconds, Digits: 1,
+		Better: metric.Lower, Merge: metric.Max,
+		Doc: "longest time in which a node had room for embeddings that were to be refilled; absent with refill=off"}
 	MissBytes = metric.Metric{Name: "miss_bytes", Unit: metric.Bytes, Better: metric.Lower,
 		Doc: "bytes of the rows of embeddings that requests missed"}
 	EMBPrefetchBytes = metric.Metric{Name: "emb_prefetch_bytes", Unit: metric.Bytes,

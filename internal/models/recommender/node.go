@@ -15,6 +15,8 @@ type node struct {
 	ratioFrom time.Duration // until when the ratio is in the series
 
 	refill   float64 // bytes per second of each GPU's link
+	lacks    bool    // embeddings that are to be refilled,
+	lacking  float64 // and for how many seconds already
 	owed     float64 // bytes of refill that are due, less than a shard once it has been loaded
 	missMean float64 // bytes per second of a GPU, over about the time between two reports
 	missed   int64   // bytes since the last report
@@ -78,6 +80,12 @@ func (m *model) nextTick(now time.Duration) time.Duration {
 // refillNode loads embeddings for some seconds at the rate of refill.
 func (m *model) refillNode(i int, seconds float64) {
 	n := &m.nodes[i]
+	if n.lacks {
+		n.lacking += seconds
+		if m.counting {
+			m.counted.Refilled = max(m.counted.Refilled, n.lacking)
+		}
+	}
 	if n.refill == 0 {
 		return
 	}
@@ -123,7 +131,8 @@ func (m *model) setRefill(i int) {
 	n := &m.nodes[i]
 	n.refill = 0
 	missing := m.cache.Missing(i)
-	if missing == 0 || m.Refill == Off {
+	if n.lacks = missing > 0 && m.Refill != Off; !n.lacks {
+		n.lacking = 0
 		return
 	}
 	n.refill = m.Costs.PCIe / 2

@@ -145,10 +145,12 @@ func TestRefillSlowsTransfers(t *testing.T) {
 		refill Refill
 		rates  [3]float64 // of refill, per GPU, when the requests at 5.05, 5.15 and 5.25 s start
 		loaded [2]float64 // GB that are refilled by 5.1 s and by 5.2 s
+		took   float64    // seconds, until the last report
 	}{
-		{Throttled, [3]float64{3.2, 3.2, 3.2}, [2]float64{0.64, 1.28}},
-		{Naive, [3]float64{12.5, 7.5, 0}, [2]float64{2.5, 4}}, // what is left at 5.1 s takes less than half of the link
-		{Off, [3]float64{}, [2]float64{}},
+		{Throttled, [3]float64{3.2, 3.2, 3.2}, [2]float64{0.64, 1.28}, 0.2},
+		// What is left at 5.1 s takes less than half of the link.
+		{Naive, [3]float64{12.5, 7.5, 0}, [2]float64{2.5, 4}, 0.2},
+		{Off, [3]float64{}, [2]float64{}, 0},
 	} {
 		f := newFake(1, 2, func(int, int) Access { return missing(1) })
 		c := settings(costs)
@@ -166,6 +168,9 @@ func TestRefillSlowsTransfers(t *testing.T) {
 		}
 		if !near(r.Busy, busy, 1e-9) {
 			t.Errorf("%s: transfers take %v s, want %v", want.refill, r.Busy, busy)
+		}
+		if !near(r.Refilled, want.took, 1e-9) {
+			t.Errorf("%s: the refill takes %v s, want %v", want.refill, r.Refilled, want.took)
 		}
 		f.refills = append(f.refills, 0, 0)
 		if a, b := f.refills[0], f.refills[0]+f.refills[1]; !near(float64(a), want.loaded[0]*1e9, 1e-6) ||
@@ -197,6 +202,9 @@ func TestThrottleLeavesRoomForMisses(t *testing.T) {
 	}
 	if !near(r.Peak, 24e9, 0.2) {
 		t.Errorf("a peak of %v", r.Peak)
+	}
+	if !near(r.Refilled, 1.7, 1e-9) {
+		t.Errorf("the refill takes %v s: the time without room counts, too", r.Refilled)
 	}
 }
 

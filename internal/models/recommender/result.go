@@ -18,6 +18,7 @@ type Counts struct {
 	RemoteRows int64         // of the missed ones
 	Missed     int64         // bytes of the missed rows
 	Refill     int64         // bytes
+	Refilled   float64       // seconds from a growth of EMB until it was full again, the most
 	Prefetched int64         // bytes
 	Peak       float64       // most bytes per second over the link of a GPU between two reports, misses at their starts
 	Busy       float64       // seconds of GPUs
