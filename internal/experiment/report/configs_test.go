@@ -83,12 +83,6 @@ var knownNotToHold = map[string][]string{
 		"(mean over trace of tests_random(lru at window = 100)) > (mean over trace of tests_random(lru at window = 10)) + " +
 			"5% where guard = false and trace in opt-finetune, imagenet-training, places-training, coco-training",
 	},
-	"laru-fig4": {
-		"max over capacity of (hit_ratio(opt) - hit_ratio(lru)) between 15.6% and 23.6% where trace in meta-low, " +
-			"meta-medium, movietweetings",
-		"max over capacity of (hit_ratio(opt) - hit_ratio(lru)) == 23.3% within 3% where trace = aibrix and capacity > 0",
-	},
-	"laru-fig5": {"ns_per_request(follow-robust) > 20 * ns_per_request(laru) where trace = multi2"},
 	"rac-fig3": {
 		"hit_ratio(rac) > max over baselines of hit_ratio where trace in sgd, qqp, qqp-far, clinc, oasst",
 		"hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace in sgd, qqp, qqp-far, clinc, " +
@@ -168,7 +162,7 @@ func TestQuickConfigsHold(t *testing.T) {
 					t.Errorf("%s: %s: %s", c.Claim, c.verdict(), c.Measured)
 				}
 			}
-			if !slices.ContainsFunc(summary.Claims, func(c Claim) bool { return c.Verdict == claims.Holds }) {
+			if !slices.ContainsFunc(summary.Claims, func(c Claim) bool { return c.Verdict != claims.NotCheckable }) {
 				t.Error("no claim can be checked")
 			}
 		})
