@@ -16,17 +16,6 @@ import (
 
 // knownNotToHold lists the claims of built-in experiments that do not hold; their notes say why.
 var knownNotToHold = map[string][]string{
-	"classic-block": {
-		"hit_ratio(s3fifo) > hit_ratio(lru) where trace = cloudphysics",
-		"hit_ratio(arc) == caffeine(arc-int) within 0.005% where trace in oltp, gli",
-		"hit_ratio(arc) == golang-lru(arc) within 0.00005% where trace in oltp, gli",
-		"hit_ratio(2q) == golang-lru(2q) within 0.00005% where trace in oltp, gli",
-		"hit_ratio(s3fifo) == golang-fifo(s3fifo) within 0.00005% where trace in oltp, gli",
-		"misses(cacheus) == libcachesim(cacheus) where trace = cloudphysics",
-		"misses(lirs) == libcachesim(lirs) where trace = cloudphysics",
-		"misses(lecar) == libcachesim(lecar) where trace = cloudphysics",
-		"misses(w-tinylfu) == libcachesim(w-tinylfu) where trace = cloudphysics",
-	},
 	"igtcache-fig11": {"first_expiry_s(adaptive) == 146 within 10"},
 	"igtcache-fig10": {
 		"jct_mean_s(igtcache) <= min over baselines of jct_mean_s within 1% of it where capacity = 50%",
@@ -83,35 +72,6 @@ var knownNotToHold = map[string][]string{
 		"(mean over trace of tests_random(lru at window = 100)) > (mean over trace of tests_random(lru at window = 10)) + " +
 			"5% where guard = false and trace in opt-finetune, imagenet-training, places-training, coco-training",
 	},
-	"rac-fig3": {
-		"hit_ratio(rac) > max over baselines of hit_ratio where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace in sgd, qqp, qqp-far, clinc, " +
-			"oasst",
-		"hit_ratio(rac) / mean over baselines of hit_ratio >= 1.1 where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"mean over trace of (hit_ratio(rac) / mean over baselines of hit_ratio) >= 1.2 where trace in sgd, qqp, qqp-far, " +
-			"clinc",
-	},
-	"rac-fig4": {
-		"normalized_hit_ratio(rac) > max(normalized_hit_ratio(no-tp), normalized_hit_ratio(no-tsi)) where trace in sgd, " +
-			"qqp, qqp-far, clinc, oasst",
-		"normalized_hit_ratio(rac) > normalized_hit_ratio(no-tp) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"normalized_hit_ratio(rac) > normalized_hit_ratio(no-tsi) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"normalized_hit_ratio(rac at capacity = 2.5%) - normalized_hit_ratio(no-tsi at capacity = 2.5%) > " +
-			"normalized_hit_ratio(rac at capacity = 20%) - normalized_hit_ratio(no-tsi at capacity = 20%) where trace in sgd, " +
-			"qqp, qqp-far, clinc, oasst",
-	},
-	"rac-fig5": {
-		"hit_ratio(decay at alpha = 1) < max over alpha of hit_ratio(decay) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"max over lambda of hit_ratio(weight) > hit_ratio(weight at lambda = 0) where trace in sgd, qqp, qqp-far, clinc, " +
-			"oasst",
-		"hit_ratio(weight at lambda = 16) < max over lambda of hit_ratio(weight) where trace in sgd, qqp, qqp-far, clinc, " +
-			"oasst",
-		"min over tau-route of hit_ratio(threshold) >= 0.9 * (max over tau-route of hit_ratio(threshold)) where tau-route " +
-			">= 0.6 and trace in sgd, qqp, qqp-far, clinc, oasst",
-		"min over alpha of hit_ratio(decay) >= 0.9 * (max over alpha of hit_ratio(decay)) where alpha between 0.0003 and " +
-			"0.003 and trace in sgd, qqp, qqp-far, clinc, oasst",
-	},
-	"two-optima": {"hit_ratio(opt) == caffeine(opt-bypass) within 0.005% where trace in oltp, gli"},
 }
 
 // slow are the experiments that take minutes: they replay millions of reads in a model of time, train trees during most
