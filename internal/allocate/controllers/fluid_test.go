@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	warmup = 20  // epochs that are not judged
-	epochs = 200 // altogether
+	warmup      = 20   // epochs that are not judged
+	epochs      = 200  // altogether
+	utilisation = 0.85 // at the ratio that nodes begin with
 )
 
 // outcome is what a controller does with a load on the fluid model, after the warm-up.

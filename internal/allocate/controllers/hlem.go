@@ -13,10 +13,10 @@ var ppoEntry = entry(allocate.Entry{
 	Name:    "ppo",
 	Summary: "by reinforcement learning: a network that was trained on the fluid model moves the ratio by up to 0.04",
 	Source:  hlemSource + `: "PPO-only"; Schulman et al., Proximal Policy Optimization Algorithms, arXiv 1707.06347`,
-	Params:  []params.Param{weightsParam},
+	Params:  []params.Param{weightsParam, fineTunedParam},
 	Check:   checkWeights,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
-	g, err := newGreedy(c.Params.Text(weightsParam.Name))
+	g, err := newGreedy(c.Params)
 	return &hlem{policy: g}, allocate.Needs{}, err
 })
 
@@ -27,7 +27,7 @@ var hlemEntry = entry(allocate.Entry{
 	Source: hlemSource,
 	Params: withRecovery(true, append([]params.Param{
 		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
-		weightsParam}, adapterParams...)...),
+		weightsParam, fineTunedParam}, adapterParams...)...),
 	Check:  checkHLEM,
 	Random: true,
 }, newHLEM)
@@ -36,6 +36,11 @@ var hlemEntry = entry(allocate.Entry{
 func checkHLEM(v params.Values) error {
 	if file := v.Text(weightsParam.Name); file != "" && !v.Bool("ppo") {
 		return fmt.Errorf("weights=%s with ppo=false: the policy is switched off; remove one of them", file)
+	}
+	if !v.Bool("ppo") {
+		if err := params.NoEffect([]params.Param{fineTunedParam}, v, "ppo=off", "ppo=on"); err != nil {
+			return err
+		}
 	}
 	if !v.Bool("adapter") { // the first parameter switches it on
 		if err := params.NoEffect(adapterParams[1:], v, "adapter=off", "adapter=on"); err != nil {
@@ -59,7 +64,7 @@ func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {
 	h := &hlem{adapter: newAdapter(c.Params, c.Seed, c.Number), recovery: newRecovery(c.Params)}
 	var err error
 	if c.Params.Bool("ppo") {
-		h.policy, err = newGreedy(c.Params.Text(weightsParam.Name))
+		h.policy, err = newGreedy(c.Params)
 	}
 	return h, allocate.Needs{}, err
 }

@@ -180,6 +180,20 @@ func TestWeightsWithoutPolicy(t *testing.T) {
 		!strings.Contains(err.Error(), "with ppo=false") {
 		t.Errorf("error %v, want that the policy is switched off", err)
 	}
+	if _, err := allocate.Parse("ppo(finetuned=off,weights=" + file + ")"); err == nil ||
+		!strings.Contains(err.Error(), "with finetuned=off, which chooses a built-in policy") {
+		t.Errorf("error %v, want that there are two policies", err)
+	}
+}
+
+// Without its fine-tuning the built-in policy is another one, and close to the best ratio, too.
+func TestFineTunedOrNot(t *testing.T) {
+	m := modelOf(0.96)
+	x := newScenario(m, serving.Trend, 0.38, 1)
+	tuned, fluid := x.serve(t, "ppo"), x.serve(t, "ppo(finetuned=off)")
+	if tuned.gap == fluid.gap || !(fluid.gap < 0.1) {
+		t.Errorf("the gaps are %v fine-tuned and %v without", tuned.gap, fluid.gap)
+	}
 }
 
 // Parameters of a part that is off are refused, not ignored. Its defaults may be written out, as records do.
@@ -188,6 +202,7 @@ func TestParametersOfPartsThatAreOff(t *testing.T) {
 		"hlem(recovery=off,burst_most=0.1)": "burst_most=0.1 has no effect with recovery=off; leave it out, or write " +
 			"recovery=on",
 		"hlem(adapter=off,noise=0)":            "noise=0 has no effect with adapter=off",
+		"hlem(ppo=off,finetuned=off)":          "finetuned=false has no effect with ppo=off",
 		"trees(burst_z=3)":                     "burst_z=3 has no effect with recovery=off",
 		"trees(oft_rate=0.2)":                  "oft_rate=0.2 has no effect with oft=off; leave it out, or write oft=on",
 		"trees(oft=on,oft_rate=0.2)":           "",

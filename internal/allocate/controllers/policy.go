@@ -30,23 +30,41 @@ func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
 	return ppo.Read(r, serving.Features, len(Actions), hidden...)
 }
 
-//go:embed ppo.json
-var trained []byte
+// The policies that the program was built with: trained on the fluid model, and then fine-tuned on the event model.
+var (
+	//go:embed ppo-fluid.json
+	trained []byte
+	//go:embed ppo.json
+	fineTuned []byte
+)
 
-// builtIn reads the policy that the program was built with, once: it may be shared.
-var builtIn = sync.OnceValues(func() (*ppo.ActorCritic, error) {
-	policy, _, err := ReadPolicy(bytes.NewReader(trained))
+// Each is read once: it may be shared.
+var (
+	builtIn      = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(fineTuned) })
+	builtInFluid = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(trained) })
+)
+
+func embedded(file []byte) (*ppo.ActorCritic, error) {
+	policy, _, err := ReadPolicy(bytes.NewReader(file))
 	return policy, err
-})
+}
 
-// weightsParam is the file of a policy.
-var weightsParam = params.Param{Name: "weights", Default: "", File: true,
-	Doc: "file of `cachesim train --controller ppo`; empty: the policy that the program was built with"}
+// weightsParam is the file of a policy, fineTunedParam which of the built-in ones it is without a file.
+var (
+	weightsParam = params.Param{Name: "weights", Default: "", File: true,
+		Doc: "file of `cachesim train --controller ppo`; empty: a policy that the program was built with"}
+	fineTunedParam = params.Param{Name: "finetuned", Default: true, Doc: "the built-in policy was fine-tuned on the " +
+		"event model, too; off: it was trained on the fluid model only, as what it is compared with"}
+)
 
-// policyOf returns the policy of a file, or the built-in one.
-func policyOf(file string) (*ppo.ActorCritic, error) {
-	if file == "" {
+// policyOf returns the policy of a file, or a built-in one.
+func policyOf(v params.Values) (*ppo.ActorCritic, error) {
+	file := v.Text(weightsParam.Name)
+	switch {
+	case file == "" && v.Bool(fineTunedParam.Name):
 		return builtIn()
+	case file == "":
+		return builtInFluid()
 	}
 	f, err := filestate.Open(file)
 	if err != nil {
@@ -62,7 +80,10 @@ func policyOf(file string) (*ppo.ActorCritic, error) {
 
 // checkWeights reads the file of a policy before anything runs.
 func checkWeights(v params.Values) error {
-	_, err := policyOf(v.Text(weightsParam.Name))
+	if file := v.Text(weightsParam.Name); file != "" && !v.Bool(fineTunedParam.Name) {
+		return fmt.Errorf("weights=%s with finetuned=off, which chooses a built-in policy; remove one of them", file)
+	}
+	_, err := policyOf(v)
 	return err
 }
 
@@ -72,8 +93,8 @@ type greedy struct {
 	work   *neural.Work
 }
 
-func newGreedy(file string) (*greedy, error) {
-	p, err := policyOf(file)
+func newGreedy(v params.Values) (*greedy, error) {
+	p, err := policyOf(v)
 	if err != nil {
 		return nil, err
 	}

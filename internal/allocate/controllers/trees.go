@@ -1,20 +1,20 @@
 package controllers
 
 import (
+	"bytes"
+	_ "embed"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/allocate"
-	"github.com/cachesim/cachesim/internal/fluid"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict/gbm"
-	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
 var treesEntry = entry(allocate.Entry{
 	Name: "trees",
-	Summary: "by supervised learning: boosted trees, trained on the fluid model before the first request, predict the " +
-		"best ratio from what the node measured",
+	Summary: "by supervised learning: boosted trees, trained on the fluid model, predict the best ratio from what the " +
+		"node measured",
 	Source: "Chen and Guestrin, XGBoost, KDD 2016; XGBoost, OFT and RC in HLEM, arXiv 2605.04450, section V-D",
 	Params: withRecovery(false,
 		stepParam(actionStep, "most that the ratio moves in an epoch towards the prediction"),
@@ -24,7 +24,7 @@ var treesEntry = entry(allocate.Entry{
 	),
 	Check: checkTrees,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
-	model, err := trainedTrees()
+	model, err := builtInTrees()
 	v := c.Params
 	t := &trees{model: model, step: v.Float("step"), recovery: newRecovery(v)}
 	if v.Bool("oft") {
@@ -117,72 +117,11 @@ func (t *tuning) forget() {
 	}
 }
 
-// The loads that trees are trained on. HLEM trains its supervised controllers on recorded traces; here the fluid model
-// serves random loads at random ratios, so that all states are seen.
-const (
-	treeEpisodes  = 12 // of each share of own shards, a third of each regime
-	treeEpochs    = 64 // of an episode
-	treeGPUs      = 8
-	treeMemory    = 80e9
-	utilisation   = 0.85 // at StartRatio, as in the workloads
-	leastBase     = 0.05 // share of hot users
-	mostBase      = 0.60
-	treeSeed      = 1
-	exploredJumps = 16 // epochs from one jump of the ratio to another one, on average
-)
+//go:embed trees.txt
+var trainedTrees []byte
 
-var ownShares = [...]float64{0, 0.6, 0.96}
-
-// features are the names of the values of a state.
-var features = []string{"hot_share", "kv_hit", "emb_hit", "tokens", "violations", "ratio", "p99"}
-
-// trainedTrees trains the trees once, in less than a second.
-var trainedTrees = sync.OnceValues(func() (*gbm.Model, error) {
-	data, err := gbm.NewData(features, len(ownShares)*treeEpisodes*treeEpochs)
-	if err != nil {
-		return nil, err
-	}
-	for i, own := range ownShares {
-		p := serving.DefaultPopulation()
-		p.OwnShare = own
-		model := fluid.NewCached(p, serving.DefaultCosts(), treeGPUs, treeMemory)
-		for k := range treeEpisodes {
-			if err := explore(data, model, serving.Regimes()[k%3], uint64(i*treeEpisodes+k)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	o := gbm.Defaults()
-	o.Seed = treeSeed
-	trainer, err := gbm.NewTrainer(o)
-	if err != nil {
-		return nil, err
-	}
-	return trainer.Train(data)
+// builtInTrees reads the trees that the program was built with, once: they may be shared. They were trained in as many
+// episodes of the fluid model as the policy of ppo, which package training draws.
+var builtInTrees = sync.OnceValues(func() (*gbm.Model, error) {
+	return gbm.Read(bytes.NewReader(trainedTrees), "trees.txt")
 })
-
-// explore adds the states of an episode in which the ratio wanders, each with the best ratio for the next epoch.
-func explore(data *gbm.Data, model *fluid.Model, regime serving.Regime, number uint64) error {
-	bits := random.Stream(treeSeed, number)
-	base := leastBase + float64((mostBase-leastBase)*random.Unit(bits))
-	loads := model.Loads(regime, base, treeEpochs+1, number, utilisation, serving.StartRatio)
-	node, ratio := model.NewNode(), 0.0
-	best, of := 0.0, serving.Load{}
-	for k, load := range loads[:treeEpochs] {
-		if jump, _ := random.Below(bits, exploredJumps); k == 0 || jump == 0 {
-			ratio = serving.LeastRatio + float64((serving.MostRatio-serving.LeastRatio)*random.Unit(bits))
-		}
-		action, _ := random.Below(bits, len(Actions))
-		ratio = min(serving.MostRatio, max(serving.LeastRatio, ratio+Actions[action]))
-		w := node.Step(load, ratio)
-		if loads[k+1] != of {
-			of = loads[k+1]
-			best = model.Search(of, serving.LeastRatio, serving.MostRatio, 0.01)
-		}
-		state := w.State()
-		if err := data.Add(state[:], best); err != nil {
-			return err
-		}
-	}
-	return nil
-}
