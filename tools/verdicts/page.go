@@ -16,7 +16,8 @@ const introduction = `# Verdicts
 
 What the claims of the built-in experiments came to when each was last run in full. ` + "`make verdicts`" + ` writes this
 page; a test compares the claims with those of the experiments. The quick versions, which every change must pass, have
-smaller traces and caches, and so other numbers. [claims.md](claims.md#verdicts) explains the verdicts: ✓ holds, ↑
+smaller traces and caches, and so other numbers. Times are those of the machine as it was, usually with much other work
+beside. [claims.md](claims.md#verdicts) explains the verdicts: ✓ holds, ↑
 exceeds what is stated, ≈ undecided between the seeds, ✗ does not hold, – not checkable here.
 
 `
