@@ -23,6 +23,8 @@ type statement interface {
 	judge(e *evaluator) []outcome
 	// decide is the verdict at a point.
 	decide(tests []test) Verdict
+	// decides is the test that decides the verdict at a point.
+	decides(o outcome) int
 	// measured describes what was measured at one point.
 	measured(e *evaluator, o outcome) string
 }

@@ -115,6 +115,15 @@ func (c comparison) decide(tests []test) Verdict {
 	return (yes - every(tests)).verdict()
 }
 
+func (c comparison) decides(o outcome) int {
+	verdict := c.decide(o.tests)
+	if c.ops[0] != "!=" {
+		return nearestTest(o.tests, verdict)
+	}
+	// it holds where a test of == fails
+	return nearestTest(o.tests, map[Verdict]Verdict{Holds: DoesNotHold, DoesNotHold: Holds, Undecided: Undecided}[verdict])
+}
+
 // toleranceOf returns how much values i and i+1 may differ: as the claim says or, for equality with a reference, as the
 // reference says.
 func (c comparison) toleranceOf(e *evaluator, i int, right float64) float64 {
@@ -237,6 +246,26 @@ func (t trend) decide(tests []test) Verdict {
 	return max(up, down).verdict()
 }
 
+// decides is the step that decides; for isMonotone it is one in the direction in which the values move rather.
+func (t trend) decides(o outcome) int {
+	verdict := t.decide(o.tests)
+	switch t.moves {
+	case isConstant:
+		return 0
+	case isMonotone:
+		steps := len(o.tests) / 2
+		up, down := o.tests[:steps], o.tests[steps:]
+		ups, downs := nearestTest(up, verdict), nearestTest(down, verdict)
+		if every(up) > every(down) || every(up) == every(down) && up[ups].margin >= down[downs].margin {
+			return ups
+		}
+		return steps + downs
+	}
+	return nearest(o.tests, verdict.answer(), func(i int) float64 {
+		return t.moves.slack(o.values[i:i+2], t.within.beside(0), unitOf(t.value))
+	})
+}
+
 // slack is the distance of the values from not moving in that direction.
 func (m movement) slack(values []float64, tolerance float64, u unit) float64 {
 	switch m {
@@ -334,6 +363,22 @@ func (r ranking) decide(tests []test) Verdict {
 		return Undecided
 	}
 	return Holds
+}
+
+// decides is the test beside the next in the order or, if the rank is undecided, beside the nearest of unsure ones.
+func (r ranking) decides(o outcome) int {
+	verdict := r.decide(o.tests)
+	if verdict == Undecided || r.rank != second && r.rank != third {
+		return nearestTest(o.tests, verdict)
+	}
+	order := make([]int, len(o.tests))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return compare(r.sign()*o.values[j+1], r.sign()*o.values[i+1])
+	})
+	return order[min(r.ahead(), len(order)-1)]
 }
 
 // ahead is the number of policies that are better than one of that rank.

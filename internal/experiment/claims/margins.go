@@ -43,6 +43,35 @@ func every(tests []test) answer {
 	return all
 }
 
+// nearest is the least of the tests with that answer, as by orders them; of all tests if none has it.
+func nearest(tests []test, is answer, by func(i int) float64) (at int) {
+	none := answered(tests, is) == 0
+	least := math.Inf(1)
+	for i, t := range tests {
+		if x := by(i); x < least && (none || t.answer() == is) {
+			at, least = i, x
+		}
+	}
+	return at
+}
+
+// nearestTest is the test with the least margin of those that decide a verdict: where it does not hold, of those that
+// fail.
+func nearestTest(tests []test, verdict Verdict) int {
+	return nearest(tests, verdict.answer(), func(i int) float64 { return tests[i].margin })
+}
+
+// answer is the answer of the tests that decide a verdict.
+func (v Verdict) answer() answer {
+	switch v {
+	case Holds:
+		return yes
+	case Undecided:
+		return unsure
+	}
+	return no
+}
+
 // answered counts the tests with that answer.
 func answered(tests []test, is answer) (n int) {
 	for _, t := range tests {

@@ -63,9 +63,8 @@ func (c *Claim) Evaluate(d *Data) Result {
 	}
 	r := Result{LeftOut: len(all) - len(checked)}
 	for _, o := range checked {
-		verdict := c.says.decide(o.tests)
-		measured := c.says.measured(e, o) + o.doubt(unitOfAll(c.says.operands()), verdict)
-		r.Points = append(r.Points, Point{e.places(o.point), measured, verdict})
+		measured := c.says.measured(e, o) + o.doubt(c.says)
+		r.Points = append(r.Points, Point{e.places(o.point), measured, c.says.decide(o.tests)})
 	}
 	r.Held = r.count(Holds)
 	r.Verdict = c.verdict(r)
@@ -270,7 +269,7 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 		if c.decide(o.tests) == Holds {
 			return texts[1]
 		}
-		return fmt.Sprintf("%s, outside %s to %s", texts[1], texts[0], texts[2])
+		return fmt.Sprintf("%s, %s %s to %s", texts[1], side(o.tests), texts[0], texts[2])
 	}
 	var w strings.Builder
 	w.WriteString(texts[0])
@@ -300,7 +299,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	case t.moves == isConstant || t.moves == isMonotone && !holds:
 		from, to = slices.Index(o.values, slices.Min(o.values)), slices.Index(o.values, slices.Max(o.values))
 	case !holds:
-		from = t.worstStep(o.values)
+		from = t.decides(o)
 		to = from + 1
 	}
 	along := e.d.find(t.along)
@@ -308,17 +307,6 @@ func (t trend) measured(e *evaluator, o outcome) string {
 		return e.d.dimensions[along].places[e.points[o.points[i]].at[along]].Text
 	}
 	return fmt.Sprintf("from %s at %s %s to %s at %s %s", texts[from], t.along, place(from), texts[to], t.along, place(to))
-}
-
-// worstStep returns the start of the step that deviates most from the claimed direction.
-func (t trend) worstStep(values []float64) int {
-	worst, least := 0, math.Inf(1)
-	for i := range values[1:] {
-		if slack := t.moves.slack(values[i:i+2], t.within.beside(0), unitOf(t.value)); slack < least {
-			worst, least = i, slack
-		}
-	}
-	return worst
 }
 
 // measured formats the policy's rank, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs 31.20%".
@@ -330,26 +318,11 @@ func (r ranking) measured(e *evaluator, o outcome) string {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compare(sign*o.values[b], sign*o.values[a]) })
 	at := slices.IndexFunc(order, func(i int) bool { return compare(o.values[i], o.values[0]) == 0 })
-	neighbour, relation := r.neighbour(o.values, order)
+	neighbour := r.decides(o) + 1
+	relation := []string{"behind", "level with", "ahead of"}[compare(sign*o.values[0], sign*o.values[neighbour])+1]
 	texts := unitOf(r.value).writeAll([]float64{o.values[0], o.values[neighbour]})
 	return fmt.Sprintf("%s %s is number %d of %d, %s %s %s", r.subject, texts[0], at+1, len(order), relation,
 		e.d.labels[e.slots[o.slots[neighbour]].label], texts[1])
-}
-
-// neighbour returns the policy whose value decides the rank, and its relation to the ranked one.
-func (r ranking) neighbour(values []float64, order []int) (neighbour int, relation string) {
-	others := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return i == 0 })
-	neighbour = others[0]
-	switch {
-	case r.rank == last:
-		neighbour = others[len(others)-1]
-	case r.rank == second:
-		neighbour = others[min(1, len(others)-1)]
-	case r.rank == third:
-		neighbour = others[min(2, len(others)-1)]
-	}
-	return neighbour, []string{"behind", "level with", "ahead of"}[compare(r.sign()*values[0],
-		r.sign()*values[neighbour])+1]
 }
 
 // commonest returns the most frequent reason why points cannot be checked.

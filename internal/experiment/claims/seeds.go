@@ -103,20 +103,15 @@ func deviation(margins []float64) float64 {
 }
 
 // doubt says how far the difference that decides may be from the measured one: ", ±0.21%"; "" without seeds.
-func (o outcome) doubt(u unit, verdict Verdict) string {
-	nearest := test{margin: math.Inf(1)}
-	for _, t := range o.tests {
-		if t.margin < nearest.margin {
-			nearest = t
-		}
-	}
+func (o outcome) doubt(says statement) string {
+	u, decisive := unitOfAll(says.operands()), o.tests[says.decides(o)]
 	switch {
-	case nearest.half == 0:
+	case decisive.half == 0:
 		return ""
-	case math.IsInf(nearest.half, 1):
+	case math.IsInf(decisive.half, 1):
 		return ", which some of the seeds do not have"
-	case verdict == Undecided:
-		return ", a tie within ±" + u.writeDifference(nearest.half)
+	case says.decide(o.tests) == Undecided:
+		return ", a tie within ±" + u.writeDifference(decisive.half)
 	}
-	return ", ±" + u.writeDifference(nearest.half)
+	return ", ±" + u.writeDifference(decisive.half)
 }

@@ -87,3 +87,35 @@ func TestManySeedsAreLeftOutInGroups(t *testing.T) {
 		}
 	}
 }
+
+// The text names what is not decided, and not what is nearer but sure.
+func TestTheTextIsAboutWhatDecides(t *testing.T) {
+	var lines strings.Builder
+	noise := []int{-40, 40, 10, -30, 20}
+	for seed, n := range noise {
+		for place, x := range []int{100, 110, 130 + n, 300} {
+			fmt.Fprintf(&lines, "t a 1 %d/1000 seed=%d x=%d\n", x+seed, seed, place)
+		}
+		fmt.Fprintf(&lines, "t b 1 %d/1000 seed=%d\nt c 1 %d/1000 seed=%d\n", 110+seed, seed, 130+n+seed, seed)
+		fmt.Fprintf(&lines, "t d 1 %d/1000 seed=%d\nt e 1 %d/1000 seed=%d\n", 300+seed, seed, 90+seed+n%2, seed)
+	}
+	in := Input{Records: recs(t, lines.String())}
+	for claim, want := range map[string]string{
+		"hits(a) increases with x": "undecided: from 112 at x 1 to 132 at x 2, a tie within ±42.1 (t, capacity 1)",
+		"hits(a) decreases with x": "does not hold: from 132 at x 2 to 302 at x 3, ±42.1 (t, capacity 1)",
+		"hits(a at x = 0) < hits(b) < hits(c)": "undecided: 102 < 112 < 132, a tie within ±42.1 " +
+			"(t, capacity 1)",
+		"hits(c) < hits(b) < hits(a at x = 0)": "does not hold: 132 > 112 > 102 (t, capacity 1)",
+		"hits(b) is last among b, c, d": "undecided: b 112 is number 3 of 3, behind c 132, a tie within ±42.1 " +
+			"(t, capacity 1)",
+		"hits(b) is second among b, c, d": "undecided: b 112 is number 3 of 3, behind c 132, a tie within ±42.1 " +
+			"(t, capacity 1)",
+		"hits(c) is third among b, c, d, e": "undecided: c 132 is number 2 of 4, ahead of b 112, a tie within ±42.1 " +
+			"(t, capacity 1)",
+		"hits(c) about 130":           "undecided: 132 beside 130, inside 117 to 143, a tie within ±42.6 (t, capacity 1)",
+		"hits(c) between 120 and 140": "undecided: 132, inside 120 to 140, a tie within ±42.6 (t, capacity 1)",
+		"hits(c) != hits(d)":          "holds: 132 < 302, ±42.1 (t, capacity 1)",
+	} {
+		checkResult(t, in, claim, want)
+	}
+}

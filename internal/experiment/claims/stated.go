@@ -72,6 +72,16 @@ func (s stated) decide(tests []test) Verdict {
 	return stays.verdict()
 }
 
+func (s stated) decides(o outcome) int { return nearestTest(o.tests, s.decide(o.tests)) }
+
+// side says on which side of two bounds a value is.
+func side(tests []test) string {
+	if slices.ContainsFunc(tests, func(t test) bool { return t.margin < 0 }) {
+		return "outside"
+	}
+	return "inside"
+}
+
 // measured formats the value beside the stated number: "27.90% beside 28.7%".
 func (s stated) measured(_ *evaluator, o outcome) string {
 	u := unitOfAll(s.operands())
@@ -85,7 +95,7 @@ func (s stated) measured(_ *evaluator, o outcome) string {
 	if s.decide(o.tests) != Holds {
 		low, high := s.band(o.values)
 		band := u.writeAll([]float64{low, high})
-		text += fmt.Sprintf(", outside %s to %s", band[0], band[1])
+		text += fmt.Sprintf(", %s %s to %s", side(o.tests), band[0], band[1])
 	}
 	return text
 }
