@@ -63,7 +63,8 @@ type Data struct {
 	groups     []string // groupOnline or groupOffline for each label; "" for bounds and for caches without bounds
 	cells      [][]cell // of each label
 	columns    map[string][]float64
-	random     *rand.Rand // draws the values of columns; nil for those that were measured
+	random     *rand.Rand // draws the values of columns in place of the measured ones; nil for those
+	measured   *Data      // if random
 }
 
 // dimension is a dimension with its occurring places.
@@ -188,6 +189,11 @@ func (d *Data) axes(r *records.Record) (all []coordinate) {
 // column returns a metric for every record, NaN if it is null.
 func (d *Data) column(metric string) []float64 {
 	column, ok := d.columns[metric]
+	if !ok && d.random != nil {
+		column = d.draw(metric)
+		d.columns[metric] = column
+		return column
+	}
 	if !ok {
 		column = make([]float64, len(d.in.Records))
 		for i := range d.in.Records {
@@ -196,9 +202,6 @@ func (d *Data) column(metric string) []float64 {
 				x = math.NaN()
 			}
 			column[i] = x
-		}
-		if d.random != nil {
-			column = d.draw(metric, column)
 		}
 		d.columns[metric] = column
 	}

@@ -1,6 +1,10 @@
 package claims
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // A claim that holds whatever is measured is found, even where no policy is compared with itself.
 func TestClaimsThatCannotFail(t *testing.T) {
@@ -32,6 +36,32 @@ func TestClaimsThatCannotFail(t *testing.T) {
 		}
 		if x := d.column("hits")[0]; x != 30 {
 			t.Errorf("%s: the measured value became %g", claim, x)
+		}
+	}
+}
+
+// A claim that a result can fail is no empty one, even if independent values never fail it.
+func TestClaimsThatFewResultsFail(t *testing.T) {
+	var lines strings.Builder
+	for x := range 60 {
+		fmt.Fprintf(&lines, "t a 1 %d/100 x=%d\nt b 1 %d/100 x=%d\n", 30+x, x, 20+x, x)
+	}
+	d := NewData(Input{Records: recs(t, lines.String())})
+	for _, claim := range []string{
+		"hits(a) != hits(b)", "hit_ratio(a) > hit_ratio(b) at 1% of points",
+		"max over x of (hit_ratio(a) - hit_ratio(b)) >= 5%",
+		"(max over x of hit_ratio(a)) - (min over x of hit_ratio(a)) >= 50%",
+		"max over x of hit_ratio(a) >= 20%",
+	} {
+		c, err := Parse(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := c.Evaluate(d); r.Verdict != Holds {
+			t.Errorf("%s: %+v", claim, r)
+		}
+		if c.CannotFail(d) {
+			t.Errorf("%s: it cannot fail", claim)
 		}
 	}
 }

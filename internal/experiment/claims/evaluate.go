@@ -23,6 +23,7 @@ type evaluator struct {
 	hasRequired bool // a slot that is not optional
 	points      []point
 	skipped     []string // for each trace and capacity without a point, the reason
+	joined      bool     // points and skipped are known
 	overs       []*overDimension
 	subject     string // the policy that is ranked
 	shown       []int  // the dimensions that distinguish the claim's points
@@ -38,6 +39,9 @@ func (e *evaluator) notCheckable(format string, args ...any) {
 
 // prepare finds the points. compile must create the nodes first, because it determines the policies.
 func (e *evaluator) prepare() {
+	if e.joined {
+		return
+	}
 	e.makeFilters()
 	if e.reason != "" {
 		return
@@ -51,6 +55,16 @@ func (e *evaluator) prepare() {
 		return
 	}
 	e.reason = e.join()
+	e.joined = e.reason == ""
+}
+
+// again returns an evaluator of the same claim at the same points, for other values. It finds the policies in the same
+// order.
+func (e *evaluator) again() *evaluator {
+	return &evaluator{
+		d: e.d, claim: e.claim, bySeeds: e.bySeeds, groupOf: e.groupOf, leftOut: e.leftOut, filters: e.filters,
+		slots: e.slots, hasRequired: e.hasRequired, points: e.points, skipped: e.skipped, joined: e.joined,
+	}
 }
 
 // makeFilters readies the conditions.

@@ -67,7 +67,8 @@ func (e *evaluator) vary(all []outcome) {
 	}
 	without := make([][]outcome, groups)
 	for g := range without {
-		less := &evaluator{d: e.d, claim: e.claim, groupOf: groupOf, leftOut: g}
+		less := e.again()
+		less.groupOf, less.leftOut = groupOf, g
 		without[g] = e.claim.says.judge(less)
 	}
 	quantile := statistics.StudentQuantile((1+confidence)/2, float64(groups-1))
