@@ -81,7 +81,7 @@ func parseExpectation(text string) (x Expectation, err error) {
 	if text == "" {
 		return Expectation{}, nil
 	}
-	word, because, explained := strings.Cut(strings.Join(strings.Fields(text), " "), ", because ")
+	word, because, explained := strings.Cut(oneLine(text), ", because")
 	verdict, ok := expectable[word]
 	if !ok {
 		err := suggest.Unknown("verdict", word, expectableWords)
@@ -90,8 +90,10 @@ func parseExpectation(text string) (x Expectation, err error) {
 	if explained && because == "" {
 		return x, errors.New("the reason after \"because\" is missing")
 	}
-	return Expectation{verdict, because}, nil
+	return Expectation{verdict, strings.TrimPrefix(because, " ")}, nil
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Check parses the claims of the sentence, hands each to names, and checks the other texts. path leads to what is
 // wrong.
@@ -106,16 +108,24 @@ func (s Sentence) Check(names func(*Claim) error) (path []any, err error) {
 	if err := check(s.Claim); err != nil {
 		return []any{"claim"}, err
 	}
-	if len(s.OtherReadings) > 0 && s.Reading == "" {
+	if len(s.OtherReadings) > 0 && oneLine(s.Reading) == "" {
 		return []any{"other-readings"}, errors.New("name the likeliest reading, that of the claim, under the key reading")
 	}
 	if len(s.OtherReadings) == 0 && s.Reading != "" {
 		return []any{"reading"}, errors.New("a sentence with one reading needs no name for it; add other-readings")
 	}
+	named, forms := []string{oneLine(s.Reading)}, []string{oneLine(s.Claim)}
 	for i, r := range s.OtherReadings {
-		if r.Reading == "" {
+		reading, form := oneLine(r.Reading), oneLine(r.Claim)
+		switch {
+		case reading == "":
 			return []any{"other-readings", i}, errors.New("the reading has no name; add it under the key reading")
+		case slices.Contains(named, reading):
+			return []any{"other-readings", i, "reading"}, fmt.Errorf("two readings are called %q", reading)
+		case slices.Contains(forms, form):
+			return []any{"other-readings", i, "claim"}, fmt.Errorf("another reading has the same claim, %s", form)
 		}
+		named, forms = append(named, reading), append(forms, form)
 		if err := check(r.Claim); err != nil {
 			return []any{"other-readings", i, "claim"}, err
 		}
@@ -153,7 +163,7 @@ func (c Change) check() error {
 	if _, err := time.Parse(time.DateOnly, c.On); err != nil {
 		return fmt.Errorf("on: %q is not a date such as 2026-11-23", c.On)
 	}
-	if c.Before == "" || c.Why == "" {
+	if oneLine(c.Before) == "" || oneLine(c.Why) == "" {
 		return errors.New("a change needs the earlier form of the claim (before) and the reason (why)")
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const form = "hits(a) > hits(b)"
+const form, other = "hits(a) > hits(b)", "hits(a) > 2"
 
 func TestSentencesAreChecked(t *testing.T) {
 	for _, test := range []struct {
@@ -18,7 +18,7 @@ func TestSentencesAreChecked(t *testing.T) {
 		{Sentence{Claim: form, Expected: "undecided", Note: "Two seeds."}, ""},
 		{Sentence{Claim: form, ExpectedQuick: "holds"}, ""},
 		{Sentence{Claim: form, Expected: "fails"}, `[expected]: nothing says why; write "fails, because ...", or add a note`},
-		{Sentence{Claim: form, Expected: "fails, because "}, `[expected]: unknown verdict "fails, because"`},
+		{Sentence{Claim: form, Expected: "fails, because "}, `[expected]: the reason after "because" is missing`},
 		{Sentence{Claim: form, Expected: "holds"}, "[expected]: that a claim holds is expected anyway; remove the key"},
 		{Sentence{Claim: form, ExpectedQuick: "exceed"}, `[expected-quick]: unknown verdict "exceed"; did you mean "exceeds"?`},
 		{Sentence{Claim: "hits(a)"}, "[claim]: column 8: the end is unexpected here"},
@@ -29,7 +29,25 @@ func TestSentencesAreChecked(t *testing.T) {
 			"[other-readings 0]: the reading has no name",
 		},
 		{Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", "z"}}}, "[other-readings 0 claim]: column 2"},
-		{Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", form}}}, ""},
+		{Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", other}}}, ""},
+		{
+			Sentence{Claim: form, Reading: "x y", OtherReadings: []Reading{{" x\ny", other}}},
+			`[other-readings 0 reading]: two readings are called "x y"`,
+		},
+		{
+			Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", other}, {"z", " " + other}}},
+			"[other-readings 1 claim]: another reading has the same claim, hits(a) > 2",
+		},
+		{
+			Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", form}}},
+			"[other-readings 0 claim]: another reading has the same claim, hits(a) > hits(b)",
+		},
+		{Sentence{Claim: form, Reading: " ", OtherReadings: []Reading{{"y", other}}}, "[other-readings]: name the likeliest"},
+		{
+			Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{" ", other}}},
+			"[other-readings 0]: the reading has no name",
+		},
+		{Sentence{Claim: form, Changed: []Change{{"2026-11-23", " ", "w"}}}, "[changed 0]: a change needs the earlier form"},
 		{Sentence{Claim: form, Changed: []Change{{"2026-11-23", "b", "w"}}}, ""},
 		{Sentence{Claim: form, Changed: []Change{{"23.11.2026", "b", "w"}}}, `[changed 0]: on: "23.11.2026" is not a date`},
 		{Sentence{Claim: form, Changed: []Change{{"2026-11-23", "", "w"}}}, "[changed 0]: a change needs the earlier form"},
@@ -44,7 +62,7 @@ func TestSentencesAreChecked(t *testing.T) {
 		}
 	}
 	calls := 0
-	s := Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", form}}}
+	s := Sentence{Claim: form, Reading: "x", OtherReadings: []Reading{{"y", other}}}
 	if _, err := s.Check(func(*Claim) error { calls++; return nil }); err != nil || calls != len(s.Forms()) {
 		t.Errorf("the names of %d forms were checked (%v), want %d", calls, err, len(s.Forms()))
 	}
