@@ -225,7 +225,11 @@ func (p *parser) stated(value expr) statement {
 			p.fail(at, "the range from %s to %s is empty: write the lower end first", low.text, high.text)
 		}
 	}
-	s.within = p.tolerance()
+	if s.within = p.tolerance(); s.within == nil || s.within.relative {
+		if n, ok := s.ends[0].(number); ok && n.value == 0 && len(s.ends) == 1 {
+			p.fail(at, "a share of 0 is 0, so that nothing but 0 is about it: write about %s within X", n.text)
+		}
+	}
 	return s
 }
 
@@ -610,6 +614,9 @@ func (p *parser) refuse(c *Claim) {
 				p.fail(0, "both sides are %s", left)
 			}
 		}
+	}
+	if s, ok := c.says.(stated); ok && slices.ContainsFunc(s.ends, func(x expr) bool { return text(x) == text(s.value) }) {
+		p.fail(0, "both sides are %s", text(s.value))
 	}
 	p.refuseTolerance(c)
 }

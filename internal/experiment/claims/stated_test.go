@@ -44,8 +44,19 @@ func TestStatedNumbersAreReadBack(t *testing.T) {
 			t.Errorf("%s: read back as %v (%v)", text, c, err)
 		}
 	}
-	want := "column 15: the range from 3 to 2 is empty: write the lower end first"
-	if _, err := Parse("hits(a) about 3 to 2"); err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
+	for text, want := range map[string]string{
+		"hits(a) about 3 to 2":       "column 15: the range from 3 to 2 is empty: write the lower end first",
+		"hits(a) about hits(a)":      "column 1: both sides are hits(a)",
+		"hits(a) about 1 to hits(a)": "column 1: both sides are hits(a)",
+		"hits(a) about 0": "column 15: a share of 0 is 0, so that nothing but 0 is about it: " +
+			"write about 0 within X",
+		"hits(a) about 0 within 5% of it": "column 15: a share of 0 is 0, so that nothing but 0 is about it: " +
+			"write about 0 within X",
+		"hits(a) about 0 within 2": "",
+		"hits(a) about 0 to 2":     "",
+	} {
+		if _, err := Parse(text); err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
 	}
 }
