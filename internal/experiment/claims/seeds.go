@@ -110,7 +110,7 @@ func (o outcome) doubt(says statement) string {
 	case decisive.half == 0:
 		return ""
 	case math.IsInf(decisive.half, 1):
-		return ", which some of the seeds do not have"
+		return ", which cannot be computed without some of the seeds"
 	case says.decide(o.tests) == Undecided:
 		return ", a tie within ±" + u.writeDifference(decisive.half)
 	}

@@ -88,6 +88,13 @@ func TestManySeedsAreLeftOutInGroups(t *testing.T) {
 	}
 }
 
+// A value that some of the seeds alone make computable is not sure.
+func TestValuesThatNeedASeed(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 1/100 seed=0\nt a 1 0/100 seed=1\nt b 1 20/100 seed=0\nt b 1 20/100 seed=1")}
+	checkResult(t, in, "hits(b) / hits(a) > 10", "undecided: 40 > 10, which cannot be computed without some of the seeds "+
+		"(t, capacity 1)")
+}
+
 // The text names what is not decided, and not what is nearer but sure.
 func TestTheTextIsAboutWhatDecides(t *testing.T) {
 	var lines strings.Builder
