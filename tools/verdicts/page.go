@@ -30,7 +30,7 @@ var marks = []struct{ verdict, mark string }{
 // claim is a line of what reproduce --format json prints.
 type claim struct {
 	Experiment, Claim, Stated, Measured, Verdict, Reason, Note, Reading string
-	Expected                                                            struct{ Because string }
+	Expected                                                            struct{ Verdict, Because string }
 }
 
 // section is the run of one experiment.
@@ -86,9 +86,10 @@ func (s section) markdown() string {
 		}
 		measured := c.Measured
 		if c.Reading != "" {
-			measured += ", read as " + c.Reading
+			measured = strings.TrimPrefix(measured+", read as "+c.Reading, ", ")
 		}
-		fmt.Fprintf(&w, "| %s | `%s` | %s | %s | %s |\n", mark, c.Claim, cell(c.Stated), cell(measured), cell(c.cause()))
+		claim := strings.ReplaceAll(c.Claim, "|", "\\|") // which ends a cell even between backticks
+		fmt.Fprintf(&w, "| %s | `%s` | %s | %s | %s |\n", mark, claim, cell(c.Stated), cell(measured), cell(c.cause()))
 	}
 	return w.String()
 }
@@ -100,8 +101,8 @@ func (c claim) cause() string {
 		return ""
 	case c.Reason != "":
 		return c.Reason
-	case c.Expected.Because != "":
-		return strings.TrimSpace(c.Expected.Because + ". " + c.Note)
+	case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
+		return strings.TrimSpace(strings.TrimSuffix(c.Expected.Because, ".") + ". " + c.Note)
 	}
 	return c.Note
 }

@@ -9,8 +9,9 @@ import (
 )
 
 const printed = `{"experiment":"a","claim":"x > 1","measured":"2","verdict":"holds","note":"not shown","expected":{}}
-{"experiment":"a","claim":"x > 3","stated":"a | b","measured":"2 <3","verdict":"does not hold","expected":{"because":"it is small"},"note":"Very."}
-{"experiment":"a","claim":"y > 3","verdict":"not checkable here","reason":"no record","expected":{}}
+{"experiment":"a","claim":"x > 3","stated":"a | b","measured":"2 <3","verdict":"does not hold","expected":{"verdict":"does not hold","because":"it is small."},"note":"Very."}
+{"experiment":"a","claim":"'y|z' > 3","verdict":"not checkable here","reason":"no record","reading":"r","expected":{}}
+{"experiment":"a","claim":"z > 3","verdict":"undecided","measured":"4","expected":{"verdict":"does not hold","because":"it is small"}}
 `
 
 func TestSectionsAreKept(t *testing.T) {
@@ -31,10 +32,10 @@ func TestSectionsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| [a](#a) | 2026-11-23 | `0123abcd` | 1m1s | 1 | 0 | 0 | 1 | 1 |\n| [b](#b) | 2026",
-		"| [c](#c) | not yet |  |  |  |  |  |  |  |\n| all | | | | 2 | 0 | 0 | 2 | 2 |\n\n## a\n\nRun on 2026-11-23",
+		"| [a](#a) | 2026-11-23 | `0123abcd` | 1m1s | 1 | 0 | 1 | 1 | 1 |\n| [b](#b) | 2026",
+		"| [c](#c) | not yet |  |  |  |  |  |  |  |\n| all | | | | 2 | 0 | 2 | 2 | 2 |\n\n## a\n\nRun on 2026-11-23",
 		"| ✓ | `x > 1` |  | 2 |  |\n| ✗ | `x > 3` | a \\| b | 2 &lt;3 | it is small. Very. |\n",
-		"| – | `y > 3` |  |  | no record |\n\n## b\n\nRun on",
+		"| – | `'y\\|z' > 3` |  | read as r | no record |\n| ≈ | `z > 3` |  | 4 |  |\n\n## b\n\nRun on",
 		"\n## c\n\nNot run in full yet.\n",
 	} {
 		if !strings.Contains(string(text), want) {

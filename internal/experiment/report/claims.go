@@ -175,7 +175,7 @@ func (c Claim) Why() string {
 	case c.Verdict == claims.Holds || c.Verdict == claims.NotCheckable:
 		return ""
 	case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
-		return strings.TrimSpace(c.Expected.Because + ". " + c.Note)
+		return strings.TrimSpace(strings.TrimSuffix(c.Expected.Because, ".") + ". " + c.Note)
 	}
 	return c.Note
 }

@@ -120,3 +120,14 @@ func TestClaimsThatCannotFailAreNamed(t *testing.T) {
 		t.Errorf("warnings %q of a claim that can fail", s.CannotFail())
 	}
 }
+
+// A reason may end with a full stop; the note follows it.
+func TestTheReasonHasOneFullStop(t *testing.T) {
+	for _, because := range []string{"a hits more", "a hits more."} {
+		c := experiment.Claim{Claim: "hit_ratio(a) < hit_ratio(b)", Expected: "fails, because " + because, Note: "So."}
+		s := judged(t, c)
+		if got := s.Claims[0].Why(); got != "a hits more. So." {
+			t.Errorf("got %q", got)
+		}
+	}
+}
