@@ -49,9 +49,9 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
 files.
 
-With --strict the exit code is 1 if a claim does not hold, unless the experiment says that it fails, and if a claim that
-fails by what the experiment says does hold. Claims that cannot be checked do not affect it. --format junit and --format
-github write the claims for CI systems.`,
+With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it does not
+hold. Claims that cannot be checked do not affect it. --format junit and --format github write the claims for CI
+systems.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out

@@ -28,7 +28,8 @@ type sweepReportFlags struct {
 
 func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	f.format.Register(cmd, checks.Formats...)
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 if a claim does not hold, or not as expected")
+	cmd.Flags().BoolVar(&f.strict, "strict", false,
+		"exit with 1 if a claim has another verdict than expected: usually, if it does not hold")
 }
 
 // report writes figures and report into the sweep's folder and prints the result.
