@@ -294,12 +294,12 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	u := unitOf(t.value)
 	texts := u.writeAll(o.values)
 	from, to := 0, len(texts)-1
-	holds := t.decide(o.tests) == Holds
+	verdict := t.decide(o.tests)
 	switch {
-	case t.moves == isConstant || t.moves == isMonotone && !holds:
+	case t.moves == isConstant || t.moves == isMonotone && verdict == DoesNotHold:
 		from, to = slices.Index(o.values, slices.Min(o.values)), slices.Index(o.values, slices.Max(o.values))
-	case !holds:
-		from = t.decides(o)
+	case verdict != Holds:
+		from = t.decides(o) % to // the tests of isMonotone are those of the steps twice
 		to = from + 1
 	}
 	along := e.d.find(t.along)

@@ -109,6 +109,7 @@ func TestTheTextIsAboutWhatDecides(t *testing.T) {
 	in := Input{Records: recs(t, lines.String())}
 	for claim, want := range map[string]string{
 		"hits(a) increases with x": "undecided: from 112 at x 1 to 132 at x 2, a tie within ±42.1 (t, capacity 1)",
+		"hits(a) is monotone in x": "undecided: from 112 at x 1 to 132 at x 2, a tie within ±42.1 (t, capacity 1)",
 		"hits(a) decreases with x": "does not hold: from 132 at x 2 to 302 at x 3, ±42.1 (t, capacity 1)",
 		"hits(a at x = 0) < hits(b) < hits(c)": "undecided: 102 < 112 < 132, a tie within ±42.1 " +
 			"(t, capacity 1)",
