@@ -14,9 +14,10 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// slow are the experiments that take minutes: they replay millions of reads in a model of time, train trees during most
-// of their replays, make predictions for millions of blocks, compare the queries of hundreds of traces, replay a thousand
-// of them, or simulate nodes that serve millions of recommendations. docs/verdicts.md has their full verdicts.
+// slow are the experiments that take minutes: they replay millions of reads in a model of time, train trees during
+// most of their replays, make predictions for millions of blocks, compare the queries of hundreds of traces, replay
+// a thousand of them, or simulate nodes that serve millions of recommendations. docs/verdicts.md has their full
+// verdicts.
 var slow = []string{
 	"hlem-fig1", "hlem-fig4", "hlem-fig6", "hlem-fig10", "hlem-fig10-scores", "hlem-fig11", "hlem-fig12", "hlem-fig13",
 	"hlem-fig14", "hlem-fig15", "hlem-fig16", "hlem-fig17", "hlem-table3", "hlem-real",
