@@ -14,11 +14,11 @@ import (
 // introduction is the text above the table of all experiments.
 const introduction = `# Verdicts
 
-What the claims of the built-in experiments came to when each was last run in full. ` + "`make verdicts`" + ` writes this
-page; a test compares the claims with those of the experiments. The quick versions, which every change must pass, have
-smaller traces and caches, and so other numbers. Times are those of the machine as it was, usually with much other work
-beside. [claims.md](claims.md#verdicts) explains the verdicts: ✓ holds, ↑
-exceeds what is stated, ≈ undecided between the seeds, ✗ does not hold, – not checkable here.
+What the claims of the built-in experiments came to when each was last run in full. ` + "`make verdicts`" + ` writes this page; a
+test compares the claims with those of the experiments. The quick versions, which every change must pass, have smaller
+traces and caches, and so other numbers. Times are those of a machine that was usually busy with other work as well.
+[claims.md](claims.md#verdicts) explains the verdicts: ✓ holds, ↑ exceeds what is stated, ≈ undecided between the seeds,
+✗ does not hold, – not checkable here.
 
 `
 

@@ -58,3 +58,16 @@ func TestOtherClaimsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The page in the repository begins as this program writes it.
+func TestTheIntroductionIsThatOfThePage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/verdicts.md")
+	if err != nil || !strings.HasPrefix(string(text), introduction) {
+		t.Errorf("docs/verdicts.md has another introduction (%v)", err)
+	}
+	for line := range strings.Lines(introduction) {
+		if n := len([]rune(line)); n > 121 {
+			t.Errorf("a line of %d characters: %s", n, line)
+		}
+	}
+}
