@@ -217,9 +217,9 @@ therefore continues where it stopped, and after a change of the experiment only 
 A sweep that is too big for one machine can be planned, run in shares and merged: see cachesim sweep plan, run and
 merge.
 
-With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it does not hold.
---format junit writes the claims as test cases for CI systems, --format github as annotations of GitHub Actions, and
-adds a table to the summary of the job.`,
+With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it does not
+hold. --format junit writes the claims as test cases for CI systems, --format github as annotations of GitHub Actions,
+and adds a table to the summary of the job.`,
 		Example: `  cachesim sweep classic-block --quick
   cachesim sweep experiment.yaml -o out/experiment
   cachesim sweep experiment.yaml --strict --format github

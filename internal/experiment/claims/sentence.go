@@ -81,7 +81,7 @@ func parseExpectation(text string) (x Expectation, err error) {
 	if text == "" {
 		return Expectation{}, nil
 	}
-	word, because, explained := strings.Cut(oneLine(text), ", because")
+	word, because, explained := strings.Cut(OneLine(text), ", because")
 	verdict, ok := expectable[word]
 	if !ok {
 		err := suggest.Unknown("verdict", word, expectableWords)
@@ -93,7 +93,8 @@ func parseExpectation(text string) (x Expectation, err error) {
 	return Expectation{verdict, strings.TrimPrefix(because, " ")}, nil
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// OneLine returns a text of an experiment file, which may span several lines there, as one line.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Check parses the claims of the sentence, hands each to names, and checks the other texts. path leads to what is
 // wrong.
@@ -108,15 +109,15 @@ func (s Sentence) Check(names func(*Claim) error) (path []any, err error) {
 	if err := check(s.Claim); err != nil {
 		return []any{"claim"}, err
 	}
-	if len(s.OtherReadings) > 0 && oneLine(s.Reading) == "" {
+	if len(s.OtherReadings) > 0 && OneLine(s.Reading) == "" {
 		return []any{"other-readings"}, errors.New("name the likeliest reading, that of the claim, under the key reading")
 	}
 	if len(s.OtherReadings) == 0 && s.Reading != "" {
 		return []any{"reading"}, errors.New("a sentence with one reading needs no name for it; add other-readings")
 	}
-	named, forms := []string{oneLine(s.Reading)}, []string{oneLine(s.Claim)}
+	named, forms := []string{OneLine(s.Reading)}, []string{OneLine(s.Claim)}
 	for i, r := range s.OtherReadings {
-		reading, form := oneLine(r.Reading), oneLine(r.Claim)
+		reading, form := OneLine(r.Reading), OneLine(r.Claim)
 		switch {
 		case reading == "":
 			return []any{"other-readings", i}, errors.New("the reading has no name; add it under the key reading")
@@ -163,7 +164,7 @@ func (c Change) check() error {
 	if _, err := time.Parse(time.DateOnly, c.On); err != nil {
 		return fmt.Errorf("on: %q is not a date such as 2026-11-23", c.On)
 	}
-	if oneLine(c.Before) == "" || oneLine(c.Why) == "" {
+	if OneLine(c.Before) == "" || OneLine(c.Why) == "" {
 		return errors.New("a change needs the earlier form of the claim (before) and the reason (why)")
 	}
 	return nil

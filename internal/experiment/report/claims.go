@@ -132,32 +132,34 @@ func byKind(names []string) (groups [][]string) {
 func newClaim(f *experiment.File, c experiment.Claim) Claim {
 	judged := Claim{
 		Experiment:    f.Name,
-		At:            oneLine(c.At),
-		Claim:         oneLine(c.Claim),
-		Stated:        oneLine(c.Stated),
+		At:            claims.OneLine(c.At),
+		Claim:         claims.OneLine(c.Claim),
+		Stated:        claims.OneLine(c.Stated),
 		Expected:      c.Expects(f.IsQuick()),
-		Note:          oneLine(c.Note),
-		Reading:       oneLine(c.Reading),
+		Note:          claims.OneLine(c.Note),
+		Reading:       claims.OneLine(c.Reading),
 		OtherReadings: []Reading{},
 		Changed:       []claims.Change{},
 		Failing:       []claims.Point{},
 	}
 	for _, r := range c.OtherReadings {
 		judged.OtherReadings = append(judged.OtherReadings,
-			Reading{Reading: claims.Reading{Reading: oneLine(r.Reading), Claim: oneLine(r.Claim)}})
+			Reading{Reading: claims.Reading{
+				Reading: claims.OneLine(r.Reading), Claim: claims.OneLine(r.Claim),
+			}})
 	}
 	for _, ch := range c.Changed {
 		judged.Changed = append(judged.Changed,
-			claims.Change{On: ch.On, Before: oneLine(ch.Before), Why: oneLine(ch.Why)})
+			claims.Change{On: ch.On, Before: claims.OneLine(ch.Before), Why: claims.OneLine(ch.Why)})
 	}
 	return judged
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // NotRun returns the summary of an experiment that cannot run: none of its claims can be checked.
 func NotRun(f *experiment.File, quick bool, reason string) Summary {
-	s := Summary{Name: f.Name, Title: oneLine(f.Title), Source: oneLine(f.Source), Quick: quick, Failure: reason}
+	s := Summary{
+		Name: f.Name, Title: claims.OneLine(f.Title), Source: claims.OneLine(f.Source), Quick: quick, Failure: reason,
+	}
 	for _, c := range f.Claims {
 		claim := newClaim(f, c)
 		claim.Verdict, claim.Reason = claims.NotCheckable, reason

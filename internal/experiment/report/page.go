@@ -33,7 +33,7 @@ func withoutEmptyColumns(t page.Table) page.Table {
 // newPage puts what does not hold first, then what people came for.
 func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.Tables) page.Page {
 	p := page.Page{
-		Title: in.File.Title, Source: oneLine(in.File.Source), About: in.File.About, Version: in.Version,
+		Title: in.File.Title, Source: claims.OneLine(in.File.Source), About: in.File.About, Version: in.Version,
 		Command: in.Command, Files: files(),
 	}
 	if in.Quick {

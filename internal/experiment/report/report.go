@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
@@ -75,7 +76,7 @@ func Summarize(dir string, in Input) (Summary, error) {
 
 func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, notes []string) Summary {
 	return Summary{
-		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
+		Name: in.File.Name, Title: claims.OneLine(in.File.Title), Source: claims.OneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, sweep.PageName),
 		File: in.File.Path(),
 	}

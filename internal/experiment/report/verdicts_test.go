@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
 // TestVerdictsAreThoseOfTheClaims compares docs/verdicts.md with the experiments: every claim has its verdict there, in
@@ -37,7 +38,7 @@ func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
 		}
 		var want []string
 		for _, c := range file.Claims {
-			want = append(want, oneLine(c.Claim))
+			want = append(want, claims.OneLine(c.Claim))
 		}
 		if got := claimsOf(t, name, body); !slices.Equal(got, want) {
 			t.Errorf("%s: the claims are\n%q\nthe page has\n%q\nrun make verdicts EXPERIMENTS=%s", name, want, got, name)
@@ -49,17 +50,17 @@ func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
 }
 
 // claimsOf returns the claims of a section, and fails for one that is not met without a cause.
-func claimsOf(t *testing.T, name, body string) (claims []string) {
+func claimsOf(t *testing.T, name, body string) (forms []string) {
 	for line := range strings.Lines(body) {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| | claim |") {
 			continue
 		}
 		before, rest, _ := strings.Cut(line, "`")
 		claim, _, _ := strings.Cut(rest, "`")
-		claims = append(claims, claim)
+		forms = append(forms, claim)
 		if mark := strings.Trim(before, "| "); mark != "✓" && strings.HasSuffix(strings.TrimSpace(line), "|  |") {
 			t.Errorf("%s: %s is %s, and nothing says why", name, claim, mark)
 		}
 	}
-	return claims
+	return forms
 }
