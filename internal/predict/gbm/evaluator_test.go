@@ -52,8 +52,7 @@ func randomModel(t *rapid.T) *Model {
 }
 
 // The bit masks give the sum of a walk through each tree, to the last bit, for values on and beside thresholds, zeros,
-// missing values and categories; and so does the model that was written and read, which has been checked against
-// leaves.
+// missing values and categories; and so does the model that was written and read.
 func TestEvaluatorAgreesWithTraversal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomModel(t)

@@ -27,9 +27,8 @@ func ReadFile(path string) (*Model, error) {
 
 // Read reads a model in LightGBM's text format, version 2, 3 or 4: what `save_model` of LightGBM and WriteTo write.
 // Models that cannot be evaluated as LightGBM does are rejected with the reason: several classes, linear trees,
-// objectives whose scores are not predictions, and files that are cut off or contradict themselves. The model's
-// predictions are compared with those of the library leaves on rows made from its own thresholds, and a difference is
-// an error. Errors name the model by name.
+// objectives whose scores are not predictions, and files that are cut off or contradict themselves. Errors begin with
+// the name.
 func Read(r io.Reader, name string) (*Model, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -39,9 +38,6 @@ func Read(r io.Reader, name string) (*Model, error) {
 		return nil, fmt.Errorf("model %s: larger than 256 MiB, which is 100,000 trees", name)
 	}
 	m, err := parse(string(text))
-	if err == nil {
-		err = crossCheck(m, string(text))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}

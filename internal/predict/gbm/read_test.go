@@ -162,10 +162,12 @@ func TestReadRefusesEveryTruncation(t *testing.T) {
 	}
 }
 
+// withCategories is small with two words of categories at its first node.
+var withCategories = strings.Replace(small, "num_cat=0\nsplit_feature=0 1\nthreshold=2.5 0.5\ndecision_type=10 0",
+	"num_cat=1\nsplit_feature=0 1\nthreshold=0 0.5\ndecision_type=9 0\ncat_boundaries=0 2\ncat_threshold=5 2147483648", 1)
+
 func TestCategories(t *testing.T) {
-	text := strings.Replace(small, "num_cat=0\nsplit_feature=0 1\nthreshold=2.5 0.5\ndecision_type=10 0",
-		"num_cat=1\nsplit_feature=0 1\nthreshold=0 0.5\ndecision_type=9 0\ncat_boundaries=0 2\ncat_threshold=5 2147483648", 1)
-	m, err := read(text)
+	m, err := read(withCategories)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func TestCategories(t *testing.T) {
 		"cat_boundaries=0 2": "cat_boundaries=0 3", "cat_threshold=5": "cat_threshold=5 x",
 		"threshold=0 0.5": "threshold=1 0.5", "boundaries=0 2": "boundaries=2 0",
 	} {
-		if _, err := read(strings.Replace(text, old, new, 1)); err == nil {
+		if _, err := read(strings.Replace(withCategories, old, new, 1)); err == nil {
 			t.Errorf("%s was taken for categories", new)
 		}
 	}
@@ -249,6 +251,11 @@ func FuzzRead(f *testing.F) {
 			}
 			if got, want := m.score(row), m.traverse(row); got != want {
 				t.Fatalf("masks %v, traversal %v", got, want)
+			}
+		}
+		if other, err := inLeaves(string(data)); err == nil {
+			if err := crossCheck(m, other); err != nil {
+				t.Fatal(err)
 			}
 		}
 		var again bytes.Buffer
