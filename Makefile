@@ -13,7 +13,8 @@ FUZZMEMORY ?= 4194304
 BENCHTIME ?= 1x
 BENCHCOUNT ?= 6
 # What `make mutants` changes, how much of each package, and which tests it runs besides those of the package.
-PACKAGES ?= ./internal/policies/... ./internal/oracle ./internal/experiment/claims ./internal/records ./internal/sim
+PACKAGES ?= ./internal/policies/... ./internal/oracle ./internal/experiment/claims \
+  ./internal/results/records ./internal/sim
 SAMPLE  ?= 0
 TESTS   ?=
 # The experiments that `make verdicts` runs in full.
@@ -37,8 +38,8 @@ test:
 # and have one.
 race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim
-	$(GO) test -race -short ./internal/parallel ./internal/similarity ./internal/embed ./internal/traces/... \
-	  ./internal/experiment/... ./internal/neural/... ./internal/cuda
+	$(GO) test -race -short ./internal/base/parallel ./internal/similarity ./internal/traces/embed ./internal/traces/... \
+	  ./internal/experiment/... ./internal/base/neural/... ./internal/cuda
 	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Fault|Progress|Submit' \
 	  ./cmd/cachesim
 

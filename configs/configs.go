@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 //go:embed *.yaml

@@ -19,31 +19,34 @@ import (
 // layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
-	{"cuda/kernels", "faults", "filestate", "interruptible", "jsonlines", "markup", "metric",
-		"parallel", "quote", "random", "seal", "similarity/dot", "statistics", "suggest", "terminal", "version"},
-	{"atomicfile", "commandline", "cuda", "cuda/ptx", "memory", "params", "serving", "yamlhint"},
-	{"cuda/ptxrun", "cuda/sort", "event", "fluid", "neural", "oracle", "predict/gbm", "records", "route",
-		"similarity", "streams", "traces/compress", "traces/stream"},
-	{"allocate", "cuda/cudatest", "cuda/join", "cuda/reuse", "models/prefill", "models/sls", "models/storage",
-		"neural/ppo", "policies/dense", "predict", "series", "target", "traces/source"},
-	{"allocate/controllers", "models/recommender", "policies/slabs", "traces/files", "traces/prompts",
+	{"cuda/kernels", "base/faults", "base/filestate", "base/interruptible", "base/jsonlines", "base/markup",
+		"base/metric", "base/parallel", "base/quote", "base/random", "base/seal", "similarity/dot", "base/statistics",
+		"base/suggest", "base/terminal", "base/version"},
+	{"base/atomicfile", "../cmd/cachesim/internal/commandline", "cuda", "cuda/cudatest/ptx", "base/memory",
+		"base/params", "serving", "base/yamlhint"},
+	{"cuda/cudatest/ptxrun", "cuda/sort", "clock/event", "serving/fluid", "base/neural", "oracle", "oracle/gbm",
+		"results/records", "serving/route", "similarity", "cache/streams", "traces/compress", "traces/stream"},
+	{"cache/allocate", "cuda/cudatest", "cuda/join", "cuda/reuse", "clock/prefill", "clock/sls", "clock/storage",
+		"base/neural/ppo", "policies/dense", "oracle/predict", "results/series", "results/target", "traces/source"},
+	{"serving/controllers", "serving/recommender", "policies/slabs", "traces/files", "traces/prompts",
 		"traces/queries", "traces/recommender"},
-	{"cuda/setreplay", "embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
+	{"cuda/setreplay", "traces/embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
 	{"policies/background"},
 	{"policies/admission", "policies/baselines", "policies/density", "policies/experts", "policies/laru",
 		"policies/learned", "policies/multiqueue", "policies/offline", "policies/rac", "traces/formats"},
-	{"plots", "policies/all", "traces"},
-	{"page"},
-	{"capacity", "models", "policies/policytest", "predict/ontrace", "predict/training", "prefetch", "similarity/overlap",
-		"traces/tracetest", "tracestat", "workload"},
-	{"cache", "predict/accuracy"},
-	{"cache/pools", "cache/prefix", "cache/semantic", "cache/sets", "policies/igtcache"},
-	{"cache/all"},
+	{"results/plots", "policies/all", "traces"},
+	{"results/page"},
+	{"traces/capacity", "clock/models", "policies/policytest", "sim/ontrace", "sim/trees", "cache/prefetch",
+		"similarity/overlap", "traces/tracetest", "traces/tracestat", "traces/workload"},
+	{"cache", "sim/accuracy"},
+	{"serving/pools", "cache/prefix", "cache/semantic", "cache/sets", "cache/igtcache"},
+	{"sim/all"},
 	{"sim"},
-	{"adversary", "allocate/training", "checks", "experiment/claims", "explain", "results"},
+	{"sim/adversary", "serving/trainer", "experiment/checks", "experiment/claims", "sim/explain", "results/runs"},
 	{"experiment"},
-	{"curve", "experiment/baseline", "experiment/sweep", "lists", "progress"},
-	{"experiment/cluster", "experiment/report", "resources"},
+	{"experiment/curve", "experiment/baseline", "experiment/sweep", "../cmd/cachesim/internal/lists",
+		"../cmd/cachesim/internal/progress"},
+	{"experiment/cluster", "experiment/report", "../cmd/cachesim/internal/resources"},
 	{"../cmd/cachesim"},
 }
 
@@ -194,7 +197,7 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 }
 
 // forTests are packages that only tests import, their own and each other's.
-var forTests = []string{"cuda/cudatest", "cuda/ptx", "cuda/ptxrun", "policies/policytest",
+var forTests = []string{"cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun", "policies/policytest",
 	"traces/tracetest"}
 
 // TestPackagesForTests fails where the program would contain what only tests need.
@@ -260,15 +263,15 @@ func TestPictureOfImports(t *testing.T) {
 // openers are the sources that open files by package os, and why. Files that a user names are opened by filestate.Open,
 // which refuses what may never end, such as pipes and devices; traces by source.OpenFile, which a signal interrupts.
 var openers = map[string]string{
-	"filestate/open.go":              "opens all others",
-	"traces/source/source.go":        "traces may be pipes",
-	"atomicfile/atomicfile.go":       "output may be a pipe, whose reader it waits for until a signal ends that",
-	"atomicfile/journal.go":          "its own output",
-	"atomicfile/temporary.go":        "its own output",
-	"atomicfile/filelock_windows.go": "its own locks",
-	"cuda/driver.go":                 "a file of the system",
-	"memory/gauge_linux.go":          "files of the system",
-	"version/version.go":             "the program",
+	"base/filestate/open.go":              "opens all others",
+	"traces/source/source.go":             "traces may be pipes",
+	"base/atomicfile/atomicfile.go":       "output may be a pipe, whose reader it waits for until a signal ends that",
+	"base/atomicfile/journal.go":          "its own output",
+	"base/atomicfile/temporary.go":        "its own output",
+	"base/atomicfile/filelock_windows.go": "its own locks",
+	"cuda/driver.go":                      "a file of the system",
+	"base/memory/gauge_linux.go":          "files of the system",
+	"base/version/version.go":             "the program",
 }
 
 // TestFilesAreOpenedInOnePlace finds other sources that open files: they may hang on a pipe, or survive a signal.
@@ -303,9 +306,9 @@ func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, prob
 
 // ownJSON are the sources that make JSON without package jsonlines, and why.
 var ownJSON = map[string]string{
-	"jsonlines/jsonlines.go": "all others use it",
-	"experiment/cell.go":     "of the hashes of cells, which stay as they are",
-	"workload/workload.go":   "of keys that no one reads",
+	"base/jsonlines/jsonlines.go": "all others use it",
+	"experiment/cell.go":          "of the hashes of cells, which stay as they are",
+	"traces/workload/workload.go": "of keys that no one reads",
 }
 
 // TestJSONIsWrittenInOnePlace finds other sources that make JSON: theirs has \u0026 where others have &.

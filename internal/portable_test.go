@@ -9,9 +9,9 @@ import (
 )
 
 // portable lists packages whose results are the same on every machine, down to the last bit.
-var portable = []string{"allocate/...", "cache/...", "event", "fluid", "metric", "models/...", "neural/...",
-	"policies/...", "predict/...", "random", "route", "serving", "statistics", "streams", "traces/gen",
-	"traces/recommender", "tracestat"}
+var portable = []string{"cache/allocate/...", "cache/...", "clock/event", "serving/fluid", "base/metric",
+	"clock/models/...", "base/neural/...", "policies/...", "oracle/predict/...", "base/random", "serving/route",
+	"serving", "base/statistics", "cache/streams", "traces/gen", "traces/recommender", "traces/tracestat"}
 
 // fused matches an instruction of arm64 that multiplies and adds with one rounding, and captures its place.
 var fused = regexp.MustCompile(`\(([^()]*/internal/[^()]*:\d+)\)\s+FN?M(?:ADD|SUB)[DS]\b`)

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/adversary"
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/sim/adversary"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Limits of the flags.

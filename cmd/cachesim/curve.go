@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/curve"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/page"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/results"
-	"github.com/cachesim/cachesim/internal/target"
+	"github.com/cachesim/cachesim/internal/experiment/curve"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/runs"
+	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // defaultCurveCapacities are those of `cachesim curve TRACE`.
@@ -244,7 +244,7 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 // answers says what capacity each policy needs for the target.
 func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
 	if c.Rate == 0 {
-		return results.Answers(f.target, c.Exact)
+		return runs.Answers(f.target, c.Exact)
 	}
 	a, ok := c.Answer(f.target.Target)
 	if !ok || !f.target.Shows(a, len(c.Capacities)) {
@@ -254,7 +254,7 @@ func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
 }
 
 // report prints the curve and writes it, with figures, to the output folder.
-func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r results.Results) error {
+func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) error {
 	if len(r.Records) == 0 {
 		return nil
 	}

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/lists"
 )
 
 func newDevicesCommand() *cobra.Command {

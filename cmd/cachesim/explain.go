@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/explain"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/explain"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 type explainFlags struct {

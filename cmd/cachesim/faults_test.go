@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/faults"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // A command with failing operations: its input, and what must be on disk afterwards.

@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 type genFlags struct {

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/similarity/overlap"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 type joinFlags struct {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/lists"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
 )
 
 // newListCommand completes cmd, whose texts are given. The command prints a list or, given names, describes the named

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 )
 
 // Two experiments with the same name; the second has another capacity.

@@ -3,10 +3,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/interruptible"
-	"github.com/cachesim/cachesim/internal/plots"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 func newPlotCommand() *cobra.Command {

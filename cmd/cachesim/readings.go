@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/quote"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )

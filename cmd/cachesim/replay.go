@@ -6,18 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/resources"
-	"github.com/cachesim/cachesim/internal/results"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/runs"
+	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/target"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // replayFlags are the flags of every command that replays traces under policies.
@@ -145,9 +145,9 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 
 // results returns what the page beside the records is made of. partial is the interrupt that ended the replays, or nil.
 func (f *replayFlags) results(cmd *cobra.Command, args []string, w workload.Workload, t *traces.Trace, partial error,
-	recs []records.Record, rows []series.Row) results.Results {
-	r := results.Results{Records: recs, Rows: rows, Replayed: w.Settings(t), Version: version(),
-		Command: results.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
+	recs []records.Record, rows []series.Row) runs.Results {
+	r := runs.Results{Records: recs, Rows: rows, Replayed: w.Settings(t), Version: version(),
+		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
 	if partial != nil {
 		r.Notes = append(r.Notes, partial.Error())
 	}

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/checks"
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/quote"
-	"github.com/cachesim/cachesim/internal/resources"
-	"github.com/cachesim/cachesim/internal/terminal"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
 )
 
 // Exit codes. If the user stops the program with Ctrl-C, the code is the one that shells use for that signal.

@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/checks"
-	"github.com/cachesim/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/terminal"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. In bytes
@@ -257,7 +257,7 @@ func arriveLater(s experiment.Setup) bool {
 }
 
 // report prints the records and writes them, with figures, to the output folder.
-func (f *runFlags) report(cmd *cobra.Command, r results.Results) error {
+func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	if len(r.Records) == 0 {
 		return nil
 	}
@@ -269,7 +269,7 @@ func (f *runFlags) report(cmd *cobra.Command, r results.Results) error {
 		r.Notes = append(r.Notes, remark)
 		note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
-	r.Answers = results.Answers(f.target, r.Records)
+	r.Answers = runs.Answers(f.target, r.Records)
 	return cmp.Or(f.finish(cmd, r), judged.Err())
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/results/series"
 )
 
 // seriesFlag asks for values over the time of the replays.

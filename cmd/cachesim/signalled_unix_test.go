@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/base/faults"
 )
 
 // Tests have the program send signals to itself, since it alone knows where it is: no other process could do so at the

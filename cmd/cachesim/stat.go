@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/tracestat"
+	"github.com/cachesim/cachesim/internal/traces/tracestat"
 )
 
 type statFlags struct {
@@ -76,7 +76,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return s.Write(f.out, tracestat.About{Read: w.Settings(t), Version: version(),
-		Command: results.CommandLine(cmd.CommandPath(), args, cmd.Flags())})
+		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())})
 }
 
 // summarize returns as soon as ctx ends; the process ends then too.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/resources"
-	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // experimentFlags are the flags of every command that takes an experiment file.

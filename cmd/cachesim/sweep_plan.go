@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/lists"
-	"github.com/cachesim/cachesim/internal/parallel"
 )
 
 type sweepPlanFlags struct {

@@ -9,15 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/checks"
-	"github.com/cachesim/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/interruptible"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/suggest"
-	"github.com/cachesim/cachesim/internal/terminal"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // sweepReportFlags are the flags of the commands that produce the records of a whole sweep.

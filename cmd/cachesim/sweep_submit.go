@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/checks"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
-	"github.com/cachesim/cachesim/internal/resources"
-	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // submitFlags are the flags of `sweep submit`.

@@ -5,15 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/page"
-	"github.com/cachesim/cachesim/internal/results"
-	"github.com/cachesim/cachesim/internal/target"
-	"github.com/cachesim/cachesim/internal/terminal"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/runs"
+	"github.com/cachesim/cachesim/internal/results/target"
 )
 
 // finish prints the answers of results below their table, and writes the results to the output folder. Formats other
 // than tables contain data only; with them the answers are notes, if the user has asked.
-func (f *replayFlags) finish(cmd *cobra.Command, r results.Results) error {
+func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	out := cmd.OutOrStdout()
 	if f.format == "table" || f.format == "markdown" {
 		if err := target.Print(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/cachesim/cachesim/internal/terminal"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // terminalWidths are those of a small window, of the usual terminal, and of two wide ones.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/interruptible"
-	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/predict/gbm"
-	"github.com/cachesim/cachesim/internal/predict/training"
-	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/oracle/gbm"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/sim/trees"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -123,8 +123,8 @@ func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // options checks the flags before the trace is read.
-func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
-	o := training.Options{Features: predict.FeatureSet(f.features), Rows: f.rows, Horizon: f.horizon, Boosting: f.boosting}
+func (f *trainFlags) options(cmd *cobra.Command) (trees.Options, error) {
+	o := trees.Options{Features: predict.FeatureSet(f.features), Rows: f.rows, Horizon: f.horizon, Boosting: f.boosting}
 	o.Boosting.Seed = f.trace.seed
 	if o.Boosting.Validation == 0 && !cmd.Flags().Changed("patience") {
 		o.Boosting.Patience = 0
@@ -148,16 +148,16 @@ func (f *trainFlags) checkOutput() error {
 	return nil
 }
 
-func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary,
+func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o trees.Options) (*gbm.Model, *trees.Summary,
 	error) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Trees)
 	defer bar.Finish()
 	type result struct {
 		model   *gbm.Model
-		summary *training.Summary
+		summary *trees.Summary
 	}
 	r, err := interruptible.Call(cmd.Context(), func() (result, error) {
-		m, s, err := training.Train(t, o, func(trees int) { bar.Set(int64(trees), int64(o.Boosting.Trees)) })
+		m, s, err := trees.Train(t, o, func(trees int) { bar.Set(int64(trees), int64(o.Boosting.Trees)) })
 		return result{m, s}, err
 	})
 	if errors.Is(err, context.Canceled) {

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cachesim/cachesim/internal/allocate/training"
-	"github.com/cachesim/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/neural/ppo"
-	"github.com/cachesim/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/base/neural/ppo"
+	"github.com/cachesim/cachesim/internal/serving/trainer"
 )
 
 // controllerFlags are those of train with --controller.
@@ -27,10 +27,10 @@ const learnedController = "ppo"
 func (f *controllerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "controller", "", "train the controller of a serving node instead: ppo; takes no trace")
-	flags.IntVar(&f.episodes, "episodes", training.DefaultEpisodes,
-		fmt.Sprintf("with --controller: episodes in each of %d environments", training.Environments))
+	flags.IntVar(&f.episodes, "episodes", trainer.DefaultEpisodes,
+		fmt.Sprintf("with --controller: episodes in each of %d environments", trainer.Environments))
 	flags.IntVar(&f.finetune, "finetune", 0, fmt.Sprintf("with --controller: further episodes in each of %d environments "+
-		"of the event model", training.Environments))
+		"of the event model", trainer.Environments))
 	completeNames(cmd, "controller", func() []string { return []string{learnedController} })
 }
 
@@ -69,14 +69,14 @@ func (f *controllerFlags) onlyOurs(cmd *cobra.Command) (err error) {
 
 // trainController trains a policy, and writes it with its learning curve beside it.
 func (f *trainFlags) trainController(cmd *cobra.Command) error {
-	o := training.Options{Seed: f.trace.seed, Episodes: f.controller.episodes, FineTune: f.controller.finetune}
+	o := trainer.Options{Seed: f.trace.seed, Episodes: f.controller.episodes, FineTune: f.controller.finetune}
 	if err := o.Check(); err != nil {
 		return err
 	}
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	out, err := training.Create(cmd.Context(), f.out)
+	out, err := trainer.Create(cmd.Context(), f.out)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func (f *trainFlags) trainController(cmd *cobra.Command) error {
 	return s.Print(cmd.OutOrStdout(), string(f.format))
 }
 
-func (f *trainFlags) learn(cmd *cobra.Command, o training.Options) (*ppo.ActorCritic, *training.Summary, error) {
+func (f *trainFlags) learn(cmd *cobra.Command, o trainer.Options) (*ppo.ActorCritic, *trainer.Summary, error) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Episodes)
 	defer bar.Finish()
 	all := int64(o.Episodes + o.FineTune)
-	policy, s, err := training.Train(cmd.Context(), o, func(done int) { bar.Set(int64(done), all) })
+	policy, s, err := trainer.Train(cmd.Context(), o, func(done int) { bar.Set(int64(done), all) })
 	if errors.Is(err, context.Canceled) {
 		return nil, nil, fmt.Errorf("interrupted: %s was not written", f.out)
 	}

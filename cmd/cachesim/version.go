@@ -3,7 +3,7 @@ package main
 import (
 	"sync"
 
-	programversion "github.com/cachesim/cachesim/internal/version"
+	programversion "github.com/cachesim/cachesim/internal/base/version"
 )
 
 const release = "0.1.0"

@@ -1,8 +1,8 @@
 package cache
 
 import (
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/prefetch"
 )
 
 // Asynchronous is implemented by caches into which a model of time loads objects: other requests are served between a

@@ -4,10 +4,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 

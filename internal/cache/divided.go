@@ -3,9 +3,9 @@ package cache
 import (
 	"fmt"
 
-	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 // Divided is the exact cache of several tenants. Either each tenant has a pool, and an allocator divides the capacity

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/allocate"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 

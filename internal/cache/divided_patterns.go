@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/streams"
 )
 
 // patterns recognises how the objects of each tenant are requested, for allocators that need it. The listing of a

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/streams"
+	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
 // A tenant that reads a data set twice as large as its share in a random order gains nothing beside one whose few

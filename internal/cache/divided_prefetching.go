@@ -1,8 +1,8 @@
 package cache
 
 import (
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/prefetch"
 )
 
 // prefetchingTenants is a divided cache that prefetches. A prefetched object is charged to its tenant; a stranger,

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // Members are the objects that a pool has seen, numbered from 0 in the order of their first appearance. A pool with

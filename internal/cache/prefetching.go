@@ -3,8 +3,8 @@ package cache
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/prefetch"
 )
 
 // Store is an exact cache into which a prefetcher can load objects: a pool, or several.

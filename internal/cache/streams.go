@@ -1,6 +1,6 @@
 package cache
 
-import "github.com/cachesim/cachesim/internal/streams"
+import "github.com/cachesim/cachesim/internal/cache/streams"
 
 // Streaming is implemented by caches that divide their capacity among streams of accesses.
 type Streaming interface {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // point is a workload at a capacity: policies are compared at each point.

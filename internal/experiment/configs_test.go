@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/yamlhint"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/yamlhint"
 )
 
 // maxQuickRequests bounds the replayed requests of a quick version: a minute on two slow cores, even for slow policies.

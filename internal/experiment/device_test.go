@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
 // Cells that a device replays have the records of the CPU; their times, and no others, name the device.

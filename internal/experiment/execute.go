@@ -10,17 +10,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/parallel"
-	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // Options say how Execute runs cells and who is notified of them.

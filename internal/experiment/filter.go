@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Filter returns the cells that match every condition in only: "policy=lru,arc" matches those of two policies, likewise

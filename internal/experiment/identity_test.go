@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // withWeights returns a cell whose allocator reads a file.
@@ -34,7 +34,7 @@ func withWeights(t *testing.T, path, checksum string) Cell {
 // TestFilesOfPartsByChecksum: a cell is the same wherever the file is that a part reads, and another one with another
 // file or other parameters. A file without a checksum is identified by its path.
 func TestFilesOfPartsByChecksum(t *testing.T) {
-	weights, err := os.ReadFile("../allocate/controllers/ppo.json")
+	weights, err := os.ReadFile("../serving/controllers/ppo.json")
 	if err != nil {
 		t.Fatal(err)
 	}

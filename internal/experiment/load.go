@@ -20,12 +20,12 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/faults"
-	"github.com/cachesim/cachesim/internal/filestate"
-	"github.com/cachesim/cachesim/internal/parallel"
-	"github.com/cachesim/cachesim/internal/suggest"
-	"github.com/cachesim/cachesim/internal/workload"
-	"github.com/cachesim/cachesim/internal/yamlhint"
+	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/yamlhint"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // base is the shortest experiment; the text that tests add starts on line 7.

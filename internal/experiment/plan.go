@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // Design is an experiment in memory: the combination of all its values. Experiment files and the flags of commands

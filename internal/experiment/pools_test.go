@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/clock/models"
 )
 
 // nodesText is an experiment on serving nodes without capacities.

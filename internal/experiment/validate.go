@@ -8,19 +8,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // validate rejects an experiment that cannot run, or that mentions something that does not exist. The error gives the

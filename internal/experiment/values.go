@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/cachesim/cachesim/internal/yamlhint"
+	"github.com/cachesim/cachesim/internal/base/yamlhint"
 )
 
 // The types of File with more than one notation have their own YAML methods here.

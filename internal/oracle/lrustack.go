@@ -1,6 +1,6 @@
 package oracle
 
-import "github.com/cachesim/cachesim/internal/memory"
+import "github.com/cachesim/cachesim/internal/base/memory"
 
 // LRUStack measures reuse distances: how many other distinct objects are requested between two requests to an object,
 // which is the object's depth in the stack of an LRU cache. LRU of capacity c hits exactly the requests of a distance

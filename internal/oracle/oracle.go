@@ -7,7 +7,7 @@ package oracle
 import (
 	"math"
 
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/memory"
 )
 
 // Never is the next-use position of an object that is not requested again.

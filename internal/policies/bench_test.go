@@ -5,12 +5,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle"
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/laru"    // registers its policy
 	_ "github.com/cachesim/cachesim/internal/policies/learned" // registers its policies
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look.

@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // step is one event at a cache: a request of the trace, or something that no request caused.

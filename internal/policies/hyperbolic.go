@@ -3,8 +3,8 @@ package policies
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 var hyperbolicEntry = Entry{

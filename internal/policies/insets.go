@@ -1,8 +1,8 @@
 package policies
 
 import (
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // SetsPolicy is the batch path of set-associative caches: one value serves all sets and does its own replacement in

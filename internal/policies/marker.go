@@ -1,8 +1,8 @@
 package policies
 
 import (
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 var markerEntry = Entry{

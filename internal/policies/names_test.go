@@ -18,20 +18,21 @@ import (
 // noPolicy lists files outside this folder that contain the name of a policy, and why. Mostly the word means something
 // else there.
 var noPolicy = map[string]string{
-	"cmd/cachesim/explain.go":             "the default of a flag",
-	"cmd/cachesim/run.go":                 "the default of a flag",
-	"internal/cuda/info.go":               "what a GPU computes",
-	"internal/curve/policies.go":          "the default of a flag",
-	"internal/cuda/ptxrun/floats.go":      "a test of numbers",
-	"internal/predict/accuracy/print.go":  "the clock of a table",
-	"internal/prefetch/igt.go":            "a parameter",
-	"internal/streams/stream.go":          "a pattern",
-	"internal/traces/datasets/qqp.go":     "a distribution",
-	"internal/traces/formats/arc.go":      "a trace format",
-	"internal/traces/formats/lirs.go":     "a trace format",
-	"internal/traces/gen/cluster_jobs.go": "a pattern",
-	"internal/traces/gen/sources.go":      "a distribution",
-	"internal/traces/source/rows.go":      "a name of a column of times",
+	"cmd/cachesim/explain.go":                 "the default of a flag",
+	"cmd/cachesim/run.go":                     "the default of a flag",
+	"internal/cuda/info.go":                   "what a GPU computes",
+	"internal/experiment/curve/policies.go":   "the default of a flag",
+	"internal/cuda/cudatest/ptxrun/floats.go": "a test of numbers",
+	"internal/sim/accuracy/print.go":          "the clock of a table",
+	"internal/cache/prefetch/igt.go":          "a parameter",
+	"internal/cache/streams/stream.go":        "a pattern",
+	"internal/cache/igtcache/igtcache.go":     "its parameters, and the default of one",
+	"internal/traces/datasets/qqp.go":         "a distribution",
+	"internal/traces/formats/arc.go":          "a trace format",
+	"internal/traces/formats/lirs.go":         "a trace format",
+	"internal/traces/gen/cluster_jobs.go":     "a pattern",
+	"internal/traces/gen/sources.go":          "a distribution",
+	"internal/traces/source/rows.go":          "a name of a column of times",
 }
 
 // Everything known about a policy is a field of its entry, so that a new policy needs no line elsewhere and a renamed

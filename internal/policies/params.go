@@ -1,6 +1,6 @@
 package policies
 
-import "github.com/cachesim/cachesim/internal/params"
+import "github.com/cachesim/cachesim/internal/base/params"
 
 // Param describes one parameter of a policy.
 type Param = params.Param

@@ -10,7 +10,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/oracle"
-	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // Object is the dense number of an object: 0 to n-1 in order of first appearance in the trace, or in the pool that the

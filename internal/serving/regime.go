@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 )
 
 // Regime is how a load changes from one epoch to the next (HLEM, section V-A).

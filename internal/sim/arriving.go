@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/models/storage"
+	"github.com/cachesim/cachesim/internal/clock/storage"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )

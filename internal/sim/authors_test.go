@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/statistics"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // The files of testdata/authors have counts that programs of an algorithm's authors printed, or programs that others

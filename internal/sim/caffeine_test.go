@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // caffeine maps the policies of Caffeine's simulator to ours: with the same rules the hits must be equal, by objects

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/models"
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Cell is one replay: a policy at a capacity. Runs and sweeps consist of cells.

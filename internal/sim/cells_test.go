@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // entry returns the policy with a name.

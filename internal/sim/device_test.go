@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // namedDevice is a device on which nothing runs.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // longReplay is the duration from which replays are announced with an estimate.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 func TestLongReplaysAreAnnounced(t *testing.T) {

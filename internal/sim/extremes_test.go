@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/models"
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // extremes returns an entry with each of its parameters alone at the least and at the most that it accepts, or at each

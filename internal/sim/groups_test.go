@@ -3,9 +3,9 @@ package sim
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestPoliciesKnowTheGroups: background predictions come where the groups of the trace end.

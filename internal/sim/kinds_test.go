@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Every part of a replay is of a kind that records know, so that no list of kinds can forget one.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order;

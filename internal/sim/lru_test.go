@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestLRUInOnePassEqualsReplay holds the records of one pass over reuse distances to those of replaying each capacity.

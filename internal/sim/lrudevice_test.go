@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // LRU at all capacities is one job of the device, and has the records of the CPU: after a warm-up, over files that each

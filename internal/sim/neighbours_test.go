@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/results/series"
 )
 
 // outcome is the result of a replay.

@@ -3,12 +3,12 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/predict/ontrace"
-	"github.com/cachesim/cachesim/internal/prefetch"
+	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 

@@ -7,16 +7,16 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 

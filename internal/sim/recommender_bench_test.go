@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // BenchmarkRecommender replays recommender requests on nodes of 640 GB, whose arrival, start and end are three events

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // This tells tables of records which policies compete, and which bound to show next to an optimum's substitute.

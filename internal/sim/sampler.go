@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/models"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 

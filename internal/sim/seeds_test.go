@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // TestSeedsOfParts: cells differ by their seeds if any of their parts makes random choices.

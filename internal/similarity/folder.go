@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 )
 
 // Folder keeps neighbours in side files, one for each set of vectors and threshold. Several programs may use it at the

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/parallel"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/parallel"
+	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 )
 
 // Nearest lists for each vector the others that are most similar to it: the most similar first; ties go to the lower

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/cachesim/cachesim/internal/parallel"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 

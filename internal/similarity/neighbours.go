@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/parallel"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 )
 
 // Pair is two vectors, A < B, and how similar they are.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/parallel"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 )
 
 // verifiedRows is for how many vectors the list of a device is compared with what the CPU finds. For a million vectors

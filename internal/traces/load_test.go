@@ -19,8 +19,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/oracle"
-	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/ulikunitz/xz"
 
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 

@@ -3,7 +3,7 @@ package traces
 import (
 	"io"
 
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 

@@ -3,7 +3,7 @@ package traces
 import (
 	"math"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 

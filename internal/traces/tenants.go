@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/quote"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -2,9 +2,9 @@ package prefix
 
 import (
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // chooser turns any policy into a Holder. If the policy names a block that cannot be evicted, a leaf behind it is

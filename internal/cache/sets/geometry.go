@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // perSet serves the sets under any policy: it has a pool for each set, in which the objects of the set are numbered 0,

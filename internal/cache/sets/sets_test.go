@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
 // deviceVariable is the environment variable that chooses the GPU of tests and benchmarks, as --device does. By default

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
 func TestDeviceIsTheInterpreter(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptx"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptx"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
 // SelfTest checks a self-test whose sums are in a file, which UPDATE=1 in the environment rewrites: it launches every

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/kernels"
-	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 

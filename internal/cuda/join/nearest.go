@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 

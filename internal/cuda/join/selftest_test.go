@@ -7,8 +7,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/cuda/kernels"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
 // TestInterpreterKnowsAll loads all kernels into the interpreter that the tests of other packages run them in.

@@ -12,10 +12,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/oracle"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
-	"github.com/cachesim/cachesim/internal/cuda/ptxrun"
+	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/cuda/setreplay"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/checks"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // traceChange says what has changed of a trace. Counts are missing where no record has them.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // swept returns the records of an experiment with axes and seeds, and the folder of its trace.

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // capacityFigure is compared in addition to the declared metrics: the number that a share amounts to.

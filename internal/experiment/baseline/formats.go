@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cachesim/cachesim/internal/checks"
-	"github.com/cachesim/cachesim/internal/jsonlines"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // jsonReport is a Report as JSON.

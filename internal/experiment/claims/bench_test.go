@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // manyRecords makes 100,000 records: 10 traces, 10 capacities, 10 policies, 5 seeds and 20 places on an axis.

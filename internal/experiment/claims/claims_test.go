@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // rec creates a record from a short text: "trace policy capacity hits/requests", and axes.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // draws is how many results CannotFail invents.

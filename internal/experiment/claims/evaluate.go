@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // evaluator checks one claim.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/statistics"
+	"github.com/cachesim/cachesim/internal/base/statistics"
 )
 
 // Verdicts know how much records differ between seeds. The interval of a margin is that of the jackknife: the claim is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 // Sentence is a sentence of a source as an experiment states it: in a form that can be checked, with what a reader

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 )
 
 // LogsDir is the folder in the sweep's folder in which Slurm writes one log per task.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // The engines of clusters.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // publishedAlone returns the published numbers of policies that are not in the experiment, for a figure that refers to

@@ -3,8 +3,8 @@ package report
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/metric"
 )
 
 func TestPublishedAlone(t *testing.T) {

@@ -3,9 +3,9 @@ package report
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // labelled has two policies with hit ratios of the tenants a and b.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/quote"
 )
 
 // Command returns the command that repeats the sweep, wherever the first one ran.

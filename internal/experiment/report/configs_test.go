@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // slow are the experiments that take minutes: they replay millions of reads in a model of time, train trees during

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/markup"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/markup"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // judged judges one claim about two policies, whose hit ratios are 50% and 25%.

@@ -17,12 +17,12 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/plots"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/series"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // planned returns a built-in experiment with records of made-up values for all of its cells, which are many more than a

@@ -3,10 +3,10 @@ package report
 import (
 	"io"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/page"
+	"github.com/cachesim/cachesim/internal/results/page"
 )
 
 // Names of the files that WriteIndex writes.

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/page"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // withoutEmptyColumns returns the table without its empty columns.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/markup"
-	"github.com/cachesim/cachesim/internal/page"
+	"github.com/cachesim/cachesim/internal/results/page"
 )
 
 // countsPart is a list of how many claims have each outcome.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/cachesim/cachesim/internal/checks"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/jsonlines"
-	"github.com/cachesim/cachesim/internal/page"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // PrintOptions are the options of Print.

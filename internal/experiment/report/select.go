@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // selected returns the records that a figure or a table shows: those at one of only's places on each of its dimensions.

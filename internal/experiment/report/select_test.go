@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 func TestSelected(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // newCell returns a cell of a generated trace, such as "zipf(objects=100,requests=1000)", or of a file.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // collectAll runs cells and returns the records.

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/jsonlines"
-	"github.com/cachesim/cachesim/internal/seal"
 )
 
 // planName is the file in a sweep's folder with its numbered cells, one JSON object per line, and an end line.

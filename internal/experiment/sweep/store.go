@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/jsonlines"
-	"github.com/cachesim/cachesim/internal/seal"
 )
 
 // cellsDir is the folder in a sweep's folder with one file per finished cell, named by its hash.

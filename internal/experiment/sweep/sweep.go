@@ -14,11 +14,11 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/seal"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // sweepFileName is the file in a sweep's folder with its experiment, after --quick, --set and --only.

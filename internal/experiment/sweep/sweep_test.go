@@ -10,7 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/workload"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 func init() { policies.Register(policies.Admission, tinyLFUEntry, wTinyLFUEntry) }

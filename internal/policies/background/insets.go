@@ -3,9 +3,9 @@ package background
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // Sets are slabs.Ranked, in mode=async with one worker for all sets.

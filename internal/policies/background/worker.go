@@ -7,9 +7,9 @@ package background
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // worker makes the predictions. When a batch of requests ends and the worker is idle, it predicts the objects of the

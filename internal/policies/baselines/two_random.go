@@ -5,9 +5,9 @@ package baselines
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 var twoRandomEntry = policies.Entry{

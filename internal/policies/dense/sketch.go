@@ -3,7 +3,7 @@ package dense
 import (
 	"math/bits"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 )
 
 // Sketch estimates how often objects were requested recently: a count-min sketch of 4-bit counters that are halved

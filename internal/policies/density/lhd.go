@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 func init() { policies.Register(policies.Sampled, lhdEntry) }

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 // settings are the parameters of LARU.

@@ -7,9 +7,9 @@ package laru
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // Choices of parameters.

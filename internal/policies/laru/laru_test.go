@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/offline" // registers the optimum
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // parse reads laru with its parameters.

@@ -3,10 +3,10 @@ package laru
 import (
 	"math/bits"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // onLeaves is LARU in a cache that holds objects, such as a prefix tree, with requests that come in groups, such as the

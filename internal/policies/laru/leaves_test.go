@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // naiveLeaves is what onLeaves documents, with a list and maps.

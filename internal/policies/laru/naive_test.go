@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // How an eviction chose.

@@ -1,8 +1,8 @@
 package learned
 
 import (
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // following is what policies share that consult a simulated cache under fpb and let a lazy cache follow another

@@ -1,10 +1,10 @@
 package learned
 
 import (
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // forecast is a set of objects that knows which of them is predicted to be requested last; ties go to the least

@@ -1,10 +1,10 @@
 package learned
 
 import (
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 var fpbEntry = policies.Entry{

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 var fpbBinaryEntry = policies.Entry{

@@ -3,9 +3,9 @@ package learned
 import (
 	"math/rand/v2"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 var guardEntry = policies.Entry{

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 func guardTrace(rng *rand.Rand, n, objects int) []policies.Object {

@@ -3,11 +3,11 @@ package learned
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 var hfEntry = policies.Entry{

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/offline" // registers the optimum
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // predictorOf returns a predictor for the trace in an exact cache of that capacity.

@@ -3,9 +3,9 @@ package learned
 import (
 	"math/rand/v2"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // marking is what the marking policies share. A request marks its object. A phase begins with a miss when every

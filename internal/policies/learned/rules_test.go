@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // byNumber predicts that objects are requested in the order of their numbers, and counts the questions.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // Rule decides how far predictions are followed.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/jsonlines"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )

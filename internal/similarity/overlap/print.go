@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/jsonlines"
-	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/terminal"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Print writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.

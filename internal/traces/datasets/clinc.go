@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

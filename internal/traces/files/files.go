@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/quote"
+	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

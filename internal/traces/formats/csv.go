@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 

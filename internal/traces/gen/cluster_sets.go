@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 )
 
 // clusterSet is a data set of Table 1 or 3 of the IGTCache paper (arXiv 2506.12370), at scale 1. Its items are files,

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 )
 
 // Names returns the names of all generators.

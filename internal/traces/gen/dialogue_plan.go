@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/oracle"
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/random"
 )
 
 // Sessions have from shortest to longest queries, and up to maxAnchors of them are anchors.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 )
 
 // dialogueSpace makes embeddings: sums of directions of topics, of anchors, and of single queries, drawn at random and

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

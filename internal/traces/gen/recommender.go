@@ -7,10 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/cachesim/cachesim/internal/fluid"
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/fluid"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/fluid"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/fluid"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

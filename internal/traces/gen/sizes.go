@@ -5,9 +5,9 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/random"
-	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 // A sizer decides the size of each object in bytes, at least 1. Objects keep their size for the whole trace. rank is

@@ -9,7 +9,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 

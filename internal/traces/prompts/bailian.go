@@ -1,7 +1,7 @@
 package prompts
 
 import (
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 

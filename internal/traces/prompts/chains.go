@@ -1,7 +1,7 @@
 package prompts
 
 import (
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 

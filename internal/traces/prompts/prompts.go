@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

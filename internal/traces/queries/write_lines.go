@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/cachesim/cachesim/internal/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

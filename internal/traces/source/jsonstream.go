@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/memory"
 )
 
 // Bounds of a value that is held as a whole, such as an element of an array.

@@ -3,7 +3,7 @@ package source
 import (
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 

@@ -17,10 +17,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/cachesim/cachesim/internal/faults"
-	"github.com/cachesim/cachesim/internal/filestate"
-	"github.com/cachesim/cachesim/internal/interruptible"
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 

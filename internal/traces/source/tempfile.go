@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/base/memory"
 )
 
 // Bounds of a temporary copy.

@@ -1,6 +1,6 @@
 package stream
 
-import "github.com/cachesim/cachesim/internal/random"
+import "github.com/cachesim/cachesim/internal/base/random"
 
 // HashText is FNV-1a with its bits mixed. It is part of the file format that the oracleGeneral writer writes, so it
 // must never change.

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/base/random"
 )
 
 func TestNumberingEqualsMap(t *testing.T) {

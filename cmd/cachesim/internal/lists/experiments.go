@@ -1,0 +1,110 @@
+package lists
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/workload"
+)
+
+// Experiments lists experiments that are part of the program, or their quick versions. In a table, one column describes
+// each of them.
+func Experiments(names []string, quick bool) (List, error) {
+	list := List{
+		Noun: "experiment",
+		Columns: []records.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
+			{Name: "claims"}, textHead("traces")},
+		Narrow:       []records.Head{wordHead("experiment"), textHead("what it is, source, size, traces")},
+		NarrowAlways: true,
+	}
+	for _, name := range names {
+		l, err := newExperimentJSON(name, configs.Text(name), quick)
+		if err != nil {
+			return list, err
+		}
+		size := fmt.Sprintf("%s cells, %d claims", records.Count(int64(l.Cells)), l.Claims)
+		list.Items = append(list.Items, Item{
+			Name:   l.Name,
+			Row:    []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},
+			Narrow: []string{l.Name},
+			Texts:  []string{l.Title, l.Source, size, "traces: " + l.traces()},
+			JSON:   l,
+		})
+	}
+	return list, nil
+}
+
+// experimentJSON is an experiment as JSON has it.
+type experimentJSON struct {
+	Name          string   `json:"name"`
+	Title         string   `json:"title"`
+	Source        string   `json:"source"`
+	Cells         int      `json:"cells"`
+	Claims        int      `json:"claims"`
+	Traces        []string `json:"traces"`         // generated ones and those whose files exist
+	MissingTraces []string `json:"missing_traces"` // those with a missing file
+}
+
+// outline is what a list takes from the file of an experiment. The tests of package experiment check these files, so
+// that a list does not have to, and takes no time to plan cells.
+type outline struct {
+	Title  string             `yaml:"title"`
+	Source string             `yaml:"source"`
+	Traces []experiment.Trace `yaml:"traces"`
+	Claims []struct{}         `yaml:"claims"`
+	Quick  struct {
+		Traces experiment.Values `yaml:"traces"`
+	} `yaml:"quick"`
+}
+
+func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, error) {
+	var o outline
+	if err := yaml.Unmarshal(text, &o); err != nil {
+		return experimentJSON{}, fmt.Errorf("%s: %w", name, err)
+	}
+	l := experimentJSON{Name: name, Title: o.Title, Source: o.Source, Claims: len(o.Claims), Traces: []string{},
+		MissingTraces: []string{}}
+	full, few := configs.Cells(name)
+	if l.Cells = full; quick {
+		l.Cells = few
+	}
+	for _, t := range o.Traces {
+		switch {
+		case quick && o.Quick.Traces != nil && !slices.Contains(o.Quick.Traces, t.Name):
+		case hasFiles(t.Workload(), workload.Dirs("")):
+			l.Traces = append(l.Traces, t.Name)
+		default:
+			l.MissingTraces = append(l.MissingTraces, t.Name)
+		}
+	}
+	return l, nil
+}
+
+// hasFiles reports whether every file of the workload exists.
+func hasFiles(w workload.Workload, dirs []string) bool {
+	for _, path := range w.Paths() {
+		if _, err := workload.Find(path, dirs); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// traces says which traces exist and which are missing.
+func (l experimentJSON) traces() string {
+	text := strings.Join(l.Traces, ", ")
+	if len(l.MissingTraces) == 0 {
+		return text
+	}
+	if text != "" {
+		text += "; "
+	}
+	return text + "missing: " + strings.Join(l.MissingTraces, ", ")
+}

@@ -1,0 +1,74 @@
+package lists
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// formatJSON is a trace format as JSON has it.
+type formatJSON struct {
+	Name       string      `json:"name"`
+	Summary    string      `json:"summary"`
+	Example    string      `json:"example,omitempty"`
+	Records    string      `json:"records"`
+	Recognised string      `json:"recognised_by"`
+	Use        string      `json:"use"`
+	Options    []paramJSON `json:"options"`
+}
+
+// Formats lists the trace formats.
+func Formats() List {
+	l := List{
+		Noun: "trace format",
+		Columns: []records.Head{wordHead("format"), textHead("records"), wordHead("use"), textHead("recognised by"),
+			textHead("options")},
+		Narrow: []records.Head{wordHead("format"), textHead("what it is, recognition, options")},
+	}
+	for _, f := range formats.All() {
+		options := defaultsOf(f.Options)
+		l.Items = append(l.Items, Item{
+			Name:   f.Name,
+			Row:    []string{f.Name, f.Carries, useOf(f), f.Detection, options},
+			Narrow: []string{f.Name},
+			Texts:  []string{f.Summary, "recognised by " + f.Detection, breakable(options)},
+			About:  aboutFormat(f),
+			JSON: formatJSON{
+				Name: f.Name, Summary: f.Summary, Example: f.Example, Records: f.Carries, Recognised: f.Detection,
+				Use: useOf(f), Options: paramsJSON(f.Options),
+			},
+		})
+	}
+	return l
+}
+
+// useOf says whether a format can also be written.
+func useOf(f source.Format) string {
+	if slices.Contains(formats.WritableNames(), f.Name) {
+		return "read, write"
+	}
+	return "read"
+}
+
+// aboutFormat describes a format in full.
+func aboutFormat(f source.Format) []string {
+	lines := []string{
+		fmt.Sprintf("%s (%s): %s", f.Name, useOf(f), f.Summary),
+		"  records carry " + f.Carries,
+		"  recognised by " + f.Detection,
+	}
+	if f.Example != "" {
+		lines = append(lines, "  example:", "    "+strings.ReplaceAll(f.Example, "\n", "\n    "))
+	}
+	if len(f.Options) > 0 {
+		lines = append(lines, fmt.Sprintf("  options, written %s:option=value,option=value:", f.Name))
+	}
+	for _, line := range aboutParams(f.Options) {
+		lines = append(lines, "  "+line)
+	}
+	return lines
+}

@@ -1,0 +1,199 @@
+package lists
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// ofKinds returns an empty list of entries that are each of a kind; does says what their summaries tell.
+func ofKinds(noun, does string) List {
+	return List{
+		Noun: noun,
+		Columns: []records.Head{wordHead(noun), wordHead("kind"), textHead(does), textHead("parameters"),
+			textHead("source")},
+		Narrow: []records.Head{wordHead(noun), wordHead("kind"),
+			textHead("what it " + does + ", parameters, source")},
+	}
+}
+
+// entry is what all entries of a kind have.
+type entry struct {
+	name, kind, summary, source string
+	params                      []params.Param
+	traits                      []string // what a user should know before choosing it
+}
+
+// item returns the entry as an item of a list of kinds.
+func (e entry) item(asJSON any) Item {
+	defaults := defaultsOf(e.params)
+	about := []string{fmt.Sprintf("%s (%s): %s", e.name, e.kind, e.summary)}
+	for _, trait := range e.traits {
+		about = append(about, "  "+trait)
+	}
+	about = append(about, "  source: "+e.source)
+	return Item{
+		Name:   e.name,
+		Row:    []string{e.name, e.kind, e.summary, defaults, e.source},
+		Narrow: []string{e.name, e.kind},
+		Texts:  []string{e.summary, breakable(defaults), e.source},
+		About:  append(about, aboutParams(e.params)...),
+		JSON:   asJSON,
+	}
+}
+
+// policyJSON is a policy as JSON has it.
+type policyJSON struct {
+	Name       string      `json:"name"`
+	Aliases    []string    `json:"aliases"`
+	Kind       string      `json:"kind"`
+	Summary    string      `json:"summary"`
+	Source     string      `json:"source"`
+	Capacity   string      `json:"capacity"`
+	Bypass     bool        `json:"bypass"`
+	Unbounded  bool        `json:"unbounded"`
+	NeedsTime  bool        `json:"needs_time"`
+	Predicts   bool        `json:"predicts"`
+	Parameters []paramJSON `json:"parameters"`
+}
+
+// Policies lists the policies.
+func Policies() List {
+	l := ofKinds("policy", "evicts")
+	for _, e := range policies.All() {
+		shown := entry{e.Name, e.Kind.String(), e.Summary, e.Source, e.Params, policyTraits(e)}
+		item := shown.item(policyJSON{
+			Name:       e.Name,
+			Aliases:    append([]string{}, e.Aliases...),
+			Kind:       e.Kind.String(),
+			Summary:    e.Summary,
+			Source:     e.Source,
+			Capacity:   unitsOf(e),
+			Bypass:     e.Bypass,
+			Unbounded:  e.Unbounded,
+			NeedsTime:  needsClock(e),
+			Predicts:   e.Predicts,
+			Parameters: paramsJSON(e.Params),
+		})
+		item.Aliases = e.Aliases
+		l.Items = append(l.Items, item)
+	}
+	return l
+}
+
+// policyTraits lists what a user should know before choosing a policy.
+func policyTraits(e policies.Entry) []string {
+	var lines []string
+	if len(e.Aliases) > 0 {
+		lines = append(lines, "also called "+strings.Join(e.Aliases, ", "))
+	}
+	lines = append(lines, "capacity in "+unitsOf(e))
+	if e.Bypass {
+		lines = append(lines, "may leave a missed object out, so it is compared with opt-bypass")
+	}
+	if e.BypassIf != nil {
+		lines = append(lines, "may leave a missed object out with some parameters, and is then compared with opt-bypass")
+	}
+	if e.Unbounded {
+		lines = append(lines, "ignores the capacity")
+	}
+	if needsClock(e) {
+		lines = append(lines, "needs a trace with times, unless its parameters say otherwise")
+	}
+	if e.Similar {
+		lines = append(lines, "of the caches exact and semantic")
+	}
+	if e.Predicts {
+		lines = append(lines, "uses a predictor of next requests: see cachesim predictors")
+	}
+	return lines
+}
+
+// needsClock reports whether the policy with its defaults needs a trace with times.
+func needsClock(e policies.Entry) bool {
+	return policies.NeedsClock(policies.Spec{Entry: e, Params: params.Defaults(e.Params)})
+}
+
+func unitsOf(e policies.Entry) string {
+	switch e.Units {
+	case policies.UnitsObjects:
+		return "objects only"
+	case policies.UnitsBytes:
+		return "bytes only"
+	}
+	return "objects or bytes"
+}
+
+// predictorJSON is a predictor as JSON has it.
+type predictorJSON struct {
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind"`
+	Summary    string      `json:"summary"`
+	Source     string      `json:"source"`
+	Random     bool        `json:"random"`
+	Parameters []paramJSON `json:"parameters"`
+}
+
+// Predictors lists the predictors.
+func Predictors() List {
+	l := ofKinds("predictor", "predicts")
+	for _, e := range predict.All() {
+		shown := entry{e.Name, "online", e.Summary, e.Source, e.Params, nil}
+		if e.Future {
+			shown.kind = "offline"
+		}
+		if e.Random {
+			shown.traits = []string{"depends on the seed"}
+		}
+		l.Items = append(l.Items, shown.item(predictorJSON{
+			Name:       e.Name,
+			Kind:       shown.kind,
+			Summary:    e.Summary,
+			Source:     e.Source,
+			Random:     e.Random,
+			Parameters: paramsJSON(e.Params),
+		}))
+	}
+	return l
+}
+
+// prefetcherJSON is a prefetcher as JSON has it.
+type prefetcherJSON struct {
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind"`
+	Summary    string      `json:"summary"`
+	Source     string      `json:"source"`
+	Memory     string      `json:"memory"`
+	Parameters []paramJSON `json:"parameters"`
+}
+
+// Prefetchers lists the prefetchers. Their kind says what they compute with.
+func Prefetchers() List {
+	l := ofKinds("prefetcher", "proposes")
+	for _, e := range prefetch.All() {
+		shown := entry{e.Name, "objects", e.Summary, e.Source, e.Params, []string{"memory: " + e.Memory}}
+		if e.Addresses {
+			shown.kind = "addresses"
+		}
+		if e.Files {
+			shown.traits = append(shown.traits, "works on reads of files only")
+		}
+		if e.Future {
+			shown.traits = append(shown.traits, "offline: knows the next reads of each job")
+		}
+		l.Items = append(l.Items, shown.item(prefetcherJSON{
+			Name:       e.Name,
+			Kind:       shown.kind,
+			Summary:    e.Summary,
+			Source:     e.Source,
+			Memory:     e.Memory,
+			Parameters: paramsJSON(e.Params),
+		}))
+	}
+	return l
+}

@@ -1,0 +1,155 @@
+// Package lists shows the program's policies, caches, predictors, formats, metrics and experiments. Each is a List, and
+// one printer prints them all, as tables, as data, or with full descriptions.
+package lists
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// List is a list of things that have names.
+type List struct {
+	Noun string // what an item is called in errors
+	// Columns are the headers of the table. On a terminal that is too narrow for its rows, Narrow replaces them; its last
+	// column contains texts below each other. If Narrow is nil, the columns are always the same.
+	Columns, Narrow []records.Head
+	// NarrowAlways says that the table is narrow also where there is no terminal.
+	NarrowAlways bool
+	Items        []Item
+}
+
+// Item is a row of a list.
+type Item struct {
+	Name    string
+	Aliases []string
+	Row     []string // of Columns
+	Narrow  []string // of all columns of List.Narrow but the last
+	Texts   []string // of the last column of List.Narrow; empty ones are left out
+	About   []string // the full description, line by line, indented by blanks; nil if the row says everything
+	JSON    any      // what is printed as JSON
+}
+
+// Names returns the names of the items, in their order.
+func (l List) Names() []string {
+	names := make([]string, len(l.Items))
+	for i, item := range l.Items {
+		names[i] = item.Name
+	}
+	return names
+}
+
+// Choose returns the list with only the items of these names, ignoring case, or the whole list if there are no names.
+func (l List) Choose(names []string) (List, error) {
+	if len(names) == 0 {
+		return l, nil
+	}
+	var chosen []Item
+	for _, name := range names {
+		is := func(known string) bool { return strings.EqualFold(known, name) }
+		i := slices.IndexFunc(l.Items, func(item Item) bool {
+			return is(item.Name) || slices.ContainsFunc(item.Aliases, is)
+		})
+		if i < 0 {
+			return l, suggest.Unknown(l.Noun, name, l.Names())
+		}
+		chosen = append(chosen, l.Items[i])
+	}
+	l.Items = chosen
+	return l, nil
+}
+
+// Print prints the list as table, csv, json (an item per line) or markdown.
+func (l List) Print(w io.Writer, format string) error {
+	if format == "json" {
+		rows := make([]any, len(l.Items))
+		for i, item := range l.Items {
+			rows[i] = item.JSON
+		}
+		return jsonlines.Write(w, rows)
+	}
+	if width := l.narrowWidth(w, format); width > 0 {
+		t := records.Grid{Heads: l.Narrow}
+		for _, item := range l.Items {
+			texts := slices.DeleteFunc(slices.Clone(item.Texts), func(text string) bool { return text == "" })
+			t.Rows = append(t.Rows, append(slices.Clone(item.Narrow), strings.Join(texts, "\n")))
+		}
+		return printTable(w, t.Text(width))
+	}
+	t := records.Grid{Heads: l.Columns}
+	for _, item := range l.Items {
+		t.Rows = append(t.Rows, item.Row)
+	}
+	if format == "csv" {
+		return t.CSV(w)
+	}
+	return printTable(w, t.In(format, terminal.Width(w)))
+}
+
+// narrowWidth returns the width of a narrow table, or 0 if it is to be a wide one.
+func (l List) narrowWidth(w io.Writer, format string) int {
+	switch {
+	case format != "table" || l.Narrow == nil:
+		return 0
+	case l.NarrowAlways:
+		return terminal.TextWidth(w)
+	}
+	return terminal.Width(w)
+}
+
+func printTable(w io.Writer, table string) error {
+	_, err := fmt.Fprintln(w, table)
+	return err
+}
+
+// textHead is the head of a column of running text.
+func textHead(name string) records.Head {
+	return records.Head{Name: name, IsText: true, Weight: records.Key, Wrap: 30}
+}
+
+// wordHead is the head of a column of words.
+func wordHead(name string) records.Head { return records.Head{Name: name, IsText: true} }
+
+// Describes reports whether there is more to know of the items than their rows say.
+func (l List) Describes() bool {
+	return slices.ContainsFunc(l.Items, func(item Item) bool { return item.About != nil })
+}
+
+// Describe prints all there is to know of each item.
+func (l List) Describe(w io.Writer) error {
+	var s strings.Builder
+	for i, item := range l.Items {
+		if i > 0 {
+			s.WriteString("\n")
+		}
+		for _, line := range item.About {
+			s.WriteString(describedLine(line, terminal.Width(w)) + "\n")
+		}
+	}
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+// describedLine breaks a line, or several, at width; what does not fit on the first is indented by two blanks more.
+func describedLine(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	var lines []string
+	for part := range strings.SplitSeq(line, "\n") {
+		margin := part[:len(part)-len(strings.TrimLeft(part, " "))]
+		for i, broken := range terminal.Wrap(part[len(margin):], max(1, width-len(margin)-2)) {
+			if i == 1 {
+				margin += "  "
+			}
+			lines = append(lines, margin+broken)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,163 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one line
+// whatever the number of jobs: lines that appear and vanish faster than a terminal is drawn stay in its scrollback. It
+// implements experiment.Progress.
+type Cells struct {
+	container *mpb.Progress
+	bar       *mpb.Bar
+	total     int // cells to run
+	begin     time.Time
+
+	mu       sync.Mutex
+	finished int
+	running  []*cellTask // in the order in which they began
+}
+
+// NewCells returns a display on w, or nil if w is not a terminal or quiet is set.
+func NewCells(w io.Writer, quiet bool, total int) *Cells {
+	if quiet || total == 0 || !terminal.Is(w) {
+		return nil
+	}
+	return newCells(newContainer(w), total)
+}
+
+func newCells(container *mpb.Progress, total int) *Cells {
+	p := &Cells{container: container, total: total, begin: time.Now()}
+	caption := decor.Any(func(s decor.Statistics) string { return p.caption(roomBeside(s)) })
+	p.bar = p.container.New(int64(total)*shares, barStyle(), mpb.BarRemoveOnComplete(),
+		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5}), caption))
+	return p
+}
+
+// shares is how finely the bar counts each cell.
+const shares = 1000
+
+// roomBeside returns the columns that are left for text next to a bar. The last one stays free: a terminal would wrap.
+func roomBeside(s decor.Statistics) int { return s.AvailableWidth - s.RequestedWidth - 3 }
+
+// caption says, in at most that many columns, how many cells are finished, how long the others will take if they are
+// like those before, and what runs.
+func (p *Cells) caption(width int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := fmt.Sprintf("  %d of %d cells", p.finished, p.total)
+	if done := p.done(); done > 0 {
+		left := float64(time.Since(p.begin)) * (float64(p.total) - done) / done
+		s += fmt.Sprintf(", %s left", time.Duration(left).Round(time.Second))
+	}
+	if len(p.running) > 0 {
+		s += ": " + p.running[0].name
+	}
+	if width <= 0 {
+		return ""
+	}
+	return text.Snip(records.Printable(s), width, "…")
+}
+
+// done returns the number of cells that are finished, with the shares done of those that run.
+func (p *Cells) done() float64 {
+	done := float64(p.finished)
+	for _, task := range p.running {
+		done += float64(task.cells) * task.share
+	}
+	return done
+}
+
+// Loading implements experiment.Progress.
+func (p *Cells) Loading(trace string) experiment.Task {
+	return p.begins("loading "+trace, 0)
+}
+
+// Comparing implements experiment.Progress.
+func (p *Cells) Comparing(trace string) experiment.Task {
+	return p.begins("comparing queries of "+trace, 0)
+}
+
+// Planned implements experiment.Progress. The bar counts cells, not requests.
+func (p *Cells) Planned(int64) {}
+
+// Replaying implements experiment.Progress.
+func (p *Cells) Replaying(cells []experiment.Cell) experiment.Task {
+	name := cells[0].String()
+	if more := len(cells) - 1; more > 0 {
+		name = fmt.Sprintf("%s and %d more", name, more)
+	}
+	return p.begins(name, len(cells))
+}
+
+func (p *Cells) begins(name string, cells int) experiment.Task {
+	task := &cellTask{progress: p, name: name, cells: cells}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = append(p.running, task)
+	return task
+}
+
+// Note writes a line above the bar.
+func (p *Cells) Note(text string) { fmt.Fprintln(terminal.NewStderr(p.container), quote.Shorten(text)) }
+
+// Finish removes the display.
+func (p *Cells) Finish() {
+	if p == nil {
+		return
+	}
+	p.bar.Abort(true)
+	p.container.Wait()
+}
+
+// cellTask is one of the things that run.
+type cellTask struct {
+	progress *Cells
+	name     string
+	cells    int
+	share    float64 // done; guarded by progress.mu
+}
+
+// Set implements experiment.Task.
+func (t *cellTask) Set(done, total int64) {
+	if total <= 0 {
+		return
+	}
+	p := t.progress
+	p.mu.Lock()
+	t.share = min(1, float64(done)/float64(total))
+	p.mu.Unlock()
+	p.move()
+}
+
+// End implements experiment.Task.
+func (t *cellTask) End() {
+	p := t.progress
+	p.mu.Lock()
+	p.finished += t.cells
+	p.running = slices.DeleteFunc(p.running, func(other *cellTask) bool { return other == t })
+	p.mu.Unlock()
+	p.move()
+}
+
+// move brings the bar to where the sweep is. It stays below its end until finish removes it: a bar that ends is drawn
+// once more.
+func (p *Cells) move() {
+	p.mu.Lock()
+	done := p.done()
+	p.mu.Unlock()
+	p.bar.SetCurrent(min(int64(shares*done), int64(p.total)*shares-1))
+}

@@ -1,0 +1,51 @@
+package allocate
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+)
+
+// Metrics of tenants and allocators.
+var (
+	TenantCount = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max,
+		Doc: "tenants of the trace"}
+	TenantRequests = metric.Metric{Name: "tenant_requests", Unit: metric.Count, Labels: "tenant",
+		Doc: "requests of a tenant; the tenants with the most requests, 20 at most, are reported one by one"}
+	TenantHits = metric.Metric{Name: "tenant_hits", Unit: metric.Count, Labels: "tenant", Better: metric.Higher,
+		Doc: "hits of a tenant"}
+	TenantHitRatio = metric.Metric{Name: "tenant_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
+		Better: metric.Higher, Merge: metric.Quotient(TenantHits, TenantRequests), Doc: "hits / requests of a tenant"}
+	TenantBytes = metric.Metric{Name: "tenant_bytes", Unit: metric.Bytes, Labels: "tenant",
+		Doc: "sum of the sizes of a tenant's requests"}
+	TenantHitBytes = metric.Metric{Name: "tenant_hit_bytes", Unit: metric.Bytes, Labels: "tenant", Better: metric.Higher,
+		Doc: "sum of the sizes of a tenant's hits"}
+	TenantByteHitRatio = metric.Metric{Name: "tenant_byte_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
+		Better: metric.Higher, Merge: metric.Quotient(TenantHitBytes, TenantBytes),
+		Doc: "tenant_hit_bytes / tenant_bytes"}
+	TenantCapacity = metric.Metric{Name: "tenant_capacity", Unit: metric.Share, Digits: 1, Labels: "tenant",
+		Merge: metric.MeanBy(metric.Requests), Doc: "a tenant's share of the capacity, the mean over all requests"}
+	LeastTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_min", Title: "least tenant", Unit: metric.Share,
+		Digits: 2, Better: metric.Higher, Merge: metric.Apart,
+		Doc: "the lowest hit ratio of a tenant, a measure of fairness"}
+	MeanTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_mean", Title: "mean of tenants", Unit: metric.Share,
+		Digits: 2, Better: metric.Higher, Merge: metric.MeanBy(metric.Requests),
+		Doc: "the mean of the tenants' hit ratios, not weighted by requests"}
+	Divisions = metric.Metric{Name: "divisions", Unit: metric.Count,
+		Doc: "how often the allocator divided the capacity"}
+	CapacityMoved = metric.Metric{Name: "capacity_moved", Unit: metric.Ratio, Digits: 2,
+		Doc: "capacity moved between tenants after the first division, as a multiple of the whole capacity"}
+)
+
+// tenantMetrics are those of every allocator.
+var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
+	TenantHitBytes, TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
+
+// divisionMetrics are those of allocators that divide.
+var divisionMetrics = append(slices.Clone(tenantMetrics), TenantCapacity, Divisions, CapacityMoved)
+
+func init() {
+	for _, e := range registry {
+		metric.Register("allocator "+e.Name, e.Metrics...)
+	}
+}

@@ -1,0 +1,119 @@
+package allocate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+)
+
+// Values are the parameters of an allocator.
+type Values = params.Values
+
+// Entry describes one allocator for the registry.
+type Entry struct {
+	Name    string
+	Summary string // one line: how it divides
+	Source  string // the paper or page that defines it
+	Future  bool   // knows the trace beyond the present request
+	// Shared says that nothing is divided: all tenants share one pool, the only one that the allocator sees.
+	Shared bool
+	// Patterns says that it needs the patterns of the requests: it uses the times and the addresses of a trace that has
+	// them.
+	Patterns bool
+	// Varying says that pools may be added and removed between calls, each with an ID of its own.
+	Varying bool
+	// Serving says that it divides the memory of a serving node, and nothing else: it reads State.Serving.
+	Serving bool
+	Random  bool // makes random choices, so that its divisions depend on the seed
+	Params  []params.Param
+	// Metrics are those of the tenants and of the allocator.
+	Metrics []metric.Metric
+	// Check rejects values of Params that exclude each other, or a text that cannot be read; nil if all are accepted.
+	Check func(Values) error
+	// Remark returns what a user should know about a division among these tenants, "" for nothing; nil if there never is
+	// anything.
+	Remark func(v Values, tenants []string) string
+	New    func(Config) (Allocator, error)
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v Values) error {
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check(v)
+}
+
+// registry lists every allocator in the order in which `cachesim allocators` prints them.
+var registry = []Entry{
+	sharedEntry,
+	equalEntry,
+	staticEntry,
+	proportionalEntry,
+	ucpEntry,
+	marginalEntry,
+	optimalEntry,
+	quiverEntry,
+	fluidEntry,
+}
+
+// Register adds entries to the registry. Each package of allocators below this one calls it once, at program start.
+func Register(entries ...Entry) {
+	for _, e := range entries {
+		if _, ok := Find(e.Name); ok {
+			panic("allocate: two allocators are called " + e.Name)
+		}
+		registry = append(registry, e)
+		metric.Register("allocator "+e.Name, e.Metrics...)
+	}
+}
+
+var family = params.Family[Entry]{Kind: "allocator", Example: "equal,'static(shares=3;1)'", Find: Find, Names: Names}
+
+// Spec is an allocator with its parameters: what a user writes as `ucp(ways=64)`.
+type Spec = params.Spec[Entry]
+
+// All returns every entry in the order of the registry.
+func All() []Entry { return append([]Entry(nil), registry...) }
+
+// Names returns the names of all entries.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, e := range registry {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) {
+	i := slices.IndexFunc(registry, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return registry[i], true
+}
+
+// Parse reads one allocator.
+func Parse(text string) (Spec, error) { return family.Parse(text) }
+
+// ParseList reads a comma-separated list of allocators.
+func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
+
+// New returns the allocator of a spec for tenants of these names.
+func New(s Spec, tenants []string) (Allocator, error) { return NewNumbered(s, tenants, 0, 0) }
+
+// NewNumbered returns the allocator with a number of a cache that has several, all of the same tenants and seed.
+func NewNumbered(s Spec, tenants []string, seed uint64, number int) (Allocator, error) {
+	a, err := s.Entry.New(Config{Tenants: tenants, Params: s.Params, Seed: seed, Number: number})
+	if err != nil {
+		return nil, fmt.Errorf("allocator %s: %w", s, err)
+	}
+	return a, nil
+}

@@ -1,0 +1,244 @@
+package igtcache
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Metrics of streams.
+var (
+	streamRequests = metric.Metric{Name: "stream_requests", Unit: metric.Count, Labels: "stream",
+		Doc: "requests to the blocks of a stream; the streams with the most requests, 20 at most, are reported one by " +
+			"one, and (others) has what belongs to no stream"}
+	streamHits = metric.Metric{Name: "stream_hits", Unit: metric.Count, Labels: "stream", Better: metric.Higher,
+		Doc: "hits of a stream"}
+	streamHitRatio = metric.Metric{Name: "stream_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "stream",
+		Better: metric.Higher, Merge: metric.Quotient(streamHits, streamRequests), Doc: "hits / requests of a stream"}
+	streamQuota = metric.Metric{Name: "stream_quota", Unit: metric.Share, Digits: 1, Labels: "stream",
+		Merge: metric.Apart, Doc: "a stream's share of the capacity at the end"}
+	patternChanges = metric.Metric{Name: "pattern_changes", Unit: metric.Count,
+		Doc: "how often a stream had another pattern than before"}
+	ttlExpiries = metric.Metric{Name: "ttl_expiries", Unit: metric.Count,
+		Doc: "how often all of a random stream was dropped because nothing of it had been read for long"}
+	falseExpiries = metric.Metric{Name: "false_expiries", Unit: metric.Count, Better: metric.Lower,
+		Doc: "streams that were read again after that"}
+	firstExpiry = metric.Metric{Name: "first_expiry_s", Unit: metric.Seconds, Digits: 2, Merge: metric.Apart,
+		Doc: "time of the first of ttl_expiries, from the first request; absent if there was none"}
+	quotaMoved = metric.Metric{Name: "quota_moved", Unit: metric.Ratio, Digits: 2,
+		Doc: "capacity moved between streams, as a multiple of the whole capacity"}
+	quotaRounds = metric.Metric{Name: "quota_rounds", Unit: metric.Count,
+		Doc: "how often the allocator divided the capacity among streams"}
+)
+
+// metrics are those of the cache, in addition to the tree's and those of prefetching.
+var metrics = []metric.Metric{streamRequests, streamHits, streamHitRatio, streamQuota, patternChanges, ttlExpiries,
+	falseExpiries, firstExpiry, quotaMoved, quotaRounds}
+
+// mostReported is the number of streams that a record lists one by one.
+const mostReported = 20
+
+// noStream is the label of the objects that belong to no stream.
+const noStream = "(others)"
+
+// counts are what the cache counts.
+type counts struct {
+	evictions, oversized int64
+	patternChanges       int64
+	closedUnits          gone
+}
+
+// gone are the counts of streams that have been closed, by place.
+type gone map[streams.Place]tally
+
+func (g gone) add(u *unit) {
+	if t := g[u.stream.Place].plus(u.total); t != (tally{}) {
+		g[u.stream.Place] = t
+	}
+}
+
+func (t tally) plus(o tally) tally {
+	return tally{t.requests + o.requests, t.hits + o.hits}
+}
+
+// count counts a request to a stream's unit.
+func (s *system) count(u *unit, hit bool) {
+	u.round.requests++
+	u.total.requests++
+	if hit {
+		u.round.hits++
+		u.total.hits++
+	}
+}
+
+// BeginCounting implements cache.Warming.
+func (s *system) BeginCounting() {
+	for _, u := range s.units {
+		if u != nil {
+			u.total = tally{}
+		}
+	}
+	clear(s.closedUnits)
+	s.expiry.expiries, s.expiry.returned, s.patternChanges, s.quotaMoved, s.divisions = 0, 0, 0, 0, 0
+}
+
+// share is what a stream has and had.
+type share struct {
+	place streams.Place
+	none  bool // no stream
+	tally tally
+	quota int64
+	used  int64
+	worth float64 // of one more unit, in hits per second
+}
+
+// pathOf returns the path of a stream as records have it: valid text, whatever bytes a file system allows.
+func (s *system) pathOf(p streams.Place) string {
+	return quote.Label(s.layout.Path(p))
+}
+
+// label names a share in records.
+func (s *system) label(of share) string {
+	if of.none {
+		return noStream
+	}
+	return s.pathOf(of.place)
+}
+
+// named is a share with its label.
+type named struct {
+	share
+	label string
+}
+
+// named returns what every stream has and had, by its label. A file and a directory may have the same path, as the keys
+// of object stores do: they count together.
+func (s *system) named() (all []named) {
+	at := map[string]int{}
+	for _, of := range s.shares() {
+		label := s.label(of)
+		i, known := at[label]
+		if !known {
+			at[label], all = len(all), append(all, named{of, label})
+			continue
+		}
+		all[i].tally = all[i].tally.plus(of.tally)
+		all[i].quota += of.quota
+		all[i].used += of.used
+		all[i].worth = max(all[i].worth, of.worth)
+	}
+	return all
+}
+
+// shares returns what every stream has and had, by place; a stream that was closed and opened again counts once.
+func (s *system) shares() []share {
+	base := s.units[0]
+	all := []share{{none: true, tally: base.total, quota: base.pool.Capacity(), used: base.pool.Used(),
+		worth: base.benefit}}
+	open := map[streams.Place]int{}
+	for _, u := range s.inOrder()[1:] {
+		open[u.stream.Place] = len(all)
+		all = append(all, share{place: u.stream.Place, tally: u.total, quota: u.pool.Capacity(), used: u.pool.Used(),
+			worth: u.benefit})
+	}
+	var closed []streams.Place
+	for place, t := range s.closedUnits {
+		if at, ok := open[place]; ok {
+			all[at].tally = all[at].tally.plus(t)
+		} else {
+			closed = append(closed, place)
+		}
+	}
+	slices.Sort(closed)
+	for _, place := range closed {
+		all = append(all, share{place: place, tally: s.closedUnits[place]})
+	}
+	return all
+}
+
+// Tenants returns the state of every stream, for series.
+func (s *system) Tenants() (all []cache.Tenant) {
+	_, valued := s.allocator.(allocate.Valuing)
+	for _, of := range s.named() {
+		all = append(all, cache.Tenant{Name: of.label, Requests: of.tally.requests, Hits: of.tally.hits, Used: of.used,
+			Quota: of.quota, Valued: valued, Benefit: allocate.PerBlock(of.worth, s.config.Unit)})
+	}
+	return all
+}
+
+// Counters implements cache.Reporting.
+func (s *system) Counters() (all []policies.Counter) {
+	add := func(name string, value float64) { all = append(all, policies.Counter{Name: name, Value: value}) }
+	measured := s.tree.Measure()
+	for name := range measured.Names() {
+		value, _ := measured.Get(name)
+		add(name, value)
+	}
+	add(patternChanges.Name, float64(s.patternChanges))
+	add(ttlExpiries.Name, float64(s.expiries))
+	if s.expiries > 0 {
+		add(firstExpiry.Name, float64(s.first-s.begins)/second)
+	}
+	add(falseExpiries.Name, float64(s.returned))
+	add(quotaRounds.Name, float64(s.divisions))
+	add(quotaMoved.Name, float64(s.quotaMoved)/float64(s.config.Capacity))
+	for _, of := range largest(s.named()) {
+		label := "[" + of.label + "]"
+		add(streamRequests.Name+label, float64(of.tally.requests))
+		add(streamHits.Name+label, float64(of.tally.hits))
+		add(streamHitRatio.Name+label, float64(of.tally.hits)/float64(max(1, of.tally.requests)))
+		add(streamQuota.Name+label, float64(of.quota)/float64(s.config.Capacity))
+	}
+	for _, u := range s.inOrder() {
+		for _, c := range u.pool.Counters() {
+			if at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name == c.Name }); at >= 0 {
+				all[at].Value += c.Value
+			} else {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// largest returns the shares with the most requests, in their order.
+func largest(all []named) []named {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].tally.requests, all[a].tally.requests) })
+	order = order[:min(len(order), mostReported)]
+	slices.Sort(order)
+	var chosen []named
+	for _, i := range order {
+		chosen = append(chosen, all[i])
+	}
+	return chosen
+}
+
+// Streams implements cache.Streaming.
+func (c *Cache) Streams() (all []cache.StreamState) {
+	s := c.system
+	s.measure()
+	for _, u := range s.inOrder() {
+		state := cache.StreamState{Path: noStream, Requests: u.total.requests, Hits: u.total.hits,
+			Quota: u.pool.Capacity(), Used: u.pool.Used(), Data: u.data, Benefit: u.benefit, Expired: u.expired,
+			Share: s.tree.Options().Share}
+		if u.stream != nil {
+			state.Path, state.Stream = s.pathOf(u.stream.Place), u.stream
+			if s.clock && !s.options.keeps && u.stream.Pattern == streams.Random {
+				state.Lifetime = float64(s.options.lifetime(u.stream)) / second
+			}
+		}
+		all = append(all, state)
+	}
+	slices.SortStableFunc(all, func(a, b cache.StreamState) int { return cmp.Compare(b.Requests, a.Requests) })
+	return all
+}

@@ -1,0 +1,98 @@
+package igtcache
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// expiry drops what a random stream has loaded when nothing of it has been read for long.
+type expiry struct {
+	due      int64 // nothing expires before that time
+	expiries int64
+	returned int64 // streams that were read again after that
+	begins   int64 // time of the first request
+	first    int64 // time of the first expiry
+}
+
+// lifetime returns how long a random stream is kept after its last access, in nanoseconds: base time plus the upper
+// quantile of a Normal distribution fitted to the times between its transitions; or the fixed one.
+func (o *options) lifetime(s *streams.Stream) int64 {
+	if o.ttl > 0 {
+		return o.ttl
+	}
+	mean, deviation, _ := s.TemporalGaps()
+	return Lifetime(o.base, mean, deviation, o.quantile)
+}
+
+// shortest is a lifetime that no stream falls below, if the base time is at least a second. Otherwise it is a second,
+// so that streams are not looked at before each request: they may expire that much later.
+func (o *options) shortest() int64 {
+	if o.ttl > 0 {
+		return o.ttl
+	}
+	return max(o.base, second)
+}
+
+// Lifetime returns base + mean + quantile x deviation, rounded to the nanosecond: the adaptive time to live.
+func Lifetime(base int64, mean, deviation, quantile float64) int64 {
+	ttl := float64(base) + mean + float64(quantile*deviation)
+	if ttl >= math.MaxInt64/2 {
+		return math.MaxInt64 / 2
+	}
+	return int64(math.Round(ttl))
+}
+
+// quantile returns how many deviations above the mean a normally distributed value is with a probability.
+func quantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*probability) }
+
+// expire drops the streams that have not been read for longer than their lifetimes. These are at least the shortest
+// one, but change with every access: while a stream is read, only that bounds when it can expire.
+func (s *system) expire(now int64) {
+	if !s.clock || s.options.keeps || now < s.due {
+		return
+	}
+	s.due = math.MaxInt64
+	shortest := s.options.shortest()
+	for _, u := range s.units {
+		if u == nil || u.stream == nil || u.expired || u.stream.Pattern != streams.Random {
+			continue
+		}
+		if now <= u.stream.Last+shortest {
+			s.due = min(s.due, u.stream.Last+shortest+1)
+			continue
+		}
+		if ends := u.stream.Last + s.options.lifetime(u.stream); now <= ends {
+			s.due = min(s.due, ends+1, now+shortest+1)
+			continue
+		}
+		s.drop(u)
+	}
+}
+
+// drop drops all objects of a unit, and frees its quota.
+func (s *system) drop(u *unit) {
+	var all []policies.Object
+	u.policy.each(func(number policies.Object) { all = append(all, u.members.Object(number)) })
+	for _, o := range all {
+		u.pool.Drop(o)
+	}
+	s.free += u.pool.Capacity()
+	u.pool.Resize(0)
+	u.expired, s.undone = true, true
+	if s.expiries++; s.expiries == 1 {
+		s.first = s.time
+	}
+	if s.restart != nil {
+		s.restart(u.stream)
+	}
+}
+
+// revive gives an expired stream that is read again the least share. It expired too early.
+func (s *system) revive(u *unit) {
+	u.expired, s.undone = false, true
+	s.returned++
+	s.due = 0
+	s.grant(u)
+}

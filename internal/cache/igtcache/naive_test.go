@@ -1,0 +1,205 @@
+package igtcache
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// naive is the cache without prefetching and without an allocator, with lists that are searched. The tree is the same.
+type naive struct {
+	tree   *streams.Tree
+	layout *streams.Layout
+	keys   *prefetch.Addresses
+	units  map[*streams.Stream]*naiveUnit
+	free   int
+	last   map[uint32]int // position of the last request
+	pos    int
+}
+
+type naiveUnit struct {
+	quota  int
+	order  []uint32 // the most recent last
+	cursor []naiveReader
+	tick   int
+}
+
+type naiveReader struct {
+	object      uint32
+	place       position
+	tick        int
+	initialised bool
+}
+
+func newNaive(t *rapid.T, tr *traces.Trace, capacity int, o streams.Options) *naive {
+	layout, err := prefetch.NewLayout(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := prefetch.NewAddresses(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &naive{tree: streams.New(layout, o), layout: layout, keys: keys, free: capacity, last: map[uint32]int{},
+		units: map[*streams.Stream]*naiveUnit{nil: {}}}
+	n.tree.Opened = func(s *streams.Stream) {
+		from := n.units[s.Parent()]
+		to := &naiveUnit{}
+		n.units[s] = to
+		var moved, stay []uint32
+		for _, o := range from.order {
+			if n.tree.Owner(n.keys.Key(o)) == s {
+				moved = append(moved, o)
+			} else {
+				stay = append(stay, o)
+			}
+		}
+		if used := len(from.order); used > 0 {
+			given := max(int(float64(from.quota)*(float64(len(moved))/float64(used))), len(moved))
+			from.quota -= given
+			to.quota += given
+		}
+		slices.SortFunc(moved, func(a, b uint32) int { return n.last[a] - n.last[b] })
+		from.order, to.order = stay, moved
+	}
+	n.tree.Changed = func(s *streams.Stream, _ streams.Pattern) { n.units[s].cursor, n.units[s].tick = nil, 0 }
+	n.tree.Closed = func(s *streams.Stream) {
+		n.free += n.units[s].quota
+		delete(n.units, s)
+	}
+	n.tree.Pinned = func(s *streams.Stream) bool { return len(n.units[s].order) > 0 }
+	return n
+}
+
+// request serves a request, and reports whether it hits.
+func (n *naive) request(o uint32) (hit bool) {
+	s := n.tree.Access(n.keys.Key(o), int64(n.pos)*second)
+	u := n.units[s]
+	n.last[o] = n.pos
+	n.pos++
+	for _, holder := range n.units {
+		if i := slices.Index(holder.order, o); i >= 0 {
+			holder.order = append(slices.Delete(holder.order, i, i+1), o)
+			hit = true
+		}
+	}
+	if !hit {
+		n.load(s, u, o)
+	}
+	if s != nil && s.Pattern == streams.Sequential {
+		n.leave(s, u, o)
+	}
+	return hit
+}
+
+func (n *naive) load(s *streams.Stream, u *naiveUnit, o uint32) {
+	if len(u.order) == u.quota && n.free > 0 {
+		n.free--
+		u.quota++
+	}
+	random := s != nil && s.Pattern == streams.Random
+	if u.quota == 0 || random && len(u.order) == u.quota {
+		return
+	}
+	if len(u.order) == u.quota {
+		u.order = u.order[1:]
+	}
+	u.order = append(u.order, o)
+}
+
+// readerOf returns who requests a block: the reader that has it, whose next block it is, or whose next child, the most
+// recent of them; or else a new one.
+func (n *naive) readerOf(u *naiveUnit, o uint32, p position) int {
+	for _, is := range []func(r naiveReader) bool{
+		func(r naiveReader) bool { return r.object == o },
+		func(r naiveReader) bool { return r.place.file == p.file && r.place.block+1 == p.block },
+		func(r naiveReader) bool { return r.place.child+1 == p.child && r.place.last },
+		func(r naiveReader) bool { return r.place.child+1 == p.child },
+	} {
+		at := -1
+		for i, r := range u.cursor {
+			if is(r) && (at < 0 || r.tick > u.cursor[at].tick) {
+				at = i
+			}
+		}
+		if at >= 0 {
+			return at
+		}
+	}
+	if len(u.cursor) < perReader*n.tree.Options().Readers {
+		u.cursor = append(u.cursor, naiveReader{})
+		return len(u.cursor) - 1
+	}
+	at := 0
+	for i, r := range u.cursor {
+		if r.tick < u.cursor[at].tick {
+			at = i
+		}
+	}
+	return at
+}
+
+// leave follows the readers of a sequential stream.
+func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
+	file, block := n.layout.Find(n.keys.Key(o))
+	place := position{child: int64(block), file: file, block: block, last: n.layout.Blocks(file) == int64(block)+1}
+	if file != s.Place {
+		entry := file
+		for n.layout.Parent(entry) != s.Place {
+			entry = n.layout.Parent(entry)
+		}
+		place.child = n.layout.Index(entry)
+	}
+	u.tick++
+	at := n.readerOf(u, o, place)
+	was := u.cursor[at]
+	u.cursor[at] = naiveReader{o, place, u.tick, true}
+	if !was.initialised || was.object == o {
+		return
+	}
+	for i, r := range u.cursor {
+		if i != at && r.place.before(was.place) {
+			return // it will come there
+		}
+	}
+	for of, holder := range n.units {
+		if of != nil && of.Pattern == streams.Sequential {
+			at := slices.Index(holder.order, was.object)
+			if at < 0 {
+				continue
+			}
+			holder.order = slices.Delete(holder.order, at, at+1)
+			if more := u.quota - len(u.order); more > 0 { // the least share is 0
+				u.quota -= more
+				n.free += more
+			}
+		}
+	}
+}
+
+// The cache decides as one with lists that are searched.
+func TestNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr, text := drawn(t)
+		capacity := rapid.IntRange(1, 150).Draw(t, "capacity")
+		text = "igtcache(" + text + ",prefetch=off,ttl=off,allocate=marginal(least_mb=0,every=1000000000,period_s=1e9))"
+		tr.Times = nil
+		c := configOf(t, tr, text, int64(capacity), true)
+		served := build(t, c)
+		reference := newNaive(t, tr, capacity, served.system.tree.Options())
+		for pos, o := range tr.Objects {
+			got := serve(t, served, c, pos, pos+1).Hits == 1
+			if want := reference.request(o); got != want {
+				t.Fatalf("request %d hits: %v, want %v", pos, got, want)
+			}
+			if got, want := served.system.free, int64(reference.free); got != want {
+				t.Fatalf("after request %d %d of %d is free, want %d", pos, got, capacity, want)
+			}
+		}
+	})
+}

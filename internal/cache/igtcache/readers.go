@@ -1,0 +1,116 @@
+package igtcache
+
+import (
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// perReader is how many readers of a sequential stream are followed for each that the recognition of patterns tells
+// apart, so that those that have stopped, or only seek, do not take the place of one that goes on.
+const perReader = 4
+
+// readers are those of a sequential stream, each with the block that it reads. A block is dropped when its reader has
+// gone on, so that several requests for parts of one block hit.
+type readers struct {
+	all  []reader
+	most int
+	tick int64 // requests so far
+}
+
+// position is that of a block below a stream.
+type position struct {
+	child int64 // in the listing of the stream
+	file  streams.Place
+	block uint64 // in the file
+	last  bool   // of the file
+}
+
+// before reports whether a reader at one position will come to the other one.
+func (p position) before(q position) bool {
+	return p.child < q.child || p.child == q.child && p.block < q.block
+}
+
+// reader reads a stream from child to child: from entry to entry of a directory, or from block to block of a file.
+type reader struct {
+	object policies.Object
+	position
+	tick int64 // of the last request
+}
+
+// stale is how many requests to the stream a reader may miss until it is taken to have stopped.
+const stale = 1000
+
+// read follows a request, and returns the block that its reader has left, if it has left one; others says that another
+// reader is still behind that block.
+func (rs *readers) read(o policies.Object, at position) (left policies.Object, has, others bool) {
+	rs.tick++
+	i := rs.reader(o, at)
+	r := &rs.all[i]
+	left, has = r.object, r.tick > 0 && r.object != o
+	if has {
+		others = rs.behind(i, r.position)
+	}
+	*r = reader{o, at, rs.tick}
+	return left, has, others
+}
+
+// How well a request continues what a reader has read.
+const (
+	unrelated = iota
+	leaves    // it goes on to the next child, though the file that it reads has more blocks
+	enters    // it has read the last block of a file, and goes on to the next child
+	advances  // it goes on to the next block of the file
+	repeats   // the same block
+)
+
+// reader returns the reader of a block: the one that is at it or goes on to it; on a tie, the most recent one. If there
+// is none, a new reader replaces the least recent one.
+func (rs *readers) reader(o policies.Object, at position) int {
+	best, match, oldest := 0, unrelated, 0
+	for i := range rs.all {
+		r := &rs.all[i]
+		m := r.continues(o, at)
+		if m == repeats {
+			return i
+		}
+		if m > match || m == match && m > unrelated && r.tick > rs.all[best].tick {
+			best, match = i, m
+		}
+		if r.tick < rs.all[oldest].tick {
+			oldest = i
+		}
+	}
+	switch {
+	case match > unrelated:
+		return best
+	case len(rs.all) < rs.most:
+		rs.all = append(rs.all, reader{})
+		return len(rs.all) - 1
+	}
+	return oldest
+}
+
+// continues says how well a request for a block continues what a reader has read.
+func (r *reader) continues(o policies.Object, at position) int {
+	switch {
+	case r.object == o:
+		return repeats
+	case at.file == r.file && at.block == r.block+1:
+		return advances
+	case at.child == r.child+1 && r.last:
+		return enters
+	case at.child == r.child+1:
+		return leaves
+	}
+	return unrelated
+}
+
+// behind reports whether a reader other than the given one will come to a block.
+func (rs *readers) behind(but int, at position) bool {
+	for i := range rs.all {
+		if r := &rs.all[i]; i != but && r.tick > rs.tick-stale && r.before(at) {
+			return true
+		}
+	}
+	return false
+}

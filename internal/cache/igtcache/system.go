@@ -1,0 +1,285 @@
+package igtcache
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// system is the cache without its prefetcher: a tree that recognises streams of accesses, and a unit for each of them.
+// An object is resident in one unit at most. The capacity that no unit has is free: a unit that is full takes of it
+// what it needs.
+//
+// Memory in addition to the tree and the units: 8 bytes per object, and 12 for objects that were evicted.
+type system struct {
+	config  cache.Config
+	options options
+	tree    *streams.Tree
+	layout  *streams.Layout
+	numbers *prefetch.Numbers     // nil if only objects of the trace are loaded
+	restart func(*streams.Stream) // shows the prefetcher that a stream has been dropped; may be nil
+
+	units    []*unit // by number, with those of closed streams; 0 is that of objects without a stream
+	vacant   []int32 // numbers without a unit
+	objects  []place
+	ghosts   *cache.Ghosts
+	members  *cache.Partition
+	free     int64 // capacity that no unit has
+	observer cache.Observer
+	made     uint64 // units so far
+	moving   bool   // objects leave a unit for another one
+
+	rounds
+	expiry
+	counts
+}
+
+// place is where an object is, or was last.
+type place struct {
+	unit int32
+	pos  uint32 // of its last request or load
+}
+
+// newSystem returns the empty cache.
+func newSystem(c cache.Config, o options, objects int) (*system, error) {
+	tree := prefetch.NewTree(c.Layout, o.values)
+	s := &system{
+		config: c, options: o, layout: tree.Layout(), tree: tree, objects: make([]place, objects),
+		members: cache.NewPartition(objects), free: c.Capacity, counts: counts{closedUnits: gone{}},
+	}
+	if err := s.prepareRounds(); err != nil {
+		return nil, err
+	}
+	s.ghosts = cache.NewGhosts(objects, s.ghostsPerUnit())
+	s.tree.Opened, s.tree.Changed, s.tree.Closed, s.tree.Pinned = s.opened, s.changed, s.closed, s.pinned
+	_, err := s.newUnit(nil)
+	return s, err
+}
+
+// SetNumbers implements cache.Numbered.
+func (s *system) SetNumbers(n *prefetch.Numbers) { s.numbers = n }
+
+// Observe implements cache.Store.
+func (s *system) Observe(o cache.Observer) { s.observer = o }
+
+// Capacity implements cache.Store.
+func (s *system) Capacity() int64 { return s.config.Capacity }
+
+// address returns the address of an object.
+func (s *system) address(o policies.Object) uint64 {
+	if s.numbers == nil {
+		return s.config.Addresses.Key(o)
+	}
+	return s.numbers.Key(o)
+}
+
+// find returns the object at an address.
+func (s *system) find(address uint64) (o policies.Object, ok bool) {
+	if s.numbers == nil {
+		return s.config.Addresses.Find(address)
+	}
+	return s.numbers.Known(address)
+}
+
+// unitOf returns the unit of a stream, nil for the objects without one.
+func (s *system) unitOf(of *streams.Stream) *unit {
+	if of == nil || s.options.shared {
+		return s.units[0]
+	}
+	return s.units[of.Tag]
+}
+
+// holder returns the unit in which an object is resident, nil if it is in none.
+func (s *system) holder(o policies.Object) *unit {
+	if u := s.units[s.objects[o].unit]; u != nil && u.pool.Resident(o) {
+		return u
+	}
+	return nil
+}
+
+// Resident reports whether an object is in the cache.
+func (s *system) Resident(o policies.Object) bool { return s.holder(o) != nil }
+
+// Request serves a request of the trace.
+func (s *system) Request(r policies.Request) (hit bool) {
+	u := s.record(r)
+	if hit = s.hit(u, r); !hit {
+		s.load(u, r)
+	}
+	s.leave(u, r)
+	return hit
+}
+
+// record shows a request to the tree and to the clocks, and returns the unit of its stream.
+func (s *system) record(r policies.Request) *unit {
+	s.advance(r)
+	stream := s.tree.Access(s.address(r.Object), s.now(r))
+	u := s.unitOf(stream)
+	if u.expired {
+		s.revive(u)
+	}
+	s.seen++
+	return u
+}
+
+// now returns the time on the clock of the streams: nanoseconds, or requests as seconds in a trace without a clock.
+func (s *system) now(r policies.Request) int64 {
+	if s.clock {
+		return r.Time
+	}
+	return int64(r.Pos) * second
+}
+
+// hit serves a request if its object is resident; u is the unit of its stream.
+func (s *system) hit(u *unit, r policies.Request) bool {
+	holder := s.holder(r.Object)
+	if holder != nil && holder.policy.expirer != nil {
+		holder.pool.Expire(r.Time)
+		holder = s.holder(r.Object)
+	}
+	s.objects[r.Object].pos = uint32(r.Pos)
+	s.count(u, holder != nil)
+	if holder == nil {
+		return false
+	}
+	holder.pool.Request(r)
+	return true
+}
+
+// Load loads an object without a request. It is charged to the stream that it belongs to: the one for which it was
+// proposed, or one below that.
+func (s *system) Load(r policies.Request) (loaded bool) {
+	return !s.Resident(r.Object) && s.load(s.ownerOf(r.Object), r)
+}
+
+// ownerOf returns the unit of the stream that an object belongs to.
+func (s *system) ownerOf(o policies.Object) *unit {
+	return s.unitOf(s.tree.Owner(s.address(o)))
+}
+
+// Ask implements cache.Store.
+func (s *system) Ask(r policies.Request, _ int) (hit bool) {
+	u := s.record(r)
+	if hit = s.hit(u, r); hit {
+		s.leave(u, r)
+	}
+	return hit
+}
+
+// Arrive implements cache.Store.
+func (s *system) Arrive(r policies.Request) (resident bool) {
+	s.pos, s.time = r.Pos, r.Time
+	u := s.ownerOf(r.Object)
+	loaded := s.Resident(r.Object) || s.load(u, r)
+	if r.Reason == policies.Demand {
+		s.leave(u, r)
+	}
+	return loaded && s.Resident(r.Object)
+}
+
+// Waited implements cache.Store.
+func (s *system) Waited(r policies.Request) {
+	u := s.ownerOf(r.Object)
+	if holder := s.holder(r.Object); holder != nil {
+		holder.pool.Request(r)
+	} else {
+		s.load(u, r)
+	}
+	s.leave(u, r)
+}
+
+// load loads an object that is not resident into a unit, if it fits there and the unit's rule admits it.
+func (s *system) load(u *unit, r policies.Request) (loaded bool) {
+	if r.Size > s.config.Capacity && r.Reason == policies.Demand {
+		s.oversized++
+		return false
+	}
+	if need := u.pool.Used() + r.Size - u.pool.Capacity(); need > 0 && s.free > 0 {
+		more := min(need, s.free)
+		s.free -= more
+		u.pool.Resize(u.pool.Capacity() + more)
+	}
+	if u.policy.resizer != nil {
+		u.policy.Resize(u.pool.Capacity()) // what is free may have changed
+	}
+	if r.Size > u.pool.Capacity() || u.policy.random() && u.pool.Used()+r.Size > u.pool.Capacity() {
+		return false // bypassed
+	}
+	s.objects[r.Object] = place{u.number, uint32(r.Pos)}
+	return u.pool.Load(r)
+}
+
+// leave drops the block that a reader of a sequential stream has read.
+func (s *system) leave(u *unit, r policies.Request) {
+	if !u.policy.eager() {
+		return
+	}
+	left, has, others := u.readers.read(r.Object, s.positionIn(u.stream.Place, s.address(r.Object)))
+	if !has || others && s.options.trailing {
+		return
+	}
+	if holder := s.holder(left); holder != nil && holder.policy.eager() {
+		holder.pool.Drop(left)
+		s.shed(u)
+	}
+}
+
+// shed frees what the quota of a sequential unit is above what it uses and above the least share: such a stream reads
+// nothing again.
+func (s *system) shed(u *unit) {
+	if more := u.pool.Capacity() - max(u.pool.Used(), s.least()); more > 0 {
+		u.pool.Resize(u.pool.Capacity() - more)
+		s.free += more
+	}
+}
+
+// positionIn returns the position of a block below a stream.
+func (s *system) positionIn(of streams.Place, address uint64) position {
+	file, block := s.layout.Find(address)
+	p := position{file: file, block: block, last: int64(block)+1 == s.layout.Blocks(file)}
+	if file == of {
+		p.child = int64(block)
+		return p
+	}
+	entry := file
+	for parent := s.layout.Parent(entry); parent != of; parent = s.layout.Parent(entry) {
+		entry = parent
+	}
+	p.child = s.layout.Index(entry)
+	return p
+}
+
+// Left implements cache.Observer.
+func (s *system) Left(o policies.Object, size int64, why cache.Departure) {
+	if s.moving {
+		return
+	}
+	s.evictions++
+	if s.observer != nil {
+		s.observer.Left(o, size, why)
+	}
+}
+
+// Loaded implements cache.LoadObserver.
+func (s *system) Loaded(o policies.Object, size int64, why policies.Reason) {
+	if loads, ok := s.observer.(cache.LoadObserver); ok && !s.moving {
+		loads.Loaded(o, size, why)
+	}
+}
+
+// Evictions returns how many objects have left the cache.
+func (s *system) Evictions() int64 { return s.evictions }
+
+// Oversized returns how many requests were for objects larger than the cache.
+func (s *system) Oversized() int64 { return s.oversized }
+
+// Used implements cache.Occupied.
+func (s *system) Used() (used int64) {
+	for _, u := range s.units {
+		if u != nil {
+			used += u.pool.Used()
+		}
+	}
+	return used
+}

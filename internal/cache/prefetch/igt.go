@@ -1,0 +1,325 @@
+package prefetch
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/streams"
+)
+
+var igtEntry = Entry{
+	Name: "igt",
+	Summary: "of streams that are read in order, the next blocks, files or directories, and in these what is read of " +
+		"their siblings; all of streams that are read at random and nearly fit into the cache",
+	Source: "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads (IGTCache), arXiv 2506.12370, " +
+		"sections 3.1 to 3.3",
+	Memory: "about 110 bytes per node of its tree, 16 per child of a node in its window, 4 per file and directory, and " +
+		"about 60 per file and directory once per trace",
+	Addresses: true,
+	Layout:    true,
+	Params:    append(TreeParams(), StreamsParams()...),
+	New: func(c Config) Prefetcher {
+		layout := c.Layout
+		if layout == nil {
+			layout = streams.NewKeys(1)
+		}
+		s := NewStreams(NewTree(layout, c.Params), c.Params)
+		if c.Unit {
+			s.CountObjects()
+		}
+		s.Quota = func(*streams.Stream) int64 { return c.Capacity }
+		return s
+	},
+}
+
+// TreeParams are the parameters of the recognition of patterns, for all parts that have a tree.
+func TreeParams() []params.Param {
+	o := streams.Defaults()
+	return []params.Param{
+		{Name: "window", Default: o.Window, Min: 2, Max: 1 << 20, Doc: "W: a file or directory with more children is a " +
+			"stream, and so many of its last transitions are tested"},
+		{Name: "alpha", Default: o.Alpha, Min: 1e-9, Max: 0.5, Doc: "significance level of the Kolmogorov-Smirnov test"},
+		{Name: "ks", Default: "integer", Choices: []string{"integer", "scipy"}, Doc: "form of its statistic: that for " +
+			"integers, or that of scipy, which the paper used"},
+		{Name: "guard", Default: o.RepeatGuard, Doc: "a stream whose children repeat too often for a random order is " +
+			"skewed, whatever the test says; not in the paper"},
+		{Name: "order", Default: "names", Choices: []string{"names", "numbers"}, Doc: "order of the listings: that of the " +
+			"names, or with the numbers in them compared by value"},
+		{Name: "steps", Default: o.Share, Min: 0, Max: 1, Doc: "least share of steps to the next child in a sequential " +
+			"stream"},
+		{Name: "readers", Default: o.Readers, Min: 1, Max: 64, Doc: "interleaved sequential readers of a stream that are " +
+			"told apart"},
+		{Name: "verdicts", Default: o.Verdicts, Min: 1, Max: 100, Doc: "equal verdicts in a row that change a pattern"},
+		{Name: "nodes", Default: o.Nodes, Min: streams.MinNodes, Max: 1 << 26, Doc: "largest number of nodes; beyond it " +
+			"the least recently accessed ones are removed"},
+		{Name: "compress", Default: o.Compress, Doc: "a chain of directories in which nothing branches is one node"},
+		{Name: "prune", Default: o.Prune, Doc: "a stream keeps only the children in its window"},
+		{Name: "gaps", Default: o.Gaps, Min: 0, Max: 1000, Doc: "bins of the histogram of gaps in the record; 0: none"},
+	}
+}
+
+// NewTree returns an empty tree with the values of TreeParams.
+func NewTree(l *streams.Layout, v params.Values) *streams.Tree {
+	o := streams.Options{Window: v.Int("window"), Alpha: v.Float("alpha"), RepeatGuard: v.Bool("guard"),
+		Share: v.Float("steps"), Readers: v.Int("readers"), Verdicts: v.Int("verdicts"), Nodes: v.Int("nodes"),
+		Compress: v.Bool("compress"), Prune: v.Bool("prune"), Gaps: v.Int("gaps")}
+	if v.Text("ks") == "scipy" {
+		o.Form = streams.Scipy
+	}
+	if v.Text("order") == "numbers" {
+		l = l.Natural()
+	}
+	return streams.New(l, o)
+}
+
+// StreamsParams are the parameters of the proposals, for all parts that prefetch by streams.
+func StreamsParams() []params.Param {
+	return []params.Param{
+		{Name: "depth", Default: 4, Min: 0, Max: 64, Doc: "N: children that are proposed ahead of a sequential reader; 0: " +
+			"none"},
+		{Name: "hierarchical", Default: true, Doc: "of a file or directory propose only what is read of its siblings"},
+		{Name: "threshold", Default: 0.8, Min: 0.01, Max: 1, Doc: "f_p: least share of the siblings that a position is " +
+			"read of"},
+		{Name: "statistical", Default: true, Doc: "propose all of a random stream in the background"},
+		{Name: "expected", Default: 0.8, Min: 0, Max: 1, Doc: "least expected hit ratio for that: the cache's share in " +
+			"the data"},
+	}
+}
+
+const (
+	// atOnce is how many blocks are proposed after one access at most; what is beyond is left for More.
+	atOnce = 64
+	// waiting is how many files and directories can wait for More.
+	waiting = 64
+)
+
+// Streams is the prefetcher of IGTCache: it proposes by the patterns of the streams of a tree.
+type Streams struct {
+	tree   *streams.Tree
+	layout *streams.Layout
+	unit   bool // capacities count objects
+
+	depth                     int
+	hierarchical, statistical bool
+	threshold, expected       float64
+
+	// Quota returns the room of a stream: bytes, or objects if these are counted. It decides which random streams are
+	// loaded as a whole. It must be set.
+	Quota func(*streams.Stream) int64
+
+	recent   [waiting]streams.Place // children that were queued as a whole last, plus 1
+	turn     int
+	children []streams.Walk // of sequential streams, that are to be loaded as a whole
+	datasets []*dataset     // random streams that are being loaded
+	buffer   []uint64
+}
+
+// dataset is the walk through a random stream. The stream refers to it.
+type dataset struct {
+	stream   *streams.Stream
+	walk     streams.Walk
+	proposed int64 // bytes or objects so far
+	next     int64 // what the next block of the walk is charged, if it was held back
+	address  uint64
+	held     bool
+	queued   bool
+	done     bool
+}
+
+// NewStreams returns a prefetcher on a tree with the values of StreamsParams. Its Quota must be set.
+func NewStreams(t *streams.Tree, v params.Values) *Streams {
+	return &Streams{tree: t, layout: t.Layout(), depth: v.Int("depth"), hierarchical: v.Bool("hierarchical"),
+		statistical: v.Bool("statistical"), threshold: v.Float("threshold"), expected: v.Float("expected")}
+}
+
+// CountObjects says that the quotas count objects, not bytes.
+func (s *Streams) CountObjects() { s.unit = true }
+
+// Tree returns the tree of the prefetcher.
+func (s *Streams) Tree() *streams.Tree { return s.tree }
+
+// Request implements Prefetcher. It records the access in the tree.
+func (s *Streams) Request(a Access, proposals []Proposal) []Proposal {
+	s.tree.Access(a.Key, a.Time)
+	return s.After(proposals)
+}
+
+// After appends the proposals that follow from the last access that the tree has recorded.
+func (s *Streams) After(proposals []Proposal) []Proposal {
+	most := len(proposals) + atOnce
+	for _, m := range s.tree.Moves() {
+		switch m.Stream.Pattern {
+		case streams.Sequential:
+			proposals = s.ahead(m, proposals, most)
+		case streams.Random:
+			s.consider(m.Stream)
+		}
+	}
+	return proposals
+}
+
+// ahead proposes the next children of a sequential stream.
+func (s *Streams) ahead(m streams.Move, proposals []Proposal, most int) []Proposal {
+	l, place := s.layout, m.Stream.Place
+	entries := uint64(math.MaxUint64)
+	if n := l.Entries(place); n >= 0 {
+		entries = uint64(n)
+	}
+	index := m.Index
+	if entries == 0 {
+		return proposals
+	}
+	for found, empty := 0, 0; found < s.depth && empty < atOnce && len(proposals) < most && index < entries-1; {
+		index++
+		if l.IsFile(place) {
+			proposals = append(proposals, s.proposal(l.Address(place, index)))
+			found++
+			continue
+		}
+		child := l.Entry(place, int64(index))
+		if l.Blocks(child) == 0 {
+			empty++
+			continue
+		}
+		proposals = s.child(m.Stream, child, proposals, most)
+		found++
+	}
+	return proposals
+}
+
+// child proposes what is to be read of a child of a sequential stream.
+func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Proposal, most int) []Proposal {
+	l := s.layout
+	if l.IsFile(child) && l.Blocks(child) == 1 {
+		return append(proposals, s.proposal(l.Address(child, 0)))
+	}
+	whole := true
+	s.buffer = s.buffer[:0]
+	if s.hierarchical {
+		s.buffer, whole = of.Select(child, s.threshold, s.buffer)
+	}
+	for _, address := range s.buffer {
+		if len(proposals) < most {
+			proposals = append(proposals, s.proposal(address))
+		}
+	}
+	if !whole {
+		return proposals
+	}
+	walk := l.Walk(child)
+	if blocks := l.Blocks(child); blocks < 0 || int64(len(proposals))+blocks > int64(most) {
+		s.queue(child, walk)
+		return proposals
+	}
+	for address, ok := walk.Next(); ok; address, ok = walk.Next() {
+		proposals = append(proposals, s.proposal(address))
+	}
+	return proposals
+}
+
+// queue leaves a child for More, unless it was left a short time ago. If too many wait, the oldest one is dropped.
+func (s *Streams) queue(child streams.Place, walk streams.Walk) {
+	for _, p := range s.recent {
+		if p == child+1 {
+			return
+		}
+	}
+	s.recent[s.turn] = child + 1
+	s.turn = (s.turn + 1) % waiting
+	if len(s.children) == waiting {
+		s.children = append(s.children[:0], s.children[1:]...)
+	}
+	s.children = append(s.children, walk)
+}
+
+// consider queues a random stream whose data would mostly fit into its room.
+func (s *Streams) consider(of *streams.Stream) {
+	if !s.statistical {
+		return
+	}
+	d, _ := of.Prefetch.(*dataset)
+	if d != nil && (d.queued || d.done) {
+		return
+	}
+	quota, size := s.Quota(of), s.sizeOf(of.Place)
+	if size <= 0 || float64(quota) < s.expected*float64(size) || d != nil && d.held && d.proposed+d.next > quota {
+		return
+	}
+	if d == nil {
+		d = &dataset{stream: of, walk: s.layout.Walk(of.Place)}
+		of.Prefetch = d
+	}
+	d.queued = true
+	s.datasets = append(s.datasets, d)
+}
+
+// sizeOf returns the bytes of a place, or its blocks; -1 if they are not known.
+func (s *Streams) sizeOf(p streams.Place) int64 {
+	if s.unit {
+		return s.layout.Blocks(p)
+	}
+	return s.layout.Size(p)
+}
+
+// Restart forgets what has been proposed of a stream, as after all of it was evicted.
+func (s *Streams) Restart(of *streams.Stream) {
+	if d, _ := of.Prefetch.(*dataset); d != nil {
+		d.walk, d.proposed, d.held, d.done = s.layout.Walk(of.Place), 0, false, false
+	}
+}
+
+// More implements Backlog: first the rest of what sequential streams read next, then random streams as a whole, in the
+// order of their listings, until their quotas are full.
+func (s *Streams) More(n int, proposals []Proposal) []Proposal {
+	for n > 0 && len(s.children) > 0 {
+		address, ok := s.children[0].Next()
+		if !ok {
+			s.children = append(s.children[:0], s.children[1:]...)
+			continue
+		}
+		proposals = append(proposals, s.proposal(address))
+		n--
+	}
+	for n > 0 && len(s.datasets) > 0 {
+		address, ok := s.nextOf(s.datasets[0])
+		if !ok {
+			s.datasets[0].queued = false
+			s.datasets = append(s.datasets[:0], s.datasets[1:]...)
+			continue
+		}
+		proposals = append(proposals, s.proposal(address))
+		n--
+	}
+	return proposals
+}
+
+// nextOf returns the next block of a random stream; false if there is none, or no room for it.
+func (s *Streams) nextOf(d *dataset) (address uint64, ok bool) {
+	if !d.stream.Open() || d.stream.Pattern != streams.Random {
+		return 0, false
+	}
+	if !d.held {
+		if d.address, ok = d.walk.Next(); !ok {
+			d.done = true
+			return 0, false
+		}
+		d.next = 1
+		if !s.unit {
+			d.next = s.layout.Bytes(d.address)
+		}
+	}
+	if d.held = d.proposed+d.next > s.Quota(d.stream); d.held {
+		return 0, false
+	}
+	d.proposed += d.next
+	return d.address, true
+}
+
+// proposal proposes the block at an address.
+func (s *Streams) proposal(address uint64) Proposal {
+	return Proposal{Key: address, Size: s.layout.Charge(address)}
+}
+
+// Measure implements Measured: the size of the tree and the patterns of its streams.
+func (s *Streams) Measure() metric.Values { return s.tree.Measure() }

@@ -1,0 +1,73 @@
+package prefetch
+
+import "github.com/cachesim/cachesim/internal/base/params"
+
+var nextEntry = Entry{
+	Name:      "next",
+	Summary:   "the n addresses after the requested one: one-block lookahead",
+	Source:    "Smith, Cache Memories, ACM Computing Surveys 14(3), 1982, section 2.1",
+	Memory:    "constant",
+	Addresses: true,
+	Params: []params.Param{
+		{Name: "n", Default: 1, Min: 1, Max: 1024, Doc: "addresses that are proposed"},
+		{Name: "step", Default: 1, Min: 1, Max: 1 << 40, Doc: "distance of two neighbours, in addresses"},
+		{Name: "when", Default: "always", Choices: []string{"always", "miss", "tagged"}, Doc: "after which requests: " +
+			"always, after a miss, or (tagged) after a miss and after the first request to a prefetched object"},
+		{Name: "after", Default: 0, Min: 0, Max: 1 << 20, Doc: "only where so many requests before this one were to " +
+			"the addresses ahead of it, in order; libCacheSim's OBL has 4"},
+		{Name: "size", Default: 0, Min: 0, Max: 1 << 40, Doc: "bytes charged for a proposal if sizes count; " +
+			"0: the object's size in the trace"},
+	},
+	New: func(c Config) Prefetcher {
+		return &next{
+			n:     c.Params.Int("n"),
+			step:  uint64(c.Params.Int("step")),
+			when:  c.Params.Text("when"),
+			after: c.Params.Int("after"),
+			size:  int64(c.Params.Int("size")),
+		}
+	},
+}
+
+// next proposes the addresses after the requested one.
+type next struct {
+	n     int
+	step  uint64
+	when  string
+	after int
+	size  int64
+
+	started bool
+	last    uint64 // address of the previous request
+	run     int    // requests in a row that were each one step after the previous one
+}
+
+func (x *next) Request(a Access, proposals []Proposal) []Proposal {
+	if x.started && a.Key > x.last && a.Key-x.last == x.step {
+		x.run++
+	} else {
+		x.run = 0
+	}
+	x.started, x.last = true, a.Key
+	if x.run < x.after || !x.triggers(a) {
+		return proposals
+	}
+	for i := 1; i <= x.n; i++ {
+		key, ok := after(a.Key, x.step, i)
+		if !ok {
+			break
+		}
+		proposals = append(proposals, Proposal{Key: key, Size: x.size})
+	}
+	return proposals
+}
+
+func (x *next) triggers(a Access) bool {
+	switch x.when {
+	case "miss":
+		return !a.Hit
+	case "tagged":
+		return !a.Hit || a.Prefetched
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+// Package prefetch proposes what a cache should load besides the requested objects. A prefetcher sees the requests of a
+// trace, hit or miss, and returns proposals; the cache (package cache) leaves out resident objects and loads the rest,
+// under any policy. A prefetcher knows neither the policy nor the capacity.
+//
+// To add a prefetcher, write one file with its type and its Entry, and add the Entry to the table in registry.go.
+package prefetch
+
+import (
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Object is the dense number of an object, as in package policies.
+type Object = uint32
+
+// Access is one request of the trace, after the cache has served it.
+type Access struct {
+	Object Object
+	Key    uint64 // the address of the object; 0 where the entry has no Addresses
+	Pos    int    // number of requests before it
+	At     int    // position in the trace, from 0: that number, unless a model of time changes the order of requests
+	Size   int64  // what the object is charged: bytes, or 1 where the capacity is in objects
+	Time   int64  // nanoseconds; 0 where the trace has no clock
+	Hit    bool
+	// Prefetched says that the request hits an object that was prefetched and has not been requested since.
+	Prefetched bool
+	// Resident says that the object is in the cache now: it hit, or the miss has loaded it. If objects arrive later, it is
+	// true for an object that will be loaded, as far as that is known.
+	Resident bool
+}
+
+// Proposal is an object that should be loaded.
+type Proposal struct {
+	Object Object // where the entry has no Addresses
+	Key    uint64 // the address, where the entry has Addresses
+	// Size is what the object is charged where sizes count. 0: its size in the trace, or that of the request if the trace
+	// never requests the object.
+	Size int64
+}
+
+// Prefetcher proposes objects to load besides the requested ones.
+type Prefetcher interface {
+	// Request receives each request, in order, after it has been served, and appends proposals in the order of loading.
+	// Resident objects may be among them.
+	Request(a Access, proposals []Proposal) []Proposal
+}
+
+// Watcher is implemented by prefetchers that follow the loads and evictions of objects.
+type Watcher interface {
+	// Loaded reports that a proposal, or an object that Evicted requested back, has been loaded, or is being loaded if
+	// objects arrive later. It is called before the next Request.
+	Loaded(p Proposal)
+	// Evicted reports that an object has left the cache, prefetched or not, or will not arrive, and returns whether one
+	// that was prefetched
+	// in vain should be loaded again, as new as the current request. If that fails it is called once more, with Unused
+	// raised by one.
+	Evicted(e Eviction) (again bool)
+}
+
+// Backlog is implemented by prefetchers that also have proposals for when nothing else is to be loaded.
+type Backlog interface {
+	// More appends up to n of them; none if there are no more for now.
+	More(n int, proposals []Proposal) []Proposal
+}
+
+// Measured is implemented by prefetchers with metrics of their own, which describe their state.
+type Measured interface{ Measure() metric.Values }
+
+// Eviction is an object that has left the cache.
+type Eviction struct {
+	Object Object
+	Key    uint64 // the address of the object; 0 where the entry has no Addresses
+	// Unused is how often the object has been loaded since its last request: 0 if it was requested after it was loaded, 1
+	// if it was prefetched in vain, more if Evicted requested it back.
+	Unused int
+}
+
+// Config is what a prefetcher is built from.
+type Config struct {
+	Params params.Values // every parameter of the Entry
+
+	// Layout is the directory tree of the trace, for prefetchers with Layout. Capacity is that of the cache, in bytes, or
+	// in objects if Unit is set.
+	Layout   *streams.Layout
+	Capacity int64
+	Unit     bool
+
+	// Trace is what will be served. A prefetcher without Future uses only what it says of the requests so far, and of
+	// the files. It may be nil for prefetchers with neither Files nor Future.
+	Trace *traces.Trace
+}
+
+// after returns the address n steps after key, false if there is none.
+func after(key, step uint64, n int) (uint64, bool) {
+	if n > 0 && step > (1<<64-1-key)/uint64(n) {
+		return 0, false
+	}
+	return key + step*uint64(n), true
+}
+
+// before returns the address n steps before key, false if there is none.
+func before(key, step uint64, n int) (uint64, bool) {
+	if n > 0 && step > key/uint64(n) {
+		return 0, false
+	}
+	return key - step*uint64(n), true
+}

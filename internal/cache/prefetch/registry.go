@@ -1,0 +1,104 @@
+package prefetch
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+)
+
+// Entry describes one prefetcher for the registry.
+type Entry struct {
+	Name    string
+	Summary string // one line: what it proposes
+	Source  string // the paper or page that defines it
+	Memory  string // its memory in bytes, and what bounds it
+	// Addresses says that it computes with keys, so that those of the trace must be numbers: addresses of blocks, say.
+	// Others propose objects that have been requested before.
+	Addresses bool
+	// Layout says that it needs the directory tree of the trace, or that of its keys.
+	Layout bool
+	// Files says that it works on reads of files only.
+	Files bool
+	// Future says that it knows requests that have not come yet: the next reads of each job.
+	Future bool
+	// Idle says that it never proposes anything: the cache is as without it.
+	Idle   bool
+	Params []params.Param
+	// Check rejects values of Params that exclude each other; nil if all are accepted.
+	Check func(params.Values) error
+	New   func(Config) Prefetcher
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v params.Values) error {
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check(v)
+}
+
+// registry lists every prefetcher in the order in which `cachesim prefetchers` prints them.
+var registry = withDelay([]Entry{
+	noneEntry,
+	nextEntry,
+	nextFileEntry,
+	strideEntry,
+	ampEntry,
+	igtEntry,
+	readaheadEntry,
+	sfpEntry,
+	mithrilEntry,
+	oracleEntry,
+})
+
+// Delay is the parameter of every prefetcher that says after how many requests a proposal arrives.
+const Delay = "delay"
+
+// DelayOf returns after how many requests the proposals of a prefetcher arrive.
+func DelayOf(s Spec) int {
+	if s.Entry.Idle {
+		return 0
+	}
+	return s.Params.Int(Delay)
+}
+
+// withDelay adds the parameter Delay to all entries that propose anything.
+func withDelay(all []Entry) []Entry {
+	for i := range all {
+		if !all[i].Idle {
+			all[i].Params = append(slices.Clone(all[i].Params), params.Param{Name: Delay, Default: 0, Min: 0, Max: 1 << 20,
+				Doc: "requests until a proposal has arrived; 0: it is there before the next request. Models of time say " +
+					"themselves when objects arrive"})
+		}
+	}
+	return all
+}
+
+var family = params.Table("prefetcher", "none,'next(n=2)'", registry)
+
+// Spec is a prefetcher with its parameters: what a user writes as `next(n=2)`.
+type Spec = params.Spec[Entry]
+
+// All returns every entry in the order of the registry.
+func All() []Entry { return append([]Entry(nil), registry...) }
+
+// Names returns the names of all entries.
+func Names() []string { return family.Names() }
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) { return family.Find(name) }
+
+// Parse reads one prefetcher.
+func Parse(text string) (Spec, error) { return family.Parse(text) }
+
+// ParseList reads a comma-separated list of prefetchers.
+func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
+
+// New returns a prefetcher in its first state. The parameters of the config are set from the spec.
+func New(s Spec, c Config) Prefetcher {
+	c.Params = s.Params
+	return s.Entry.New(c)
+}

@@ -1,0 +1,245 @@
+// Package models computes the time that requests take: it models batches of embedding lookups, prompts to a language
+// model, and jobs that read from a remote store. Each model serves a trace on a virtual clock; the folders below
+// contain the computations. A model does not know caches: it states what it needs from one, and says when a group of
+// requests is served.
+package models
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Entry describes one model of the time that requests take.
+type Entry struct {
+	Name    string
+	Summary string // one line: what takes time
+	Source  string // of the model and its constants
+	Params  []params.Param
+	// Metrics are the model's own, in addition to those of every model.
+	Metrics []metric.Metric
+	Cache   string // the kind of cache that it works on
+	// Asynchronous says that objects arrive in the cache some time after they were requested, and that the model has
+	// windows of its own: Config.Cache is a storage.Cache, and Serve is not used. Such a model knows no future, so
+	// whatever needs to know it cannot be combined with it.
+	Asynchronous bool
+	// Drives says that the model serves the requests from the cache itself and has windows of its own: Config.Cache is the
+	// cache as it was built, which counts, and Serve is not used. Such a model knows no future, either, and may serve
+	// requests in another order than the trace.
+	Drives bool
+	// Approximates says that it computes the hit ratios of LRU from how often objects are requested, instead of serving
+	// requests: no other policy has them.
+	Approximates bool
+	// Reorders reports whether the requests may come in another order than in the trace, or not all of them; nil if they
+	// never do.
+	Reorders func(v params.Values) bool
+	// Overlaps reports whether groups of requests run at the same time and hold what they need meanwhile; nil if they
+	// never do.
+	Overlaps func(v params.Values) bool
+	// Needs returns what it needs from the trace; nil for nothing.
+	Needs func(v params.Values) traces.Needs
+	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be
+	// wrong.
+	Check func(v params.Values, t *traces.Trace) error
+	// Run replays the trace through the cache on a virtual clock, and returns the metrics that it measures. It stops early
+	// with ctx's error.
+	Run func(ctx context.Context, c Config) (metric.Values, error)
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// Config is the environment of a model.
+type Config struct {
+	Trace  *traces.Trace
+	Cache  any // serves the requests; each model states what it needs from it
+	Params params.Values
+	Warmup int // requests at the start that are served but not counted; fewer than the trace has
+	// Serve serves the requests of the trace from one position to another, which are one group, and counts them. The model
+	// calls it once for each group, in their order.
+	Serve func(from, to int) Served
+	// EndWarmup says that counting starts now, in a model with Asynchronous or Drives.
+	EndWarmup func()
+	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.
+	Timed func([]Timed)
+	// Windows are those of the series of a model with Asynchronous or Drives.
+	Windows Windows
+}
+
+// Windows are spans of the model's clock, or numbers of requests, at whose ends the model reports what happened. The
+// zero value is none.
+type Windows struct {
+	Span     time.Duration
+	Requests int64
+	End      func(Window) error // its error ends the run
+}
+
+// Window is what happened in a window.
+type Window struct {
+	Asked  int64         // requests since the start
+	Ends   time.Duration // since the start
+	Values []WindowValue
+}
+
+// WindowValue is the value of a metric in a window, of what a label names; "" for everything.
+type WindowValue struct {
+	Name, Label string
+	Value       float64
+}
+
+func (w *Window) add(m metric.Metric, label string, value float64) {
+	w.Values = append(w.Values, WindowValue{m.Name, label, value})
+}
+
+// Served is the result of serving a group of requests.
+type Served struct {
+	HitTokens int64        // of a prompt
+	Cost      predict.Cost // of the predictions meanwhile
+}
+
+// Timed is the time that a group of requests took.
+type Timed struct {
+	First   int // requests that were served before it
+	Latency time.Duration
+}
+
+// Sum summarises the times of groups, without throughput.
+func Sum(all []Timed) Latency {
+	return newLatency(all, 0, func(t Timed) waited { return waited{0, t.Latency, t.Latency} })
+}
+
+// Latency is the time of what a model measures, after the warm-up: the lookups of a batch, or a prompt until its first
+// token. A percentile is the smallest time that at least that many per cent do not exceed (nearest rank).
+type Latency struct {
+	Mean, P50, P95, P99 float64 // milliseconds
+	Throughput          float64 // of what the model counts, per second of its clock
+}
+
+// waited are the times at which something arrived, reached the point that its latency measures, and left.
+type waited struct{ arrived, served, done time.Duration }
+
+// newLatency summarises the latencies of all waited; work is what was done in the meantime.
+func newLatency[E any](all []E, work int, of func(E) waited) Latency {
+	if len(all) == 0 {
+		return Latency{}
+	}
+	times := make([]time.Duration, len(all))
+	var end time.Duration
+	for i, e := range all {
+		w := of(e)
+		times[i], end = w.served-w.arrived, max(end, w.done)
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	rank := func(share float64) float64 {
+		return milliseconds(sorted[int(math.Ceil(share*float64(len(sorted))))-1])
+	}
+	l := Latency{P50: rank(0.50), P95: rank(0.95), P99: rank(0.99)}
+	for _, t := range times {
+		l.Mean += milliseconds(t) / float64(len(times))
+	}
+	if span := end - of(all[0]).arrived; span > 0 {
+		l.Throughput = float64(work) / span.Seconds()
+	}
+	return l
+}
+
+// Values returns the latency as metrics.
+func (l Latency) Values() (v metric.Values) {
+	v.Set(LatencyMean, l.Mean)
+	v.Set(LatencyP50, l.P50)
+	v.Set(LatencyP95, l.P95)
+	v.Set(LatencyP99, l.P99)
+	v.Set(Throughput, l.Throughput)
+	return v
+}
+
+func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
+
+// latencyMetrics are the metrics of every model.
+var (
+	LatencyMean = latencyMetric("mean", "mean", 80, metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
+		File: "latency_mean"})
+	LatencyP50 = latencyMetric("p50", "P50", 45, metric.Figure{})
+	LatencyP95 = latencyMetric("p95", "P95", 50, metric.Figure{})
+	LatencyP99 = latencyMetric("p99", "P99", 70, metric.Figure{Title: "P99 latency", Axis: "P99 latency (ms)",
+		File: "latency_p99"})
+	Throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
+		Merge: metric.Apart, Column: metric.Column{At: 40, Weight: 65},
+		Doc: "what the model counts (lookups, prompts) per second of its clock"}
+	latencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
+)
+
+func latencyMetric(which, head string, weight int, figure metric.Figure) metric.Metric {
+	return metric.Metric{Name: "latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
+		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms", Weight: weight}, Figure: figure,
+		Doc: head + " of what the model measures, on its clock; percentiles by nearest rank"}
+}
+
+func init() {
+	for _, e := range modelEntries {
+		metric.Register("model "+e.Name, append(latencyMetrics, e.Metrics...)...)
+	}
+}
+
+// Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
+type Spec = params.Spec[Entry]
+
+var modelEntries = []Entry{slsEntry, prefillEntry, storageEntry, recommenderEntry, fluidEntry}
+
+var models = params.Table("model", "sls", modelEntries)
+
+// All returns every entry, in the order of `cachesim models`.
+func All() []Entry { return slices.Clone(modelEntries) }
+
+// Find returns the model with that name; case does not matter.
+func Find(name string) (Entry, bool) { return models.Find(name) }
+
+// Parse parses one model.
+func Parse(text string) (Spec, error) { return models.Parse(text) }
+
+// ParseList parses a comma-separated list of models.
+func ParseList(text string) ([]Spec, error) { return models.ParseList(text) }
+
+// Names returns the names of the models.
+func Names() []string { return models.Names() }
+
+// groupReplay serves the groups of a trace one by one, when a model says so.
+type groupReplay struct {
+	Config
+	starts []int // positions at which the groups begin
+}
+
+// serve serves group i. It returns its requests and the result.
+func (r *groupReplay) serve(i int) ([]predict.Object, Served) {
+	from, to := r.starts[i], len(r.Trace.Objects)
+	if i+1 < len(r.starts) {
+		to = r.starts[i+1]
+	}
+	return r.Trace.Objects[from:to], r.Serve(from, to)
+}
+
+// firstCounted returns the first group whose latency counts: the one with the first request after the warm-up. A
+// warm-up that ends inside the last group leaves that one.
+func (r *groupReplay) firstCounted() int {
+	next, _ := slices.BinarySearch(r.starts, r.Warmup+1)
+	return next - 1
+}
+
+// tell passes on how long each group took, if somebody wants to know.
+func tell[E any](r *groupReplay, all []E, of func(E) waited) {
+	if r.Timed == nil {
+		return
+	}
+	timed := make([]Timed, len(all))
+	for i, e := range all {
+		w := of(e)
+		timed[i] = Timed{First: r.starts[i], Latency: w.served - w.arrived}
+	}
+	r.Timed(timed)
+}

@@ -1,0 +1,168 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/clock/prefill"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+var prefillEntry = Entry{
+	Name: "prefill",
+	Summary: "prompts to a language model: the time to the first token, for which uncached tokens must be computed; " +
+		"throughput counts prompts",
+	Source: "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
+	Cache:  "prefix",
+	Params: []params.Param{
+		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
+		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "hardware it runs on"},
+		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
+		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
+			string(prefill.FromTrace), string(prefill.Poisson)},
+			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it; " +
+				"trace: at the times of the trace; " +
+				"poisson: at random"},
+		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "prompts per second of arrivals=poisson"},
+		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of arrivals=poisson, the same for all policies"},
+		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt; -1: those of the trace, " +
+			"256 if it has none"},
+		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
+		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
+		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "additional time of one call of the predictor, in " +
+			"microseconds"},
+		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
+			"nanoseconds, during which there are no predictions; 0: training runs in parallel"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token after the first, in " +
+			"milliseconds; -1: the model's"},
+		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9; 0: the " +
+			"model's"},
+		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes; 0: the model's"},
+		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "attention operations per token and preceding " +
+			"token, in 10^6; 0: the model's"},
+		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes; 0: the model's"},
+		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12; 0: the " +
+			"hardware's"},
+		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "memory bandwidth of all cards, in 10^9 bytes per " +
+			"second; 0: the hardware's"},
+		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: the " +
+			"hardware's"},
+	},
+	Overlaps: func(v params.Values) bool { return v.Int("concurrency") > 1 },
+	Check:    checkPrefill,
+	Run:      runPrefill,
+}
+
+// defaultOutput is the number of output tokens of a prompt if neither trace nor user gives it (LCR, section 5.2).
+const defaultOutput = 256
+
+func checkPrefill(v params.Values, t *traces.Trace) error {
+	switch arrivals, rate := prefill.Arrivals(v.Text("arrivals")), v.Float("rate"); {
+	case arrivals == prefill.Poisson && rate == 0:
+		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: " +
+			"prefill(arrivals=poisson,rate=2)")
+	case arrivals != prefill.Poisson && rate != 0:
+		return fmt.Errorf(
+			"model prefill: rate=%v has no effect with arrivals=%s; remove it, or write arrivals=poisson",
+			rate,
+			arrivals,
+		)
+	case v.Float("decode_ms") < 0 && v.Float("decode_ms") != -1:
+		return fmt.Errorf(
+			"model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model",
+			v.Float("decode_ms"),
+		)
+	case arrivals == prefill.FromTrace && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Arrivals == nil:
+		return fmt.Errorf(
+			"model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
+			t.Name,
+		)
+	}
+	return nil
+}
+
+// promptCache is a cache that locks the blocks of prompts while they run.
+type promptCache interface {
+	// Finish releases the blocks of a prompt that has been served.
+	Finish(prompt int)
+}
+
+func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
+	holding, ok := c.Cache.(promptCache)
+	if !ok {
+		return metric.Values{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
+	}
+	replay := &prefillReplay{&groupReplay{c, c.Trace.Groups}, holding}
+	p := prompts.Of(c.Trace.Kind)
+	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
+		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
+	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
+	if err != nil {
+		return metric.Values{}, fmt.Errorf("model prefill: %w", err)
+	}
+	times := func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
+	tell(replay.groupReplay, all, times)
+	counted := all[replay.firstCounted():]
+	return newLatency(counted, len(counted), times).Values(), nil
+}
+
+// outputs returns the output tokens of each prompt.
+func outputs(p *prompts.Columns, fixed int) []int32 {
+	switch {
+	case fixed < 0 && p.OutputTokens != nil:
+		return p.OutputTokens
+	case fixed < 0:
+		fixed = defaultOutput
+	}
+	return slices.Repeat([]int32{int32(fixed)}, len(p.InputTokens))
+}
+
+// prefillConfig returns the constants: those of model and hardware, overridden by the user's.
+func prefillConfig(v params.Values) prefill.Config {
+	c := prefill.Config{
+		Shape:       prefill.ShapeOf(v.Text("model")),
+		Hardware:    prefill.HardwareOf(v.Text("hardware")),
+		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
+		PredictCall: microseconds(v.Float("predict_call_us")),
+		PredictRow:  microseconds(v.Float("predict_us")),
+		TrainUnit: v.Float(
+			"train_ns",
+		),
+		Concurrency: v.Int("concurrency"),
+		Arrivals:    prefill.Arrivals(v.Text("arrivals")),
+		Rate:        v.Float("rate"),
+		Seed:        uint64(v.Int("seed")),
+	}
+	for name, constant := range map[string]struct {
+		value *float64
+		unit  float64
+	}{
+		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention,
+			1e6}, "kv_kb": {&c.KV, 1e3},
+		"peak_tflops": {&c.Peak, 1e12}, "bandwidth_gbs": {&c.Bandwidth, 1e9}, "utilisation": {&c.Utilisation, 1},
+	} {
+		if given := v.Float(name); given > 0 {
+			*constant.value = given * constant.unit
+		}
+	}
+	if given := v.Float("decode_ms"); given >= 0 {
+		c.Decode = given / 1e3
+	}
+	return c
+}
+
+// prefillReplay is a cache in the form that package prefill needs.
+type prefillReplay struct {
+	*groupReplay
+	promptCache
+}
+
+func (r *prefillReplay) Begin(i int) prefill.Hit {
+	_, s := r.serve(i)
+	return prefill.Hit{Tokens: int(s.HitTokens), Calls: s.Cost.Calls, Predictions: s.Cost.Predictions,
+		Trained: s.Cost.Training.Work}
+}

@@ -1,0 +1,380 @@
+// Package storage models the time of jobs that read through a local cache from a remote store, over a link that they
+// share. A read requests several objects, the blocks of a file, at once.
+//
+// A resident object takes the local time. Any other is fetched: the store answers after a delay, and the transfers in
+// progress share the bandwidth of the link equally. What is requested while it is being fetched waits for the rest of
+// the same fetch (a delayed hit; Atre, Sherry, Wang and Berger, Caching with Delayed Hits, SIGCOMM 2020). Prefetches
+// have the lower priority: they are sent while nothing else is. Only so many are outstanding; the others wait in a
+// queue of limited length. A prefetch whose object is requested becomes an ordinary fetch.
+//
+// A job that runs alone and misses everything takes, for each read of so many bytes, delay + bytes / bandwidth, and the
+// time that it computes after each read.
+package storage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/clock/event"
+)
+
+// Config are the constants of the model.
+type Config struct {
+	Local     time.Duration // of a read from the cache
+	Delay     time.Duration // of the remote store, until the first byte
+	Bandwidth float64       // of the link, in bytes per second
+	// Prefetches are those that may be outstanding, Queue those that may wait until fewer are.
+	Prefetches, Queue int
+	// DropOldest says that a prefetch that finds the queue full takes the place of the one that has waited longest;
+	// otherwise it is dropped itself.
+	DropOldest bool
+	// Closed says that a job issues a read when its previous one is served and it has computed; otherwise reads are issued
+	// at their times.
+	Closed bool
+	// Warmup is the number of requests at the start that do not count. EndWarmup is called when they have been asked.
+	Warmup    int
+	EndWarmup func()
+	// Windows cut the run; see there.
+	Windows Windows
+}
+
+// Windows are spans of time or numbers of requests, at whose ends the model reports its state. The zero value is none.
+type Windows struct {
+	Span     time.Duration
+	Requests int64
+	// End receives the state at the end of a window. The last one ends early, with the run.
+	End func(s State) error
+}
+
+// State is how far a run has come.
+type State struct {
+	Asked            int64         // requests so far
+	Ends             time.Duration // of the window: at Now, unless the run has ended before
+	Now              time.Duration
+	Demand, Prefetch float64 // seconds in which the link has sent what requests wait for, and prefetches
+	// Job returns what is known of a job so far.
+	Job func(i int32) Job
+}
+
+// Reads are what the jobs read.
+type Reads struct {
+	Objects []uint32 // per request
+	// Size returns the bytes of a request.
+	Size func(request int) int64
+	// Starts are the requests at which reads begin; a read ends where the next begins.
+	Starts []int
+	Job    []int32 // per read: its job; nil: all reads are of job 0
+	// Times are those at which reads were issued, since the first, never decreasing within a job; nil: all at 0. In a
+	// closed loop a job starts at the time of its first read, and computes between two reads for as long as their times
+	// are apart.
+	Times []time.Duration
+	Stops []time.Duration // per job: when it is stopped; 0: never
+}
+
+// Fetch is an object to be prefetched.
+type Fetch struct {
+	Object uint32
+	Bytes  int64
+}
+
+// Cache is the local cache. Requests are identified by their positions in Reads.
+type Cache interface {
+	// Ask serves a request if its object is resident, and reports whether it is.
+	Ask(request int, now time.Duration) (hit bool)
+	// Proposals appends what to prefetch after the last request, More up to n further objects for when nothing else is to
+	// be prefetched.
+	Proposals(to []Fetch) []Fetch
+	More(n int, to []Fetch) []Fetch
+	// Arrive loads what was fetched for a request, ArrivePrefetch what no request waits for.
+	Arrive(request int, now time.Duration)
+	ArrivePrefetch(f Fetch, now time.Duration)
+	// Waited serves a further request that waited for an object, after its arrival.
+	Waited(request int, now time.Duration)
+	// Cancelled reports that an object will not arrive.
+	Cancelled(object uint32)
+}
+
+// Job is what is known about a job so far. Its counts leave out the warm-up.
+type Job struct {
+	Started, Ended  time.Duration // of its first read, of its last
+	Stopped         bool          // it was stopped before its last read was served
+	Reads           int           // that it has in the trace
+	Requests, Hits  int64
+	Bytes, HitBytes int64 // of requests
+	Served          int64 // bytes of the reads that have been served, warm-up included
+}
+
+// Read is one read that was served.
+type Read struct {
+	First       int64 // requests that were asked before it
+	Asked, Done time.Duration
+	Counts      bool // it has a request after the warm-up
+}
+
+// Counts are sums over a run, after the warm-up.
+type Counts struct {
+	Fetched    int64 // bytes that arrived from the remote store
+	Prefetched int64 // the part of them that no request waited for when it arrived
+	Served     int64 // bytes of the reads that were served and count
+	Useful     int64 // the part of these that was requested while it was resident
+	Delayed    int64 // requests that waited for a fetch that had already begun
+	Late       int64 // prefetches that were outstanding when their object was requested
+	Cancelled  int64 // prefetches that were dropped from the queue
+	Events     int64 // that the model has simulated
+	// LinkSeconds is how long the link was busy, Seconds how long the run took.
+	LinkSeconds, Seconds float64
+}
+
+// Result is what a run measured.
+type Result struct {
+	Counts
+	Jobs  []Job
+	Reads []Read // in the order in which they were issued; those that a stop cut off are left out
+}
+
+// Run serves all reads. It stops early with ctx's error, or that of a window.
+func Run(ctx context.Context, r Reads, cache Cache, c Config) (*Result, error) {
+	m := newModel(r, cache, c)
+	m.begin()
+	if err := m.run(ctx); err != nil {
+		return nil, err
+	}
+	return m.result()
+}
+
+// model is a run.
+type model struct {
+	Config
+	Reads
+	cache Cache
+	loop  event.Loop
+	link  *event.PriorityLink
+
+	jobs    []job
+	running int   // jobs that have not ended
+	asked   int64 // requests
+	first   int   // the next read to issue, in the order of the trace
+	order   []int32
+	served  []Read
+	open    []open
+	free    []int32 // of open
+
+	fetches   []fetch
+	freeFetch []int32
+	fetching  []int32 // per object: 1 + its fetch, 0 for none
+	queue     list    // of fetches that wait
+	waiters   []waiter
+	freeWait  []int32
+	out       int // prefetches that are outstanding
+	proposed  []Fetch
+
+	unused    []int64 // per object: the bytes that were prefetched and are still unrequested
+	counts    Counts
+	warm      Counts // at the end of the warm-up
+	counting  bool
+	windowEnd time.Duration
+	err       error // of a window that ended with a request
+}
+
+// job is a job of a run.
+type job struct {
+	Job
+	reads []int32 // in a closed loop: those that are left
+	left  int     // reads that have not been served
+	next  func()  // issues the next read
+	timer event.Timer
+	stop  event.Timer
+	ended bool
+}
+
+// open is a read that is being served.
+type open struct {
+	read   int32
+	served int32 // its index in model.served; -1: the slot is free
+	left   int   // objects that it waits for
+	ready  time.Duration
+	end    func() // ends it
+	timer  event.Timer
+}
+
+// newModel returns a run that has not begun.
+func newModel(r Reads, cache Cache, c Config) *model {
+	m := &model{Config: c, Reads: r, cache: cache, queue: emptyList}
+	m.link = event.NewPriorityLink(&m.loop, c.Bandwidth, m.arrived)
+	jobs := 1
+	for _, j := range r.Job {
+		jobs = max(jobs, int(j)+1)
+	}
+	m.jobs = make([]job, jobs)
+	m.served = make([]Read, 0, len(r.Starts))
+	m.windowEnd = c.Windows.Span
+	return m
+}
+
+// begin schedules the first reads, and the stops.
+func (m *model) begin() {
+	m.distribute()
+	for i := range m.jobs {
+		j := &m.jobs[i]
+		if j.left == 0 {
+			j.ended = true
+			continue
+		}
+		m.running++
+		if m.Closed {
+			j.next = func() { m.issueNext(int32(i)) }
+			j.timer = m.loop.At(j.Started, j.next)
+		}
+		if m.Stops != nil && m.Stops[i] > 0 {
+			j.stop = m.loop.At(m.Stops[i], func() { m.stop(int32(i)) })
+		}
+	}
+	if !m.Closed {
+		m.loop.At(0, m.issueDue)
+	}
+	if m.Warmup == 0 {
+		m.endWarmup()
+	}
+}
+
+// distribute gives each job its reads.
+func (m *model) distribute() {
+	for read := range m.Starts {
+		j := &m.jobs[m.jobOf(int32(read))]
+		if j.left == 0 {
+			j.Started = m.time(int32(read))
+		}
+		j.left++
+		j.Reads++
+	}
+	if !m.Closed {
+		return
+	}
+	m.order = make([]int32, len(m.Starts))
+	from := 0
+	for i := range m.jobs {
+		j := &m.jobs[i]
+		j.reads = m.order[from : from : from+j.left]
+		from += j.left
+	}
+	for read := range m.Starts {
+		j := &m.jobs[m.jobOf(int32(read))]
+		j.reads = append(j.reads, int32(read))
+	}
+}
+
+func (m *model) jobOf(read int32) int32 {
+	if m.Job == nil {
+		return 0
+	}
+	return m.Job[read]
+}
+
+// time returns the time of a read in the trace.
+func (m *model) time(read int32) time.Duration {
+	if m.Times == nil {
+		return 0
+	}
+	return m.Times[read]
+}
+
+// span returns the requests of a read.
+func (m *model) span(read int32) (from, to int) {
+	if int(read)+1 < len(m.Starts) {
+		return m.Starts[read], m.Starts[read+1]
+	}
+	return m.Starts[read], len(m.Objects)
+}
+
+// contextEvery is the number of events between two checks of the context.
+const contextEvery = 1 << 8
+
+// run runs events until all jobs have ended.
+func (m *model) run(ctx context.Context) error {
+	for ; m.running > 0; m.counts.Events++ {
+		if m.counts.Events%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		next, ok := m.loop.Next()
+		if !ok {
+			return fmt.Errorf("%d jobs have not ended, but no event is left", m.running)
+		}
+		for m.windowEnd > 0 && next >= m.windowEnd {
+			if err := m.endWindow(m.windowEnd, m.windowEnd); err != nil {
+				return err
+			}
+			m.windowEnd = event.Sum(m.windowEnd, m.Windows.Span)
+		}
+		m.loop.Step()
+		if err := m.loop.Ended(); err != nil {
+			return err
+		}
+		if m.err != nil {
+			return m.err
+		}
+	}
+	return nil
+}
+
+// result ends the run.
+func (m *model) result() (*Result, error) {
+	if m.Windows.Span > 0 || m.Windows.Requests > 0 && m.asked%m.Windows.Requests > 0 {
+		if err := m.endWindow(max(m.windowEnd, m.loop.Now()), m.loop.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if !m.counting {
+		m.endWarmup()
+	}
+	r := &Result{Counts: m.total().minus(m.warm), Jobs: make([]Job, len(m.jobs))}
+	for i := range m.jobs {
+		r.Jobs[i] = m.jobs[i].Job
+	}
+	for _, read := range m.served {
+		if read.Done >= 0 {
+			r.Reads = append(r.Reads, read)
+		}
+	}
+	return r, nil
+}
+
+// endWindow reports the state at the end of a window.
+func (m *model) endWindow(ends, now time.Duration) error {
+	s := State{Asked: m.asked, Ends: ends, Now: now, Job: func(i int32) Job { return m.jobs[i].Job }}
+	s.Demand, s.Prefetch = m.link.Busy(now)
+	return m.Windows.End(s)
+}
+
+// total returns the counts so far.
+func (m *model) total() Counts {
+	c := m.counts
+	urgent, background := m.link.Busy(m.loop.Now())
+	c.LinkSeconds, c.Seconds = urgent+background, m.loop.Now().Seconds()
+	return c
+}
+
+func (c Counts) minus(earlier Counts) Counts {
+	return Counts{
+		Fetched:     c.Fetched - earlier.Fetched,
+		Prefetched:  c.Prefetched - earlier.Prefetched,
+		Served:      c.Served - earlier.Served,
+		Useful:      c.Useful - earlier.Useful,
+		Delayed:     c.Delayed - earlier.Delayed,
+		Late:        c.Late - earlier.Late,
+		Cancelled:   c.Cancelled - earlier.Cancelled,
+		Events:      c.Events - earlier.Events,
+		LinkSeconds: c.LinkSeconds - earlier.LinkSeconds,
+		Seconds:     c.Seconds - earlier.Seconds,
+	}
+}
+
+// endWarmup starts to count. What was prefetched before is not a useful prefetch.
+func (m *model) endWarmup() {
+	m.counting = true
+	m.warm = m.total()
+	clear(m.unused)
+	if m.EndWarmup != nil {
+		m.EndWarmup()
+	}
+}

@@ -1,0 +1,206 @@
+// Package checks tells CI systems what was checked and what came of it: test cases of JUnit XML, annotations of GitHub
+// Actions, and the summary of a job there.
+package checks
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+)
+
+// The formats of Print.
+const (
+	JUnit  = "junit"
+	GitHub = "github"
+)
+
+// Formats lists the formats of Print.
+var Formats = []string{JUnit, GitHub}
+
+// FailedError says that a check failed. The program itself was used correctly.
+type FailedError struct{ error }
+
+// Unwrap returns what failed.
+func (e FailedError) Unwrap() error { return e.error }
+
+// Failed marks err as the outcome of a check.
+func Failed(err error) error { return FailedError{err} }
+
+// Outcome is what came of a case.
+type Outcome int
+
+// The outcomes of a case.
+const (
+	Passed  Outcome = iota
+	Noted           // passed, with something to say
+	Skipped         // could not be checked, which fails nothing
+	Fails
+	Broken // could not be checked, and that is a failure: what JUnit calls an error
+)
+
+// Case is one thing that was checked.
+type Case struct {
+	Class, Name string // the trace and the cell, or the experiment and the claim
+	Outcome     Outcome
+	Kind        string // of the outcome, in words: "moved"
+	Title       string // of an annotation
+	Message     string // "" where there is nothing to say
+	Line        int    // of the suite's file; 0 for none
+}
+
+// Suite is what a command checked in one file or experiment.
+type Suite struct {
+	Name    string
+	File    string // to which annotations belong; "" for none
+	Cases   []Case
+	Summary string // in a line
+}
+
+// Print writes suites in one of Formats. In GitHub Actions, markdown adds to the summary of the job.
+func Print(w io.Writer, format string, suites []Suite, markdown func(io.Writer) error) error {
+	switch format {
+	case JUnit:
+		return printJUnit(w, suites)
+	case GitHub:
+		return errors.Join(printGitHub(w, suites), summarize(markdown))
+	}
+	return suggest.Unknown("format", format, Formats)
+}
+
+// summaryFile is the environment variable with the file to which a step in GitHub Actions appends Markdown.
+const summaryFile = "GITHUB_STEP_SUMMARY"
+
+func summarize(markdown func(io.Writer) error) error {
+	path := os.Getenv(summaryFile)
+	if path == "" {
+		return nil
+	}
+	file, err := filestate.Append(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(markdown(file), file.Close())
+}
+
+// The elements of JUnit XML that CI systems read (https://github.com/testmoapp/junitxml).
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr,omitempty"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitProblem `xml:"failure"`
+		Error   *junitProblem `xml:"error"`
+		Skipped *junitProblem `xml:"skipped"`
+		Output  string        `xml:"system-out,omitempty"`
+	}
+	junitProblem struct {
+		Type    string `xml:"type,attr,omitempty"`
+		Message string `xml:"message,attr"`
+	}
+)
+
+func printJUnit(w io.Writer, suites []Suite) error {
+	var all junitSuites
+	for _, s := range suites {
+		all.Suites = append(all.Suites, s.junit())
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s Suite) junit() junitSuite {
+	suite := junitSuite{Name: s.Name, Tests: len(s.Cases)}
+	for _, c := range s.Cases {
+		test := junitCase{Class: c.Class, Name: c.Name}
+		problem := &junitProblem{c.Kind, c.Message}
+		switch c.Outcome {
+		case Fails:
+			test.Failure = problem
+			suite.Failures++
+		case Broken:
+			test.Error = problem
+			suite.Errors++
+		case Skipped:
+			test.Skipped = &junitProblem{Message: c.Message}
+			suite.Skipped++
+		default:
+			test.Output = c.Message
+		}
+		suite.Cases = append(suite.Cases, test)
+	}
+	return suite
+}
+
+// commands are the workflow commands for outcomes; one that passed has none.
+var commands = map[Outcome]string{Noted: "notice", Skipped: "warning", Fails: "error", Broken: "error"}
+
+// printGitHub writes an annotation for each case that is not simply passed, and the summary of each suite. See
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+func printGitHub(w io.Writer, suites []Suite) error {
+	var lines []string
+	for _, s := range suites {
+		for _, c := range s.Cases {
+			if command := commands[c.Outcome]; command != "" {
+				lines = append(lines, fmt.Sprintf("::%s %s::%s", command, s.properties(c), escapeData(c.Message)))
+			}
+		}
+	}
+	for _, s := range suites {
+		lines = append(lines, asText(s.Summary))
+	}
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
+}
+
+// properties are where an annotation belongs, and its title.
+func (s Suite) properties(c Case) string {
+	var list []string
+	if s.File != "" {
+		list = append(list, "file="+escapeProperty(s.File))
+		if c.Line > 0 {
+			list = append(list, fmt.Sprintf("line=%d", c.Line))
+		}
+	}
+	return strings.Join(append(list, "title="+escapeProperty(c.Title)), ",")
+}
+
+// asText keeps a line of the log from being read as a workflow command, of today's form or of the earlier one: a
+// summary begins with a name that users give.
+func asText(line string) string {
+	return strings.NewReplacer("::", ": :", "##[", "# #[").Replace(line)
+}
+
+// escapeData escapes the message of a workflow command.
+func escapeData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+// escapeProperty escapes a property of a workflow command.
+func escapeProperty(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}

@@ -1,0 +1,227 @@
+package checks
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// FloorFlag is the flag whose values are Floors.
+const FloorFlag = "min-hit-ratio"
+
+// FloorUsage says what the flag takes.
+const FloorUsage = "exit with 1 if a row has a lower hit ratio: 60% or 0.6; for some rows with conditions, as in " +
+	"policy=s3fifo,capacity=10%:65%; the last that matches a row counts; repeatable"
+
+// Floors are the hit ratios that records must reach. They are the value of a repeatable flag.
+type Floors struct{ list []floor }
+
+// floor is the hit ratio that the records at some places must reach.
+type floor struct {
+	least float64
+	text  string // of least
+	where []records.Condition
+	whole string // as the user wrote it
+}
+
+// parseFloor parses "60%", "0.6" or "policy=lru:60%".
+func parseFloor(text string) (f floor, err error) {
+	f.whole = text
+	at := strings.LastIndex(text, ":")
+	f.text = strings.TrimSpace(text[at+1:])
+	number, isPercent := strings.CutSuffix(f.text, "%")
+	f.least, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if isPercent {
+		f.least /= 100
+	}
+	if err != nil || !(f.least >= 0 && f.least <= 1) {
+		return f, fmt.Errorf("%q is no hit ratio; want 60%% or 0.6, and conditions before a colon: policy=lru:60%%", f.text)
+	}
+	if at >= 0 {
+		f.where, err = records.ParseConditions(text[:at])
+	}
+	return f, err
+}
+
+// Set implements pflag.Value: it adds a floor.
+func (f *Floors) Set(text string) error { return f.Append(text) }
+
+// Type implements pflag.Value.
+func (f *Floors) Type() string { return "RATIO" }
+
+// String implements pflag.Value.
+func (f *Floors) String() string { return strings.Join(f.GetSlice(), " ") }
+
+// Append implements pflag.SliceValue.
+func (f *Floors) Append(text string) error {
+	parsed, err := parseFloor(text)
+	f.list = append(f.list, parsed)
+	return err
+}
+
+// Replace implements pflag.SliceValue.
+func (f *Floors) Replace(texts []string) error {
+	f.list = nil
+	for _, text := range texts {
+		if err := f.Append(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetSlice implements pflag.SliceValue.
+func (f *Floors) GetSlice() (texts []string) {
+	for _, floor := range f.list {
+		texts = append(texts, floor.whole)
+	}
+	return texts
+}
+
+// CheckFormat refuses a format that says which rows reach their floors where they have none.
+func (f *Floors) CheckFormat(format string, others []string) error {
+	if len(f.list) > 0 || !slices.Contains(Formats, format) {
+		return nil
+	}
+	return fmt.Errorf("--format %s says which rows reach --%s, which is missing; add it, or use one of %s", format,
+		FloorFlag, suggest.List(others))
+}
+
+// CheckNames refuses floors for places that none of the future records has. Capacities are known as they were written;
+// their numbers are not, and are left to Judge.
+func (f *Floors) CheckNames(names []records.Record) error {
+	for _, floor := range f.list {
+		floor.where = slices.DeleteFunc(slices.Clone(floor.where), func(c records.Condition) bool {
+			return c.Dimension == records.DimCapacity
+		})
+		if err := floor.check(names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses a floor that matches no record, because that is probably a mistake.
+func (f floor) check(recs []records.Record) error {
+	if slices.ContainsFunc(recs, func(r records.Record) bool { return r.Meets(f.where) }) {
+		return nil
+	}
+	if err := records.CheckConditions(f.where, recs); err != nil {
+		return fmt.Errorf("--%s %q: %w", FloorFlag, f.whole, err)
+	}
+	return fmt.Errorf("--%s %q matches no row: none meets all conditions at once", FloorFlag, f.whole)
+}
+
+// Judged is which records reach their floors.
+type Judged struct {
+	suite   Suite
+	rows    int      // of all records
+	failing []string // what is wrong with each record that does not
+	mistake error    // a floor that matches none
+}
+
+// Judge compares records with their floors: the last one that matches each. Some of the records are missing if partial
+// is set; a floor may then match none.
+func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
+	j := &Judged{rows: len(recs)}
+	for _, floor := range f.list {
+		if err := floor.check(recs); err != nil && !partial && j.mistake == nil {
+			j.mistake = err
+		}
+	}
+	for i := range recs {
+		if j.suite.Name == "" {
+			j.suite.Name = recs[i].Trace
+		}
+		for _, floor := range slices.Backward(f.list) {
+			if recs[i].Meets(floor.where) {
+				j.add(&recs[i], floor)
+				break
+			}
+		}
+	}
+	j.suite.Summary = records.Printable(j.suite.Name) + ": " + j.summary()
+	return j
+}
+
+// rounding is a bound on the rounding error of 57.2% as a share.
+const rounding = 1e-12
+
+// add adds a case for a record.
+func (j *Judged) add(rec *records.Record, least floor) {
+	is := rec.Float(metric.HitRatio)
+	fails := !rec.Has(metric.HitRatio) || !(is >= least.least-rounding)
+	percent := math.Round(is*1e6) / 1e4
+	if fails && percent >= least.least*100 { // 59.99999% is not shown as 60%
+		percent = math.Floor(is*1e6) / 1e4
+	}
+	c := Case{Class: rec.Trace, Name: NameOf(rec), Kind: "below --" + FloorFlag,
+		Message: fmt.Sprintf("hit ratio %.4f%%, want at least %s", percent, least.text)}
+	c.Title = fmt.Sprintf("%s: %s on %s", c.Kind, c.Name, records.Printable(c.Class))
+	if fails {
+		c.Outcome = Fails
+		j.failing = append(j.failing, c.Name+" has "+strings.TrimPrefix(c.Message, "hit ratio "))
+	}
+	j.suite.Cases = append(j.suite.Cases, c)
+}
+
+// summary counts the records that reach their floors.
+func (j *Judged) summary() string {
+	judged := len(j.suite.Cases)
+	text := fmt.Sprintf("%d of %d rows reach --%s", judged-len(j.failing), judged, FloorFlag)
+	if left := j.rows - judged; left > 0 {
+		text += fmt.Sprintf("; %d more have none", left)
+	}
+	return text
+}
+
+// Remark says which records reach their floors; "" if there are no floors.
+func (j *Judged) Remark() string {
+	switch err := j.Err(); {
+	case err != nil:
+		return err.Error()
+	case len(j.suite.Cases) == 0:
+		return ""
+	}
+	return j.summary()
+}
+
+// Print writes what was judged in one of Formats. In GitHub Actions, markdown adds to the summary of the job.
+func (j *Judged) Print(w io.Writer, format string, markdown func(io.Writer) error) error {
+	return Print(w, format, []Suite{j.suite}, func(w io.Writer) error {
+		if err := markdown(w); err != nil {
+			return err
+		}
+		lines := append(slices.Clone(j.failing), j.suite.Summary)
+		_, err := fmt.Fprintf(w, "\n- %s\n", strings.Join(lines, "\n- "))
+		return err
+	})
+}
+
+// mostNamed is how many failing records an error names.
+const mostNamed = 10
+
+// Err returns why the check failed: nil if all records reach their floors.
+func (j *Judged) Err() error {
+	switch {
+	case j.mistake != nil:
+		return j.mistake
+	case len(j.failing) == 0:
+		return nil
+	}
+	named := j.failing[:min(mostNamed, len(j.failing))]
+	text := fmt.Sprintf("the check failed: %d of %d rows are below --%s: %s", len(j.failing), len(j.suite.Cases),
+		FloorFlag, strings.Join(named, "; "))
+	if more := len(j.failing) - len(named); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return Failed(errors.New(text))
+}

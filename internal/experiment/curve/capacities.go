@@ -1,0 +1,86 @@
+package curve
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/workload"
+)
+
+// OnePass returns LRU, whose counts at all capacities come from one pass over the trace. It is compared with the
+// existing optima.
+func OnePass() (lru []experiment.Entrant) {
+	for _, e := range policies.All() {
+		if e.OnePass {
+			lru = experiment.Entrants([]policies.Spec{{Entry: e, Params: params.Defaults(e.Params)}}, nil)
+			lru[0].OnePass, lru[0].Beside = true, true
+		}
+	}
+	return lru
+}
+
+// Sampled returns the workload that gives a sample of w's trace. Its limit counts the requests of the sample.
+func Sampled(w workload.Workload, sample *traces.Trace, seed uint64) workload.Workload {
+	w.SampleRate, w.SampleSeed = sample.SampleRate, seed
+	if sample.Limited {
+		w.Limit = len(sample.Objects)
+	} else {
+		w.Limit = 0
+	}
+	return w
+}
+
+// Capacities resolves the capacities in ascending order. Objects and bytes would be two curves.
+func Capacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]capacity.Capacity, error) {
+	capacities, err := capacity.Resolve(specs, mode, t)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(capacities, func(a, b capacity.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
+	for _, c := range capacities {
+		if c.Bytes != capacities[0].Bytes {
+			return nil, fmt.Errorf("some capacities count objects and some bytes, which gives two curves: give only one kind, " +
+				"or add --bytes")
+		}
+	}
+	return capacities, nil
+}
+
+// Grid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes,
+// to all.
+func Grid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.Capacity) {
+	bytes := beside[0].Bytes
+	low, high := int64(1), int64(t.NumObjects)
+	if bytes {
+		if t.RequestSizes != nil {
+			return nil // each would be a replay
+		}
+		low = max(1, slices.Max(t.ObjectSizes))
+		high = max(low, t.Footprint())
+	}
+	for i := range n {
+		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))
+		c := capacity.Of(amount, bytes)
+		if !slices.ContainsFunc(beside, c.Same) && !slices.Contains(grid, c) {
+			grid = append(grid, c)
+		}
+	}
+	return grid
+}
+
+// Scaled returns the capacities that are at least one object on a sample at that rate.
+func Scaled(capacities []capacity.Capacity, rate float64) (held []capacity.Capacity) {
+	for _, c := range capacities {
+		if c, ok := c.OnSample(rate); ok {
+			held = append(held, c)
+		}
+	}
+	return held
+}

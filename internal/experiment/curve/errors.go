@@ -1,0 +1,174 @@
+package curve
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// Checkpoints returns the capacities at which the other policies are to be replayed on the whole trace, too, so that
+// their errors are known, ascending: where LRU on the samples is furthest off, and the middle one of the table.
+func (c *Curve) Checkpoints() (at []capacity.Capacity) {
+	known, errors := c.errorsOfLRU()
+	worst := 0
+	for i, e := range errors {
+		if math.Abs(e) > math.Abs(errors[worst]) {
+			worst = i
+		}
+	}
+	for i, capacity := range known {
+		if i == worst || i == len(known)/2 {
+			at = append(at, capacity)
+		}
+	}
+	return at
+}
+
+// errorsOfLRU returns the errors of LRU on the samples, and the capacities of the table at which they are known.
+func (c *Curve) errorsOfLRU() (known []capacity.Capacity, errors []float64) {
+	for _, capacity := range c.Capacities {
+		if e, ok := c.errorOf(policies.Recency(), capacity.Amount); ok {
+			known, errors = append(known, capacity), append(errors, e)
+		}
+	}
+	return known, errors
+}
+
+// errorOf returns the difference of a policy's hit ratio on the samples from that on the whole trace, where that is
+// known.
+func (c *Curve) errorOf(label string, capacity int64) (float64, bool) {
+	exact, ok := c.exactAt(label, capacity)
+	sampled, found := c.sampledAt(label, capacity)
+	return sampled.mean - exact, ok && found
+}
+
+// errorLines say how far off the samples are, for each policy by its own error.
+func (c *Curve) errorLines() (lines []string) {
+	_, ofLRU := c.errorsOfLRU()
+	if len(ofLRU) == 0 {
+		return nil
+	}
+	var sum, largest float64
+	for _, e := range ofLRU {
+		sum, largest = sum+math.Abs(e), max(largest, math.Abs(e))
+	}
+	lines = []string{fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most",
+		100*sum/float64(len(ofLRU)), 100*largest)}
+	m := c.measure()
+	for i, at := range m.checkpoints {
+		var errors []string
+		for _, s := range c.Specs {
+			if e := m.errors[s.String()][i]; !math.IsNaN(e) {
+				errors = append(errors, fmt.Sprintf("%s %+.2f", s, 100*e))
+			}
+		}
+		if len(errors) > 0 {
+			lines = append(lines, fmt.Sprintf("errors at %s, where the others were replayed on the whole trace, too: %s",
+				records.Capacity(at.Amount, at.Unit()), strings.Join(errors, ", ")))
+		}
+	}
+	return append(lines, c.orderLines(m)...)
+}
+
+// measured is how far off the samples are at the checkpoints.
+type measured struct {
+	checkpoints []capacity.Capacity
+	errors      map[string][]float64 // of each policy next to LRU, at each checkpoint; NaN where it is unknown
+}
+
+func (c *Curve) measure() measured {
+	m := measured{c.Checkpoints(), map[string][]float64{}}
+	for _, s := range c.Specs {
+		for _, at := range m.checkpoints {
+			e, ok := c.errorOf(s.String(), at.Amount)
+			if !ok {
+				e = math.NaN()
+			}
+			m.errors[s.String()] = append(m.errors[s.String()], e)
+		}
+	}
+	return m
+}
+
+// at returns how far off a policy is at the nearest checkpoint at or below a capacity, as errors shrink with the
+// capacity, or at the lowest one.
+func (m measured) at(label string, capacity int64) (off float64) {
+	for i, e := range m.errors[label] {
+		if !math.IsNaN(e) && (i == 0 || m.checkpoints[i].Amount <= capacity) {
+			off = math.Abs(e)
+		}
+	}
+	return off
+}
+
+// mostUnsure limits the capacities that a warning about the order of policies lists.
+const mostUnsure = 5
+
+// orderLines warn where the order of the online policies may be another on the whole trace.
+func (c *Curve) orderLines(m measured) []string {
+	var unsure []string
+	compared := 0
+	for _, capacity := range c.Capacities {
+		hits := c.online(capacity.Amount, m)
+		if len(hits) < 2 {
+			continue
+		}
+		compared++
+		if labels := unsureOf(hits); len(labels) > 0 {
+			unsure = append(unsure, fmt.Sprintf("%s (%s)", records.Capacity(capacity.Amount, capacity.Unit()),
+				strings.Join(labels, ", ")))
+		}
+	}
+	if len(unsure) == 0 {
+		return nil
+	}
+	shown := strings.Join(unsure[:min(len(unsure), mostUnsure)], ", ")
+	if more := len(unsure) - mostUnsure; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{fmt.Sprintf("warning: at %d of %d capacities hit ratios are closer than their errors, so that the "+
+		"order of these policies may be another: %s", len(unsure), compared, shown)}
+}
+
+// within is a hit ratio, and how far off it may be.
+type within struct {
+	label          string
+	mean, farthest float64
+}
+
+// online returns the hit ratios of the online policies at a capacity. An estimate may be off by two standard errors,
+// and by the error that was measured.
+func (c *Curve) online(capacity int64, m measured) (hits []within) {
+	if exact, ok := c.exactAt(policies.Recency(), capacity); ok {
+		hits = append(hits, within{policies.Recency(), exact, 0})
+	}
+	for _, s := range c.Specs {
+		e, ok := c.sampledAt(s.String(), capacity)
+		if !ok || s.Entry.Kind != policies.Online || s.Entry.Unbounded {
+			continue
+		}
+		farthest := 2*e.stdErr + m.at(s.String(), capacity)
+		hits = append(hits, within{s.String(), e.mean, farthest})
+	}
+	return hits
+}
+
+// unsureOf returns the policies that may be in another order than a neighbour.
+func unsureOf(hits []within) (labels []string) {
+	hits = slices.SortedStableFunc(slices.Values(hits), func(a, b within) int { return cmp.Compare(b.mean, a.mean) })
+	for i, a := range hits {
+		for j, b := range hits {
+			if i != j && math.Abs(a.mean-b.mean) < a.farthest+b.farthest {
+				labels = append(labels, a.label)
+				break
+			}
+		}
+	}
+	return labels
+}

@@ -1,0 +1,204 @@
+// Package curve computes hit ratios over all capacities. It chooses capacities and samples, and prints the results as a
+// table and a figure.
+package curve
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/statistics"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// Curve is the hit ratios of one trace.
+type Curve struct {
+	Trace      string
+	Rate       float64             // of the samples; 0 if the whole trace was replayed
+	Capacities []capacity.Capacity // of the table, ascending
+	Specs      []policies.Spec     // next to LRU
+	Exact      []records.Record    // of the whole trace
+	Sampled    []records.Record    // of the samples
+}
+
+// estimate is a hit ratio from samples.
+type estimate struct {
+	mean, stdErr float64 // stdErr is NaN if there is only one sample
+	samples      int
+}
+
+// requests returns how many requests of the whole trace were counted. Something must have been replayed.
+func (c *Curve) requests() int64 { return c.Exact[0].Int(metric.Requests) }
+
+// exactAt returns the hit ratio of a policy on the whole trace.
+func (c *Curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
+	i := slices.IndexFunc(c.Exact, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
+	if i < 0 {
+		return 0, false
+	}
+	return c.Exact[i].Float(metric.HitRatio), true
+}
+
+// sampledAt returns the hit ratio of a policy from the samples.
+func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
+	var ratios []float64
+	for i := range c.Sampled {
+		if r := &c.Sampled[i]; r.Label == label && r.Capacity == capacity {
+			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
+			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
+			ratios = append(ratios, 1-float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests())))
+		}
+	}
+	if len(ratios) == 0 {
+		return e, false
+	}
+	standardError := statistics.StdDev(ratios) / math.Sqrt(float64(len(ratios)))
+	// Only the mean is limited: the estimate of one sample may be below 0, and is as far off as those above.
+	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
+}
+
+// Print writes the hit ratios, as markdown or as a table.
+func (c *Curve) Print(w io.Writer, format string) error {
+	width := terminal.Width(w)
+	title := fmt.Sprintf("%s: %s requests, hit ratios", c.Trace, records.Count(c.requests()))
+	t := records.Grid{Folds: true, Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
+	if c.Rate > 0 {
+		t.Heads = append(t.Heads, records.Head{Name: "lru sampled", Beside: true},
+			records.Head{Name: "error", Beside: true})
+	}
+	for _, s := range c.Specs {
+		t.Heads = append(t.Heads, records.Head{Name: c.heading(s)})
+	}
+	for _, capacity := range c.Capacities {
+		t.Rows = append(t.Rows, c.row(capacity))
+	}
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), t.In(format, width),
+		terminal.Wrapped(c.footer(), width))
+	return err
+}
+
+func (c *Curve) heading(s policies.Spec) string {
+	if s.Entry.Kind == policies.Bound {
+		return s.String() + " (bound)"
+	}
+	return s.String()
+}
+
+// row is the row of one capacity. Unknown values are left blank.
+func (c *Curve) row(capacity capacity.Capacity) []string {
+	row := []string{records.Capacity(capacity.Amount, capacity.Unit())}
+	exactCell := func(label string) string {
+		x, ok := c.exactAt(label, capacity.Amount)
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%.2f%%", 100*x)
+	}
+	sampledCell := func(label string) string {
+		e, ok := c.sampledAt(label, capacity.Amount)
+		switch {
+		case !ok:
+			return ""
+		case e.samples == 1:
+			return fmt.Sprintf("%.2f%%", 100*e.mean)
+		}
+		return fmt.Sprintf("%.2f%% ± %.2f", 100*e.mean, 100*e.stdErr)
+	}
+	row = append(row, exactCell(policies.Recency()))
+	cell := exactCell
+	if c.Rate > 0 {
+		cell = sampledCell
+		difference := ""
+		if e, ok := c.errorOf(policies.Recency(), capacity.Amount); ok {
+			difference = fmt.Sprintf("%+.2f", 100*e)
+		}
+		row = append(row, sampledCell(policies.Recency()), difference)
+	}
+	for _, s := range c.Specs {
+		row = append(row, cell(s.String()))
+	}
+	return row
+}
+
+// footer gives the origin of the values and their error.
+func (c *Curve) footer() string {
+	if c.Rate == 0 {
+		return "lru: exact at every capacity; the others are replayed at these"
+	}
+	seeds := c.seeds()
+	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, "+
+		"in percentage points",
+		len(seeds), records.Share(c.Rate))}
+	lines = append(lines, c.errorLines()...)
+	if held := Scaled(c.Capacities, c.Rate); len(held) < len(c.Capacities) {
+		lines = append(lines, "blank: less than one unit of this capacity remains on a sample")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// seeds returns the seeds of the samples.
+func (c *Curve) seeds() []uint64 {
+	var seeds []uint64
+	for _, r := range c.Sampled {
+		if !slices.Contains(seeds, r.Seed) {
+			seeds = append(seeds, r.Seed)
+		}
+	}
+	return seeds
+}
+
+// Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
+func (c *Curve) Figure() (*plots.Figure, error) {
+	axis, unit := "capacity (objects)", plots.Number
+	if c.Capacities[0].Bytes {
+		axis, unit = "capacity", plots.Bytes
+	}
+	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.Trace, len(c.seeds()),
+		records.Share(c.Rate)), axis, "hit ratio")
+	lru := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != policies.Recency() })
+	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
+	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle(policies.Recency(), policies.Recency(), "online")}
+	for _, r := range lru {
+		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(metric.HitRatio))
+	}
+	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", "online")
+	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), sampled)...)
+	for _, s := range c.Specs {
+		style := plots.PolicyStyle(s.Entry.Name, s.String(), s.Entry.Kind.String())
+		lines = append(lines, c.sampledLines(s.String(), style)...)
+	}
+	for _, l := range lines {
+		if len(l.X) == 0 {
+			continue
+		}
+		if err := f.AddLine(l); err != nil {
+			return nil, err
+		}
+	}
+	f.SetX(plots.Log, unit)
+	f.SetY(plots.Linear, plots.Percent)
+	return f, nil
+}
+
+// sampledLines returns the line of a policy's means, and a band of one standard error to either side.
+func (c *Curve) sampledLines(label string, style plots.Style) []plots.Line {
+	mean := plots.Line{Label: label + " (sampled)", Style: style}
+	style.Width, style.Marker = 0, nil
+	band := plots.Line{Style: style}
+	for _, capacity := range c.Capacities {
+		if e, ok := c.sampledAt(label, capacity.Amount); ok && e.samples > 1 {
+			x := float64(capacity.Amount)
+			mean.X, mean.Y = append(mean.X, x), append(mean.Y, e.mean)
+			band.X, band.Y, band.High = append(band.X, x), append(band.Y, e.mean-e.stdErr), append(band.High, e.mean+e.stdErr)
+		}
+	}
+	return []plots.Line{band, mean}
+}

@@ -1,0 +1,88 @@
+package predict
+
+import (
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+)
+
+// usualTime is the time per request of a predictor that follows a formula or knows the future.
+const usualTime = 300 * time.Nanosecond
+
+// Entry describes one predictor for the registry.
+type Entry struct {
+	Name    string
+	Summary string // one line: what it predicts from
+	Source  string // the paper or page that defines it
+	Future  bool   // knows the trace beyond the present request
+	Random  bool   // makes random choices, so that its predictions depend on the seed
+	Trains  bool   // learns during the replay: it keeps a history of every object, and samples
+	Params  []params.Param
+	// Metrics are those that it reports besides the metrics of all predictors.
+	Metrics []metric.Metric
+	// Time estimates the predictor's time for so many requests; nil: usualTime for each.
+	Time func(v params.Values, requests int64) time.Duration
+	// Check rejects values of Params that exclude each other, or a file that cannot be read; nil if all are accepted.
+	Check func(params.Values) error
+	New   func(Config) (Predictor, error)
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v params.Values) error {
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check(v)
+}
+
+// Duration estimates the predictor's time for so many requests, with the policy that uses it.
+func (e Entry) Duration(v params.Values, requests int64) time.Duration {
+	if e.Time == nil {
+		return time.Duration(requests) * usualTime
+	}
+	return e.Time(v, requests)
+}
+
+// registry lists every predictor in the order in which `cachesim predictors` prints them.
+var registry = []Entry{
+	oracleEntry,
+	noisyEntry,
+	gbmEntry,
+	autoEntry,
+	ewmaEntry,
+	popuEntry,
+	plecoEntry,
+	writtenEntry,
+	noneEntry,
+}
+
+func init() {
+	metric.Register("policies that use a predictor", CallsMetric, PredictionsMetric, NsMetric)
+	for _, e := range registry {
+		metric.Register("predictor "+e.Name, e.Metrics...)
+	}
+}
+
+var family = params.Table("predictor", "oracle,'noisy(p=0.3)'", registry)
+
+// Spec is a predictor with its parameters: what a user writes as `noisy(p=0.3,kind=flip)`.
+type Spec = params.Spec[Entry]
+
+// All returns every entry in the order of the registry.
+func All() []Entry { return append([]Entry(nil), registry...) }
+
+// Names returns the names of all entries.
+func Names() []string { return family.Names() }
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) { return family.Find(name) }
+
+// Parse reads one predictor.
+func Parse(text string) (Spec, error) { return family.Parse(text) }
+
+// ParseList reads a comma-separated list of predictors.
+func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }

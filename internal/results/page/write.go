@@ -1,0 +1,290 @@
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/markup"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// html returns the text of the page.
+func (p Page) html() markup.HTML {
+	var w markup.Writer
+	w.HTML("<!DOCTYPE html>\n<html lang=\"en\">\n")
+	p.writeHead(&w)
+	w.HTML("<body>\n")
+	p.writeHeader(&w)
+	w.Element("main", nil, func() {
+		w.Line()
+		for _, s := range p.Sections {
+			s.write(&w)
+		}
+	})
+	w.Line()
+	p.writeFooter(&w)
+	w.HTML(markup.HTML("<script>\n" + strings.TrimSpace(script) + "\n</script>\n</body>\n</html>\n"))
+	return w.Written()
+}
+
+func (p Page) writeHead(w *markup.Writer) {
+	w.HTML("<head>\n<meta charset=\"utf-8\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+	w.Leaf("title", nil, p.Title)
+	w.HTML(markup.HTML("\n<style>\n" + strings.TrimSpace(style) + "\n</style>\n</head>\n"))
+}
+
+func (p Page) writeHeader(w *markup.Writer) {
+	w.Element("header", nil, func() {
+		w.Line()
+		w.Leaf("h1", nil, p.Title)
+		w.Line()
+		w.Paragraph("source", p.Source)
+		for _, note := range p.Notes {
+			w.Paragraph("note", note)
+		}
+		w.Paragraph("", p.About)
+		w.Element("nav", markup.Attributes{"aria-label", "Sections"}, func() {
+			for _, s := range p.Sections {
+				w.Leaf("a", markup.Attributes{"href", "#" + s.ID}, s.Title)
+			}
+		})
+		w.Line()
+	})
+	w.Line()
+}
+
+func (p Page) writeFooter(w *markup.Writer) {
+	w.Element("footer", nil, func() {
+		w.Line()
+		w.Element("p", nil, func() {
+			w.Text("Made by cachesim " + p.Version + ".")
+			for i, f := range p.Files {
+				w.Text(lead(i, " Beside this page: ", ", "))
+				w.Link(f.Path, f.Kind)
+			}
+			if len(p.Files) > 0 {
+				w.Text(".")
+			}
+		})
+		w.Line()
+		if p.Command != "" {
+			w.Paragraph("", "This makes it again:")
+			w.Element("pre", nil, func() { w.Leaf("code", nil, p.Command) })
+			w.Line()
+		}
+	})
+	w.Line()
+}
+
+// lead returns what comes before item i of a list.
+func lead(i int, first, others string) string {
+	if i == 0 {
+		return first
+	}
+	return others
+}
+
+func (s Section) write(w *markup.Writer) {
+	w.Element("section", markup.Attributes{"id", s.ID}, func() {
+		w.Line()
+		w.Leaf("h2", nil, s.Title)
+		w.Line()
+		for _, part := range s.Parts {
+			part.write(w)
+		}
+	})
+	w.Line()
+}
+
+func (p Part) write(w *markup.Writer) {
+	w.Paragraph("", p.Text)
+	w.Paragraph("answer", p.Answer)
+	if len(p.Settings) > 0 {
+		writeSettings(w, p.Settings)
+	}
+	if p.Table != nil {
+		p.Table.write(w)
+	}
+	if p.Pivot != nil {
+		writePivot(w, p.Pivot)
+	}
+	if p.Figure != nil {
+		p.Figure.write(w)
+	}
+	w.HTML(p.HTML)
+}
+
+func writeSettings(w *markup.Writer, settings []Setting) {
+	w.Element("dl", nil, func() {
+		w.Line()
+		for _, s := range settings {
+			w.Leaf("dt", nil, s.Name)
+			w.Leaf("dd", nil, s.Value)
+			w.Line()
+		}
+	})
+	w.Line()
+}
+
+func (f *Figure) write(w *markup.Writer) {
+	w.Element("figure", markup.Attributes{"id", "figure-" + f.Name}, func() {
+		w.Line()
+		if f.LeftOut {
+			w.Paragraph("note", "The figures of this page are too large together; this one is in its files.")
+		} else {
+			w.Element("div", markup.Attributes{"class", "drawing", "role", "img", "aria-label", f.Alt,
+				"style", fmt.Sprintf("--least: %drem", f.Least)},
+				func() { w.HTML(f.SVG) })
+			w.Line()
+		}
+		w.Element("figcaption", nil, func() {
+			w.Text(f.Caption)
+			for _, file := range f.Files {
+				w.Text(" ")
+				w.Link(file.Path, file.Kind)
+			}
+			if f.Note != "" && !f.LeftOut {
+				w.HTML("<br>\n")
+				w.Leaf("span", markup.Attributes{"class", "soft"}, f.Note)
+			}
+		})
+		w.Line()
+	})
+	w.Line()
+}
+
+// write writes the table, a long one folded away.
+func (t *Table) write(w *markup.Writer) {
+	if !t.Long() {
+		t.writeRows(w)
+		return
+	}
+	w.Element("details", nil, func() {
+		w.Line()
+		w.Leaf("summary", nil, fmt.Sprintf("%s: %d rows", t.Caption, len(t.Rows)))
+		w.Line()
+		t.writeRows(w)
+	})
+	w.Line()
+}
+
+func (t *Table) writeRows(w *markup.Writer) {
+	writeTable(w, t.Caption, func() {
+		for _, c := range t.Columns {
+			w.Leaf("th", markup.Attributes{"scope", "col", "class", c.Class}, c.Name)
+		}
+	}, func() {
+		for i, row := range t.Rows {
+			w.Element("tr", markup.Attributes{"data-line", t.Line(i)}, func() {
+				for k, text := range row {
+					if k == 0 {
+						w.Leaf("th", markup.Attributes{"scope", "row", "class", t.Columns[k].Class}, text)
+					} else {
+						w.Leaf("td", markup.Attributes{"class", t.Columns[k].Class}, text)
+					}
+				}
+			})
+			w.Line()
+		}
+	})
+	writeNotes(w, t.Notes)
+}
+
+// writeTable writes a table in a frame that scrolls; heads and rows write its cells.
+func writeTable(w *markup.Writer, caption string, heads, rows func()) {
+	w.Element("div", markup.Attributes{"class", "scroll"}, func() {
+		w.Line()
+		w.Element("table", markup.Attributes{"class", "data"}, func() {
+			w.Line()
+			w.Leaf("caption", nil, caption)
+			w.Line()
+			w.Element("thead", nil, func() { w.Element("tr", nil, heads) })
+			w.Line()
+			w.Element("tbody", nil, func() {
+				w.Line()
+				rows()
+			})
+			w.Line()
+		})
+		w.Line()
+	})
+	w.Line()
+}
+
+// writeNotes writes the notes below a table, each on a line.
+func writeNotes(w *markup.Writer, notes []string) {
+	if len(notes) == 0 {
+		return
+	}
+	w.Element("p", markup.Attributes{"class", "soft"}, func() {
+		for _, note := range notes {
+			w.Text(note)
+			w.HTML("<br>\n")
+		}
+	})
+	w.Line()
+}
+
+// writePivot writes tables of a value for each line and column.
+func writePivot(w *markup.Writer, all *records.Tables) {
+	for i, table := range all.Tables {
+		writeTable(w, all.Heading(i), func() {
+			w.Leaf("th", markup.Attributes{"scope", "col"}, table.Corner)
+			for _, c := range table.Columns {
+				w.Leaf("th", markup.Attributes{"scope", "col", "class", Number}, c.Name)
+			}
+		}, func() {
+			for _, row := range table.Rows {
+				writePivotRow(w, row)
+			}
+		})
+	}
+	var notes []string
+	if ref := all.Against; ref != nil {
+		notes = append(notes, fmt.Sprintf("Below a value: that of %s (%s), and by how much ours differs; ! where it is "+
+			"too much.", ref.Name, ref.Source))
+	}
+	writeNotes(w, append(notes, all.Notes...))
+}
+
+// writePivotRow writes a line of a figure; one that is not of an online policy is in grey.
+func writePivotRow(w *markup.Writer, row records.TableRow) {
+	name, class := row.Name, ""
+	if row.Kind != "online" {
+		name, class = fmt.Sprintf("%s (%s)", row.Name, row.Kind), "soft"
+	}
+	w.Element("tr", markup.Attributes{"data-line", row.Name, "class", class}, func() {
+		w.Leaf("th", markup.Attributes{"scope", "row"}, name)
+		for _, cell := range row.Cells {
+			w.Element("td", markup.Attributes{"class", Number}, func() { writePivotCell(w, cell) })
+		}
+	})
+	w.Line()
+}
+
+// writePivotCell writes a value, the best with a star, and below it the published one.
+func writePivotCell(w *markup.Writer, cell records.TableCell) {
+	if cell.Best {
+		w.Leaf("strong", nil, cell.Text+" *")
+	} else {
+		w.Text(cell.Text)
+	}
+	if cell.Published == "" {
+		return
+	}
+	class, mark := "soft", ""
+	if cell.Off {
+		class, mark = "fails", "\u00a0!"
+	}
+	w.HTML("<br>")
+	w.Leaf("small", markup.Attributes{"class", class},
+		fmt.Sprintf("%s\u00a0(%s%s)", cell.Published, cell.Difference, mark))
+}

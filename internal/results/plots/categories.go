@@ -1,0 +1,287 @@
+package plots
+
+import (
+	"cmp"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+const (
+	groupShare    = 0.8           // of the room of a category that its bars fill
+	categoryWidth = 2.5 * vg.Inch // of the name of a category, at most
+)
+
+// addBars draws one horizontal bar per line, the highest on top, or the lowest where low is good.
+func (d *drawing) addBars(f *Figure, p records.Panel) {
+	f.xLabel, f.yLabel = d.yLabel(p), ""
+	lines := slices.Clone(p.Lines)
+	slices.SortStableFunc(lines, func(a, b records.Series) int {
+		if records.LowerIsBetter(d.Y) {
+			a, b = b, a
+		}
+		return cmp.Compare(b.Points[0].Mean, a.Points[0].Mean)
+	})
+	slices.Reverse(lines) // the axis counts upwards
+	chart := bars{base: d.base(lines), dots: d.LogY, style: f.legend.style}
+	names := make([]string, len(lines))
+	for i, s := range lines {
+		point := s.Points[0]
+		low, high := d.interval(point)
+		names[i] = shorten(d.barName(s), f.legend.style, min(labelWidth, f.width*5/9))
+		chart.bars = append(chart.bars, bar{
+			line: s.Name, at: i, end: point.Mean, interval: interval{low, high},
+			color: d.color(s.Name), label: d.barLabel(p, point), dot: d.LogY,
+		})
+	}
+	f.addBars(&chart, names)
+	for i, published := range d.ofMetric() {
+		var all marks
+		for at, s := range lines {
+			if x, ok := published.For(s.Points[0].Record); ok && !(d.LogY && x <= 0) {
+				all.marks = append(all.marks, mark{plotter.XY{X: x, Y: float64(at)}, d.color(s.Name)})
+				chart.bars[at].mark = x
+			}
+		}
+		d.addMarksTo(f, p, all, i, published.Name)
+	}
+	f.SetX(scaleOf(d.LogY), d.yUnit())
+	if len(d.panels) > 1 {
+		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
+	}
+}
+
+// barName is the name of a line with the kind of a policy that is not online.
+func (d *drawing) barName(s records.Series) string {
+	if kind := s.Kind(); d.Lines == records.DimPolicy && kind != "" && kind != policies.Online.String() {
+		return s.Name + " (" + kind + ")"
+	}
+	return s.Name
+}
+
+// barLabel writes the value at the end of a bar, with a star at the best.
+func (d *drawing) barLabel(panel records.Panel, p records.Point) string {
+	label := records.MetricText(d.Y, p.Mean)
+	if known := d.known(p); known.low != known.high {
+		label += "-" + records.MetricText(d.Y, known.high)
+	}
+	if d.isBest(panel, p) {
+		label += " *"
+	}
+	return label
+}
+
+// isBest reports whether a bar has the best value of the online policies in its panel, of the metric that the figure
+// shows: there is no best of several seeds together, of values that are all equal, nor of a metric of which more is
+// neither good nor bad.
+func (d *drawing) isBest(panel records.Panel, p records.Point) bool {
+	if d.Lines != records.DimPolicy || !d.competes(p) || d.superlative() == "" {
+		return false
+	}
+	beaten := false
+	for _, s := range panel.Lines {
+		other := s.Points[0]
+		switch better := cmp.Compare(p.Mean, other.Mean); {
+		case !d.competes(other) || better == 0:
+		case (better > 0) == records.LowerIsBetter(d.Y):
+			return false
+		default:
+			beaten = true
+		}
+	}
+	return beaten
+}
+
+// competes reports whether a value may be the best.
+func (d *drawing) competes(p records.Point) bool { return p.Seeds == 1 && p.Record.Competes() }
+
+// superlative says what the best value of the metric is; "" if none is better than others.
+func (d *drawing) superlative() string {
+	m, _ := metric.Lookup(d.Y)
+	switch {
+	case m.Better == metric.Higher && m.Unit == metric.Count:
+		return "most"
+	case m.Better == metric.Higher:
+		return "highest"
+	case m.Better == metric.Lower && m.Unit == metric.Count:
+		return "fewest"
+	case m.Better == metric.Lower:
+		return "lowest"
+	}
+	return ""
+}
+
+// starred reports whether a bar has a star.
+func (d *drawing) starred() bool {
+	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
+		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(p, s.Points[0]) })
+	})
+}
+
+// base returns where bars begin: at the metric's base. On a logarithmic axis, where there are dots instead, it is below
+// all values.
+func (d *drawing) base(lines []records.Series) float64 {
+	if d.LogY {
+		base := math.Inf(1)
+		for _, s := range lines {
+			for _, p := range s.Points {
+				base = min(base, p.Mean/2)
+			}
+		}
+		return base
+	}
+	m, _ := metric.Lookup(d.Y)
+	return m.Figure.Base
+}
+
+// groupedBars are upright bars, one group per category.
+type groupedBars struct {
+	base  float64
+	dots  bool // as of bars
+	count int  // of bars in a group
+	bars  []groupedBar
+}
+
+type groupedBar struct {
+	line          string
+	middle, value float64
+	interval
+	color color.NRGBA
+}
+
+func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
+	g := groupedBars{base: d.base(p.Lines), dots: d.LogY, count: d.abreast(p)}
+	for _, s := range p.Lines {
+		look := d.color(s.Name)
+		for _, point := range s.Points {
+			at := []float64{d.x(point.Place)}
+			if point.Anywhere {
+				at = at[:0]
+				for i := range d.categories {
+					at = append(at, float64(i))
+				}
+			}
+			low, high := d.interval(point)
+			for _, x := range at {
+				g.bars = append(g.bars, groupedBar{s.Name, x + d.dodge(p, s.Name), point.Mean, interval{low, high}, look})
+			}
+		}
+		f.legend.add(s.Name, swatch{look, d.LogY})
+	}
+	f.Plot.Add(g)
+	for _, b := range g.bars {
+		f.spots.add(b.line, plotter.XYs{{X: b.middle, Y: b.value}})
+	}
+}
+
+// abreast returns how many bars stand side by side in a category.
+func (d *drawing) abreast(p records.Panel) int {
+	if d.X == d.Lines { // each line has its own category
+		return 1
+	}
+	return len(p.Lines)
+}
+
+// dodge returns the offset of a line's bars from the middle of their category.
+func (d *drawing) dodge(p records.Panel, line string) float64 {
+	if !d.grouped(p) || d.abreast(p) == 1 {
+		return 0
+	}
+	n := float64(d.abreast(p))
+	at := slices.IndexFunc(p.Lines, func(s records.Series) bool { return s.Name == line })
+	return (float64(at) - (n-1)/2) * groupShare / n
+}
+
+// Plot implements plot.Plotter.
+func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, b := range g.bars {
+		grouped(c, b.line, func() { g.drawBar(c, b, x, y) })
+	}
+}
+
+func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.Length) {
+	half := groupShare / float64(g.count) * 0.9 / 2
+	if !g.dots {
+		c.SetColor(b.color)
+		foot, top := y(g.base), y(b.value)
+		c.Fill(vg.Rectangle{
+			Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
+			Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
+		}.Path())
+	}
+	middle := x(b.middle)
+	if b.high > b.low {
+		for _, line := range whisker() {
+			c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
+			for _, end := range []float64{b.low, b.high} {
+				c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
+			}
+		}
+	}
+	if g.dots {
+		c.DrawGlyph(dot(b.color), vg.Point{X: middle, Y: y(b.value)})
+	}
+}
+
+// DataRange implements plot.DataRanger.
+func (g groupedBars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), g.base, g.base
+	for _, b := range g.bars {
+		xmin, xmax = min(xmin, b.middle), max(xmax, b.middle)
+		ymin, ymax = min(ymin, b.low), max(ymax, b.high)
+	}
+	return xmin, xmax, ymin, ymax
+}
+
+// nominalX names the places 0, 1, 2 of the horizontal axis, aslant where they would touch each other.
+func (f *Figure) nominalX(names []string) {
+	f.xNames = names
+	axis := &f.Plot.X
+	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
+	var ticks []plot.Tick
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: shorten(name, axis.Tick.Label, categoryWidth)})
+	}
+	axis.Tick.Marker = plot.ConstantTicks(ticks)
+	axis.Tick.Length, axis.Tick.LineStyle.Width = 3, 0 // a gap
+	if !f.haveRoom(ticks) {
+		axis.Tick.Label.Rotation = math.Pi / 5
+		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = draw.XRight, draw.YTop
+		f.Plot.Add(aslant{ticks, axis.Tick.Label})
+	}
+}
+
+// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not.
+type aslant struct {
+	names []plot.Tick
+	style text.Style
+}
+
+// Plot implements plot.Plotter.
+func (aslant) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (a aslant) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
+	axis := p.Y.Tick.Length + p.Y.Padding // with its labels
+	widest := vg.Length(0)
+	for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		widest = max(widest, p.Y.Tick.Label.Width(tick.Label))
+	}
+	for _, name := range a.names {
+		reach := a.style.Rectangle(name.Label).Min.X + axis + widest
+		boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(name.Value),
+			Rectangle: vg.Rectangle{Min: vg.Point{X: min(reach, 0)}}})
+	}
+	return boxes
+}

@@ -1,0 +1,583 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of
+// 95% confidence around the mean of several. Places that are not numbers make groups of bars, a single place makes one
+// bar per line.
+type Chart struct {
+	Name  string // of the files
+	Title string // "" for one made of X and Y
+	X     string // a dimension: records.DimCapacity, records.DimCapacityShare or an axis
+	Y     string // a metric
+	// a dimension: X is a metric then, and a line goes through its points in the order of the places on this dimension
+	Along          string
+	Lines          string // a dimension; "" for records.DimPolicy
+	Panels         string // a dimension with one panel per place on it, or "" for one panel
+	LogX, LogY     bool
+	XLabel, YLabel string // "" for the names of the dimension and the metric
+	// drawn as hollow marks in the colours of their lines, as far as they are of the metric Y and lie between our numbers
+	Marks  []records.Published
+	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
+}
+
+// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. What records.Arrange
+// refuses and a chart without any point that can be drawn are an UndrawableError.
+func (c Chart) Draw(recs []records.Record) (Drawing, error) {
+	return c.render(recs, asSVG, asPNG, asPDF)
+}
+
+// UndrawableError says why no figure can be drawn from the records.
+type UndrawableError struct {
+	Figure string
+	Reason error
+}
+
+func (e *UndrawableError) Error() string { return fmt.Sprintf("figure %s: %v", e.Figure, e.Reason) }
+
+func (e *UndrawableError) Unwrap() error { return e.Reason }
+
+// Check returns the error that Draw would return, and draws nothing.
+func (c Chart) Check(recs []records.Record) error {
+	_, err := c.render(recs)
+	return err
+}
+
+func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error) {
+	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
+	panels, err := c.arrange(recs)
+	if err != nil {
+		return Drawing{}, &UndrawableError{c.Name, err}
+	}
+	d := newDrawing(c, panels)
+	if len(d.panels) == 0 {
+		return Drawing{}, &UndrawableError{c.Name,
+			fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X, c.Y)}
+	}
+	var figures []*Figure
+	for _, p := range d.panels {
+		f, err := d.draw(p)
+		if err != nil {
+			return Drawing{}, &UndrawableError{c.Name, err}
+		}
+		figures = append(figures, f)
+	}
+	if len(figures) == 1 {
+		figures[0].note = joined(d.note(), intervalsNote(figures))
+		return figures[0].render(c.Name, formats...)
+	}
+	s := sheet{title: c.title(), panels: figures}
+	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
+		s.share(d.bars)
+	}
+	s.note = joined(d.note(), intervalsNote(figures), s.scalesNote())
+	return s.render(c.Name, formats...)
+}
+
+// arrange lays out the records.
+func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
+	layout := records.Layout{Panels: c.Panels, Lines: c.Lines, Along: cmp.Or(c.Along, c.X), Metric: c.Y}
+	panels, err := records.Arrange(recs, layout)
+	if err != nil || c.Along == "" {
+		return panels, err
+	}
+	layout.Metric = c.X
+	across, err := records.Arrange(recs, layout)
+	if err != nil {
+		return nil, err
+	}
+	return against(panels, across), nil
+}
+
+// against replaces the places of points by the values of another metric at the same places. Points without one are
+// left out.
+func against(panels, across []records.Panel) []records.Panel {
+	var out []records.Panel
+	for _, p := range panels {
+		at := slices.IndexFunc(across, func(other records.Panel) bool { return other.Place == p.Place })
+		if at < 0 {
+			continue
+		}
+		var lines []records.Series
+		for _, s := range p.Lines {
+			if s.Points = placedBy(s, across[at].Lines); len(s.Points) > 0 {
+				lines = append(lines, s)
+			}
+		}
+		if p.Lines = lines; len(lines) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// placedBy returns the points of s, in the order of their places, at the values that the series of the same name has
+// there.
+func placedBy(s records.Series, lines []records.Series) (points []records.Point) {
+	i := slices.IndexFunc(lines, func(other records.Series) bool { return other.Name == s.Name })
+	if i < 0 {
+		return nil
+	}
+	sorted := slices.Clone(s.Points)
+	slices.SortStableFunc(sorted, func(a, b records.Point) int { return cmp.Compare(a.Place.Number, b.Place.Number) })
+	for _, point := range sorted {
+		j := slices.IndexFunc(lines[i].Points, func(other records.Point) bool { return other.Place.Text == point.Place.Text })
+		if j < 0 {
+			continue
+		}
+		x := lines[i].Points[j].Mean
+		point.Place, point.Anywhere = records.Value{Text: strconv.FormatFloat(x, 'g', -1, 64), Number: x,
+			IsNumber: true}, false
+		points = append(points, point)
+	}
+	return points
+}
+
+func (c Chart) title() string {
+	if c.Title != "" {
+		return c.Title
+	}
+	metric := records.MetricName(c.Y)
+	return strings.ToUpper(metric[:1]) + metric[1:] + " by " + records.MetricName(c.X)
+}
+
+// drawing is a chart being drawn.
+type drawing struct {
+	Chart
+	panels     []records.Panel // without what cannot be drawn
+	styles     Styles
+	faded      map[string]bool // lines that are grey
+	categories []string        // texts on the horizontal axis; nil where it has numbers
+	bars       bool            // no panel has more than one place
+	xMin, xMax float64         // of the numbers on the horizontal axis
+	skipped    int             // points that a logarithmic axis cannot show
+}
+
+func newDrawing(c Chart, panels []records.Panel) *drawing {
+	d := &drawing{Chart: c, styles: Styles{}, bars: true, xMin: math.Inf(1), xMax: math.Inf(-1)}
+	maps.Copy(d.styles, c.Styles)
+	d.findCategories(panels)
+	for _, p := range panels {
+		if p = d.drawable(p); len(p.Lines) > 0 {
+			d.panels = append(d.panels, p)
+		}
+	}
+	for _, p := range d.panels {
+		places := map[string]bool{}
+		for _, s := range p.Lines {
+			d.styles.add(s.Name, s.Points[0].Record, c.Lines)
+			for _, point := range s.Points {
+				if !point.Anywhere {
+					places[point.Place.Text] = true
+					d.xMin, d.xMax = min(d.xMin, d.x(point.Place)), max(d.xMax, d.x(point.Place))
+				}
+			}
+		}
+		d.bars = d.bars && len(places) <= 1
+	}
+	lines := d.ranked()
+	d.faded = fadedOf(lines, c.Y)
+	var coloured []string
+	for _, l := range lines {
+		if !d.faded[l.name] {
+			coloured = append(coloured, l.name)
+		}
+	}
+	d.styles.apart(coloured)
+	return d
+}
+
+// ranked returns the lines of all panels with their values.
+func (d *drawing) ranked() (all []ranked) {
+	for _, p := range d.panels {
+		for _, s := range p.Lines {
+			i := slices.IndexFunc(all, func(l ranked) bool { return l.name == s.Name })
+			if i < 0 {
+				i = len(all)
+				r := s.Points[0].Record
+				all = append(all, ranked{s.Name, isReference(r.Policy, r.Kind), map[string]float64{}})
+			}
+			for _, point := range s.Points {
+				all[i].values[p.Place+"\n"+point.Place.Text] = point.Mean
+			}
+		}
+	}
+	return all
+}
+
+// color returns the colour of a line.
+func (d *drawing) color(line string) color.NRGBA {
+	if d.faded[line] {
+		return fadedStyle().Color
+	}
+	return d.styles[line].Color
+}
+
+// findCategories collects the places on the horizontal axis if any of them is not a number.
+func (d *drawing) findCategories(panels []records.Panel) {
+	var places []string
+	numbers := true
+	for _, p := range panels {
+		for _, s := range p.Lines {
+			for _, point := range s.Points {
+				if point.Anywhere {
+					continue
+				}
+				numbers = numbers && point.Place.IsNumber
+				if !slices.Contains(places, point.Place.Text) {
+					places = append(places, point.Place.Text)
+				}
+			}
+		}
+	}
+	if !numbers {
+		d.categories = places
+	}
+}
+
+// note says what the figure cannot show by itself.
+func (d *drawing) note() string {
+	var notes []string
+	if d.starred() {
+		notes = append(notes, fmt.Sprintf("* %s %s of the online policies", d.superlative(), d.yLabel(d.panels[0])))
+	}
+	if d.skipped > 0 {
+		notes = append(notes, fmt.Sprintf("not shown: %s at 0 or below, where a logarithmic axis has no place",
+			plural(d.skipped, "point")))
+	}
+	return joined(notes...)
+}
+
+// joined joins the notes that say something.
+func joined(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
+}
+
+// intervalsNote says if intervals are not shown in full.
+func intervalsNote(figures []*Figure) string {
+	if !slices.ContainsFunc(figures, (*Figure).cutsIntervals) {
+		return ""
+	}
+	return "some intervals reach beyond the axis"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// draw draws one panel.
+func (d *drawing) draw(p records.Panel) (*Figure, error) {
+	title := d.title()
+	if p.Name != "" {
+		title += ": " + p.Name
+	}
+	f := newFigure(title, d.xLabel(p), d.yLabel(p), plotWidth, plotHeight)
+	if len(d.panels) > 1 {
+		f = newFigure("", d.xLabel(p), d.yLabel(p), panelWidth, panelHeight)
+		f.heading = p.Name
+		f.Plot.Add(border{})
+	}
+	if d.bars {
+		d.addBars(f, p)
+		return f, nil
+	}
+	if d.grouped(p) {
+		d.addGroupedBars(f, p)
+	} else if err := d.addLines(f, p); err != nil {
+		return nil, err
+	}
+	f.SetY(scaleOf(d.LogY), d.yUnit())
+	if !d.grouped(p) && slices.ContainsFunc(p.Lines, isSampled) {
+		f.limitIntervals()
+	}
+	d.addMarks(f, p)
+	d.setAxes(f, p)
+	return f, nil
+}
+
+// grouped reports whether the panel has groups of bars, which many lines would make hard to read.
+func (d *drawing) grouped(p records.Panel) bool {
+	return d.categories != nil && len(p.Lines) <= mostColoured
+}
+
+// x returns the place of a point on the horizontal axis.
+func (d *drawing) x(v records.Value) float64 {
+	if d.categories != nil {
+		return float64(slices.Index(d.categories, v.Text))
+	}
+	return v.Number
+}
+
+// drawable returns the panel without the points that a logarithmic axis cannot show, and counts those.
+func (d *drawing) drawable(p records.Panel) records.Panel {
+	var lines []records.Series
+	for _, s := range p.Lines {
+		n := len(s.Points)
+		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p records.Point) bool { return !d.shows(p) })
+		d.skipped += n - len(s.Points)
+		if len(s.Points) > 0 {
+			lines = append(lines, s)
+		}
+	}
+	p.Lines = lines
+	return p
+}
+
+// shows reports whether the axes can show a point.
+func (d *drawing) shows(p records.Point) bool {
+	onX := d.categories != nil || p.Anywhere || !d.LogX || p.Place.Number > 0
+	return onX && (!d.LogY || p.Mean > 0)
+}
+
+func (d *drawing) addLines(f *Figure, p records.Panel) error {
+	lines := slices.Clone(p.Lines)
+	if len(d.panels) == 1 { // in the order in which they end at the right
+		slices.SortStableFunc(lines, func(a, b records.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
+	}
+	beside := d.intervalsOf(lines)
+	lines = greyFirst(lines, func(s records.Series) bool { return d.faded[s.Name] })
+	for _, s := range lines {
+		l := d.line(s)
+		if d.isInterval(s) || isSampled(s) && !l.Faded {
+			beside.give(&l, s)
+		}
+		if err := f.AddLine(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// greyFirst returns the lines in the order in which they are drawn: those that are grey are behind the others.
+func greyFirst[T any](lines []T, isGrey func(T) bool) []T {
+	isColoured := func(l T) bool { return !isGrey(l) }
+	return append(slices.DeleteFunc(slices.Clone(lines), isColoured), slices.DeleteFunc(slices.Clone(lines), isGrey)...)
+}
+
+// lastMean returns the value at the right end.
+func (d *drawing) lastMean(s records.Series) float64 {
+	last := slices.MaxFunc(s.Points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
+	return last.Mean
+}
+
+// line returns the line of a series, with a band or bars where there are several seeds or a value is an interval.
+func (d *drawing) line(s records.Series) Line {
+	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
+	points := slices.Clone(s.Points)
+	if d.Along == "" {
+		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
+	}
+	uncertain := d.isInterval(s)
+	for _, p := range points {
+		places := []float64{d.x(p.Place)}
+		if p.Anywhere { // a horizontal line from end to end
+			places = []float64{d.xMin, d.xMax}
+		}
+		low, high := d.interval(p)
+		for _, x := range places {
+			l.X, l.Y = append(l.X, x), append(l.Y, p.Mean)
+			l.Low, l.High = append(l.Low, low), append(l.High, high)
+		}
+		uncertain = uncertain || p.Margin > 0
+	}
+	l.Bars = len(l.X) == 1
+	if !uncertain {
+		l.Low, l.High = nil, nil
+	}
+	return l
+}
+
+// interval returns the ends of the interval in which a value is known to lie or, of several seeds, those of the
+// confidence interval, as far as the axis can show them.
+func (d *drawing) interval(p records.Point) (low, high float64) {
+	if known := d.known(p); known.low != known.high {
+		return known.low, known.high
+	}
+	low, high = p.Mean-p.Margin, p.Mean+p.Margin
+	if records.IsShare(d.Y) {
+		low, high = max(low, 0), min(high, max(p.Mean, 1)) // a normalized ratio may be above 1
+	}
+	if d.LogY && low <= 0 {
+		low = p.Mean / 10
+	}
+	return low, high
+}
+
+// addMarks draws the published numbers.
+func (d *drawing) addMarks(f *Figure, p records.Panel) {
+	for i, published := range d.ofMetric() {
+		var all marks
+		for _, s := range p.Lines {
+			for _, point := range published.PointsOf(&s, d.X) {
+				if !d.shows(point) || !d.within(point) {
+					continue
+				}
+				at := plotter.XY{X: d.x(point.Place) + d.dodge(p, s.Name), Y: point.Mean}
+				all.marks = append(all.marks, mark{at, d.color(s.Name)})
+			}
+		}
+		d.addMarksTo(f, p, all, i, published.Name)
+	}
+}
+
+// within reports whether a published number is within the range of our numbers.
+func (d *drawing) within(p records.Point) bool {
+	if d.categories != nil {
+		return slices.Contains(d.categories, p.Place.Text)
+	}
+	return d.xMin <= p.Place.Number && p.Place.Number <= d.xMax
+}
+
+// addMarksTo draws the numbers of publication i.
+func (d *drawing) addMarksTo(f *Figure, p records.Panel, all marks, i int, name string) {
+	if len(all.marks) == 0 {
+		return
+	}
+	all.shape = markShapes[i%len(markShapes)]
+	all.onBars = d.bars || d.grouped(p)
+	f.Plot.Add(all)
+	f.legend.add(name, all)
+}
+
+// ofMetric returns the marks that belong in this chart.
+func (d *drawing) ofMetric() []records.Published {
+	return slices.DeleteFunc(slices.Clone(d.Marks), func(p records.Published) bool { return p.Metric != d.Y })
+}
+
+// setAxes sets scales, ranges and ticks.
+func (d *drawing) setAxes(f *Figure, p records.Panel) {
+	axis := &f.Plot.Y
+	if axis.Min == axis.Max && !d.LogY {
+		widen(axis, d.Y)
+	}
+	if d.categories != nil {
+		f.nominalX(d.categories)
+		return
+	}
+	unit := d.xUnit(p)
+	f.SetX(scaleOf(d.LogX), unit)
+	if len(d.panels) > 1 {
+		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
+	}
+	if ticks := d.ticks(p); d.Along == "" && f.haveRoom(ticks) && len(ticks) > 1 {
+		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
+	}
+}
+
+// widen makes room around a flat line.
+func widen(axis *plot.Axis, metric string) {
+	room, most := 0.05, math.Inf(1)
+	if records.IsShare(metric) {
+		most = max(axis.Max, 1)
+	} else {
+		room = max(math.Abs(axis.Max)/10, 1)
+	}
+	axis.Min, axis.Max = max(0, axis.Min-room), min(axis.Max+room, most)
+}
+
+func scaleOf(log bool) Scale {
+	if log {
+		return Log
+	}
+	return Linear
+}
+
+// ticks returns a tick at every place of the panel.
+func (d *drawing) ticks(p records.Panel) []plot.Tick {
+	labels := map[float64]string{}
+	for _, s := range p.Lines {
+		for _, point := range s.Points {
+			switch {
+			case point.Anywhere:
+			case d.X == records.DimCapacity:
+				labels[point.Place.Number] = records.Capacity(point.Record.Capacity, point.Record.CapacityUnit)
+			default:
+				labels[point.Place.Number] = point.Place.Text
+			}
+		}
+	}
+	var ticks []plot.Tick
+	for _, x := range slices.Sorted(maps.Keys(labels)) {
+		ticks = append(ticks, plot.Tick{Value: x, Label: labels[x]})
+	}
+	return ticks
+}
+
+func (d *drawing) xUnit(p records.Panel) Unit {
+	switch {
+	case records.IsShare(d.X):
+		return Percent
+	case d.X == records.DimCapacity && inBytes(p):
+		return Bytes
+	}
+	return Number
+}
+
+func (d *drawing) yUnit() Unit { return unitOf(d.Y) }
+
+// unitOf returns the unit of an axis with the values of a metric.
+func unitOf(name string) Unit {
+	m, _ := metric.Lookup(name)
+	switch m.Unit {
+	case metric.Share:
+		return Percent
+	case metric.Bytes:
+		return Bytes
+	}
+	return Number
+}
+
+// inBytes reports whether the capacities of a panel count bytes.
+func inBytes(p records.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
+
+func (d *drawing) xLabel(p records.Panel) string {
+	switch {
+	case d.XLabel != "":
+		return d.XLabel
+	case d.X == records.DimCapacity && !inBytes(p):
+		return "capacity (objects)"
+	case d.X == records.DimCapacityShare && !inBytes(p):
+		return "capacity (share of the objects)"
+	case d.X == records.DimCapacityShare:
+		return "capacity (share of all bytes)"
+	}
+	return records.MetricName(d.X)
+}
+
+// yLabel says if the mean over seeds is that of the lower ends of intervals, as the optimum is unknown.
+func (d *drawing) yLabel(p records.Panel) string {
+	if d.YLabel != "" {
+		return d.YLabel
+	}
+	for _, s := range p.Lines {
+		for _, point := range s.Points {
+			m, _ := metric.Lookup(d.Y)
+			switch {
+			case !isInterval(m, point.Record):
+			case point.Seeds > 1:
+				return m.AxisLabel() + ", at least"
+			default:
+				return cmp.Or(m.Figure.Interval, m.AxisLabel())
+			}
+		}
+	}
+	return records.AxisName(d.Y)
+}

@@ -1,0 +1,415 @@
+// Package plots draws figures in one style.
+// The same input gives the same bytes.
+package plots
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+const (
+	plotWidth  = 6.2 * vg.Inch // without the legend
+	plotHeight = 4.4 * vg.Inch
+	margin     = vg.Length(10)
+	pngDPI     = 150
+
+	// maxMarkers is the number of points up to which each one is marked on its line.
+	maxMarkers = 40
+	// minStep is the distance in points below which the next point of a line would not be seen.
+	minStep = vg.Length(0.3)
+)
+
+// Figure is one plot with its legend next to it. Use New, set the axes, add lines, then Save.
+type Figure struct {
+	Plot     *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
+	xLabel   string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
+	yLabel   string
+	title    string // in full
+	xUnit    Unit
+	yUnit    Unit
+	xNames   []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
+	barNames bool     // the vertical axis has the names of bars
+	spots    *spots
+	bands    *layer // behind every line
+	ends     *endLabels
+	legend   legend
+	heading  string    // of a panel, instead of a title
+	note     string    // below the plot
+	width    vg.Length // of the plot, without the legend
+	height   vg.Length
+	// between these values are all intervals of confidence, if lowest < highest
+	lowest, highest float64
+}
+
+// layer holds plotters that are drawn at its place in the figure, though they are added later.
+type layer struct{ plotters []plot.Plotter }
+
+func (l *layer) Plot(c draw.Canvas, p *plot.Plot) {
+	for _, each := range l.plotters {
+		each.Plot(c, p)
+	}
+}
+
+// New returns an empty figure with linear axes of plain numbers.
+func New(title, xLabel, yLabel string) *Figure {
+	return newFigure(title, xLabel, yLabel, plotWidth, plotHeight)
+}
+
+func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
+	f := &Figure{
+		Plot: plot.New(), bands: &layer{}, legend: newLegend(), ends: newEndLabels(), width: width, height: height,
+	}
+	p := f.Plot
+	p.Title.TextStyle.Font = sans(12)
+	p.Title.Padding = 8
+	f.setTitle(title)
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font = sans(11)
+		axis.Label.Padding = 4
+		axis.Tick.Label.Font = sans(10)
+	}
+	f.xLabel, f.yLabel, f.spots = xLabel, yLabel, &spots{figure: f}
+	f.SetX(Linear, Number)
+	f.SetY(Linear, Number)
+	lines := plotter.NewGrid()
+	lines.Horizontal.Color, lines.Vertical.Color = grid, grid
+	p.Add(lines, f.bands, f.ends)
+	return f
+}
+
+func (f *Figure) setTitle(title string) {
+	f.title = title
+	p := f.Plot
+	p.Title.Text, p.Title.TextStyle = fitted(title, p.Title.TextStyle, f.width)
+}
+
+// SetX sets the scale of the horizontal axis and the unit that its values are in.
+func (f *Figure) SetX(s Scale, u Unit) {
+	f.xUnit = u
+	setAxis(&f.Plot.X, s, u)
+}
+
+// SetY sets the scale of the vertical axis and the unit that its values are in.
+func (f *Figure) SetY(s Scale, u Unit) {
+	f.yUnit = u
+	setAxis(&f.Plot.Y, s, u)
+}
+
+func setAxis(a *plot.Axis, s Scale, u Unit) {
+	a.Scale = plot.LinearScale{}
+	if s == Log {
+		a.Scale = plot.LogScale{}
+	}
+	a.Tick.Marker = ticker{scale: s, unit: u}
+}
+
+// Line is one series of a figure. X ascends. Its points are marked if they are few.
+type Line struct {
+	Label string // in the legend; "" for none
+	X, Y  []float64
+	Low   []float64 // nil, or per point the lower end of the interval around Y, which begins at Y otherwise
+	High  []float64 // nil, or per point the upper end of the interval; drawn as a band
+	Bars  bool      // draw the intervals as vertical bars at the points instead
+	// how far to the right of their points the bars stand, so that those of several lines do not hide each other
+	Shift vg.Length
+	Steps bool // hold each value until the next one, as a distribution function does
+	Style Style
+	Faded bool // grey behind the others, with its name at its end instead of in the legend
+}
+
+// AddLine adds a line. Different lengths and values that are not finite are errors.
+func (f *Figure) AddLine(l Line) error {
+	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) || l.Low != nil && len(l.Low) != len(l.High) {
+		return fmt.Errorf(
+			"line %q: %d x, %d y, %d lower and %d upper values, want the same number of each",
+			l.Label,
+			len(l.X),
+			len(l.Y),
+			len(l.Low),
+			len(l.High),
+		)
+	}
+	if len(l.X) == 0 {
+		return fmt.Errorf("line %q has no points", l.Label)
+	}
+	xys := make(plotter.XYs, len(l.X))
+	for i := range xys {
+		xys[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
+	}
+	name := l.Label
+	if l.Style.Width > 0 || l.Faded {
+		f.spots.add(name, xys)
+	}
+	if l.Faded {
+		l.Style = fadedStyle()
+		f.ends.add(xys[len(xys)-1].X, xys[len(xys)-1].Y, l.Label)
+		l.Label, l.High = "", nil
+		f.height = max(f.height, f.ends.height()+vg.Inch)
+	}
+	line, err := plotter.NewLine(xys)
+	if err != nil {
+		return fmt.Errorf("line %q: %w", l.Label, err)
+	}
+	if l.High != nil {
+		if err := f.addIntervals(l, name); err != nil {
+			return err
+		}
+	}
+	if len(xys) == 1 && l.Style.Marker == nil {
+		l.Style.Marker = levelGlyph{} // a line of one point is nothing to see
+	}
+	line.LineStyle = l.Style.line()
+	if l.Steps {
+		line.StepStyle = plotter.PostStep
+	}
+	f.Plot.Add(ofLine{thinLine{line}, name})
+	thumbs := []plot.Thumbnailer{line}
+	if l.Style.Marker != nil && len(xys) <= maxMarkers {
+		points := &plotter.Scatter{XYs: xys, GlyphStyle: l.Style.glyph()}
+		f.Plot.Add(ofLine{points, name})
+		thumbs = append(thumbs, points)
+	}
+	if l.Label != "" {
+		f.legend.add(l.Label, thumbs...)
+	}
+	return nil
+}
+
+// addIntervals draws the range from Low, or Y, to High.
+func (f *Figure) addIntervals(l Line, name string) error {
+	if l.Low == nil {
+		l.Low = l.Y
+	}
+	for _, ends := range [][]float64{l.Low, l.High} {
+		if err := plotter.CheckFloats(ends...); err != nil {
+			return fmt.Errorf("line %q: intervals: %w", l.Label, err)
+		}
+	}
+	if l.Bars {
+		f.Plot.Add(ofLine{intervalBars{l}, name})
+		return nil
+	}
+	f.bands.plotters = append(f.bands.plotters, ofLine{band{l}, name})
+	f.Plot.Y.Min = min(f.Plot.Y.Min, slices.Min(l.Low))
+	f.Plot.Y.Max = max(f.Plot.Y.Max, slices.Max(l.High))
+	return nil
+}
+
+// thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small
+// file.
+type thinLine struct{ line *plotter.Line }
+
+// DataRange implements plot.DataRanger.
+func (l thinLine) DataRange() (xmin, xmax, ymin, ymax float64) { return l.line.DataRange() }
+
+// Plot implements plot.Plotter.
+func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	thin := *l.line
+	thin.XYs = nil
+	var last vg.Point
+	for i, xy := range l.line.XYs {
+		at := vg.Point{X: x(xy.X), Y: y(xy.Y)}
+		step := at.Sub(last)
+		if i == 0 || i == len(l.line.XYs)-1 || math.Hypot(float64(step.X), float64(step.Y)) >= float64(minStep) {
+			thin.XYs = append(thin.XYs, xy)
+			last = at
+		}
+	}
+	thin.Plot(c, p)
+}
+
+// Draw draws the figure as NAME.svg and NAME.png.
+func (f *Figure) Draw(name string) (Drawing, error) { return f.render(name, asSVG, asPNG) }
+
+// Save writes NAME.svg and NAME.png into dir, which must exist.
+func (f *Figure) Save(dir, name string) error {
+	d, err := f.Draw(name)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteAllIn(dir, Outputs([]Drawing{d})...)
+}
+
+func (f *Figure) render(name string, formats ...format) (Drawing, error) {
+	if err := f.check(); err != nil {
+		return Drawing{}, &UndrawableError{name, err}
+	}
+	width, height := f.size()
+	return render(name, f.title, width, height, f.draw, formats)
+}
+
+// check rejects values for which gonum would panic, and widens a range that is a point.
+func (f *Figure) check() error {
+	return cmp.Or(checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
+}
+
+func checkRange(label string, axis *plot.Axis) error {
+	if axis.Min > axis.Max {
+		return errors.New("there is nothing to draw")
+	}
+	if _, log := axis.Scale.(plot.LogScale); !log {
+		return nil
+	}
+	if axis.Min <= 0 {
+		return fmt.Errorf("the value %g cannot be shown on the logarithmic axis %q", axis.Min, label)
+	}
+	if axis.Min == axis.Max {
+		axis.Min, axis.Max = axis.Min/2, axis.Max*2
+	}
+	return nil
+}
+
+// size returns the size of the whole figure: the plot and, next to it, the legend.
+func (f *Figure) size() (width, height vg.Length) {
+	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
+	width, height = f.fullWidth()+2*margin, max(f.height+f.noteHeight(), legend.Y)+2*margin
+	if legend.X > 0 {
+		width += legend.X + margin
+	}
+	return width, height
+}
+
+// fullWidth is the width of the plot with the names at the ends of its lines.
+func (f *Figure) fullWidth() vg.Length { return f.width + f.ends.width() }
+
+func (f *Figure) noteHeight() vg.Length {
+	if f.note == "" {
+		return 0
+	}
+	return noteStyle().FontExtents().Height + margin
+}
+
+func (f *Figure) draw(c draw.Canvas) {
+	inner := blank(c)
+	plotArea := inner
+	plotArea.Max.X = plotArea.Min.X + f.fullWidth()
+	drawNote(plotArea, f.note)
+	plotArea.Min.Y += f.noteHeight()
+	f.drawPlot(plotArea)
+	legendArea := inner
+	legendArea.Min.X = plotArea.Max.X + margin
+	f.legend.draw(legendArea, f.legend.columnsFor(maxLegendRows))
+}
+
+// blank makes the canvas white and returns the area within its margins.
+func blank(c draw.Canvas) draw.Canvas {
+	c.SetColor(paper)
+	c.Fill(c.Rectangle.Path())
+	return draw.Crop(c, margin, -margin, margin, -margin)
+}
+
+// drawNote writes a note at the lower edge.
+func drawNote(c draw.Canvas, note string) {
+	style := noteStyle()
+	style.YAlign = draw.YBottom
+	note, style = fitted(note, style, c.Max.X-c.Min.X)
+	c.FillText(style, c.Min, note)
+}
+
+// drawPlot draws the plot and the labels of its axes.
+func (f *Figure) drawPlot(c draw.Canvas) {
+	inner := draw.Crop(c, f.yLabelWidth(), 0, f.xLabelHeight(), 0)
+	f.Plot.Draw(inner)
+	f.spots.draw(inner)
+	f.drawXLabel(inner)
+	f.drawYLabel(inner)
+}
+
+// xLabelHeight returns the room that the label of the horizontal axis takes below the plot.
+func (f *Figure) xLabelHeight() vg.Length {
+	if f.xLabel == "" {
+		return 0
+	}
+	return f.Plot.X.Label.TextStyle.FontExtents().Height + f.Plot.X.Label.Padding
+}
+
+// yLabelWidth returns the room that the label of the vertical axis takes on the left of the plot.
+func (f *Figure) yLabelWidth() vg.Length {
+	if f.yLabel == "" {
+		return 0
+	}
+	return f.Plot.Y.Label.TextStyle.FontExtents().Height + f.Plot.Y.Label.Padding
+}
+
+// drawXLabel writes the label below the area that the plot was drawn in, in the middle of the axis or, if it is longer,
+// of that area.
+func (f *Figure) drawXLabel(plotted draw.Canvas) {
+	style := f.Plot.X.Label.TextStyle
+	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	axis := f.Plot.DataCanvas(plotted)
+	if style.Width(f.xLabel) > axis.Max.X-axis.Min.X+margin {
+		axis = plotted
+	}
+	label, style := fitted(f.xLabel, style, axis.Max.X-axis.Min.X+margin)
+	plotted.FillText(style, vg.Point{X: axis.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, label)
+}
+
+// drawYLabel writes the label on the left of the area that the plot was drawn in, in the middle of the axis or, if it
+// is longer, of that area.
+func (f *Figure) drawYLabel(plotted draw.Canvas) {
+	style := f.Plot.Y.Label.TextStyle
+	style.XAlign = draw.XCenter
+	left := plotted.Min.X - f.yLabelWidth() + style.FontExtents().Height - style.FontExtents().Descent
+	axis := f.Plot.DataCanvas(plotted)
+	if style.Width(f.yLabel) > axis.Max.Y-axis.Min.Y {
+		axis = plotted
+	}
+	label, style := fitted(f.yLabel, style, axis.Max.Y-axis.Min.Y)
+	style.Rotation = math.Pi / 2
+	plotted.FillText(style, vg.Point{X: left, Y: axis.Center().Y}, label)
+}
+
+func sans(size vg.Length) font.Font {
+	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
+}
+
+func textStyle(size vg.Length) text.Style {
+	return text.Style{Color: ink, Font: sans(size), Handler: plot.DefaultTextHandler}
+}
+
+func noteStyle() text.Style { return textStyle(9) }
+
+// leastText is the size of the smallest letters.
+const leastText = vg.Length(8)
+
+// fitted returns s in letters so small that it fits into width, and cuts it if even the smallest are too large.
+func fitted(s string, style text.Style, width vg.Length) (string, text.Style) {
+	for style.Font.Size > leastText && style.Width(s) > width {
+		style.Font.Size -= 0.5
+	}
+	return shorten(s, style, width), style
+}
+
+// shorten cuts s so that it fits into width, and replaces what cannot be drawn.
+func shorten(s string, style text.Style, width vg.Length) string {
+	face := font.DefaultCache.Lookup(style.Font, style.Font.Size).Face
+	s = strings.Map(func(r rune) rune {
+		if glyph, err := face.GlyphIndex(nil, r); err != nil || glyph == 0 {
+			return '?'
+		}
+		return r
+	}, records.Printable(s))
+	if style.Width(s) <= width {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 0 && style.Width(string(r)+"...") > width {
+		r = r[:len(r)-1]
+	}
+	return string(r) + "..."
+}

@@ -1,0 +1,223 @@
+package plots
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+const (
+	// maxIntervals is the number of policies up to which each one's interval is drawn. They differ only in proportion to
+	// the policy's misses, so that with more policies the interval of the optimum says enough.
+	maxIntervals = 12
+	// intervalShift is the distance between the intervals of two policies at one capacity.
+	intervalShift = vg.Length(4)
+	// mostBands is the number of bands that a plot may have however wide they are, and bandRoom the part of what the lines
+	// span that more bands may cover together: beyond it they would hide each other, and the lines.
+	mostBands = 3
+	bandRoom  = 0.75
+	// shiftRoom is how far apart the first and the last interval at a place are, at most.
+	shiftRoom = vg.Length(20)
+	// intervalRoom is how far intervals of confidence may extend the vertical axis beyond the lines on either side, in
+	// parts of what the lines span. Those of two seeds would leave the lines a thin strip.
+	intervalRoom = 0.5
+)
+
+// interval is a value known to lie between low and high; mostly they are the same.
+type interval struct{ low, high float64 }
+
+// boundsOf returns between which values the metric of a record lies: from its own to that of the metric UpTo.
+func boundsOf(m metric.Metric, r *records.Record) (low, high float64) {
+	low, _ = r.Figure(m.Name)
+	if high, ok := r.Figure(m.UpTo); ok && m.UpTo != "" {
+		return low, high
+	}
+	return low, low
+}
+
+// isInterval reports whether what the record says of a metric is an interval.
+func isInterval(m metric.Metric, r *records.Record) bool {
+	low, high := boundsOf(m, r)
+	return low != high
+}
+
+// known returns between which values a point is known to lie. The mean over several seeds has a margin instead.
+func (d *drawing) known(p records.Point) interval {
+	if p.Seeds != 1 {
+		return interval{p.Mean, p.Mean}
+	}
+	m, _ := metric.Lookup(d.Y)
+	if low, high := boundsOf(m, p.Record); low == p.Mean {
+		return interval{low, high}
+	}
+	return interval{p.Mean, p.Mean}
+}
+
+// isInterval reports whether a point of the series is only known to lie within an interval.
+func (d *drawing) isInterval(s records.Series) bool {
+	for _, p := range s.Points {
+		if known := d.known(p); known.low != known.high {
+			return true
+		}
+	}
+	return false
+}
+
+// intervals gives the lines of a panel their intervals: a band for the optimum, and bars beside each other for others,
+// unless they are too many.
+type intervals struct {
+	count  int       // of the lines that would have bars
+	crowds bool      // intervals of confidence would hide the lines as bands
+	pitch  vg.Length // from one line's bars to the next
+	shift  vg.Length // of the next bars
+}
+
+func (d *drawing) intervalsOf(lines []records.Series) (n intervals) {
+	var sampled []records.Series
+	for _, s := range lines {
+		switch {
+		case d.isInterval(s) && !isOptimum(s):
+			n.count++
+		case isSampled(s) && !d.faded[s.Name]:
+			sampled = append(sampled, s)
+		}
+	}
+	if n.crowds = len(sampled) > mostBands && crowded(sampled); n.crowds {
+		n.count += len(sampled)
+	}
+	n.pitch = min(intervalShift, shiftRoom/vg.Length(max(n.count, 1)))
+	n.shift = -n.pitch * vg.Length(n.count-1) / 2
+	return n
+}
+
+// crowded reports whether the intervals of confidence at one place are together wider than bandRoom.
+func crowded(lines []records.Series) bool {
+	low, high := math.Inf(1), math.Inf(-1)
+	together := map[string]float64{}
+	for _, s := range lines {
+		for _, p := range s.Points {
+			low, high = min(low, p.Mean), max(high, p.Mean)
+			together[p.Place.Text] += 2 * p.Margin
+		}
+	}
+	for _, width := range together {
+		if width > bandRoom*(high-low) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSampled reports whether a series has intervals of confidence: its values are means over seeds.
+func isSampled(s records.Series) bool {
+	return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Margin > 0 })
+}
+
+func isOptimum(s records.Series) bool { return s.Kind() == policies.Offline.String() }
+
+// give gives a line of the panel its intervals.
+func (n *intervals) give(l *Line, s records.Series) {
+	switch {
+	case isSampled(s):
+		if n.crowds {
+			l.Bars, l.Shift = true, n.shift
+			n.shift += n.pitch
+		}
+	case isOptimum(s):
+		l.Bars = len(l.X) == 1
+	case n.count > maxIntervals:
+		l.Low, l.High = nil, nil
+	default:
+		l.Bars, l.Shift = true, n.shift
+		n.shift += n.pitch
+	}
+}
+
+// limitIntervals keeps the vertical axis close to the lines, however far intervals reach.
+func (f *Figure) limitIntervals() {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, l := range f.spots.lines {
+		for _, p := range l.points {
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+	}
+	axis := &f.Plot.Y
+	if low >= high {
+		return
+	}
+	room := (high - low) * intervalRoom
+	least, most := low-room, high+room
+	if _, log := axis.Scale.(plot.LogScale); log {
+		room := math.Pow(high/low, intervalRoom)
+		least, most = low/room, high*room
+	}
+	f.lowest, f.highest = axis.Min, axis.Max
+	axis.Min, axis.Max = max(axis.Min, least), min(axis.Max, most)
+}
+
+// cutsIntervals reports whether intervals reach beyond the vertical axis.
+func (f *Figure) cutsIntervals() bool {
+	return f.lowest < f.highest && (f.lowest < f.Plot.Y.Min || f.highest > f.Plot.Y.Max)
+}
+
+// band fills the range between the ends of a line's intervals, as far as the axes reach.
+type band struct{ Line }
+
+// Plot implements plot.Plotter.
+func (b band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	var outline []vg.Point
+	for i := range b.X {
+		outline = append(outline, vg.Point{X: x(b.X[i]), Y: y(b.Low[i])})
+	}
+	for i := len(b.X) - 1; i >= 0; i-- {
+		outline = append(outline, vg.Point{X: x(b.X[i]), Y: y(b.High[i])})
+	}
+	c.FillPolygon(translucent(b.Style.Color), c.ClipPolygonY(outline))
+}
+
+// intervalBars draws a line's intervals as vertical bars.
+type intervalBars struct{ Line }
+
+// Plot implements plot.Plotter.
+func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
+	for i := range b.X {
+		at, low, high := x(b.X[i])+b.Shift, y(b.Low[i]), y(b.High[i])
+		if high-low < 2*barCap {
+			continue // the mark of the point covers it
+		}
+		c.StrokeLine2(style, at, max(low, c.Min.Y), at, min(high, c.Max.Y))
+		if high <= c.Max.Y { // an end beyond the axis has no cap
+			c.StrokeLine2(style, at-barCap, high, at+barCap, high)
+		}
+		if b.Low[i] < b.Y[i] && low >= c.Min.Y {
+			c.StrokeLine2(style, at-barCap, low, at+barCap, low)
+		}
+	}
+}
+
+// DataRange implements plot.DataRanger.
+func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Low), slices.Max(b.High)
+}
+
+// GlyphBoxes implements plot.GlyphBoxer: room for the bars beside the first and last points.
+func (b intervalBars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
+	boxes := make([]plot.GlyphBox, len(b.X))
+	for i := range b.X {
+		boxes[i] = plot.GlyphBox{
+			X: p.X.Norm(b.X[i]), Y: p.Y.Norm(b.High[i]),
+			Rectangle: vg.Rectangle{Min: vg.Point{X: b.Shift - barCap}, Max: vg.Point{X: b.Shift + barCap}},
+		}
+	}
+	return boxes
+}

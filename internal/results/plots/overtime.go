@@ -1,0 +1,349 @@
+package plots
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
+)
+
+// mostTimes is the most points of a line over time; longer series are drawn as means of several windows.
+const mostTimes = 400
+
+// OverTime is a figure of series: the values of one name over the time of the replays.
+type OverTime struct {
+	Name  string // of the series: "hit_ratio"
+	File  string // without its ending
+	Title string
+	// Labels are those of the rows that are drawn; nil: all. "" is the label of rows of everything together.
+	Labels []string
+	From   float64 // windows that end until then are left out; requests or seconds, as the rows have them
+	Styles Styles  // the looks of the lines, to be the same in several figures; nil: those of the records
+}
+
+// AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
+// policy, or for each label where there is one policy. Records of several traces, or replayed in several ways, give
+// figures of their own, as with All. Long series are thinned: a note says how many windows make a point.
+func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) (all []Drawing, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	recs = records.NamedByParts(recs)
+	byCell := series.ByCell(rows)
+	groups := records.Groups(recs)
+	suffixes := fileSuffixes(groups)
+	styles := StylesOf(recs, records.DimPolicy)
+	for i, g := range groups {
+		for _, name := range namesOf(g, byCell) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			f := OverTime{Name: name, File: "series_" + fileName(name) + suffixes[i],
+				Title: sentence(name) + " over time: " + g.Name, Styles: styles}
+			d, err := f.render(g.Records, byCell, asSVG, asPNG)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// Draw draws the series as SVG, PNG and PDF. Records without rows of that name are left out; it is an UndrawableError
+// if all are.
+func (f OverTime) Draw(recs []records.Record, rows []series.Row) (Drawing, error) {
+	if f.Styles == nil {
+		f.Styles = StylesOf(recs, records.DimPolicy)
+	}
+	return f.render(recs, series.ByCell(rows), asSVG, asPNG, asPDF)
+}
+
+// Check returns the error that Draw would return, and draws nothing.
+func (f OverTime) Check(recs []records.Record, rows []series.Row) error {
+	_, err := f.render(recs, series.ByCell(rows))
+	return err
+}
+
+func sentence(metric string) string {
+	name := records.MetricName(metric)
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// namesOf returns the names of the series that the records of a group have, in order of first appearance.
+func namesOf(g records.Group, byCell map[string][]series.Row) (names []string) {
+	for _, r := range g.Records {
+		for _, row := range byCell[r.Cell] {
+			if !slices.Contains(names, row.Name) {
+				names = append(names, row.Name)
+			}
+		}
+	}
+	return names
+}
+
+// timeLine is one line of a panel.
+type timeLine struct {
+	name   string // in the legend
+	x, y   []float64
+	seeds  int // of which it is the mean
+	merged int // windows that make a point
+}
+
+// timePanel is the lines of one trace at one capacity.
+type timePanel struct {
+	heading string
+	lines   []timeLine
+}
+
+func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, formats ...format) (Drawing,
+	error) {
+	panels := f.panels(recs, byCell)
+	switch {
+	case len(panels) == 0 && f.From > 0:
+		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s after from: %v", f.Name, f.From)}
+	case len(panels) == 0:
+		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
+	}
+	clock := clockOf(recs)
+	styles := f.Styles.unmarked(panels)
+	var figures []*Figure
+	for _, p := range panels {
+		figure, err := f.panel(p, clock, styles, len(panels) > 1)
+		if err != nil {
+			return Drawing{}, err
+		}
+		figures = append(figures, figure)
+	}
+	note := noteOf(panels)
+	if len(figures) == 1 {
+		figures[0].setTitle(f.Title + ", " + panels[0].heading)
+		figures[0].note = note
+		return figures[0].render(f.File, formats...)
+	}
+	s := sheet{title: f.Title, panels: figures}
+	s.share(false)
+	s.note = joined(note, s.scalesNote())
+	return s.render(f.File, formats...)
+}
+
+// panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line,
+// their mean.
+func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) (panels []timePanel) {
+	policies, traces := map[string]bool{}, map[string]bool{}
+	var drawn []records.Record
+	for _, r := range recs {
+		if len(byCell[r.Cell]) > 0 {
+			policies[r.Label], traces[r.Trace] = true, true
+			drawn = append(drawn, r)
+		}
+	}
+	axes := differing(drawn)
+	for i := range recs {
+		r := &recs[i]
+		heading := "capacity " + cmp.Or(r.CapacityText, records.Capacity(r.Capacity, r.CapacityUnit))
+		if len(traces) > 1 {
+			heading = r.Trace + ", " + heading
+		}
+		for _, line := range f.linesOf(r, byCell[r.Cell]) {
+			line.name = lineName(r, line.name, len(policies) > 1, axes)
+			at := slices.IndexFunc(panels, func(p timePanel) bool { return p.heading == heading })
+			if at < 0 {
+				at = len(panels)
+				panels = append(panels, timePanel{heading: heading})
+			}
+			panels[at].add(line)
+		}
+	}
+	for _, p := range panels {
+		for i := range p.lines {
+			p.lines[i].thin()
+		}
+	}
+	return panels
+}
+
+// differing returns the names of the axes on which records have different places, or on which only some have one.
+func differing(recs []records.Record) map[string]bool {
+	differ := map[string]bool{}
+	for _, name := range records.AxisNames(recs) {
+		first, _ := recs[0].Dim(name)
+		differ[name] = slices.ContainsFunc(recs, func(r records.Record) bool {
+			place, _ := r.Dim(name)
+			return place.Text != first.Text
+		})
+	}
+	return differ
+}
+
+// lineName names the line of a label of a record: by its policy, unless there is only one, and by its places on the
+// axes on which the records differ.
+func lineName(r *records.Record, label string, severalPolicies bool, differ map[string]bool) string {
+	var parts []string
+	if severalPolicies || label == "" {
+		parts = append(parts, r.Label)
+	}
+	axes := slices.DeleteFunc(strings.Split(r.Axes, ","), func(axis string) bool {
+		name, _, _ := strings.Cut(axis, "=")
+		return !differ[name]
+	})
+	if len(axes) > 0 {
+		parts = append(parts, strings.Join(axes, ","))
+	}
+	if label != "" {
+		parts = append(parts, label)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// add adds a line, or takes it into the mean of the line of that name whose windows are the same.
+func (p *timePanel) add(line timeLine) {
+	at := slices.IndexFunc(p.lines, func(l timeLine) bool { return l.name == line.name && slices.Equal(l.x, line.x) })
+	if at < 0 {
+		p.lines = append(p.lines, line)
+		return
+	}
+	mean := &p.lines[at]
+	mean.seeds++
+	for k := range mean.y {
+		mean.y[k] += (line.y[k] - mean.y[k]) / float64(mean.seeds)
+	}
+}
+
+// linesOf returns a line for each label of the rows of a record that have the name of the figure.
+func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLine) {
+	for _, row := range rows {
+		if row.Name != f.Name || row.Time <= f.From || f.Labels != nil && !slices.Contains(f.Labels, row.Label) {
+			continue
+		}
+		at := slices.IndexFunc(lines, func(l timeLine) bool { return l.name == row.Label })
+		if at < 0 {
+			at = len(lines)
+			lines = append(lines, timeLine{name: row.Label, seeds: 1})
+		}
+		lines[at].x = append(lines[at].x, row.Time)
+		lines[at].y = append(lines[at].y, row.Value)
+	}
+	// One may be of the only node or tenant, and the other of everything together. Two tenants may be equal, too.
+	ofAll := func(l timeLine) bool { return l.name == "" }
+	if f.Labels == nil && len(lines) == 2 && slices.ContainsFunc(lines, ofAll) && lines[0].sameAs(lines[1]) {
+		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return !ofAll(l) })
+	}
+	return lines
+}
+
+// sameAs reports whether two lines have the same points.
+func (l timeLine) sameAs(other timeLine) bool {
+	return slices.Equal(l.x, other.x) && slices.Equal(l.y, other.y)
+}
+
+// thin takes means of as many windows as are necessary to have no more points than are drawn.
+func (l *timeLine) thin() {
+	l.merged = (len(l.x) + mostTimes - 1) / mostTimes
+	if l.merged <= 1 {
+		return
+	}
+	points := 0
+	for from := 0; from < len(l.x); from += l.merged {
+		to := min(from+l.merged, len(l.x))
+		sum := 0.0
+		for _, y := range l.y[from:to] {
+			sum += y
+		}
+		l.x[points], l.y[points] = l.x[to-1], sum/float64(to-from)
+		points++
+	}
+	l.x, l.y = l.x[:points], l.y[:points]
+}
+
+// clock is what the horizontal axis counts.
+type clock struct {
+	label string
+	unit  float64 // of what the rows count
+}
+
+func clockOf(recs []records.Record) clock {
+	window, err := series.ParseWindow(recs[0].Series)
+	switch {
+	case err != nil || window.Span == 0:
+		return clock{"requests", 1}
+	case window.Span.Hours() >= 1:
+		return clock{"time (h)", 3600}
+	case window.Span.Minutes() >= 1:
+		return clock{"time (min)", 60}
+	}
+	return clock{"time (s)", 1}
+}
+
+// unmarked returns the looks of all lines of panels. Lines over time have no marks, so those that differ in their marks
+// alone get other dashes.
+func (s Styles) unmarked(panels []timePanel) Styles {
+	all := Styles{}
+	for _, p := range panels {
+		for i, l := range p.lines {
+			style, ok := s[l.name]
+			if !ok {
+				style = SeriesStyle(i)
+			}
+			style.Marker = nil
+			if _, ok := all[l.name]; !ok {
+				all[l.name] = style
+			}
+		}
+	}
+	all.apart(slices.Collect(maps.Keys(all)))
+	return all
+}
+
+func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) (*Figure, error) {
+	width, height := plotWidth, plotHeight
+	if oneOfSeveral {
+		width, height = panelWidth, panelHeight
+	}
+	figure := newFigure("", c.label, records.AxisName(f.Name), width, height)
+	if oneOfSeveral {
+		figure.heading = p.heading
+	}
+	figure.SetY(Linear, unitOf(f.Name))
+	for _, l := range p.lines {
+		x := make([]float64, len(l.x))
+		for k := range l.x {
+			x[k] = l.x[k] / c.unit
+		}
+		if err := figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]}); err != nil {
+			return nil, err
+		}
+	}
+	figure.Plot.Y.Min = min(0, figure.Plot.Y.Min)
+	if low, high := figure.Plot.Y.Min, figure.Plot.Y.Max; high-low < 1e-12*math.Abs(high) || high == low {
+		figure.Plot.Y.Max = low + 1
+	}
+	return figure, nil
+}
+
+// noteOf says of how many windows and seeds a point is the mean, where it is one.
+func noteOf(panels []timePanel) string {
+	merged, seeds := 1, 1
+	for _, p := range panels {
+		for _, l := range p.lines {
+			merged, seeds = max(merged, l.merged), max(seeds, l.seeds)
+		}
+	}
+	var of []string
+	if merged > 1 {
+		of = append(of, fmt.Sprintf("up to %d windows", merged))
+	}
+	if seeds > 1 {
+		of = append(of, fmt.Sprintf("up to %d seeds", seeds))
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return "each point is the mean of " + strings.Join(of, " and ")
+}

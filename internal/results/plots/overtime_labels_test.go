@@ -1,0 +1,101 @@
+package plots
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
+)
+
+func TestOverTimeOfSomeLabels(t *testing.T) {
+	recs := []records.Record{{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}}
+	var rows []series.Row
+	for _, label := range []string{"", "web", "batch"} {
+		for _, at := range []float64{10, 20} {
+			rows = append(rows, series.Row{Cell: "c", Time: at, Name: "hit_ratio", Label: label, Value: 0.5})
+		}
+	}
+	for _, c := range []struct {
+		labels []string
+		lines  int
+	}{{nil, 3}, {[]string{"web"}, 1}, {[]string{"", "batch"}, 2}, {[]string{"other"}, 0}} {
+		f := OverTime{Name: "hit_ratio", File: "f", Title: "T", Labels: c.labels}
+		lines := len(f.linesOf(&recs[0], rows))
+		if lines != c.lines {
+			t.Errorf("%q: %d lines, want %d", c.labels, lines, c.lines)
+		}
+		if err := f.Check(recs, rows); (err != nil) != (c.lines == 0) {
+			t.Errorf("%q: %v", c.labels, err)
+		}
+	}
+}
+
+// The line of the only node is that of all nodes, and drawn once. Where a label is asked for, it is drawn.
+func TestOverTimeDrawsTheOnlyNodeOnce(t *testing.T) {
+	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
+	rows := func(node float64) []series.Row {
+		return []series.Row{{Cell: "c", Time: 10, Name: "ratio", Value: 0.4},
+			{Cell: "c", Time: 10, Name: "ratio", Label: "node 0", Value: node}}
+	}
+	if lines := (OverTime{Name: "ratio"}).linesOf(&r, rows(0.4)); len(lines) != 1 || lines[0].name != "" {
+		t.Errorf("of the only node: %+v, want one line", lines)
+	}
+	if lines := (OverTime{Name: "ratio"}).linesOf(&r, rows(0.5)); len(lines) != 2 {
+		t.Errorf("of another node: %+v, want two lines", lines)
+	}
+	if lines := (OverTime{Name: "ratio", Labels: []string{"", "node 0"}}).linesOf(&r, rows(0.4)); len(lines) != 2 {
+		t.Errorf("asked for: %+v, want two lines", lines)
+	}
+}
+
+func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
+	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
+	var rows []series.Row
+	for _, at := range []float64{10, 20, 30} {
+		rows = append(rows, series.Row{Cell: "c", Time: at, Name: "hit_ratio", Value: at})
+	}
+	for from, want := range map[float64]int{0: 3, 10: 2, 25: 1} {
+		lines := OverTime{Name: "hit_ratio", From: from}.linesOf(&r, rows)
+		if len(lines) != 1 || len(lines[0].x) != want || lines[0].x[want-1] != 30 {
+			t.Errorf("from %v: %+v, want %d points", from, lines, want)
+		}
+	}
+	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(&r, rows); len(lines) != 0 {
+		t.Errorf("nothing is left, but there are %d lines", len(lines))
+	}
+	err := OverTime{Name: "hit_ratio", From: 30}.Check([]records.Record{r}, rows)
+	if err == nil || !strings.Contains(err.Error(), "no record has a series of hit_ratio after from: 30") {
+		t.Errorf("nothing is left: error %v", err)
+	}
+}
+
+// TestLinesOverTimeAreNamedByWhatDiffers: an axis on which all records are at the same place is not in the names.
+func TestLinesOverTimeAreNamedByWhatDiffers(t *testing.T) {
+	var recs []records.Record
+	var rows []series.Row
+	for cell, axes := range map[string]string{"a": "nodes=4,refill=off", "b": "nodes=4,refill=naive", "c": "nodes=4"} {
+		recs = append(recs, records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: cell, Axes: axes})
+		rows = append(rows, series.Row{Cell: cell, Time: 10, Name: "hit_ratio", Value: 0.5})
+	}
+	panels := OverTime{Name: "hit_ratio"}.panels(recs, series.ByCell(rows))
+	var names []string
+	for _, line := range panels[0].lines {
+		names = append(names, line.name)
+	}
+	slices.Sort(names)
+	if want := []string{"lru", "lru, refill=naive", "lru, refill=off"}; !slices.Equal(names, want) {
+		t.Errorf("lines %q, want %q", names, want)
+	}
+}
+
+// Two tenants with the same values are two lines: neither is that of everything together.
+func TestOverTimeKeepsTwoEqualTenants(t *testing.T) {
+	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
+	rows := []series.Row{{Cell: "c", Time: 10, Name: "quota", Label: "db", Value: 5},
+		{Cell: "c", Time: 10, Name: "quota", Label: "web", Value: 5}}
+	if lines := (OverTime{Name: "quota"}).linesOf(&r, rows); len(lines) != 2 {
+		t.Errorf("%+v, want two lines", lines)
+	}
+}

@@ -1,0 +1,132 @@
+package plots
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+
+	"codeberg.org/go-pdf/fpdf"
+	"golang.org/x/text/encoding/charmap"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+)
+
+// format is a kind of image file.
+type format struct {
+	ext       string
+	newCanvas func(width, height vg.Length) vg.CanvasWriterTo
+}
+
+var (
+	asSVG = format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
+	asPNG = format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}
+	}}
+	asPDF = format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return westernText{vgpdf.New(w, h)} }}
+)
+
+// init makes documents that do not depend on when they are made.
+func init() {
+	fpdf.SetDefaultCatalogSort(true)
+	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
+}
+
+// westernText writes text in the encoding of the fonts in a PDF, Windows 1252; other characters become "?".
+type westernText struct{ *vgpdf.Canvas }
+
+// FillString implements vg.Canvas.
+func (c westernText) FillString(f font.Face, at vg.Point, s string) {
+	var western []byte
+	for _, r := range s {
+		b, ok := charmap.Windows1252.EncodeRune(r)
+		if !ok {
+			b = '?'
+		}
+		western = append(western, b)
+	}
+	c.Canvas.FillString(f, at, string(western))
+}
+
+// Drawing is a figure that has been drawn, in one or more formats.
+type Drawing struct {
+	Name  string // of the files, without their endings
+	Title string
+	Width float64 // in points
+	Files []File
+	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
+	Points, Told int
+}
+
+// File is one of the files of a drawing.
+type File struct {
+	Name string // with its ending
+	Data []byte
+}
+
+// SVG returns the svg element of the drawing for a page that sets Properties, without the header of a file; nil if it
+// was not drawn as SVG.
+func (d Drawing) SVG() []byte {
+	for _, f := range d.Files {
+		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, asSVG.ext) {
+			return themed(f.Data[at:])
+		}
+	}
+	return nil
+}
+
+// Outputs returns writers of the files of drawings.
+func Outputs(drawings []Drawing) (outputs []atomicfile.Output) {
+	for _, d := range drawings {
+		for _, f := range d.Files {
+			write := func(w io.Writer) error { _, err := w.Write(f.Data); return err }
+			outputs = append(outputs, atomicfile.Output{Name: f.Name, Write: write})
+		}
+	}
+	return outputs
+}
+
+// Write writes the files of drawings into dir, which is created if missing.
+func Write(dir string, drawings ...Drawing) error {
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	return atomicfile.WriteAllIn(dir, Outputs(drawings)...)
+}
+
+// render draws one image in several formats.
+func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []format) (Drawing, error) {
+	d := Drawing{Name: name, Title: title, Width: width.Points()}
+	for _, f := range formats {
+		canvas := f.newCanvas(width, height)
+		paint(draw.New(canvas))
+		var image bytes.Buffer
+		if err := encode(&image, canvas); err != nil {
+			return Drawing{}, err
+		}
+		d.Files = append(d.Files, File{name + f.ext, image.Bytes()})
+		if svg, ok := canvas.(*svgCanvas); ok {
+			d.Points, d.Told = svg.points, svg.told
+		}
+	}
+	return d, nil
+}
+
+// encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or
+// are what every viewer has.
+func encode(w io.Writer, canvas io.WriterTo) error {
+	var image bytes.Buffer
+	if _, err := canvas.WriteTo(&image); err != nil {
+		return err
+	}
+	data := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation "+
+		"Sans,Arial,Helvetica,sans-serif;"))
+	_, err := w.Write(data)
+	return err
+}

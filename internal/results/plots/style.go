@@ -1,0 +1,196 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"maps"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Style is how a line looks.
+type Style struct {
+	Color  color.NRGBA
+	Dashes []vg.Length
+	Marker draw.GlyphDrawer // nil for none
+	Width  vg.Length
+}
+
+// palette has the colours in the order of package policies. No two have the same hue: they are at least 25 degrees of
+// OKLCH apart. On dark pages each has a lighter shade of its hue, so that all have a contrast of at least 4.5 to the
+// page. Within these bounds, found by a search, they are as far apart as possible for people with any colour vision.
+var palette = []color.NRGBA{
+	{0x00, 0x76, 0xd4, 0xff}, // blue
+	{0xd6, 0x36, 0x47, 0xff}, // red
+	{0x22, 0x7c, 0x52, 0xff}, // green
+	{0x72, 0x46, 0xa2, 0xff}, // violet
+	{0x8d, 0x60, 0x04, 0xff}, // ochre
+	{0x08, 0x5a, 0x73, 0xff}, // cyan
+	{0x50, 0x25, 0xfd, 0xff}, // indigo
+	{0xcc, 0x21, 0xc9, 0xff}, // magenta
+	{0x4e, 0x55, 0x18, 0xff}, // olive
+	{0x9a, 0x0f, 0x5c, 0xff}, // pink
+}
+
+// dashes tell apart the lines that share a colour, of which there are some in figures with more than ten lines.
+var dashes = [][]vg.Length{
+	nil,
+	{5, 2},
+	{1.5, 1.5},
+	{6, 2, 1.5, 2},
+	{9, 3},
+}
+
+// markers are in the order of package policies. They share no factor with the number of colours, so that colour and
+// marker together repeat late.
+var markers = []draw.GlyphDrawer{
+	draw.CircleGlyph{},
+	draw.BoxGlyph{},
+	draw.PyramidGlyph{},
+	draw.CrossGlyph{},
+	draw.RingGlyph{},
+	draw.PlusGlyph{},
+	draw.SquareGlyph{},
+}
+
+// SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
+// colour or dashes, the first 70 in colour or marker.
+func SeriesStyle(i int) Style {
+	return Style{
+		Color:  palette[i%len(palette)],
+		Dashes: dashes[i/len(palette)%len(dashes)],
+		Marker: markers[i%len(markers)],
+		Width:  lineWidth,
+	}
+}
+
+const lineWidth = vg.Length(1.4)
+
+// fadedStyle returns the look of a line that is only shown as background of others.
+func fadedStyle() Style { return Style{Color: faded, Width: 0.9} }
+
+func (s Style) line() draw.LineStyle {
+	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dashes}
+}
+
+func (s Style) glyph() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.Color, Radius: 2.6, Shape: s.Marker}
+}
+
+// translucent returns the colour of a band along a line of colour c.
+func translucent(c color.NRGBA) color.NRGBA {
+	c.A = 0x28
+	return c
+}
+
+// Styles are the looks of lines by their names.
+type Styles map[string]Style
+
+// StylesOf gives each place on the dimension lines one look. That of a policy is its own unless another one has its
+// colour; those of other lines are given out in turn. They are the same in several figures if all records of these are
+// given here.
+func StylesOf(recs []records.Record, lines string) Styles {
+	styles := Styles{}
+	for i := range recs {
+		name := recs[i].Label // of a record without that dimension
+		if v, ok := recs[i].Dim(lines); ok {
+			name = records.PlaceName(lines, v)
+		}
+		styles.add(name, &recs[i], lines)
+	}
+	names := inRank(slices.Collect(maps.Keys(styles)))
+	if len(names) <= len(palette) { // of more, each figure has few in colour
+		styles.colorsApart(names)
+	}
+	styles.dashesApart(names)
+	return styles
+}
+
+// add gives a line a look.
+func (s Styles) add(name string, r *records.Record, lines string) {
+	if _, ok := s[name]; ok {
+		return
+	}
+	if _, ok := r.Dim(lines); ok && lines != records.DimPolicy {
+		s[name] = SeriesStyle(len(s))
+		return
+	}
+	s[name] = policyStyle(r, name)
+}
+
+// apart gives lines of one figure that share a colour others that no line has, as long as there are any, and those
+// that would still look alike other dashes. Of lines of one colour, the policy under its own name keeps it, the first
+// one in the list of policies, or else the first in the order of their names.
+func (s Styles) apart(names []string) {
+	names = inRank(names)
+	s.colorsApart(names)
+	s.dashesApart(names)
+}
+
+// inRank returns names in the order in which lines keep their looks.
+func inRank(names []string) []string {
+	all := policies.Names()
+	rank := func(name string) int {
+		if at := slices.Index(all, name); at >= 0 {
+			return at
+		}
+		return len(all)
+	}
+	names = slices.Clone(names)
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+	})
+	return names
+}
+
+// colorsApart gives each line that has the colour of an earlier one the colour that the fewest lines have: none, as
+// long as there are enough. References stay black: they differ in dashes.
+func (s Styles) colorsApart(names []string) {
+	lines := map[color.NRGBA]int{}
+	var others []string
+	for _, name := range names {
+		c := s[name].Color
+		if lines[c] > 0 && slices.Contains(palette, c) {
+			others = append(others, name)
+		}
+		lines[c] = 1
+	}
+	for _, name := range others {
+		style := s[name]
+		style.Color = slices.MinFunc(palette, func(a, b color.NRGBA) int { return cmp.Compare(lines[a], lines[b]) })
+		lines[style.Color]++
+		s[name] = style
+	}
+}
+
+// dashesApart gives lines that look like an earlier one other dashes.
+func (s Styles) dashesApart(names []string) {
+	taken := map[string]bool{}
+	for _, name := range names {
+		style := s[name]
+		for i := 1; i < len(dashes) && taken[style.look()]; i++ {
+			style.Dashes = dashes[i]
+		}
+		taken[style.look()] = true
+		s[name] = style
+	}
+}
+
+// look is what distinguishes lines.
+func (s Style) look() string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
+
+// levelGlyph is a short level line, which marks the only point of a line without marks.
+type levelGlyph struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (levelGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	line := draw.LineStyle{Color: style.Color, Width: 1.6}
+	c.StrokeLine2(line, at.X-2*style.Radius, at.Y, at.X+2*style.Radius, at.Y)
+}

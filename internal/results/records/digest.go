@@ -1,0 +1,105 @@
+package records
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+)
+
+const digestName = "digest"
+
+// digest returns the digest of all other set fields, by name and value. It is therefore the same in every format, and
+// independent of how a program writes unset fields: null, zero or nothing.
+func (d *draft) digest() string {
+	var lines []string
+	add := func(f field) {
+		if f.name != digestName && !f.isZero(&d.Record) {
+			text, _ := f.text(&d.Record)
+			lines = append(lines, digestLine(f.name, text))
+		}
+	}
+	for _, f := range identity {
+		add(f)
+	}
+	for name := range d.Values.Names() {
+		add(metricFieldOf(name))
+	}
+	for _, f := range behind {
+		add(f)
+	}
+	if d.counters != "" {
+		lines = append(lines, digestLine(counters.name, d.counters))
+	}
+	slices.SortFunc(lines, func(a, b string) int {
+		return cmp.Compare(a[:strings.Index(a, "=")], b[:strings.Index(b, "=")])
+	})
+	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// digestLine is a field's contribution to a digest. A line end in its text may be one or two characters, as CSV has it.
+func digestLine(name, text string) string {
+	return fmt.Sprintf("%s=%q\n", name, strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// sealed returns copies of records that are about to be written together, each with its digest, and with zeros for the
+// metrics of every record.
+func sealed(recs []Record) []Record {
+	recs = slices.Clone(recs)
+	for i := range recs {
+		for _, m := range metric.Always {
+			if !recs[i].Has(m) {
+				recs[i].Set(m, 0)
+			}
+		}
+		recs[i].FileRecords = int64(len(recs))
+		recs[i].Digest = (&draft{Record: recs[i]}).digest()
+	}
+	return recs
+}
+
+// check rejects a record that was changed after it was written.
+func (d *draft) check() error {
+	if err := d.Check(); err != nil || d.Digest == "" || d.Digest == d.digest() {
+		return err
+	}
+	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; run it "+
+		"again or, if you changed it on purpose, remove its digest", d.Digest, d.digest())
+}
+
+// WithoutDigest says how many of the records read at path have no digest; "" if all have one.
+func WithoutDigest(path string, recs []Record) string {
+	without := 0
+	for _, r := range recs {
+		if r.Digest == "" {
+			without++
+		}
+	}
+	if without == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d of %d records have no digest, like those of older programs; damage in them cannot be "+
+		"detected",
+		path, without, len(recs))
+}
+
+// Incomplete says how many of the records that were written together are at path; "" if all are.
+func Incomplete(path string, recs []Record) string {
+	there := map[int64]int64{} // key: how many were written together
+	for _, r := range recs {
+		there[r.FileRecords]++
+	}
+	for _, together := range slices.Sorted(maps.Keys(there)) {
+		if n := there[together]; together > 0 && n%together != 0 {
+			return fmt.Sprintf("%s: contains only %d of the %d records that were written together",
+				path, n%together, together)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+package records
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+)
+
+// IsShare reports whether a metric, or a dimension, is a ratio that is shown as a percentage.
+func IsShare(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Unit == metric.Share || name == DimCapacityShare
+}
+
+// HigherIsBetter reports whether higher values of a metric are better.
+func HigherIsBetter(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Better == metric.Higher
+}
+
+// LowerIsBetter reports whether lower values of a metric are better.
+func LowerIsBetter(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Better == metric.Lower
+}
+
+// MetricName returns the name of a metric, or of a dimension, for people: "hit ratio".
+func MetricName(name string) string {
+	if m, _ := metric.Lookup(name); m.Name == name {
+		return m.Label()
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// AxisName returns the name of a metric, or of a dimension, on the axis of a figure: "P99 latency (ms)".
+func AxisName(name string) string {
+	if m, _ := metric.Lookup(name); m.Name == name {
+		return m.AxisLabel()
+	}
+	return MetricName(name)
+}
+
+// MetricText formats a value of a metric for people, as its declaration says.
+func MetricText(name string, x float64) string {
+	m, _ := metric.Lookup(name)
+	if m.Name == "" {
+		return trimmed(x, 4)
+	}
+	return m.Text(x)
+}
+
+// differenceText formats the difference between two values of a metric, with its sign.
+func differenceText(name string, x float64) string {
+	m, _ := metric.Lookup(name)
+	return m.DifferenceText(x)
+}

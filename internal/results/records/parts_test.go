@@ -1,0 +1,107 @@
+package records
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+)
+
+// with returns a record that has a part of the kind, in a cache with a capacity of its own or not.
+func with(k PartKind, part string, ownCapacity bool) Record {
+	r := Record{Trace: "t", Policy: "lru", Label: "lru", Kind: "online", Cache: "exact", Capacity: 9,
+		CapacityUnit: Objects, CapacityText: "9", SampleRate: 1}
+	r.Set(metric.Requests, 10)
+	r.Set(metric.HitRatio, 0.5)
+	if !ownCapacity {
+		r.CapacityShare = new(0.5)
+	}
+	*k.Field(&r) = part
+	return r
+}
+
+// Two records that differ in one part alone can be told apart in tables and in figures, whichever kind it is.
+func TestTablesNameEveryKindOfPart(t *testing.T) {
+	for _, k := range PartKinds {
+		for _, own := range []bool{false, true} {
+			recs := []Record{with(k, "first(a=1)", own), with(k, "second(b=2)", own)}
+			var table bytes.Buffer
+			if err := Print(&table, recs, "table", PrintOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			named := NamedByParts(recs)
+			for i, part := range []string{"first(a=1)", "second(b=2)"} {
+				if !strings.Contains(table.String(), part) {
+					t.Errorf("%s (own capacity %v): %s is not in the table\n%s", k.Name, own, part, &table)
+				}
+				groups := Groups(named)
+				if len(groups) == 1 && !strings.Contains(named[i].Label, part) {
+					t.Errorf("%s (own capacity %v): %s is in no name of a line: %s", k.Name, own, part, named[i].Label)
+				}
+			}
+			if parts := recs[0].Parts(); !strings.Contains(strings.Join(parts, " "), "first") {
+				t.Errorf("%s: not among the parts %v", k.Name, parts)
+			}
+		}
+	}
+}
+
+// A record without a prefetcher has the field in every format, as its neighbours with one have it.
+func TestNoPartIsWritten(t *testing.T) {
+	for _, name := range []string{"prefetcher", "allocator"} {
+		k := PartKindOf(name)
+		recs := []Record{with(k, "", false), with(k, "next", false)}
+		var lines bytes.Buffer
+		if err := EncodeJSON(&lines, recs); err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(lines.String(), "\n")
+		if !strings.Contains(first, `"`+name+`":"none"`) {
+			t.Errorf("%s is not written as none: %s", name, first)
+		}
+		dir := t.TempDir()
+		if err := Write(dir, recs); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range FileNames() {
+			again, err := Read(dir+"/"+file, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *k.Field(&again[0]) != "" || *k.Field(&again[1]) != "next" {
+				t.Errorf("%s: %s is read as %q and %q", file, name, *k.Field(&again[0]), *k.Field(&again[1]))
+			}
+		}
+	}
+}
+
+// What knows the future through a part competes nowhere: in stars, in pivot tables, and the note says so.
+func TestForesightDoesNotCompete(t *testing.T) {
+	before := knowsFuture
+	t.Cleanup(func() { knowsFuture = before })
+	DeclareFuture(func(_, part string) bool { return part == "oracle" })
+	for _, k := range PartKinds {
+		recs := []Record{with(k, "", false), with(k, "oracle", false)}
+		recs[1].Label = "laru"
+		recs[1].Set(metric.HitRatio, 0.9)
+		if !recs[0].Competes() || recs[1].Competes() {
+			t.Errorf("%s: lru competes %v, with oracle %v", k.Name, recs[0].Competes(), recs[1].Competes())
+		}
+		if want := "laru with oracle knows the future and does not compete"; FutureNote(recs) != want {
+			t.Errorf("%s: note %q", k.Name, FutureNote(recs))
+		}
+		recs = append(recs, with(k, "", false))
+		recs[2].Label = "fifo"
+		recs[2].Set(metric.HitRatio, 0.4)
+		tables, err := Pivot{Cells: "hit_ratio"}.Tables(recs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range tables.Tables[0].Rows {
+			if best := row.Cells[0].Best; best != (row.Name == "lru") {
+				t.Errorf("%s: %s is marked %v", k.Name, row.Name, best)
+			}
+		}
+	}
+}

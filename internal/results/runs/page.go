@@ -1,0 +1,153 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/results/target"
+)
+
+// page returns the page of the results with their figures.
+func (r Results) page(drawn []plots.Drawing) page.Page {
+	p := page.Page{
+		Title: "Hit ratios: " + records.Printable(r.Records[0].Trace), Version: r.Version, Command: r.Command,
+		Files: r.files(), Notes: r.Notes,
+	}
+	add := func(id, title string, parts []page.Part) {
+		if len(parts) > 0 {
+			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})
+		}
+	}
+	add("answer", "Which capacity", r.answers())
+	tables := r.Tables
+	if tables == nil {
+		tables = r.groups()
+	}
+	var parts []page.Part
+	for _, t := range tables {
+		parts = append(parts, page.Part{Table: t})
+	}
+	add("table", "Table", parts)
+	add("figures", "Figures", page.Drawings(drawn))
+	add("replayed", "What was replayed", []page.Part{{Settings: append(slices.Clone(r.Replayed), r.settings()...)}})
+	return p
+}
+
+func (r Results) files() (files []page.Link) {
+	names := records.FileNames()
+	if len(r.Rows) > 0 {
+		names = append(names, series.FileNames()...)
+	}
+	for _, name := range names {
+		files = append(files, page.Link{Path: name, Kind: name})
+	}
+	return files
+}
+
+// answers says which capacity each policy needs, in a sentence and in a table.
+func (r Results) answers() (parts []page.Part) {
+	for _, a := range r.Answers {
+		sentence := a.Sentence()
+		if len(r.Answers) > 1 {
+			sentence = a.Name + ": " + sentence
+		}
+		parts = append(parts, page.Part{Answer: sentence})
+		if len(a.Needs) > 0 {
+			parts = append(parts, page.Part{Table: answerTable(a)})
+		}
+	}
+	return parts
+}
+
+// answerTable has a row for each policy, with the basis of its capacity.
+func answerTable(a target.Answer) *page.Table {
+	t := &page.Table{
+		Caption: a.Name + ": capacity for " + a.Subject(),
+		Columns: []page.Column{{Name: "policy"}, {Name: "capacity", Class: page.Number},
+			{Name: "times the least", Class: page.Number}, {Name: "how it is known", Class: page.Wrapped}},
+		Notes: a.Explanation(),
+	}
+	for _, n := range a.Needs {
+		name, times := n.Policy, ""
+		if !n.Online {
+			name += " (offline)"
+		}
+		if least := a.Needs[0]; n.How != target.MoreThan && least.How != target.AtMost && least.Capacity > 0 {
+			times = strconv.FormatFloat(float64(n.Capacity)/float64(least.Capacity), 'f', 2, 64)
+		}
+		t.Rows = append(t.Rows, []string{name, a.CapacityOf(n), times, a.Basis(n)})
+		t.Lines = append(t.Lines, n.Policy)
+	}
+	return t
+}
+
+// groups returns the tables of the records, as they are printed.
+func (r Results) groups() (tables []*page.Table) {
+	for _, g := range records.Groups(records.NamedByParts(r.Records)) {
+		heads, rows, labels, notes := g.Table()
+		t := &page.Table{Caption: g.Title(), Rows: rows, Lines: labels, Notes: notes}
+		for _, h := range heads {
+			column := page.Column{Name: h.Name}
+			if !h.IsText {
+				column.Class = page.Number
+			}
+			t.Columns = append(t.Columns, column)
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// settings says what was replayed on the trace.
+func (r Results) settings() (settings []page.Setting) {
+	add := func(name string, text func(*records.Record) string) {
+		var texts []string
+		for i := range r.Records {
+			if t := text(&r.Records[i]); t != "" && !slices.Contains(texts, t) {
+				texts = append(texts, t)
+			}
+		}
+		if len(texts) > mostTexts {
+			texts = append(texts[:mostTexts], fmt.Sprintf("... (%d in all)", len(texts)))
+		}
+		if len(texts) > 0 {
+			settings = append(settings, page.Setting{Name: name, Value: strings.Join(texts, ", ")})
+		}
+	}
+	add("policies", func(r *records.Record) string {
+		if r.Params == "" {
+			return r.Policy
+		}
+		return r.Policy + "(" + r.Params + ")"
+	})
+	add("capacities", func(r *records.Record) string { return records.Capacity(r.Capacity, r.CapacityUnit) })
+	add("capacities count", func(r *records.Record) string { return r.CapacityUnit })
+	for _, k := range records.PartKinds {
+		add(k.Plural, func(r *records.Record) string { return *k.Field(r) })
+	}
+	add("requests counted", func(r *records.Record) string { return records.Count(r.Int(metric.Requests)) })
+	add("left out in all", func(r *records.Record) string {
+		if r.LeftOut == 0 {
+			return ""
+		}
+		return records.Count(r.LeftOut) + " rows and requests"
+	})
+	add("warm-up", func(r *records.Record) string {
+		if r.Warmup == 0 {
+			return ""
+		}
+		return records.Count(r.Warmup) + " requests before counting starts"
+	})
+	add("seed", func(r *records.Record) string { return strconv.FormatUint(r.Seed, 10) })
+	return settings
+}
+
+// mostTexts is how many values of a setting are listed.
+const mostTexts = 24

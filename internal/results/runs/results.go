@@ -1,0 +1,92 @@
+// Package runs turns the records of one command into the answers below its table and the files in its folder:
+// records, series, figures, and one page that can be sent on.
+package runs
+
+import (
+	"context"
+	"io"
+
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// Results is what a command gave.
+type Results struct {
+	Records  []records.Record
+	Rows     []series.Row
+	Answers  []target.Answer
+	Replayed []page.Setting // what was read, and how
+	Version  string         // of the program
+	Command  string         // that gave the results
+	Notes    []string       // what limits them, an interrupt say
+	// Tables are on the page instead of those of the records, and Draw makes the figures instead of those of the records;
+	// nil for those of the records.
+	Tables []*page.Table
+	Draw   func() ([]plots.Drawing, error)
+}
+
+// Write writes records, series, figures and the page to a folder: after an error none of them has changed, unless
+// renaming a file itself failed. Replays that ended before an interrupt are written completely. After an interrupt or
+// an error while figures are drawn, the folder still has records and series.
+func (r Results) Write(ctx context.Context, dir string) error {
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	outputs, err := records.Outputs(r.Records)
+	if err != nil {
+		return err
+	}
+	more, err := series.Outputs(r.Rows)
+	if err != nil {
+		return err
+	}
+	outputs = append(outputs, more...)
+	drawn, undrawn := r.draw(ctx)
+	if undrawn == nil {
+		outputs = append(outputs, plots.Outputs(drawn)...)
+		write := func(w io.Writer) error { return r.page(drawn).Write(w) }
+		outputs = append(outputs, atomicfile.Output{Name: page.Name, Write: write})
+	}
+	if err := atomicfile.WriteAllIn(dir, outputs...); err != nil {
+		return err
+	}
+	if len(r.Rows) == 0 {
+		if err := series.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return undrawn
+}
+
+func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
+	if r.Draw != nil {
+		return r.Draw()
+	}
+	drawn, err := plots.All(ctx, r.Records)
+	if err != nil {
+		return nil, err
+	}
+	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows)
+	return append(drawn, overTime...), err
+}
+
+// Answers says for each group of records which capacity each policy needs for the target.
+func Answers(f target.Flag, recs []records.Record) []target.Answer {
+	return target.FromRecords(f, recs, noun)
+}
+
+// noun says what an object is in the cache of a record: a block if it holds prompts.
+func noun(r *records.Record) string {
+	if parts, err := sim.PartsOf(r); err == nil && parts.Cache.Entry.Prompts {
+		return "blocks"
+	}
+	return records.Objects
+}

@@ -1,0 +1,119 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/target"
+)
+
+// sample is two policies at three capacities of a trace whose name must be escaped.
+func sample() Results {
+	r := Results{Version: "1.2.3", Command: "cachesim run x -o DIR", Notes: []string{"interrupted: 6 of 9 rows"}}
+	for i, capacity := range []int64{10, 100, 1000} {
+		for j, label := range []string{"lru", "arc"} {
+			hits := int64(1000*(i+1) + 100*j)
+			r.Records = append(r.Records, records.Record{
+				Trace: "<i>x</i>", Policy: label, Label: label, Kind: "online", Cache: "exact", Capacity: capacity,
+				CapacityUnit: records.Objects, SampleRate: 1, FileRecords: 6,
+				Values: metric.ValuesOf(map[string]float64{"requests": 4000, "hits": float64(hits),
+					"misses": float64(4000 - hits), "hit_ratio": float64(hits) / 4000}),
+			})
+		}
+	}
+	r.Answers = Answers(target.NewFlag(), r.Records)
+	return r
+}
+
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := sample().Write(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"records.jsonl", "records.csv", "records.parquet", "hit_ratio.svg", "hit_ratio.png"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, page.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"90% of the largest hit ratio: ~", "interrupted: 6 of 9 rows", "cachesim 1.2.3", "&lt;i&gt;x&lt;/i&gt;",
+		`<g data-line="arc">`, `<tr data-line="lru">`, `<a href="records.csv">`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if strings.Contains(string(text), "<i>") {
+		t.Error("the name of the trace became an element")
+	}
+}
+
+// Where figures cannot be drawn the records are written alone, and no page shows less than it should.
+func TestRecordsOutliveFigures(t *testing.T) {
+	dir := t.TempDir()
+	r := sample()
+	failure := errors.New("no ink")
+	r.Draw = func() ([]plots.Drawing, error) { return nil, failure }
+	if err := r.Write(context.Background(), dir); !errors.Is(err, failure) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "records.csv")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, page.Name)); err == nil {
+		t.Error("there is a page without figures")
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.String("policy", "", "")
+	flags.String("output", "", "")
+	flags.Bool("bytes", false, "")
+	flags.Int("jobs", 0, "")
+	flags.StringArray("only", nil, "")
+	args := []string{"--policy", "s3fifo(small=0.1)", "--bytes", "--output", "a", "--jobs", "2", "--only", "a=b,c",
+		"--only", "d"}
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	got := CommandLine("cachesim run", []string{"it's.csv"}, flags)
+	if want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o DIR`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The page names the parts of what was replayed, of every kind.
+func TestThePageNamesEveryKindOfPart(t *testing.T) {
+	for _, k := range records.PartKinds {
+		r := sample()
+		for i := range r.Records {
+			*k.Field(&r.Records[i]) = "some(" + k.Name + "=1)"
+		}
+		dir := t.TempDir()
+		if err := r.Write(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, page.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "some("+k.Name+"=1)") {
+			t.Errorf("the page does not name the %s", k.Name)
+		}
+	}
+}

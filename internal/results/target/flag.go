@@ -1,0 +1,70 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/terminal"
+)
+
+// Flag is a target as the value of a flag. Until it is set it means Default.
+type Flag struct {
+	Target
+	IsSet bool
+}
+
+// Default is the target if the user has not given one.
+var Default = Target{0.9, true}
+
+// NewFlag returns a flag that means Default.
+func NewFlag() Flag { return Flag{Target: Default} }
+
+// Usage says what the flag takes.
+const Usage = "print the capacity that each policy needs for this: a share of the largest hit ratio (90%), a hit " +
+	"ratio (0.5), or none (default 90% from 3 capacities on)"
+
+// Type implements pflag.Value.
+func (f *Flag) Type() string { return "TARGET" }
+
+// String implements pflag.Value. The default is in Usage, with its condition.
+func (f *Flag) String() string {
+	if !f.IsSet {
+		return ""
+	}
+	return f.Target.String()
+}
+
+// Set implements pflag.Value.
+func (f *Flag) Set(text string) (err error) {
+	f.IsSet = true
+	f.Target, err = Parse(text)
+	return err
+}
+
+// Shows reports whether an answer from that many capacities is shown: always if the user has given a target.
+func (f Flag) Shows(a Answer, capacities int) bool {
+	return f.IsSet || capacities >= leastCapacities && len(a.Needs) > 0
+}
+
+// Print writes answers below a table, for a terminal of that width or in Markdown.
+func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
+	for _, a := range answers {
+		sentence := a.Sentence()
+		if len(answers) > 1 {
+			sentence = a.Name + ": " + sentence
+		}
+		text := strings.Join(append([]string{"**" + sentence + "**"}, a.Explanation()...), "  \n")
+		if !markdown {
+			wrapped := terminal.WrapLines(width, append([]string{sentence}, a.Explanation()...)...)
+			text = trailingSpaces.ReplaceAllString(wrapped, "")
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var trailingSpaces = regexp.MustCompile(`(?m) +$`)

@@ -1,0 +1,84 @@
+package controllers
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+)
+
+const hlemSource = "HLEM, arXiv 2605.04450, section IV-A"
+
+var ppoEntry = entry(allocate.Entry{
+	Name:    "ppo",
+	Summary: "by reinforcement learning: a network that was trained on the fluid model moves the ratio by up to 0.04",
+	Source:  hlemSource + `: "PPO-only"; Schulman et al., Proximal Policy Optimization Algorithms, arXiv 1707.06347`,
+	Params:  []params.Param{weightsParam, fineTunedParam},
+	Check:   checkWeights,
+}, func(c allocate.Config) (decider, allocate.Needs, error) {
+	g, err := newGreedy(c.Params)
+	return &hlem{policy: g}, allocate.Needs{}, err
+})
+
+var hlemEntry = entry(allocate.Entry{
+	Name: "hlem",
+	Summary: "by reinforcement learning as ppo, corrected by a network that learns while it serves; in bursts memory " +
+		"moves to the users",
+	Source: hlemSource,
+	Params: withRecovery(true, append([]params.Param{
+		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
+		weightsParam, fineTunedParam}, adapterParams...)...),
+	Check:  checkHLEM,
+	Random: true,
+}, newHLEM)
+
+// checkHLEM rejects parameters of parts that are off.
+func checkHLEM(v params.Values) error {
+	if file := v.Text(weightsParam.Name); file != "" && !v.Bool("ppo") {
+		return fmt.Errorf("weights=%s with ppo=false: the policy is switched off; remove one of them", file)
+	}
+	if !v.Bool("ppo") {
+		if err := params.NoEffect([]params.Param{fineTunedParam}, v, "ppo=off", "ppo=on"); err != nil {
+			return err
+		}
+	}
+	if !v.Bool("adapter") { // the first parameter switches it on
+		if err := params.NoEffect(adapterParams[1:], v, "adapter=off", "adapter=on"); err != nil {
+			return err
+		}
+	}
+	if err := checkRecovery(v); err != nil {
+		return err
+	}
+	return checkWeights(v)
+}
+
+// hlem is the SmartAllocator: a frozen policy, an online adapter and a recovery controller. Each may be absent.
+type hlem struct {
+	policy   *greedy
+	adapter  *adapter
+	recovery *recovery
+}
+
+func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {
+	h := &hlem{adapter: newAdapter(c.Params, c.Seed, c.Number), recovery: newRecovery(c.Params)}
+	var err error
+	if c.Params.Bool("ppo") {
+		h.policy, err = newGreedy(c.Params)
+	}
+	return h, allocate.Needs{}, err
+}
+
+func (h *hlem) next(s *allocate.State) float64 {
+	w := s.Serving
+	state, ok := stateOf(w)
+	if !ok {
+		return w.Ratio
+	}
+	h.adapter.learn(w)
+	if ratio, ok := h.recovery.override(w); ok {
+		return ratio
+	}
+	action := h.policy.action(&state)
+	return w.Ratio + action + h.adapter.correct(state, action)
+}

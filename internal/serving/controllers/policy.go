@@ -1,0 +1,110 @@
+package controllers
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/neural"
+	"github.com/cachesim/cachesim/internal/base/neural/ppo"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Actions are what a policy may change the ratio by: a small symmetric set with 0 (section IV-A). The values are ours.
+var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
+
+// hidden are the widths of the hidden layers of a policy: 9 606 parameters with those of its value.
+var hidden = []int{64, 128}
+
+// NewPolicy returns an untrained policy.
+func NewPolicy(seed uint64) *ppo.ActorCritic {
+	return ppo.New(seed, serving.Features, len(Actions), hidden...)
+}
+
+// ReadPolicy reads a policy as `cachesim train --controller ppo` writes it, and returns the command that made it.
+func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
+	return ppo.Read(r, serving.Features, len(Actions), hidden...)
+}
+
+// The policies that the program was built with: trained on the fluid model, and then fine-tuned on the event model.
+var (
+	//go:embed ppo-fluid.json
+	trained []byte
+	//go:embed ppo.json
+	fineTuned []byte
+)
+
+// Each is read once: it may be shared.
+var (
+	builtIn      = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(fineTuned) })
+	builtInFluid = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(trained) })
+)
+
+func embedded(file []byte) (*ppo.ActorCritic, error) {
+	policy, _, err := ReadPolicy(bytes.NewReader(file))
+	return policy, err
+}
+
+// weightsParam is the file of a policy, fineTunedParam which of the built-in ones it is without a file.
+var (
+	weightsParam = params.Param{Name: "weights", Default: "", File: true,
+		Doc: "file of `cachesim train --controller ppo`; empty: a policy that the program was built with"}
+	fineTunedParam = params.Param{Name: "finetuned", Default: true, Doc: "the built-in policy was fine-tuned on the " +
+		"event model, too; off: it was trained on the fluid model only, as what it is compared with"}
+)
+
+// policyOf returns the policy of a file, or a built-in one.
+func policyOf(v params.Values) (*ppo.ActorCritic, error) {
+	file := v.Text(weightsParam.Name)
+	switch {
+	case file == "" && v.Bool(fineTunedParam.Name):
+		return builtIn()
+	case file == "":
+		return builtInFluid()
+	}
+	f, err := filestate.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	defer f.Close()
+	policy, _, err := ReadPolicy(f)
+	if err != nil {
+		return nil, fmt.Errorf("weights=%s: %w; `cachesim train --controller ppo -o FILE` writes such a file", file, err)
+	}
+	return policy, nil
+}
+
+// checkWeights reads the file of a policy before anything runs.
+func checkWeights(v params.Values) error {
+	if file := v.Text(weightsParam.Name); file != "" && !v.Bool(fineTunedParam.Name) {
+		return fmt.Errorf("weights=%s with finetuned=off, which chooses a built-in policy; remove one of them", file)
+	}
+	_, err := policyOf(v)
+	return err
+}
+
+// greedy takes the most probable action of a frozen policy.
+type greedy struct {
+	policy *ppo.ActorCritic
+	work   *neural.Work
+}
+
+func newGreedy(v params.Values) (*greedy, error) {
+	p, err := policyOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return &greedy{p, p.NewWork()}, nil
+}
+
+// action returns what to change the ratio by.
+func (g *greedy) action(state *serving.State) float64 {
+	if g == nil {
+		return 0
+	}
+	return Actions[g.policy.Greedy(state[:], g.work)]
+}

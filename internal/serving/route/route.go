@@ -1,0 +1,166 @@
+// Package route chooses the node that serves a request for recommendations, after section IV-C of HLEM
+// (arXiv 2605.04450): from which nodes have the user's keys and values (KV), from which embeddings they hold, and from
+// their load. The router sees what the nodes reported last.
+package route
+
+import (
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/base/random"
+)
+
+// Kind is a way to route.
+type Kind string
+
+// The router of the paper, its two halves, and two that know nothing of caches.
+const (
+	Joint       Kind = "joint"        // KV, embeddings and load
+	KV          Kind = "kv"           // KV and load
+	Embeddings  Kind = "embeddings"   // embeddings and load
+	LeastLoaded Kind = "least-loaded" // load alone
+	Hash        Kind = "hash"         // a fixed node for each user
+)
+
+// Kinds returns the names of all.
+func Kinds() []string {
+	return []string{string(Joint), string(KV), string(Embeddings), string(LeastLoaded), string(Hash)}
+}
+
+// State is what the nodes reported last.
+type State interface {
+	// Holds reports whether a user's KV is on a node.
+	Holds(node int, user uint32) bool
+	// Coverage returns the share of the user's profile, the shards that the user reads most, that a node holds.
+	Coverage(node int, user uint32) float64
+}
+
+// Config describes a router.
+type Config struct {
+	Kind    Kind
+	Nodes   int
+	Users   int
+	Weights Weights // of Joint
+	// Bonus is added to the score of the node that served the user's last request.
+	Bonus float64
+	// Overload is the load above which the best node is passed over for the one with the least load, unless that has too
+	// much, too: if all nodes have, requests that leave their caches only make it worse, and for good.
+	Overload float64
+	// Capacity is the number of requests, running and waiting, at which the load of a node is 1.
+	Capacity int
+	// Sent says that the router adds to the reports of the nodes what it has sent them since.
+	Sent bool
+}
+
+// Router routes requests. Its memory is 4 bytes per user.
+type Router struct {
+	Config
+	state    State
+	weights  Weights   // of this kind
+	last     []int32   // per user: 1 + the node of the last request; 0: none
+	load     []float64 // per node
+	reported []int     // requests on each node
+	sent     []int     // to each node since
+	allSent  int
+}
+
+// New returns a router. Before the first report all nodes are idle.
+func New(c Config, s State) *Router {
+	r := &Router{Config: c, state: s, last: make([]int32, c.Users), load: make([]float64, c.Nodes),
+		reported: make([]int, c.Nodes), sent: make([]int, c.Nodes)}
+	switch c.Weights = c.Weights.normalised(); c.Kind {
+	case Joint:
+		r.weights = c.Weights
+	case KV:
+		r.weights = Weights{KV: 0.8, Load: 0.2}
+	case Embeddings:
+		r.weights = Weights{Embeddings: 0.8, Load: 0.2}
+	}
+	r.Config.Weights = c.Weights
+	return r
+}
+
+// Report says how many requests run and wait on a node.
+func (r *Router) Report(node, requests int) {
+	r.reported[node] = requests
+	r.allSent -= r.sent[node]
+	r.sent[node] = 0
+	r.refresh()
+}
+
+// refresh computes the loads. Of what was sent since the reports, only how far it differs from the mean over the nodes
+// counts: all of them finish requests, too.
+func (r *Router) refresh() {
+	for node := range r.load {
+		requests := float64(r.reported[node])
+		if r.Sent {
+			requests += float64(r.sent[node]) - float64(r.allSent)/float64(r.Nodes)
+		}
+		r.load[node] = max(0, requests/float64(r.Capacity))
+	}
+}
+
+// Load returns the load of a node as the router sees it: 1 if it serves Capacity requests, or more.
+func (r *Router) Load(node int) float64 { return min(1, r.load[node]) }
+
+// Route returns the node for a request of a user, and its score without the bonus by the weights of Joint, from 0 to 1,
+// so that the scores of different routers can be compared.
+func (r *Router) Route(user uint32) (node int, score float64) {
+	switch r.Kind {
+	case LeastLoaded:
+		node = r.leastLoaded()
+	case Hash:
+		high, _ := bits.Mul64(random.Scramble(uint64(user)), uint64(r.Nodes))
+		node = int(high)
+	default:
+		if node = r.best(user); r.Load(node) > r.Overload {
+			if least := r.leastLoaded(); r.Load(least) <= r.Overload {
+				node = least
+			}
+		}
+	}
+	score = r.Score(node, user, r.Config.Weights)
+	r.last[user] = int32(node) + 1
+	if r.Sent {
+		r.sent[node]++
+		r.allSent++
+		r.refresh()
+	}
+	return node, score
+}
+
+// best returns the node with the highest score. Ties go to the lower load, then to the lower number.
+func (r *Router) best(user uint32) (node int) {
+	highest := -1.0
+	for n := range r.Nodes {
+		score := r.Score(n, user, r.weights)
+		if int(r.last[user])-1 == n {
+			score += r.Bonus
+		}
+		if score > highest || score == highest && r.load[n] < r.load[node] {
+			node, highest = n, score
+		}
+	}
+	return node
+}
+
+// Score returns the score of a node for a user by some weights, without the bonus (equation 9).
+func (r *Router) Score(node int, user uint32, w Weights) float64 {
+	score := float64(w.Load * (1 - r.Load(node)))
+	if w.KV > 0 && r.state.Holds(node, user) {
+		score += w.KV
+	}
+	if w.Embeddings > 0 {
+		score += float64(w.Embeddings * r.state.Coverage(node, user))
+	}
+	return score
+}
+
+// leastLoaded returns the node with the least load; ties go to the lower number.
+func (r *Router) leastLoaded() (node int) {
+	for n, load := range r.load {
+		if load < r.load[node] {
+			node = n
+		}
+	}
+	return node
+}

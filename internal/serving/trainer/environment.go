@@ -1,0 +1,120 @@
+package trainer
+
+import (
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/controllers"
+	"github.com/cachesim/cachesim/internal/serving/fluid"
+)
+
+// Workload is what a node serves in an episode.
+type Workload struct {
+	Own    float64 // share of a user's draws that are of its own shards
+	Hot    float64 // share of requests of hot users at the beginning
+	Regime serving.Regime
+	Seed   uint64 // of the spikes
+}
+
+// The node that controllers are trained on: that of the paper, with the users of one node of four.
+const (
+	gpus        = 8
+	gpuMemory   = 80_000_000_000
+	utilisation = 0.85 // at the ratio normal
+	normal      = serving.StartRatio
+	weight      = 1 // of the P99 in the reward
+)
+
+// Ranges from which episodes draw what they serve. The shares of hot users include those of the datasets of Table II,
+// and are those of figure 16.
+const leastHot, mostHot = 0.05, 0.60
+
+var ownShares = [...]float64{0, 0.6, 0.96}
+
+// draw returns a random workload.
+func draw(bits *rand.PCG) Workload {
+	own, _ := random.Below(bits, len(ownShares))
+	regimes := serving.Regimes()
+	regime, _ := random.Below(bits, len(regimes))
+	hot := leastHot + float64((mostHot-leastHot)*random.Unit(bits))
+	return Workload{ownShares[own], hot, regimes[regime], bits.Uint64()}
+}
+
+// model returns the fluid model of a workload.
+func (w Workload) model() *fluid.Model {
+	p := serving.DefaultPopulation()
+	p.OwnShare = w.Own
+	return fluid.NewCached(p, serving.DefaultCosts(), gpus, gpuMemory)
+}
+
+// calm returns the workload without spikes.
+func (w Workload) calm() Workload {
+	if w.Regime == serving.Burst {
+		w.Regime = serving.Steady
+	}
+	return w
+}
+
+// loads returns the load of each epoch.
+func (w Workload) loads(epochs int) []serving.Load {
+	return w.model().Loads(w.Regime, w.Hot, epochs, w.Seed, utilisation, normal)
+}
+
+// episode is a node of the fluid model that serves a workload under a policy.
+type episode struct {
+	epochs int
+	node   *fluid.Node
+	loads  []serving.Load
+	at     int // epoch
+	ratio  float64
+	window serving.Window
+
+	reference *fluid.Node
+	best      []float64 // the ratios of the reference
+}
+
+// Begin starts an episode of a random workload at a random ratio.
+func (e *episode) Begin(bits *rand.PCG, state []float64) {
+	w := draw(bits)
+	e.begin(w, serving.LeastRatio+float64((serving.MostRatio-serving.LeastRatio)*random.Unit(bits)))
+	e.show(state)
+	e.best = bests(w, w.calm().loads(len(e.loads)))
+	e.reference = w.model().NewNode()
+	e.reference.Step(e.loads[0], e.best[0])
+}
+
+func (e *episode) begin(w Workload, ratio float64) {
+	e.node, e.loads = w.model().NewNode(), w.loads(e.epochs+1)
+	e.at, e.ratio = 0, ratio
+	e.serve()
+}
+
+// serve serves the next epoch.
+func (e *episode) serve() {
+	e.window = e.node.Step(e.loads[e.at], e.ratio)
+	e.at++
+}
+
+// show writes the state that the last window shows.
+func (e *episode) show(state []float64) {
+	s := e.window.State()
+	copy(state, s[:])
+}
+
+// Step changes the ratio. The reward is that of the window after the change, less that of another node under the same
+// load, at the best ratio for the load without spikes. What is subtracted does not depend on the actions, so that the
+// same policies are the best; but most of what differs from one workload to another, and in spikes, is gone, which is
+// far more than what an action changes.
+func (e *episode) Step(action int, state []float64) (reward float64, ended bool) {
+	e.ratio = bounded(e.ratio + controllers.Actions[action])
+	reference := e.reference.Step(e.loads[e.at], e.best[e.at])
+	e.serve()
+	e.show(state)
+	return e.window.Reward(weight) - reference.Reward(weight), false
+}
+
+// bounded returns the closest ratio that a node may have.
+func bounded(ratio float64) float64 {
+	return min(serving.MostRatio, max(serving.LeastRatio, ratio))
+}

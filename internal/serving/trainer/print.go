@@ -1,0 +1,105 @@
+package trainer
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/serving"
+)
+
+// Print writes s to w as table, csv (controller and regime, value by value), json (one line) or markdown.
+func (s *Summary) Print(w io.Writer, format string) error {
+	switch format {
+	case "csv":
+		return s.encodeCSV(w)
+	case "json":
+		return jsonlines.NewEncoder(w).Encode(s)
+	}
+	width := terminal.Width(w)
+	title := fmt.Sprintf("%s parameters, %s episodes in each of %d environments; the reward stays within %v of its last "+
+		"value after %s", records.Count(int64(s.Parameters)), records.Count(int64(s.Episodes)), s.Environments,
+		convergedWithin, records.Count(int64(s.Converged)))
+	const note = "Means of an epoch over nine workloads for each regime, in the fluid model. The gap is the distance " +
+		"from the best ratio for the epoch; hindsight has this ratio in each epoch. The best static ratio is that of " +
+		"each workload."
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), s.table().In(format, width),
+		terminal.Wrapped(note, width))
+	return err
+}
+
+func (s *Summary) table() records.Grid {
+	t := records.Grid{Heads: []records.Head{{Name: "controller", IsText: true}}}
+	for i, measure := range []string{"reward", "gap", "P99 ms"} {
+		for _, r := range serving.Regimes() {
+			t.Heads = append(t.Heads, records.Head{Name: measure + " " + string(r), Weight: 3 - i})
+		}
+	}
+	for _, result := range s.Results {
+		row := []string{result.Name}
+		for _, value := range []func(Score) string{
+			func(s Score) string { return fmt.Sprintf("%.3f", s.Reward) },
+			func(s Score) string { return fmt.Sprintf("%.3f", s.Gap) },
+			func(s Score) string { return fmt.Sprintf("%.1f", 1e3*s.P99) },
+		} {
+			for _, r := range serving.Regimes() {
+				row = append(row, value(result.Regimes[r]))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (s *Summary) encodeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"controller", "regime", "reward", "gap", "p99_ms"})
+	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	for _, result := range s.Results {
+		for _, r := range serving.Regimes() {
+			v := result.Regimes[r]
+			out.Write([]string{result.Name, string(r), exact(v.Reward), exact(v.Gap), exact(1e3 * v.P99)})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// drawCurve writes the learning curve as a PNG.
+func (s *Summary) drawCurve(w io.Writer) error {
+	f := plots.New("Learning curve", fmt.Sprintf("episodes in each of %d environments", s.Environments),
+		"reward of an epoch, less that in hindsight")
+	x := make([]float64, len(s.Curve))
+	for i := range x {
+		x[i] = float64(i + 1)
+	}
+	n := min(s.Episodes, len(x))
+	lines := []plots.Line{{Label: "one episode", X: x[:n], Y: s.Curve[:n], Style: plots.SeriesStyle(1)},
+		{Label: fmt.Sprintf("mean of %d", smoothed), X: x[:n], Y: smooth(s.Curve[:n]), Style: plots.SeriesStyle(0)}}
+	if n < len(x) {
+		lines = append(lines, plots.Line{Label: "event model", X: x[n:], Y: s.Curve[n:], Style: plots.SeriesStyle(2)})
+	}
+	for _, l := range lines {
+		if err := f.AddLine(l); err != nil {
+			return err
+		}
+	}
+	d, err := f.Draw("curve")
+	if err != nil {
+		return err
+	}
+	for _, file := range d.Files {
+		if strings.HasSuffix(file.Name, ".png") {
+			_, err := w.Write(file.Data)
+			return err
+		}
+	}
+	return errors.New("the learning curve was not drawn as a PNG")
+}

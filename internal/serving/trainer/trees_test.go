@@ -1,0 +1,144 @@
+package trainer
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/oracle/gbm"
+	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/controllers"
+)
+
+// Trees and searches get as many episodes of the fluid model as the policy of ppo: 1280 of 128 epochs.
+const (
+	budget = DefaultEpisodes * Environments
+	// treesSeed draws the episodes of trees. Training a policy draws other ones.
+	treesSeed = 1 << 32
+	// jumps is after how many epochs the ratio jumps, on average, so that all states are seen.
+	jumps = 16
+)
+
+// features are the names of the values of a state.
+var features = []string{"hot_share", "kv_hit", "emb_hit", "tokens", "violations", "ratio", "p99"}
+
+// sample is a state, and the best ratio for the epoch that follows it.
+type sample struct {
+	state serving.State
+	best  float64
+}
+
+// explore serves a random workload at a ratio that wanders.
+func explore(number uint64) []sample {
+	bits := random.Stream(treesSeed, number)
+	w := draw(bits)
+	loads := w.loads(epochs + 1)
+	m, node, ratio := w.model(), w.model().NewNode(), 0.0
+	best, of := 0.0, serving.Load{}
+	all := make([]sample, 0, epochs)
+	for k, load := range loads[:epochs] {
+		if jump, _ := random.Below(bits, jumps); k == 0 || jump == 0 {
+			ratio = serving.LeastRatio + float64((serving.MostRatio-serving.LeastRatio)*random.Unit(bits))
+		}
+		action, _ := random.Below(bits, len(controllers.Actions))
+		ratio = bounded(ratio + controllers.Actions[action])
+		window := node.Step(load, ratio)
+		if next := loads[k+1]; next != of {
+			of, best = next, m.Search(next, serving.LeastRatio, serving.MostRatio, 0.01)
+		}
+		all = append(all, sample{window.State(), best})
+	}
+	return all
+}
+
+const treesFile = "../controllers/trees.txt"
+
+// TestTheBuiltInTrees compares the trees that are part of the program with every fixed ratio, on workloads that they
+// were not trained on. With UPDATE=1 it trains them, in about a minute.
+func TestTheBuiltInTrees(t *testing.T) {
+	if os.Getenv("UPDATE") != "" {
+		trainTrees(t)
+	}
+	text, err := os.ReadFile(treesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 500_000 {
+		t.Errorf("the file has %d bytes, want at most 500 kB", len(text))
+	}
+	model, err := gbm.Read(bytes.NewReader(text), treesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow := func(w *serving.Window, _ float64) float64 {
+		state := w.State()
+		return w.Ratio + min(0.04, max(-0.04, model.Predict(state[:])-w.Ratio))
+	}
+	for _, regime := range serving.Regimes() {
+		ours, best := Score{}, Score{Gap: math.Inf(1), Reward: math.Inf(-1)}
+		fixed := make([]Score, len(statics))
+		for _, w := range workloads() {
+			if w.Regime != regime {
+				continue
+			}
+			optimal := bests(w, w.loads(evaluated))
+			ours.add(score(w, optimal, serving.StartRatio, follow), 1.0/9)
+			for i, r := range statics {
+				fixed[i].add(score(w, optimal, r, func(*serving.Window, float64) float64 { return r }), 1.0/9)
+			}
+		}
+		for _, s := range fixed {
+			best.Gap, best.Reward = min(best.Gap, s.Gap), max(best.Reward, s.Reward)
+		}
+		t.Logf("%-6s reward %.4f, P99 %.1f ms, gap %.3f", regime, ours.Reward, 1e3*ours.P99, ours.Gap)
+		if !(ours.Gap < best.Gap && ours.Reward > best.Reward) {
+			t.Errorf("%s: reward %.4f and gap %.3f, the best fixed ratios have %.4f and %.3f", regime, ours.Reward, ours.Gap,
+				best.Reward, best.Gap)
+		}
+	}
+}
+
+// trainTrees writes the trees of the program.
+func trainTrees(t *testing.T) {
+	t.Helper()
+	episodes := make([][]sample, budget)
+	err := parallel.For(t.Context(), parallel.Jobs(0), budget, func(_ context.Context, _, i int) error {
+		episodes[i] = explore(uint64(i))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := gbm.NewData(features, budget*epochs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range episodes {
+		for _, s := range all {
+			if err := data.Add(s.state[:], s.best); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	o := gbm.Defaults()
+	o.Seed = 1
+	trainer, err := gbm.NewTrainer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := trainer.Train(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := model.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(treesFile, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

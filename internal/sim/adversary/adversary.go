@@ -1,0 +1,202 @@
+// Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than
+// the optimum: the measured side of guarantees that are proven for the worst case. It climbs from many starts and
+// reports the worst that it found, which bounds the true worst case from below and says nothing from above.
+package adversary
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// Options say how long to search, and where.
+type Options struct {
+	Length   int    // a trace is a pattern of at most so many requests,
+	Requests int    // repeated until there are so many
+	Tries    int    // traces that are replayed in a search
+	Seed     uint64 // of all random choices
+}
+
+// The seeds for replaying a policy with random choices: few during the search, and other, more numerous ones for the
+// report, so that a trace is not reported because of lucky seeds.
+const (
+	searchSeeds = 4
+	finalSeeds  = 100
+)
+
+// patience is the number of tries in a row without progress after which a search restarts.
+const patience = 200
+
+// Found is the worst that a search has found.
+type Found struct {
+	Ratio     float64 // misses of the policy, over those of the optimum
+	Misses    float64 // of the policy, the mean over finalSeeds if it makes random choices
+	OptMisses int64
+	Trace     string // a generator in the format of `cachesim run`
+	Predictor string // likewise; "" if the policy uses none
+}
+
+// search is one search.
+type search struct {
+	options  Options
+	policy   policies.Spec
+	capacity int
+	exact    bool // predictions are those of the oracle; otherwise they are searched for
+	rng      *rand.Rand
+}
+
+// Exact searches a trace on which the policy does badly although its predictions are exact: the measured side of
+// consistency.
+func Exact(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
+	return newSearch(policy, capacity, options, true).run(ctx)
+}
+
+// Any searches a trace and predictions with which the policy does badly: the measured side of robustness. A policy
+// without predictions gets a trace only.
+func Any(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
+	return newSearch(policy, capacity, options, false).run(ctx)
+}
+
+func newSearch(policy policies.Spec, capacity int, options Options, exact bool) *search {
+	// Each search has its own random numbers, so that its result does not depend on other searches.
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s|%d|%t", policy.Full(), capacity, exact)
+	return &search{options: options, policy: policy, capacity: capacity, exact: exact,
+		rng: rand.New(rand.NewPCG(options.Seed, h.Sum64()))}
+}
+
+func (s *search) run(ctx context.Context) (Found, error) {
+	best, err := s.climb(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	return s.replay(ctx, best, finalSeeds)
+}
+
+// slacks are how much a ratio may fall in a step, so that a climb passes small dips: it keeps this share of it. Each
+// climb has its own.
+var slacks = []float64{1, 0.98, 0.95, 0.9}
+
+// climb changes a pattern as long as the ratio does not fall, or falls only a little, and repeats this from other
+// starts.
+func (s *search) climb(ctx context.Context) (best pattern, err error) {
+	var current pattern
+	var bestRatio, ratio, slack float64
+	idle := patience // start from scratch
+	for range s.options.Tries {
+		next := s.start(best)
+		if idle < patience {
+			next = s.change(current)
+		}
+		found, err := s.replay(ctx, next, searchSeeds)
+		if err != nil {
+			return best, err
+		}
+		idle++
+		if idle > patience {
+			slack = slacks[s.rng.IntN(len(slacks))]
+		}
+		if idle > patience || found.Ratio > ratio {
+			idle = 0
+		}
+		if idle == 0 || found.Ratio >= slack*ratio {
+			current, ratio = next, found.Ratio
+		}
+		if ratio > bestRatio {
+			best, bestRatio = current, ratio
+		}
+	}
+	return best, nil
+}
+
+// replay compares the policy with the optimum on a pattern. If the policy makes random choices, the misses are the mean
+// over some seeds.
+func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, error) {
+	t := p.trace(s.options.Requests)
+	f := Found{Trace: p.generator(s.options.Requests)}
+	parts := sim.Parts{Policy: s.policy, Cache: cache.ExactSpec()}
+	cell := sim.Cell{Parts: parts, Capacity: capacity.Of(int64(s.capacity), false)}
+	if s.policy.Entry.Predicts {
+		f.Predictor = "oracle"
+		if !s.exact {
+			f.Predictor = p.predictor()
+		}
+		spec, err := predict.Parse(f.Predictor)
+		if err != nil {
+			return f, err
+		}
+		cell.Predictor = &spec
+	}
+	r := sim.NewReplayer(t, sim.ReplayerOptions{})
+	optimum := sim.References(cell)[0]
+	var err error
+	if f.OptMisses, err = misses(ctx, r, optimum); err != nil {
+		return f, err
+	}
+	if !cell.Random() {
+		seeds = 1
+	}
+	first := uint64(0)
+	if seeds == finalSeeds {
+		first = searchSeeds
+	}
+	total := int64(0)
+	for seed := range seeds {
+		cell.Seed = first + seed
+		n, err := misses(ctx, r, cell)
+		if err != nil {
+			return f, err
+		}
+		total += n
+	}
+	f.Misses = float64(total) / float64(seeds)
+	f.Ratio = f.Misses / float64(f.OptMisses)
+	return f, nil
+}
+
+func misses(ctx context.Context, r *sim.Replayer, cell sim.Cell) (int64, error) {
+	if err := r.Check(cell); err != nil {
+		return 0, err
+	}
+	recs, err := r.Replay(ctx, []sim.Cell{cell})
+	if err != nil {
+		return 0, err
+	}
+	return recs[0].Int(metric.Misses), nil
+}
+
+// Check rejects a policy that cannot be compared with the optimum on traces of equal objects.
+func Check(e policies.Entry) error {
+	switch {
+	case e.Kind != policies.Online || e.Unbounded:
+		return fmt.Errorf("policy %s: only online policies with a bounded cache can be compared with the optimum", e.Name)
+	case e.Manages:
+		return fmt.Errorf("policy %s is a whole cache, which the search does not drive; use cachesim run", e.Name)
+	case e.NeedsTime != nil:
+		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
+	case e.Units == policies.UnitsBytes:
+		return sim.CheckUnits(e, false)
+	}
+	return nil
+}
+
+// trace returns the pattern, repeated.
+func (p pattern) trace(requests int) *traces.Trace {
+	t := &traces.Trace{Name: "pattern", Objects: make([]uint32, requests), SampleRate: 1}
+	numbers := p.numbers()
+	for i := range t.Objects {
+		t.Objects[i] = numbers[i%len(numbers)]
+	}
+	t.NumObjects = int(slices.Max(t.Objects)) + 1
+	return t
+}

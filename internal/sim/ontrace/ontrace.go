@@ -1,0 +1,42 @@
+// Package ontrace builds predictors for the replay of a trace.
+package ontrace
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// New builds a predictor for a replay of t. Only one that knows the future sees nextUse and optEvicts (see
+// predict.Config), of which the latter may be nil.
+func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
+	optEvicts func() []bool) (*predict.Counted, error) {
+	return NewWith(spec, t, 0, seed, nextUse, optEvicts)
+}
+
+// NewWith is New for a cache that also holds objects that the trace never requests; they are numbered after its own.
+func NewWith(spec predict.Spec, t *traces.Trace, further int, seed uint64, nextUse func() []uint32,
+	optEvicts func() []bool) (*predict.Counted, error) {
+	config := predict.Config{
+		Objects: t.Objects,
+		Count:   t.NumObjects + further,
+		Groups:  t.Groups,
+		Times:   t.Times,
+		Depth:   prompts.Of(t.Kind).Depths(),
+		Seed:    seed,
+		Params:  spec.Params,
+	}
+	if config.Depth != nil {
+		config.Depth = append(config.Depth, make([]int32, further)...)
+	}
+	if spec.Entry.Future {
+		config.NextUse, config.OptEvicts = nextUse(), optEvicts
+	}
+	p, err := spec.Entry.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("predictor %s: %w", spec, err)
+	}
+	return &predict.Counted{Predictor: p}, nil
+}

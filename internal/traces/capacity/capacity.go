@@ -1,0 +1,369 @@
+// Package capacity parses capacities as users write them: objects, bytes, shares, lists and ranges. Resolve turns them
+// into numbers for a trace.
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Capacity is the size of a cache: a number of objects or of bytes.
+type Capacity struct {
+	Amount    int64
+	Bytes     bool
+	Simulated int64  // capacity of the replayed cache: less than Amount on a sampled trace
+	Text      string // as the user wrote it: "1%"
+}
+
+// Unit returns "objects" or "bytes", as in records.
+func (c Capacity) Unit() string {
+	if c.Bytes {
+		return "bytes"
+	}
+	return "objects"
+}
+
+// Of returns the capacity of a number of objects or of bytes.
+func Of(amount int64, bytes bool) Capacity {
+	c := Capacity{Amount: amount, Bytes: bytes, Simulated: amount, Text: strconv.FormatInt(amount, 10)}
+	if bytes {
+		c.Text += "B"
+	}
+	return c
+}
+
+// OfBytes returns the capacity of a number of bytes, written in the largest unit of which it is a multiple.
+func OfBytes(bytes int64) Capacity {
+	c := Of(bytes, true)
+	for _, unit := range []string{"TB", "TiB", "GB", "GiB", "MB", "MiB", "kB", "KiB"} {
+		if size := int64(byteUnits[unit]); bytes >= size && bytes%size == 0 {
+			c.Text = strconv.FormatInt(bytes/size, 10) + unit
+			return c
+		}
+	}
+	return c
+}
+
+// Spec returns how a user would have written c: on the same trace it gives c again.
+func (c Capacity) Spec() Spec {
+	s := Spec{text: c.Text, value: float64(c.Amount)}
+	if c.Bytes {
+		s.kind = capacityBytes
+	}
+	return s
+}
+
+// Same reports whether two capacities are equal, however they were written.
+func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
+
+// OnSample returns the capacity that represents c on a sample of that share of the keys; ok is false if it is less than
+// one object or byte.
+func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
+	amount := float64(c.Amount) * rate
+	c.Simulated = wholeUnits(amount)
+	return c, withoutRounding(amount) >= 1
+}
+
+// Mode says which sizes count for a capacity without a unit.
+type Mode int
+
+const (
+	AsWritten Mode = iota // bare numbers and shares count objects, byte units count bytes
+	UnitSize              // every object has size 1; byte units are an error
+	Bytes                 // bare numbers and shares count bytes
+)
+
+// capacityModes are the names of the modes, as in the cells of an experiment.
+var capacityModes = []string{AsWritten: "as-written", UnitSize: "unit", Bytes: "bytes"}
+
+// String returns "as-written", "unit" or "bytes".
+func (m Mode) String() string { return capacityModes[m] }
+
+// ParseMode is the inverse of String.
+func ParseMode(text string) (Mode, error) {
+	i := slices.Index(capacityModes, text)
+	if i < 0 {
+		return 0, suggest.Unknown("mode of capacities", text, capacityModes)
+	}
+	return Mode(i), nil
+}
+
+// Spec is a capacity as a user writes it, before the trace is known.
+type Spec struct {
+	text  string
+	kind  capacityKind
+	value float64 // objects, bytes or percent
+}
+
+// String returns the capacity as a user would write it.
+func (s Spec) String() string { return s.text }
+
+// Is reports whether the capacity is a number of bytes, and this one.
+func (s Spec) Is(c Capacity) bool {
+	return c.Bytes && s.kind == capacityBytes && wholeUnits(s.value) == c.Amount
+}
+
+// CountsBytes reports whether the capacity is in bytes, not in objects.
+func (s Spec) CountsBytes(mode Mode) bool {
+	return s.kind == capacityBytes || mode == Bytes
+}
+
+type capacityKind int
+
+const (
+	capacityBare capacityKind = iota
+	capacityBytes
+	capacityShare
+)
+
+// byteUnits are the accepted suffixes. Any other suffix, such as "gb", is an error: a guess could be wrong by a factor
+// of 8.
+var byteUnits = map[string]float64{
+	"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+}
+
+const byteUnitNames = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
+
+// maxCapacities limits the number of capacities in a range.
+const maxCapacities = 10000
+
+// ParseList parses a comma-separated list of capacities and ranges:
+//
+//	100          objects (bytes in mode Bytes)
+//	16777216B    bytes; also kB MB GB TB and KiB MiB GiB TiB
+//	1%           a share of the distinct objects (of the footprint in bytes in mode Bytes)
+//	1%..20%x2    from 1% on, each twice the one before, up to 20%
+//	100..500+100 from 100 on, in steps of 100, up to 500
+func ParseList(text string) ([]Spec, error) {
+	var specs []Spec
+	for _, item := range strings.Split(text, ",") {
+		item = strings.TrimSpace(item)
+		more, err := parseCapacityItem(item)
+		if err != nil {
+			return nil, fmt.Errorf("capacity %q: %w", item, err)
+		}
+		if specs = append(specs, more...); len(specs) > maxCapacities {
+			return nil, fmt.Errorf("capacity %q: more than %d capacities; choose a larger step", item, maxCapacities)
+		}
+	}
+	return specs, nil
+}
+
+// Parse parses a single capacity.
+func Parse(text string) (Spec, error) {
+	specs, err := ParseList(text)
+	if err != nil {
+		return Spec{}, err
+	}
+	if len(specs) != 1 {
+		return Spec{}, fmt.Errorf("capacity %q: want one capacity, not %d", text, len(specs))
+	}
+	return specs[0], nil
+}
+
+func parseCapacityItem(item string) ([]Spec, error) {
+	from, rest, isRange := strings.Cut(item, "..")
+	first, err := parseCapacity(from)
+	if err != nil || !isRange {
+		return []Spec{first}, err
+	}
+	at := strings.LastIndexAny(rest, "x+")
+	if at < 0 {
+		return nil, fmt.Errorf("a range needs a step: write FROM..TOxFACTOR or FROM..TO+STEP, for example 1%%..20%%x2")
+	}
+	last, err := parseCapacity(rest[:at])
+	if err != nil {
+		return nil, err
+	}
+	if first.kind != last.kind {
+		return nil, fmt.Errorf("both ends of a range must be in the same unit")
+	}
+	if last.value < first.value {
+		return nil, fmt.Errorf("the range ends below its start")
+	}
+	next, err := rangeStep(first.kind, rest[at], rest[at+1:])
+	if err != nil {
+		return nil, err
+	}
+	var specs []Spec
+	// The tolerance keeps rounding from removing the end of 0.1%..0.3%+0.1%.
+	for v := first.value; v <= last.value*(1+1e-9); v = next(v) {
+		specs = append(specs, Spec{text: writeCapacity(first.kind, v), kind: first.kind, value: v})
+		if len(specs) > maxCapacities {
+			return nil, fmt.Errorf("the range has more than %d steps; choose a larger step", maxCapacities)
+		}
+	}
+	return specs, nil
+}
+
+// writeCapacity formats one value of a range. Fractions of an object or byte, which multiplication may give, are
+// dropped as in Resolve.
+func writeCapacity(kind capacityKind, v float64) string {
+	switch kind {
+	case capacityShare:
+		return strconv.FormatFloat(roundTo(v, 9), 'f', -1, 64) + "%"
+	case capacityBytes:
+		return strconv.FormatInt(wholeUnits(v), 10) + "B"
+	}
+	return strconv.FormatInt(wholeUnits(v), 10)
+}
+
+// rangeStep returns the function from one value of a range to the next.
+func rangeStep(kind capacityKind, op byte, text string) (func(float64) float64, error) {
+	if op == 'x' {
+		factor, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(factor > 1) || math.IsInf(factor, 0) {
+			return nil, fmt.Errorf("range factor %q: want a number above 1", text)
+		}
+		return func(v float64) float64 { return v * factor }, nil
+	}
+	step, err := parseCapacity(text)
+	if err != nil {
+		return nil, fmt.Errorf("range step: %w", err)
+	}
+	if step.kind != kind {
+		return nil, fmt.Errorf("range step %q: must be in the unit of the range", text)
+	}
+	return func(v float64) float64 { return v + step.value }, nil
+}
+
+// parseCapacity parses one capacity.
+func parseCapacity(text string) (Spec, error) {
+	text = strings.TrimSpace(text)
+	digits := strings.TrimLeft(text, "0123456789.")
+	number, unit := text[:len(text)-len(digits)], strings.TrimSpace(digits)
+	if number == "" {
+		return Spec{}, fmt.Errorf("want objects (100), bytes (64MiB) or a share (1%%)")
+	}
+	value, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return Spec{}, fmt.Errorf("%q is not a number", number)
+	}
+	spec := Spec{text: text, value: value}
+	switch factor, known := byteUnits[unit]; {
+	case unit == "":
+		if strings.Contains(number, ".") {
+			return Spec{}, fmt.Errorf(
+				"%s is not a whole number of objects; for a share of the distinct objects write %v%%",
+				number,
+				roundTo(value*100, 6),
+			)
+		}
+	case unit == "%":
+		spec.kind = capacityShare
+	case known:
+		spec.kind, spec.value = capacityBytes, value*factor
+	default:
+		return Spec{}, unknownUnit(number, unit)
+	}
+	if !(spec.value > 0) {
+		return Spec{}, fmt.Errorf("a capacity must be above 0")
+	}
+	if spec.kind == capacityBytes && spec.value < 1 {
+		return Spec{}, fmt.Errorf("is less than one byte")
+	}
+	if spec.value > math.MaxInt64/2 {
+		return Spec{}, fmt.Errorf("%s is too large", text)
+	}
+	return spec, nil
+}
+
+// ParseBytes parses a number of bytes with its unit, such as 8GiB.
+func ParseBytes(text string) (int64, error) {
+	spec, err := parseCapacity(text)
+	if err == nil && spec.kind == capacityBytes {
+		return wholeUnits(spec.value), nil
+	}
+	if err != nil && strings.ContainsAny(text, "0123456789") { // there is a number, and err says what is wrong with it
+		return 0, fmt.Errorf("%q: %w; want bytes with their unit, such as 8GiB", text, err)
+	}
+	return 0, fmt.Errorf("%q: want bytes with their unit, such as 8GiB; units are %s", text, byteUnitNames)
+}
+
+// unknownUnit suggests what the user may have meant by a suffix that is not in byteUnits.
+func unknownUnit(number, unit string) error {
+	var near []string
+	for _, name := range []string{"B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"} {
+		if strings.EqualFold(unit, name) || strings.EqualFold(unit, strings.TrimSuffix(strings.TrimSuffix(name, "iB"), "B")) {
+			near = append(near, number+name)
+		} else if strings.EqualFold(strings.Replace(name, "i", "", 1), unit) {
+			near = append(near, number+name)
+		}
+	}
+	if len(near) == 0 {
+		return fmt.Errorf("unknown unit %q; bytes are written with %s, shares with %%", unit, byteUnitNames)
+	}
+	return fmt.Errorf("unknown unit %q; did you mean %s? (bytes are written with %s)", unit, strings.Join(near,
+		" or "), byteUnitNames)
+}
+
+func roundTo(x float64, digits int) float64 {
+	f := math.Pow10(digits)
+	return math.Round(x*f) / f
+}
+
+// Resolve returns the capacities for a trace, without duplicates, in the given order. On a trace sampled at rate R the
+// simulated cache has R times the capacity, as in SHARDS; a share refers to the estimated whole trace.
+func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
+	var out []Capacity
+	for _, s := range specs {
+		c, err := s.resolve(mode, t)
+		if err != nil {
+			return nil, fmt.Errorf("capacity %q: %w", s.text, err)
+		}
+		if !slices.ContainsFunc(out, c.Same) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (s Spec) resolve(mode Mode, t *traces.Trace) (Capacity, error) {
+	c := Capacity{Bytes: s.CountsBytes(mode), Text: s.String()}
+	if s.kind == capacityBytes && mode == UnitSize {
+		return c, fmt.Errorf(
+			"counts bytes, but --unit-size ignores sizes; write a number of objects, or remove --unit-size",
+		)
+	}
+	if c.Bytes && !t.HasSizes() {
+		return c, fmt.Errorf("counts bytes, but %s has no sizes", t.Name)
+	}
+	amount := s.value
+	if s.kind == capacityShare {
+		whole := float64(t.NumObjects)
+		if c.Bytes {
+			whole = float64(t.Footprint())
+		}
+		amount = s.value / 100 * whole / t.SampleRate
+	}
+	if amount > math.MaxInt64/2 {
+		return c, fmt.Errorf("is too large")
+	}
+	c.Amount = wholeUnits(amount)
+	c.Simulated = wholeUnits(float64(c.Amount) * t.SampleRate)
+	return c, nil
+}
+
+// wholeUnits rounds down to whole objects or bytes, at least 1.
+func wholeUnits(amount float64) int64 { return max(1, int64(withoutRounding(amount))) }
+
+// withoutRounding corrects a share such as 7% of 100 objects, which may become 6.999999999999999, to 7. Whole numbers
+// stay as they are, however large.
+func withoutRounding(amount float64) float64 {
+	if amount == math.Trunc(amount) {
+		return amount
+	}
+	return amount * (1 + 1e-12)
+}
+
+// NeedBytes reports whether any of the capacities counts bytes, so that sizes must be loaded.
+func NeedBytes(specs []Spec, mode Mode) bool {
+	return mode == Bytes || slices.ContainsFunc(specs, func(s Spec) bool { return s.CountsBytes(mode) })
+}

@@ -1,0 +1,129 @@
+package tracestat
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// PromptSummary describes the prompts of a trace, besides their blocks, which are its objects.
+type PromptSummary struct {
+	Prompts       int64  `json:"prompts"`
+	Conversations *int64 `json:"conversations"`
+	BlockTokens   int    `json:"block_tokens"`
+	InputTokens   int64  `json:"input_tokens"`
+	OutputTokens  *int64 `json:"output_tokens"`
+
+	// SharedTokens are those of the leading blocks of each prompt that an earlier prompt began with: the hits of a prefix
+	// cache without bounds.
+	SharedTokens      int64   `json:"shared_tokens"`
+	SharedPrefixRatio float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
+	DistinctTokens    int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
+
+	Lengths        *Distribution `json:"prompt_lengths"`             // tokens
+	OutputLengths  *Distribution `json:"output_lengths"`             // tokens
+	Turns          *Distribution `json:"prompts_per_conversation"`   //
+	ForeignPrompts *Distribution `json:"foreign_prompts_in_between"` // prompts of others between two of a conversation
+}
+
+// summarizePrompts describes the prompts of t.
+func summarizePrompts(t *traces.Trace) *PromptSummary {
+	p := prompts.Of(t.Kind)
+	s := &PromptSummary{Prompts: int64(len(t.Groups)), BlockTokens: p.BlockTokens}
+	s.addTokens(t)
+	s.InputTokens, s.Lengths = sumAndDistribution(p.InputTokens)
+	s.SharedPrefixRatio = float64(s.SharedTokens) / float64(s.InputTokens)
+	if p.OutputTokens != nil {
+		var sum int64
+		sum, s.OutputLengths = sumAndDistribution(p.OutputTokens)
+		s.OutputTokens = &sum
+	}
+	if p.Sessions != nil {
+		s.addConversations(p)
+	}
+	return s
+}
+
+// addTokens counts the tokens of shared prefixes, and those of distinct blocks.
+func (s *PromptSummary) addTokens(t *traces.Trace) {
+	known := 0 // objects are numbered in order of first appearance: those below were requested
+	for i, from := range t.Groups {
+		to := len(t.Objects)
+		if i+1 < len(t.Groups) {
+			to = t.Groups[i+1]
+		}
+		tokens, leading := int64(prompts.Of(t.Kind).InputTokens[i]), 0
+		for block, object := range t.Objects[from:to] {
+			if int(object) < known {
+				leading = block + 1
+				continue
+			}
+			known++
+			s.DistinctTokens += min(int64(s.BlockTokens), tokens-int64(block*s.BlockTokens))
+		}
+		s.SharedTokens += min(int64(leading*s.BlockTokens), tokens)
+	}
+}
+
+func (s *PromptSummary) addConversations(p *prompts.Columns) {
+	turns, between := &histogram{}, &histogram{}
+	counts := make([]int64, len(p.SessionKeys))
+	last := make([]int, len(p.SessionKeys))
+	for i, session := range p.Sessions {
+		if counts[session] > 0 {
+			between.add(int64(i-last[session]-1), 1)
+		}
+		counts[session]++
+		last[session] = i
+	}
+	var conversations int64
+	for _, n := range counts {
+		if n > 0 {
+			conversations++
+			turns.add(n, 1)
+		}
+	}
+	s.Conversations, s.Turns, s.ForeignPrompts = &conversations, turns.distribution(1), between.distribution(1)
+}
+
+func sumAndDistribution(column []int32) (sum int64, d *Distribution) {
+	h := &histogram{}
+	for _, n := range column {
+		sum += int64(n)
+		h.add(int64(n), 1)
+	}
+	return sum, h.distribution(1)
+}
+
+// rows returns the figures for the table.
+func (s *PromptSummary) rows() []row {
+	rows := []row{{"prompts", records.Count(s.Prompts)}}
+	if s.Conversations != nil {
+		rows = append(rows, row{"conversations", records.Count(*s.Conversations)})
+	}
+	rows = append(
+		rows,
+		row{"block", fmt.Sprintf("%s tokens", records.Count(int64(s.BlockTokens)))},
+		row{"tokens of prompts", records.Count(s.InputTokens)},
+		row{
+			"shared prefixes",
+			fmt.Sprintf("%s tokens (%s)", records.Count(s.SharedTokens), records.Share(s.SharedPrefixRatio)),
+		},
+		row{"distinct tokens", records.Count(s.DistinctTokens)},
+	)
+	if s.OutputTokens != nil {
+		rows = append(rows, row{"tokens of outputs", records.Count(*s.OutputTokens)})
+	}
+	return rows
+}
+
+func (s *PromptSummary) distributions() []namedDistribution {
+	return []namedDistribution{
+		{"prompt_lengths", "prompt, tokens", s.Lengths, number},
+		{"output_lengths", "output, tokens", s.OutputLengths, number},
+		{"prompts_per_conversation", "prompts per conversation", s.Turns, number},
+		{"foreign_prompts_in_between", "other prompts between turns", s.ForeignPrompts, number},
+	}
+}

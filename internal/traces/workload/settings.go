@@ -1,0 +1,59 @@
+package workload
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Settings says for a report what was read: the trace, its format, what is in it and what was left out.
+func (w Workload) Settings(t *traces.Trace) (settings []page.Setting) {
+	add := func(name, value string) {
+		if value != "" {
+			settings = append(settings, page.Setting{Name: name, Value: value})
+		}
+	}
+	add("trace", t.Name)
+	if files := strings.Join(w.Files, ", "); files != t.Name {
+		add("files", files)
+	}
+	if w.Generator != t.Name {
+		add("generator", w.Generator)
+	}
+	add("read as", strings.Join(traces.Lines(t.Readings, ""), "; "))
+	add("requests", records.Count(int64(len(t.Objects))))
+	add("distinct objects", records.Count(int64(t.NumObjects)))
+	if t.HasSizes() {
+		add("footprint", records.Capacity(t.Footprint(), records.Bytes))
+	}
+	if n := t.LeftOut(); n > 0 {
+		add("left out", records.Count(n)+" rows of the files that are no requests")
+	}
+	if t.HasSizes() && t.EmptyRequests() > 0 {
+		add("requests of size 0", records.Count(int64(t.EmptyRequests()))+", left out where capacities count bytes")
+	}
+	if w.Limit > 0 {
+		add("limit", "the first "+records.Count(int64(w.Limit))+" requests")
+	}
+	if w.SampleRate > 0 && w.SampleRate < 1 {
+		add("sample", fmt.Sprintf("%s of the objects, seed %d; all counts are those of the sample",
+			records.Share(w.SampleRate), w.SampleSeed))
+	}
+	if w.Merge {
+		add("files read", "merged by time")
+	}
+	if w.PerFile {
+		add("files replayed", "each through an empty cache")
+	}
+	add("tenants", w.Tenants)
+	add("embeddings", w.Embeddings)
+	for i, warning := range t.Warnings {
+		add("warning "+strconv.Itoa(i+1), warning)
+	}
+	add("SHA-256", strings.TrimPrefix(w.Checksum, "sha256:"))
+	return settings
+}

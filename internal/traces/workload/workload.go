@@ -1,0 +1,497 @@
+// Package workload describes what is replayed and where it comes from: trace files and how they are read, or a
+// generator. A Workload can be written into a record and read back, so that a replay can be repeated.
+package workload
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/embed"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+)
+
+// Env is the environment variable that names a folder with traces, which is searched for files that are not at their
+// path.
+const Env = "CACHESIM_TRACES"
+
+// Workload is everything that determines the requests of a trace. Either Files or Generator is set.
+type Workload struct {
+	Name      string   `json:"name,omitempty"` // in records; "" takes it from the files or the generator
+	Files     []string `json:"files,omitempty"`
+	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
+	traces.Selection
+	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files; or a built-in embedder with
+	// its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of embed.Default
+	// if it has only texts.
+	Embeddings string `json:"embeddings,omitempty"`
+	// of all files in Paths, as ReadChecksum returns it; "" accepts any
+	Checksum string `json:"checksum,omitempty"`
+}
+
+// MissingError says that a trace file was not found.
+type MissingError struct {
+	Path string
+	Dirs []string // other folders that were searched
+}
+
+func (e *MissingError) Error() string {
+	s := e.Path + ": no such trace file"
+	if len(e.Dirs) > 0 {
+		s += ", and not in " + strings.Join(e.Dirs, ", ") + " either"
+	}
+	s += "; " + Env + " can name the folder that holds it"
+	if origin, ok := OriginOf(e.Path); ok {
+		s += "\n" + origin.String()
+	}
+	return s
+}
+
+// ChangedError says that the files do not match the checksum.
+type ChangedError struct {
+	Files     []string
+	Want, Got string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s: the trace has changed: its checksum is %s, the recorded one is %s", strings.Join(e.Files,
+		", "), e.Got, e.Want)
+}
+
+// Dirs returns the folders that are searched for traces: first, if it is not "", then the one in the environment.
+func Dirs(first string) (dirs []string) {
+	for _, dir := range []string{first, os.Getenv(Env)} {
+		if dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Find returns where a file is: at path itself or, if path is relative, in the first of dirs that has it.
+func Find(path string, dirs []string) (string, error) {
+	if path == "-" {
+		return path, nil
+	}
+	places := []string{path}
+	if filepath.IsAbs(path) {
+		dirs = nil
+	}
+	for _, dir := range dirs {
+		places = append(places, filepath.Join(dir, path))
+	}
+	for _, place := range places {
+		if _, err := os.Stat(place); err == nil {
+			return place, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return "", &MissingError{path, dirs}
+}
+
+// EmbeddingsFile returns the path of the file with the embeddings, "" if they come from elsewhere.
+func (w Workload) EmbeddingsFile() string {
+	if queries.IsVectorFile(w.Embeddings) && !embed.IsBuiltIn(w.Embeddings) {
+		return w.Embeddings
+	}
+	return ""
+}
+
+// Paths returns all files to read: those of the trace, then that of embeddings, if there is one, and then those that
+// the options of the format or the parameters of the generator name.
+func (w Workload) Paths() []string {
+	paths := slices.Clone(w.Files)
+	if beside := w.EmbeddingsFile(); beside != "" {
+		paths = append(paths, beside)
+	}
+	if spec, err := gen.Parse(w.Generator, ""); err == nil {
+		paths = append(paths, spec.Files()...)
+	}
+	return append(paths, formats.FilesOf(w.Format)...)
+}
+
+// find returns where all files are, in the order of Paths.
+func (w Workload) find(dirs []string) (found []string, err error) {
+	for _, path := range w.Paths() {
+		place, err := Find(path, dirs)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, place)
+	}
+	return found, nil
+}
+
+// Identity returns only what determines the requests: without the name and, if the checksum is known, without the
+// paths.
+func (w Workload) Identity() Workload {
+	w.Name = ""
+	if w.Checksum != "" {
+		w.Files = nil
+		if w.EmbeddingsFile() != "" {
+			w.Embeddings = "file"
+		}
+		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
+		if spec, err := gen.Parse(w.Generator, ""); err == nil {
+			spec, _ = spec.WithFiles(func(string) (string, error) { return "file", nil })
+			w.Generator = spec.Full()
+		}
+	}
+	return w
+}
+
+// Key identifies the requests: it is the same for workloads with the same Identity.
+func (w Workload) Key() string {
+	text, err := json.Marshal(w.Identity())
+	if err != nil {
+		panic(err) // only texts and numbers
+	}
+	return string(text)
+}
+
+// ReadChecksum returns "sha256:" and the digest of the file's bytes. For several files (see Paths) it is the digest of
+// their digests, so that it also depends on where one ends and the next begins. "" for a generator
+// that reads no files.
+func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
+	if len(w.Paths()) == 0 {
+		return "", nil
+	}
+	found, err := w.find(dirs)
+	if err != nil {
+		return "", err
+	}
+	return ChecksumOf(ctx, found)
+}
+
+// ChecksumOf returns the checksum of files as ReadChecksum does.
+func ChecksumOf(ctx context.Context, paths []string) (string, error) {
+	return interruptible.Call(ctx, func() (string, error) {
+		all := sha256.New()
+		var digest []byte
+		for _, path := range paths {
+			var err error
+			if digest, err = digestOf(path); err != nil {
+				return "", err
+			}
+			all.Write(digest)
+		}
+		if len(paths) > 1 {
+			digest = all.Sum(nil)
+		}
+		return "sha256:" + hex.EncodeToString(digest), nil
+	})
+}
+
+func digestOf(path string) ([]byte, error) {
+	state, err := filestate.Of(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := filestate.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	digest := sha256.New()
+	if _, err = io.Copy(digest, f); err == nil {
+		err = state.Check()
+	}
+	return digest.Sum(nil), err
+}
+
+// Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
+// a checksum that the files do not match, the error is a ChangedError; if a file is not found, a MissingError.
+func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
+	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
+	return t, err
+}
+
+// LoadSummed is Load that also returns w with its checksum, computed while loading. Standard input and pipes, which
+// cannot be read twice, have none.
+func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
+	Workload, error) {
+	t, sum, err := w.load(ctx, dirs, options, true)
+	w.Checksum = sum
+	return t, w, err
+}
+
+func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOptions,
+	takeSum bool) (t *traces.Trace, sum string, err error) {
+	options.Selection = w.Selection
+	if err := w.CheckEmbeddings(); err != nil {
+		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
+	}
+	if w.Generator != "" {
+		t, sum, err = w.generate(ctx, dirs, options, takeSum)
+	} else {
+		t, sum, err = w.loadFiles(ctx, dirs, options, takeSum)
+	}
+	if err != nil {
+		return nil, sum, err
+	}
+	if w.Name != "" {
+		t.Name = w.Name
+	}
+	switch {
+	case !options.Embeddings:
+	case w.EmbeddingsFile() != "":
+		queries.Of(t.Kind).Embeddings = w.Embeddings
+	default:
+		err = w.embed(ctx, t)
+	}
+	return t, sum, err
+}
+
+// CheckEmbeddings refuses invalid values of w.Embeddings.
+func (w Workload) CheckEmbeddings() error {
+	if w.EmbeddingsFile() == "" {
+		if _, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default)); err != nil {
+			return fmt.Errorf("%w; or name a file that ends in .npy or .fvecs", err)
+		}
+		return nil
+	}
+	switch {
+	case w.Generator != "":
+		return errors.New("a generator has no files for embeddings to belong to: write its trace to a file with cachesim gen")
+	case w.Merge:
+		return errors.New("embeddings belong to requests in the order of their files, which merging changes: merge with " +
+			"cachesim convert first")
+	}
+	return nil
+}
+
+// embed gives queries the embeddings that a built-in embedder computes from their texts, if that is requested or they
+// have no others.
+func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
+	q := queries.Of(t.Kind)
+	if w.Embeddings == "" && (q == nil || q.Dim > 0 || q.Texts == nil) {
+		return nil
+	}
+	spec, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default))
+	if err != nil {
+		return err
+	}
+	if q == nil || q.Texts == nil {
+		return fmt.Errorf("embeddings %s: %s has no queries with texts to embed", spec, t.Name)
+	}
+	e, err := embed.Texts(ctx, spec, q.Texts, nil)
+	if err != nil {
+		return err
+	}
+	q.Dim, q.Vectors, q.Embeddings = e.Dim, e.Vectors, spec.Full()
+	return nil
+}
+
+// loadFiles reads the files and computes their checksum at the same time.
+func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.LoadOptions,
+	takeSum bool) (t *traces.Trace, sum string, err error) {
+	found, err := w.find(dirs)
+	if err != nil {
+		return nil, "", err
+	}
+	options.Find = func(path string) (string, error) { return Find(path, dirs) }
+	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
+	if special >= 0 && w.Checksum != "" {
+		return nil, "", fmt.Errorf(
+			"%s: not a regular file, so its checksum cannot be compared with the recorded %s",
+			found[special],
+			w.Checksum,
+		)
+	}
+	beside := ""
+	if options.Embeddings && w.EmbeddingsFile() != "" {
+		beside = found[len(w.Files)]
+	}
+	if !takeSum || special >= 0 {
+		t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
+		return t, "", err
+	}
+	var opened []filestate.State // the checksum opens the files a second time
+	for _, path := range found {
+		state, err := filestate.Of(path)
+		if err != nil {
+			return nil, "", err
+		}
+		opened = append(opened, state)
+	}
+	type summed struct {
+		sum string
+		err error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan summed, 1)
+	go func() {
+		sum, err := w.verified(ctx, found)
+		ended <- summed{sum, err}
+	}()
+	t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
+	if err != nil && w.Checksum == "" {
+		return nil, "", err
+	}
+	// If the file was replaced, or is being written, that explains why it cannot be read, so it is reported first.
+	s := <-ended
+	for _, state := range opened {
+		if err := state.Check(); err != nil {
+			return nil, "", err
+		}
+	}
+	if s.err != nil {
+		return nil, "", s.err
+	}
+	return t, s.sum, err
+}
+
+// loadWith loads files with the embeddings beside them, if there is such a file.
+func loadWith(ctx context.Context, files []string, beside string, options traces.LoadOptions) (*traces.Trace, error) {
+	if beside != "" {
+		vectors, err := queries.OpenVectors(ctx, beside, nil)
+		if err != nil {
+			return nil, err
+		}
+		defer vectors.Close()
+		options.Beside = queries.NewBeside(vectors)
+	}
+	return traces.Load(ctx, files, options)
+}
+
+// isRegular reports whether the file can be read twice.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// verified returns the checksum of the files; it is an error if it differs from that of w.
+func (w Workload) verified(ctx context.Context, found []string) (string, error) {
+	sum, err := ChecksumOf(ctx, found)
+	if err == nil && w.Checksum != "" && sum != w.Checksum {
+		err = &ChangedError{w.Paths(), w.Checksum, sum}
+	}
+	return sum, err
+}
+
+// generate makes the trace. Its checksum is that of the files that the generator reads.
+func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions,
+	takeSum bool) (t *traces.Trace, sum string, err error) {
+	spec, err := gen.Parse(w.Generator, "")
+	if err != nil {
+		return nil, "", err
+	}
+	if err := options.Memory.Need(spec.Bytes(), spec.String()+": the generator", "fewer objects"); err != nil {
+		return nil, "", err
+	}
+	placed, err := spec.WithFiles(func(path string) (string, error) { return Find(path, dirs) })
+	if err != nil {
+		return nil, "", err
+	}
+	if found := placed.Files(); takeSum && len(found) > 0 {
+		if sum, err = w.verified(ctx, found); err != nil {
+			return nil, "", err
+		}
+	}
+	g, err := Prepare(ctx, placed, options.Preparing)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", w.Generator, err)
+	}
+	t, err = traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
+	return t, sum, err
+}
+
+// Prepare returns the generator of spec, or ctx's error as soon as ctx ends. preparing, unless it is nil, is told of it
+// as in traces.LoadOptions.
+func Prepare(ctx context.Context, spec gen.Spec,
+	preparing func() (set func(done, total int64), end func())) (*gen.Generator, error) {
+	var progress func(done, total int64)
+	if preparing != nil {
+		set, end := preparing()
+		defer end()
+		progress = set
+	}
+	return interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(ctx, spec, progress) })
+}
+
+// Generated returns the workload of a generator, with all of its parameters written out, so that it stays the same when
+// a default changes. Its seed is seed, unless text has its own.
+func Generated(text string, seed uint64) (Workload, error) {
+	spec, err := gen.ParseSeeded(text, seed)
+	if err != nil {
+		return Workload{}, fmt.Errorf("generator %s: %w", text, err)
+	}
+	return Workload{Name: spec.String(), Generator: spec.Full()}, nil
+}
+
+// IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, and
+// no file has that path.
+func IsGenerator(text string) bool {
+	if _, err := os.Stat(text); err == nil {
+		return false
+	}
+	name, _, _ := strings.Cut(text, "(")
+	return slices.ContainsFunc(gen.All(), func(e gen.Entry) bool { return e.Name == strings.TrimSpace(name) })
+}
+
+// Describe writes w into the record of one of its replays. It leaves the name of the trace, the sample rate, and the
+// detected format as they are.
+func (w Workload) Describe(rec *records.Record) error {
+	for _, path := range w.Paths() {
+		if strings.Contains(path, "\n") {
+			return fmt.Errorf("%q: a path with a line break cannot be recorded", path)
+		}
+	}
+	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
+	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = cmp.Or(rec.InputFormat,
+		w.Format), w.Merge, w.PerFile, int64(w.Limit)
+	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
+	if beside := w.EmbeddingsFile(); beside != "" {
+		rec.Embeddings = beside // even if similarity plays no part, since the checksum covers all files
+	}
+	return nil
+}
+
+// FromRecord is the inverse of Describe. It is an error if the record does not say what was replayed.
+func FromRecord(rec *records.Record) (Workload, error) {
+	w := Workload{
+		Name:      rec.Trace,
+		Generator: rec.TraceGenerator,
+		Checksum:  rec.TraceChecksum,
+		Selection: traces.Selection{
+			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
+			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,
+		},
+	}
+	if rec.Embeddings != queries.EmbeddingsInTrace {
+		w.Embeddings = rec.Embeddings
+	}
+	if rec.TraceFiles != "" {
+		w.Files = strings.Split(rec.TraceFiles, "\n")
+	}
+	switch {
+	case len(w.Files) == 0 && w.Generator == "":
+		return w, fmt.Errorf(
+			"the record of %s at %d on %s does not say which files were replayed",
+			rec.Label,
+			rec.Capacity,
+			rec.Trace,
+		)
+	case slices.Contains(w.Files, "-"):
+		return w, fmt.Errorf("%s was read from standard input and cannot be replayed; name a file", rec.Trace)
+	}
+	return w, nil
+}
