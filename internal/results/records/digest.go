@@ -16,25 +16,22 @@ const digestName = "digest"
 
 // digest returns the digest of all other set fields, by name and value. It is therefore the same in every format, and
 // independent of how a program writes unset fields: null, zero or nothing.
-func (d *draft) digest() string {
+func (r *Record) digest() string {
 	var lines []string
 	add := func(f field) {
-		if f.name != digestName && !f.isZero(&d.Record) {
-			text, _ := f.text(&d.Record)
+		if f.name != digestName && !f.isZero(r) {
+			text, _ := f.text(r)
 			lines = append(lines, digestLine(f.name, text))
 		}
 	}
 	for _, f := range identity {
 		add(f)
 	}
-	for name := range d.Values.Names() {
+	for name := range r.Values.Names() {
 		add(metricFieldOf(name))
 	}
 	for _, f := range behind {
 		add(f)
-	}
-	if d.counters != "" {
-		lines = append(lines, digestLine(counters.name, d.counters))
 	}
 	slices.SortFunc(lines, func(a, b string) int {
 		return cmp.Compare(a[:strings.Index(a, "=")], b[:strings.Index(b, "=")])
@@ -59,18 +56,18 @@ func sealed(recs []Record) []Record {
 			}
 		}
 		recs[i].FileRecords = int64(len(recs))
-		recs[i].Digest = (&draft{Record: recs[i]}).digest()
+		recs[i].Digest = recs[i].digest()
 	}
 	return recs
 }
 
-// check rejects a record that was changed after it was written.
-func (d *draft) check() error {
-	if err := d.Check(); err != nil || d.Digest == "" || d.Digest == d.digest() {
+// checkRead rejects a record that no replay can have produced, or that was changed after it was written.
+func (r *Record) checkRead() error {
+	if err := r.Check(); err != nil || r.Digest == "" || r.Digest == r.digest() {
 		return err
 	}
 	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; run it "+
-		"again or, if you changed it on purpose, remove its digest", d.Digest, d.digest())
+		"again or, if you changed it on purpose, remove its digest", r.Digest, r.digest())
 }
 
 // WithoutDigest says how many of the records read at path have no digest; "" if all have one.
@@ -84,9 +81,8 @@ func WithoutDigest(path string, recs []Record) string {
 	if without == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d of %d records have no digest, like those of older programs; damage in them cannot be "+
-		"detected",
-		path, without, len(recs))
+	return fmt.Sprintf("%s: %d of %d records have no digest: damage in them cannot be detected", path, without,
+		len(recs))
 }
 
 // Incomplete says how many of the records that were written together are at path; "" if all are.

@@ -117,8 +117,8 @@ func TestWhatDigestsDoNotShowIsSaid(t *testing.T) {
 		{"whole", whole, "", ""},
 		{"joined", twice, "", ""},
 		{"cut off", lost, "", "x: contains only 2 of the 3 records that were written together"},
-		{"older", sample(), "x: 3 of 3 records have no digest, like those of older programs; " +
-			"damage in them cannot be detected", ""},
+		{"without", sample(), "x: 3 of 3 records have no digest: damage in them " +
+			"cannot be detected", ""},
 	} {
 		if got := WithoutDigest("x", test.recs); got != test.without {
 			t.Errorf("%s: %q", test.name, got)

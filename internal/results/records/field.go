@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -19,22 +18,15 @@ type field struct {
 	name     string
 	kind     reflect.Kind
 	optional bool   // may be null
-	added    bool   // missing in records of older programs
 	rare     bool   // left out if no record has it
 	empty    string // what files have for ""
-	index    int    // index in Record; asMetric and asCounters are not fields of it
+	index    int    // index in Record, or asMetric
 }
 
-const (
-	asMetric   = -1
-	asCounters = -2
-)
+const asMetric = -1
 
-// counters is the field in which older programs wrote the counters of policies: "name=value,name=value".
-var counters = field{name: "counters", kind: reflect.String, added: true, index: asCounters}
-
-// mayBeAbsent reports whether a file of records may lack the field.
-func (f field) mayBeAbsent() bool { return f.optional || f.added }
+// mayBeAbsent reports whether a file of records may lack the field. A user who changes a record removes its digest.
+func (f field) mayBeAbsent() bool { return f.optional || f.rare || f.name == digestName }
 
 // identity are the fields of Record before and after the metrics in files.
 var identity, behind = identityFields()
@@ -48,8 +40,8 @@ func identityFields() (before, after []field) {
 			valuesSeen = true
 			continue
 		}
-		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != "",
-			rare: f.Tag.Get("added") == "rare", empty: f.Tag.Get("empty")}
+		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(),
+			rare: f.Tag.Get("rare") != "", empty: f.Tag.Get("empty")}
 		if f.Type.Kind() == reflect.Pointer {
 			described.kind, described.optional = f.Type.Elem().Kind(), true
 		}
@@ -99,9 +91,9 @@ func alwaysThere(name string) bool {
 	return slices.ContainsFunc(metric.Always, func(m metric.Metric) bool { return m.Name == name })
 }
 
-// known are the fields of Record, and the one of older programs, by name.
+// known are the fields of Record by name.
 var known = func() map[string]field {
-	fields := map[string]field{counters.name: counters}
+	fields := map[string]field{}
 	for _, f := range slices.Concat(identity, behind) {
 		fields[f.name] = f
 	}
@@ -116,7 +108,8 @@ func fieldOf(name string) (field, error) {
 	if m, ok := metric.Lookup(name); ok {
 		return metricField(name, m), nil
 	}
-	return field{}, suggest.Unknown("field", name, fieldNames())
+	return field{}, fmt.Errorf("%w; records of older versions have other fields; run it again",
+		suggest.Unknown("field", name, fieldNames()))
 }
 
 // fieldNames are the fields that a file of records may have.
@@ -214,14 +207,8 @@ func (f field) isZero(r *Record) bool {
 	return reflect.ValueOf(r).Elem().Field(f.index).IsZero()
 }
 
-// draft is a record that is being read.
-type draft struct {
-	Record
-	counters string // as older programs wrote them
-}
-
 // setText is the inverse of text.
-func (f field) setText(d *draft, text string) error {
+func (f field) setText(r *Record, text string) error {
 	if f.optional && text == "" {
 		return nil
 	}
@@ -250,7 +237,7 @@ func (f field) setText(d *draft, text string) error {
 	if err != nil {
 		return fmt.Errorf("%s is %q, want %s", f.name, text, f.want())
 	}
-	f.set(d, v)
+	f.set(r, v)
 	return nil
 }
 
@@ -262,22 +249,20 @@ var kinds = map[reflect.Kind]reflect.Type{
 }
 
 // set puts a value of the field's kind into a record.
-func (f field) set(d *draft, v reflect.Value) {
+func (f field) set(r *Record, v reflect.Value) {
 	switch {
-	case f.index == asCounters:
-		d.counters = v.String()
 	case f.index == asMetric && f.kind == reflect.Int64:
-		d.SetNamedInt(f.name, v.Int())
+		r.SetNamedInt(f.name, v.Int())
 	case f.index == asMetric:
-		d.SetNamed(f.name, v.Float())
+		r.SetNamed(f.name, v.Float())
 	case f.optional:
 		pointer := reflect.New(v.Type())
 		pointer.Elem().Set(v)
-		reflect.ValueOf(&d.Record).Elem().Field(f.index).Set(pointer)
+		reflect.ValueOf(r).Elem().Field(f.index).Set(pointer)
 	case f.empty != "" && v.String() == f.empty:
-		reflect.ValueOf(&d.Record).Elem().Field(f.index).SetZero()
+		reflect.ValueOf(r).Elem().Field(f.index).SetZero()
 	default:
-		reflect.ValueOf(&d.Record).Elem().Field(f.index).Set(v)
+		reflect.ValueOf(r).Elem().Field(f.index).Set(v)
 	}
 }
 
@@ -294,40 +279,6 @@ func (f field) want() string {
 		return "true or false"
 	}
 	return "text"
-}
-
-// finish checks a record that was read, and sets the counters that an older program wrote as a text.
-func (d *draft) finish() (Record, error) {
-	for _, m := range metric.Always {
-		if !d.Has(m) {
-			d.Set(m, 0)
-		}
-	}
-	if err := d.check(); err != nil {
-		return Record{}, err
-	}
-	if err := d.readCounters(); err != nil {
-		return Record{}, err
-	}
-	return d.Record, d.Check()
-}
-
-func (d *draft) readCounters() error {
-	if d.counters == "" {
-		return nil
-	}
-	for counter := range strings.SplitSeq(d.counters, ",") {
-		name, text, _ := strings.Cut(counter, "=")
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return fmt.Errorf("counters have %q, want a name and a number, as phases=3", counter)
-		}
-		if err := CheckMetric(name); err != nil {
-			return fmt.Errorf("counters: %w", err)
-		}
-		d.SetNamed(name, x)
-	}
-	return nil
 }
 
 // Check rejects what no replay can have produced.

@@ -110,7 +110,7 @@ func (f field) parquetValue(r *Record, column int) parquet.Value {
 }
 
 // setParquet is the inverse of parquetValue.
-func (f field) setParquet(d *draft, x parquet.Value) {
+func (f field) setParquet(r *Record, x parquet.Value) {
 	v := reflect.New(kinds[f.kind]).Elem()
 	switch f.kind {
 	case reflect.String:
@@ -124,7 +124,7 @@ func (f field) setParquet(d *draft, x parquet.Value) {
 	case reflect.Bool:
 		v.SetBool(x.Boolean())
 	}
-	f.set(d, v)
+	f.set(r, v)
 }
 
 // RecoverParquet, deferred by what reads a Parquet file, turns a panic of the library, which panics on some damaged
@@ -169,14 +169,13 @@ func appendGroup(recs []Record, group parquet.RowGroup, columns []field) ([]Reco
 	for {
 		n, err := rows.ReadRows(batch)
 		for _, row := range batch[:n] {
-			var d draft
+			var r Record
 			for _, x := range row {
 				if !x.IsNull() {
-					columns[x.Column()].setParquet(&d, x)
+					columns[x.Column()].setParquet(&r, x)
 				}
 			}
-			r, err := d.finish()
-			if err != nil {
+			if err := r.checkRead(); err != nil {
 				return nil, fmt.Errorf("record %d: %w", len(recs)+1, err)
 			}
 			recs = append(recs, r)

@@ -111,50 +111,39 @@ func decodeJSON(data []byte) ([]Record, error) {
 }
 
 func decodeObject(text []byte) (Record, error) {
-	d, err := draftOf(text)
-	if err != nil {
-		return Record{}, err
-	}
-	return d.finish()
+	var r Record
+	return r, r.UnmarshalJSON(text)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, or an older program.
+// UnmarshalJSON reads what MarshalJSON wrote.
 func (r *Record) UnmarshalJSON(text []byte) error {
-	d, err := draftOf(text)
-	if err != nil {
-		return err
-	}
-	*r, err = d.finish()
-	return err
-}
-
-// draftOf reads a JSON object.
-func draftOf(text []byte) (d draft, err error) {
 	if !utf8.Valid(text) {
-		return d, errors.New("not UTF-8 text")
+		return errors.New("not UTF-8 text")
 	}
 	values, err := objectFields(text)
 	if err != nil {
-		return d, err
+		return err
 	}
 	for _, f := range needed() {
 		if _, ok := values[f.name]; !ok {
-			return d, errMissing(f)
+			return errMissing(f)
 		}
 	}
+	var read Record
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f, err := fieldOf(name)
 		if err != nil {
-			return d, err
+			return err
 		}
-		if err := f.setJSON(&d, values[name]); err != nil {
-			return d, err
+		if err := f.setJSON(&read, values[name]); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	*r = read
+	return r.checkRead()
 }
 
-func (f field) setJSON(d *draft, raw json.RawMessage) error {
+func (f field) setJSON(r *Record, raw json.RawMessage) error {
 	if string(raw) == "null" {
 		if f.optional {
 			return nil
@@ -165,7 +154,7 @@ func (f field) setJSON(d *draft, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, v.Interface()); err != nil {
 		return fmt.Errorf("%s is %s, want %s", f.name, raw, f.want())
 	}
-	f.set(d, v.Elem())
+	f.set(r, v.Elem())
 	return nil
 }
 
@@ -225,15 +214,14 @@ func decodeCSV(data []byte) ([]Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		var d draft
+		var r Record
 		for i, f := range columns {
-			if err := f.setText(&d, row[i]); err != nil {
+			if err := f.setText(&r, row[i]); err != nil {
 				line, _ := c.FieldPos(i)
 				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
 		}
-		r, err := d.finish()
-		if err != nil {
+		if err := r.checkRead(); err != nil {
 			line, _ := c.FieldPos(0)
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -244,20 +232,18 @@ func decodeCSV(data []byte) ([]Record, error) {
 // columnsOf returns the field of each column. Every required field must be there, and none twice.
 func columnsOf(header []string) ([]field, error) {
 	columns := make([]field, len(header))
-	seen := map[string]bool{}
 	for i, name := range header {
 		f, err := fieldOf(name)
 		if err != nil {
 			return nil, err
 		}
-		if seen[name] {
+		if slices.Contains(header[:i], name) {
 			return nil, fmt.Errorf("field %s appears twice", name)
 		}
-		seen[name] = true
 		columns[i] = f
 	}
 	for _, f := range needed() {
-		if !seen[f.name] {
+		if !slices.Contains(header, f.name) {
 			return nil, errMissing(f)
 		}
 	}

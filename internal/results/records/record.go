@@ -16,9 +16,8 @@ const (
 )
 
 // Record is the result of one policy at one capacity on one trace. Its fields say what was replayed and how, its values
-// contain what was measured. Files contain both; a metric that was not measured is absent. A field tagged added:"later"
-// may be absent too, in records of programs from before it existed; it is then zero. A field tagged added:"rare" is
-// absent if no record of a file has it. A field tagged empty:"none" has that text in files where it is "" here.
+// contain what was measured. Files contain both; a metric that was not measured is absent, and so is a field tagged
+// rare:"true" if no record of a file has it. A field tagged empty:"none" has that text in files where it is "" here.
 type Record struct {
 	// Trace names the workload; the fields up to SampleSeed give its origin and how it was read, so that it can be
 	// replayed again.
@@ -32,12 +31,12 @@ type Record struct {
 	// InputFormat reads the files in the same way again, as --input-format does; "" if generated, or if each file has
 	// another format.
 	InputFormat string `json:"input_format" parquet:"input_format"`
-	// ReadAs describes for people how the files were read; "" in records of older programs.
-	ReadAs string `json:"read_as" parquet:"read_as" added:"later"`
+	// ReadAs describes for people how the files were read.
+	ReadAs string `json:"read_as" parquet:"read_as"`
 	// LeftOut counts rows of the files and requests (for example of size 0) that were left out.
-	LeftOut int64 `json:"left_out" parquet:"left_out" added:"later"`
+	LeftOut int64 `json:"left_out" parquet:"left_out"`
 	// ReadsCut counts reads of files that were cut at the end of their file.
-	ReadsCut int64 `json:"reads_cut" parquet:"reads_cut" added:"rare"`
+	ReadsCut int64 `json:"reads_cut" parquet:"reads_cut" rare:"true"`
 	Merge    bool  `json:"merge" parquet:"merge"` // files were merged by time
 	// the cache was empty at the start of each file; counts are sums
 	PerFile    bool    `json:"per_file" parquet:"per_file"`
@@ -45,7 +44,7 @@ type Record struct {
 	SampleRate float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
 	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
 	// how a request's tenant is determined, as for --tenant; "" if requests have none
-	Tenants string `json:"tenants" parquet:"tenants" added:"rare"`
+	Tenants string `json:"tenants" parquet:"tenants" rare:"true"`
 	// Embeddings is the origin of the queries' embeddings: "trace", the file next to it, or an embedder with every
 	// parameter; "" if similarity is not used.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`
@@ -58,15 +57,15 @@ type Record struct {
 	// the policy's predictor, with the parameters that differ from the defaults; "" if it uses none
 	Predictor string `json:"predictor" parquet:"predictor"`
 	// what to load besides requested objects; "" if nothing, which files call none
-	Prefetcher string `json:"prefetcher" parquet:"prefetcher" added:"later" empty:"none"`
+	Prefetcher string `json:"prefetcher" parquet:"prefetcher" empty:"none"`
 	// divides the capacity among the tenants; "" if it is not divided, which files call none
-	Allocator string `json:"allocator" parquet:"allocator" added:"later" empty:"none"`
+	Allocator string `json:"allocator" parquet:"allocator" empty:"none"`
 	Cache     string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
 	// of the time that requests take; "" if hits are only counted
 	Model string `json:"model" parquet:"model"`
 	// "sha256:" and the digest of the file that a part reads, such as weights or a model, or of the digests of several;
 	// "" if parts read none
-	PartChecksum string `json:"part_checksum" parquet:"part_checksum" added:"rare"`
+	PartChecksum string `json:"part_checksum" parquet:"part_checksum" rare:"true"`
 	Capacity     int64  `json:"capacity" parquet:"capacity"`           // in CapacityUnit
 	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
 	CapacityText string `json:"capacity_text" parquet:"capacity_text"` // as the user wrote it: "1%", "64MiB", "1000"
@@ -78,8 +77,8 @@ type Record struct {
 	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting started
 	// Series is the window of the replay's rows in package series, in its format: "10000", "1h0m0s"; "" without series.
 	// SeriesDigest is the digest of the rows.
-	Series       string `json:"series" parquet:"series" added:"rare"`
-	SeriesDigest string `json:"series_digest" parquet:"series_digest" added:"rare"`
+	Series       string `json:"series" parquet:"series" rare:"true"`
+	SeriesDigest string `json:"series_digest" parquet:"series_digest" rare:"true"`
 
 	// The measured values: hits, misses, ratios, times, the counters of the parts. The packages of the parts declare them.
 	metric.Values
@@ -97,13 +96,13 @@ type Record struct {
 	Axes string `json:"axes" parquet:"axes"`
 	Cell string `json:"cell" parquet:"cell"` // hash of everything that determines this record; "" outside of experiments
 	// Plan is the digest of the plan of a sweep that this record was made for; "" outside of experiments.
-	Plan string `json:"plan" parquet:"plan" added:"later"`
+	Plan string `json:"plan" parquet:"plan"`
 
 	// FileRecords is the number of records that were written together with this one, including itself, so that lost
 	// records are noticed.
-	FileRecords int64 `json:"file_records" parquet:"file_records" added:"later"`
+	FileRecords int64 `json:"file_records" parquet:"file_records"`
 	// Digest is the digest of all other set fields. It is computed when a record is written, and checked when it is read.
-	Digest string `json:"digest" parquet:"digest" added:"later"`
+	Digest string `json:"digest" parquet:"digest"`
 }
 
 // Footprint returns the trace's distinct objects or, where capacities count bytes, their total size: both follow from a
