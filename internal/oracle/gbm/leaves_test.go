@@ -46,7 +46,7 @@ func TestTrainedModelInLeaves(t *testing.T) {
 // Files are read as leaves reads them: those of LightGBM's versions, categories, random forests, the trees that the
 // program was built with, and models of random trees.
 func TestReadsAsLeavesDoes(t *testing.T) {
-	embedded, err := os.ReadFile(filepath.Join("..", "..", "allocate", "controllers", "trees.txt"))
+	embedded, err := os.ReadFile(filepath.Join("..", "..", "serving", "controllers", "trees.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
