@@ -170,16 +170,14 @@ func checkTree(r *rapid.T, t *Tree) {
 		if v.children.n == 0 && n != 0 {
 			leaves++
 		}
-		count := int32(0)
-		for child := v.children.newest; child != 0; child = t.nodes[child].older {
+		for _, child := range listed(r, t, amongSiblings, v.children) {
 			if t.nodes[child].parent != n {
 				r.Fatalf("node %d is no child of %d", child, n)
 			}
-			count++
 			below += walk(child)
 		}
-		if count != v.children.n || below != v.streams {
-			r.Fatalf("node %d has %d children and %d streams, want %d and %d", n, count, below, v.children.n, v.streams)
+		if below != v.streams {
+			r.Fatalf("node %d has %d streams, want %d", n, below, v.streams)
 		}
 		if v.isBlock && t.find(v.place, v.block) != n {
 			r.Fatalf("block %d of %d is not found", v.block, v.place)
@@ -187,11 +185,7 @@ func checkTree(r *rapid.T, t *Tree) {
 		return below
 	}
 	walk(0)
-	listed := 0
-	for n := t.leaves.newest; n != 0; n = t.nodes[n].staler {
-		listed++
-	}
-	if nodes != t.count || leaves != listed || int(t.leaves.n) != listed || streams != t.Streams(Unknown) {
+	if nodes != t.count || leaves != len(listed(r, t, amongLeaves, t.leaves)) || streams != t.Streams(Unknown) {
 		r.Fatalf("%d nodes, %d leaves and %d streams, want %d, %d and %d", nodes, leaves, streams, t.count, t.leaves.n,
 			t.Streams(Unknown))
 	}
@@ -200,6 +194,21 @@ func checkTree(r *rapid.T, t *Tree) {
 			r.Fatalf("place %d belongs to the node of %d", p, t.nodes[n].place)
 		}
 	}
+}
+
+// listed returns the nodes of a list, the newest first, whose links agree in both directions.
+func listed(r *rapid.T, t *Tree, list int, c chain) (nodes []int32) {
+	newer := int32(0)
+	for n := c.newest; n != 0; n = t.nodes[n].links[list].older {
+		if t.nodes[n].links[list].newer != newer {
+			r.Fatalf("list %d: node %d is after %d, but says %d", list, n, newer, t.nodes[n].links[list].newer)
+		}
+		nodes, newer = append(nodes, n), n
+	}
+	if c.oldest != newer || int(c.n) != len(nodes) {
+		r.Fatalf("list %d ends at %d with %d nodes, want %d and %d", list, newer, len(nodes), c.oldest, c.n)
+	}
+	return nodes
 }
 
 // Whatever is accessed and pinned, the number of nodes stays below its limit, a pinned stream stays open, and two trees

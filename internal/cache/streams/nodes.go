@@ -31,11 +31,11 @@ func (t *Tree) insert(file Place, block uint64) int32 {
 		t.at[q] = leaf
 	}
 	if parent != 0 && t.nodes[parent].children.n == 0 {
-		t.unlinkLeaf(parent)
+		t.unlink(amongLeaves, &t.leaves, parent)
 	}
 	t.nodes[parent].seen++
-	t.pushChild(parent, leaf)
-	t.pushLeaf(leaf)
+	t.push(amongSiblings, &t.nodes[parent].children, leaf)
+	t.push(amongLeaves, &t.leaves, leaf)
 	if !t.o.Compress {
 		for q := file; q != p; q = t.layout.tree[q].parent {
 			t.split(q)
@@ -48,9 +48,9 @@ func (t *Tree) insert(file Place, block uint64) int32 {
 func (t *Tree) split(p Place) int32 {
 	below := t.at[p]
 	b := t.nodes[below]
-	m := t.newNode(node{place: p, bottom: p, parent: b.parent, window: -1, created: b.created, seen: 1, streams: b.streams,
-		newer: b.newer, older: b.older})
-	t.relink(m, below)
+	m := t.newNode(node{place: p, bottom: p, parent: b.parent, window: -1, created: b.created, seen: 1,
+		streams: b.streams})
+	t.replace(amongSiblings, &t.nodes[b.parent].children, below, m)
 	index := b.block
 	if !b.isBlock || b.place != p {
 		q := b.place
@@ -63,29 +63,13 @@ func (t *Tree) split(p Place) int32 {
 		t.at[q] = m
 	}
 	v := &t.nodes[below]
-	v.parent, v.newer, v.older = m, 0, 0
+	v.parent, v.links[amongSiblings] = m, link{}
 	t.nodes[m].children = chain{below, below, 1}
 	now := t.now
 	t.now = b.created
-	t.push(m, index)
+	t.record(m, index)
 	t.now = now
 	return m
-}
-
-// relink gives a node the place of another one among the children of its parent.
-func (t *Tree) relink(m, old int32) {
-	v := &t.nodes[m]
-	siblings := &t.nodes[v.parent].children
-	if v.newer != 0 {
-		t.nodes[v.newer].older = m
-	} else {
-		siblings.newest = m
-	}
-	if v.older != 0 {
-		t.nodes[v.older].newer = m
-	} else {
-		siblings.oldest = m
-	}
 }
 
 // makeRoom removes the least recently accessed leaves until so many nodes can be added. A pinned leaf counts as just
@@ -97,8 +81,8 @@ func (t *Tree) makeRoom(nodes int) bool {
 			return false
 		}
 		if t.pinned(n) {
-			t.unlinkLeaf(n)
-			t.pushLeaf(n)
+			t.unlink(amongLeaves, &t.leaves, n)
+			t.push(amongLeaves, &t.leaves, n)
 			pinned++
 			continue
 		}
@@ -116,9 +100,9 @@ func (t *Tree) remove(n int32) {
 	if s := v.stream; s != nil {
 		t.closeStream(s)
 	}
-	t.unlinkLeaf(n)
+	t.unlink(amongLeaves, &t.leaves, n)
 	parent := v.parent
-	t.unlinkChild(parent, n)
+	t.unlink(amongSiblings, &t.nodes[parent].children, n)
 	for p := v.bottom; p != Root && t.at[p] == n; p = t.layout.tree[p].parent {
 		t.at[p] = 0
 	}
@@ -133,7 +117,8 @@ func (t *Tree) remove(n int32) {
 	t.free = n
 	t.count--
 	if parent != 0 && t.nodes[parent].children.n == 0 {
-		t.pushOldestLeaf(parent) // it was last accessed with the last of its children, the oldest of all
+		// It was last accessed with the last of its children, the oldest of all.
+		t.pushOldest(amongLeaves, &t.leaves, parent)
 	}
 }
 
@@ -150,44 +135,17 @@ func (t *Tree) newNode(v node) int32 {
 
 // touch makes a child the most recent one of its parent.
 func (t *Tree) touch(parent, child int32) {
-	if t.nodes[parent].children.newest != child {
-		t.unlinkChild(parent, child)
-		t.pushChild(parent, child)
+	if c := &t.nodes[parent].children; c.newest != child {
+		t.unlink(amongSiblings, c, child)
+		t.push(amongSiblings, c, child)
 	}
 }
 
-func (t *Tree) pushChild(parent, child int32) {
-	c, v := &t.nodes[parent].children, &t.nodes[child]
-	v.newer, v.older = 0, c.newest
+// push makes a node the newest of a list.
+func (t *Tree) push(list int, c *chain, n int32) {
+	t.nodes[n].links[list] = link{older: c.newest}
 	if c.newest != 0 {
-		t.nodes[c.newest].newer = child
-	} else {
-		c.oldest = child
-	}
-	c.newest = child
-	c.n++
-}
-
-func (t *Tree) unlinkChild(parent, child int32) {
-	c, v := &t.nodes[parent].children, &t.nodes[child]
-	if v.newer != 0 {
-		t.nodes[v.newer].older = v.older
-	} else {
-		c.newest = v.older
-	}
-	if v.older != 0 {
-		t.nodes[v.older].newer = v.newer
-	} else {
-		c.oldest = v.newer
-	}
-	c.n--
-}
-
-func (t *Tree) pushLeaf(n int32) {
-	c, v := &t.leaves, &t.nodes[n]
-	v.fresher, v.staler = 0, c.newest
-	if c.newest != 0 {
-		t.nodes[c.newest].fresher = n
+		t.nodes[c.newest].links[list].newer = n
 	} else {
 		c.oldest = n
 	}
@@ -195,11 +153,11 @@ func (t *Tree) pushLeaf(n int32) {
 	c.n++
 }
 
-func (t *Tree) pushOldestLeaf(n int32) {
-	c, v := &t.leaves, &t.nodes[n]
-	v.fresher, v.staler = c.oldest, 0
+// pushOldest makes a node the oldest of a list.
+func (t *Tree) pushOldest(list int, c *chain, n int32) {
+	t.nodes[n].links[list] = link{newer: c.oldest}
 	if c.oldest != 0 {
-		t.nodes[c.oldest].staler = n
+		t.nodes[c.oldest].links[list].older = n
 	} else {
 		c.newest = n
 	}
@@ -207,19 +165,33 @@ func (t *Tree) pushOldestLeaf(n int32) {
 	c.n++
 }
 
-func (t *Tree) unlinkLeaf(n int32) {
-	c, v := &t.leaves, &t.nodes[n]
-	if v.fresher != 0 {
-		t.nodes[v.fresher].staler = v.staler
-	} else {
-		c.newest = v.staler
-	}
-	if v.staler != 0 {
-		t.nodes[v.staler].fresher = v.fresher
-	} else {
-		c.oldest = v.fresher
-	}
+// replace gives a node the place of another one in a list.
+func (t *Tree) replace(list int, c *chain, old, n int32) {
+	v := t.nodes[old].links[list]
+	t.nodes[n].links[list] = v
+	t.join(list, c, v.newer, n)
+	t.join(list, c, n, v.older)
+}
+
+// unlink takes a node out of a list. Its links stay as they were.
+func (t *Tree) unlink(list int, c *chain, n int32) {
+	v := t.nodes[n].links[list]
+	t.join(list, c, v.newer, v.older)
 	c.n--
+}
+
+// join makes two nodes of a list neighbours; 0 is beyond its ends.
+func (t *Tree) join(list int, c *chain, newer, older int32) {
+	if newer != 0 {
+		t.nodes[newer].links[list].older = older
+	} else {
+		c.newest = older
+	}
+	if older != 0 {
+		t.nodes[older].links[list].newer = newer
+	} else {
+		c.oldest = newer
+	}
 }
 
 // head returns the list of the blocks with the hash of a block.

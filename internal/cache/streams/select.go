@@ -71,7 +71,8 @@ func (s *Stream) selectPositions(share float64) {
 	siblings, complete := 0, 0
 	v := &t.nodes[s.node]
 	current := v.children.newest
-	for n := t.nodes[current].older; n != 0 && siblings < t.o.Window; n = t.nodes[n].older {
+	n := t.nodes[current].links[amongSiblings].older
+	for ; n != 0 && siblings < t.o.Window; n = t.nodes[n].links[amongSiblings].older {
 		siblings++
 		child := t.childOf(n, s.Place)
 		if t.complete(n, child) {
@@ -126,7 +127,7 @@ func (t *Tree) complete(n int32, p Place) bool {
 	if l.IsFile(v.place) {
 		return true
 	}
-	for child := v.children.newest; child != 0; child = t.nodes[child].older {
+	for child := v.children.newest; child != 0; child = t.nodes[child].links[amongSiblings].older {
 		if !t.complete(child, t.childOf(child, v.place)) {
 			return false
 		}
@@ -144,7 +145,7 @@ func (t *Tree) readBelow(n int32, child Place, read []position) []position {
 		}
 		return append(read, position{hash, child, v.place, v.block})
 	}
-	for below := v.children.newest; below != 0; below = t.nodes[below].older {
+	for below := v.children.newest; below != 0; below = t.nodes[below].links[amongSiblings].older {
 		read = t.readBelow(below, child, read)
 	}
 	return read

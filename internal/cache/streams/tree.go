@@ -53,16 +53,22 @@ type node struct {
 	place    Place // of a block: its file
 	bottom   Place // the lowest place that refers to the node: its own, or the directory of a file of one block
 	parent   int32
-	window   int32 // -1 for none
-	streams  int32 // at or below the node
-	newer    int32 // among the children of the parent, by access
-	older    int32
+	window   int32   // -1 for none
+	streams  int32   // at or below the node
+	links    [2]link // in the lists that it may be in
 	children chain
-	fresher  int32 // among the leaves, by access
-	staler   int32
 	next     int32 // with the same hash
 	isBlock  bool
 }
+
+// The lists that a node may be in, both by access.
+const (
+	amongSiblings = iota // the children of its parent
+	amongLeaves          // all nodes without children
+)
+
+// link is where a node is in a list.
+type link struct{ newer, older int32 }
 
 // chain is a list of nodes by access.
 type chain struct{ newest, oldest, n int32 }
@@ -118,8 +124,8 @@ func (t *Tree) Access(address uint64, now int64) *Stream {
 	file, block := t.layout.Find(address)
 	leaf := t.find(file, block)
 	if leaf != 0 {
-		t.unlinkLeaf(leaf)
-		t.pushLeaf(leaf)
+		t.unlink(amongLeaves, &t.leaves, leaf)
+		t.push(amongLeaves, &t.leaves, leaf)
 	} else if leaf = t.insert(file, block); leaf == 0 {
 		return t.owner(file) // every node is pinned
 	}
@@ -172,7 +178,7 @@ func (t *Tree) observe(n, child int32, index uint64) {
 	if v.stream != nil {
 		v.stream.access(t.now)
 	}
-	if !t.push(n, index) {
+	if !t.record(n, index) {
 		return // the same child again: recorded as a gap of 0 it would break the test of gaps
 	}
 	if s := v.stream; s != nil {
@@ -192,8 +198,8 @@ func (t *Tree) observe(n, child int32, index uint64) {
 	}
 }
 
-// push records a transition of a node to a child; false if it is the same child as before.
-func (t *Tree) push(n int32, index uint64) bool {
+// record records a transition of a node to a child; false if it is the same child as before.
+func (t *Tree) record(n int32, index uint64) bool {
 	v := &t.nodes[n]
 	if v.window < 0 {
 		v.window = t.newWindow()
@@ -234,7 +240,7 @@ func (t *Tree) newWindow() int32 {
 func (t *Tree) prune(n int32) {
 	c := &t.nodes[n].children
 	for child := c.oldest; child != c.newest && int(c.n) > t.o.Window; {
-		newer := t.nodes[child].newer
+		newer := t.nodes[child].links[amongSiblings].newer
 		if !t.pinned(child) {
 			t.remove(child)
 		}
@@ -251,7 +257,7 @@ func (t *Tree) pinned(n int32) bool {
 	if v.stream != nil && t.Pinned(v.stream) {
 		return true
 	}
-	for child := v.children.newest; child != 0; child = t.nodes[child].older {
+	for child := v.children.newest; child != 0; child = t.nodes[child].links[amongSiblings].older {
 		if t.pinned(child) {
 			return true
 		}
