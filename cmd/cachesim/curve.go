@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -244,7 +245,7 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 // answers says what capacity each policy needs for the target.
 func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
 	if c.Rate == 0 {
-		return runs.Answers(f.target, c.Exact)
+		return target.FromRecords(f.target, c.Exact, sim.ObjectNoun)
 	}
 	a, ok := c.Answer(f.target.Target)
 	if !ok || !f.target.Shows(a, len(c.Capacities)) {

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
+	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -269,7 +270,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		r.Notes = append(r.Notes, remark)
 		note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
-	r.Answers = runs.Answers(f.target, r.Records)
+	r.Answers = target.FromRecords(f.target, r.Records, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())
 }
 

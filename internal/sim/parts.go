@@ -194,6 +194,14 @@ func PartsOf(rec *records.Record) (p Parts, err error) {
 	return p, nil
 }
 
+// ObjectNoun returns what the objects in the cache of a record are called: blocks if it holds prompts.
+func ObjectNoun(rec *records.Record) string {
+	if parts, err := PartsOf(rec); err == nil && parts.Cache.Entry.Prompts {
+		return "blocks"
+	}
+	return records.Objects
+}
+
 // part is a part of one kind.
 type part[E params.Named] struct {
 	*params.Spec[E]

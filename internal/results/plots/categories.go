@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -63,7 +62,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 
 // barName is the name of a line with the kind of a policy that is not online.
 func (d *drawing) barName(s records.Series) string {
-	if kind := s.Kind(); d.Lines == records.DimPolicy && kind != "" && kind != policies.Online.String() {
+	if kind := s.Kind(); d.Lines == records.DimPolicy && kind != "" && kind != records.Online {
 		return s.Name + " (" + kind + ")"
 	}
 	return s.Name

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -120,7 +119,7 @@ func isSampled(s records.Series) bool {
 	return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Margin > 0 })
 }
 
-func isOptimum(s records.Series) bool { return s.Kind() == policies.Offline.String() }
+func isOptimum(s records.Series) bool { return s.Kind() == records.Offline }
 
 // give gives a line of the panel its intervals.
 func (n *intervals) give(l *Line, s records.Series) {

@@ -6,8 +6,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/policies/offline" // whose optimum has the look of references
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -38,26 +36,26 @@ func policyStyle(r *records.Record, name string) Style {
 
 // isReference reports whether other policies are compared with this one.
 func isReference(policy, kind string) bool {
-	return kind == policies.Offline.String() || kind == policies.Bound.String() || entryOf(policy).Unbounded
+	return kind == records.Offline || kind == records.Bound || roleOf(policy).Unlimited
 }
 
-// entryOf returns the entry of a policy; that of a policy that is not in this program is empty.
-func entryOf(policy string) policies.Entry {
-	e, _ := policies.Find(policy)
-	return e
+// roleOf returns the role of a policy; that of a policy that is not in this program is empty.
+func roleOf(policy string) records.Role {
+	r, _ := records.RoleOf(strings.ToLower(policy))
+	return r
 }
 
 // ReferenceStyle returns the look of a line with which others are compared.
 func ReferenceStyle() Style {
-	return referenceStyle(policies.Optimum(policies.Rules{}), policies.Offline.String())
+	return referenceStyle(records.ReferencePolicy(), records.Offline)
 }
 
 func referenceStyle(policy, kind string) Style {
 	style := Style{Color: ink, Width: 1.6}
-	for _, length := range entryOf(policy).Look.Dashes {
+	for _, length := range roleOf(policy).Dashes {
 		style.Dashes = append(style.Dashes, vg.Length(length))
 	}
-	if kind == policies.Bound.String() {
+	if kind == records.Bound {
 		style.Color, style.Dashes = bound, []vg.Length{1.5, 3}
 	}
 	if style.Dashes == nil {
@@ -67,15 +65,15 @@ func referenceStyle(policy, kind string) Style {
 }
 
 func policyColor(policy string) int {
-	if look := entryOf(policy).Look; look.Color != policies.NoColor {
-		return int(look.Color) - 1
+	if color := roleOf(policy).Color; color > 0 {
+		return color - 1
 	}
 	return hashOf(policy) % len(palette)
 }
 
 func policyMarker(policy string) int {
-	if look := entryOf(policy).Look; look.Mark != policies.NoMark {
-		return int(look.Mark) - 1
+	if mark := roleOf(policy).Mark; mark > 0 {
+		return mark - 1
 	}
 	return hashOf(policy) / len(palette) % len(markers)
 }

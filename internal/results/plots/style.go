@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"image/color"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -136,12 +136,11 @@ func (s Styles) apart(names []string) {
 
 // inRank returns names in the order in which lines keep their looks.
 func inRank(names []string) []string {
-	all := policies.Names()
 	rank := func(name string) int {
-		if at := slices.Index(all, name); at >= 0 {
-			return at
+		if role, ok := records.RoleOf(name); ok {
+			return role.Rank
 		}
-		return len(all)
+		return math.MaxInt
 	}
 	names = slices.Clone(names)
 	slices.SortFunc(names, func(a, b string) int {

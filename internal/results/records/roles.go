@@ -5,11 +5,23 @@ import (
 	"strings"
 )
 
-// Role is what a table must know about a policy in addition to its record.
+// Kinds of policies, as records name them.
+const (
+	Online  = "online"  // sees the past only
+	Offline = "offline" // sees the whole trace
+	Bound   = "bound"   // a lower bound on misses
+)
+
+// Role is what tables and figures must know about a policy in addition to its record.
 type Role struct {
+	Rank      int    // its place in the list of policies
 	Unlimited bool   // it ignores the capacity, so it does not compete
 	Optimum   bool   // it is optimal under some rules, and may lose to online policies under others
+	Reference bool   // the optimum of plain caches, which looks like what others are compared with
 	Bound     string // the lower bound on misses to show with it, if it replaces an optimum
+	// Color and Mark are its look in figures, from 1; 0: derived from its name.
+	Color, Mark int
+	Dashes      []float64 // lengths of the strokes and gaps, in points; nil: derived from its name
 }
 
 var roles = map[string]Role{}
@@ -23,7 +35,7 @@ func DeclareFuture(knows func(kind, part string) bool) { knowsFuture = knows }
 
 // Foresees returns the part with which an online policy knows the future, such as oracle; "" if it has none.
 func (r *Record) Foresees() string {
-	if r.Kind != "online" {
+	if r.Kind != Online {
 		return ""
 	}
 	for _, k := range PartKinds {
@@ -38,7 +50,7 @@ func (r *Record) Foresees() string {
 // claims alike: that of a policy that could run in production and has to choose. What knows the future, itself or
 // through a part, does not compete, nor does a cache without bounds.
 func (r *Record) Competes() bool {
-	return r.Kind == "online" && !roles[r.Policy].Unlimited && r.Foresees() == ""
+	return r.Kind == Online && !roles[r.Policy].Unlimited && r.Foresees() == ""
 }
 
 // FutureNote says which online policies do not compete because a part of theirs knows the future; "" if there are none.
@@ -69,3 +81,19 @@ func FutureNote(recs []Record) string {
 // DeclareRole declares the role of a policy, by name. Packages that write records call it at program start; other
 // policies have no role.
 func DeclareRole(policy string, r Role) { roles[policy] = r }
+
+// RoleOf returns the role of a policy; ok is false if it has none, as one that is not part of this program.
+func RoleOf(policy string) (r Role, ok bool) {
+	r, ok = roles[policy]
+	return r, ok
+}
+
+// ReferencePolicy returns the optimum of plain caches; "" if none is declared.
+func ReferencePolicy() string {
+	for policy, r := range roles {
+		if r.Reference {
+			return policy
+		}
+	}
+	return ""
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/results/target"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // Results is what a command gave.
@@ -76,17 +75,4 @@ func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
 	}
 	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows)
 	return append(drawn, overTime...), err
-}
-
-// Answers says for each group of records which capacity each policy needs for the target.
-func Answers(f target.Flag, recs []records.Record) []target.Answer {
-	return target.FromRecords(f, recs, noun)
-}
-
-// noun says what an object is in the cache of a record: a block if it holds prompts.
-func noun(r *records.Record) string {
-	if parts, err := sim.PartsOf(r); err == nil && parts.Cache.Entry.Prompts {
-		return "blocks"
-	}
-	return records.Objects
 }

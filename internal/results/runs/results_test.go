@@ -31,7 +31,7 @@ func sample() Results {
 			})
 		}
 	}
-	r.Answers = Answers(target.NewFlag(), r.Records)
+	r.Answers = target.FromRecords(target.NewFlag(), r.Records, func(*records.Record) string { return records.Objects })
 	return r
 }
 

@@ -209,7 +209,7 @@ func curvesOf(recs []records.Record) (curves []Curve) {
 	for i := range recs {
 		r := &recs[i]
 		online := r.Competes()
-		if r.Kind == "bound" || r.Kind == "online" && !online && r.Foresees() == "" {
+		if r.Kind == records.Bound || r.Kind == records.Online && !online && r.Foresees() == "" {
 			continue
 		}
 		at := slices.IndexFunc(curves, func(c Curve) bool { return c.Policy == r.Label })

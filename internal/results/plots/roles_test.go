@@ -1,0 +1,3 @@
+package plots
+
+import _ "github.com/cachesim/cachesim/internal/sim" // declares how the policies of the program look

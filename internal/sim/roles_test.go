@@ -1,0 +1,33 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Tables and figures know policies from what the simulator declares, by the names of their kinds.
+func TestEveryPolicyHasARole(t *testing.T) {
+	kinds := map[policies.Kind]string{
+		policies.Online: records.Online, policies.Offline: records.Offline, policies.Bound: records.Bound,
+	}
+	references := 0
+	for i, e := range policies.All() {
+		if kinds[e.Kind] != e.Kind.String() {
+			t.Errorf("%s: records call its kind %q, the policy %q", e.Name, kinds[e.Kind], e.Kind)
+		}
+		for _, name := range append([]string{e.Name}, e.Aliases...) {
+			role, ok := records.RoleOf(name)
+			if !ok || role.Rank != i || role.Color != int(e.Look.Color) || role.Unlimited != e.Unbounded {
+				t.Errorf("%s has the role %+v, want that of policy %d, %+v", name, role, i, e.Look)
+			}
+			if role.Reference {
+				references++
+			}
+		}
+	}
+	if references != 1 || records.ReferencePolicy() != policies.Optimum(policies.Rules{}) {
+		t.Errorf("%d policies look like the reference, among them %q", references, records.ReferencePolicy())
+	}
+}
