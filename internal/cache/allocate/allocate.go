@@ -5,10 +5,7 @@
 // To add one, write a file with its Entry and add that to the table in registry.go.
 package allocate
 
-import (
-	"github.com/cachesim/cachesim/internal/cache/streams"
-	"github.com/cachesim/cachesim/internal/serving"
-)
+import "github.com/cachesim/cachesim/internal/cache/streams"
 
 // State is what an allocator sees when it is called. It is valid during the call only.
 type State struct {
@@ -19,9 +16,6 @@ type State struct {
 	Time     int64 // nanoseconds on the clock of the trace; 0 without one
 	Elapsed  int64 // nanoseconds since the previous call, or since the first request; 0 without a clock
 	Pools    []Pool
-	// Serving is what a serving node measured since the previous call, without any requests before the first one; nil if
-	// the pools are not those of such a node: pool 0 its embeddings, pool 1 its users.
-	Serving *serving.Window
 }
 
 // Pool is what an allocator sees of one pool. Counts are those since the previous call.

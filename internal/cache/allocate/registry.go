@@ -25,7 +25,7 @@ type Entry struct {
 	Patterns bool
 	// Varying says that pools may be added and removed between calls, each with an ID of its own.
 	Varying bool
-	// Serving says that it divides the memory of a serving node, and nothing else: it reads State.Serving.
+	// Serving says that it divides the memory of a serving node, and nothing else: New makes a serving.Controller.
 	Serving bool
 	Random  bool // makes random choices, so that its divisions depend on the seed
 	Params  []params.Param

@@ -31,15 +31,14 @@ var balanceEntry = entry(allocate.Entry{
 // same, no move pays, and the seconds that hits save are at their (local) maximum.
 type balance struct{ hysteresis, step float64 }
 
-func (b *balance) next(s *allocate.State) float64 {
-	w := s.Serving
+func (b *balance) next(s *allocate.State, w *serving.Window) float64 {
 	target, most := w.Ratio, 0.0
 	least, largest := w.Bounds()
 	// Half a step is tried, too: the optimum may be nearer than a whole one. Ties go to the smaller move.
 	for _, move := range [...]float64{-b.step / 2, b.step / 2, -b.step, b.step} {
 		r := min(largest, max(least, w.Ratio+move))
-		emb := b.saved(s, embeddings, r) - b.saved(s, embeddings, w.Ratio)
-		kv := b.saved(s, users, r) - b.saved(s, users, w.Ratio)
+		emb := b.saved(s, w, embeddings, r) - b.saved(s, w, embeddings, w.Ratio)
+		kv := b.saved(s, w, users, r) - b.saved(s, w, users, w.Ratio)
 		gain, loss := emb, -kv
 		if r < w.Ratio {
 			gain, loss = kv, -emb
@@ -53,8 +52,7 @@ func (b *balance) next(s *allocate.State) float64 {
 
 // saved returns the seconds per request that the hits of a cache save at a ratio: in its shadow directory or, if the
 // cache serves no requests one by one, as in the fluid model, in the model's forecast.
-func (b *balance) saved(s *allocate.State, pool int, ratio float64) float64 {
-	w := s.Serving
+func (b *balance) saved(s *allocate.State, w *serving.Window, pool int, ratio float64) float64 {
 	if len(s.Pools[embeddings].Curve) == 0 && len(s.Pools[users].Curve) == 0 {
 		return forecastSavings(w, pool, ratio)
 	}

@@ -42,8 +42,7 @@ type bo struct {
 	ratios, values []float64 // of the last epochs, the oldest first
 }
 
-func (b *bo) next(s *allocate.State) float64 {
-	w := s.Serving
+func (b *bo) next(s *allocate.State, w *serving.Window) float64 {
 	p99, ok := latency(w)
 	if !ok {
 		return w.Ratio

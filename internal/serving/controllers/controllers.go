@@ -31,9 +31,9 @@ const actionStep = 0.04
 
 // decider chooses the ratio of a node for the next epoch.
 type decider interface {
-	// next is called after each epoch with requests. The caller limits the answer to the window's bounds, and keeps the
-	// present ratio if it is NaN.
-	next(s *allocate.State) float64
+	// next is called after each epoch with requests, with what the node measured. The caller limits the answer to the
+	// window's bounds, and keeps the present ratio if it is NaN.
+	next(s *allocate.State, w *serving.Window) float64
 }
 
 // node adapts a decider to a division of capacities.
@@ -46,15 +46,19 @@ type node struct {
 
 func (n *node) Needs() allocate.Needs { return n.needs }
 
-func (n *node) Allocate(s *allocate.State, capacities []int64) {
-	if n.decides(s.Serving) {
-		if r := n.next(s); !math.IsNaN(r) {
+// Allocate keeps the ratio: without a window there is nothing to decide from.
+func (n *node) Allocate(s *allocate.State, capacities []int64) { n.Decide(s, nil, capacities) }
+
+// Decide implements serving.Controller.
+func (n *node) Decide(s *allocate.State, w *serving.Window, capacities []int64) {
+	if n.decides(w) {
+		if r := n.next(s, w); !math.IsNaN(r) {
 			n.ratio = r
 		}
 	}
 	least, most := serving.LeastRatio, serving.MostRatio
-	if s.Serving != nil {
-		least, most = s.Serving.Bounds()
+	if w != nil {
+		least, most = w.Bounds()
 	}
 	n.ratio = min(most, max(least, n.ratio))
 	capacities[embeddings] = int64(math.Round(n.ratio * float64(s.Capacity)))

@@ -126,21 +126,22 @@ func TestSuite(t *testing.T) {
 				a, twin := build(t, text), build(t, text)
 				s := &allocate.State{Capacity: rapid.SampledFrom([]int64{0, 1, 7, capacity, 1 << 45}).Draw(t, "capacity"),
 					Pools: make([]allocate.Pool, pools)}
+				var w *serving.Window
 				before := make([]int64, pools)
 				for range rapid.IntRange(1, 30).Draw(t, "epochs") {
 					ratio := float64(before[embeddings]) / float64(max(1, s.Capacity))
-					if s.Serving = nil; s.Epoch > 0 || rapid.Bool().Draw(t, "begins with a window") {
-						s.Serving = drawWindow(t, a.Needs(), ratio)
+					if w = nil; s.Epoch > 0 || rapid.Bool().Draw(t, "begins with a window") {
+						w = drawWindow(t, a.Needs(), ratio)
 					}
 					drawPools(t, a.Needs(), s.Pools)
 					got, again := slices.Clone(before), slices.Clone(before)
-					a.Allocate(s, got)
-					if twin.Allocate(s, again); !slices.Equal(got, again) {
+					serving.Divide(a, s, w, got)
+					if serving.Divide(twin, s, w, again); !slices.Equal(got, again) {
 						t.Fatalf("epoch %d: %v, and %v the second time", s.Epoch, got, again)
 					}
-					checkDivision(t, s, got)
-					empty := s.Serving != nil && s.Serving.Requests == 0 && !foresees
-					if empty && s.Epoch > 0 && s.Serving.Least == 0 && s.Serving.Most == 0 && within(before, s) &&
+					checkDivision(t, s, w, got)
+					empty := w != nil && w.Requests == 0 && !foresees
+					if empty && s.Epoch > 0 && w.Least == 0 && w.Most == 0 && within(before, s) &&
 						!slices.Equal(got, before) {
 						t.Fatalf("epoch %d: a window without requests moves %v to %v", s.Epoch, before, got)
 					}
@@ -161,13 +162,13 @@ func within(capacities []int64, s *allocate.State) bool {
 	return r > serving.LeastRatio && r < serving.MostRatio
 }
 
-func checkDivision(t *rapid.T, s *allocate.State, got []int64) {
+func checkDivision(t *rapid.T, s *allocate.State, w *serving.Window, got []int64) {
 	if got[embeddings] < 0 || got[users] < 0 || got[embeddings]+got[users] != s.Capacity {
 		t.Fatalf("epoch %d: %v of %d", s.Epoch, got, s.Capacity)
 	}
 	least, most := serving.LeastRatio, serving.MostRatio
-	if s.Serving != nil {
-		least, most = s.Serving.Bounds()
+	if w != nil {
+		least, most = w.Bounds()
 	}
 	unit := 1 / float64(max(1, s.Capacity))
 	if r := float64(got[embeddings]) * unit; r < least-unit || r > most+unit {
@@ -207,8 +208,7 @@ func run(t *testing.T, text string, epochs int, window func(epoch int, r float64
 		if s.Epoch = epoch; epoch == 0 {
 			w.Requests = 0
 		}
-		s.Serving = &w
-		a.Allocate(s, capacities)
+		serving.Divide(a, s, &w, capacities)
 		ratios = append(ratios, float64(capacities[embeddings])/capacity)
 	}
 	return ratios
@@ -323,10 +323,10 @@ func TestProcess(t *testing.T) {
 
 func TestBORemembersItsWindow(t *testing.T) {
 	b := &bo{grid: 0.01, window: 5, length: 0.2, noise: 0.1, step: 1}
-	s := &allocate.State{Serving: &serving.Window{Requests: 1, P99: 0.03, Objective: serving.DefaultObjective()}}
+	w := &serving.Window{Requests: 1, P99: 0.03, Objective: serving.DefaultObjective()}
 	for epoch := range 20 {
-		s.Serving.Ratio = float64(epoch) / 20
-		b.next(s)
+		w.Ratio = float64(epoch) / 20
+		b.next(&allocate.State{}, w)
 	}
 	if !slices.Equal(b.ratios, []float64{0.75, 0.8, 0.85, 0.9, 0.95}) || len(b.values) != 5 {
 		t.Errorf("remembers %v", b.ratios)
@@ -350,9 +350,9 @@ func TestBalance(t *testing.T) {
 		capacities := make([]int64, pools)
 		a.Allocate(s, capacities)
 		for range 30 {
-			s.Serving = &serving.Window{Requests: 1000, SavedEMB: 0.01, SavedKV: 0.01, Objective: serving.DefaultObjective(),
+			w := &serving.Window{Requests: 1000, SavedEMB: 0.01, SavedKV: 0.01, Objective: serving.DefaultObjective(),
 				Ratio: float64(capacities[embeddings]) / capacity}
-			a.Allocate(s, capacities)
+			serving.Divide(a, s, w, capacities)
 		}
 		if r := float64(capacities[embeddings]) / capacity; math.Abs(r-0.6) > 0.021 {
 			t.Errorf("from %v the ratio ends at %v, want 0.6", start, r)
@@ -399,9 +399,9 @@ func TestAllocations(t *testing.T) {
 		a := build(t, text)
 		w := inBowl(bowl{0.6, 1}, 0.4)
 		w.Objective, w.Ratio = serving.DefaultObjective(), 0.4
-		s := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, pools), Serving: &w}
+		s := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, pools)}
 		capacities := make([]int64, pools)
-		if n := testing.AllocsPerRun(100, func() { a.Allocate(s, capacities) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { serving.Divide(a, s, &w, capacities) }); n != 0 {
 			t.Errorf("%s: %v allocations in a decision, want none", text, n)
 		}
 	}

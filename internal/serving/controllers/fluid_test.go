@@ -59,8 +59,8 @@ func (x scenario) serve(t testing.TB, text string) (o outcome) {
 		if needs.Next {
 			w.Next = m.Forecast(load)
 		}
-		s.Epoch, s.Serving = k, &w
-		a.Allocate(s, capacities)
+		s.Epoch = k
+		serving.Divide(a, s, &w, capacities)
 		ratio := float64(capacities[embeddings]) / capacity
 		w = node.Step(load, ratio)
 		if needs.Forecast {
@@ -185,8 +185,7 @@ func BenchmarkDecision(b *testing.B) {
 			s, capacities := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, pools)}, make([]int64, pools)
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Serving = &windows[s.Epoch%len(windows)]
-				a.Allocate(s, capacities)
+				serving.Divide(a, s, &windows[s.Epoch%len(windows)], capacities)
 				s.Epoch++
 			}
 		})

@@ -19,8 +19,7 @@ var milpEntry = entry(allocate.Entry{
 // milp takes the last load for the next one.
 type milp struct{ grid, step float64 }
 
-func (m *milp) next(s *allocate.State) float64 {
-	w := s.Serving
+func (m *milp) next(s *allocate.State, w *serving.Window) float64 {
 	return towards(best(w.Forecast, w, m.grid), w.Ratio, m.step)
 }
 
@@ -37,7 +36,7 @@ var hindsightEntry = entry(allocate.Entry{
 
 type hindsight struct{ grid float64 }
 
-func (h *hindsight) next(s *allocate.State) float64 { return best(s.Serving.Next, s.Serving, h.grid) }
+func (h *hindsight) next(s *allocate.State, w *serving.Window) float64 { return best(w.Next, w, h.grid) }
 
 // best returns the ratio of a grid, from the least one on, with the least P99 in a forecast; without one, the present
 // ratio.

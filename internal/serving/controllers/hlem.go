@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/serving"
 )
 
 const hlemSource = "HLEM, arXiv 2605.04450, section IV-A"
@@ -69,8 +70,7 @@ func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {
 	return h, allocate.Needs{}, err
 }
 
-func (h *hlem) next(s *allocate.State) float64 {
-	w := s.Serving
+func (h *hlem) next(s *allocate.State, w *serving.Window) float64 {
 	state, ok := stateOf(w)
 	if !ok {
 		return w.Ratio

@@ -243,12 +243,12 @@ func TestAllocationsOfPolicies(t *testing.T) {
 	for _, text := range []string{"ppo", "hlem", "hlem(adapter=false)"} {
 		a := build(t, text)
 		w := window(0.4, 0.03)
-		s := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, pools), Serving: w}
+		s := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, pools)}
 		capacities := make([]int64, pools)
 		for range 1100 {
-			a.Allocate(s, capacities)
+			serving.Divide(a, s, w, capacities)
 		}
-		if n := testing.AllocsPerRun(100, func() { a.Allocate(s, capacities) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { serving.Divide(a, s, w, capacities) }); n != 0 {
 			t.Errorf("%s: %v allocations in a decision, want none", text, n)
 		}
 	}

@@ -39,8 +39,7 @@ type pid struct {
 	begun     bool
 }
 
-func (p *pid) next(s *allocate.State) float64 {
-	w := s.Serving
+func (p *pid) next(s *allocate.State, w *serving.Window) float64 {
 	// The two relative to each other: in an overload both are small compared with the time in the queue.
 	e := (w.SlowEMB-w.SlowKV)/(w.SlowEMB+w.SlowKV) - p.setpoint
 	if math.IsNaN(e) || math.IsInf(e, 0) {

@@ -54,8 +54,7 @@ type trees struct {
 	recovery *recovery
 }
 
-func (t *trees) next(s *allocate.State) float64 {
-	w := s.Serving
+func (t *trees) next(s *allocate.State, w *serving.Window) float64 {
 	state, ok := stateOf(w)
 	if !ok {
 		return w.Ratio

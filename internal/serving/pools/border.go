@@ -81,7 +81,7 @@ func (d *decider) mayDecide() bool {
 // decide returns the share of the memory that EMB is to have.
 func (d *decider) decide(p *Cache, n *node, w *serving.Window) float64 {
 	s := &d.state
-	s.Requests, s.Time, s.Elapsed, s.Serving = n.requests+n.lookups, n.now, n.now-d.since, w
+	s.Requests, s.Time, s.Elapsed = n.requests+n.lookups, n.now, n.now-d.since
 	for i, pool := range n.pools {
 		at := &s.Pools[i]
 		at.ID, at.Capacity, at.Used = i, pool.Capacity()*p.page, pool.Used()*p.page
@@ -91,7 +91,7 @@ func (d *decider) decide(p *Cache, n *node, w *serving.Window) float64 {
 			at.Curve = d.monitors[i].Curve()
 		}
 	}
-	d.allocator.Allocate(s, d.targets)
+	serving.Divide(d.allocator, s, w, d.targets)
 	d.called, d.since = n.requests+n.lookups, n.now
 	for i := range s.Pools {
 		s.Pools[i] = allocate.Pool{}
@@ -100,7 +100,6 @@ func (d *decider) decide(p *Cache, n *node, w *serving.Window) float64 {
 		}
 	}
 	s.Epoch++
-	s.Serving = nil
 	return float64(d.targets[embeddings]) / float64(s.Capacity)
 }
 

@@ -212,8 +212,8 @@ func checkAllocator(v params.Values, spec allocate.Spec) error {
 func firstRatio(a allocate.Allocator) float64 {
 	const whole = 1_000_000
 	capacities := make([]int64, len(poolNames))
-	a.Allocate(&allocate.State{Capacity: whole, Pools: make([]allocate.Pool, len(poolNames)),
-		Serving: &serving.Window{Least: 0, Most: 1, Objective: serving.DefaultObjective()}}, capacities)
+	serving.Divide(a, &allocate.State{Capacity: whole, Pools: make([]allocate.Pool, len(poolNames))},
+		&serving.Window{Least: 0, Most: 1, Objective: serving.DefaultObjective()}, capacities)
 	return float64(capacities[embeddings]) / whole
 }
 

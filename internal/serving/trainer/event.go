@@ -103,10 +103,15 @@ type explorer struct {
 // Needs implements allocate.Allocator.
 func (e *explorer) Needs() allocate.Needs { return allocate.Needs{} }
 
-// Allocate implements allocate.Allocator. A window gives the reward of the last action, less what the fluid model
-// expects of its load at the best ratio, which does not depend on the actions.
+// Allocate implements allocate.Allocator. It keeps the ratio.
 func (e *explorer) Allocate(s *allocate.State, capacities []int64) {
-	if w := s.Serving; w != nil && w.Requests > 0 {
+	e.Decide(s, &serving.Window{}, capacities)
+}
+
+// Decide implements serving.Controller. A window gives the reward of the last action, less what the fluid model expects
+// of its load at the best ratio, which does not depend on the actions.
+func (e *explorer) Decide(s *allocate.State, w *serving.Window, capacities []int64) {
+	if w.Requests > 0 {
 		if len(e.kept.Actions) > len(e.kept.Rewards) {
 			e.kept.Rewards = append(e.kept.Rewards, w.Reward(weight)-e.reference(w))
 		}

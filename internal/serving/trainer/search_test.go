@@ -112,8 +112,8 @@ func (w Workload) serve(a allocate.Allocator) (mean float64) {
 	s := &allocate.State{Capacity: capacity, Pools: make([]allocate.Pool, 2)}
 	window, capacities := serving.Window{Objective: serving.DefaultObjective()}, make([]int64, 2)
 	for k, load := range w.loads(epochs) {
-		s.Epoch, s.Serving = k, &window
-		a.Allocate(s, capacities)
+		s.Epoch = k
+		serving.Divide(a, s, &window, capacities)
 		window = node.Step(load, float64(capacities[0])/capacity)
 		if needs.Forecast {
 			window.Forecast = m.Forecast(load)
