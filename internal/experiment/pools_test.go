@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 )
 
 // nodesText is an experiment on serving nodes without capacities.
@@ -125,8 +125,8 @@ policies: [lru]
 		}
 		rec := r.Record
 		r.AddTimes(&rec)
-		if !(rec.Float(models.DecisionTime) > 0) {
-			t.Errorf("%s: decisions take %v ns", c, rec.Float(models.DecisionTime))
+		if !(rec.Float(nodemodels.DecisionTime) > 0) {
+			t.Errorf("%s: decisions take %v ns", c, rec.Float(nodemodels.DecisionTime))
 		}
 	}
 }

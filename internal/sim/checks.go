@@ -217,7 +217,7 @@ func policiesOf(c Cell) []policies.Spec {
 
 // servingModels returns the names of the models that serve requests from a kind of cache.
 func servingModels(cache string) (names []string) {
-	for _, e := range models.All() {
+	for _, e := range models.Registry.All() {
 		if e.Cache == cache && !e.Approximates {
 			names = append(names, e.Name)
 		}
@@ -227,7 +227,7 @@ func servingModels(cache string) (names []string) {
 
 // modelsOf returns the names of the models that work on a kind of cache.
 func modelsOf(cache string) (names []string) {
-	for _, e := range models.All() {
+	for _, e := range models.Registry.All() {
 		if e.Cache == cache {
 			names = append(names, e.Name)
 		}

@@ -113,9 +113,9 @@ func TestExtremeParameters(t *testing.T) {
 		}
 	})
 	inParallel("models", func(t *testing.T, on extremeTraces) {
-		for _, e := range models.All() {
+		for _, e := range models.Registry.All() {
 			for _, text := range extremes(e.Name, e.Params) {
-				if spec, err := models.Parse(text); err == nil {
+				if spec, err := models.Registry.Parse(text); err == nil {
 					replayExtreme(t, on.plain, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec}})
 					replayExtreme(t, on.prompts, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"),
 						Model: &spec}})

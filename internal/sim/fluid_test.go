@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -53,9 +54,9 @@ func TestFluidAgainstEvents(t *testing.T) {
 				relative bool
 				most     float64
 			}{
-				{models.EMBHitRatio.Name, false, 0.015}, {models.KVHitRatio.Name, false, 0.015},
-				{models.NodeUtilisation.Name, false, 0.03}, {models.SLOSatisfied.Name, false, 0.06},
-				{models.WindowP99.Name, true, 0.15}, {models.LatencyMean.Name, true, 0.15},
+				{nodemodels.EMBHitRatio.Name, false, 0.015}, {nodemodels.KVHitRatio.Name, false, 0.015},
+				{nodemodels.NodeUtilisation.Name, false, 0.03}, {nodemodels.SLOSatisfied.Name, false, 0.06},
+				{nodemodels.WindowP99.Name, true, 0.15}, {models.LatencyMean.Name, true, 0.15},
 			} {
 				got, ok := fluid.Get(m.name)
 				want, also := events.Get(m.name)
@@ -94,7 +95,7 @@ func TestLayersOfTheTrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, _ := all[0].Get(models.NodeUtilisation.Name)
+			x, _ := all[0].Get(nodemodels.NodeUtilisation.Name)
 			return x
 		}
 		own, three, six := utilisation(""), utilisation("(layers=3)"), utilisation("(layers=6)")

@@ -233,7 +233,7 @@ func TestNodesRefuse(t *testing.T) {
 // approximate returns the model that serves no requests.
 func approximate(tb testing.TB) *models.Spec {
 	tb.Helper()
-	spec, err := models.Parse("fluid")
+	spec, err := models.Registry.Parse("fluid")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 	tr := recommended(t, 1000, 200, 1_000_000)
 	r := NewReplayer(tr, ReplayerOptions{})
 	c := onNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
-	fluid, err := models.Parse("fluid")
+	fluid, err := models.Registry.Parse("fluid")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestApproximationsRefuse(t *testing.T) {
 		"curves or forecasts": {"lru", "pools", "balance", ""},
 	} {
 		cell := withAllocator(t, onNodes(t, c.policy, c.cache), c.allocator)
-		model, err := models.Parse("fluid")
+		model, err := models.Registry.Parse("fluid")
 		if err != nil {
 			t.Fatal(err)
 		}

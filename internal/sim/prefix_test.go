@@ -186,7 +186,7 @@ func TestPrefixRefuses(t *testing.T) {
 	tr := policytest.Prompts(16, "abc", "abd", "abc")
 	plain := *tr
 	plain.Kind, plain.Groups = nil, nil
-	model, err := models.Parse("prefill")
+	model, err := models.Registry.Parse("prefill")
 	if err != nil {
 		t.Fatal(err)
 	}

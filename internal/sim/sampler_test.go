@@ -145,7 +145,7 @@ func TestSeriesOfEveryCache(t *testing.T) {
 		for _, policy := range []string{"lru", "s3fifo", "w-tinylfu", "opt", "uniform"} {
 			c := Cell{Parts: Parts{Cache: mustCache(t, test.cache), Policy: mustSpec(policy)}, Capacity: capacity.Of(48, false)}
 			if test.model != "" {
-				model, err := models.Parse(test.model)
+				model, err := models.Registry.Parse(test.model)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -196,7 +196,7 @@ func TestSeriesRefuses(t *testing.T) {
 		c := cellOf(t, "lru", capacity.Of(2, false), 0)
 		c.Series = test.window
 		if test.model != "" {
-			model, err := models.Parse(test.model)
+			model, err := models.Registry.Parse(test.model)
 			if err != nil {
 				t.Fatal(err)
 			}

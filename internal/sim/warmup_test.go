@@ -23,7 +23,7 @@ import (
 // withModel returns a cell with a model.
 func withModel(t rapid.TB, c Cell, text string) Cell {
 	t.Helper()
-	m, err := models.Parse(text)
+	m, err := models.Registry.Parse(text)
 	must(t, err)
 	c.Model = &m
 	return c

@@ -93,7 +93,8 @@ type WindowValue struct {
 	Value       float64
 }
 
-func (w *Window) add(m metric.Metric, label string, value float64) {
+// Add adds the value of a metric.
+func (w *Window) Add(m metric.Metric, label string, value float64) {
 	w.Values = append(w.Values, WindowValue{m.Name, label, value})
 }
 
@@ -181,33 +182,16 @@ func latencyMetric(which, head string, weight int, figure metric.Figure) metric.
 		Doc: head + " of what the model measures, on its clock; percentiles by nearest rank"}
 }
 
-func init() {
-	for _, e := range modelEntries {
-		metric.Register("model "+e.Name, append(latencyMetrics, e.Metrics...)...)
-	}
-}
-
 // Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
 type Spec = params.Spec[Entry]
 
-var modelEntries = []Entry{slsEntry, prefillEntry, storageEntry, recommenderEntry, fluidEntry}
+// Registry has the models in the order of `cachesim models`: those of this package, then those of serving nodes.
+var Registry = params.NewRegistry("model", "sls", declare, slsEntry, prefillEntry, storageEntry)
 
-var models = params.Table("model", "sls", modelEntries)
-
-// All returns every entry, in the order of `cachesim models`.
-func All() []Entry { return slices.Clone(modelEntries) }
-
-// Find returns the model with that name; case does not matter.
-func Find(name string) (Entry, bool) { return models.Find(name) }
-
-// Parse parses one model.
-func Parse(text string) (Spec, error) { return models.Parse(text) }
-
-// ParseList parses a comma-separated list of models.
-func ParseList(text string) ([]Spec, error) { return models.ParseList(text) }
-
-// Names returns the names of the models.
-func Names() []string { return models.Names() }
+// declare declares the metrics of a model.
+func declare(e Entry) {
+	metric.Register("model "+e.Name, append(latencyMetrics[:len(latencyMetrics):len(latencyMetrics)], e.Metrics...)...)
+}
 
 // groupReplay serves the groups of a trace one by one, when a model says so.
 type groupReplay struct {

@@ -279,21 +279,21 @@ func (r *storageRun) endWindow(s storage.State) error {
 	w := Window{Asked: s.Asked, Ends: s.Ends}
 	seconds := (s.Now - r.before.Now).Seconds()
 	if seconds > 0 {
-		w.add(LinkUtilisation, "", (s.Demand+s.Prefetch-r.before.Demand-r.before.Prefetch)/seconds)
+		w.Add(LinkUtilisation, "", (s.Demand+s.Prefetch-r.before.Demand-r.before.Prefetch)/seconds)
 		served := int64(0)
 		for job := range r.jobs.names {
 			served += s.Job(int32(job)).Served
 		}
-		w.add(ReadThroughput, "", float64(served-r.served)/1e6/seconds)
+		w.Add(ReadThroughput, "", float64(served-r.served)/1e6/seconds)
 		r.served = served
 	}
 	for i, job := range r.listed {
 		now, name := s.Job(job), r.jobs.names[job]
 		if requests := now.Requests - r.was[i].Requests; requests > 0 {
-			w.add(JobHitRatio, name, float64(now.Hits-r.was[i].Hits)/float64(requests))
+			w.Add(JobHitRatio, name, float64(now.Hits-r.was[i].Hits)/float64(requests))
 		}
 		if seconds > 0 {
-			w.add(ReadThroughput, name, float64(now.Served-r.was[i].Served)/1e6/seconds)
+			w.Add(ReadThroughput, name, float64(now.Served-r.was[i].Served)/1e6/seconds)
 		}
 		r.was[i] = now
 	}

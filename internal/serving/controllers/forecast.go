@@ -36,7 +36,9 @@ var hindsightEntry = entry(allocate.Entry{
 
 type hindsight struct{ grid float64 }
 
-func (h *hindsight) next(s *allocate.State, w *serving.Window) float64 { return best(w.Next, w, h.grid) }
+func (h *hindsight) next(s *allocate.State, w *serving.Window) float64 {
+	return best(w.Next, w, h.grid)
+}
 
 // best returns the ratio of a grid, from the least one on, with the least P99 in a forecast; without one, the present
 // ratio.

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
+	_ "github.com/cachesim/cachesim/internal/serving/nodemodels" // the event model
 	"github.com/cachesim/cachesim/internal/serving/pools"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
@@ -71,7 +72,7 @@ func (w Workload) replay(ctx context.Context, epochs int, a allocate.Allocator) 
 	if err != nil {
 		return err
 	}
-	model, err := models.Parse("recommender(optimum=off)")
+	model, err := models.Registry.Parse("recommender(optimum=off)")
 	if err != nil {
 		return err
 	}

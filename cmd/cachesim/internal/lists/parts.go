@@ -45,7 +45,7 @@ func Caches() List {
 // Models lists the models of time.
 func Models() List {
 	var parts []part
-	for _, e := range models.All() {
+	for _, e := range models.Registry.All() {
 		parts = append(parts, part{e.Name, e.Summary, e.Source, []string{"works on the cache " + e.Cache}, e.Params})
 	}
 	return ofParts("model", ModelsDecide, parts)

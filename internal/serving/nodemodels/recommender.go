@@ -1,4 +1,4 @@
-package models
+package nodemodels
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/clock/event"
+	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/recommender"
 	"github.com/cachesim/cachesim/internal/serving/route"
@@ -27,7 +28,7 @@ const (
 // fixedWeights are the defaults of the weights that weightsFixed uses.
 var fixedWeights = map[string]float64{"w_kv": 0.5, "w_emb": 0.3, "w_load": 0.2}
 
-var recommenderEntry = Entry{
+var recommenderEntry = models.Entry{
 	Name: "recommender",
 	Summary: "requests to nodes that serve recommendations from GPUs: a router, queues, transfers of embeddings beside " +
 		"refill, reuse of keys and values; throughput counts requests",
@@ -168,7 +169,7 @@ func checkUsed(v params.Values) error {
 	return nil
 }
 
-func runRecommender(ctx context.Context, c Config) (metric.Values, error) {
+func runRecommender(ctx context.Context, c models.Config) (metric.Values, error) {
 	cache, ok := c.Cache.(recommender.Cache)
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model recommender: a cache of type %T has no nodes", c.Cache)
@@ -274,11 +275,11 @@ func profileOf(columns *requests.Columns, cache recommender.Cache) route.Profile
 }
 
 // recommenderRun reports the windows of a series.
-type recommenderRun struct{ Config }
+type recommenderRun struct{ models.Config }
 
 // endWindow reports what happened in a window.
 func (r *recommenderRun) endWindow(s recommender.Span) error {
-	w := Window{Asked: int64(s.Arrived), Ends: s.Ends}
+	w := models.Window{Asked: int64(s.Arrived), Ends: s.Ends}
 	addMeasured(&w, "", s.All)
 	for i, node := range s.Nodes {
 		addMeasured(&w, "node "+strconv.Itoa(i), node)
@@ -287,31 +288,31 @@ func (r *recommenderRun) endWindow(s recommender.Span) error {
 }
 
 // addMeasured adds what was measured on some nodes to a window. What has no requests has no ratios of them.
-func addMeasured(w *Window, label string, m recommender.Measured) {
-	w.add(ArrivalRate, label, m.Rate)
-	w.add(EMBRatio, label, m.Ratio)
+func addMeasured(w *models.Window, label string, m recommender.Measured) {
+	w.Add(ArrivalRate, label, m.Rate)
+	w.Add(EMBRatio, label, m.Ratio)
 	if m.Best >= 0 {
-		w.add(BestRatio, label, m.Best)
+		w.Add(BestRatio, label, m.Best)
 	}
 	if m.Requests > 0 {
-		w.add(HotShare, label, m.HotShare)
+		w.Add(HotShare, label, m.HotShare)
 	}
 	if m.Started > 0 {
-		w.add(KVHitRatio, label, m.KVHit)
-		w.add(EMBHitRatio, label, m.EMBHit)
+		w.Add(KVHitRatio, label, m.KVHit)
+		w.Add(EMBHitRatio, label, m.EMBHit)
 	}
 	if m.Ended > 0 {
-		w.add(P99, label, 1e3*m.P99)
-		w.add(SLOSatisfied, label, m.Satisfied)
+		w.Add(P99, label, 1e3*m.P99)
+		w.Add(SLOSatisfied, label, m.Satisfied)
 	}
-	w.add(RefillRate, label, 1e-9*m.Refill)
-	w.add(MissRate, label, 1e-9*m.Missed)
+	w.Add(RefillRate, label, 1e-9*m.Refill)
+	w.Add(MissRate, label, 1e-9*m.Missed)
 }
 
 // recommenderValues returns the metrics of a run.
 func recommenderValues(r *recommender.Result) (v metric.Values) {
 	if r.Requests > 0 {
-		l := Latency{Mean: 1e3 * r.Mean, P50: 1e3 * r.P50, P95: 1e3 * r.P95, P99: 1e3 * r.P99}
+		l := models.Latency{Mean: 1e3 * r.Mean, P50: 1e3 * r.P50, P95: 1e3 * r.P95, P99: 1e3 * r.P99}
 		if r.Seconds > 0 {
 			l.Throughput = float64(r.Requests) / r.Seconds
 		}

@@ -1,4 +1,4 @@
-package models
+package nodemodels
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
 	"github.com/cachesim/cachesim/internal/serving/recommender"
@@ -18,7 +19,7 @@ import (
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
-var fluidEntry = Entry{
+var fluidEntry = models.Entry{
 	Name: "fluid",
 	Summary: "nodes that serve recommendations, as recommender, but without simulating a request: hit ratios by Che's " +
 		"approximation, queues by formulas; nodes share requests equally; throughput counts requests",
@@ -130,7 +131,7 @@ func (m *measuredModels) model(columns *requests.Columns, costs serving.Costs, c
 	return key.model
 }
 
-func runFluid(ctx context.Context, c Config) (metric.Values, error) {
+func runFluid(ctx context.Context, c models.Config) (metric.Values, error) {
 	cache, ok := c.Cache.(fluidCache)
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model fluid: a cache of type %T has no nodes", c.Cache)
@@ -204,7 +205,7 @@ func epochsOf(columns *requests.Columns, times []time.Duration, length time.Dura
 
 // fluidRun is a run.
 type fluidRun struct {
-	Config
+	models.Config
 	cache     fluidCache
 	model     *fluid.Model
 	objective serving.Objective
@@ -431,7 +432,7 @@ func (r *fluidRun) endWindow(epoch int) error {
 		return nil
 	}
 	e, last := &r.epochs[epoch], epoch+1 == len(r.epochs)
-	w := Window{Asked: int64(e.to), Ends: e.ends}
+	w := models.Window{Asked: int64(e.to), Ends: e.ends}
 	if span := r.Windows.Span; span > 0 {
 		if w.Ends = e.begins - e.begins%span + span; !last && r.epochs[epoch+1].begins < w.Ends {
 			return nil
@@ -500,7 +501,7 @@ func (r *fluidRun) values() (v metric.Values) {
 	seconds := (last.begins + last.passes - r.begins).Seconds()
 	if s.requests > 0 {
 		percentile := func(share float64) float64 { return 1e3 * r.latencies.Above(1-share) }
-		v = Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95), P99: percentile(0.99),
+		v = models.Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95), P99: percentile(0.99),
 			Throughput: s.requests / (seconds + r.behind)}.Values()
 		v.SetQuotient(SLOSatisfied, s.satisfied, s.requests)
 		v.SetQuotient(LatencyEMB, 1e3*s.transfer, s.requests)

@@ -1,4 +1,4 @@
-package models
+package nodemodels
 
 import (
 	"github.com/cachesim/cachesim/internal/base/metric"

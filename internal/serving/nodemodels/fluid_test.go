@@ -1,4 +1,4 @@
-package models_test
+package nodemodels_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/serving/controllers"
+	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/serving/pools"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
 )
@@ -25,26 +26,26 @@ func TestFluid(t *testing.T) {
 	v := mustServe(t, tr, "fluid", models.Config{Warmup: 3000})
 	checkParts(t, v)
 	for name := range simulated.Names() {
-		if _, ok := v.Get(name); !ok && name != models.RoutingScore.Name {
+		if _, ok := v.Get(name); !ok && name != nodemodels.RoutingScore.Name {
 			t.Errorf("no %s", name)
 		}
 	}
 	for _, c := range []struct {
 		metric.Metric
 		tolerance float64
-	}{{models.KVHitRatio, 0.03}, {models.EMBHitRatio, 0.05}, {models.NodeUtilisation, 0.03}, {models.EMBRatio, 0.001},
-		{models.SLOSatisfied, 0.05}} {
+	}{{nodemodels.KVHitRatio, 0.03}, {nodemodels.EMBHitRatio, 0.05}, {nodemodels.NodeUtilisation, 0.03}, {nodemodels.EMBRatio, 0.001},
+		{nodemodels.SLOSatisfied, 0.05}} {
 		if got, want := v.Float(c.Metric), simulated.Float(c.Metric); math.Abs(got-want) > c.tolerance {
 			t.Errorf("%s is %v, simulated %v", c.Name, got, want)
 		}
 	}
-	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.WindowP99, models.LatencyEMB,
-		models.LatencyKV} {
+	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, nodemodels.WindowP99, nodemodels.LatencyEMB,
+		nodemodels.LatencyKV} {
 		if got, want := v.Float(m), simulated.Float(m); !(math.Abs(got/want-1) < 0.25) {
 			t.Errorf("%s is %v, simulated %v", m.Name, got, want)
 		}
 	}
-	for _, m := range []metric.Metric{models.Throughput, models.MissBytes} {
+	for _, m := range []metric.Metric{models.Throughput, nodemodels.MissBytes} {
 		got, _ := v.Get(m.Name)
 		if want, _ := simulated.Get(m.Name); !(math.Abs(got/want-1) < 0.2) {
 			t.Errorf("%s is %v, simulated %v", m.Name, got, want)
@@ -54,7 +55,7 @@ func TestFluid(t *testing.T) {
 	again := mustServe(t, tr, "fluid", models.Config{Warmup: 3000})
 	for name := range v.Names() {
 		a, _ := v.Get(name)
-		if b, _ := again.Get(name); a != b && name != models.DecisionTime.Name {
+		if b, _ := again.Get(name); a != b && name != nodemodels.DecisionTime.Name {
 			t.Errorf("%s is %v, then %v", name, a, b)
 		}
 	}
@@ -69,7 +70,7 @@ func TestParametersOfFluid(t *testing.T) {
 		v, same := mustServe(t, tr, "fluid("+p+")", models.Config{}), true
 		for name := range base.Names() {
 			a, _ := base.Get(name)
-			if b, ok := v.Get(name); (!ok || a != b) && name != models.DecisionTime.Name {
+			if b, ok := v.Get(name); (!ok || a != b) && name != nodemodels.DecisionTime.Name {
 				same = false
 			}
 		}
@@ -78,8 +79,8 @@ func TestParametersOfFluid(t *testing.T) {
 		}
 	}
 	v := mustServe(t, tr, "fluid(rate=20)", models.Config{})
-	if v.Int(models.UnstableWindows) == 0 || v.Float(models.Throughput) > 3000 {
-		t.Errorf("an overload has %d unstable windows, throughput %v", v.Int(models.UnstableWindows),
+	if v.Int(nodemodels.UnstableWindows) == 0 || v.Float(models.Throughput) > 3000 {
+		t.Errorf("an overload has %d unstable windows, throughput %v", v.Int(nodemodels.UnstableWindows),
 			v.Float(models.Throughput))
 	}
 }
@@ -104,8 +105,8 @@ func TestClockOfFluid(t *testing.T) {
 		}
 		simulated := mustServe(t, tr, "recommender(router=hash)", models.Config{})
 		v := mustServe(t, tr, "fluid", models.Config{})
-		for _, m := range []metric.Metric{models.Throughput, models.LatencyMean, models.NodeUtilisation,
-			models.MissBytes} {
+		for _, m := range []metric.Metric{models.Throughput, models.LatencyMean, nodemodels.NodeUtilisation,
+			nodemodels.MissBytes} {
 			got, _ := v.Get(m.Name)
 			if want, _ := simulated.Get(m.Name); !(math.Abs(got/want-1) < c.tolerance) {
 				t.Errorf("%s: %s is %v, simulated %v", name, m.Name, got, want)
@@ -120,7 +121,7 @@ func TestRefillOfFluid(t *testing.T) {
 	refilled := map[string]int64{}
 	peak := map[string]float64{}
 	for _, refill := range []string{"throttled", "naive", "off"} {
-		spec, err := models.Parse("fluid(refill=" + refill + ")")
+		spec, err := models.Registry.Parse("fluid(refill=" + refill + ")")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,10 +130,10 @@ func TestRefillOfFluid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v.Float(models.RatioMoved) == 0 {
+		if v.Float(nodemodels.RatioMoved) == 0 {
 			t.Error("the border does not move")
 		}
-		refilled[refill], peak[refill] = v.Int(models.RefillBytes), v.Float(models.LinkPeak)
+		refilled[refill], peak[refill] = v.Int(nodemodels.RefillBytes), v.Float(nodemodels.LinkPeak)
 	}
 	if refilled["off"] != 0 || refilled["throttled"] == 0 || refilled["naive"] < refilled["throttled"] ||
 		peak["naive"] < 12.5 || peak["throttled"] > 20 {
@@ -170,7 +171,7 @@ func TestSeriesOfFluid(t *testing.T) {
 				t.Errorf("%+v: a window until %d, %v after %d, %v", windows, w.Asked, w.Ends, asked, ends)
 			}
 			for _, v := range w.Values {
-				if v.Name == models.ArrivalRate.Name && v.Label == "" {
+				if v.Name == nodemodels.ArrivalRate.Name && v.Label == "" {
 					requests += v.Value * 5
 				}
 			}
@@ -206,7 +207,7 @@ func TestSeriesOfFluidWithPauses(t *testing.T) {
 	mustServe(t, tr, "fluid", models.Config{Windows: models.Windows{Span: span, End: func(w models.Window) error {
 		requests := float64(w.Asked - asked)
 		for _, v := range w.Values {
-			if want := requests / span.Seconds(); v.Name == models.ArrivalRate.Name && v.Label == "" && w.Asked < 6000 &&
+			if want := requests / span.Seconds(); v.Name == nodemodels.ArrivalRate.Name && v.Label == "" && w.Asked < 6000 &&
 				math.Abs(v.Value-want) > 0.01*want {
 				t.Errorf("window to %v with %v requests: rate %v, want %v", w.Ends, requests, v.Value, want)
 			}
@@ -226,7 +227,7 @@ func TestHitsOfRareRequests(t *testing.T) {
 	for i := range tr.Times {
 		tr.Times[i] = int64(time.Duration(i) * 3 * time.Second)
 	}
-	spec, err := models.Parse("fluid")
+	spec, err := models.Registry.Parse("fluid")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestHitsOfRareRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := 400 * v.Float(models.KVHitRatio)
+	want := 400 * v.Float(nodemodels.KVHitRatio)
 	if got := float64(cache.Counts().Hits); want < 40 || want > 360 || math.Abs(got-want) > 2 {
 		t.Errorf("%v hits of 400 requests, want %v", got, want)
 	}
@@ -244,7 +245,7 @@ func TestHitsOfRareRequests(t *testing.T) {
 
 func TestFluidRefuses(t *testing.T) {
 	tr := recommendations(t, 400, 200)
-	spec, err := models.Parse("fluid")
+	spec, err := models.Registry.Parse("fluid")
 	if err != nil {
 		t.Fatal(err)
 	}

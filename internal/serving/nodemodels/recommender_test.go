@@ -1,4 +1,4 @@
-package models_test
+package nodemodels_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/serving/pools"
 	"github.com/cachesim/cachesim/internal/traces"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
@@ -57,7 +58,7 @@ func memory(t testing.TB, tr *traces.Trace) *pools.Cache {
 // serve runs a model on a trace.
 func serve(t testing.TB, tr *traces.Trace, text string, c models.Config) (metric.Values, error) {
 	t.Helper()
-	spec, err := models.Parse(text)
+	spec, err := models.Registry.Parse(text)
 	if err != nil {
 		return metric.Values{}, err
 	}
@@ -83,12 +84,12 @@ func mustServe(t testing.TB, tr *traces.Trace, text string, c models.Config) met
 // checkParts checks that the parts of the mean latency sum up to it: the rest is 0.8 ms for every request.
 func checkParts(t *testing.T, v metric.Values) {
 	t.Helper()
-	emb, mean := v.Float(models.LatencyEMB), v.Float(models.LatencyMean)
-	sum := emb + v.Float(models.LatencyKV) + v.Float(models.LatencyQueue)
+	emb, mean := v.Float(nodemodels.LatencyEMB), v.Float(models.LatencyMean)
+	sum := emb + v.Float(nodemodels.LatencyKV) + v.Float(nodemodels.LatencyQueue)
 	if !(emb > 0) || math.Abs(sum+0.8-mean) > 1e-3*mean {
 		t.Errorf("the parts of the latency sum up to %v ms, want 0.8 ms less than %v", sum, mean)
 	}
-	if got := v.Float(models.EMBShare); math.Abs(got-emb/mean) > 1e-9 {
+	if got := v.Float(nodemodels.EMBShare); math.Abs(got-emb/mean) > 1e-9 {
 		t.Errorf("transfers are %v of the latency, want %v", got, emb/mean)
 	}
 }
@@ -97,17 +98,17 @@ func checkParts(t *testing.T, v metric.Values) {
 func TestRecommender(t *testing.T) {
 	tr := recommendations(t, 6000, 200)
 	v := mustServe(t, tr, "recommender", models.Config{Warmup: 600})
-	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.Throughput, models.SLOSatisfied,
-		models.WindowP99, models.KVHitRatio, models.EMBHitRatio, models.EMBRatio, models.RatioMoved, models.RefillBytes,
-		models.MissBytes, models.LinkPeak,
-		models.RoutingScore, models.NodeUtilisation, models.DecisionTime, models.BestRatio, models.RatioGap,
+	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.Throughput, nodemodels.SLOSatisfied,
+		nodemodels.WindowP99, nodemodels.KVHitRatio, nodemodels.EMBHitRatio, nodemodels.EMBRatio, nodemodels.RatioMoved, nodemodels.RefillBytes,
+		nodemodels.MissBytes, nodemodels.LinkPeak,
+		nodemodels.RoutingScore, nodemodels.NodeUtilisation, nodemodels.DecisionTime, nodemodels.BestRatio, nodemodels.RatioGap,
 	} {
 		if !v.Has(m) {
 			t.Errorf("no %s", m.Name)
 		}
 	}
-	for _, m := range []metric.Metric{models.SLOSatisfied, models.KVHitRatio, models.EMBHitRatio, models.EMBRatio,
-		models.RoutingScore, models.NodeUtilisation} {
+	for _, m := range []metric.Metric{nodemodels.SLOSatisfied, nodemodels.KVHitRatio, nodemodels.EMBHitRatio, nodemodels.EMBRatio,
+		nodemodels.RoutingScore, nodemodels.NodeUtilisation} {
 		if x := v.Float(m); !(x > 0 && x < 1) {
 			t.Errorf("%s is %v", m.Name, x)
 		}
@@ -116,14 +117,14 @@ func TestRecommender(t *testing.T) {
 	if got := v.Float(models.Throughput); math.Abs(got-200) > 10 {
 		t.Errorf("throughput %v, want about 200", got)
 	}
-	if math.Abs(v.Float(models.EMBRatio)-0.4) > 0.01 || v.Float(models.RatioMoved) != 0 {
-		t.Errorf("ratio %v, moved by %v", v.Float(models.EMBRatio), v.Float(models.RatioMoved))
+	if math.Abs(v.Float(nodemodels.EMBRatio)-0.4) > 0.01 || v.Float(nodemodels.RatioMoved) != 0 {
+		t.Errorf("ratio %v, moved by %v", v.Float(nodemodels.EMBRatio), v.Float(nodemodels.RatioMoved))
 	}
 	checkParts(t, v)
 	twice := mustServe(t, tr, "recommender", models.Config{Warmup: 600})
 	for name := range v.Names() {
 		a, _ := v.Get(name)
-		if b, _ := twice.Get(name); a != b && name != models.DecisionTime.Name {
+		if b, _ := twice.Get(name); a != b && name != nodemodels.DecisionTime.Name {
 			t.Errorf("%s is %v, then %v", name, a, b)
 		}
 	}
@@ -133,13 +134,13 @@ func TestRecommender(t *testing.T) {
 // that the distance from a fixed ratio below or above all of them is the distance from their mean.
 func checkBestRatios(t *testing.T, v metric.Values) {
 	t.Helper()
-	least, mean, most := v.Float(models.LeastBest), v.Float(models.BestRatio), v.Float(models.MostBest)
+	least, mean, most := v.Float(nodemodels.LeastBest), v.Float(nodemodels.BestRatio), v.Float(nodemodels.MostBest)
 	if !(0.1 <= least && least < mean && mean < most && most <= 0.9) {
 		t.Errorf("best ratios %v to %v, mean %v", least, most, mean)
 	}
-	r := v.Float(models.EMBRatio)
-	if (r <= least || r >= most) && math.Abs(v.Float(models.RatioGap)-math.Abs(mean-r)) > 1e-9 {
-		t.Errorf("a ratio of %v is %v from the best ones, whose mean is %v", r, v.Float(models.RatioGap), mean)
+	r := v.Float(nodemodels.EMBRatio)
+	if (r <= least || r >= most) && math.Abs(v.Float(nodemodels.RatioGap)-math.Abs(mean-r)) > 1e-9 {
+		t.Errorf("a ratio of %v is %v from the best ones, whose mean is %v", r, v.Float(nodemodels.RatioGap), mean)
 	}
 }
 
@@ -150,7 +151,7 @@ func TestParametersOfRecommender(t *testing.T) {
 	differs := func(base, v metric.Values) bool {
 		for name := range base.Names() {
 			a, _ := base.Get(name)
-			if b, ok := v.Get(name); (!ok || a != b) && name != models.DecisionTime.Name {
+			if b, ok := v.Get(name); (!ok || a != b) && name != nodemodels.DecisionTime.Name {
 				return true
 			}
 		}
@@ -170,7 +171,7 @@ func TestParametersOfRecommender(t *testing.T) {
 			t.Errorf("%s changes nothing", p)
 		}
 	}
-	if results["prefetch=0.3"].Int(models.EMBPrefetchBytes) == 0 || results[""].Has(models.EMBPrefetchBytes) {
+	if results["prefetch=0.3"].Int(nodemodels.EMBPrefetchBytes) == 0 || results[""].Has(nodemodels.EMBPrefetchBytes) {
 		t.Error("bytes are to be prefetched with prefetch=0.3 only")
 	}
 }
@@ -187,7 +188,7 @@ func TestRateOfArrivals(t *testing.T) {
 	if a, b := slow.Float(models.Throughput), fast.Float(models.Throughput); a > 1500 || math.Abs(a-b) > 0.2*a {
 		t.Errorf("overloads have the throughputs %v and %v", a, b)
 	}
-	if slow.Int(models.UnstableWindows) == 0 {
+	if slow.Int(nodemodels.UnstableWindows) == 0 {
 		t.Error("an overload has no unstable windows")
 	}
 }
@@ -241,7 +242,7 @@ func TestRecommenderRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if !slices.Contains(models.Names(), "recommender") {
+	if !slices.Contains(models.Registry.Names(), "recommender") {
 		t.Error("it is in no list")
 	}
 }

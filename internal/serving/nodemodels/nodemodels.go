@@ -1,0 +1,8 @@
+// Package nodemodels has the models of the time that requests to serving nodes take: one simulates every request on
+// nodes, GPUs and links, the other computes what happens in each epoch without simulating a request. docs/models.md
+// describes both.
+package nodemodels
+
+import "github.com/cachesim/cachesim/internal/clock/models"
+
+func init() { models.Registry.Register(recommenderEntry, fluidEntry) }
