@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // TestCostsOfStatedRequests checks the times and sizes that the specification derives from the paper: at 15 000 tokens
@@ -71,5 +73,13 @@ func TestCostsAreChecked(t *testing.T) {
 		if change(&c); c.Check() == nil {
 			t.Errorf("change %d is accepted", i)
 		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	c := DefaultCosts()
+	page := c.PageBytes(recommender.DefaultPopulation().ShardRows)
+	if page != 2<<20 || c.UserPages(15000, page) != 88 {
+		t.Errorf("pages of %d bytes, of which 15 000 tokens need %d; want 2 MiB and 88", page, c.UserPages(15000, page))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 const (
@@ -34,7 +35,7 @@ type scenario struct {
 	best  []float64
 }
 
-func newScenario(m *fluid.Model, regime serving.Regime, base float64, seed uint64) scenario {
+func newScenario(m *fluid.Model, regime recommender.Regime, base float64, seed uint64) scenario {
 	x := scenario{model: m, loads: m.Loads(regime, base, epochs, seed, utilisation, serving.StartRatio)}
 	known := map[serving.Load]float64{}
 	for _, l := range x.loads {
@@ -96,7 +97,7 @@ func over(t testing.TB, text string, scenarios []scenario) (mean outcome) {
 
 // modelOf returns the node of the acceptance runs, whose requests draw a share of their shards from their users' own.
 func modelOf(ownShare float64) *fluid.Model {
-	p := serving.DefaultPopulation()
+	p := recommender.DefaultPopulation()
 	p.OwnShare = ownShare
 	return fluid.NewCached(p, serving.DefaultCosts(), 8, 80e9)
 }
@@ -119,19 +120,19 @@ func TestGaps(t *testing.T) {
 		seeds = 5 // of the table
 	}
 	m := modelOf(0.96)
-	scenarios := map[serving.Regime][]scenario{}
-	for _, regime := range serving.Regimes() {
+	scenarios := map[recommender.Regime][]scenario{}
+	for _, regime := range recommender.Regimes() {
 		for seed := range seeds {
 			scenarios[regime] = append(scenarios[regime], newScenario(m, regime, 0.38, uint64(seed)))
 		}
 	}
 	var table strings.Builder
-	worst := map[serving.Regime]float64{}
+	worst := map[recommender.Regime]float64{}
 	for _, text := range compared {
 		fmt.Fprintf(&table, "\n| `%s` |", text)
-		for _, regime := range serving.Regimes() {
+		for _, regime := range recommender.Regimes() {
 			runs := scenarios[regime]
-			if regime != serving.Burst {
+			if regime != recommender.Burst {
 				runs = runs[:1] // nothing is random
 			}
 			o := over(t, text, runs)
@@ -153,7 +154,7 @@ func TestGaps(t *testing.T) {
 // TestStaticGapIdentity: where r is below every r*, the gap of a fixed ratio is the mean r* less r (Table III of the
 // paper, section 8.1 of its specification).
 func TestStaticGapIdentity(t *testing.T) {
-	o := newScenario(modelOf(0.96), serving.Burst, 0.38, 1).serve(t, "static(r=0.3)")
+	o := newScenario(modelOf(0.96), recommender.Burst, 0.38, 1).serve(t, "static(r=0.3)")
 	least, mean := 1.0, 0.0
 	for _, best := range o.optimal {
 		least = min(least, best)
@@ -171,7 +172,7 @@ func TestStaticGapIdentity(t *testing.T) {
 // model. The paper states 28 us for ppo and 32 us for hlem, whose adapter learns in the background.
 func BenchmarkDecision(b *testing.B) {
 	m := modelOf(0.96)
-	loads := m.Loads(serving.Trend, 0.38, epochs, 1, utilisation, serving.StartRatio)
+	loads := m.Loads(recommender.Trend, 0.38, epochs, 1, utilisation, serving.StartRatio)
 	for _, text := range []string{"pid", "trees", "trees(oft=on)", "bo", "milp", "balance", "ppo", "hlem(adapter=off)",
 		"hlem", "hindsight"} {
 		b.Run(text, func(b *testing.B) {

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // testSeed is that of replays in tests.
@@ -189,7 +190,7 @@ func TestWeightsWithoutPolicy(t *testing.T) {
 // Without its fine-tuning the built-in policy is another one, and close to the best ratio, too.
 func TestFineTunedOrNot(t *testing.T) {
 	m := modelOf(0.96)
-	x := newScenario(m, serving.Trend, 0.38, 1)
+	x := newScenario(m, recommender.Trend, 0.38, 1)
 	tuned, fluid := x.serve(t, "ppo"), x.serve(t, "ppo(finetuned=off)")
 	if tuned.gap == fluid.gap || !(fluid.gap < 0.1) {
 		t.Errorf("the gaps are %v fine-tuned and %v without", tuned.gap, fluid.gap)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // sane fails if a model predicts something that cannot be, for any share of hot users and any ratio.
@@ -48,7 +49,7 @@ func TestExtremePopulations(t *testing.T) {
 	draws := rand.New(rand.NewPCG(1, 2))
 	pick := func(values ...float64) float64 { return values[draws.IntN(len(values))] }
 	for range 25 {
-		p := serving.DefaultPopulation()
+		p := recommender.DefaultPopulation()
 		p.Users, p.Shards = int(pick(1, 2, 3, 100, 5000)), int(pick(1, 2, 100, 10_000))
 		p.UserAlpha, p.ShardAlpha = pick(0, 0.6, 1, 10), pick(0, 0.9, 1, 10)
 		p.OwnShare, p.OwnShards = pick(0, 0.5, 1), int(pick(1, 64, 60_000))

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 const gigabyte = 1_000_000_000
 
 // anchored is the node of the anchors in the specification: 640 GB, 8 servers, times before they are scaled.
 func anchored(own float64) *Model {
-	p, c := serving.DefaultPopulation(), serving.DefaultCosts()
+	p, c := recommender.DefaultPopulation(), serving.DefaultCosts()
 	p.Nodes, p.OwnShare, c.Scale = 1, own, 1
 	return NewCached(p, c, 8, 80*gigabyte)
 }
@@ -136,7 +137,7 @@ func TestProperties(t *testing.T) {
 // TestRoomForEverything checks that caches with room for all shards and all users miss nothing, and that those without
 // room hit nothing.
 func TestRoomForEverything(t *testing.T) {
-	p := serving.DefaultPopulation()
+	p := recommender.DefaultPopulation()
 	p.Users, p.Shards = 300, 5000
 	m := NewModel(p, serving.DefaultCosts(), 8, 80*gigabyte)
 	l := serving.Load{HotShare: 0.3, Rate: 100}
@@ -236,7 +237,7 @@ func BenchmarkPredict(b *testing.B) {
 
 func BenchmarkNewModel(b *testing.B) {
 	for b.Loop() {
-		NewModel(serving.DefaultPopulation(), serving.DefaultCosts(), 8, 80*gigabyte)
+		NewModel(recommender.DefaultPopulation(), serving.DefaultCosts(), 8, 80*gigabyte)
 	}
 }
 
@@ -286,7 +287,7 @@ func BenchmarkStep(b *testing.B) {
 // The search finds the best ratio of the whole grid.
 func TestSearch(t *testing.T) {
 	for _, own := range []float64{0, 0.96} {
-		p := serving.DefaultPopulation()
+		p := recommender.DefaultPopulation()
 		p.OwnShare = own
 		m := NewCached(p, serving.DefaultCosts(), 8, 80e9)
 		for _, hot := range []float64{0.1, 0.3, 0.5, 0.7} {

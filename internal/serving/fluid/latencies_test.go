@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // TestLatencies checks that the latencies of equal epochs are those of each, and those of a mixture between.
@@ -35,7 +36,7 @@ func TestLatencies(t *testing.T) {
 
 // TestLatenciesOfAnySize: of very fast nodes, and of overloaded ones, whose queues are long.
 func TestLatenciesOfAnySize(t *testing.T) {
-	p := serving.DefaultPopulation()
+	p := recommender.DefaultPopulation()
 	p.Users, p.Shards = 200, 10_000
 	for _, scale := range []float64{1e-6, 1, 1e6} {
 		c := serving.DefaultCosts()

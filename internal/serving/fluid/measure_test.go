@@ -8,10 +8,11 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // generated draws a trace from a population, with the lookups of each request.
-func generated(p serving.Population, hotShare float64, requests int) Trace {
+func generated(p recommender.Population, hotShare float64, requests int) Trace {
 	bits := random.Stream(3, 1)
 	source := rand.New(bits)
 	shards := random.NewZipf(p.Shards, p.ShardAlpha)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Steps of the tables of hit ratios: of the share of the memory that a cache has, and of the share of requests of hot
@@ -67,7 +68,7 @@ const (
 
 // NewModel returns the model of a node with some GPUs of some bytes of memory each. It panics if the population or the
 // costs are invalid.
-func NewModel(p serving.Population, c serving.Costs, gpus int, memory int64) *Model {
+func NewModel(p recommender.Population, c serving.Costs, gpus int, memory int64) *Model {
 	if err := checked(p, c, gpus, memory); err != nil {
 		panic("fluid: " + err.Error())
 	}
@@ -100,7 +101,7 @@ func NewModel(p serving.Population, c serving.Costs, gpus int, memory int64) *Mo
 // usersOf returns users whose hits are their requests.
 func usersOf(classes []class) *users { return tabulate(classes, classes) }
 
-func checked(p serving.Population, c serving.Costs, gpus int, memory int64) error {
+func checked(p recommender.Population, c serving.Costs, gpus int, memory int64) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ var models struct {
 }
 
 type modelKey struct {
-	serving.Population
+	recommender.Population
 	serving.Costs
 	gpus   int
 	memory int64
@@ -147,7 +148,7 @@ type modelKey struct {
 const mostModels = 64
 
 // NewCached is NewModel, except that equal models are shared.
-func NewCached(p serving.Population, c serving.Costs, gpus int, memory int64) *Model {
+func NewCached(p recommender.Population, c serving.Costs, gpus int, memory int64) *Model {
 	key := modelKey{p, c, gpus, memory}
 	models.Lock()
 	defer models.Unlock()

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Prediction is what a node does with a load. Times are in seconds.
@@ -106,7 +107,7 @@ func (m *Model) Rate(hotShare, utilisation, ratio float64) float64 {
 // Loads returns the load of each epoch of a regime that begins with a share of hot users. Without spikes, each has the
 // same utilisation at a ratio.
 func (m *Model) Loads(
-	r serving.Regime, base float64, epochs int, seed uint64, utilisation, ratio float64,
+	r recommender.Regime, base float64, epochs int, seed uint64, utilisation, ratio float64,
 ) []serving.Load {
 	loads := make([]serving.Load, epochs)
 	last, rate := -1.0, 0.0

@@ -9,11 +9,12 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // small is a tenth of the default node, which is quick to simulate.
-func small(own float64) (serving.Population, serving.Costs, int, int64) {
-	p, c := serving.DefaultPopulation(), serving.DefaultCosts()
+func small(own float64) (recommender.Population, serving.Costs, int, int64) {
+	p, c := recommender.DefaultPopulation(), serving.DefaultCosts()
 	p.Nodes, p.OwnShare, p.Users, p.Shards = 1, own, 3060, 234375
 	return p, c, 8, 8 * gigabyte
 }
@@ -58,7 +59,7 @@ func (c *lru) touch(object int, size int64) {
 type simulated struct{ emb, kv, service, mean, p99, windowP99, violations float64 }
 
 // simulate serves requests on one node with two LRU caches.
-func simulate(p serving.Population, c serving.Costs, gpus int, memory int64, l serving.Load, ratio float64,
+func simulate(p recommender.Population, c serving.Costs, gpus int, memory int64, l serving.Load, ratio float64,
 	requests int, seed uint64) (s simulated) {
 	bits := random.Stream(seed, 1)
 	source := rand.New(bits)

@@ -7,13 +7,14 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Workload is what a node serves in an episode.
 type Workload struct {
 	Own    float64 // share of a user's draws that are of its own shards
 	Hot    float64 // share of requests of hot users at the beginning
-	Regime serving.Regime
+	Regime recommender.Regime
 	Seed   uint64 // of the spikes
 }
 
@@ -35,7 +36,7 @@ var ownShares = [...]float64{0, 0.6, 0.96}
 // draw returns a random workload.
 func draw(bits *rand.PCG) Workload {
 	own, _ := random.Below(bits, len(ownShares))
-	regimes := serving.Regimes()
+	regimes := recommender.Regimes()
 	regime, _ := random.Below(bits, len(regimes))
 	hot := leastHot + float64((mostHot-leastHot)*random.Unit(bits))
 	return Workload{ownShares[own], hot, regimes[regime], bits.Uint64()}
@@ -43,15 +44,15 @@ func draw(bits *rand.PCG) Workload {
 
 // model returns the fluid model of a workload.
 func (w Workload) model() *fluid.Model {
-	p := serving.DefaultPopulation()
+	p := recommender.DefaultPopulation()
 	p.OwnShare = w.Own
 	return fluid.NewCached(p, serving.DefaultCosts(), gpus, gpuMemory)
 }
 
 // calm returns the workload without spikes.
 func (w Workload) calm() Workload {
-	if w.Regime == serving.Burst {
-		w.Regime = serving.Steady
+	if w.Regime == recommender.Burst {
+		w.Regime = recommender.Steady
 	}
 	return w
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Score is what a controller achieves, each value a mean over epochs and workloads.
@@ -26,8 +27,8 @@ func (s *Score) add(t Score, weight float64) {
 
 // Result is what a controller achieves in each regime.
 type Result struct {
-	Name    string                   `json:"name"`
-	Regimes map[serving.Regime]Score `json:"regimes"`
+	Name    string                       `json:"name"`
+	Regimes map[recommender.Regime]Score `json:"regimes"`
 }
 
 // Evaluations serve as many epochs as the specification's, of which the first ones do not count.
@@ -45,7 +46,7 @@ var statics = [...]float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 
 // workloads lists what controllers are evaluated on. No training draws these seeds.
 func workloads() (all []Workload) {
-	for _, regime := range serving.Regimes() {
+	for _, regime := range recommender.Regimes() {
 		for _, own := range ownShares {
 			for i, hot := range datasets {
 				all = append(all, Workload{own, hot, regime, uint64(1000 + i)})
@@ -116,7 +117,7 @@ func evaluate(ctx context.Context, jobs int, names []string, policies []*ppo.Act
 	}
 	results := make([]Result, rows+1)
 	for i := range results {
-		results[i].Regimes = map[serving.Regime]Score{}
+		results[i].Regimes = map[recommender.Regime]Score{}
 		switch {
 		case i < len(policies):
 			results[i].Name = names[i]
@@ -128,7 +129,7 @@ func evaluate(ctx context.Context, jobs int, names []string, policies []*ppo.Act
 			results[i].Name = "best static"
 		}
 	}
-	each := float64(len(serving.Regimes())) / float64(len(all))
+	each := float64(len(recommender.Regimes())) / float64(len(all))
 	for i, w := range all {
 		for row := range rows {
 			results[row].add(w.Regime, scores[i][row], each)
@@ -138,7 +139,7 @@ func evaluate(ctx context.Context, jobs int, names []string, policies []*ppo.Act
 	return results, nil
 }
 
-func (r *Result) add(regime serving.Regime, s Score, weight float64) {
+func (r *Result) add(regime recommender.Regime, s Score, weight float64) {
 	sum := r.Regimes[regime]
 	sum.add(s, weight)
 	r.Regimes[regime] = sum

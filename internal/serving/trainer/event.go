@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/fluid"
 	_ "github.com/cachesim/cachesim/internal/serving/nodemodels" // the event model
 	"github.com/cachesim/cachesim/internal/serving/pools"
+	_ "github.com/cachesim/cachesim/internal/serving/traffic" // the generator
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/workload"

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Print writes s to w as table, csv (controller and regime, value by value), json (one line) or markdown.
@@ -38,7 +38,7 @@ func (s *Summary) Print(w io.Writer, format string) error {
 func (s *Summary) table() records.Grid {
 	t := records.Grid{Heads: []records.Head{{Name: "controller", IsText: true}}}
 	for i, measure := range []string{"reward", "gap", "P99 ms"} {
-		for _, r := range serving.Regimes() {
+		for _, r := range recommender.Regimes() {
 			t.Heads = append(t.Heads, records.Head{Name: measure + " " + string(r), Weight: 3 - i})
 		}
 	}
@@ -49,7 +49,7 @@ func (s *Summary) table() records.Grid {
 			func(s Score) string { return fmt.Sprintf("%.3f", s.Gap) },
 			func(s Score) string { return fmt.Sprintf("%.1f", 1e3*s.P99) },
 		} {
-			for _, r := range serving.Regimes() {
+			for _, r := range recommender.Regimes() {
 				row = append(row, value(result.Regimes[r]))
 			}
 		}
@@ -63,7 +63,7 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 	out.Write([]string{"controller", "regime", "reward", "gap", "p99_ms"})
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	for _, result := range s.Results {
-		for _, r := range serving.Regimes() {
+		for _, r := range recommender.Regimes() {
 			v := result.Regimes[r]
 			out.Write([]string{result.Name, string(r), exact(v.Reward), exact(v.Gap), exact(1e3 * v.P99)})
 		}

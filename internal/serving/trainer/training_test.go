@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // TestRewardIsOfTheNextWindow follows an episode by hand: the state is that of the last window, an action changes the
@@ -47,7 +48,7 @@ func TestRewardIsOfTheNextWindow(t *testing.T) {
 // TestEpisodesVary checks that all regimes and own shares are drawn, and hot shares and ratios over their ranges.
 func TestEpisodesVary(t *testing.T) {
 	bits := random.Stream(1, 1)
-	regimes, own := map[serving.Regime]int{}, map[float64]int{}
+	regimes, own := map[recommender.Regime]int{}, map[float64]int{}
 	least, most := 1.0, 0.0
 	for range 300 {
 		w := draw(bits)
@@ -108,7 +109,7 @@ func TestMoreHotUsersLowerTheRatio(t *testing.T) {
 	for _, own := range ownShares {
 		last, lastBest := 1.0, 1.0
 		for _, hot := range []float64{0.10, 0.35, 0.60} {
-			w := Workload{own, hot, serving.Steady, 1}
+			w := Workload{own, hot, recommender.Steady, 1}
 			e := &episode{epochs: 60}
 			e.begin(w, serving.StartRatio)
 			d, best := follow(policy), bests(w, e.loads[:1])[0]
@@ -141,7 +142,7 @@ func TestTheBuiltInPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, regime := range serving.Regimes() {
+	for _, regime := range recommender.Regimes() {
 		ours := results[0].Regimes[regime]
 		t.Logf("%-6s reward %.4f, P99 %.1f ms, gap %.3f", regime, ours.Reward, 1e3*ours.P99, ours.Gap)
 		for _, r := range results[1:] {
@@ -162,7 +163,7 @@ func TestStaticGapIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, regime := range serving.Regimes() {
+	for _, regime := range recommender.Regimes() {
 		gap := func(i int) float64 { return results[i].Regimes[regime].Gap }
 		if math.Abs(gap(0)-gap(1)-0.1) > 1e-9 || math.Abs(gap(1)-gap(2)-0.1) > 1e-9 {
 			t.Errorf("%s: gaps %v, %v, %v of the static ratios 0.1, 0.2, 0.3", regime, gap(0), gap(1), gap(2))
@@ -182,7 +183,7 @@ func TestStaticGapIdentity(t *testing.T) {
 // TestEpisodeOfTheEventModel replays a short one: each state shows the ratio that the action before it set, each action
 // but the last has a reward, and the same seed gives the same episode.
 func TestEpisodeOfTheEventModel(t *testing.T) {
-	w := Workload{0.96, 0.38, serving.Steady, 1 << 20}
+	w := Workload{0.96, 0.38, recommender.Steady, 1 << 20}
 	policy := controllers.NewPolicy(1)
 	replay := func() ppo.Trajectory {
 		e := &explorer{policy: policy, work: policy.NewWork(), bits: random.Stream(1, 1), ratio: 0.5, model: w.model()}
@@ -276,7 +277,7 @@ func TestOutput(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	s := &Summary{Parameters: 9606, Episodes: 2, Environments: 16, Curve: []float64{-0.5, -0.2}, Converged: 2,
-		Results: []Result{{"after training", map[serving.Regime]Score{serving.Steady: {0.25, 0.048, 0.03}}}}}
+		Results: []Result{{"after training", map[recommender.Regime]Score{recommender.Steady: {0.25, 0.048, 0.03}}}}}
 	for format, want := range map[string]string{
 		"table":    "after training",
 		"markdown": "| after training |",

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
+	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Trees and searches get as many episodes of the fluid model as the policy of ppo: 1280 of 128 epochs.
@@ -78,7 +79,7 @@ func TestTheBuiltInTrees(t *testing.T) {
 		state := w.State()
 		return w.Ratio + min(0.04, max(-0.04, model.Predict(state[:])-w.Ratio))
 	}
-	for _, regime := range serving.Regimes() {
+	for _, regime := range recommender.Regimes() {
 		ours, best := Score{}, Score{Gap: math.Inf(1), Reward: math.Inf(-1)}
 		fixed := make([]Score, len(statics))
 		for _, w := range workloads() {

@@ -11,4 +11,5 @@ import (
 	_ "github.com/cachesim/cachesim/internal/cache/igtcache"      // a policy that manages its cache
 	_ "github.com/cachesim/cachesim/internal/serving/controllers" // of serving nodes
 	_ "github.com/cachesim/cachesim/internal/serving/nodemodels"  // models of time of serving nodes
+	_ "github.com/cachesim/cachesim/internal/serving/traffic"     // requests to serving nodes
 )

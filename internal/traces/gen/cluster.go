@@ -60,7 +60,7 @@ type clusterOptions struct {
 	block, read    int64 // bytes
 }
 
-func newClusterTrace(v params.Values) (recordSource, error) {
+func newClusterTrace(v params.Values) (RecordSource, error) {
 	t, err := planCluster(v)
 	if err != nil {
 		return nil, err
@@ -255,12 +255,12 @@ func (t *clusterTrace) next(read *files.Head) (time int64, err error) {
 	return time, nil
 }
 
-func (t *clusterTrace) fields() stream.Fields         { return t.ofReads }
-func (t *clusterTrace) requests() int                 { return t.blocks }
-func (t *clusterTrace) read(rec *stream.Record) error { return t.reader.Read(rec) }
+func (t *clusterTrace) Fields() stream.Fields         { return t.ofReads }
+func (t *clusterTrace) Requests() int                 { return t.blocks }
+func (t *clusterTrace) Read(rec *stream.Record) error { return t.reader.Read(rec) }
 
-// measured implements measured: it lists the jobs.
-func (t *clusterTrace) measured() string {
+// Measured implements Measured: it lists the jobs.
+func (t *clusterTrace) Measured() string {
 	var text strings.Builder
 	row := func(values ...any) { fmt.Fprintf(&text, "%-25s  %-21s %8v %10v %9v %9v %9v\n", values...) }
 	row("job", "pattern", "items", "bytes", "reads", "blocks", "from s")

@@ -366,8 +366,8 @@ func TestClusterCounts(t *testing.T) {
 		for _, r := range c.runs {
 			counted += r.reads
 		}
-		if records != c.requests() || reads != int(counted) {
-			t.Errorf("%s: %d requests and %d reads, counted %d and %d", spec, records, reads, c.requests(), counted)
+		if records != c.Requests() || reads != int(counted) {
+			t.Errorf("%s: %d requests and %d reads, counted %d and %d", spec, records, reads, c.Requests(), counted)
 		}
 	}
 }

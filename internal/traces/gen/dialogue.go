@@ -70,7 +70,7 @@ type dialogueTurn struct {
 	again    bool // requested because of what follows it: see require-anchor
 }
 
-func newDialogueTrace(v params.Values) (recordSource, error) {
+func newDialogueTrace(v params.Values) (RecordSource, error) {
 	if a, b := v.Float("a"), v.Float("b"); a+b > 1 {
 		return nil, fmt.Errorf("a=%v, b=%v: want a sum of at most 1; the rest is each query's own share", a, b)
 	}
@@ -102,13 +102,13 @@ func newDialogueTrace(v params.Values) (recordSource, error) {
 // maxPool bounds the memory of the sessions that a trace is made from.
 const maxPool = 1 << 24
 
-func (t *dialogueTrace) fields() stream.Fields {
+func (t *dialogueTrace) Fields() stream.Fields {
 	return stream.Fields{Time: t.rate > 0, Kind: queries.Kind{}}
 }
 
-func (t *dialogueTrace) requests() int { return t.total }
+func (t *dialogueTrace) Requests() int { return t.total }
 
-func (t *dialogueTrace) measured() string {
+func (t *dialogueTrace) Measured() string {
 	p := t.plan
 	return fmt.Sprintf("%d requests in %d sessions of %d topics, exponent of Zipf's law %.3f (wanted: %v); %d reuses of "+
 		"%d queries, %.1f%% long (wanted: %v%%)",
@@ -143,7 +143,7 @@ func (t *dialogueTrace) turnsOf(number int32) []dialogueTurn {
 }
 
 // read makes the next request.
-func (t *dialogueTrace) read(rec *stream.Record) error {
+func (t *dialogueTrace) Read(rec *stream.Record) error {
 	if t.turn == len(t.turns) || t.given == 0 {
 		if t.given == t.total {
 			return io.EOF

@@ -95,8 +95,8 @@ const objectBytes = 16
 
 // Bytes estimates the memory that the generator needs.
 func (s Spec) Bytes() int64 {
-	if s.Entry.bytes != nil {
-		return s.Entry.bytes(s.Params)
+	if s.Entry.Bytes != nil {
+		return s.Entry.Bytes(s.Params)
 	}
 	if !s.Entry.takes(objectsParam.Name) {
 		return 0
@@ -152,7 +152,7 @@ func (e Entry) takes(name string) bool {
 
 // AllParams returns the parameters of the generator: its own, then the common ones unless it has records of its own.
 func (e Entry) AllParams() []params.Param {
-	if e.records != nil {
+	if e.Records != nil {
 		return e.Params
 	}
 	return append(e.Params[:len(e.Params):len(e.Params)], Common...)
@@ -212,13 +212,13 @@ type Generator struct {
 	known    []int64 // size of key i+1, for the keys that are requested repeatedly
 	groups   grouped // the source if its requests come in groups, otherwise nil
 
-	records recordSource // if set, makes the records instead
+	records RecordSource // if set, makes the records instead
 }
 
 // New prepares the generator of s; it computes tables of popularity and sizes. If that takes long, it ends with ctx,
 // and calls progress, unless that is nil, from time to time.
 func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Generator, error) {
-	if s.Entry.records != nil {
+	if s.Entry.Records != nil {
 		return newRecordGenerator(ctx, s, progress)
 	}
 	seed := uint64(s.Params.Int("seed"))
@@ -247,11 +247,11 @@ func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Genera
 }
 
 func newRecordGenerator(ctx context.Context, s Spec, progress func(done, total int64)) (*Generator, error) {
-	r, err := s.Entry.records(ctx, s.Params, progress)
+	r, err := s.Entry.Records(ctx, s.Params, progress)
 	if err != nil {
 		return nil, err
 	}
-	return &Generator{Fields: r.fields(), records: r, requests: r.requests()}, nil
+	return &Generator{Fields: r.Fields(), records: r, requests: r.Requests()}, nil
 }
 
 // checkClock refuses a trace whose last time would not fit: 2^63 ns are 292 years.
@@ -277,8 +277,8 @@ func (g *Generator) Requests() int { return g.requests }
 
 // Measured returns a line that says how near the trace comes to its targets, "" if it has none.
 func (g *Generator) Measured() string {
-	if m, ok := g.records.(measured); ok {
-		return m.measured()
+	if m, ok := g.records.(Measured); ok {
+		return m.Measured()
 	}
 	return ""
 }
@@ -286,7 +286,7 @@ func (g *Generator) Measured() string {
 // Read makes the next request.
 func (g *Generator) Read(rec *stream.Record) error {
 	if g.records != nil {
-		return g.records.read(rec)
+		return g.records.Read(rec)
 	}
 	if g.made == g.requests {
 		return io.EOF

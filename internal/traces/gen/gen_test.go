@@ -14,7 +14,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/queries"
-	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -90,8 +89,7 @@ var goldenSpecs = map[string]string{
 		"families=2,paraphrases=1,require-anchor=true,rate=0)": "f807372d72003687",
 	"rac-example(rate=2)":                             "a41f194b255706bc",
 	"cluster(scale=0.002,epochs=2,arrivals=1,seed=4)": "bb3250b97562cd82",
-	"cluster(jobs=16+9+18,scale=0.001,popularity=scattered,block-kib=64,read-kib=100)":    "98c30a74532f4c6e",
-	"recommender(nodes=2,users=1000,shards=10000,regime=burst,rate=100,epochs=20,seed=2)": "e1e1f8703a767e13",
+	"cluster(jobs=16+9+18,scale=0.001,popularity=scattered,block-kib=64,read-kib=100)": "98c30a74532f4c6e",
 }
 
 func checksum(records []stream.Record) string {
@@ -105,9 +103,6 @@ func checksum(records []stream.Record) string {
 		if q := queries.HeadOf(&rec); q != nil {
 			fmt.Fprintf(h, "%s %s %s", q.Session, q.Topic, q.Answer)
 			binary.Write(h, binary.LittleEndian, q.Vector)
-		}
-		if r := recommender.HeadOf(&rec); r != nil {
-			fmt.Fprint(h, r.Tokens, r.Hot, r.Lookups(nil))
 		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])

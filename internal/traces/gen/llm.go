@@ -157,7 +157,7 @@ type llmTrace struct {
 	total int // blocks of all prompts
 }
 
-func newLLMTrace(given params.Values) (recordSource, error) {
+func newLLMTrace(given params.Values) (RecordSource, error) {
 	v := shaped(given)
 	conversations, prompts := v.Int("conversations"), v.Int("prompts")
 	switch {
@@ -351,14 +351,14 @@ func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
 	}
 }
 
-func (t *llmTrace) fields() stream.Fields {
+func (t *llmTrace) Fields() stream.Fields {
 	return prompts.FieldsOf(prompts.Kind{BlockTokens: t.blockTokens, Sessions: true}, t.rate > 0)
 }
 
-func (t *llmTrace) requests() int { return t.total }
+func (t *llmTrace) Requests() int { return t.total }
 
 // read makes the next block.
-func (t *llmTrace) read(rec *stream.Record) error {
+func (t *llmTrace) Read(rec *stream.Record) error {
 	begins := t.of == nil
 	if begins {
 		if t.given == len(t.order) {

@@ -31,7 +31,7 @@ type racExample struct {
 	head       queries.Head
 }
 
-func newRACExample(v params.Values) (recordSource, error) {
+func newRACExample(v params.Values) (RecordSource, error) {
 	e := &racExample{rate: v.Float("rate"), directions: map[string]int{}}
 	for _, query := range racExampleQueries {
 		if _, ok := e.directions[query]; !ok {
@@ -41,14 +41,14 @@ func newRACExample(v params.Values) (recordSource, error) {
 	return e, checkClock(len(racExampleQueries), e.rate)
 }
 
-func (e *racExample) fields() stream.Fields {
+func (e *racExample) Fields() stream.Fields {
 	return stream.Fields{Time: e.rate > 0, Kind: queries.Kind{}}
 }
 
-func (e *racExample) requests() int { return len(racExampleQueries) }
+func (e *racExample) Requests() int { return len(racExampleQueries) }
 
 // read makes the next request.
-func (e *racExample) read(rec *stream.Record) error {
+func (e *racExample) Read(rec *stream.Record) error {
 	if e.given == len(racExampleQueries) {
 		return io.EOF
 	}

@@ -61,32 +61,41 @@ type Entry struct {
 	Summary string // one line: which object comes next
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
-	records prepare                     // instead of build, and without the common parameters
+	Records Prepare                     // instead of build, and without the common parameters
 	sized   bool                        // the records have sizes
-	bytes   func(v params.Values) int64 // of memory that it needs; nil: those of its objects, if any
+	Bytes   func(v params.Values) int64 // of memory that it needs; nil: those of its objects, if any
 }
 
-// prepare makes a recordSource. It ends with ctx, and calls progress, unless that is nil, from time to time.
-type prepare func(ctx context.Context, v params.Values, progress func(done, total int64)) (recordSource, error)
+// Prepare makes a RecordSource. It ends with ctx, and calls progress, unless that is nil, from time to time.
+type Prepare func(ctx context.Context, v params.Values, progress func(done, total int64)) (RecordSource, error)
 
-// quick is prepare for a recordSource that is soon made.
-func quick(build func(v params.Values) (recordSource, error)) prepare {
-	return func(_ context.Context, v params.Values, _ func(done, total int64)) (recordSource, error) {
+// quick is Prepare for a RecordSource that is soon made.
+func quick(build func(v params.Values) (RecordSource, error)) Prepare {
+	return func(_ context.Context, v params.Values, _ func(done, total int64)) (RecordSource, error) {
 		return build(v)
 	}
 }
 
-// A recordSource makes requests that carry more than an object: prompts, queries, reads of files.
-type recordSource interface {
-	fields() stream.Fields
-	requests() int
-	read(rec *stream.Record) error // io.EOF after the last
+// A RecordSource makes requests that carry more than an object: prompts, queries, reads of files.
+type RecordSource interface {
+	Fields() stream.Fields
+	Requests() int
+	Read(rec *stream.Record) error // io.EOF after the last
 }
 
-// measured is implemented by recordSources that aim at targets.
-type measured interface {
-	// measured returns a line that says how near they came.
-	measured() string
+// Measured is implemented by RecordSources that aim at targets.
+type Measured interface {
+	// Measured returns a line that says how near they came.
+	Measured() string
+}
+
+// Register adds a generator that makes records, after the others. A package that has one calls it when the program
+// starts.
+func Register(e Entry) {
+	if _, err := find(e.Name); err == nil {
+		panic("gen: two generators are called " + e.Name)
+	}
+	allEntries = append(entries(), e)
 }
 
 // entries returns every generator in the order in which help prints them. It is a function because mixed refers back to
@@ -138,23 +147,19 @@ func newEntries() []Entry {
 		{Name: "llm",
 			Summary: "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
 				"shapes of published workloads",
-			Params: llmParams, records: quick(newLLMTrace)},
+			Params: llmParams, Records: quick(newLLMTrace)},
 		{Name: "dialogue",
 			Summary: "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some repeated " +
 				"soon and some long after",
-			Params: dialogueParams, records: quick(newDialogueTrace)},
+			Params: dialogueParams, Records: quick(newDialogueTrace)},
 		{Name: "rac-example",
 			Summary: "the 24 queries of Example 1 of the RAC paper: two topics that recur, each with one query that " +
 				"recurs itself",
-			Params: racExampleParams, records: quick(newRACExample)},
+			Params: racExampleParams, Records: quick(newRACExample)},
 		{Name: "cluster",
 			Summary: "reads of files by the 18 jobs of the IGTCache paper: training, tests, queries and analyses that share " +
 				"a cache",
-			Params: clusterParams, records: quick(newClusterTrace), sized: true, bytes: clusterBytes},
-		{Name: "recommender",
-			Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
-				"the rate gives GPUs a utilisation",
-			Params: recommenderParams, records: newRecommenderTrace, bytes: recommenderBytes},
+			Params: clusterParams, Records: quick(newClusterTrace), sized: true, Bytes: clusterBytes},
 		{Name: "mixed",
 			Summary: "phases of other generators in turn, repeatedly",
 			Params:  []params.Param{phasesParam}, build: buildMixed},

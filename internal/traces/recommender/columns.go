@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -19,7 +18,7 @@ type Columns struct {
 	Shards    int      // their numbers are below this
 	ShardRows int      // rows of a shard
 	// Population is that of a node, from which the requests were generated; nil if they were read.
-	Population *serving.Population
+	Population *Population
 
 	lookups  lookups
 	hot      []bool    // per user

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/random"
-	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -25,7 +24,7 @@ const (
 // Synthetic draws the lookups of generated requests. They are not stored: the number of a request gives the same
 // lookups whenever they are drawn, from any goroutine. It needs 4 bytes per shard that a user owns, and 8 per shard.
 type Synthetic struct {
-	population serving.Population // of a node
+	population Population // of a node
 	seed       uint64
 	shards     random.Zipf
 	own        []uint32 // those of each user, one after another
@@ -37,7 +36,7 @@ const drawsAtOnce = 1 << 16
 
 // NewSynthetic draws which shards each of the users of all nodes owns. It ends with ctx, and calls drawn, unless that
 // is nil, with the number of draws so far, from time to time.
-func NewSynthetic(ctx context.Context, p serving.Population, seed uint64, drawn func(n int64)) (*Synthetic, error) {
+func NewSynthetic(ctx context.Context, p Population, seed uint64, drawn func(n int64)) (*Synthetic, error) {
 	if err := CheckSynthetic(p); err != nil {
 		return nil, err
 	}
@@ -59,10 +58,10 @@ func NewSynthetic(ctx context.Context, p serving.Population, seed uint64, drawn 
 }
 
 // OwnDraws returns how many draws NewSynthetic makes.
-func OwnDraws(p serving.Population) int { return p.Users * p.Nodes * p.OwnShards }
+func OwnDraws(p Population) int { return p.Users * p.Nodes * p.OwnShards }
 
 // CheckSynthetic refuses a population for which NewSynthetic has no room.
-func CheckSynthetic(p serving.Population) error {
+func CheckSynthetic(p Population) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -84,7 +83,7 @@ func CheckSynthetic(p serving.Population) error {
 const mostUsers = 1 << 26
 
 // SyntheticBytes returns the memory that NewSynthetic needs while it builds its tables.
-func SyntheticBytes(p serving.Population) int64 {
+func SyntheticBytes(p Population) int64 {
 	return 16*int64(p.Shards) + 4*int64(OwnDraws(p))
 }
 

@@ -2,13 +2,11 @@ package recommender
 
 import (
 	"testing"
-
-	"github.com/cachesim/cachesim/internal/serving"
 )
 
 // BenchmarkSyntheticLookups draws the lookups of requests of all users in turn: 244 draws for 10 000 tokens.
 func BenchmarkSyntheticLookups(b *testing.B) {
-	p := serving.DefaultPopulation()
+	p := DefaultPopulation()
 	s, err := NewSynthetic(b.Context(), p, 1, nil)
 	if err != nil {
 		b.Fatal(err)

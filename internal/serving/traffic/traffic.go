@@ -1,4 +1,6 @@
-package gen
+// Package traffic generates the requests of users to serving nodes: at a rate that gives the GPUs a utilisation, which
+// the fluid model computes, and with a share of hot users that is steady, rises or has spikes.
+package traffic
 
 import (
 	"context"
@@ -11,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
+	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -19,11 +22,11 @@ import (
 var hotShares = map[string]float64{"taobao": 0.18, "video-games": 0.24, "books": 0.38}
 
 var (
-	defaultPopulation = serving.DefaultPopulation()
+	defaultPopulation = recommender.DefaultPopulation()
 	defaultCosts      = serving.DefaultCosts()
 )
 
-var recommenderParams = []params.Param{
+var parameters = []params.Param{
 	{Name: "dataset", Default: "books", Choices: []string{"taobao", "video-games", "books"}, Doc: "whose share of " +
 		"requests of hot users, the 5% with the most requests: 0.18, 0.24 or 0.38"},
 	{Name: "regime", Default: "steady", Choices: []string{"steady", "trend", "burst"}, Doc: "steady: the share of hot " +
@@ -63,13 +66,26 @@ var recommenderParams = []params.Param{
 	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 }
 
-// recommenderTrace is requests of users of some nodes, whose load changes from epoch to epoch.
-type recommenderTrace struct {
-	population serving.Population
+// Purposes of streams of random bits of a seed: the numbers that the traces have always been drawn with.
+const (
+	userBits    = 1
+	arrivalBits = 14
+)
+
+func init() {
+	gen.Register(gen.Entry{Name: "recommender",
+		Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
+			"the rate gives GPUs a utilisation",
+		Params: parameters, Records: newTrace, Bytes: bytesOf})
+}
+
+// trace is requests of users of some nodes, whose load changes from epoch to epoch.
+type trace struct {
+	population recommender.Population
 	epoch      float64 // nanoseconds
 	loads      []serving.Load
 	arrivals   arrivalTimes
-	regime     serving.Regime
+	regime     recommender.Regime
 	total      int
 	cut        bool // at a number of requests, before the last epoch ends
 
@@ -84,7 +100,7 @@ type recommenderTrace struct {
 }
 
 // populationOf returns the population that parameters describe.
-func populationOf(v params.Values) serving.Population {
+func populationOf(v params.Values) recommender.Population {
 	p := defaultPopulation
 	p.Nodes, p.Users, p.UserAlpha = v.Int("nodes"), v.Int("users"), v.Float("user-alpha")
 	p.MinTokens, p.MaxTokens, p.Tables = v.Int("min-tokens"), v.Int("max-tokens"), v.Int("tables")
@@ -97,21 +113,21 @@ func populationOf(v params.Values) serving.Population {
 	return p
 }
 
-// recommenderBytes estimates the memory of the generator.
-func recommenderBytes(v params.Values) int64 { return recommender.SyntheticBytes(populationOf(v)) }
+// bytesOf estimates the memory of the generator.
+func bytesOf(v params.Values) int64 { return recommender.SyntheticBytes(populationOf(v)) }
 
-// newRecommenderTrace draws the shards that users own, and counts the requests. Both take minutes for many nodes.
-func newRecommenderTrace(ctx context.Context, v params.Values, progress func(done, total int64)) (recordSource, error) {
-	t := &recommenderTrace{population: populationOf(v), epoch: v.Float("epoch-s") * 1e9}
+// newTrace draws the shards that users own, and counts the requests. Both take minutes for many nodes.
+func newTrace(ctx context.Context, v params.Values, progress func(done, total int64)) (gen.RecordSource, error) {
+	t := &trace{population: populationOf(v), epoch: v.Float("epoch-s") * 1e9}
 	seed := uint64(v.Int("seed"))
 	err := recommender.CheckSynthetic(t.population)
 	if err != nil {
 		return nil, err
 	}
-	if t.regime, err = serving.ParseRegime(v.Text("regime")); err != nil {
+	if t.regime, err = recommender.ParseRegime(v.Text("regime")); err != nil {
 		return nil, err
 	}
-	if t.loads, err = recommenderLoads(v, t.regime, t.population, seed); err != nil {
+	if t.loads, err = loadsOf(v, t.regime, t.population, seed); err != nil {
 		return nil, err
 	}
 	t.arrivals = arrivalTimes{loads: t.loads, nodes: float64(t.population.Nodes), epoch: t.epoch,
@@ -137,12 +153,12 @@ func newRecommenderTrace(ctx context.Context, v params.Values, progress func(don
 	hot := t.population.Hot()
 	t.users = [2]random.Zipf{random.NewZipf(hot, t.population.UserAlpha),
 		random.NewZipf(t.population.Users-hot, t.population.UserAlpha)}
-	t.bits = random.Stream(seed, requestBits)
+	t.bits = random.Stream(seed, userBits)
 	return t, nil
 }
 
-// recommenderLoads returns the load of a node in each epoch: rates that give the wanted utilisation.
-func recommenderLoads(v params.Values, regime serving.Regime, p serving.Population, seed uint64) ([]serving.Load,
+// loadsOf returns the load of a node in each epoch: rates that give the wanted utilisation.
+func loadsOf(v params.Values, regime recommender.Regime, p recommender.Population, seed uint64) ([]serving.Load,
 	error) {
 	hot := v.Float("hot")
 	if hot == 0 {
@@ -165,20 +181,20 @@ func recommenderLoads(v params.Values, regime serving.Regime, p serving.Populati
 }
 
 // canChange refuses a share of hot users from which a regime does not rise: the load would be steady.
-func canChange(regime serving.Regime, hot float64) error {
+func canChange(regime recommender.Regime, hot float64) error {
 	switch {
-	case regime == serving.Burst && hot >= serving.BurstHotShare:
+	case regime == recommender.Burst && hot >= recommender.BurstHotShare:
 		return fmt.Errorf("hot=%v,regime=burst: spikes raise the share of hot users to %v; want a smaller one, or "+
-			"regime=steady", hot, serving.BurstHotShare)
-	case regime == serving.Trend && hot >= serving.MostHot:
+			"regime=steady", hot, recommender.BurstHotShare)
+	case regime == recommender.Trend && hot >= recommender.MostHot:
 		return fmt.Errorf("hot=%v,regime=trend: the share of hot users rises to at most %v; want a smaller one, or "+
-			"regime=steady", hot, serving.MostHot)
+			"regime=steady", hot, recommender.MostHot)
 	}
 	return nil
 }
 
 // expected returns about how many requests the epochs have, at most limit unless it is 0.
-func (t *recommenderTrace) expected(limit int) (int64, error) {
+func (t *trace) expected(limit int) (int64, error) {
 	expected := 0.0
 	for _, l := range t.loads {
 		expected += l.Rate * t.arrivals.nodes * t.epoch / 1e9
@@ -199,7 +215,7 @@ func (t *recommenderTrace) expected(limit int) (int64, error) {
 const countedAtOnce = 1 << 18
 
 // count returns how many requests the epochs have, at most limit unless it is 0. It ends with ctx.
-func (t *recommenderTrace) count(ctx context.Context, limit int, counted func(n int64)) (int, error) {
+func (t *trace) count(ctx context.Context, limit int, counted func(n int64)) (int, error) {
 	again := t.arrivals
 	bits := *again.bits
 	again.bits = &bits
@@ -246,13 +262,13 @@ func (a *arrivalTimes) next() (time int64, epoch int, ok bool) {
 	return 0, 0, false
 }
 
-func (t *recommenderTrace) fields() stream.Fields {
+func (t *trace) Fields() stream.Fields {
 	return stream.Fields{Time: true, Kind: t.synthetic.Kind()}
 }
 
-func (t *recommenderTrace) requests() int { return t.total }
+func (t *trace) Requests() int { return t.total }
 
-func (t *recommenderTrace) read(rec *stream.Record) error {
+func (t *trace) Read(rec *stream.Record) error {
 	if t.number == t.total {
 		return io.EOF
 	}
@@ -270,7 +286,7 @@ func (t *recommenderTrace) read(rec *stream.Record) error {
 
 // user draws who makes a request. Each node has as many users of each rank; those of one rank have consecutive numbers,
 // the hot ones come first.
-func (t *recommenderTrace) user(hotShare float64) (user uint32, hot bool) {
+func (t *trace) user(hotShare float64) (user uint32, hot bool) {
 	hot = random.Unit(t.bits) < hotShare
 	rank := 0
 	if hot {
@@ -282,8 +298,8 @@ func (t *recommenderTrace) user(hotShare float64) (user uint32, hot bool) {
 	return uint32(rank*t.population.Nodes + node), hot
 }
 
-// measured implements measured.
-func (t *recommenderTrace) measured() string {
+// Measured implements gen.Measured.
+func (t *trace) Measured() string {
 	if t.number == 0 {
 		return ""
 	}
@@ -294,9 +310,9 @@ func (t *recommenderTrace) measured() string {
 	text := fmt.Sprintf("%d requests in %.6g s, %.1f per second and node; hot users make %.1f%% of them", t.number,
 		seconds, float64(t.number)/seconds/float64(t.population.Nodes), 100*float64(t.hot)/float64(t.number))
 	switch t.regime {
-	case serving.Trend:
+	case recommender.Trend:
 		text += fmt.Sprintf(", from %.1f%% to %.1f%%", 100*loads[0].HotShare, 100*loads[len(loads)-1].HotShare)
-	case serving.Burst:
+	case recommender.Burst:
 		spikes, spiking := 0, false
 		for _, l := range loads {
 			spike := l.HotShare > t.loads[0].HotShare

@@ -1,4 +1,4 @@
-package serving
+package recommender
 
 import (
 	"math"
@@ -104,10 +104,6 @@ func TestPopulation(t *testing.T) {
 	}
 	if got := [...]int{p.Draws(5000), p.Draws(15000), p.Draws(1)}; got != [...]int{122, 366, 1} {
 		t.Errorf("%v draws, want 122, 366 and 1", got)
-	}
-	c := DefaultCosts()
-	if page := c.PageBytes(p.ShardRows); page != 2<<20 || c.UserPages(15000, page) != 88 {
-		t.Errorf("pages of %d bytes, of which 15 000 tokens need %d; want 2 MiB and 88", page, c.UserPages(15000, page))
 	}
 	for i, change := range []func(*Population){
 		func(p *Population) { p.Nodes = 0 }, func(p *Population) { p.Users = 0 },

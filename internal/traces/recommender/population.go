@@ -1,4 +1,4 @@
-package serving
+package recommender
 
 import (
 	"errors"
@@ -65,12 +65,4 @@ func (p Population) Hot() int {
 // number is rounded, and at least 1.
 func (p Population) Draws(tokens int) int {
 	return max(1, (tokens*p.Tables+p.ShardRows/2)/p.ShardRows)
-}
-
-// Load is what one node serves in an epoch.
-type Load struct {
-	Rate       float64 // requests per second
-	HotShare   float64 // of the requests, which are of hot users
-	MeanTokens float64 // of the sequences; 0 for that of the population
-	Refill     float64 // bytes per second of a GPU's link that the refill of embeddings takes
 }

@@ -1,16 +1,20 @@
-package gen
+package traffic
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
+	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -28,11 +32,11 @@ type recommenderRequest struct {
 
 func generateRecommender(t *testing.T, args string) []recommenderRequest {
 	t.Helper()
-	spec, err := Parse("recommender("+args+")", "")
+	spec, err := gen.Parse("recommender("+args+")", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(t.Context(), spec, nil)
+	g, err := gen.New(t.Context(), spec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +53,33 @@ func generateRecommender(t *testing.T, args string) []recommenderRequest {
 		t.Fatalf("more than the %d requests that are announced", g.Requests())
 	}
 	return requests
+}
+
+// TestGolden keeps the trace of a specification what it was, on any number of cores.
+func TestGolden(t *testing.T) {
+	const spec = "recommender(nodes=2,users=1000,shards=10000,regime=burst,rate=100,epochs=20,seed=2)"
+	for _, cores := range []int{1, runtime.NumCPU()} {
+		previous := runtime.GOMAXPROCS(cores)
+		s, err := gen.Parse(spec, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := gen.New(t.Context(), s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := sha256.New()
+		var rec stream.Record
+		for g.Read(&rec) == nil {
+			binary.Write(h, binary.LittleEndian, []uint64{rec.Num, uint64(rec.Size), uint64(rec.Time)})
+			head := recommender.HeadOf(&rec)
+			fmt.Fprint(h, head.Tokens, head.Hot, head.Lookups(nil))
+		}
+		runtime.GOMAXPROCS(previous)
+		if got := fmt.Sprintf("%x", h.Sum(nil)[:8]); got != "e1e1f8703a767e13" {
+			t.Errorf("on %d cores: checksum %s, want e1e1f8703a767e13", cores, got)
+		}
+	}
 }
 
 // hotBetween returns the share of hot requests from one second to another.
@@ -170,7 +201,7 @@ func TestRecommenderLookups(t *testing.T) {
 }
 
 func TestRecommenderRateGivesTheUtilisation(t *testing.T) {
-	p := serving.DefaultPopulation()
+	p := recommender.DefaultPopulation()
 	p.Nodes, p.Users, p.Shards = 2, 2000, 100_000
 	for _, layers := range []int{3, 6} {
 		costs := serving.DefaultCosts()
@@ -209,7 +240,7 @@ func TestRecommenderTrend(t *testing.T) {
 func TestRecommenderBurst(t *testing.T) {
 	const args = smallRecommender + ",regime=burst,dataset=books,epochs=200,seed=3"
 	requests := generateRecommender(t, args)
-	steps := serving.Burst.HotShares(0.38, 200, 3)
+	steps := recommender.Burst.HotShares(0.38, 200, 3)
 	var calm, spike [2]float64 // hot requests, all
 	epochs := [2]float64{}
 	for _, s := range steps {
@@ -283,12 +314,12 @@ func TestRecommenderRefusesWhatCannotBe(t *testing.T) {
 		"epochs=1000000,epoch-s=86400":             "requests: want at most 2^31",
 		"requests=9,epochs=1000000,epoch-s=86400":  "years",
 	} {
-		spec, err := Parse("recommender("+args+",shards=1000)", "")
+		spec, err := gen.Parse("recommender("+args+",shards=1000)", "")
 		if !strings.Contains(args, "users") {
-			spec, err = Parse("recommender("+args+",shards=1000,users=100)", "")
+			spec, err = gen.Parse("recommender("+args+",shards=1000,users=100)", "")
 		}
 		if err == nil {
-			_, err = New(t.Context(), spec, nil)
+			_, err = gen.New(t.Context(), spec, nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", args, err, want)
@@ -306,11 +337,11 @@ func TestRecommenderSaysWhatItMade(t *testing.T) {
 		"rate=100,epochs=200,regime=burst":                      {"spikes"},
 		"rate=100,epochs=200,requests=400,regime=burst":         {", with 0 spikes"},
 	} {
-		spec, err := Parse("recommender(nodes=2,users=100,shards=1000,"+args+")", "")
+		spec, err := gen.Parse("recommender(nodes=2,users=100,shards=1000,"+args+")", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := New(t.Context(), spec, nil)
+		g, err := gen.New(t.Context(), spec, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +361,7 @@ func TestRecommenderSaysWhatItMade(t *testing.T) {
 
 // TestRecommenderSaysHowFarItsPreparationIs has 4 draws of 2^16 own shards each, then counts the requests.
 func TestRecommenderSaysHowFarItsPreparationIs(t *testing.T) {
-	spec, err := Parse("recommender(nodes=1,users=4096,own-shards=64,shards=1000,requests=100)", "")
+	spec, err := gen.Parse("recommender(nodes=1,users=4096,own-shards=64,shards=1000,requests=100)", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +372,7 @@ func TestRecommenderSaysHowFarItsPreparationIs(t *testing.T) {
 		}
 		all = append(all, done)
 	}
-	if _, err := New(t.Context(), spec, said); err != nil {
+	if _, err := gen.New(t.Context(), spec, said); err != nil {
 		t.Fatal(err)
 	}
 	if want := []int64{0, 1 << 16, 2 << 16, 3 << 16, 4 << 16}; !slices.Equal(all, want) {
@@ -356,13 +387,13 @@ func TestRecommenderPreparationEndsWithItsContext(t *testing.T) {
 		"nodes=1024,shards=1000":                            1 << 20,
 		"nodes=1,users=100,shards=1000,rate=1e6,epochs=200": 1 << 20,
 	} {
-		spec, err := Parse("recommender("+args+")", "")
+		spec, err := gen.Parse("recommender("+args+")", "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		last := int64(0)
-		_, err = New(ctx, spec, func(done, _ int64) {
+		_, err = gen.New(ctx, spec, func(done, _ int64) {
 			if last = done; done >= after {
 				cancel()
 			}
