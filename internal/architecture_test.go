@@ -1,7 +1,8 @@
-// Package internal_test checks the order in which the packages of the program may import each other, and their size.
+// Package internal_test checks which rooms the program has, which of them may import which, and the size of packages.
 package internal_test
 
 import (
+	"fmt"
 	"go/parser"
 	"go/scanner"
 	"go/token"
@@ -16,83 +17,99 @@ import (
 	"testing"
 )
 
-// layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
-// below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
-var layers = [][]string{
-	{"cuda/kernels", "base/faults", "base/filestate", "base/interruptible", "base/jsonlines", "base/markup",
-		"base/metric", "base/parallel", "base/quote", "base/random", "base/seal", "similarity/dot", "base/statistics",
-		"base/suggest", "base/terminal", "base/version"},
-	{"base/atomicfile", "../cmd/cachesim/internal/commandline", "cuda", "cuda/cudatest/ptx", "base/memory",
-		"base/params", "serving", "base/yamlhint"},
-	{"cuda/cudatest/ptxrun", "cuda/sort", "clock/event", "serving/fluid", "base/neural", "oracle", "oracle/gbm",
-		"results/records", "serving/route", "similarity", "cache/streams", "traces/compress", "traces/stream"},
-	{"cache/allocate", "cuda/cudatest", "cuda/join", "cuda/reuse", "clock/prefill", "clock/sls", "clock/storage",
-		"base/neural/ppo", "policies/dense", "oracle/predict", "results/series", "results/target", "traces/source"},
-	{"serving/controllers", "serving/recommender", "policies/slabs", "traces/files", "traces/prompts",
-		"traces/queries", "traces/recommender"},
-	{"cuda/setreplay", "traces/embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
-	{"policies/background"},
-	{"policies/admission", "policies/baselines", "policies/density", "policies/experts", "policies/laru",
-		"policies/learned", "policies/multiqueue", "policies/offline", "policies/rac", "traces/formats"},
-	{"results/plots", "policies/all", "traces"},
-	{"results/page"},
-	{"traces/capacity", "clock/models", "policies/policytest", "sim/ontrace", "sim/trees", "cache/prefetch",
-		"similarity/overlap", "traces/tracetest", "traces/tracestat", "traces/workload"},
-	{"cache", "sim/accuracy"},
-	{"serving/pools", "cache/prefix", "cache/semantic", "cache/sets", "cache/igtcache"},
-	{"sim/all"},
-	{"sim"},
-	{"sim/adversary", "serving/trainer", "experiment/checks", "experiment/claims", "sim/explain", "results/runs"},
-	{"experiment"},
-	{"experiment/curve", "experiment/baseline", "experiment/sweep", "../cmd/cachesim/internal/lists",
-		"../cmd/cachesim/internal/progress"},
-	{"experiment/cluster", "experiment/report", "../cmd/cachesim/internal/resources"},
-	{"../cmd/cachesim"},
+// room is a folder below internal. Its packages may import each other and those of the rooms that it names.
+type room struct {
+	name    string
+	answers string // a question about caching
+	imports []string
+}
+
+// rooms are all of them, from the bottom up: a room imports earlier ones only. The commands, above them, import any.
+//
+// Results lie low, since they know the names of parts and none of the parts: whatever has something to print imports
+// them. Embeddings of texts belong to traces, since loading a trace makes them. What runs kernels for other rooms stays
+// in cuda, above these rooms, so that one command tests everything that needs a GPU.
+var rooms = []room{
+	{"base", "what knows no cache", nil},
+	{"results", "what do people see", []string{"base"}},
+	{"oracle", "what comes next, known or predicted", []string{"base"}},
+	{"traces", "what is requested", []string{"base", "results", "oracle"}},
+	{"similarity", "what is alike", []string{"base", "results", "traces"}},
+	{"clock", "how long does it take", []string{"base", "oracle", "traces"}},
+	{"policies", "who is evicted", []string{"base", "oracle", "traces", "similarity"}},
+	{"cuda", "what does a GPU compute", []string{"base", "similarity", "policies"}},
+	{"cache", "what is resident", []string{"base", "oracle", "traces", "similarity", "policies"}},
+	{"serving", "what do serving nodes do (HLEM)", []string{"base", "results", "oracle", "traces", "clock", "policies",
+		"cache"}},
+	{"sim", "what does a replay give", []string{"base", "results", "oracle", "traces", "similarity", "clock", "policies",
+		"cuda", "cache", "serving"}},
+	{"experiment", "what is planned, and what is its verdict", []string{"base", "results", "oracle", "traces", "policies",
+		"cuda", "cache", "sim"}},
 }
 
 const module = "github.com/cachesim/cachesim/"
 
-// TestImportsPointDownwards fails on an arrow that points upwards or sideways, and on a package without a layer.
+// roomOf returns the room of a folder below internal.
+func roomOf(folder string) string {
+	name, _, _ := strings.Cut(folder, "/")
+	return name
+}
+
+// TestRooms fails on a package that stands beside the rooms, and on a room without a doc.go that describes it.
+func TestRooms(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders, names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			folders = append(folders, e.Name())
+		}
+	}
+	for _, r := range rooms {
+		names = append(names, r.name)
+		doc, err := os.ReadFile(path.Join(r.name, "doc.go"))
+		if err != nil {
+			t.Error(err)
+		} else if !strings.HasPrefix(string(doc), "// Package "+r.name+" ") {
+			t.Errorf("%s/doc.go does not describe the package", r.name)
+		}
+	}
+	if slices.Sort(names); !slices.Equal(folders, names) {
+		t.Errorf("the folders below internal are %q, want the rooms %q", folders, names)
+	}
+}
+
+// TestImportsPointDownwards fails on an import between rooms that the table does not have, or that points upwards.
 func TestImportsPointDownwards(t *testing.T) {
-	height := map[string]int{}
-	for i, layer := range layers {
-		for _, p := range layer {
-			if _, twice := height[p]; twice {
-				t.Errorf("%s is in two layers", p)
+	used := map[[2]string]bool{}
+	eachSource(t, ".", func(file string, imports []string) {
+		for _, to := range imports {
+			used[[2]string{roomOf(file), roomOf(to)}] = true
+			if from := roomOf(file); from != roomOf(to) && !mayImport(from, roomOf(to)) {
+				t.Errorf("%s imports %s: %s may not import %s; what both need belongs into a lower room", file, to, from,
+					roomOf(to))
 			}
-			height[p] = i
+		}
+	})
+	for i, r := range rooms {
+		for _, to := range r.imports {
+			if !slices.ContainsFunc(rooms[:i], func(lower room) bool { return lower.name == to }) {
+				t.Errorf("%s is not below %s", to, r.name)
+			}
+			if !used[[2]string{r.name, to}] {
+				t.Errorf("%s does not import %s any more; take it out of the table", r.name, to)
+			}
 		}
 	}
-	found := map[string]bool{}
-	arrows := 0
-	for _, root := range []string{".", "../cmd"} {
-		eachSource(t, root, func(file string, imports []string) {
-			from := path.Dir(file)
-			found[from] = true
-			if _, ok := height[from]; !ok {
-				t.Errorf("%s has no layer; add it to the table in architecture_test.go", from)
-				return
-			}
-			for _, to := range imports {
-				arrows++
-				at, ok := height[to]
-				switch {
-				case !ok:
-					t.Errorf("%s imports %s, which has no layer", file, to)
-				case at >= height[from]:
-					t.Errorf("%s imports %s, which is not below it", file, to)
-				}
-			}
-		})
+	if len(used) < 30 {
+		t.Errorf("only %d imports between rooms were found", len(used))
 	}
-	for p := range height {
-		if !found[p] {
-			t.Errorf("there is no package %s; remove it from the table in architecture_test.go", p)
-		}
-	}
-	if arrows < 100 {
-		t.Errorf("only %d imports were found", arrows)
-	}
+}
+
+func mayImport(from, to string) bool {
+	return slices.ContainsFunc(rooms, func(r room) bool { return r.name == from && slices.Contains(r.imports, to) })
 }
 
 // mostLines is how many lines of code a package may have: nobody keeps more than that in mind.
@@ -231,32 +248,54 @@ func TestNoTemplates(t *testing.T) {
 	}
 }
 
-// picture returns the layers as CONTRIBUTING shows them: the highest first.
-func picture() string {
-	var b strings.Builder
-	for _, layer := range slices.Backward(layers) {
-		line := "   "
-		for _, p := range layer {
-			p = strings.TrimPrefix(p, "../")
-			if len(line)+1+len(p) > 110 {
-				b.WriteString(line + "\n")
-				line = "       "
-			}
-			line += " " + p
+// picture returns the rooms as CONTRIBUTING shows them, the highest first, with their packages.
+func picture(t *testing.T) string {
+	t.Helper()
+	packages := map[string][]string{}
+	eachSource(t, ".", func(file string, _ []string) {
+		of := roomOf(file)
+		if folder := strings.TrimPrefix(path.Dir(file), of); folder != "" && !slices.Contains(packages[of], folder[1:]) {
+			packages[of] = append(packages[of], folder[1:])
 		}
-		b.WriteString(line + "\n")
+	})
+	var b strings.Builder
+	b.WriteString("\n| folder | answers | packages in it | imports |\n|---|---|---|---|\n")
+	for _, r := range slices.Backward(rooms) {
+		slices.Sort(packages[r.name])
+		fmt.Fprintf(&b, "| `internal/%s` | %s | %s | %s |\n", r.name, r.answers, strings.Join(packages[r.name], ", "),
+			strings.Join(r.imports, ", "))
 	}
+	b.WriteString("\n")
 	return b.String()
 }
 
-// TestPictureOfImports holds the picture in CONTRIBUTING to the table.
-func TestPictureOfImports(t *testing.T) {
-	text, err := os.ReadFile("../CONTRIBUTING.md")
+// The lines around the picture in CONTRIBUTING.
+const (
+	pictureBegins = "<!-- rooms, written by UPDATE=1 go test ./internal -run Picture -->\n"
+	pictureEnds   = "<!-- rooms end -->\n"
+)
+
+// TestPictureOfRooms holds the picture in CONTRIBUTING to the tree; UPDATE=1 draws it again.
+func TestPictureOfRooms(t *testing.T) {
+	const page = "../CONTRIBUTING.md"
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), picture()) {
-		t.Errorf("CONTRIBUTING.md does not show the layers of packages as they are; it should say\n\n%s", picture())
+	before, rest, ok := strings.Cut(string(text), pictureBegins)
+	shown, after, ends := strings.Cut(rest, pictureEnds)
+	if !ok || !ends {
+		t.Fatalf("%s has no place for the picture: want the line %q", page, pictureBegins)
+	}
+	want := picture(t)
+	if os.Getenv("UPDATE") == "1" {
+		if err := os.WriteFile(page, []byte(before+pictureBegins+want+pictureEnds+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if shown != want {
+		t.Errorf("%s does not show the rooms as they are; run UPDATE=1 go test ./internal -run Picture", page)
 	}
 }
 

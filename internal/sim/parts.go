@@ -97,7 +97,8 @@ var (
 	AllocatorKind = newKind("allocator", allocate.Names, allocate.Find, allocate.Parse, allocate.ParseList,
 		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
 		func(e allocate.Entry) bool { return e.Future })
-	ModelKind = newKind("model", models.Registry.Names, models.Registry.Find, models.Registry.Parse, models.Registry.ParseList,
+	ModelKind = newKind("model", models.Registry.Names, models.Registry.Find, models.Registry.Parse,
+		models.Registry.ParseList,
 		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
 		func(models.Entry) bool { return false })
 )

@@ -501,7 +501,8 @@ func (r *fluidRun) values() (v metric.Values) {
 	seconds := (last.begins + last.passes - r.begins).Seconds()
 	if s.requests > 0 {
 		percentile := func(share float64) float64 { return 1e3 * r.latencies.Above(1-share) }
-		v = models.Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95), P99: percentile(0.99),
+		v = models.Latency{Mean: 1e3 * r.latencies.Mean(), P50: percentile(0.50), P95: percentile(0.95),
+			P99:        percentile(0.99),
 			Throughput: s.requests / (seconds + r.behind)}.Values()
 		v.SetQuotient(SLOSatisfied, s.satisfied, s.requests)
 		v.SetQuotient(LatencyEMB, 1e3*s.transfer, s.requests)

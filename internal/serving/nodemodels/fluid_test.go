@@ -33,7 +33,8 @@ func TestFluid(t *testing.T) {
 	for _, c := range []struct {
 		metric.Metric
 		tolerance float64
-	}{{nodemodels.KVHitRatio, 0.03}, {nodemodels.EMBHitRatio, 0.05}, {nodemodels.NodeUtilisation, 0.03}, {nodemodels.EMBRatio, 0.001},
+	}{{nodemodels.KVHitRatio, 0.03}, {nodemodels.EMBHitRatio, 0.05}, {nodemodels.NodeUtilisation, 0.03},
+		{nodemodels.EMBRatio, 0.001},
 		{nodemodels.SLOSatisfied, 0.05}} {
 		if got, want := v.Float(c.Metric), simulated.Float(c.Metric); math.Abs(got-want) > c.tolerance {
 			t.Errorf("%s is %v, simulated %v", c.Name, got, want)

@@ -99,15 +99,18 @@ func TestRecommender(t *testing.T) {
 	tr := recommendations(t, 6000, 200)
 	v := mustServe(t, tr, "recommender", models.Config{Warmup: 600})
 	for _, m := range []metric.Metric{models.LatencyMean, models.LatencyP99, models.Throughput, nodemodels.SLOSatisfied,
-		nodemodels.WindowP99, nodemodels.KVHitRatio, nodemodels.EMBHitRatio, nodemodels.EMBRatio, nodemodels.RatioMoved, nodemodels.RefillBytes,
+		nodemodels.WindowP99, nodemodels.KVHitRatio, nodemodels.EMBHitRatio, nodemodels.EMBRatio,
+		nodemodels.RatioMoved, nodemodels.RefillBytes,
 		nodemodels.MissBytes, nodemodels.LinkPeak,
-		nodemodels.RoutingScore, nodemodels.NodeUtilisation, nodemodels.DecisionTime, nodemodels.BestRatio, nodemodels.RatioGap,
+		nodemodels.RoutingScore, nodemodels.NodeUtilisation, nodemodels.DecisionTime, nodemodels.BestRatio,
+		nodemodels.RatioGap,
 	} {
 		if !v.Has(m) {
 			t.Errorf("no %s", m.Name)
 		}
 	}
-	for _, m := range []metric.Metric{nodemodels.SLOSatisfied, nodemodels.KVHitRatio, nodemodels.EMBHitRatio, nodemodels.EMBRatio,
+	for _, m := range []metric.Metric{nodemodels.SLOSatisfied, nodemodels.KVHitRatio, nodemodels.EMBHitRatio,
+		nodemodels.EMBRatio,
 		nodemodels.RoutingScore, nodemodels.NodeUtilisation} {
 		if x := v.Float(m); !(x > 0 && x < 1) {
 			t.Errorf("%s is %v", m.Name, x)
