@@ -100,16 +100,32 @@ func (s *Scope) Alloc(bytes int64) (Pointer, error) {
 	return p, nil
 }
 
-// Allocation is a column to be allocated: AllocAll writes its address to At.
+// Allocation is a column to be allocated: Undefined, Zeros or Ones.
 type Allocation struct {
-	At    *Pointer
-	Bytes int64
+	at    *Pointer
+	bytes int64
+	fill  int // -1: with nothing
 }
 
-// AllocAll allocates columns. If one fails, the scope holds those before it.
+// Undefined is a column whose content is undefined. AllocAll writes its address to at.
+func Undefined(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, -1} }
+
+// Zeros is a column of zeros.
+func Zeros(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0} }
+
+// Ones is a column in which every bit is 1.
+func Ones(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0xff} }
+
+// AllocAll allocates columns and fills them. If one fails, the scope holds those before it.
 func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 	for _, c := range columns {
-		if *c.At, err = s.Alloc(c.Bytes); err != nil {
+		if *c.at, err = s.Alloc(c.bytes); err != nil {
+			return err
+		}
+		if c.fill < 0 || c.bytes == 0 {
+			continue
+		}
+		if err := s.Fill(*c.at, byte(c.fill), c.bytes); err != nil {
 			return err
 		}
 	}

@@ -225,8 +225,8 @@ func (j *joiner) alloc() (each int, err error) {
 func (j *joiner) allocPlan(p *plan) (err error) {
 	j.room = p.room
 	for _, c := range []*chunk{&j.left, &j.right}[:p.chunks] {
-		err := j.scope.AllocAll(cuda.Allocation{At: &c.vectors, Bytes: int64(p.each) * 4 * int64(j.all.Dim)},
-			cuda.Allocation{At: &c.halves, Bytes: int64(p.each) * 4 * int64(j.words)})
+		err := j.scope.AllocAll(cuda.Undefined(&c.vectors, int64(p.each)*4*int64(j.all.Dim)),
+			cuda.Undefined(&c.halves, int64(p.each)*4*int64(j.words)))
 		if err != nil {
 			return err
 		}
@@ -236,8 +236,8 @@ func (j *joiner) allocPlan(p *plan) (err error) {
 			return err
 		}
 	}
-	return j.scope.AllocAll(cuda.Allocation{At: &j.proposed, Bytes: int64(j.room) * 8},
-		cuda.Allocation{At: &j.similar, Bytes: int64(j.room) * 12}, cuda.Allocation{At: &j.counters, Bytes: 8})
+	return j.scope.AllocAll(cuda.Undefined(&j.proposed, int64(j.room)*8),
+		cuda.Undefined(&j.similar, int64(j.room)*12), cuda.Undefined(&j.counters, 8))
 }
 
 // margin is for the counters and the alignment of allocations.

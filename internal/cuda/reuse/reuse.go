@@ -108,15 +108,9 @@ func (s *Stack) allocate() (err error) {
 		return err
 	}
 	perRequest := 4 * (int64(s.room) + 1)
-	err = s.scope.AllocAll(cuda.Allocation{At: &s.last, Bytes: perRequest},
-		cuda.Allocation{At: &s.known, Bytes: perRequest}, cuda.Allocation{At: &s.again, Bytes: perRequest},
-		cuda.Allocation{At: &s.ones, Bytes: 4 * int64(tiles(s.room)+1)},
-		cuda.Allocation{At: &s.order, Bytes: 4 * int64(s.numObjects)},
-		cuda.Allocation{At: &s.counts, Bytes: 8 * int64(s.numObjects)})
-	if err != nil {
-		return err
-	}
-	return s.clear()
+	return s.scope.AllocAll(cuda.Undefined(&s.last, perRequest), cuda.Undefined(&s.known, perRequest),
+		cuda.Undefined(&s.again, perRequest), cuda.Undefined(&s.ones, 4*int64(tiles(s.room)+1)),
+		cuda.Undefined(&s.order, 4*int64(s.numObjects)), cuda.Zeros(&s.counts, 8*int64(s.numObjects)))
 }
 
 // clear sets the counts to 0.

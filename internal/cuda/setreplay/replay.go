@@ -212,13 +212,6 @@ func (r *replay) bytesOfMarks(c *cell) int64 {
 	return 4 * int64(r.trace.Count)
 }
 
-// allocation is memory to be allocated, and what it is filled with.
-type allocation struct {
-	at    *cuda.Pointer
-	bytes int64
-	fill  int // a byte; -1: nothing
-}
-
 // allocate allocates all memory, and empties the caches.
 func (r *replay) allocate() (err error) {
 	r.allocateBuffers()
@@ -229,15 +222,8 @@ func (r *replay) allocate() (err error) {
 	for _, c := range r.single {
 		all = append(all, r.stateOf(c)...)
 	}
-	for _, a := range all {
-		if *a.at, err = r.scope.Alloc(a.bytes); err != nil {
-			return err
-		}
-		if a.fill >= 0 {
-			if err := r.scope.Fill(*a.at, byte(a.fill), a.bytes); err != nil {
-				return err
-			}
-		}
+	if err := r.scope.AllocAll(all...); err != nil {
+		return err
 	}
 	for _, c := range r.single {
 		if err := r.writeCandidates(c); err != nil {
@@ -271,47 +257,47 @@ func (r *replay) allocateBuffers() {
 }
 
 // columnsOfChunk returns the memory for all requests of a chunk, and the totals.
-func (r *replay) columnsOfChunk() []allocation {
+func (r *replay) columnsOfChunk() []cuda.Allocation {
 	n := int64(r.chunk)
-	all := []allocation{{&r.objects, 4 * n, -1}, {&r.marks, 4 * (n + 1), -1}, {&r.places, 4 * n, -1},
-		{&r.totals, 8 * counters * int64(max(1, len(r.single))), 0}}
+	all := []cuda.Allocation{cuda.Undefined(&r.objects, 4*n), cuda.Undefined(&r.marks, 4*(n+1)),
+		cuda.Undefined(&r.places, 4*n), cuda.Zeros(&r.totals, 8*counters*int64(max(1, len(r.single))))}
 	if r.trace.Groups != nil {
-		all = append(all, allocation{&r.batches, 4 * n, -1})
+		all = append(all, cuda.Undefined(&r.batches, 4*n))
 	}
 	if r.grouped {
-		all = append(all, allocation{&r.lasts, 4 * n, -1})
+		all = append(all, cuda.Undefined(&r.lasts, 4*n))
 	}
 	r.nexts = make([]cuda.Pointer, len(r.trace.Predict))
 	for i := range r.nexts {
-		all = append(all, allocation{&r.nexts[i], 8 * n, -1})
+		all = append(all, cuda.Undefined(&r.nexts[i], 8*n))
 	}
 	return all
 }
 
 // columnsOf returns the memory for the requests of a chunk divided among sets, and for stacks, which are empty.
-func (r *replay) columnsOf(d *division) (all []allocation) {
+func (r *replay) columnsOf(d *division) (all []cuda.Allocation) {
 	for _, column := range []*cuda.Pointer{&d.objects, &d.firsts, &d.lasts, &d.batches, &d.lastBatch} {
-		all = append(all, allocation{column, 4 * int64(r.chunk), -1})
+		all = append(all, cuda.Undefined(column, 4*int64(r.chunk)))
 	}
-	all = append(all, allocation{&d.starts, 4 * int64(d.sets+1), -1})
+	all = append(all, cuda.Undefined(&d.starts, 4*int64(d.sets+1)))
 	if d.stacked != nil {
-		all = append(all, allocation{&d.stacks, 4 * slabs.MaxWays * int64(d.sets), 0xff},
-			allocation{&d.filled, 4 * int64(d.sets), 0}, allocation{&d.depths, 8 * depths, 0})
+		all = append(all, cuda.Ones(&d.stacks, 4*slabs.MaxWays*int64(d.sets)),
+			cuda.Zeros(&d.filled, 4*int64(d.sets)), cuda.Zeros(&d.depths, 8*depths))
 	}
 	return all
 }
 
 // stateOf returns the memory of a cache that is empty.
-func (r *replay) stateOf(c *cell) []allocation {
+func (r *replay) stateOf(c *cell) []cuda.Allocation {
 	slots, sets, chunk := int64(c.Sets)*int64(c.Ways), int64(c.Sets), int64(r.chunk)
-	all := []allocation{{&c.owners, 4 * slots, 0xff}, {&c.counts, 4 * slots, 0},
-		{&c.missed, 4 * (chunk/32 + sets + 1), -1}}
+	all := []cuda.Allocation{cuda.Ones(&c.owners, 4*slots), cuda.Zeros(&c.counts, 4*slots),
+		cuda.Undefined(&c.missed, 4*(chunk/32+sets+1))}
 	if c.Candidates != nil {
-		all = append(all, allocation{&c.nexts, 8 * slots, 0}, allocation{&c.unknown, 8 * sets, 0})
+		all = append(all, cuda.Zeros(&c.nexts, 8*slots), cuda.Zeros(&c.unknown, 8*sets))
 	}
 	if c.Confidence != nil {
-		all = append(all, allocation{&c.old, 8 * sets, 0}, allocation{&c.phases, bytesOfPhase * sets, 0},
-			allocation{&c.marks, r.bytesOfMarks(c), 0}, allocation{&c.levels, 4 * chunk, -1})
+		all = append(all, cuda.Zeros(&c.old, 8*sets), cuda.Zeros(&c.phases, bytesOfPhase*sets),
+			cuda.Zeros(&c.marks, r.bytesOfMarks(c)), cuda.Undefined(&c.levels, 4*chunk))
 	}
 	return all
 }

@@ -163,9 +163,9 @@ func NewPairs(s *cuda.Scope, n int, wide bool) (*Pairs, error) {
 	}
 	p := &Pairs{room: n, wide: wide}
 	counts, keys, values := digits*blocks(n, tile), int64(n)*keyBytes(wide), int64(n)*4
-	err := s.AllocAll(cuda.Allocation{At: &p.Keys, Bytes: keys}, cuda.Allocation{At: &p.otherKeys, Bytes: keys},
-		cuda.Allocation{At: &p.Values, Bytes: values}, cuda.Allocation{At: &p.otherValues, Bytes: values},
-		cuda.Allocation{At: &p.counts, Bytes: int64(counts+1) * 4})
+	err := s.AllocAll(cuda.Undefined(&p.Keys, keys), cuda.Undefined(&p.otherKeys, keys),
+		cuda.Undefined(&p.Values, values), cuda.Undefined(&p.otherValues, values),
+		cuda.Undefined(&p.counts, int64(counts+1)*4))
 	if err != nil {
 		return nil, err
 	}
