@@ -202,7 +202,7 @@ func driveLate(t rapid.TB, c Config, seed uint64, latest int) {
 	}
 	for _, counter := range served.Counters() {
 		if counter.Value < 0 {
-			t.Fatalf("%s is %v", counter.Name, counter.Value)
+			t.Fatalf("%s is %v", counter.Name(), counter.Value)
 		}
 	}
 	if int64(served.Store.(*Pool).Len()) > served.loaded+int64(len(c.Trace.Objects)-hits) {

@@ -56,7 +56,7 @@ func TestTheBacklogIsLoadedAfterEachRequest(t *testing.T) {
 	}
 	values := map[string]float64{}
 	for _, counter := range c.(Reporting).Counters() {
-		values[counter.Name] = counter.Value
+		values[counter.Name()] = counter.Value
 	}
 	if values["streams"] != 1 || values["streams_random"] != 1 || values["tree_nodes"] < 100 ||
 		values["tree_bytes"] < 1000 ||

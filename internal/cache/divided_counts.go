@@ -17,7 +17,7 @@ func (d *Divided) Counters() []policies.Counter {
 	var all []policies.Counter
 	for _, p := range d.pools {
 		for _, c := range p.Counters() {
-			at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name == c.Name })
+			at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() })
 			if at < 0 {
 				all = append(all, c)
 			} else {
@@ -31,7 +31,7 @@ func (d *Divided) Counters() []policies.Counter {
 // counted returns the counts of tenants.
 func (d *Divided) counted() []policies.Counter {
 	d.hold()
-	counters := []policies.Counter{{Name: allocate.TenantCount.Name, Value: float64(len(d.tallies))}}
+	counters := []policies.Counter{policies.Count(allocate.TenantCount, float64(len(d.tallies)))}
 	least, sum, with := 1.0, 0.0, 0
 	for _, t := range d.tallies {
 		if t.requests > 0 {
@@ -41,12 +41,12 @@ func (d *Divided) counted() []policies.Counter {
 		}
 	}
 	if with > 0 {
-		counters = append(counters, policies.Counter{Name: allocate.LeastTenantHitRatio.Name, Value: least},
-			policies.Counter{Name: allocate.MeanTenantHitRatio.Name, Value: sum / float64(with)})
+		counters = append(counters, policies.Count(allocate.LeastTenantHitRatio, least),
+			policies.Count(allocate.MeanTenantHitRatio, sum/float64(with)))
 	}
 	if !d.shared {
-		counters = append(counters, policies.Counter{Name: allocate.Divisions.Name, Value: float64(d.state.Epoch)},
-			policies.Counter{Name: allocate.CapacityMoved.Name, Value: float64(d.moved) / float64(max(1, d.state.Capacity))})
+		counters = append(counters, policies.Count(allocate.Divisions, float64(d.state.Epoch)),
+			policies.Count(allocate.CapacityMoved, float64(d.moved)/float64(max(1, d.state.Capacity))))
 	}
 	for _, i := range d.largest() {
 		counters = append(counters, d.ofTenant(i)...)
@@ -58,7 +58,7 @@ func (d *Divided) counted() []policies.Counter {
 func (d *Divided) ofTenant(i int) (counters []policies.Counter) {
 	t := d.tallies[i]
 	add := func(m metric.Metric, value float64) {
-		counters = append(counters, policies.Counter{Name: m.Name + "[" + d.tenants[i] + "]", Value: value})
+		counters = append(counters, policies.CountOf(m, d.tenants[i], value))
 	}
 	add(allocate.TenantRequests, float64(t.requests))
 	add(allocate.TenantHits, float64(t.hits))

@@ -99,7 +99,7 @@ func TestPrefetchingTenantsAreCaches(t *testing.T) {
 				own, counts := serveAll(t, prefetchingConfig(t, part, text, 100))
 				hits, evictions = hits+counts.Hits, evictions+counts.Evictions
 				for _, counter := range own.(Reporting).Counters() {
-					loaded[counter.Name] += counter.Value
+					loaded[counter.Name()] += counter.Value
 				}
 			}
 			if n.Hits != hits || n.Evictions != evictions {

@@ -260,7 +260,7 @@ func TestPoolsFollowTheAllocator(t *testing.T) {
 func values(c Cache) map[string]float64 {
 	all := map[string]float64{}
 	for _, counter := range c.(Reporting).Counters() {
-		all[counter.Name] = counter.Value
+		all[counter.Name()] = counter.Value
 	}
 	return all
 }

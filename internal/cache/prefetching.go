@@ -403,22 +403,18 @@ func (c *prefetching) BeginCounting() {
 // Counters implements Reporting. An object without a request by the end was prefetched in vain.
 func (c *prefetching) Counters() []policies.Counter {
 	all := append(c.Store.Counters(),
-		policies.Counter{Name: prefetch.Prefetches.Name, Value: float64(c.loaded)},
-		policies.Counter{Name: prefetch.UsefulPrefetches.Name, Value: float64(c.used)},
-		policies.Counter{Name: prefetch.WastedPrefetches.Name, Value: float64(c.loaded - c.used)})
+		policies.Count(prefetch.Prefetches, float64(c.loaded)),
+		policies.Count(prefetch.UsefulPrefetches, float64(c.used)),
+		policies.Count(prefetch.WastedPrefetches, float64(c.loaded-c.used)))
 	if measured, ok := c.prefetcher.(prefetch.Measured); ok {
-		values := measured.Measure()
-		for name := range values.Names() {
-			value, _ := values.Get(name)
-			all = append(all, policies.Counter{Name: name, Value: value})
-		}
+		all = append(all, policies.CountAll(measured.Measure())...)
 	}
 	if c.delayed != nil {
-		all = append(all, policies.Counter{Name: prefetch.LateProposals.Name, Value: float64(c.delayed.late)})
+		all = append(all, policies.Count(prefetch.LateProposals, float64(c.delayed.late)))
 	}
 	if c.charged == nil {
 		return all
 	}
-	return append(all, policies.Counter{Name: prefetch.PrefetchedBytes.Name, Value: float64(c.loadedBytes)},
-		policies.Counter{Name: prefetch.WastedBytes.Name, Value: float64(c.loadedBytes - c.bytes)})
+	return append(all, policies.Count(prefetch.PrefetchedBytes, float64(c.loadedBytes)),
+		policies.Count(prefetch.WastedBytes, float64(c.loadedBytes-c.bytes)))
 }

@@ -234,11 +234,12 @@ func (n *naiveLRU) run(t *traces.Trace) (Counts, []policies.Counter) {
 			n.wastedBytes += e.size
 		}
 	}
-	counters := []policies.Counter{{Name: "prefetches", Value: float64(n.prefetched)},
-		{Name: "prefetch_hits", Value: float64(n.useful)}, {Name: "prefetch_wasted", Value: float64(n.wasted)}}
+	counters := []policies.Counter{policies.Count(prefetch.Prefetches, float64(n.prefetched)),
+		policies.Count(prefetch.UsefulPrefetches, float64(n.useful)),
+		policies.Count(prefetch.WastedPrefetches, float64(n.wasted))}
 	if !n.unit {
-		counters = append(counters, policies.Counter{Name: "prefetch_bytes", Value: float64(n.prefetchedBytes)},
-			policies.Counter{Name: "prefetch_wasted_bytes", Value: float64(n.wastedBytes)})
+		counters = append(counters, policies.Count(prefetch.PrefetchedBytes, float64(n.prefetchedBytes)),
+			policies.Count(prefetch.WastedBytes, float64(n.wastedBytes)))
 	}
 	return n.counts, counters
 }
@@ -312,8 +313,8 @@ func TestWarmupDoesNotCountPrefetches(t *testing.T) {
 	c.(Warming).BeginCounting()
 	c.Serve(WindowOf(tr, 2, 4, false, nil), &n)
 	// 12 was prefetched before and is asked for after it: it counts as neither. 13 and 14 are, and 13 is asked for.
-	want := []policies.Counter{{Name: "prefetches", Value: 2}, {Name: "prefetch_hits", Value: 1},
-		{Name: "prefetch_wasted", Value: 1}}
+	want := []policies.Counter{policies.Count(prefetch.Prefetches, 2), policies.Count(prefetch.UsefulPrefetches, 1),
+		policies.Count(prefetch.WastedPrefetches, 1)}
 	if got := c.(Reporting).Counters(); !slices.Equal(got, want) {
 		t.Errorf("counters %v, want %v", got, want)
 	}

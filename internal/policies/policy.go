@@ -3,6 +3,7 @@ package policies
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
@@ -123,11 +124,31 @@ type Expirer interface {
 	Expired(now int64) (o Object, ok bool)
 }
 
-// Counter is one number that a policy reports about itself after a replay: a metric that its entry declares.
+// Counter is one number that a part reports about itself after a replay: the value of a metric that its entry declares.
 type Counter struct {
-	Name  string
+	name  string
 	Value float64
 }
+
+// Count returns the counter of a metric.
+func Count(m metric.Metric, value float64) Counter { return Counter{m.Name, value} }
+
+// CountOf returns the counter of a metric with labels for one of them.
+func CountOf(m metric.Metric, label string, value float64) Counter {
+	return Counter{m.Of(label), value}
+}
+
+// CountAll returns the counters of measured values, by name.
+func CountAll(v metric.Values) (all []Counter) {
+	for name := range v.Names() {
+		value, _ := v.Get(name)
+		all = append(all, Counter{name, value})
+	}
+	return all
+}
+
+// Name is that of the metric, with its label.
+func (c Counter) Name() string { return c.name }
 
 // Reporter is implemented by policies with counters of their own.
 type Reporter interface {

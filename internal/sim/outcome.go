@@ -29,9 +29,9 @@ func (o *outcome) add(part outcome) {
 // setCounters copies the counters that a part reports. It panics if the part does not declare one of them.
 func setCounters(v *metric.Values, counters []policies.Counter) {
 	for _, c := range counters {
-		if _, ok := metric.Lookup(c.Name); !ok {
-			panic(fmt.Sprintf("counter %s is not a metric that its policy, cache or predictor declares", c.Name))
+		if _, ok := metric.Lookup(c.Name()); !ok {
+			panic(fmt.Sprintf("counter %s is not a metric that its policy, cache or predictor declares", c.Name()))
 		}
-		v.SetNamed(c.Name, c.Value)
+		v.SetNamed(c.Name(), c.Value)
 	}
 }

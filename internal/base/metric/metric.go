@@ -67,6 +67,9 @@ type Metric struct {
 	UpTo   string // the metric that is the upper end of an interval; "" for a single value
 }
 
+// Of returns the name of the value that a metric with labels has for one of them: tenant_hit_ratio[web].
+func (m Metric) Of(label string) string { return m.Name + "[" + label + "]" }
+
 // Column places a metric in the table of a run. The zero value leaves it out.
 type Column struct {
 	At   int    // position from the left; columns with equal positions are in the order of their declarations

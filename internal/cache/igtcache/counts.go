@@ -174,30 +174,24 @@ func (s *system) Tenants() (all []cache.Tenant) {
 
 // Counters implements cache.Reporting.
 func (s *system) Counters() (all []policies.Counter) {
-	add := func(name string, value float64) { all = append(all, policies.Counter{Name: name, Value: value}) }
-	measured := s.tree.Measure()
-	for name := range measured.Names() {
-		value, _ := measured.Get(name)
-		add(name, value)
-	}
-	add(patternChanges.Name, float64(s.patternChanges))
-	add(ttlExpiries.Name, float64(s.expiries))
+	all = append(policies.CountAll(s.tree.Measure()), policies.Count(patternChanges, float64(s.patternChanges)),
+		policies.Count(ttlExpiries, float64(s.expiries)))
 	if s.expiries > 0 {
-		add(firstExpiry.Name, float64(s.first-s.begins)/second)
+		all = append(all, policies.Count(firstExpiry, float64(s.first-s.begins)/second))
 	}
-	add(falseExpiries.Name, float64(s.returned))
-	add(quotaRounds.Name, float64(s.divisions))
-	add(quotaMoved.Name, float64(s.quotaMoved)/float64(s.config.Capacity))
+	all = append(all, policies.Count(falseExpiries, float64(s.returned)),
+		policies.Count(quotaRounds, float64(s.divisions)),
+		policies.Count(quotaMoved, float64(s.quotaMoved)/float64(s.config.Capacity)))
 	for _, of := range largest(s.named()) {
-		label := "[" + of.label + "]"
-		add(streamRequests.Name+label, float64(of.tally.requests))
-		add(streamHits.Name+label, float64(of.tally.hits))
-		add(streamHitRatio.Name+label, float64(of.tally.hits)/float64(max(1, of.tally.requests)))
-		add(streamQuota.Name+label, float64(of.quota)/float64(s.config.Capacity))
+		requests, hits := float64(of.tally.requests), float64(of.tally.hits)
+		all = append(all, policies.CountOf(streamRequests, of.label, requests),
+			policies.CountOf(streamHits, of.label, hits),
+			policies.CountOf(streamHitRatio, of.label, hits/max(1, requests)),
+			policies.CountOf(streamQuota, of.label, float64(of.quota)/float64(s.config.Capacity)))
 	}
 	for _, u := range s.inOrder() {
 		for _, c := range u.pool.Counters() {
-			if at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name == c.Name }); at >= 0 {
+			if at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() }); at >= 0 {
 				all[at].Value += c.Value
 			} else {
 				all = append(all, c)

@@ -598,7 +598,7 @@ func TestExpiry(t *testing.T) {
 		serve(t, served, config, 400, len(requests))
 		got := map[string]float64{}
 		for _, counter := range served.Counters() {
-			got[counter.Name] = counter.Value
+			got[counter.Name()] = counter.Value
 		}
 		if got["ttl_expiries"] != c.expiries || got["false_expiries"] != c.again {
 			t.Errorf("%s: %v expiries, %v of them false, want %v and %v", c.text, got["ttl_expiries"],

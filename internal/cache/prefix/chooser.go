@@ -47,7 +47,7 @@ func newChooser(p policies.Policy, t *tree, offline bool, observer *silentPredic
 
 // Counters implements policies.Reporter.
 func (c *chooser) Counters() []policies.Counter {
-	return append(cache.CountersOf(c.policy), policies.Counter{Name: "inner_victims", Value: float64(c.inner)})
+	return append(cache.CountersOf(c.policy), policies.Count(innerVictims, float64(c.inner)))
 }
 
 // listOf returns the list on which o is while it is resident.

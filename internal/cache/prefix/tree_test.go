@@ -153,7 +153,7 @@ func TestPrefixTellsOfTheDeepestFirst(t *testing.T) {
 		p.Finish(i)
 	}
 	counters := p.Counters()
-	if inner := counters[len(counters)-1]; n.Evictions != 9 || inner.Name != "inner_victims" || inner.Value != 0 {
+	if inner := counters[len(counters)-1]; n.Evictions != 9 || inner.Name() != "inner_victims" || inner.Value != 0 {
 		t.Errorf("%d evictions, counters %v; want 9 and no inner_victims", n.Evictions, counters)
 	}
 }

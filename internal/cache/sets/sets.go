@@ -26,17 +26,21 @@ var entry = cache.Entry{
 			"equal shares"},
 		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests per batch if the trace does not group them"},
 	},
-	Metrics: []metric.Metric{
-		{Name: "sets", Unit: metric.Count, Doc: "sets of the cache"},
-		{Name: "slots", Unit: metric.Count, Doc: "objects that fit: the capacity in whole sets"},
-		{Name: "batches", Unit: metric.Count, Doc: "served batches of requests, including those of a warm-up"},
-	},
+	Metrics:     []metric.Metric{numSets, numSlots, numBatches},
 	ObjectsOnly: true,
 	Keys:        true,
 	Check:       check,
 	Associative: &cache.Associative{Describe: describe, Places: places, Batches: countBatches},
 	New:         func(c cache.Config) (cache.Cache, error) { return newSets(c) },
 }
+
+var (
+	numSets  = metric.Metric{Name: "sets", Unit: metric.Count, Doc: "sets of the cache"}
+	numSlots = metric.Metric{Name: "slots", Unit: metric.Count,
+		Doc: "objects that fit: the capacity in whole sets"}
+	numBatches = metric.Metric{Name: "batches", Unit: metric.Count,
+		Doc: "served batches of requests, including those of a warm-up"}
+)
 
 func init() { cache.Register(entry) }
 
@@ -140,11 +144,8 @@ func (s *sets) Counters() []policies.Counter {
 
 // countersOf returns the counters of the cache itself.
 func countersOf(g *slabs.Geometry, batches int) []policies.Counter {
-	return []policies.Counter{
-		{Name: "sets", Value: float64(g.Sets)},
-		{Name: "slots", Value: float64(g.Sets * g.Ways)},
-		{Name: "batches", Value: float64(batches)},
-	}
+	return []policies.Counter{policies.Count(numSets, float64(g.Sets)), policies.Count(numSlots, float64(g.Sets*g.Ways)),
+		policies.Count(numBatches, float64(batches))}
 }
 
 // describe describes the sets of a cell.

@@ -1,7 +1,6 @@
 package streams
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -88,7 +87,7 @@ func (t *Tree) measureGaps(v *metric.Values) {
 		below += n
 		x := float64(bin+1) / float64(len(t.gaps))
 		distance = max(distance, math.Abs(float64(below)/float64(sum)-float64(x*(2-x))))
-		v.SetNamed(fmt.Sprintf("%s[%s]", GapsMetric.Name, strconv.FormatFloat(x, 'g', 4, 64)), float64(n)/float64(sum))
+		v.SetNamed(GapsMetric.Of(strconv.FormatFloat(x, 'g', 4, 64)), float64(n)/float64(sum))
 	}
 	v.Set(GapDistance, distance)
 }

@@ -331,12 +331,12 @@ func (r *storageRun) values(result *storage.Result) (v metric.Values) {
 	v.SetInt(Jobs, int64(started))
 	v.SetQuotient(MeanCompletion, sum, float64(completed))
 	for _, job := range r.listed {
-		j, label := result.Jobs[job], "["+r.jobs.names[job]+"]"
+		j, label := result.Jobs[job], r.jobs.names[job]
 		if !j.Stopped {
-			v.SetNamed(JobCompletion.Name+label, j.Duration().Seconds())
+			v.SetNamed(JobCompletion.Of(label), j.Duration().Seconds())
 		}
 		if j.Requests > 0 {
-			v.SetNamed(JobHitRatio.Name+label, float64(j.Hits)/float64(j.Requests))
+			v.SetNamed(JobHitRatio.Of(label), float64(j.Hits)/float64(j.Requests))
 		}
 	}
 	v.SetInt(RemoteBytes, result.Fetched)

@@ -87,19 +87,19 @@ func (c *confidence) shrink() {
 	c.candidates = max(1, int(float64(c.capacity)/c.power))
 }
 
-// metrics are those of figures.
-func metrics() []metric.Metric {
-	return []metric.Metric{
-		{Name: "phases", Unit: metric.Count,
-			Doc: "phases begun; a new one begins when an object must leave and all residents were requested in the current one"},
-		{Name: "prediction_evictions", Unit: metric.Count, Doc: "evictions decided by a prediction"},
-		{Name: "fallback_evictions", Unit: metric.Count,
-			Doc: "evictions by LRU on a miss of an object that a prediction evicted in the same phase"},
-		{Name: "lru_evictions", Unit: metric.Count, Doc: "evictions by LRU because the confidence left a single candidate"},
-		{Name: "lambda_sum", Unit: metric.Ratio, Digits: 3,
-			Doc: "confidence in predictions (1 or less), added up over all evictions"},
-	}
-}
+// Metrics of figures.
+var (
+	numPhases = metric.Metric{Name: "phases", Unit: metric.Count, Doc: "phases begun; a new one begins when an object " +
+		"must leave and all residents were requested in the current one"}
+	predictionEvictions = metric.Metric{Name: "prediction_evictions", Unit: metric.Count,
+		Doc: "evictions decided by a prediction"}
+	fallbackEvictions = metric.Metric{Name: "fallback_evictions", Unit: metric.Count,
+		Doc: "evictions by LRU on a miss of an object that a prediction evicted in the same phase"}
+	lruEvictions = metric.Metric{Name: "lru_evictions", Unit: metric.Count,
+		Doc: "evictions by LRU because the confidence left a single candidate"}
+	lambdaSum = metric.Metric{Name: "lambda_sum", Unit: metric.Ratio, Digits: 3,
+		Doc: "confidence in predictions (1 or less), added up over all evictions"}
+)
 
 // figures are the counters of a replay.
 type figures slabs.Tally
@@ -108,11 +108,11 @@ type figures slabs.Tally
 // evictions is the mean confidence.
 func (f figures) counters() []policies.Counter {
 	return []policies.Counter{
-		{Name: "phases", Value: float64(f.Phases)},
-		{Name: "prediction_evictions", Value: float64(f.ByPrediction)},
-		{Name: "fallback_evictions", Value: float64(f.Fallbacks)},
-		{Name: "lru_evictions", Value: float64(f.ByRecency)},
-		{Name: "lambda_sum", Value: f.Lambda},
+		policies.Count(numPhases, float64(f.Phases)),
+		policies.Count(predictionEvictions, float64(f.ByPrediction)),
+		policies.Count(fallbackEvictions, float64(f.Fallbacks)),
+		policies.Count(lruEvictions, float64(f.ByRecency)),
+		policies.Count(lambdaSum, f.Lambda),
 	}
 }
 

@@ -7,6 +7,7 @@ package laru
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
@@ -40,7 +41,7 @@ var entry = policies.Entry{
 		background.Batch,
 		background.Latency,
 	},
-	Metrics:   metrics(),
+	Metrics:   []metric.Metric{numPhases, predictionEvictions, fallbackEvictions, lruEvictions, lambdaSum},
 	Check:     check,
 	Guarantee: guarantee,
 	New: func(c policies.Config) (policies.Policy, error) {

@@ -34,7 +34,7 @@ var blindOracleLRUEntry = policies.Entry{
 		}
 		return nil
 	},
-	Metrics: switchMetrics,
+	Metrics: []metric.Metric{switches},
 	Guarantee: func(v policies.Values, capacity int) policies.Guarantee {
 		if v.Float("bound") != 2 || v.Float("gamma") != 0 {
 			return policies.Guarantee{}
@@ -66,7 +66,7 @@ var robustFTPEntry = policies.Entry{
 	Random:   true,
 	Params:   []policies.Param{epsilonParam, lazyParam},
 	Predicts: true,
-	Metrics:  switchMetrics,
+	Metrics:  []metric.Metric{switches},
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), fpbAlone)
 	},
@@ -82,7 +82,7 @@ var markerOrLRUEntry = policies.Entry{
 	Units:   policies.UnitsObjects,
 	Random:  true,
 	Params:  []policies.Param{epsilonParam, lazyParam},
-	Metrics: switchMetrics,
+	Metrics: []metric.Metric{switches},
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), named("lru"))
 	},
@@ -177,14 +177,13 @@ func (p *combination) Grow(objects int) {
 
 func (p *combination) Remove(o policies.Object) { p.cache.remove(o) }
 
-// switchMetrics are those of policies that follow one of several.
-var switchMetrics = []metric.Metric{
-	{Name: "switches", Unit: metric.Count, Doc: "switches from one simulated policy to another"},
-}
+// switches is a metric of policies that follow one of several.
+var switches = metric.Metric{Name: "switches", Unit: metric.Count,
+	Doc: "switches from one simulated policy to another"}
 
 // Counters implements policies.Reporter.
 func (p *combination) Counters() []policies.Counter {
-	return []policies.Counter{{Name: "switches", Value: float64(p.switches)}}
+	return []policies.Counter{policies.Count(switches, float64(p.switches))}
 }
 
 func (p *combination) serve(r policies.Request) {

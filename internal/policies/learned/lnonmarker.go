@@ -1,6 +1,7 @@
 package learned
 
 import (
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -23,7 +24,7 @@ var lNonMarkerEntry = policies.Entry{
 	},
 	Random:   true,
 	Predicts: true,
-	Metrics:  switchMetrics,
+	Metrics:  []metric.Metric{switches},
 	Guarantee: func(v policies.Values, _ int) policies.Guarantee {
 		if v.Bool("robust") {
 			return policies.Guarantee{}

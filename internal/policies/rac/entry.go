@@ -85,7 +85,7 @@ var entry = policies.Entry{
 	Relates:     true,
 	SimilarFrom: similarFrom,
 	Params:      racParams,
-	Metrics:     append(slices.Clone(topicMetrics), linksMetric),
+	Metrics:     append(slices.Clone(topicMetrics), links),
 	Check:       check,
 	New:         newRAC,
 }
@@ -123,17 +123,23 @@ var topicLFUEntry = policies.Entry{
 }
 
 // topicMetrics are those of policies that sort requests into topics.
-var topicMetrics = []metric.Metric{
-	{Name: "topics_alive", Unit: metric.Count, Doc: "topics with a resident entry at the end"},
-	{Name: "topics_dead", Unit: metric.Count, Doc: "remembered topics without a resident entry at the end"},
-	{Name: "new_topics", Unit: metric.Count, Doc: "topics founded by a new entry"},
-	{Name: "revived_topics", Unit: metric.Count, Doc: "entries that joined a topic without resident entries"},
-	{Name: "forgotten_topics", Unit: metric.Count, Doc: "topics without resident entries that were forgotten"},
-	{Name: "routed", Unit: metric.Count, Doc: "entries that joined an existing topic"},
-	{Name: "refreshes", Unit: metric.Count, Doc: "times that a topic chose a new representative entry"},
-}
+var topicMetrics = []metric.Metric{topicsAlive, topicsDead, newTopics, revivedTopics, forgottenTopics, routed,
+	refreshes}
 
-var linksMetric = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries found to build on another"}
+var (
+	topicsAlive = metric.Metric{Name: "topics_alive", Unit: metric.Count, Doc: "topics with a resident entry at the end"}
+	topicsDead  = metric.Metric{Name: "topics_dead", Unit: metric.Count,
+		Doc: "remembered topics without a resident entry at the end"}
+	newTopics     = metric.Metric{Name: "new_topics", Unit: metric.Count, Doc: "topics founded by a new entry"}
+	revivedTopics = metric.Metric{Name: "revived_topics", Unit: metric.Count,
+		Doc: "entries that joined a topic without resident entries"}
+	forgottenTopics = metric.Metric{Name: "forgotten_topics", Unit: metric.Count,
+		Doc: "topics without resident entries that were forgotten"}
+	routed    = metric.Metric{Name: "routed", Unit: metric.Count, Doc: "entries that joined an existing topic"}
+	refreshes = metric.Metric{Name: "refreshes", Unit: metric.Count,
+		Doc: "times that a topic chose a new representative entry"}
+	links = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries found to build on another"}
+)
 
 func init() { policies.Register(policies.Topics, entry, topicLRUEntry, topicLFUEntry) }
 

@@ -167,16 +167,16 @@ func (p *policy) InScope(r policies.Request, o policies.Object) bool {
 // Counters implements policies.Reporter.
 func (p *policy) Counters() []policies.Counter {
 	all := []policies.Counter{
-		{Name: "topics_alive", Value: float64(len(p.topics) - len(p.unused) - p.dead.Len())},
-		{Name: "topics_dead", Value: float64(p.dead.Len())},
-		{Name: "new_topics", Value: float64(p.figures.founded)},
-		{Name: "revived_topics", Value: float64(p.figures.revived)},
-		{Name: "forgotten_topics", Value: float64(p.figures.forgotten)},
-		{Name: "routed", Value: float64(p.figures.joined + p.figures.revived)},
-		{Name: "refreshes", Value: float64(p.refreshes)},
+		policies.Count(topicsAlive, float64(len(p.topics)-len(p.unused)-p.dead.Len())),
+		policies.Count(topicsDead, float64(p.dead.Len())),
+		policies.Count(newTopics, float64(p.figures.founded)),
+		policies.Count(revivedTopics, float64(p.figures.revived)),
+		policies.Count(forgottenTopics, float64(p.figures.forgotten)),
+		policies.Count(routed, float64(p.figures.joined+p.figures.revived)),
+		policies.Count(refreshes, float64(p.refreshes)),
 	}
 	if p.links {
-		all = append(all, policies.Counter{Name: "links", Value: float64(p.figures.links)})
+		all = append(all, policies.Count(links, float64(p.figures.links)))
 	}
 	return all
 }

@@ -396,7 +396,7 @@ func (p *Cache) Used() (bytes int64) {
 func (p *Cache) Counters() []policies.Counter {
 	var all []policies.Counter
 	add := func(c policies.Counter) {
-		at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name == c.Name })
+		at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() })
 		if at < 0 {
 			all = append(all, c)
 		} else {
@@ -412,10 +412,10 @@ func (p *Cache) Counters() []policies.Counter {
 			}
 		}
 		if !p.config.Predicted {
-			add(policies.Counter{Name: ShardEvictions.Name, Value: float64(n.pools[embeddings].Evictions() - n.uncounted)})
-			add(policies.Counter{Name: Unpinned.Name, Value: float64(n.bypassed)})
+			add(policies.Count(ShardEvictions, float64(n.pools[embeddings].Evictions()-n.uncounted)))
+			add(policies.Count(Unpinned, float64(n.bypassed)))
 		}
-		add(policies.Counter{Name: BorderMoved.Name, Value: float64(n.moved) / pages})
+		add(policies.Count(BorderMoved, float64(n.moved)/pages))
 	}
 	return all
 }

@@ -41,7 +41,7 @@ func Metrics() List {
 // metricName is the name of a metric; one by labels has a place for them.
 func metricName(d metric.Declared) string {
 	if d.Labels != "" {
-		return d.Name + "[" + d.Labels + "]"
+		return d.Of(d.Labels)
 	}
 	return d.Name
 }
