@@ -85,7 +85,7 @@ func TestExtremeParameters(t *testing.T) {
 	inParallel := func(name string, test func(*testing.T, extremeTraces)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, extremeTraces{policytest.Trace(9, 400, 150), conversationTrace(30), queryTrace(3, 300, 20, 0.3)})
+			test(t, extremeTraces{policytest.Trace(9, 160, 90), conversationTrace(10), queryTrace(3, 120, 20, 0.3)})
 		})
 	}
 	for _, e := range policies.All() {
