@@ -12,7 +12,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cachesim": program})
+	testscript.Main(seldomCollected{m}, map[string]func(){"cachesim": program})
+}
+
+// seldomCollected runs the tests of this process, not the programs that scripts start. Hundreds of commands in one
+// process keep several megabytes alive; the collector of the program would spend half of the time on them.
+type seldomCollected struct{ *testing.M }
+
+func (m seldomCollected) Run() int {
+	gcPercent = 400
+	return m.M.Run()
 }
 
 // began is called when the program begins as a process of its own, ended when it ends.
