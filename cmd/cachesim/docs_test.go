@@ -112,8 +112,18 @@ var notRun = []struct {
 	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its own tests"},
 }
 
+// shorter has smaller values of what the pages generate in the size of a real trace.
+var shorter = strings.NewReplacer("requests=1000000", "requests=20000", "-n 1000000", "-n 20000",
+	"gen cluster --jobs 9+13+14+16", "gen cluster --scale 0.005 --jobs 9+13+14+16",
+	"'cluster(jobs=9)'", "'cluster(jobs=9,scale=0.02)'", "jobs=9+13+14+16,scale=0.02", "jobs=9+13+14+16,scale=0.005",
+	"gen recommender --dataset", "gen recommender --requests 1000 --users 2000 --dataset",
+	"gen recommender --hot", "gen recommender --requests 1000 --users 2000 --hot",
+	"gen recommender --requests 1000", "gen recommender --requests 1000 --users 2000",
+	"recommender(dataset=taobao,", "recommender(requests=1000,users=2000,dataset=taobao,",
+	"sweep example -o", "sweep example --quick -o")
+
 // TestDocCommandsRun runs the commands in the README and docs that a reader with a trace can run, each page in a folder
-// of its own. It first creates traces with the names that the pages use.
+// of its own. It first creates traces with the names that the pages use. Values may be smaller, so that it soon ends.
 func TestDocCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays for half a minute")
@@ -139,6 +149,7 @@ func TestDocCommandsRun(t *testing.T) {
 					continue
 				}
 				ran.Add(1)
+				c.line = shorter.Replace(c.line)
 				c.run(t, dir)
 			}
 		})
@@ -178,7 +189,7 @@ func docTraces(t *testing.T) (dir string) {
 		"day2.zst":           "zipf(requests=6000,objects=500,seed=2)",
 		"in.csv.gz":          "zipf(requests=2000,objects=300)",
 		"queries.jsonl.zst":  "dialogue(requests=2000,topics=30,dim=64,capacity=100)",
-		"prompts.jsonl.zst":  "llm(conversations=10,prompts=100)",
+		"prompts.jsonl.zst":  "llm(conversations=10,prompts=40)",
 		"testdata/trace.zst": "zipf(requests=4000,objects=500)",
 		"requests.parquet":   "recommender(nodes=1,epochs=2,users=500,shards=20000,rate=20)",
 	} {
@@ -233,8 +244,9 @@ func docFiles(t *testing.T, dir string) {
 	if err := os.WriteFile(filepath.Join(dir, "nightly.yaml"), []byte(nightly), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	short := bytes.Replace(experiment, []byte("requests=200000"), []byte("requests=10000"), 1)
 	for _, name := range []string{"experiment.yaml", "my.yaml"} {
-		if err := os.WriteFile(filepath.Join(dir, name), experiment, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), short, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,7 +299,7 @@ func docFiles(t *testing.T, dir string) {
 	}
 	trace := filepath.Join(dir, "trace.zst")
 	for _, args := range [][]string{
-		{"gen", "cluster(jobs=9+14,scale=0.002,epochs=2,arrivals=1)", "-o", filepath.Join(dir, "reads.csv"), "--listing",
+		{"gen", "cluster(jobs=9+14,scale=0.001,epochs=2,arrivals=1)", "-o", filepath.Join(dir, "reads.csv"), "--listing",
 			filepath.Join(dir, "data.csv.zst")},
 		{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy")},
 		{"run", trace, "--policy", "lru,opt", "-o", filepath.Join(dir, "out")},
