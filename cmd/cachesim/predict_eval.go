@@ -64,7 +64,7 @@ at the end of the trace.`,
 	flags.IntVar(&f.moments, "moments", 1000, "number of requests at which the predictors are evaluated")
 	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")
 	flags.StringVarP(&f.out, "output", "o", "", "output folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
-	completeNames(cmd, "predictor", predict.Names)
+	completeNames(cmd, "predictor", predict.Registry.Names)
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
 
 // parse checks the flags before the trace is read.
 func (f *predictEvalFlags) parse() ([]predict.Spec, []capacity.Spec, error) {
-	specs, err := predict.ParseList(f.predictors)
+	specs, err := predict.Registry.ParseList(f.predictors)
 	if err != nil {
 		return nil, nil, err
 	}

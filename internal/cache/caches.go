@@ -1,9 +1,6 @@
 package cache
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -183,55 +180,16 @@ func (c Config) PolicyConfig() policies.Config {
 // Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// registry lists the caches of this package; those of the packages below it follow.
-var registry []Entry
+// Registry has the caches in the order of `cachesim caches`: that of this package, then those of the packages below it.
+// Each registers its own when the program starts; package all imports them.
+var Registry = params.NewRegistry("cache", "exact",
+	func(e Entry) { metric.Register("cache "+e.Name, e.Metrics...) })
 
-func init() { Register(exactEntry) }
-
-// Register adds entries to the registry. Each package of caches below this one calls it once, at program start; package
-// all imports them.
-func Register(entries ...Entry) {
-	for _, e := range entries {
-		if _, ok := Find(e.Name); ok {
-			panic("cache: two caches are called " + e.Name)
-		}
-		registry = append(registry, e)
-		metric.Register("cache "+e.Name, e.Metrics...)
-	}
-}
-
-var caches = params.Family[Entry]{Kind: "cache", Example: "exact", Find: Find, Names: Names}
-
-// All returns every entry, in the order of `cachesim caches`.
-func All() []Entry { return slices.Clone(registry) }
-
-// Find returns the entry with that name, ignoring case.
-func Find(name string) (Entry, bool) {
-	i := slices.IndexFunc(registry, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
-	if i < 0 {
-		return Entry{}, false
-	}
-	return registry[i], true
-}
-
-// Parse parses one kind of cache.
-func Parse(text string) (Spec, error) { return caches.Parse(text) }
-
-// ParseList parses a comma-separated list of kinds of caches.
-func ParseList(text string) ([]Spec, error) { return caches.ParseList(text) }
-
-// Names returns the names of the kinds of caches.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, e := range registry {
-		names[i] = e.Name
-	}
-	return names
-}
+func init() { Registry.Register(exactEntry) }
 
 // WithPools returns the names of the caches whose nodes are divided into pools.
 func WithPools() (names []string) {
-	for _, e := range registry {
+	for _, e := range Registry.All() {
 		if e.Pools != nil {
 			names = append(names, e.Name)
 		}

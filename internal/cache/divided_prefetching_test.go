@@ -51,7 +51,7 @@ func tenantBlocks(seed uint64, tenants, requests int, sized bool) *traces.Trace 
 
 func withAllocator(t *testing.T, c Config, allocator string) Config {
 	t.Helper()
-	a, err := allocate.Parse(allocator)
+	a, err := allocate.Registry.Parse(allocator)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func configOf(t interface {
 	c := Config{Trace: tr, Capacity: capacity, Unit: unit, Policy: spec, Seed: 7,
 		NextUse: func() []uint32 { return oracle.NextUse(tr.Objects, tr.NumObjects) }}
 	if allocator != "" {
-		a, err := allocate.Parse(allocator)
+		a, err := allocate.Registry.Parse(allocator)
 		if err != nil {
 			t.Fatal(err)
 		}

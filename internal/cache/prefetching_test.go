@@ -66,7 +66,7 @@ var prefetchers = []string{"next", "next(n=3,when=tagged)", "next(size=2)", "str
 // prefetchingConfig returns what a prefetching cache with LRU is built from.
 func prefetchingConfig(t *testing.T, tr *traces.Trace, text string, capacity int64) Config {
 	t.Helper()
-	spec, err := prefetch.Parse(text)
+	spec, err := prefetch.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,9 +363,9 @@ func BenchmarkPrefetching(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, e := range prefetch.All() {
+	for _, e := range prefetch.Registry.All() {
 		b.Run(e.Name, func(b *testing.B) {
-			spec, err := prefetch.Parse(e.Name)
+			spec, err := prefetch.Registry.Parse(e.Name)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -309,7 +309,7 @@ func (f *File) ownCapacities(t Trace) bool {
 // it is used for.
 func (f *File) replayedBy(t Trace, property func(cache.Entry) bool) bool {
 	return len(f.Caches) > 0 && !slices.ContainsFunc(f.Caches, func(p Part) bool {
-		spec, err := cache.Parse(withArgs(p.Use, firstPlace(p.With)))
+		spec, err := cache.Registry.Parse(withArgs(p.Use, firstPlace(p.With)))
 		return t.isServedBy(p.Label()) && (err != nil || !property(spec.Entry))
 	})
 }

@@ -17,7 +17,7 @@ import (
 // withWeights returns a cell whose allocator reads a file.
 func withWeights(t *testing.T, path, checksum string) Cell {
 	t.Helper()
-	spec, err := allocate.Parse("hlem(weights=" + path + ",range=0.01)")
+	spec, err := allocate.Registry.Parse("hlem(weights=" + path + ",range=0.01)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func withWeights(t *testing.T, path, checksum string) Cell {
 	if parts.Policy, err = policies.ParseSpec("lru"); err != nil {
 		t.Fatal(err)
 	}
-	if parts.Cache, err = cache.Parse("pools"); err != nil {
+	if parts.Cache, err = cache.Registry.Parse("pools"); err != nil {
 		t.Fatal(err)
 	}
 	return Cell{Workload: workload.Workload{Name: "w"}, Parts: NewParts(parts)}.WithHash()
@@ -54,7 +54,7 @@ func TestFilesOfPartsByChecksum(t *testing.T) {
 	if withWeights(t, here, "").Hash == withWeights(t, there, "").Hash {
 		t.Error("files of which nothing is known make the same cell")
 	}
-	plain, err := allocate.Parse("hlem(range=0.01)")
+	plain, err := allocate.Registry.Parse("hlem(range=0.01)")
 	if err != nil {
 		t.Fatal(err)
 	}

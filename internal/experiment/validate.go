@@ -315,7 +315,7 @@ func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float6
 	}
 	for _, part := range f.Predictors {
 		if len(p.Predictors) == 0 || slices.Contains(p.Predictors, part.Label()) {
-			spec, _ := predict.Parse(withArgs(part.Use, firstPlace(part.With))) // already checked
+			spec, _ := predict.Registry.Parse(withArgs(part.Use, firstPlace(part.With))) // already checked
 			count(countPlaces(part.With), e.Random || spec.Entry.Random)
 		}
 	}
@@ -326,7 +326,7 @@ func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float6
 // with the given names, or among all if there are none.
 func (f *File) countRandomAllocators(names Values) (n float64) {
 	for _, part := range f.Allocators {
-		spec, err := allocate.Parse(part.Use)
+		spec, err := allocate.Registry.Parse(part.Use)
 		if err == nil && spec.Entry.Random && (len(names) == 0 || slices.Contains(names, part.Label())) {
 			n += countPlaces(part.With)
 		}

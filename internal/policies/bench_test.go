@@ -99,7 +99,7 @@ func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []po
 
 // exactPredictor returns the predictor that package sim would pass for `oracle`.
 func exactPredictor(b *testing.B) predict.Predictor {
-	spec, err := predict.Parse("oracle")
+	spec, err := predict.Registry.Parse("oracle")
 	if err != nil {
 		b.Fatal(err)
 	}

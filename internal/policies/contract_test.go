@@ -137,7 +137,7 @@ func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int
 
 // noisy returns a predictor that gets every third answer wrong.
 func noisy(fatalf func(string, ...any), trace []policies.Object, next []uint32, objects int) predict.Predictor {
-	spec, err := predict.Parse("noisy(p=0.3)")
+	spec, err := predict.Registry.Parse("noisy(p=0.3)")
 	if err != nil {
 		fatalf("%v", err)
 	}

@@ -32,9 +32,9 @@ func LowerBound(rules Rules) (name string, ok bool) {
 
 // reference returns the entry of a kind that is the reference under some rules, or nil.
 func reference(kind Kind, rules Rules) *Entry {
-	for i := range registry {
-		if e := &registry[i]; e.Kind == kind && e.Reference != nil && e.Reference(rules) {
-			return e
+	for _, e := range registry.All() {
+		if e.Kind == kind && e.Reference != nil && e.Reference(rules) {
+			return &e
 		}
 	}
 	return nil

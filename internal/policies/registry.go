@@ -2,10 +2,9 @@ package policies
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle"
 )
 
@@ -125,6 +124,9 @@ func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []Param) { return e.Name, e.Params }
 
+// OtherNames implements params.Aliased.
+func (e Entry) OtherNames() []string { return e.Aliases }
+
 // Bypasses reports whether a missed object need not be loaded under these parameters.
 func (e Entry) Bypasses(v Values) bool { return e.Bypass || e.BypassIf != nil && e.BypassIf(v) }
 
@@ -176,7 +178,8 @@ const (
 )
 
 // registry has every policy, family by family.
-var registry []Entry
+var registry = params.NewRegistry("policy", "lru,arc",
+	func(e Entry) { metric.Register("policy "+e.Name, e.Metrics...) })
 
 func init() {
 	Register(Queues, fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry)
@@ -190,36 +193,18 @@ func init() {
 // Register adds entries to a family, after those it already has. The packages of policies below this one each call it
 // once when the program starts; package all imports them.
 func Register(family Family, entries ...Entry) {
-	for _, e := range entries {
-		if _, ok := Find(e.Name); ok {
-			panic("policies: two policies are called " + e.Name)
-		}
-		e.Family = family
-		registry = append(registry, e)
-		metric.Register("policy "+e.Name, e.Metrics...)
+	for i := range entries {
+		entries[i].Family = family
 	}
-	slices.SortStableFunc(registry, func(a, b Entry) int { return cmp.Compare(a.Family, b.Family) })
+	registry.Register(entries...)
+	registry.Sort(func(a, b Entry) int { return cmp.Compare(a.Family, b.Family) })
 }
 
 // All returns every entry in the order of the registry.
-func All() []Entry { return slices.Clone(registry) }
+func All() []Entry { return registry.All() }
 
 // Find returns the entry with that name or alias; case does not matter.
-func Find(name string) (Entry, bool) {
-	name = strings.ToLower(name)
-	for _, e := range registry {
-		if e.Name == name || slices.Contains(e.Aliases, name) {
-			return e, true
-		}
-	}
-	return Entry{}, false
-}
+func Find(name string) (Entry, bool) { return registry.Find(name) }
 
 // Names returns the names of all entries in the order of the registry.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, e := range registry {
-		names[i] = e.Name
-	}
-	return names
-}
+func Names() []string { return registry.Names() }

@@ -54,7 +54,7 @@ func BenchmarkSets(b *testing.B) {
 
 func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 	t, nextUse := benchZipf()
-	kind, err := cache.Parse(cacheText)
+	kind, err := cache.Registry.Parse(cacheText)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 
 // countedPredictor builds a predictor as a replay does.
 func countedPredictor(b *testing.B, t *traces.Trace, nextUse []uint32, text string) predict.Predictor {
-	spec, err := predict.Parse(text)
+	spec, err := predict.Registry.Parse(text)
 	if err != nil {
 		b.Fatal(err)
 	}

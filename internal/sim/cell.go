@@ -137,7 +137,7 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 func MarkBest(recs []records.Record) {
 	best := 0.0
 	competes := func(rec *records.Record) bool {
-		kind, _ := cache.Find(nameIn(rec.Cache))
+		kind, _ := cache.Registry.Find(nameIn(rec.Cache))
 		return rec.Competes() && !kind.Modelled
 	}
 	for i := range recs {
@@ -153,13 +153,13 @@ func MarkBest(recs []records.Record) {
 // DependsOnSeed reports whether a record's counts depend on its seed.
 func DependsOnSeed(rec *records.Record) bool {
 	e, known := policies.Find(rec.Policy)
-	allocator, _ := allocate.Find(nameIn(rec.Allocator))
+	allocator, _ := allocate.Registry.Find(nameIn(rec.Allocator))
 	return !known || e.Random || predictorOf(rec.Predictor).Random || allocator.Random || poolsAreRandom(rec)
 }
 
 // poolsAreRandom reports whether the cache of a record has pools with policies of their own that make random choices.
 func poolsAreRandom(rec *records.Record) bool {
-	kind, err := cache.Parse(rec.Cache)
+	kind, err := cache.Registry.Parse(rec.Cache)
 	if err != nil || kind.Entry.Policies == nil {
 		return false
 	}
@@ -183,7 +183,7 @@ func predictorOf(text string) predict.Entry {
 	if err != nil {
 		return predict.Entry{}
 	}
-	e, _ := predict.Find(name)
+	e, _ := predict.Registry.Find(name)
 	return e
 }
 

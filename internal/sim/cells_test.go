@@ -26,7 +26,7 @@ func cellOf(t *testing.T, policy string, size capacity.Capacity, seed uint64) Ce
 	t.Helper()
 	c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()}, Capacity: size, Seed: seed}
 	if c.Policy.Entry.Predicts {
-		spec, err := predict.Parse("noisy(p=0.3)")
+		spec, err := predict.Registry.Parse("noisy(p=0.3)")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf(
 			"policy %s needs a predictor; add --predictor with one of: %s",
 			e.Name,
-			suggest.List(predict.Names()),
+			suggest.List(predict.Registry.Names()),
 		)
 	case e.Manages && !cache.IsExact(c.Cache):
 		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+
@@ -258,7 +258,7 @@ func checkPast(c Cell) error {
 
 // prefetchingCaches returns the names of the caches that load the proposals of prefetchers.
 func prefetchingCaches() (names []string) {
-	for _, e := range cache.All() {
+	for _, e := range cache.Registry.All() {
 		if e.Prefetches {
 			names = append(names, e.Name)
 		}

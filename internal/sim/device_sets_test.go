@@ -29,10 +29,10 @@ func setsCell(t rapid.TB, policy, sets, predictor string, size int64, seed uint6
 	spec, err := policies.ParseSpec(policy)
 	must(t, err)
 	c := Cell{Parts: Parts{Policy: spec}, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: seed}
-	c.Cache, err = cache.Parse(sets)
+	c.Cache, err = cache.Registry.Parse(sets)
 	must(t, err)
 	if spec.Entry.Predicts {
-		p, err := predict.Parse(predictor)
+		p, err := predict.Registry.Parse(predictor)
 		must(t, err)
 		c.Predictor = &p
 	}

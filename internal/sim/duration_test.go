@@ -14,7 +14,7 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gbm, err := predict.Parse("gbm")
+	gbm, err := predict.Registry.Parse("gbm")
 	if err != nil {
 		t.Fatal(err)
 	}

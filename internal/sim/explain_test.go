@@ -30,7 +30,7 @@ func TestExplainAddsUp(t *testing.T) {
 		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
 		c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: 20, Simulated: 20, Text: "20"}}
 		if e.Predicts {
-			predictor, err := predict.Parse("oracle")
+			predictor, err := predict.Registry.Parse("oracle")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func zipfTrace(t testing.TB, requests, objects int) *traces.Trace {
 func TestExplainRefuses(t *testing.T) {
 	r := NewReplayer(zipfTrace(t, 100, 20), ReplayerOptions{})
 	capacity := capacity.Capacity{Amount: 5, Simulated: 5, Text: "5"}
-	sets, err := cache.Parse("sets")
+	sets, err := cache.Registry.Parse("sets")
 	if err != nil {
 		t.Fatal(err)
 	}

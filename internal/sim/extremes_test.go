@@ -92,9 +92,9 @@ func TestExtremeParameters(t *testing.T) {
 		inParallel(e.Name, func(t *testing.T, on extremeTraces) { replayExtremePolicy(t, on, e) })
 	}
 	inParallel("predictors", func(t *testing.T, on extremeTraces) {
-		for _, e := range predict.All() {
+		for _, e := range predict.Registry.All() {
 			for _, text := range extremes(e.Name, e.Params) {
-				if spec, err := predict.Parse(text); err == nil {
+				if spec, err := predict.Registry.Parse(text); err == nil {
 					for _, policy := range []string{"fpb", "laru"} {
 						replayExtreme(t, on.plain, Cell{Parts: Parts{Policy: mustSpec(policy), Predictor: &spec,
 							Cache: cache.ExactSpec()}})
@@ -105,7 +105,7 @@ func TestExtremeParameters(t *testing.T) {
 	})
 	inParallel("caches", func(t *testing.T, on extremeTraces) {
 		for _, text := range cacheExtremes() {
-			if spec, err := cache.Parse(text); err == nil {
+			if spec, err := cache.Registry.Parse(text); err == nil {
 				for _, tr := range []*traces.Trace{on.plain, on.prompts, on.queries} {
 					replayExtreme(t, tr, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}})
 				}
@@ -127,7 +127,7 @@ func TestExtremeParameters(t *testing.T) {
 
 // replayExtremePolicy replays a policy with extreme parameters in each kind of cache.
 func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
-	noisy, err := predict.Parse("noisy(p=0.3)")
+	noisy, err := predict.Registry.Parse("noisy(p=0.3)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
 }
 
 func cacheExtremes() (texts []string) {
-	for _, e := range cache.All() {
+	for _, e := range cache.Registry.All() {
 		texts = append(texts, extremes(e.Name, e.Params)...)
 	}
 	return texts
@@ -157,7 +157,7 @@ func cacheExtremes() (texts []string) {
 
 func mustCache(t *testing.T, text string) cache.Spec {
 	t.Helper()
-	spec, err := cache.Parse(text)
+	spec, err := cache.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

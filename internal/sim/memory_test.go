@@ -29,7 +29,7 @@ func generated(t *testing.T, generator string) *traces.Trace {
 // may not have been measured.
 func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)")
-	oracle, err := predict.Parse("oracle")
+	oracle, err := predict.Registry.Parse("oracle")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func allocated() int64 {
 func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 	trace := generated(t, "zipf(requests=100000,objects=1000)")
 	need := func(name string) int64 {
-		predictor, err := predict.Parse(name)
+		predictor, err := predict.Registry.Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}

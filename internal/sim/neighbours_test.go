@@ -35,7 +35,7 @@ func circleOfQueries(n int) *traces.Trace {
 
 func semanticCell(t *testing.T, kind string) Cell {
 	t.Helper()
-	spec, err := cache.Parse(kind)
+	spec, err := cache.Registry.Parse(kind)
 	if err != nil {
 		t.Fatal(err)
 	}

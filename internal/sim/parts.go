@@ -85,20 +85,19 @@ type Part interface {
 
 // The kinds of parts.
 var (
-	CacheKind = newKind("cache", cache.Names, cache.Find, cache.Parse, cache.ParseList,
+	CacheKind = newKind("cache", cache.Registry,
 		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s },
 		func(cache.Entry) bool { return false })
-	PredictorKind = newKind("predictor", predict.Names, predict.Find, predict.Parse, predict.ParseList,
+	PredictorKind = newKind("predictor", predict.Registry,
 		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
 		func(e predict.Entry) bool { return e.Future })
-	PrefetcherKind = newKind("prefetcher", prefetch.Names, prefetch.Find, prefetch.Parse, prefetch.ParseList,
+	PrefetcherKind = newKind("prefetcher", prefetch.Registry,
 		func(p *Parts) *prefetch.Spec { return p.Prefetcher }, setPrefetcher,
 		func(e prefetch.Entry) bool { return e.Future })
-	AllocatorKind = newKind("allocator", allocate.Names, allocate.Find, allocate.Parse, allocate.ParseList,
+	AllocatorKind = newKind("allocator", allocate.Registry,
 		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
 		func(e allocate.Entry) bool { return e.Future })
-	ModelKind = newKind("model", models.Registry.Names, models.Registry.Find, models.Registry.Parse,
-		models.Registry.ParseList,
+	ModelKind = newKind("model", models.Registry,
 		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
 		func(models.Entry) bool { return false })
 )
@@ -117,36 +116,30 @@ func setPrefetcher(p *Parts, s *prefetch.Spec) {
 	}
 }
 
-func newKind[E params.Named](name string, names func() []string, find func(string) (E, bool),
-	parse func(string) (params.Spec[E], error), parseList func(string) ([]params.Spec[E], error),
-	get func(*Parts) *params.Spec[E], set func(*Parts, *params.Spec[E]), future func(E) bool) *Kind {
+func newKind[E params.Named](name string, registry *params.Registry[E], get func(*Parts) *params.Spec[E],
+	set func(*Parts, *params.Spec[E]), future func(E) bool) *Kind {
 	wrap := func(s *params.Spec[E]) Part { return part[E]{s, set} }
 	return &Kind{
-		PartKind: records.PartKindOf(name), Names: names,
+		PartKind: records.PartKindOf(name), Names: registry.Names,
 		Parse: func(text string) (Part, error) {
-			spec, err := parse(text)
+			spec, err := registry.Parse(text)
 			if err != nil {
 				return nil, err
 			}
 			return wrap(&spec), nil
 		},
 		ParseList: func(text string) ([]Part, error) {
-			specs, err := parseList(text)
+			specs, err := registry.ParseList(text)
 			all := make([]Part, len(specs))
 			for i := range specs {
 				all[i] = wrap(&specs[i])
 			}
 			return all, err
 		},
-		WithFiles: func(text string, other func(path string) string) string {
-			if s, ok := specOf(text, find); ok {
-				return s.WithFiles(other).Full()
-			}
-			return text
-		},
+		WithFiles: registry.WithFiles,
 		// Files that the parameters name may no longer exist, so the text is not parsed.
 		KnowsFuture: func(text string) bool {
-			e, ok := find(nameIn(text))
+			e, ok := registry.Find(nameIn(text))
 			return ok && future(e)
 		},
 		of: func(p *Parts) Part {
@@ -156,20 +149,6 @@ func newKind[E params.Named](name string, names func() []string, find func(strin
 			return nil
 		},
 	}
-}
-
-// specOf parses a text that was parsed before, without checking its values, which may read files.
-func specOf[E params.Named](text string, find func(string) (E, bool)) (s params.Spec[E], ok bool) {
-	name, args, err := params.SplitCall(text)
-	if err != nil {
-		return s, false
-	}
-	if s.Entry, ok = find(name); !ok {
-		return s, false
-	}
-	_, accepts := s.Entry.Signature()
-	s.Params, err = params.ParseArgs(accepts, args)
-	return s, err == nil
 }
 
 // Of returns the part of this kind in parts, nil if there is none.

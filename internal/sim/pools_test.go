@@ -91,7 +91,7 @@ var takingTurns = models.Spec{Params: params.Values{}, Entry: models.Entry{
 // onNodes returns a cell on two small nodes.
 func onNodes(tb testing.TB, policy, cacheText string) Cell {
 	tb.Helper()
-	kind, err := cache.Parse(cacheText)
+	kind, err := cache.Registry.Parse(cacheText)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -104,7 +104,7 @@ const twoNodes = "pools(nodes=2,gpus=1,memory=300MiB)"
 
 func withAllocator(tb testing.TB, c Cell, text string) Cell {
 	tb.Helper()
-	spec, err := allocate.Parse(text)
+	spec, err := allocate.Registry.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func withAllocator(tb testing.TB, c Cell, text string) Cell {
 func TestNodesWithEveryPolicy(t *testing.T) {
 	tr := recommended(t, 2000, 300, 600)
 	r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
-	averages, err := predict.Parse("ewma")
+	averages, err := predict.Registry.Parse("ewma")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestNodesRefuse(t *testing.T) {
 		"pools(nodes=64,gpus=65536,memory=16TiB)": "more than 1EiB of memory",
 		"pools(nodes=65)":                         "want a number from 1 to 64",
 	} {
-		if _, err := cache.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := cache.Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}

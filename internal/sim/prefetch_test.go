@@ -49,7 +49,7 @@ func blockTrace(seed uint64, requests int) *traces.Trace {
 // prefetcherOf reads a prefetcher.
 func prefetcherOf(t *testing.T, text string) *prefetch.Spec {
 	t.Helper()
-	spec, err := prefetch.Parse(text)
+	spec, err := prefetch.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func replayed(t *testing.T, r *Replayer, c Cell) records.Record {
 
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.
 func forEachPrefetching(t *testing.T, do func(t *testing.T, c Cell)) {
-	noisy, err := predict.Parse("noisy(p=0.3)")
+	noisy, err := predict.Registry.Parse("noisy(p=0.3)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // prefixCell is a cell of the prefix cache, with a predictor where the policy asks one.
 func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) Cell {
 	tb.Helper()
-	spec, err := cache.Parse(kind)
+	spec, err := cache.Registry.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) Cell {
 	parts := Parts{Policy: chosen, Cache: spec}
 	c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: 3}
 	if c.Policy.Entry.Predicts {
-		p, err := predict.Parse(predictor)
+		p, err := predict.Registry.Parse(predictor)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func TestSeriesOverTime(t *testing.T) {
 func TestSeriesAddUp(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		policytest.ForEach(t, bytes, func(test *testing.T, e policies.Entry) {
-			predictor, err := predict.Parse("noisy(p=0.3)")
+			predictor, err := predict.Registry.Parse("noisy(p=0.3)")
 			if err != nil {
 				test.Fatal(err)
 			}
@@ -216,7 +216,7 @@ func TestSeriesOfTenants(t *testing.T) {
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o % 3)
 	}
-	allocator, err := allocate.Parse("equal")
+	allocator, err := allocate.Registry.Parse("equal")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestSeriesOfTooManyTenants(t *testing.T) {
 		tr.Tenants.Names = append(tr.Tenants.Names, fmt.Sprint("tenant ", o))
 		tr.Tenants.Of = append(tr.Tenants.Of, uint32(o))
 	}
-	allocator, err := allocate.Parse("equal")
+	allocator, err := allocate.Registry.Parse("equal")
 	if err != nil {
 		t.Fatal(err)
 	}

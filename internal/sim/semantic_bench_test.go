@@ -56,7 +56,7 @@ func benchSemantic(b *testing.B, policyText string, capacity int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	kind, err := cache.Parse("semantic")
+	kind, err := cache.Registry.Parse("semantic")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func forEachSemanticPolicy(t *testing.T, f func(t *testing.T, e policies.Entry))
 
 // refusedBySemantic is the reason for which a policy does not work in the semantic cache; nil where it does.
 func refusedBySemantic(e policies.Entry) error {
-	semantic, err := cache.Parse("semantic")
+	semantic, err := cache.Registry.Parse("semantic")
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
 	var identity []cache.Spec
 	for _, kind := range []string{"exact", "semantic(match=identity)"} {
-		spec, err := cache.Parse(kind)
+		spec, err := cache.Registry.Parse(kind)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -156,7 +156,7 @@ func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 // queryCell is a cell in a cache of queries.
 func queryCell(t *testing.T, kind, policy string, size int64) Cell {
 	t.Helper()
-	spec, err := cache.Parse(kind)
+	spec, err := cache.Registry.Parse(kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 			}
 			for _, allocator := range []string{"equal", "proportional(every=100)", "ucp(every=100)", "optimal"} {
 				c := cellOf(t, policytest.Spec(e), size, 1)
-				spec, err := allocate.Parse(allocator)
+				spec, err := allocate.Registry.Parse(allocator)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -81,7 +81,7 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 }
 
 func TestAllocatorsAreRefused(t *testing.T) {
-	equal, err := allocate.Parse("equal")
+	equal, err := allocate.Registry.Parse("equal")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestAllocatorsAreRefused(t *testing.T) {
 	} {
 		c := test.cell
 		if name == "a wrong tenant" {
-			spec, err := allocate.Parse("static(shares=A:1,rest=1)")
+			spec, err := allocate.Registry.Parse("static(shares=A:1,rest=1)")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func TestTopicsReachPolicies(t *testing.T) {
 	tr.NumObjects = len(tr.Keys)
 	tr.Objects = append(tr.Objects, 0, 1, 2)
 	for _, kind := range []string{"exact"} {
-		spec, err := cache.Parse(kind)
+		spec, err := cache.Registry.Parse(kind)
 		if err != nil {
 			t.Fatal(err)
 		}

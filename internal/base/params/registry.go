@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 // Registry has the entries of one kind, such as all policies. Packages add theirs when the program starts.
@@ -12,17 +14,19 @@ type Registry[E Named] struct {
 	example string // of a list, in errors: "lru,arc"
 	added   func(E)
 	entries []E
+	places  map[string]int // of entries, by their names in lower case
 }
 
 // Aliased is implemented by entries that users know by other names, too.
 type Aliased interface {
+	// OtherNames returns them in lower case.
 	OtherNames() []string
 }
 
 // NewRegistry returns a registry with these entries. added is called for each entry, now or when it is registered, to
 // declare its metrics; nil for nothing. Example is a list of entries for error messages.
 func NewRegistry[E Named](kind, example string, added func(E), entries ...E) *Registry[E] {
-	r := &Registry[E]{kind: kind, example: example, added: added}
+	r := &Registry[E]{kind: kind, example: example, added: added, places: map[string]int{}}
 	r.Register(entries...)
 	return r
 }
@@ -30,13 +34,35 @@ func NewRegistry[E Named](kind, example string, added func(E), entries ...E) *Re
 // Register adds entries after those that are there. It panics if a name is taken.
 func (r *Registry[E]) Register(entries ...E) {
 	for _, e := range entries {
-		name, _ := e.Signature()
-		if _, ok := r.Find(name); ok {
-			panic(fmt.Sprintf("params: two of the kind %s are called %s", r.kind, name))
-		}
 		r.entries = append(r.entries, e)
+		for _, name := range namesOf(e) {
+			if _, ok := r.places[name]; ok {
+				panic(fmt.Sprintf("params: two of the kind %s are called %s", r.kind, name))
+			}
+			r.places[name] = len(r.entries) - 1
+		}
 		if r.added != nil {
 			r.added(e)
+		}
+	}
+}
+
+// namesOf returns all names of an entry in lower case.
+func namesOf[E Named](e E) []string {
+	own, _ := e.Signature()
+	names := []string{strings.ToLower(own)}
+	if aliased, ok := any(e).(Aliased); ok {
+		names = append(names, aliased.OtherNames()...)
+	}
+	return names
+}
+
+// Sort changes the order of lists. Entries that compare as equal keep theirs.
+func (r *Registry[E]) Sort(compare func(a, b E) int) {
+	slices.SortStableFunc(r.entries, compare)
+	for i, e := range r.entries {
+		for _, name := range namesOf(e) {
+			r.places[name] = i
 		}
 	}
 }
@@ -55,24 +81,79 @@ func (r *Registry[E]) Names() []string {
 
 // Find returns the entry with a name or another name of it; case does not matter.
 func (r *Registry[E]) Find(name string) (e E, ok bool) {
-	for _, e := range r.entries {
-		own, _ := e.Signature()
-		if strings.EqualFold(own, name) {
-			return e, true
-		}
-		if aliased, is := any(e).(Aliased); is && slices.Contains(aliased.OtherNames(), strings.ToLower(name)) {
-			return e, true
-		}
+	at, ok := r.places[strings.ToLower(name)]
+	if !ok {
+		return e, false
 	}
-	return e, false
+	return r.entries[at], true
 }
 
-// Parse reads one entry with its parameters: "lru-k(k=2)".
-func (r *Registry[E]) Parse(text string) (Spec[E], error) { return r.family().Parse(text) }
+// Parse reads one entry: a name, or a name with parameters in parentheses, "lru-k(k=2)".
+func (r *Registry[E]) Parse(text string) (Spec[E], error) {
+	s, err := r.parse(text)
+	if err != nil {
+		return Spec[E]{}, err
+	}
+	if checker, ok := any(s.Entry).(Checker); ok {
+		if err := checker.CheckValues(s.Params); err != nil {
+			return Spec[E]{}, fmt.Errorf("%s %s: %w", r.kind, s.Name(), err)
+		}
+	}
+	if resolver, ok := any(s.Entry).(Resolver[E]); ok {
+		s.Entry = resolver.ResolveValues(s.Params)
+	}
+	return s, nil
+}
 
-// ParseList reads a comma-separated list of them. Repeated ones are an error.
-func (r *Registry[E]) ParseList(text string) ([]Spec[E], error) { return r.family().ParseList(text) }
+// parse is Parse without what entries themselves do with the values: they may read files that these name.
+func (r *Registry[E]) parse(text string) (s Spec[E], err error) {
+	name, args, err := SplitCall(text)
+	if err != nil {
+		return s, fmt.Errorf("%s %w", r.kind, err)
+	}
+	if name == "" {
+		return s, fmt.Errorf("%s list has an empty entry; write names separated by commas, for example %s", r.kind,
+			r.example)
+	}
+	var ok bool
+	if s.Entry, ok = r.Find(name); !ok {
+		return s, suggest.Unknown(r.kind, name, r.Names())
+	}
+	name, ps := s.Entry.Signature()
+	if s.Params, err = ParseArgs(ps, args); err != nil {
+		return s, fmt.Errorf("%s %s: %w", r.kind, name, err)
+	}
+	return s, nil
+}
 
-func (r *Registry[E]) family() Family[E] {
-	return Family[E]{Kind: r.kind, Example: r.example, Find: r.Find, Names: r.Names}
+// WithFiles returns a text that Parse has accepted with every parameter, and with other paths of the files that these
+// name. It reads none of the files, which need not exist. A text that cannot be parsed stays as it is.
+func (r *Registry[E]) WithFiles(text string, other func(path string) string) string {
+	s, err := r.parse(text)
+	if err != nil {
+		return text
+	}
+	return s.WithFiles(other).Full()
+}
+
+// ParseList reads a comma-separated list: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an error.
+func (r *Registry[E]) ParseList(text string) ([]Spec[E], error) {
+	items, err := Split(text, ',')
+	if err != nil {
+		return nil, fmt.Errorf("%s list %w", r.kind, err)
+	}
+	var specs []Spec[E]
+	seen := map[string]bool{}
+	for _, item := range items {
+		s, err := r.Parse(item)
+		if err != nil {
+			return nil, err
+		}
+		if seen[s.String()] {
+			return nil, fmt.Errorf("%s %s is listed twice", r.kind, s)
+		}
+		seen[s.String()] = true
+		specs = append(specs, s)
+	}
+	return specs, nil
 }

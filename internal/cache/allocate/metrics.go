@@ -43,9 +43,3 @@ var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, Ten
 
 // divisionMetrics are those of allocators that divide.
 var divisionMetrics = append(slices.Clone(tenantMetrics), TenantCapacity, Divisions, CapacityMoved)
-
-func init() {
-	for _, e := range registry {
-		metric.Register("allocator "+e.Name, e.Metrics...)
-	}
-}

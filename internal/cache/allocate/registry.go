@@ -2,8 +2,6 @@ package allocate
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -50,61 +48,18 @@ func (e Entry) CheckValues(v Values) error {
 	return e.Check(v)
 }
 
-// registry lists every allocator in the order in which `cachesim allocators` prints them.
-var registry = []Entry{
-	sharedEntry,
-	equalEntry,
-	staticEntry,
-	proportionalEntry,
-	ucpEntry,
-	marginalEntry,
-	optimalEntry,
-	quiverEntry,
-	fluidEntry,
-}
+// Registry has the allocators in the order in which `cachesim allocators` prints them: those of this package, then
+// those of others, which register theirs when the program starts.
+var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
+	func(e Entry) { metric.Register("allocator "+e.Name, e.Metrics...) })
 
-// Register adds entries to the registry. Each package of allocators below this one calls it once, at program start.
-func Register(entries ...Entry) {
-	for _, e := range entries {
-		if _, ok := Find(e.Name); ok {
-			panic("allocate: two allocators are called " + e.Name)
-		}
-		registry = append(registry, e)
-		metric.Register("allocator "+e.Name, e.Metrics...)
-	}
+func init() {
+	Registry.Register(sharedEntry, equalEntry, staticEntry, proportionalEntry, ucpEntry, marginalEntry, optimalEntry,
+		quiverEntry, fluidEntry)
 }
-
-var family = params.Family[Entry]{Kind: "allocator", Example: "equal,'static(shares=3;1)'", Find: Find, Names: Names}
 
 // Spec is an allocator with its parameters: what a user writes as `ucp(ways=64)`.
 type Spec = params.Spec[Entry]
-
-// All returns every entry in the order of the registry.
-func All() []Entry { return append([]Entry(nil), registry...) }
-
-// Names returns the names of all entries.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, e := range registry {
-		names[i] = e.Name
-	}
-	return names
-}
-
-// Find returns the entry with that name; case does not matter.
-func Find(name string) (Entry, bool) {
-	i := slices.IndexFunc(registry, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
-	if i < 0 {
-		return Entry{}, false
-	}
-	return registry[i], true
-}
-
-// Parse reads one allocator.
-func Parse(text string) (Spec, error) { return family.Parse(text) }
-
-// ParseList reads a comma-separated list of allocators.
-func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
 
 // New returns the allocator of a spec for tenants of these names.
 func New(s Spec, tenants []string) (Allocator, error) { return NewNumbered(s, tenants, 0, 0) }

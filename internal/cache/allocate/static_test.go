@@ -31,7 +31,7 @@ func TestStaticRatio(t *testing.T) {
 	if !slices.Equal(got, []int64{40, 60}) {
 		t.Errorf("%v, want 40 and 60", got)
 	}
-	s, err := Parse("static(r=0.4)")
+	s, err := Registry.Parse("static(r=0.4)")
 	if err == nil {
 		_, err = New(s, []string{"a", "b", "c"})
 	}
@@ -49,7 +49,7 @@ func TestStaticSaysWhoHasWhich(t *testing.T) {
 		"static(shares=b:3,rest=1)":              "",
 		"static(r=0.5)":                          "",
 	} {
-		s, err := Parse(text)
+		s, err := Registry.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestStaticErrors(t *testing.T) {
 		"static(shares=web:1;db:1,r=.4)": "exclude each other",
 		"static(r=1.1)":                  "want a number from 0 to 1",
 	} {
-		s, err := Parse(text)
+		s, err := Registry.Parse(text)
 		if err == nil {
 			_, err = New(s, []string{"web", "db"})
 		}

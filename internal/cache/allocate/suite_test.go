@@ -14,7 +14,7 @@ import (
 // texts are allocators with parameters that every one of them must survive, those of the registry with their
 // defaults.
 func texts() (list []string) {
-	for _, e := range All() {
+	for _, e := range Registry.All() {
 		if e.Name != "static" && e.Name != "quiver" && e.Name != "fluid" { // they name tenants
 			list = append(list, e.Name)
 		}
@@ -29,7 +29,7 @@ func build(t interface {
 	Fatal(...any)
 }, text string, tenants []string) Allocator {
 	t.Helper()
-	s, err := Parse(text)
+	s, err := Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestNothingLiesIdle(t *testing.T) {
 // The needs of an allocator do not change, and only one that knows the future sees the whole trace.
 func TestNeeds(t *testing.T) {
 	for _, text := range texts() {
-		s, err := Parse(text)
+		s, err := Registry.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,12 +185,12 @@ func TestProportional(t *testing.T) {
 
 // Every entry says what users see of it.
 func TestEntries(t *testing.T) {
-	for _, e := range All() {
+	for _, e := range Registry.All() {
 		if e.Summary == "" || e.Source == "" || e.New == nil {
 			t.Errorf("%s: an empty field", e.Name)
 		}
 	}
-	if _, err := Parse("upc"); err == nil || !strings.Contains(err.Error(), `did you mean "ucp"?`) {
+	if _, err := Registry.Parse("upc"); err == nil || !strings.Contains(err.Error(), `did you mean "ucp"?`) {
 		t.Errorf("error %v, want a suggestion", err)
 	}
 }

@@ -129,11 +129,11 @@ func TestTrainingTenantsAreChecked(t *testing.T) {
 		"fluid(train=a:1;b)":         "b has no batch size",
 		"fluid(train=a:1,share=1.1)": "share",
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	s, err := Parse("fluid(train=imagnet:1)")
+	s, err := Registry.Parse("fluid(train=imagnet:1)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (o *options) readPrefetch(text string) error {
 	case off:
 		return nil
 	}
-	spec, err := prefetch.Parse(text)
+	spec, err := prefetch.Registry.Parse(text)
 	if err != nil {
 		return fmt.Errorf("prefetch=%s: %w; or write igt or off", text, err)
 	}
@@ -191,7 +191,7 @@ func (o *options) readAllocate(text string) error {
 	case off:
 		return nil
 	}
-	spec, err := allocate.Parse(text)
+	spec, err := allocate.Registry.Parse(text)
 	if err != nil {
 		return fmt.Errorf("allocate=%s: %w; or write off or shared", text, err)
 	}
@@ -205,7 +205,7 @@ func (o *options) readAllocate(text string) error {
 
 // varying returns the names of the allocators that can divide among streams.
 func varying() (names []string) {
-	for _, e := range allocate.All() {
+	for _, e := range allocate.Registry.All() {
 		if e.Varying {
 			names = append(names, e.Name)
 		}

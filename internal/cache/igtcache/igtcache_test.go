@@ -84,7 +84,7 @@ func configOf(t tester, tr *traces.Trace, policy string, capacity int64, unit bo
 	c := cache.Config{Trace: tr, Capacity: capacity, Unit: unit, Policy: spec, Seed: 7, Addresses: addresses,
 		Layout: layout}
 	if spec.Entry.Predicts {
-		oracle, err := predict.Parse("oracle")
+		oracle, err := predict.Registry.Parse("oracle")
 		if err != nil {
 			t.Fatal(err)
 		}

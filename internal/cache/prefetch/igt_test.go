@@ -14,7 +14,7 @@ import (
 func igtOf(t *testing.T, text string, all []streams.File, c Config) (s *Streams,
 	address func(path string, block int) uint64) {
 	t.Helper()
-	spec, err := Parse(text)
+	spec, err := Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestBlocksInOrder(t *testing.T) {
 
 func mustParse(t *testing.T, text string) Spec {
 	t.Helper()
-	spec, err := Parse(text)
+	spec, err := Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestNextFile(t *testing.T) {
 		"next-file(n=3)":          {{4, 5, 6, 8, 12}, nil, {8, 12}, {12}, nil},
 		"next-file(n=2,blocks=2)": {{4, 5, 8}, nil, {8, 12}, {12}, nil},
 	} {
-		spec, err := Parse(text)
+		spec, err := Registry.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ type lru struct {
 }
 
 func newLRU(text string, capacity int) *lru {
-	spec, err := Parse(text)
+	spec, err := Registry.Parse(text)
 	if err != nil {
 		panic(err)
 	}
@@ -107,7 +107,7 @@ func (c *lru) takeBack() {
 
 // withoutTrace returns the prefetchers that need no trace. The others have tests of their own, with traces.
 func withoutTrace() (names []string) {
-	for _, e := range All() {
+	for _, e := range Registry.All() {
 		if !e.Files && !e.Future {
 			names = append(names, e.Name)
 		}
@@ -173,7 +173,7 @@ func TestEveryPrefetcherKeepsToItsLimits(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {
 				c := newLRU(text, rapid.IntRange(1, 12).Draw(r, "capacity"))
-				spec, _ := Parse(text)
+				spec, _ := Registry.Parse(text)
 				near := rapid.Uint64Range(0, 60)
 				edge := rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64)
 				key := rapid.OneOf(near, near, near, edge)
@@ -237,7 +237,7 @@ func TestMemoryOfEveryPrefetcherIsBounded(t *testing.T) {
 func TestProposalsAreAppended(t *testing.T) {
 	mark := Proposal{Object: 99, Key: 99}
 	for _, text := range specs() {
-		spec, _ := Parse(text)
+		spec, _ := Registry.Parse(text)
 		p := New(spec, Config{})
 		for pos, key := range []uint64{1, 2, 3, 1, 2, 3, 4, 5, 6, 1, 2, 3} {
 			got := p.Request(Access{Object: Object(key), Key: key, Pos: pos, Size: 1, Resident: true}, []Proposal{mark})
@@ -286,7 +286,7 @@ func TestNext(t *testing.T) {
 }
 
 func TestNextChargesItsSize(t *testing.T) {
-	spec, err := Parse("next(size=512)")
+	spec, err := Registry.Parse("next(size=512)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func associations(m Prefetcher, o Object) (after []Object) {
 
 func mustNew(t *testing.T, text string) Prefetcher {
 	t.Helper()
-	spec, err := Parse(text)
+	spec, err := Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -558,14 +558,14 @@ func TestParametersThatExcludeEachOther(t *testing.T) {
 		"nextt":               `did you mean "next"`,
 		"next(when=sometime)": "want one of always, miss, tagged",
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
 }
 
 func TestEveryEntryIsDescribed(t *testing.T) {
-	for _, e := range All() {
+	for _, e := range Registry.All() {
 		if e.Summary == "" || e.Source == "" || e.Memory == "" {
 			t.Errorf("%s: summary %q, source %q, memory %q", e.Name, e.Summary, e.Source, e.Memory)
 		}
@@ -581,7 +581,7 @@ func BenchmarkRequest(b *testing.B) {
 	keys := mixed(1, 1<<16)
 	for _, name := range withoutTrace() {
 		b.Run(name, func(b *testing.B) {
-			spec, _ := Parse(name)
+			spec, _ := Registry.Parse(name)
 			p := New(spec, Config{})
 			var proposals []Proposal
 			for i := 0; b.Loop(); i++ {

@@ -58,7 +58,7 @@ func traceOf(all []read) *traces.Trace {
 // request as "file/block", or as objects.
 func proposalsOf(t rapid.TB, text string, tr *traces.Trace, order []int) (all []string) {
 	t.Helper()
-	spec, err := Parse(text)
+	spec, err := Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestOracleProposesTheNextReadsOfTheJob(t *testing.T) {
 
 // Without reads each request is one, and the trace is one job.
 func TestOracleOfPlainRequests(t *testing.T) {
-	spec, err := Parse("oracle(n=2)")
+	spec, err := Registry.Parse("oracle(n=2)")
 	if err != nil {
 		t.Fatal(err)
 	}

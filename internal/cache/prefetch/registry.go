@@ -40,8 +40,8 @@ func (e Entry) CheckValues(v params.Values) error {
 	return e.Check(v)
 }
 
-// registry lists every prefetcher in the order in which `cachesim prefetchers` prints them.
-var registry = withDelay([]Entry{
+// Registry has the prefetchers in the order in which `cachesim prefetchers` prints them.
+var Registry = params.NewRegistry("prefetcher", "none,'next(n=2)'", nil, withDelay([]Entry{
 	noneEntry,
 	nextEntry,
 	nextFileEntry,
@@ -52,7 +52,7 @@ var registry = withDelay([]Entry{
 	sfpEntry,
 	mithrilEntry,
 	oracleEntry,
-})
+})...)
 
 // Delay is the parameter of every prefetcher that says after how many requests a proposal arrives.
 const Delay = "delay"
@@ -77,25 +77,8 @@ func withDelay(all []Entry) []Entry {
 	return all
 }
 
-var family = params.Table("prefetcher", "none,'next(n=2)'", registry)
-
 // Spec is a prefetcher with its parameters: what a user writes as `next(n=2)`.
 type Spec = params.Spec[Entry]
-
-// All returns every entry in the order of the registry.
-func All() []Entry { return append([]Entry(nil), registry...) }
-
-// Names returns the names of all entries.
-func Names() []string { return family.Names() }
-
-// Find returns the entry with that name; case does not matter.
-func Find(name string) (Entry, bool) { return family.Find(name) }
-
-// Parse reads one prefetcher.
-func Parse(text string) (Spec, error) { return family.Parse(text) }
-
-// ParseList reads a comma-separated list of prefetchers.
-func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
 
 // New returns a prefetcher in its first state. The parameters of the config are set from the spec.
 func New(s Spec, c Config) Prefetcher {

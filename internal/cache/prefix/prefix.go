@@ -47,7 +47,7 @@ func measure(c cache.Counts, v *metric.Values) {
 	v.Set(BlockHitRatio, metric.Divide(float64(c.Hits), float64(c.Requests)))
 }
 
-func init() { cache.Register(entry) }
+func init() { cache.Registry.Register(entry) }
 
 var entry = cache.Entry{
 	Name: "prefix",

@@ -62,7 +62,7 @@ func forEachPrefixPolicy(t *testing.T, f func(t *testing.T, kind, policy string)
 
 func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity int64) *Cache {
 	tb.Helper()
-	spec, err := cache.Parse(kind)
+	spec, err := cache.Registry.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}

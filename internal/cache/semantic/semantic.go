@@ -53,7 +53,7 @@ func measure(c cache.Counts, v *metric.Values) {
 	v.SetQuotient(WrongHitRatio, float64(c.WrongHits), float64(c.LabelledHits))
 }
 
-func init() { cache.Register(entry) }
+func init() { cache.Registry.Register(entry) }
 
 var entry = cache.Entry{
 	Name: "semantic",

@@ -42,7 +42,7 @@ var (
 		Doc: "served batches of requests, including those of a warm-up"}
 )
 
-func init() { cache.Register(entry) }
+func init() { cache.Registry.Register(entry) }
 
 func check(v params.Values, policy policies.Entry) error {
 	switch ways, slabs := v.Int("ways"), v.Int("slabs"); {

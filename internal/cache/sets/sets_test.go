@@ -210,7 +210,7 @@ func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
 // setsOf builds the cache of a policy; predictor may be "".
 func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capacity int) cache.Cache {
 	tb.Helper()
-	spec, err := cache.Parse(kind)
+	spec, err := cache.Registry.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capa
 // configOf is what setsOf builds a cache from.
 func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capacity int) cache.Config {
 	tb.Helper()
-	spec, err := cache.Parse(kind)
+	spec, err := cache.Registry.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, ca
 
 func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predictor {
 	tb.Helper()
-	spec, err := predict.Parse(text)
+	spec, err := predict.Registry.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -416,7 +416,7 @@ func TestSetsRoundCapacity(t *testing.T) {
 			}
 		}
 	}
-	spec, err := cache.Parse("sets(ways=6,slabs=4)")
+	spec, err := cache.Registry.Parse("sets(ways=6,slabs=4)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -682,7 +682,7 @@ func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, err := cache.Parse("sets(ways=4)")
+		spec, err := cache.Registry.Parse("sets(ways=4)")
 		if err != nil {
 			t.Fatal(err)
 		}

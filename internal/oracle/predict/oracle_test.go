@@ -11,7 +11,7 @@ import (
 // mustNew builds the predictor that text names.
 func mustNew(t *testing.T, text string, c Config) Predictor {
 	t.Helper()
-	spec, err := Parse(text)
+	spec, err := Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestNoLabelsWithoutTheOptimum(t *testing.T) {
 	if _, ok := LabelerOf(mustNew(t, "oracle", c)); ok {
 		t.Error("oracle labels what to evict, although the cache has no optimum that tells")
 	}
-	spec, err := Parse("noisy(kind=binary)")
+	spec, err := Registry.Parse("noisy(kind=binary)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestNoisePerGroup(t *testing.T) {
 		t.Errorf("%d of 700 predictions are wrong, want about half", wrong)
 	}
 	c.Groups = nil
-	spec, _ := Parse("noisy(p=0.5,per=group)")
+	spec, _ := Registry.Parse("noisy(p=0.5,per=group)")
 	c.Params = spec.Params
 	if _, err := spec.Entry.New(c); err == nil {
 		t.Error("per=group is taken where requests come alone")

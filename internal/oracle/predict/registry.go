@@ -47,42 +47,15 @@ func (e Entry) Duration(v params.Values, requests int64) time.Duration {
 	return e.Time(v, requests)
 }
 
-// registry lists every predictor in the order in which `cachesim predictors` prints them.
-var registry = []Entry{
-	oracleEntry,
-	noisyEntry,
-	gbmEntry,
-	autoEntry,
-	ewmaEntry,
-	popuEntry,
-	plecoEntry,
-	writtenEntry,
-	noneEntry,
-}
+// Registry has the predictors in the order in which `cachesim predictors` prints them.
+var Registry = params.NewRegistry("predictor", "oracle,'noisy(p=0.3)'",
+	func(e Entry) { metric.Register("predictor "+e.Name, e.Metrics...) })
 
 func init() {
 	metric.Register("policies that use a predictor", CallsMetric, PredictionsMetric, NsMetric)
-	for _, e := range registry {
-		metric.Register("predictor "+e.Name, e.Metrics...)
-	}
+	Registry.Register(oracleEntry, noisyEntry, gbmEntry, autoEntry, ewmaEntry, popuEntry, plecoEntry, writtenEntry,
+		noneEntry)
 }
-
-var family = params.Table("predictor", "oracle,'noisy(p=0.3)'", registry)
 
 // Spec is a predictor with its parameters: what a user writes as `noisy(p=0.3,kind=flip)`.
 type Spec = params.Spec[Entry]
-
-// All returns every entry in the order of the registry.
-func All() []Entry { return append([]Entry(nil), registry...) }
-
-// Names returns the names of all entries.
-func Names() []string { return family.Names() }
-
-// Find returns the entry with that name; case does not matter.
-func Find(name string) (Entry, bool) { return family.Find(name) }
-
-// Parse reads one predictor.
-func Parse(text string) (Spec, error) { return family.Parse(text) }
-
-// ParseList reads a comma-separated list of predictors.
-func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }

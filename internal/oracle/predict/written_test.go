@@ -7,7 +7,7 @@ import (
 )
 
 func TestWrittenGoesRound(t *testing.T) {
-	spec, err := Parse("written(next=3 -  -2 0.5)")
+	spec, err := Registry.Parse("written(next=3 -  -2 0.5)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestWrittenErrors(t *testing.T) {
 		"written(next=NaN)":  `"NaN" is not a number of requests`,
 		"written(next=-Inf)": `"-Inf" is not a number of requests`,
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -27,7 +27,7 @@ func parse(t testing.TB, text string) policies.Values {
 // predictor returns the predictor that a user would write that way.
 func predictor(t testing.TB, text string, objects []policies.Object, count int) predict.Predictor {
 	t.Helper()
-	spec, err := predict.Parse(text)
+	spec, err := predict.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func guardTrace(rng *rand.Rand, n, objects int) []policies.Object {
 
 func guardOf(t *testing.T, predictor string, trace []policies.Object, objects, capacity int) *guard {
 	t.Helper()
-	spec, err := predict.Parse(predictor)
+	spec, err := predict.Registry.Parse(predictor)
 	if err != nil {
 		t.Fatal(err)
 	}

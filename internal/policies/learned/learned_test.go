@@ -17,7 +17,7 @@ import (
 // predictorOf returns a predictor for the trace in an exact cache of that capacity.
 func predictorOf(t *testing.T, text string, objects []policies.Object, capacity int64, seed uint64) predict.Predictor {
 	t.Helper()
-	spec, err := predict.Parse(text)
+	spec, err := predict.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

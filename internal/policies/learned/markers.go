@@ -38,7 +38,7 @@ var optMarkingEntry = policies.Entry{
 }
 
 func newOPTMarking(c policies.Config) (policies.Policy, error) {
-	oracle, err := predict.Parse("oracle")
+	oracle, err := predict.Registry.Parse("oracle")
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func Noisy(tb testing.TB, t *traces.Trace, capacity int64) predict.Predictor {
 // Predictor returns a predictor that knows the future, with or without noise, for a cache of that capacity.
 func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed uint64) predict.Predictor {
 	tb.Helper()
-	spec, err := predict.Parse(text)
+	spec, err := predict.Registry.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	allocate.Register(pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry)
+	allocate.Registry.Register(pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry)
 }
 
 // The pools of a serving node.

@@ -15,7 +15,7 @@ import (
 
 // texts are all controllers with their defaults, and with parameters at their ends.
 func texts() (list []string) {
-	for _, e := range allocate.All() {
+	for _, e := range allocate.Registry.All() {
 		if e.Serving {
 			list = append(list, e.Name)
 		}
@@ -36,7 +36,7 @@ type tester interface {
 
 func build(t tester, text string) allocate.Allocator {
 	t.Helper()
-	s, err := allocate.Parse(text)
+	s, err := allocate.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func checkDivision(t *rapid.T, s *allocate.State, w *serving.Window, got []int64
 // Entries say that they are for serving nodes, and what they need agrees with what they say they know.
 func TestEntries(t *testing.T) {
 	for _, text := range texts() {
-		s, err := allocate.Parse(text)
+		s, err := allocate.Registry.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,14 +174,14 @@ func TestWeightsWithoutPolicy(t *testing.T) {
 	if err := os.WriteFile(file, trained, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := allocate.Parse("hlem(weights=" + file + ")"); err != nil {
+	if _, err := allocate.Registry.Parse("hlem(weights=" + file + ")"); err != nil {
 		t.Error(err)
 	}
-	if _, err := allocate.Parse("hlem(ppo=false,weights=" + file + ")"); err == nil ||
+	if _, err := allocate.Registry.Parse("hlem(ppo=false,weights=" + file + ")"); err == nil ||
 		!strings.Contains(err.Error(), "with ppo=false") {
 		t.Errorf("error %v, want that the policy is switched off", err)
 	}
-	if _, err := allocate.Parse("ppo(finetuned=off,weights=" + file + ")"); err == nil ||
+	if _, err := allocate.Registry.Parse("ppo(finetuned=off,weights=" + file + ")"); err == nil ||
 		!strings.Contains(err.Error(), "with finetuned=off, which chooses a built-in policy") {
 		t.Errorf("error %v, want that there are two policies", err)
 	}
@@ -212,7 +212,7 @@ func TestParametersOfPartsThatAreOff(t *testing.T) {
 		"hlem(recovery=off,burst_most=0.25)":   "",
 		"hlem(adapter=off,recovery=off,ppo=1)": "",
 	} {
-		switch _, err := allocate.Parse(text); {
+		switch _, err := allocate.Registry.Parse(text); {
 		case err == nil && want != "":
 			t.Errorf("%s: no error, want %q", text, want)
 		case err != nil && (want == "" || !strings.Contains(err.Error(), want)):
@@ -290,7 +290,7 @@ func TestWeightsFromFiles(t *testing.T) {
 	if err := os.WriteFile(good, text.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := allocate.Parse("hlem(weights=" + good + ")"); err != nil {
+	if _, err := allocate.Registry.Parse("hlem(weights=" + good + ")"); err != nil {
 		t.Errorf("a good file: %v", err)
 	}
 	whole, last := text.String(), regexp.MustCompile(`[^,]*\n\]`)
@@ -308,7 +308,7 @@ func TestWeightsFromFiles(t *testing.T) {
 		write("two.json", whole+whole):                                  "follows",
 	} {
 		for _, name := range []string{"ppo", "hlem"} {
-			_, err := allocate.Parse(name + "(weights=" + path + ")")
+			_, err := allocate.Registry.Parse(name + "(weights=" + path + ")")
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: error %v, want one with %q", path, err, want)
 			}

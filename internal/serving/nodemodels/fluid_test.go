@@ -149,7 +149,7 @@ func divided(t testing.TB, columns *requests.Columns, users int, text string) *p
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := allocate.Parse(text)
+	spec, err := allocate.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

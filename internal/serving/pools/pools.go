@@ -63,7 +63,7 @@ var entry = cache.Entry{
 	New:   func(c cache.Config) (cache.Cache, error) { return build(c) },
 }
 
-func init() { cache.Register(entry) }
+func init() { cache.Registry.Register(entry) }
 
 // Metrics of the pools.
 var (

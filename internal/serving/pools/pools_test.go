@@ -165,7 +165,7 @@ func forEachPolicy(t *testing.T, f func(t *testing.T, emb, kv string)) {
 
 // averages builds a predictor that knows the past.
 func averages(objects, _ int, seed uint64) (predict.Predictor, error) {
-	spec, err := predict.Parse("ewma")
+	spec, err := predict.Registry.Parse("ewma")
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (u tuner) candidates() []string {
 
 // reward serves the first workloads of the search under a controller, and returns the mean reward of an epoch.
 func reward(ctx context.Context, text string, workloads int) (float64, error) {
-	spec, err := allocate.Parse(text)
+	spec, err := allocate.Registry.Parse(text)
 	if err != nil {
 		return 0, err
 	}

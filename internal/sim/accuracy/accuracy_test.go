@@ -34,7 +34,7 @@ func alternating(often, requests int) *traces.Trace {
 
 func measure(t *testing.T, tr *traces.Trace, predictor string, o Options) *Result {
 	t.Helper()
-	spec, err := predict.Parse(predictor)
+	spec, err := predict.Registry.Parse(predictor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestTimesOfPromptsAreCountedInPrompts(t *testing.T) {
 }
 
 func TestNothingToAskAtIsAnError(t *testing.T) {
-	spec, err := predict.Parse("none")
+	spec, err := predict.Registry.Parse("none")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestMeasureDoesNotWaitForAPredictor(t *testing.T) {
 	forever := make(chan struct{})
 	defer close(forever)
 	ctx, cancel := context.WithCancel(t.Context())
-	spec, err := predict.Parse("ewma")
+	spec, err := predict.Registry.Parse("ewma")
 	if err != nil {
 		t.Fatal(err)
 	}

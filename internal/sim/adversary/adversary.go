@@ -131,7 +131,7 @@ func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, er
 		if !s.exact {
 			f.Predictor = p.predictor()
 		}
-		spec, err := predict.Parse(f.Predictor)
+		spec, err := predict.Registry.Parse(f.Predictor)
 		if err != nil {
 			return f, err
 		}

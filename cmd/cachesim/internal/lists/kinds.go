@@ -142,7 +142,7 @@ type predictorJSON struct {
 // Predictors lists the predictors.
 func Predictors() List {
 	l := ofKinds("predictor", "predicts")
-	for _, e := range predict.All() {
+	for _, e := range predict.Registry.All() {
 		shown := entry{e.Name, "online", e.Summary, e.Source, e.Params, nil}
 		if e.Future {
 			shown.kind = "offline"
@@ -175,7 +175,7 @@ type prefetcherJSON struct {
 // Prefetchers lists the prefetchers. Their kind says what they compute with.
 func Prefetchers() List {
 	l := ofKinds("prefetcher", "proposes")
-	for _, e := range prefetch.All() {
+	for _, e := range prefetch.Registry.All() {
 		shown := entry{e.Name, "objects", e.Summary, e.Source, e.Params, []string{"memory: " + e.Memory}}
 		if e.Addresses {
 			shown.kind = "addresses"

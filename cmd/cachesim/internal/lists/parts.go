@@ -29,7 +29,7 @@ const (
 // Caches lists the kinds of cache.
 func Caches() List {
 	var parts []part
-	for _, e := range cache.All() {
+	for _, e := range cache.Registry.All() {
 		p := part{e.Name, e.Summary, e.Source, nil, e.Params}
 		if e.ObjectsOnly {
 			p.traits = append(p.traits, "capacity in objects only")
@@ -54,7 +54,7 @@ func Models() List {
 // Allocators lists the allocators.
 func Allocators() List {
 	var parts []part
-	for _, e := range allocate.All() {
+	for _, e := range allocate.Registry.All() {
 		p := part{e.Name, e.Summary, e.Source, nil, e.Params}
 		if e.Future {
 			p.traits = append(p.traits, "offline: knows the whole trace")

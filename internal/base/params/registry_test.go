@@ -1,0 +1,74 @@
+package params
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fileEntry is an entry whose values name a file that does not exist.
+type fileEntry struct{ name, other string }
+
+func (e fileEntry) Signature() (string, []Param) {
+	return e.name, []Param{{Name: "model", Default: "", File: true}, {Name: "k", Default: 2, Min: 1, Max: 9}}
+}
+
+func (e fileEntry) OtherNames() []string {
+	if e.other == "" {
+		return nil
+	}
+	return []string{e.other}
+}
+
+func (e fileEntry) CheckValues(v Values) error {
+	if v.Text("model") != "" {
+		return errors.New("there is no such file")
+	}
+	return nil
+}
+
+func TestRegistry(t *testing.T) {
+	var added []string
+	r := NewRegistry("tree", "oak", func(e fileEntry) { added = append(added, e.name) }, fileEntry{"Oak", "quercus"},
+		fileEntry{name: "ash"})
+	r.Register(fileEntry{name: "elm"})
+	r.Sort(func(a, b fileEntry) int { return strings.Compare(b.name, a.name) })
+	if want := []string{"elm", "ash", "Oak"}; !slices.Equal(r.Names(), want) ||
+		!slices.Equal(added, []string{"Oak", "ash", "elm"}) {
+		t.Errorf("names %v, want %v; added %v", r.Names(), want, added)
+	}
+	for _, name := range []string{"oak", "OAK", "Quercus"} {
+		if e, ok := r.Find(name); !ok || e.name != "Oak" {
+			t.Errorf("%s is %v", name, e)
+		}
+	}
+	if s, err := r.Parse("ASH(k=3)"); err != nil || s.String() != "ash(k=3)" {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := r.Parse("ash(model=a)"); err == nil || err.Error() != "tree ash: there is no such file" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Paths are changed in a text whose files are not there, and of which Parse would refuse the values.
+func TestWithFilesReadsNoFile(t *testing.T) {
+	r := NewRegistry("tree", "oak", nil, fileEntry{name: "oak"})
+	for text, want := range map[string]string{
+		"oak(model=a,k=3)": "oak(model=new/a,k=3)", "oak": "oak(model=,k=2)", "unknown(model=a)": "unknown(model=a)",
+		"oak(k=99)": "oak(k=99)", "oak(": "oak(", "": "",
+	} {
+		if got := r.WithFiles(text, func(path string) string { return "new/" + path }); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNamesAreTakenOnce(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a name that is another's other name was accepted")
+		}
+	}()
+	NewRegistry("tree", "oak", nil, fileEntry{"oak", "quercus"}, fileEntry{name: "Quercus"})
+}
