@@ -97,14 +97,14 @@ func (f *adversaryFlags) specs() ([]policies.Spec, error) {
 	list := f.policies
 	if list == "" {
 		var names []string
-		for _, e := range policies.All() {
+		for _, e := range policies.Registry.All() {
 			if e.Predicts {
 				names = append(names, e.Name)
 			}
 		}
 		list = strings.Join(names, ",")
 	}
-	specs, err := policies.ParseList(list)
+	specs, err := policies.Registry.ParseList(list)
 	for _, s := range specs {
 		if err == nil {
 			err = adversary.Check(s.Entry)

@@ -93,7 +93,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 // cell reads the flags. It leaves the capacity open until the trace is known.
 func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode, err error) {
 	c.Seed = f.trace.seed
-	if c.Policy, err = policies.ParseSpec(f.policy); err != nil {
+	if c.Policy, err = policies.Registry.Parse(f.policy); err != nil {
 		return c, nil, mode, err
 	}
 	if err := f.parts.single(&c.Parts); err != nil {

@@ -169,7 +169,9 @@ func (f *capacityFlags) parse() ([]capacity.Spec, capacity.Mode, error) {
 }
 
 // completePolicies completes the last name in a comma-separated list of policies.
-func completePolicies(cmd *cobra.Command, flag string) { completeNames(cmd, flag, policies.Names) }
+func completePolicies(cmd *cobra.Command, flag string) {
+	completeNames(cmd, flag, policies.Registry.Names)
+}
 
 // completeNames completes the last name in a list.
 func completeNames(cmd *cobra.Command, flag string, names func() []string) {

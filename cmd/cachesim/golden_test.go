@@ -105,7 +105,7 @@ func everySemantic() string {
 
 func policiesWith(property func(policies.Entry) bool) string {
 	var names []string
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if property(e) {
 			names = append(names, e.Name)
 		}

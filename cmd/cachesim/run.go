@@ -221,7 +221,7 @@ func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
 	mode capacity.Mode) ([]policies.Spec, error) {
 	if f.policies != "" {
-		return policies.ParseList(f.policies)
+		return policies.Registry.ParseList(f.policies)
 	}
 	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
 	modelled := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Modelled }
@@ -234,7 +234,7 @@ func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
 	case capacity.NeedBytes(capacities, mode):
 		list = defaultInBytes(capacities, mode)
 	}
-	specs, err := policies.ParseList(list)
+	specs, err := policies.Registry.ParseList(list)
 	if slices.ContainsFunc(setups, arriveLater) {
 		specs = slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Kind != policies.Online })
 	}

@@ -35,7 +35,7 @@ func BenchmarkExact(b *testing.B) {
 	t := benchZipf()
 	next := oracle.NextUse(t.Objects, t.NumObjects)
 	for _, unit := range []string{"objects", "bytes"} {
-		for _, e := range policies.All() {
+		for _, e := range policies.Registry.All() {
 			bytes := unit == "bytes"
 			if e.Kind == policies.Bound || e.Predicts || e.Relates || e.Unbounded || e.NeedsTime != nil ||
 				!bytes && e.Units == policies.UnitsBytes || bytes && e.Units == policies.UnitsObjects {
@@ -47,7 +47,7 @@ func BenchmarkExact(b *testing.B) {
 }
 
 func benchExact(b *testing.B, t *traces.Trace, next []uint32, e policies.Entry, bytes bool) {
-	spec, err := policies.ParseSpec(e.Name)
+	spec, err := policies.Registry.Parse(e.Name)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -180,12 +180,8 @@ func (c Config) PolicyConfig() policies.Config {
 // Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// Registry has the caches in the order of `cachesim caches`: that of this package, then those of the packages below it.
-// Each registers its own when the program starts; package all imports them.
-var Registry = params.NewRegistry("cache", "exact",
-	func(e Entry) { metric.Register("cache "+e.Name, e.Metrics...) })
-
-func init() { Registry.Register(exactEntry) }
+// Registry has every cache, in the order of `cachesim caches`: the exact one, and those that package all registers.
+var Registry = params.NewRegistry("cache", "exact", exactEntry)
 
 // WithPools returns the names of the caches whose nodes are divided into pools.
 func WithPools() (names []string) {

@@ -123,7 +123,7 @@ func TestPrefetchingTenantsKeepToTheirPools(t *testing.T) {
 			for _, policy := range []string{"lru", "s3fifo", "2-random"} {
 				tr := tenantBlocks(7, 4, 3000, true)
 				c := withAllocator(t, prefetchingConfig(t, tr, text, 200), allocator)
-				spec, err := policies.ParseSpec(policy)
+				spec, err := policies.Registry.Parse(policy)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -49,7 +49,7 @@ func configOf(t interface {
 	Fatal(...any)
 }, tr *traces.Trace, policy, allocator string, capacity int64, unit bool) Config {
 	t.Helper()
-	spec, err := policies.ParseSpec(policy)
+	spec, err := policies.Registry.Parse(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ var severalPolicies = []string{"lru", "fifo", "arc", "lirs", "s3fifo", "sieve", 
 	"opt"}
 
 func works(policy string, unit bool) bool {
-	e, _ := policies.Find(policy)
+	e, _ := policies.Registry.Find(policy)
 	return !(unit && e.Units == policies.UnitsBytes || !unit && e.Units == policies.UnitsObjects)
 }
 

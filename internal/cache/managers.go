@@ -9,11 +9,12 @@ import (
 // managers build the caches of policies with Manages, by their names.
 var managers = map[string]func(Config) (Cache, error){}
 
-// RegisterManager says how the exact cache of a policy with Manages is built. The package of that policy calls it once,
-// at program start; package all imports it.
-func RegisterManager(family policies.Family, e policies.Entry, build func(Config) (Cache, error)) {
-	policies.Register(family, e)
-	managers[e.Name] = build
+// RegisterManagers registers policies with Manages, and how their caches are built.
+func RegisterManagers(family policies.Family, build func(Config) (Cache, error), entries ...policies.Entry) {
+	policies.Register(family, entries...)
+	for _, e := range entries {
+		managers[e.Name] = build
+	}
 }
 
 // newManaged returns the cache of a policy with Manages.

@@ -163,7 +163,7 @@ func TestPoolAddsUp(t *testing.T) {
 					if bytes {
 						capacity *= 40
 					}
-					spec, err := policies.ParseSpec(policytest.Spec(e))
+					spec, err := policies.Registry.Parse(policytest.Spec(e))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -194,7 +194,7 @@ func TestPoolAddsUp(t *testing.T) {
 // A pool shrinks to nothing and back, by hand: what was requested longest ago leaves first.
 func TestPoolResizes(t *testing.T) {
 	tr := policytest.Trace(1, 50, 20)
-	spec, err := policies.ParseSpec("lru")
+	spec, err := policies.Registry.Parse("lru")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestPoolResizes(t *testing.T) {
 // What the cache has had the policy forget leaves the accounts once, and nobody is told.
 func TestPoolForgets(t *testing.T) {
 	tr := policytest.Trace(1, 50, 20)
-	spec, err := policies.ParseSpec("lru")
+	spec, err := policies.Registry.Parse("lru")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ func BenchmarkPools(b *testing.B) {
 	for _, shared := range []bool{true, false} {
 		for _, name := range []string{"lru", "s3fifo", "arc", "lfu"} {
 			b.Run(map[bool]string{true: "partition/", false: "apart/"}[shared]+name, func(b *testing.B) {
-				entry, _ := policies.Find(name)
-				spec, err := policies.ParseSpec(name)
+				entry, _ := policies.Registry.Find(name)
+				spec, err := policies.Registry.Parse(name)
 				if err != nil {
 					b.Fatal(err)
 				}

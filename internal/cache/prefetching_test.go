@@ -70,7 +70,7 @@ func prefetchingConfig(t *testing.T, tr *traces.Trace, text string, capacity int
 	if err != nil {
 		t.Fatal(err)
 	}
-	lru, err := policies.ParseSpec("lru")
+	lru, err := policies.Registry.Parse("lru")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func BenchmarkPrefetching(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	lru, err := policies.ParseSpec("lru")
+	lru, err := policies.Registry.Parse("lru")
 	if err != nil {
 		b.Fatal(err)
 	}

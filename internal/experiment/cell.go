@@ -88,7 +88,7 @@ func (t partTexts) identity() partTexts {
 // parse is the inverse of textsOf.
 func (t *partTexts) parse() (p sim.Parts, err error) {
 	p.Checksum = t.Checksum
-	if p.Policy, err = policies.ParseSpec(t.Policy); err != nil {
+	if p.Policy, err = policies.Registry.Parse(t.Policy); err != nil {
 		return p, err
 	}
 	for _, kind := range partKinds {

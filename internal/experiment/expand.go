@@ -181,7 +181,7 @@ func (p Policy) Label() string {
 
 // spec returns the policy at a place on its axes.
 func (p Policy) spec(axes []setting) (policies.Spec, error) {
-	return policies.ParseSpec(withArgs(p.Policy, axes))
+	return policies.Registry.Parse(withArgs(p.Policy, axes))
 }
 
 // joinArgs adds further parameters to those in parentheses.

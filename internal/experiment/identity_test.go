@@ -22,7 +22,7 @@ func withWeights(t *testing.T, path, checksum string) Cell {
 		t.Fatal(err)
 	}
 	parts := sim.Parts{Allocator: &spec, Checksum: checksum}
-	if parts.Policy, err = policies.ParseSpec("lru"); err != nil {
+	if parts.Policy, err = policies.Registry.Parse("lru"); err != nil {
 		t.Fatal(err)
 	}
 	if parts.Cache, err = cache.Registry.Parse("pools"); err != nil {

@@ -294,7 +294,7 @@ func (p *Policy) set(key, value string) error {
 		return err
 	}
 	var names []string
-	e, _ := policies.Find(name)
+	e, _ := policies.Registry.Find(name)
 	for _, param := range e.Params {
 		names = append(names, param.Name)
 	}

@@ -226,7 +226,7 @@ func (f *File) checkPolicies() error {
 
 func (f *File) checkGroups() error {
 	for _, name := range sortedKeys(f.Groups) {
-		if _, isPolicy := policies.Find(name); isPolicy || slices.Contains(f.labels(), name) {
+		if _, isPolicy := policies.Registry.Find(name); isPolicy || slices.Contains(f.labels(), name) {
 			return f.errorAt(fmt.Errorf("group %s has the name of a policy; choose another name", name), "groups", name)
 		}
 		if claims.IsPredefinedGroup(name) {

@@ -40,7 +40,7 @@ var zipfTrace = sync.OnceValue(func() benchTrace {
 // BenchmarkReplay replays the trace through the batch path of every policy that has one. Policies that predict get
 // exact predictions.
 func BenchmarkReplay(b *testing.B) {
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes {
 			b.Run(e.Name, func(b *testing.B) { benchReplay(b, e) })
 		}

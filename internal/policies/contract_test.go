@@ -103,7 +103,7 @@ type driver struct {
 
 // build makes a policy for a script. It starts with so many objects, and can grow if grows is set.
 func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int, grows bool) policies.Policy {
-	spec, err := policies.ParseSpec(policytest.Spec(e))
+	spec, err := policies.Registry.Parse(policytest.Spec(e))
 	if err != nil {
 		fatalf("%v", err)
 	}

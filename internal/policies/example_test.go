@@ -9,8 +9,8 @@ import (
 
 // A policy is written as a user would write it, built for a capacity, and then asked for victims by the pool of a
 // cache.
-func ExampleParseSpec() {
-	spec, err := policies.ParseSpec("lru-k(k=2)")
+func Example_parse() {
+	spec, err := policies.Registry.Parse("lru-k(k=2)")
 	if err != nil {
 		panic(err)
 	}
@@ -29,8 +29,8 @@ func ExampleParseSpec() {
 }
 
 // Entries describe a policy: its parameters, where it comes from, whether it sees the future.
-func ExampleFind() {
-	e, ok := policies.Find("sieve")
+func Example_find() {
+	e, ok := policies.Registry.Find("sieve")
 	fmt.Println(ok, e.Kind, e.Source)
 	// Output:
 	// true online Zhang, Yang, Yue, Vigfusson and Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1

@@ -140,7 +140,7 @@ func TestLIRSInvariants(t *testing.T) {
 }
 
 func TestLIRSRefusesABoundThatItDoesNotHave(t *testing.T) {
-	_, err := ParseSpec("lirs(nonresident=2,rule=libcachesim)")
+	_, err := Registry.Parse("lirs(nonresident=2,rule=libcachesim)")
 	if err == nil || !strings.Contains(err.Error(), "nonresident") {
 		t.Errorf("error %v, want one that names nonresident", err)
 	}

@@ -97,7 +97,7 @@ func newDriven(build func(Config) Policy, c Config) *driven {
 // named returns the constructor of the policy that spec names.
 func named(t rapid.TB, spec string) func(Config) Policy {
 	t.Helper()
-	s, err := ParseSpec(spec)
+	s, err := Registry.Parse(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

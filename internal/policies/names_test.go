@@ -78,7 +78,7 @@ func namesIn(t *testing.T, path string) (found []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := policies.Names()
+	names := policies.Registry.Names()
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
 		if !ok || literal.Kind != token.STRING {

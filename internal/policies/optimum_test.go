@@ -18,7 +18,7 @@ var optima = []struct {
 
 func entry(tb testing.TB, name string) policies.Entry {
 	tb.Helper()
-	e, ok := policies.Find(name)
+	e, ok := policies.Registry.Find(name)
 	if !ok {
 		tb.Fatalf("policy %s is not registered", name)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestParseList(t *testing.T) {
-	specs, err := ParseList(" lru , s3fifo( small=0.2 , ghost=0.5 ),LRU-K(k=3),arc(int=true),lfu()")
+	specs, err := Registry.ParseList(" lru , s3fifo( small=0.2 , ghost=0.5 ),LRU-K(k=3),arc(int=true),lfu()")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestParseListErrors(t *testing.T) {
 		"arc(int=perhaps)":              "int=perhaps: want true or false",
 		"lfu(ties=newest)":              "ties=newest: want one of lru, fifo",
 	} {
-		if _, err := ParseList(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Registry.ParseList(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got error %v, want one with %q", text, err, want)
 		}
 	}
@@ -94,21 +94,21 @@ func anyValue(t *rapid.T, p Param) string {
 // String and ParseSpec round-trip to the same policy with the same parameters.
 func TestSpecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := rapid.SampledFrom(All()).Draw(t, "policy")
+		e := rapid.SampledFrom(Registry.All()).Draw(t, "policy")
 		var args []string
 		for _, p := range e.Params {
 			if rapid.Bool().Draw(t, "set "+p.Name) {
 				args = append(args, p.Name+"="+anyValue(t, p))
 			}
 		}
-		spec, err := ParseSpec(e.Name + "(" + strings.Join(args, ",") + ")")
+		spec, err := Registry.Parse(e.Name + "(" + strings.Join(args, ",") + ")")
 		if err != nil && e.Check != nil {
 			t.Skip("values that do not go together")
 		} else if err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range []string{spec.String(), strings.ToUpper(e.Name) + "(" + spec.ParamString() + ")"} {
-			again, err := ParseSpec(text)
+			again, err := Registry.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,13 +121,13 @@ func TestSpecRoundTrip(t *testing.T) {
 
 func TestEveryEntryIsComplete(t *testing.T) {
 	seen := map[string]string{}
-	for _, e := range All() {
+	for _, e := range Registry.All() {
 		for _, name := range append([]string{e.Name}, e.Aliases...) {
 			if other, ok := seen[name]; ok {
 				t.Errorf("%s and %s share the name %s", e.Name, other, name)
 			}
 			seen[name] = e.Name
-			if found, ok := Find(strings.ToUpper(name)); !ok || found.Name != e.Name {
+			if found, ok := Registry.Find(strings.ToUpper(name)); !ok || found.Name != e.Name {
 				t.Errorf("%s is not found as %s", e.Name, strings.ToUpper(name))
 			}
 		}
@@ -146,7 +146,7 @@ func TestEveryEntryIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if names := Names(); !slices.Contains(names, "lru") || len(names) != len(All()) {
+	if names := Registry.Names(); !slices.Contains(names, "lru") || len(names) != len(Registry.All()) {
 		t.Errorf("Names gives %v", names)
 	}
 }

@@ -188,7 +188,7 @@ func TestExtremeParameters(t *testing.T) {
 }
 
 func TestS3FIFOUnreachableThreshold(t *testing.T) {
-	s, err := ParseSpec("s3fifo(move=4)")
+	s, err := Registry.Parse("s3fifo(move=4)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,19 +32,14 @@ func LowerBound(rules Rules) (name string, ok bool) {
 
 // reference returns the entry of a kind that is the reference under some rules, or nil.
 func reference(kind Kind, rules Rules) *Entry {
-	for _, e := range registry.All() {
-		if e.Kind == kind && e.Reference != nil && e.Reference(rules) {
-			return &e
-		}
-	}
-	return nil
+	return Registry.First(func(e *Entry) bool { return e.Kind == kind && e.Reference != nil && e.Reference(rules) })
 }
 
 // OptEvicts returns, for each position, whether the requested object is gone when it is next requested, or is never
 // requested again, under the Optimum for objects of one size in the exact cache. objects are below count; capacity
 // counts objects.
 func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []bool {
-	e, _ := Find(Optimum(Rules{}))
+	e, _ := Registry.Find(Optimum(Rules{}))
 	p, err := e.New(Config{Capacity: capacity, Unit: true, Objects: count, Requests: len(objects), NextUse: nextUse})
 	if err != nil {
 		panic("policies: the optimum is refused: " + err.Error()) // it has no parameters that could be wrong

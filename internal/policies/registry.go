@@ -177,9 +177,8 @@ const (
 	Systems                  // whole caches, which divide their capacity among streams of accesses
 )
 
-// registry has every policy, family by family.
-var registry = params.NewRegistry("policy", "lru,arc",
-	func(e Entry) { metric.Register("policy "+e.Name, e.Metrics...) })
+// Registry has every policy, family by family.
+var Registry = params.NewRegistry[Entry]("policy", "lru,arc")
 
 func init() {
 	Register(Queues, fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry)
@@ -190,21 +189,12 @@ func init() {
 	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
 }
 
-// Register adds entries to a family, after those it already has. The packages of policies below this one each call it
-// once when the program starts; package all imports them.
+// Register adds entries to a family, after those it already has. Package all registers the policies that have folders
+// of their own.
 func Register(family Family, entries ...Entry) {
-	for i := range entries {
-		entries[i].Family = family
+	for _, e := range entries {
+		e.Family = family
+		Registry.Register(e)
 	}
-	registry.Register(entries...)
-	registry.Sort(func(a, b Entry) int { return cmp.Compare(a.Family, b.Family) })
+	Registry.Sort(func(a, b Entry) int { return cmp.Compare(a.Family, b.Family) })
 }
-
-// All returns every entry in the order of the registry.
-func All() []Entry { return registry.All() }
-
-// Find returns the entry with that name or alias; case does not matter.
-func Find(name string) (Entry, bool) { return registry.Find(name) }
-
-// Names returns the names of all entries in the order of the registry.
-func Names() []string { return registry.Names() }

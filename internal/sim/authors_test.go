@@ -118,7 +118,7 @@ func holdToProgram(t *testing.T, rows []map[string]string) {
 func authorsCell(t *testing.T, row map[string]string) (c Cell) {
 	t.Helper()
 	var err error
-	if c.Policy, err = policies.ParseSpec(row["policy"] + "(" + row["parameters"] + ")"); err != nil {
+	if c.Policy, err = policies.Registry.Parse(row["policy"] + "(" + row["parameters"] + ")"); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range Kinds {

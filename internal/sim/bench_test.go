@@ -58,7 +58,7 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	policy, err := policies.ParseSpec(policyText)
+	policy, err := policies.Registry.Parse(policyText)
 	if err != nil {
 		b.Fatal(err)
 	}

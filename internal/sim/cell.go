@@ -118,7 +118,7 @@ func HoldAgainst(rec *records.Record, reference records.Record) {
 		rec.SetQuotient(metric.CompetitiveRatioMax, rec.Float(metric.Misses), bound)
 		return
 	}
-	if e, _ := policies.Find(reference.Policy); e.Unbounded {
+	if e, _ := policies.Registry.Find(reference.Policy); e.Unbounded {
 		rec.SetQuotient(metric.NormalizedHitRatio, rec.Float(metric.Hits), reference.Float(metric.Hits))
 		return
 	}
@@ -152,7 +152,7 @@ func MarkBest(recs []records.Record) {
 
 // DependsOnSeed reports whether a record's counts depend on its seed.
 func DependsOnSeed(rec *records.Record) bool {
-	e, known := policies.Find(rec.Policy)
+	e, known := policies.Registry.Find(rec.Policy)
 	allocator, _ := allocate.Registry.Find(nameIn(rec.Allocator))
 	return !known || e.Random || predictorOf(rec.Predictor).Random || allocator.Random || poolsAreRandom(rec)
 }
@@ -189,7 +189,7 @@ func predictorOf(text string) predict.Entry {
 
 // mustSpec returns a policy of the registry with its default parameters.
 func mustSpec(name string) policies.Spec {
-	spec, err := policies.ParseSpec(name)
+	spec, err := policies.Registry.Parse(name)
 	if err != nil {
 		panic(err)
 	}

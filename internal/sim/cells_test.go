@@ -14,7 +14,7 @@ import (
 // entry returns the policy with a name.
 func entry(tb testing.TB, name string) policies.Entry {
 	tb.Helper()
-	e, ok := policies.Find(name)
+	e, ok := policies.Registry.Find(name)
 	if !ok {
 		tb.Fatalf("policy %s is not registered", name)
 	}

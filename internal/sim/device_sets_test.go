@@ -26,7 +26,7 @@ import (
 // setsCell returns a cell in a set-associative cache.
 func setsCell(t rapid.TB, policy, sets, predictor string, size int64, seed uint64) Cell {
 	t.Helper()
-	spec, err := policies.ParseSpec(policy)
+	spec, err := policies.Registry.Parse(policy)
 	must(t, err)
 	c := Cell{Parts: Parts{Policy: spec}, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: seed}
 	c.Cache, err = cache.Registry.Parse(sets)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestLongReplaysAreAnnounced(t *testing.T) {
-	laru, err := policies.ParseSpec("laru")
+	laru, err := policies.Registry.Parse("laru")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func ExampleReplayer() {
 	trace := &traces.Trace{Name: "loop", Objects: []uint32{0, 1, 2, 0, 1, 2, 0, 1, 2}, NumObjects: 3, SampleRate: 1}
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	for _, name := range []string{"lru", "mru", "opt"} {
-		spec, err := policies.ParseSpec(name)
+		spec, err := policies.Registry.Parse(name)
 		if err != nil {
 			panic(err)
 		}

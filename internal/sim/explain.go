@@ -114,7 +114,7 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 
 // managing returns the names of the policies that manage a cache.
 func managing() (names []string) {
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.Manages {
 			names = append(names, e.Name)
 		}

@@ -23,7 +23,7 @@ func TestExplainAddsUp(t *testing.T) {
 		trace.Keys = append(trace.Keys, stream.Key{Num: uint64(o)})
 	}
 	r := NewReplayer(trace, ReplayerOptions{})
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil {
 			continue
 		}

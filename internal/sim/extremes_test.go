@@ -88,7 +88,7 @@ func TestExtremeParameters(t *testing.T) {
 			test(t, extremeTraces{policytest.Trace(9, 160, 90), conversationTrace(10), queryTrace(3, 120, 20, 0.3)})
 		})
 	}
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		inParallel(e.Name, func(t *testing.T, on extremeTraces) { replayExtremePolicy(t, on, e) })
 	}
 	inParallel("predictors", func(t *testing.T, on extremeTraces) {
@@ -132,7 +132,7 @@ func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
 		t.Fatal(err)
 	}
 	for _, text := range append(extremes(e.Name, e.Params), e.Name) {
-		spec, err := policies.ParseSpec(text)
+		spec, err := policies.Registry.Parse(text)
 		if err != nil {
 			continue // refused
 		}

@@ -33,7 +33,7 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.New == nil || e.Relates {
 			continue // of similar queries the similarity takes most
 		}

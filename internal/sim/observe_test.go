@@ -48,13 +48,13 @@ func TestPredictorsAreToldInOrder(t *testing.T) {
 	for i := range objects {
 		objects[i] = policies.Object(min(bits.IntN(40), bits.IntN(40)))
 	}
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if !e.Predicts {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {
 			predictor := &orderlyPredictor{t: t, objects: objects, seen: map[policies.Object]bool{}}
-			spec, err := policies.ParseSpec(e.Name)
+			spec, err := policies.Registry.Parse(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -157,7 +157,7 @@ func (k *Kind) Of(p *Parts) Part { return k.of(p) }
 // PartsOf parses the parts that a record names.
 func PartsOf(rec *records.Record) (p Parts, err error) {
 	p.Checksum = rec.PartChecksum
-	if p.Policy, err = policies.ParseSpec(rec.Policy + "(" + rec.Params + ")"); err != nil {
+	if p.Policy, err = policies.Registry.Parse(rec.Policy + "(" + rec.Params + ")"); err != nil {
 		return p, err
 	}
 	for _, kind := range Kinds {

@@ -77,7 +77,7 @@ func forEachPrefetching(t *testing.T, do func(t *testing.T, c Cell)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.Kind == policies.Bound {
 			continue
 		}

@@ -27,7 +27,7 @@ func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) Cell {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	chosen, err := policies.ParseSpec(policy)
+	chosen, err := policies.Registry.Parse(policy)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capa
 
 func replaySeeded(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity, seed uint64) records.Record {
 	t.Helper()
-	spec, err := policies.ParseSpec(policy)
+	spec, err := policies.Registry.Parse(policy)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func init() {
 		at := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == kind })
 		return Kinds[at].KnowsFuture(part)
 	})
-	for i, e := range policies.All() {
+	for i, e := range policies.Registry.All() {
 		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either
 			records.DeclareRole(name, records.Role{Rank: i, Unlimited: e.Unbounded,
 				Color: int(e.Look.Color), Mark: int(e.Look.Mark), Dashes: e.Look.Dashes})

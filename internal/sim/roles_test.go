@@ -13,7 +13,7 @@ func TestEveryPolicyHasARole(t *testing.T) {
 		policies.Online: records.Online, policies.Offline: records.Offline, policies.Bound: records.Bound,
 	}
 	references := 0
-	for i, e := range policies.All() {
+	for i, e := range policies.Registry.All() {
 		if kinds[e.Kind] != e.Kind.String() {
 			t.Errorf("%s: records call its kind %q, the policy %q", e.Name, kinds[e.Kind], e.Kind)
 		}

@@ -35,7 +35,7 @@ func fromKeys(keys string) *traces.Trace {
 
 func specs(t *testing.T, list string) []policies.Spec {
 	t.Helper()
-	s, err := policies.ParseList(list)
+	s, err := policies.Registry.ParseList(list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func BenchmarkSemantic(b *testing.B) {
 
 func benchSemantic(b *testing.B, policyText string, capacity int64) {
 	t, neighbours := benchQueries()
-	policy, err := policies.ParseSpec(policyText)
+	policy, err := policies.Registry.Parse(policyText)
 	if err != nil {
 		b.Fatal(err)
 	}

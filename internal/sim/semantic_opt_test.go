@@ -118,7 +118,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 			} else if bound == passing {
 				reached++
 			}
-			for _, e := range policies.All() {
+			for _, e := range policies.Registry.All() {
 				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes ||
 					refusedBySemantic(e) != nil || e.Manages || e.NeedsTime != nil {
 					continue

@@ -116,7 +116,7 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 			if bytes {
 				size = capacity.Of(15<<22, true)
 			}
-			for _, e := range policies.All() {
+			for _, e := range policies.Registry.All() {
 				if e.Kind != policies.Online || e.Predicts || e.Manages || CheckUnits(e, bytes) != nil ||
 					e.Unbounded && lists != nil {
 					continue
@@ -149,7 +149,7 @@ func TestStorageWithEveryPolicy(t *testing.T) {
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o & 1)
 	}
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.Kind != policies.Online || CheckUnits(e, true) != nil {
 			continue
 		}

@@ -72,7 +72,7 @@ var tenantEntries = []TenantEntry{
 	}},
 }
 
-var tenantRules = params.NewRegistry("tenant", "column", nil, tenantEntries...)
+var tenantRules = params.NewRegistry("tenant", "column", tenantEntries...)
 
 // ParseTenants reads a way to find the tenant of a request.
 func ParseTenants(text string) (TenantRule, error) {

@@ -12,7 +12,6 @@ import (
 type Registry[E Named] struct {
 	kind    string // what an entry is, in errors: "policy"
 	example string // of a list, in errors: "lru,arc"
-	added   func(E)
 	entries []E
 	places  map[string]int // of entries, by their names in lower case
 }
@@ -23,10 +22,9 @@ type Aliased interface {
 	OtherNames() []string
 }
 
-// NewRegistry returns a registry with these entries. added is called for each entry, now or when it is registered, to
-// declare its metrics; nil for nothing. Example is a list of entries for error messages.
-func NewRegistry[E Named](kind, example string, added func(E), entries ...E) *Registry[E] {
-	r := &Registry[E]{kind: kind, example: example, added: added, places: map[string]int{}}
+// NewRegistry returns a registry with these entries. Kind and example, a list of entries, are for error messages.
+func NewRegistry[E Named](kind, example string, entries ...E) *Registry[E] {
+	r := &Registry[E]{kind: kind, example: example, places: map[string]int{}}
 	r.Register(entries...)
 	return r
 }
@@ -40,9 +38,6 @@ func (r *Registry[E]) Register(entries ...E) {
 				panic(fmt.Sprintf("params: two of the kind %s are called %s", r.kind, name))
 			}
 			r.places[name] = len(r.entries) - 1
-		}
-		if r.added != nil {
-			r.added(e)
 		}
 	}
 }
@@ -86,6 +81,16 @@ func (r *Registry[E]) Find(name string) (e E, ok bool) {
 		return e, false
 	}
 	return r.entries[at], true
+}
+
+// First returns the first entry that matches, nil if none does. It must not be changed.
+func (r *Registry[E]) First(match func(*E) bool) *E {
+	for i := range r.entries {
+		if match(&r.entries[i]) {
+			return &r.entries[i]
+		}
+	}
+	return nil
 }
 
 // Parse reads one entry: a name, or a name with parameters in parentheses, "lru-k(k=2)".

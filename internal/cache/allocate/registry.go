@@ -48,18 +48,22 @@ func (e Entry) CheckValues(v Values) error {
 	return e.Check(v)
 }
 
-// Registry has the allocators in the order in which `cachesim allocators` prints them: those of this package, then
-// those of others, which register theirs when the program starts.
-var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
-	func(e Entry) { metric.Register("allocator "+e.Name, e.Metrics...) })
-
-func init() {
-	Registry.Register(sharedEntry, equalEntry, staticEntry, proportionalEntry, ucpEntry, marginalEntry, optimalEntry,
-		quiverEntry, fluidEntry)
-}
-
 // Spec is an allocator with its parameters: what a user writes as `ucp(ways=64)`.
 type Spec = params.Spec[Entry]
+
+// Registry has every allocator in the order in which `cachesim allocators` prints them: those of this package, and those
+// that package all registers.
+var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
+	sharedEntry,
+	equalEntry,
+	staticEntry,
+	proportionalEntry,
+	ucpEntry,
+	marginalEntry,
+	optimalEntry,
+	quiverEntry,
+	fluidEntry,
+)
 
 // New returns the allocator of a spec for tenants of these names.
 func New(s Spec, tenants []string) (Allocator, error) { return NewNumbered(s, tenants, 0, 0) }

@@ -74,7 +74,8 @@ var parameters = slices.Concat([]policies.Param{
 		"the paper"},
 }, prefetch.TreeParams(), prefetch.StreamsParams())
 
-func init() { cache.RegisterManager(policies.Systems, entry, New) }
+// Entries are the policies of this package: each manages a whole cache, which New makes.
+var Entries = []policies.Entry{entry}
 
 // options are the parameters of a cache.
 type options struct {
@@ -154,7 +155,7 @@ func (o *options) readEviction(evict, skewed string) error {
 	if evict != pattern {
 		name, text, o.always = "evict", evict, true
 	}
-	spec, err := policies.ParseSpec(text)
+	spec, err := policies.Registry.Parse(text)
 	if err != nil {
 		return fmt.Errorf("%s=%s: %w", name, text, err)
 	}

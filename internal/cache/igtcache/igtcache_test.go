@@ -69,7 +69,7 @@ func (d *dataset) trace(requests []block, seconds float64) *traces.Trace {
 
 func configOf(t tester, tr *traces.Trace, policy string, capacity int64, unit bool) cache.Config {
 	t.Helper()
-	spec, err := policies.ParseSpec(policy)
+	spec, err := policies.Registry.Parse(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
 
 // works reports whether a policy text supports a unit of capacity.
 func works(t tester, text string, unit bool) bool {
-	spec, err := policies.ParseSpec(text)
+	spec, err := policies.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestSuite(t *testing.T) {
 
 // optimalMisses returns the misses of the optimum that may bypass.
 func optimalMisses(t tester, tr *traces.Trace, capacity int64) int64 {
-	spec, err := policies.ParseSpec(policies.Optimum(policies.Rules{Bypass: true}))
+	spec, err := policies.Registry.Parse(policies.Optimum(policies.Rules{Bypass: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -690,7 +690,7 @@ func TestRefused(t *testing.T) {
 		"igtcache(mode=paper,verdicts=5)":      "mode=paper has verdicts=1; remove one of them",
 		"igtcache(mode=paper,allocate=shared)": "mode=paper has allocate=",
 	} {
-		_, err := policies.ParseSpec(text)
+		_, err := policies.Registry.Parse(text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}

@@ -27,7 +27,9 @@ var (
 		Doc: "sum of the sizes of objects that were prefetched in vain"}
 )
 
-func init() {
-	metric.Register("every prefetcher", Prefetches, UsefulPrefetches, WastedPrefetches, LateProposals, Accuracy, Coverage)
-	metric.Register("prefetchers, by bytes", PrefetchedBytes, WastedBytes)
-}
+// Metrics are those of every prefetcher, BytesMetrics those that they have in addition where capacities count bytes.
+var (
+	Metrics = []metric.Metric{Prefetches, UsefulPrefetches, WastedPrefetches, LateProposals, Accuracy, Coverage}
+
+	BytesMetrics = []metric.Metric{PrefetchedBytes, WastedBytes}
+)

@@ -40,8 +40,11 @@ func (e Entry) CheckValues(v params.Values) error {
 	return e.Check(v)
 }
 
-// Registry has the prefetchers in the order in which `cachesim prefetchers` prints them.
-var Registry = params.NewRegistry("prefetcher", "none,'next(n=2)'", nil, withDelay([]Entry{
+// Spec is a prefetcher with its parameters: what a user writes as `next(n=2)`.
+type Spec = params.Spec[Entry]
+
+// Registry has every prefetcher in the order in which `cachesim prefetchers` prints them.
+var Registry = params.NewRegistry("prefetcher", "none,'next(n=2)'", withDelay([]Entry{
 	noneEntry,
 	nextEntry,
 	nextFileEntry,
@@ -76,9 +79,6 @@ func withDelay(all []Entry) []Entry {
 	}
 	return all
 }
-
-// Spec is a prefetcher with its parameters: what a user writes as `next(n=2)`.
-type Spec = params.Spec[Entry]
 
 // New returns a prefetcher in its first state. The parameters of the config are set from the spec.
 func New(s Spec, c Config) Prefetcher {

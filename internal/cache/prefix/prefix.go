@@ -47,7 +47,8 @@ func measure(c cache.Counts, v *metric.Values) {
 	v.Set(BlockHitRatio, metric.Divide(float64(c.Hits), float64(c.Requests)))
 }
 
-func init() { cache.Registry.Register(entry) }
+// Entries are the caches of this package.
+var Entries = []cache.Entry{entry}
 
 var entry = cache.Entry{
 	Name: "prefix",

@@ -66,7 +66,7 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 	if err != nil {
 		tb.Fatal(err)
 	}
-	chosen, err := policies.ParseSpec(policy)
+	chosen, err := policies.Registry.Parse(policy)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -42,7 +42,8 @@ var (
 		Doc: "served batches of requests, including those of a warm-up"}
 )
 
-func init() { cache.Registry.Register(entry) }
+// Entries are the caches of this package.
+var Entries = []cache.Entry{entry}
 
 func check(v params.Values, policy policies.Entry) error {
 	switch ways, slabs := v.Int("ways"), v.Int("slabs"); {

@@ -234,7 +234,7 @@ func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, ca
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := policies.ParseSpec(policy)
+	p, err := policies.Registry.Parse(policy)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -420,11 +420,11 @@ func TestSetsRoundCapacity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lru, _ := policies.Find("lru")
+	lru, _ := policies.Registry.Find("lru")
 	if err := spec.Entry.Check(spec.Params, lru); err == nil {
 		t.Error("6 ways in 4 slabs are not refused")
 	}
-	infinite, _ := policies.Find("infinite")
+	infinite, _ := policies.Registry.Find("infinite")
 	if err := entry.Check(params.Defaults(entry.Params), infinite); err == nil {
 		t.Error("infinite is not refused")
 	}
@@ -508,7 +508,7 @@ func TestModesInOneSetAreExact(t *testing.T) {
 	for _, policy := range []string{"laru(decay=k/32)", "laru(b=3)", "laru(marks=bitset)", "laru(mode=async)",
 		"laru(mode=async,latency=7)", "hf(candidates=3)", "hf(mode=async,latency=7)", "fpb(mode=async)",
 		"fpb(mode=async,latency=7)"} {
-		if name, _, _ := strings.Cut(policy, "("); !slices.Contains(policies.Names(), name) {
+		if name, _, _ := strings.Cut(policy, "("); !slices.Contains(policies.Registry.Names(), name) {
 			continue
 		}
 		for seed := range uint64(60) {
@@ -609,7 +609,7 @@ func TestNothingBeatsOptInSets(t *testing.T) {
 		tr := batchedTrace(seed, 1500, 150, 1+int(seed*seed)%90)
 		kind, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
 		opt := serveInWindows(tr, setsOf(t, tr, kind, "opt", "", capacity), seed)
-		for _, e := range policies.All() {
+		for _, e := range policies.Registry.All() {
 			if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.Unbounded || e.Bypass || e.Relates ||
 				e.Name == exactOnly {
 				continue
@@ -672,13 +672,13 @@ func (o *observing) Predict(objects []uint32, pos int, next []float64) {
 func (o *observing) Steady() bool { return false }
 
 func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if !e.Predicts || e.Name == exactOnly {
 			continue
 		}
 		tr := batchedTrace(5, 1000, 100, 20)
 		o := &observing{t: t, objects: tr.Objects}
-		p, err := policies.ParseSpec(e.Name)
+		p, err := policies.Registry.Parse(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,10 +37,9 @@ var (
 		Doc: "largest difference, at the ends of the bins, of the gaps in all tests from those of a random order"}
 )
 
-func init() {
-	metric.Register("parts that recognise how files are read", NodesMetric, BytesMetric, StreamsMetric, SequentialMetric,
-		RandomMetric, SkewedMetric, TestsMetric, SequentialTests, RandomTests, SkewedTests, GapsMetric, GapDistance)
-}
+// Metrics are those of every part that recognises how files are read.
+var Metrics = []metric.Metric{NodesMetric, BytesMetric, StreamsMetric, SequentialMetric, RandomMetric, SkewedMetric,
+	TestsMetric, SequentialTests, RandomTests, SkewedTests, GapsMetric, GapDistance}
 
 // countGaps adds the gaps of a test among so many items to the histogram.
 func (t *Tree) countGaps(gaps []uint64, items float64) {

@@ -162,7 +162,7 @@ func (l Latency) Values() (v metric.Values) {
 
 func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
 
-// latencyMetrics are the metrics of every model.
+// LatencyMetrics are those of every model.
 var (
 	LatencyMean = latencyMetric("mean", "mean", 80, metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
 		File: "latency_mean"})
@@ -173,7 +173,7 @@ var (
 	Throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
 		Merge: metric.Apart, Column: metric.Column{At: 40, Weight: 65},
 		Doc: "what the model counts (lookups, prompts) per second of its clock"}
-	latencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
+	LatencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
 )
 
 func latencyMetric(which, head string, weight int, figure metric.Figure) metric.Metric {
@@ -186,12 +186,7 @@ func latencyMetric(which, head string, weight int, figure metric.Figure) metric.
 type Spec = params.Spec[Entry]
 
 // Registry has the models in the order of `cachesim models`: those of this package, then those of serving nodes.
-var Registry = params.NewRegistry("model", "sls", declare, slsEntry, prefillEntry, storageEntry)
-
-// declare declares the metrics of a model.
-func declare(e Entry) {
-	metric.Register("model "+e.Name, append(latencyMetrics[:len(latencyMetrics):len(latencyMetrics)], e.Metrics...)...)
-}
+var Registry = params.NewRegistry("model", "sls", slsEntry, prefillEntry, storageEntry)
 
 // groupReplay serves the groups of a trace one by one, when a model says so.
 type groupReplay struct {

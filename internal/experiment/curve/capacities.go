@@ -17,7 +17,7 @@ import (
 // OnePass returns LRU, whose counts at all capacities come from one pass over the trace. It is compared with the
 // existing optima.
 func OnePass() (lru []experiment.Entrant) {
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.OnePass {
 			lru = experiment.Entrants([]policies.Spec{{Entry: e, Params: params.Defaults(e.Params)}}, nil)
 			lru[0].OnePass, lru[0].Beside = true, true

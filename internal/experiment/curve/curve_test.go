@@ -91,7 +91,7 @@ func curveOf(t *testing.T, exact, first, second map[string][3]float64) *Curve {
 			}
 		}
 	}
-	specs, err := policies.ParseList("sieve,arc")
+	specs, err := policies.Registry.ParseList("sieve,arc")
 	if err != nil {
 		t.Fatal(err)
 	}

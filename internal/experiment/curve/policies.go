@@ -23,7 +23,7 @@ func Policies(list string, bytes bool) ([]policies.Spec, error) {
 	default:
 		list = DefaultPolicies
 	}
-	specs, err := policies.ParseList(list)
+	specs, err := policies.Registry.ParseList(list)
 	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
 		return nil, fmt.Errorf("--policy %s needs a predictor, which curve does not support; use cachesim run "+
 			"--predictor with the same capacities", specs[i])

@@ -17,8 +17,8 @@ func look(s plots.Style) string { return fmt.Sprintf("%v %T %v", s.Color, s.Mark
 // Each of the program's policies has its own look.
 func TestNoTwoPoliciesLookAlike(t *testing.T) {
 	seen := map[string]string{}
-	for _, name := range policies.Names() {
-		e, _ := policies.Find(name)
+	for _, name := range policies.Registry.Names() {
+		e, _ := policies.Registry.Find(name)
 		if e.Kind == policies.Bound {
 			continue // a figure shows it
 		}
@@ -40,7 +40,7 @@ func TestNoTwoPoliciesOfAnExperimentLookAlike(t *testing.T) {
 		seen, kinds := map[string]string{}, map[string]policies.Kind{}
 		var recs []records.Record
 		for _, p := range f.Policies {
-			spec, err := policies.ParseSpec(p.Policy)
+			spec, err := policies.Registry.Parse(p.Policy)
 			if err != nil {
 				continue // its parameters are axes
 			}

@@ -47,15 +47,21 @@ func (e Entry) Duration(v params.Values, requests int64) time.Duration {
 	return e.Time(v, requests)
 }
 
-// Registry has the predictors in the order in which `cachesim predictors` prints them.
-var Registry = params.NewRegistry("predictor", "oracle,'noisy(p=0.3)'",
-	func(e Entry) { metric.Register("predictor "+e.Name, e.Metrics...) })
-
-func init() {
-	metric.Register("policies that use a predictor", CallsMetric, PredictionsMetric, NsMetric)
-	Registry.Register(oracleEntry, noisyEntry, gbmEntry, autoEntry, ewmaEntry, popuEntry, plecoEntry, writtenEntry,
-		noneEntry)
-}
+// Metrics are those of every policy that uses a predictor.
+var Metrics = []metric.Metric{CallsMetric, PredictionsMetric, NsMetric}
 
 // Spec is a predictor with its parameters: what a user writes as `noisy(p=0.3,kind=flip)`.
 type Spec = params.Spec[Entry]
+
+// Registry has every predictor in the order in which `cachesim predictors` prints them.
+var Registry = params.NewRegistry("predictor", "oracle,'noisy(p=0.3)'",
+	oracleEntry,
+	noisyEntry,
+	gbmEntry,
+	autoEntry,
+	ewmaEntry,
+	popuEntry,
+	plecoEntry,
+	writtenEntry,
+	noneEntry,
+)

@@ -11,7 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-func init() { policies.Register(policies.Admission, tinyLFUEntry, wTinyLFUEntry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{tinyLFUEntry, wTinyLFUEntry}
 
 var wTinyLFUEntry = policies.Entry{
 	Name:    "w-tinylfu",

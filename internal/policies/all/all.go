@@ -1,15 +1,35 @@
-// Package all registers every policy that lives in a folder of its own. The simulator imports it for that effect; a new
-// folder of policies is added here.
+// Package all has the table of the policies that live in folders of their own, and registers them. Whoever replays
+// policies imports it; a new folder of policies is a line here.
 package all
 
 import (
-	_ "github.com/cachesim/cachesim/internal/policies/admission"  // tinylfu and w-tinylfu
-	_ "github.com/cachesim/cachesim/internal/policies/baselines"  // 2-random and no-cache
-	_ "github.com/cachesim/cachesim/internal/policies/density"    // lhd
-	_ "github.com/cachesim/cachesim/internal/policies/experts"    // lecar and cacheus
-	_ "github.com/cachesim/cachesim/internal/policies/laru"       // laru
-	_ "github.com/cachesim/cachesim/internal/policies/learned"    // the other policies that ask predictors
-	_ "github.com/cachesim/cachesim/internal/policies/multiqueue" // mq
-	_ "github.com/cachesim/cachesim/internal/policies/offline"    // policies that see the future
-	_ "github.com/cachesim/cachesim/internal/policies/rac"        // policies that sort queries into topics
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/admission"
+	"github.com/cachesim/cachesim/internal/policies/baselines"
+	"github.com/cachesim/cachesim/internal/policies/density"
+	"github.com/cachesim/cachesim/internal/policies/experts"
+	"github.com/cachesim/cachesim/internal/policies/laru"
+	"github.com/cachesim/cachesim/internal/policies/learned"
+	"github.com/cachesim/cachesim/internal/policies/multiqueue"
+	"github.com/cachesim/cachesim/internal/policies/offline"
+	"github.com/cachesim/cachesim/internal/policies/rac"
 )
+
+func init() {
+	for _, folder := range []struct {
+		family  policies.Family
+		entries []policies.Entry
+	}{
+		{policies.Admission, admission.Entries},
+		{policies.Baselines, baselines.Entries},
+		{policies.Sampled, density.Entries},
+		{policies.Experts, experts.Entries},
+		{policies.Predicting, laru.Entries},
+		{policies.Predicting, learned.Entries},
+		{policies.Adaptive, multiqueue.Entries},
+		{policies.Foresight, offline.Entries},
+		{policies.Topics, rac.Entries},
+	} {
+		policies.Register(folder.family, folder.entries...)
+	}
+}

@@ -33,7 +33,8 @@ var twoRandomEntry = policies.Entry{
 	New:       func(c policies.Config) (policies.Policy, error) { return newTwoRandom(c), nil },
 }
 
-func init() { policies.Register(policies.Baselines, twoRandomEntry, noCacheEntry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{twoRandomEntry, noCacheEntry}
 
 // twoRandom evicts in passes. A pass draws pairs among the residents, each resident at most once, and evicts the one of
 // each pair that was requested longer ago. It begins when room is missing and ends at the low-water marks, or when

@@ -13,7 +13,7 @@ import (
 // newTwoRandomOf returns a policy and a cache for it; parameters as a user writes them.
 func newTwoRandomOf(t rapid.TB, spec string, c policies.Config) (*twoRandom, *cached) {
 	t.Helper()
-	s, err := policies.ParseSpec(spec)
+	s, err := policies.Registry.Parse(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-func init() { policies.Register(policies.Sampled, lhdEntry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{lhdEntry}
 
 var lhdEntry = policies.Entry{
 	Name:    "lhd",

@@ -4,4 +4,5 @@ package experts
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-func init() { policies.Register(policies.Experts, lecarEntry, cacheusEntry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{lecarEntry, cacheusEntry}

@@ -54,7 +54,8 @@ var entry = policies.Entry{
 	DescribeInSets: describeInSets,
 }
 
-func init() { policies.Register(policies.Predicting, entry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{entry}
 
 // guarantee is what LCR proves. Consistency needs predictions that are ready in time and exact marks; the sharper bound
 // needs a confidence that shrinks at every fallback.

@@ -17,7 +17,7 @@ import (
 // parse reads laru with its parameters.
 func parse(t testing.TB, text string) policies.Values {
 	t.Helper()
-	spec, err := policies.ParseSpec(text)
+	spec, err := policies.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for run := range 150 {
 		objects, count := randomTrace(rng, 1500, 5+rng.IntN(150))
-		optimum, ok := policies.Find("opt")
+		optimum, ok := policies.Registry.Find("opt")
 		if !ok {
 			t.Fatal("no optimum")
 		}
@@ -530,7 +530,7 @@ func TestErrors(t *testing.T) {
 		"laru(mode=asynchronous)":       "want one of sync, async",
 		"laru(mode=async,batch=1,b=ok)": "b=ok: want a number",
 	} {
-		if _, err := policies.ParseSpec(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := policies.Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -100,7 +100,7 @@ func fpbAlone(c policies.Config) (policies.Policy, error) { return newFPB(c), ni
 // named makes a policy of the registry with default parameters.
 func named(name string) maker {
 	return func(c policies.Config) (policies.Policy, error) {
-		spec, err := policies.ParseSpec(name)
+		spec, err := policies.Registry.Parse(name)
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,7 @@ func guardOf(t *testing.T, predictor string, trace []policies.Object, objects, c
 // TestGuardIsConsistent: with exact predictions nothing is ever guarded, and guard misses as often as the optimum.
 func TestGuardIsConsistent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	entry, ok := policies.Find("opt")
+	entry, ok := policies.Registry.Find("opt")
 	if !ok {
 		t.Fatal("no optimum")
 	}

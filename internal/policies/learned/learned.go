@@ -5,21 +5,20 @@ package learned
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-func init() {
-	policies.Register(policies.Predicting,
-		fpbEntry,
-		fpbBinaryEntry,
-		hfEntry,
-		fpbMarkingEntry,
-		predictiveMarkerEntry,
-		lMarkerEntry,
-		lNonMarkerEntry,
-		blindOracleLRUEntry,
-		robustFTPEntry,
-		followRobustEntry,
-		trustDoubtEntry,
-		markerOrLRUEntry,
-		optMarkingEntry,
-		guardEntry,
-	)
+// Entries are the policies of this package.
+var Entries = []policies.Entry{
+	fpbEntry,
+	fpbBinaryEntry,
+	hfEntry,
+	fpbMarkingEntry,
+	predictiveMarkerEntry,
+	lMarkerEntry,
+	lNonMarkerEntry,
+	blindOracleLRUEntry,
+	robustFTPEntry,
+	followRobustEntry,
+	trustDoubtEntry,
+	markerOrLRUEntry,
+	optMarkingEntry,
+	guardEntry,
 }

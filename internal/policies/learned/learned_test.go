@@ -48,7 +48,7 @@ func optEvicts(t *testing.T, objects []policies.Object, capacity int64) []bool {
 func mustMake(t *testing.T, policy string, objects []policies.Object, capacity int64, predictor string,
 	seed uint64) policies.Policy {
 	t.Helper()
-	spec, err := policies.ParseSpec(policy)
+	spec, err := policies.Registry.Parse(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func (unsteady) Steady() bool { return false }
 // Victims of fpb and hf are those of a search through all residents, with and without kept answers.
 func TestVictimsByPrediction(t *testing.T) {
 	for policy, candidates := range map[string]int{"fpb": math.MaxInt, "hf": 4, "hf(candidates=7)": 7} {
-		spec, err := policies.ParseSpec(policy)
+		spec, err := policies.Registry.Parse(policy)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestVictimsByPredictionsInTheBackground(t *testing.T) {
 			waiting := naiveByPrediction{predictor: predictorOf(t, predictor, objects, int64(capacity), seed),
 				capacity: capacity, candidates: candidates}
 			c := config(objects, int64(capacity))
-			spec, err := policies.ParseSpec(text)
+			spec, err := policies.Registry.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -288,11 +288,11 @@ func TestVictimsByPredictionsInTheBackground(t *testing.T) {
 func TestModesThatAreRefused(t *testing.T) {
 	for _, policy := range []string{"fpb", "hf"} {
 		for _, params := range []string{"(batch=2)", "(latency=2)", "(mode=sync,batch=2)"} {
-			if _, err := policies.ParseSpec(policy + params); err == nil || !strings.Contains(err.Error(), "write mode=async") {
+			if _, err := policies.Registry.Parse(policy + params); err == nil || !strings.Contains(err.Error(), "write mode=async") {
 				t.Errorf("%s%s: %v", policy, params, err)
 			}
 		}
-		spec, err := policies.ParseSpec(policy + "(mode=async)")
+		spec, err := policies.Registry.Parse(policy + "(mode=async)")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestVictimsAmongThoseNotHeld(t *testing.T) {
 			objects := randomObjects(seed, 800, 40)
 			c := config(objects, 12)
 			c.Holds, c.Predictor = true, predictorOf(t, "noisy(p=0.4)", objects, 12, seed)
-			spec, err := policies.ParseSpec(policy)
+			spec, err := policies.Registry.Parse(policy)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -552,7 +552,7 @@ func TestTrustDoubtSimulatesACache(t *testing.T) {
 }
 
 func TestFPBBinaryNeedsLabels(t *testing.T) {
-	spec, err := policies.ParseSpec("fpb-binary")
+	spec, err := policies.Registry.Parse("fpb-binary")
 	if err != nil {
 		t.Fatal(err)
 	}

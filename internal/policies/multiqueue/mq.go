@@ -9,7 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-func init() { policies.Register(policies.Adaptive, mqEntry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{mqEntry}
 
 var mqEntry = policies.Entry{
 	Name:    "mq",

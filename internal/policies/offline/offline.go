@@ -4,15 +4,14 @@ package offline
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-func init() {
-	policies.Register(policies.Foresight,
-		optEntry,
-		optBypassEntry,
-		farthestSimilarEntry,
-		farthestSimilarBypassEntry,
-		beladySizeEntry,
-		pfoolEntry,
-		unheldEntry,
-		pfooSimilarEntry,
-	)
+// Entries are the policies of this package.
+var Entries = []policies.Entry{
+	optEntry,
+	optBypassEntry,
+	farthestSimilarEntry,
+	farthestSimilarBypassEntry,
+	beladySizeEntry,
+	pfoolEntry,
+	unheldEntry,
+	pfooSimilarEntry,
 }

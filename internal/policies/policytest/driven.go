@@ -21,7 +21,7 @@ type Driven struct {
 // Drive builds the policy that spec names. With Unit unset in c the capacity counts bytes.
 func Drive(tb rapid.TB, spec string, c policies.Config) *Driven {
 	tb.Helper()
-	s, err := policies.ParseSpec(spec)
+	s, err := policies.Registry.Parse(spec)
 	if err != nil {
 		tb.Fatal(err)
 	}

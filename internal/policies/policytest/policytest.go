@@ -106,7 +106,7 @@ func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed
 
 // ForEach runs f for every policy that supports that unit of capacity, and for each value of its parameter rule.
 func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		if e.New == nil || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
 			continue
 		}

@@ -141,7 +141,8 @@ var (
 	links = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries found to build on another"}
 )
 
-func init() { policies.Register(policies.Topics, entry, topicLRUEntry, topicLFUEntry) }
+// Entries are the policies of this package.
+var Entries = []policies.Entry{entry, topicLRUEntry, topicLFUEntry}
 
 // similarFrom returns the least similarity that the policy needs.
 func similarFrom(v policies.Values, hitFrom, tau float64) float64 {

@@ -58,7 +58,7 @@ func randomGraph(seed uint64, n int) *graph {
 // newFor builds a policy over a graph.
 func newFor(tb rapid.TB, text string, capacity int, g *graph, hitFrom float32, labels []int32) *policy {
 	tb.Helper()
-	spec, err := policies.ParseSpec(text)
+	spec, err := policies.Registry.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -421,7 +421,7 @@ func TestTopicLRUOfSingleObjectsIsLRU(t *testing.T) {
 func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	t.Helper()
 	cacheWith := func(text string) *cacheOf {
-		spec, err := policies.ParseSpec(text)
+		spec, err := policies.Registry.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -569,11 +569,11 @@ func TestRefusals(t *testing.T) {
 		"rac(shortlist=0)":                  "from 1",
 		"rac(variant=none,structure=links)": "want one of full",
 	} {
-		if _, err := policies.ParseSpec(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := policies.Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
-	spec, err := policies.ParseSpec("rac(routing=label)")
+	spec, err := policies.Registry.Parse("rac(routing=label)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func FutureNote(recs []Record) string {
 	return strings.Join(names, "; ") + " know the future and do not compete"
 }
 
-// DeclareRole declares the role of a policy, by name. Packages that write records call it at program start; other
+// DeclareRole declares the role of a policy, by name. Packages that write records call it when the program starts; other
 // policies have no role.
 func DeclareRole(policy string, r Role) { roles[policy] = r }
 

@@ -14,9 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-func init() {
-	allocate.Registry.Register(pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry)
-}
+// Entries are the allocators of this package.
+var Entries = []allocate.Entry{pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry}
 
 // The pools of a serving node.
 const (

@@ -12,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/serving/controllers"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/serving/pools"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
@@ -145,7 +144,7 @@ func TestRefillOfFluid(t *testing.T) {
 // divided returns the memory of two nodes with an allocator.
 func divided(t testing.TB, columns *requests.Columns, users int, text string) *pools.Cache {
 	t.Helper()
-	lru, err := policies.ParseSpec("lru")
+	lru, err := policies.Registry.Parse("lru")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,4 +5,5 @@ package nodemodels
 
 import "github.com/cachesim/cachesim/internal/clock/models"
 
-func init() { models.Registry.Register(recommenderEntry, fluidEntry) }
+// Entries are the models of this package.
+var Entries = []models.Entry{recommenderEntry, fluidEntry}

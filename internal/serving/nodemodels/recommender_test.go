@@ -43,7 +43,7 @@ func recommendations(t testing.TB, n int, rate float64) *traces.Trace {
 // memory returns the memory of two nodes with two GPUs.
 func memory(t testing.TB, tr *traces.Trace) *pools.Cache {
 	t.Helper()
-	lru, err := policies.ParseSpec("lru")
+	lru, err := policies.Registry.Parse("lru")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,8 @@ var entry = cache.Entry{
 	New:   func(c cache.Config) (cache.Cache, error) { return build(c) },
 }
 
-func init() { cache.Registry.Register(entry) }
+// Entries are the caches of this package.
+var Entries = []cache.Entry{entry}
 
 // Metrics of the pools.
 var (
@@ -100,7 +101,7 @@ func policiesOf(v params.Values, cell policies.Spec) (emb, kv policies.Spec, err
 		if v.Text(name) == "" {
 			return cell, nil
 		}
-		spec, err := policies.ParseSpec(v.Text(name))
+		spec, err := policies.Registry.Parse(v.Text(name))
 		if err != nil {
 			return spec, fmt.Errorf("%s: %w", name, err)
 		}

@@ -58,7 +58,7 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 func countUsers(c *requests.Columns) int { return int(slices.Max(c.Users)) + 1 }
 
 func spec(tb rapid.TB, text string) policies.Spec {
-	s, err := policies.ParseSpec(text)
+	s, err := policies.Registry.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}

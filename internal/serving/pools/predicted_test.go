@@ -10,7 +10,7 @@ import (
 
 // Pools of which a model computes what is served have no memory per shard and user.
 func TestPredictedPoolsAreSmall(t *testing.T) {
-	lru, err := policies.ParseSpec(policies.Recency())
+	lru, err := policies.Registry.Parse(policies.Recency())
 	if err != nil {
 		t.Fatal(err)
 	}

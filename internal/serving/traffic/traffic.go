@@ -72,12 +72,11 @@ const (
 	arrivalBits = 14
 )
 
-func init() {
-	gen.Register(gen.Entry{Name: "recommender",
-		Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
-			"the rate gives GPUs a utilisation",
-		Params: parameters, Records: newTrace, Bytes: bytesOf})
-}
+// Generators are those of this package.
+var Generators = []gen.Entry{{Name: "recommender",
+	Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
+		"the rate gives GPUs a utilisation",
+	Params: parameters, Records: newTrace, Bytes: bytesOf}}
 
 // trace is requests of users of some nodes, whose load changes from epoch to epoch.
 type trace struct {

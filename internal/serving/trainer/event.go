@@ -16,9 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
-	_ "github.com/cachesim/cachesim/internal/serving/nodemodels" // the event model
 	"github.com/cachesim/cachesim/internal/serving/pools"
-	_ "github.com/cachesim/cachesim/internal/serving/traffic" // the generator
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -61,7 +59,7 @@ func (w Workload) replay(ctx context.Context, epochs int, a allocate.Allocator) 
 	if err != nil {
 		return err
 	}
-	lru, err := policies.ParseSpec(policies.Recency())
+	lru, err := policies.Registry.Parse(policies.Recency())
 	if err != nil {
 		return err
 	}

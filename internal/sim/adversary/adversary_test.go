@@ -20,7 +20,7 @@ var quick = Options{Length: 24, Requests: 300, Tries: 1500, Seed: 1}
 
 func policy(t *testing.T, text string) policies.Spec {
 	t.Helper()
-	spec, err := policies.ParseSpec(text)
+	spec, err := policies.Registry.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestFoundCanBeReplayed(t *testing.T) {
 }
 
 func TestTableDoesNotDependOnJobs(t *testing.T) {
-	specs, err := policies.ParseList("laru,marker,lru")
+	specs, err := policies.Registry.ParseList("laru,marker,lru")
 	if err != nil {
 		t.Fatal(err)
 	}

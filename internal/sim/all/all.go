@@ -1,15 +1,60 @@
-// Package all registers every cache that has a folder of its own. The simulator imports it for that; add new folders of
-// caches here. It also registers what only such caches use.
+// Package all has the table of the parts that live in folders of their own, and registers them. The simulator imports
+// it; a new folder of parts is a line here.
 package all
 
 import (
-	_ "github.com/cachesim/cachesim/internal/cache/prefix"   // prompts
-	_ "github.com/cachesim/cachesim/internal/cache/semantic" // queries with embeddings
-	_ "github.com/cachesim/cachesim/internal/cache/sets"     // batches over small sets
-	_ "github.com/cachesim/cachesim/internal/serving/pools"  // recommender requests
-
-	_ "github.com/cachesim/cachesim/internal/cache/igtcache"      // a policy that manages its cache
-	_ "github.com/cachesim/cachesim/internal/serving/controllers" // of serving nodes
-	_ "github.com/cachesim/cachesim/internal/serving/nodemodels"  // models of time of serving nodes
-	_ "github.com/cachesim/cachesim/internal/serving/traffic"     // requests to serving nodes
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/igtcache"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/cache/semantic"
+	"github.com/cachesim/cachesim/internal/cache/sets"
+	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/all"
+	"github.com/cachesim/cachesim/internal/serving/controllers"
+	"github.com/cachesim/cachesim/internal/serving/nodemodels"
+	"github.com/cachesim/cachesim/internal/serving/pools"
+	"github.com/cachesim/cachesim/internal/serving/traffic"
+	"github.com/cachesim/cachesim/internal/traces/gen"
 )
+
+func init() {
+	cache.Registry.Register(pools.Entries...)
+	cache.Registry.Register(prefix.Entries...)
+	cache.Registry.Register(semantic.Entries...)
+	cache.Registry.Register(sets.Entries...)
+	allocate.Registry.Register(controllers.Entries...)
+	models.Registry.Register(nodemodels.Entries...)
+	gen.Register(traffic.Generators...)
+	plain := policies.Registry.All()
+	cache.RegisterManagers(policies.Systems, igtcache.New, igtcache.Entries...)
+
+	// The order is that of columns in tables and files of results.
+	metric.Register("parts that recognise how files are read", streams.Metrics...)
+	declare("allocator", allocate.Registry.All(), func(e allocate.Entry) []metric.Metric { return e.Metrics })
+	metric.Register("policies that use a predictor", predict.Metrics...)
+	declare("predictor", predict.Registry.All(), func(e predict.Entry) []metric.Metric { return e.Metrics })
+	declare("policy", plain, func(e policies.Entry) []metric.Metric { return e.Metrics })
+	for _, e := range models.Registry.All() {
+		metric.Register("model "+e.Name, models.LatencyMetrics...)
+		metric.Register("model "+e.Name, e.Metrics...)
+	}
+	metric.Register("every prefetcher", prefetch.Metrics...)
+	metric.Register("prefetchers, by bytes", prefetch.BytesMetrics...)
+	declare("cache", cache.Registry.All(), func(e cache.Entry) []metric.Metric { return e.Metrics })
+	declare("policy", igtcache.Entries, func(e policies.Entry) []metric.Metric { return e.Metrics })
+}
+
+// declare declares the metrics of parts of a kind.
+func declare[E params.Named](kind string, entries []E, metrics func(E) []metric.Metric) {
+	for _, e := range entries {
+		name, _ := e.Signature()
+		metric.Register(kind+" "+name, metrics(e)...)
+	}
+}

@@ -30,7 +30,7 @@ func ExamplePrint() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fifo, err := policies.ParseSpec("fifo")
+	fifo, err := policies.Registry.Parse("fifo")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func TestIGTCacheOnOddPaths(t *testing.T) {
 		}
 		text := fmt.Sprintf("igtcache(window=%d,nodes=%d,%s)", rapid.SampledFrom([]int{2, 5, 100}).Draw(r, "window"),
 			rapid.SampledFrom([]int{16, 10000}).Draw(r, "nodes"), rapid.SampledFrom(variants).Draw(r, "variant"))
-		spec, err := policies.ParseSpec(strings.Replace(text, ",)", ")", 1))
+		spec, err := policies.Registry.Parse(strings.Replace(text, ",)", ")", 1))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestPrefetchedObjectsAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, err := policies.ParseSpec("igtcache")
+		spec, err := policies.Registry.Parse("igtcache")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ package embed
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -42,18 +43,18 @@ type Embeddings struct {
 }
 
 // Parse reads an embedder with its parameters: "lexical", "lexical(dim=256,seed=7)".
-func Parse(text string) (Spec, error) { return registry.Parse(text) }
-
-var registry = params.NewRegistry("embedder", Default, nil, lexical)
+func Parse(text string) (Spec, error) {
+	return params.NewRegistry("embedder", Default, Entries()...).Parse(text)
+}
 
 // Entries returns the built-in embedders.
-func Entries() []Entry { return registry.All() }
+func Entries() []Entry { return []Entry{lexical} }
 
 // IsBuiltIn reports whether text names a built-in embedder, with or without parameters.
 func IsBuiltIn(text string) bool {
 	name, _, _ := strings.Cut(text, "(")
-	_, ok := registry.Find(strings.TrimSpace(name))
-	return ok
+	name = strings.TrimSpace(name)
+	return slices.ContainsFunc(Entries(), func(e Entry) bool { return strings.EqualFold(e.Name, name) })
 }
 
 // Texts embeds texts on all cores. Equal texts get equal vectors. progress, unless it is nil, is called by several

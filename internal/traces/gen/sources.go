@@ -89,13 +89,15 @@ type Measured interface {
 	Measured() string
 }
 
-// Register adds a generator that makes records, after the others. A package that has one calls it when the program
-// starts.
-func Register(e Entry) {
-	if _, err := find(e.Name); err == nil {
-		panic("gen: two generators are called " + e.Name)
+// Register adds generators that make records, before mixed, which is the last one.
+func Register(added ...Entry) {
+	for _, e := range added {
+		if _, err := find(e.Name); err == nil {
+			panic("gen: two generators are called " + e.Name)
+		}
+		all := entries()
+		allEntries = slices.Insert(slices.Clone(all), len(all)-1, e)
 	}
-	allEntries = append(entries(), e)
 }
 
 // entries returns every generator in the order in which help prints them. It is a function because mixed refers back to

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	_ "github.com/cachesim/cachesim/internal/serving/traffic" // the generator
+	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
+
+func init() { gen.Register(traffic.Generators...) } // as package all does in the program
 
 // generated returns a generator of few requests.
 func generated(t *testing.T) *gen.Generator {

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/cachesim/cachesim/internal/serving/traffic" // the generator
+	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/tracestat"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
+
+func init() { gen.Register(traffic.Generators...) } // as package all does in the program
 
 func TestRecommenderRequests(t *testing.T) {
 	trace := tracetest.MustLoadText(t,

@@ -65,7 +65,7 @@ type policyJSON struct {
 // Policies lists the policies.
 func Policies() List {
 	l := ofKinds("policy", "evicts")
-	for _, e := range policies.All() {
+	for _, e := range policies.Registry.All() {
 		shown := entry{e.Name, e.Kind.String(), e.Summary, e.Source, e.Params, policyTraits(e)}
 		item := shown.item(policyJSON{
 			Name:       e.Name,

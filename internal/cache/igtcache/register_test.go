@@ -1,0 +1,11 @@
+package igtcache
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Tests parse the parts of this package, which package all registers in the program.
+func init() {
+	cache.RegisterManagers(policies.Systems, New, Entries...)
+}

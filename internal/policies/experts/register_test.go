@@ -1,0 +1,6 @@
+package experts
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+// Tests parse the policies of this package, which package all registers in the program.
+func init() { policies.Register(policies.Experts, Entries...) }

@@ -1,0 +1,10 @@
+package controllers
+
+import (
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+)
+
+// Tests parse the parts of this package, which package all registers in the program.
+func init() {
+	allocate.Registry.Register(Entries...)
+}

@@ -1,0 +1,10 @@
+package traffic
+
+import (
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+// Tests parse the parts of this package, which package all registers in the program.
+func init() {
+	gen.Register(Generators...)
+}
