@@ -15,7 +15,8 @@ import (
 )
 
 // Entries are the allocators of this package.
-var Entries = []allocate.Entry{pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hindsightEntry}
+var Entries = []allocate.Entry{pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry,
+	hindsightEntry}
 
 // The pools of a serving node.
 const (
