@@ -51,8 +51,8 @@ func (e Entry) CheckValues(v Values) error {
 // Spec is an allocator with its parameters: what a user writes as `ucp(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// Registry has every allocator in the order in which `cachesim allocators` prints them: those of this package, and those
-// that package all registers.
+// Registry has every allocator in the order in which `cachesim allocators` prints them: those of this package, and
+// those that package all registers.
 var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	sharedEntry,
 	equalEntry,

@@ -288,7 +288,8 @@ func TestVictimsByPredictionsInTheBackground(t *testing.T) {
 func TestModesThatAreRefused(t *testing.T) {
 	for _, policy := range []string{"fpb", "hf"} {
 		for _, params := range []string{"(batch=2)", "(latency=2)", "(mode=sync,batch=2)"} {
-			if _, err := policies.Registry.Parse(policy + params); err == nil || !strings.Contains(err.Error(), "write mode=async") {
+			_, err := policies.Registry.Parse(policy + params)
+			if err == nil || !strings.Contains(err.Error(), "write mode=async") {
 				t.Errorf("%s%s: %v", policy, params, err)
 			}
 		}

@@ -78,8 +78,8 @@ func FutureNote(recs []Record) string {
 	return strings.Join(names, "; ") + " know the future and do not compete"
 }
 
-// DeclareRole declares the role of a policy, by name. Packages that write records call it when the program starts; other
-// policies have no role.
+// DeclareRole declares the role of a policy, by name. Packages that write records call it when the program starts;
+// other policies have no role.
 func DeclareRole(policy string, r Role) { roles[policy] = r }
 
 // RoleOf returns the role of a policy; ok is false if it has none, as one that is not part of this program.
