@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
+	"github.com/cachesim/cachesim/internal/serving/pools"
 	"github.com/cachesim/cachesim/internal/serving/recommender"
 	"github.com/cachesim/cachesim/internal/traces"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
@@ -41,27 +42,9 @@ var fluidEntry = models.Entry{
 	Run:     runFluid,
 }
 
-// sizedNodes describes the memory of nodes.
-type sizedNodes interface {
-	Nodes() int
-	GPUs() int     // of a node
-	Memory() int64 // of a node
-	Hosts() int    // over which the embedding tables are spread
-}
-
-// fluidCache is what the model needs of a cache: the memory of nodes, and allocators that divide it.
-type fluidCache interface {
-	sizedNodes
-	UseCosts(c serving.Costs)
-	Forecasts() (now, next bool)
-	Epoch(node int, w *serving.Window) float64
-	Decision() time.Duration
-	Predict(node int, requests, hits, lookups, lookupHits, now int64)
-}
-
 // nodeModel returns the fluid model of a node that serves its share of the requests: of the population that they were
 // drawn from or, where they were read, of what they show.
-func nodeModel(columns *requests.Columns, costs serving.Costs, c sizedNodes) *fluid.Model {
+func nodeModel(columns *requests.Columns, costs serving.Costs, c *pools.Cache) *fluid.Model {
 	gpus := c.GPUs()
 	memory := c.Memory() / int64(gpus)
 	if columns.Population == nil {
@@ -102,7 +85,7 @@ type measuredModel struct {
 // mostMeasured bounds the models that are kept, at a megabyte each.
 const mostMeasured = 8
 
-func (m *measuredModels) model(columns *requests.Columns, costs serving.Costs, c sizedNodes, gpus int,
+func (m *measuredModels) model(columns *requests.Columns, costs serving.Costs, c *pools.Cache, gpus int,
 	memory int64) *fluid.Model {
 	m.Lock()
 	defer m.Unlock()
@@ -132,7 +115,7 @@ func (m *measuredModels) model(columns *requests.Columns, costs serving.Costs, c
 }
 
 func runFluid(ctx context.Context, c models.Config) (metric.Values, error) {
-	cache, ok := c.Cache.(fluidCache)
+	cache, ok := c.Cache.(*pools.Cache)
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model fluid: a cache of type %T has no nodes", c.Cache)
 	}
@@ -206,7 +189,7 @@ func epochsOf(columns *requests.Columns, times []time.Duration, length time.Dura
 // fluidRun is a run.
 type fluidRun struct {
 	models.Config
-	cache     fluidCache
+	cache     *pools.Cache
 	model     *fluid.Model
 	objective serving.Objective
 	now, next bool // forecasts that the allocator needs

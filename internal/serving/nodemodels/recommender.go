@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/pools"
 	"github.com/cachesim/cachesim/internal/serving/recommender"
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -170,7 +171,7 @@ func checkUsed(v params.Values) error {
 }
 
 func runRecommender(ctx context.Context, c models.Config) (metric.Values, error) {
-	cache, ok := c.Cache.(recommender.Cache)
+	cache, ok := c.Cache.(*pools.Cache)
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model recommender: a cache of type %T has no nodes", c.Cache)
 	}
@@ -216,7 +217,7 @@ func arrivalsOf(t *traces.Trace, rate float64) []time.Duration {
 }
 
 // predictFor adds the fluid model to a config, if the optimum or the allocator needs it.
-func predictFor(config *recommender.Config, columns *requests.Columns, cache recommender.Cache, v params.Values) {
+func predictFor(config *recommender.Config, columns *requests.Columns, cache *pools.Cache, v params.Values) {
 	now, next := cache.Forecasts()
 	optimum := v.Bool("optimum")
 	if !now && !next && !optimum || len(columns.Users) == 0 {
@@ -241,7 +242,7 @@ const profiled = 1000
 
 // routeOf returns the config of the router.
 func routeOf(v params.Values, costs serving.Costs, columns *requests.Columns, users int,
-	cache recommender.Cache) route.Config {
+	cache *pools.Cache) route.Config {
 	c := route.Config{
 		Kind: route.Kind(v.Text("router")), Nodes: cache.Nodes(), Users: users,
 		Bonus: v.Float("bonus"), Overload: v.Float("theta"),
@@ -259,7 +260,7 @@ func routeOf(v params.Values, costs serving.Costs, columns *requests.Columns, us
 }
 
 // profileOf returns some of the requests, spread evenly over all.
-func profileOf(columns *requests.Columns, cache recommender.Cache) route.Profile {
+func profileOf(columns *requests.Columns, cache *pools.Cache) route.Profile {
 	p := route.Profile{GPUs: cache.GPUs(), Remote: 1 - 1/float64(cache.Hosts())}
 	n := min(profiled, len(columns.Tokens))
 	var read []requests.Lookup

@@ -97,6 +97,7 @@ func (d *dlrmSource) next() uint64 {
 	return t.first + uint64(t.rowAt[t.ranks.Draw(d.bits)])
 }
 
+// begins reports whether the key that next last returned begins a group.
 func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
 
 // move swaps the rows of randomly drawn pairs of ranks, so that about the given share of the ranks changes its row.

@@ -209,8 +209,8 @@ type Generator struct {
 	hash     bool
 	hashSeed uint64
 	sizes    sizer
-	known    []int64 // size of key i+1, for the keys that are requested repeatedly
-	groups   grouped // the source if its requests come in groups, otherwise nil
+	known    []int64     // size of key i+1, for the keys that are requested repeatedly
+	groups   *dlrmSource // the source if its requests come in groups, otherwise nil
 
 	records RecordSource // if set, makes the records instead
 }
@@ -238,7 +238,7 @@ func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Genera
 		source: src, requests: s.Params.Int("requests"), rate: s.Params.Float("rate"), sizes: sizes,
 		hash: s.Params.Text("keys") == "hashed", hashSeed: random.Scramble(seed + keyBits),
 	}
-	g.groups, _ = src.(grouped)
+	g.groups, _ = src.(*dlrmSource)
 	g.Fields = stream.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.groups != nil}
 	if sizes != nil {
 		g.known = sizeTable(sizes, keys)

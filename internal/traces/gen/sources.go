@@ -19,13 +19,6 @@ type source interface {
 	next() (key uint64)
 }
 
-// grouped is implemented by sources whose requests come in groups.
-type grouped interface {
-	source
-	// begins reports whether the key that next last returned begins a group.
-	begins() bool
-}
-
 // keyspace hands out keys. Each source reserves the keys of the objects that it requests repeatedly, one block after
 // another from 1 on. Objects that are requested once get the keys after all blocks, one by one.
 type keyspace struct {
@@ -448,7 +441,7 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
 	}
 	src, err := e.build(v, keys, seed)
-	if _, isGrouped := src.(grouped); isGrouped {
+	if _, isGrouped := src.(*dlrmSource); isGrouped {
 		return nil, fmt.Errorf("phase %q: generators of groups of requests cannot be phases", text)
 	}
 	return src, err

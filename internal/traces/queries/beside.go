@@ -9,7 +9,7 @@ import (
 
 // beside gives requests the embeddings from a file beside their trace, a row for each, which makes them queries.
 type beside struct {
-	vectors VectorReader
+	vectors *VectorFile
 	head    Head // of requests that are not queries
 	row     []float32
 	rows    int
@@ -17,7 +17,7 @@ type beside struct {
 }
 
 // NewBeside returns embeddings from a file beside a trace.
-func NewBeside(vectors VectorReader) stream.Beside {
+func NewBeside(vectors *VectorFile) stream.Beside {
 	return &beside{vectors: vectors, row: make([]float32, vectors.Dim())}
 }
 

@@ -163,15 +163,6 @@ func (q *Head) Cells(to []any) []any {
 	return append(to, &q.Session, &q.Topic, &q.Answer, &q.Text, &q.Vector)
 }
 
-// VectorReader returns the embeddings of the requests of a trace, from a file beside it, one after another.
-type VectorReader interface {
-	fmt.Stringer // the name in errors
-	Dim() int
-	// Read fills vector, of length Dim, and returns io.EOF after the last. Other errors say which file is wrong, where
-	// and how.
-	Read(vector []float32) error
-}
-
 // builder collects the queries of a trace while it loads.
 type builder struct {
 	Columns

@@ -81,7 +81,7 @@ func newVectorFile(in *source.File) (*VectorFile, error) {
 	return v, err
 }
 
-// Dim implements VectorReader.
+// Dim returns the length of a row.
 func (v *VectorFile) Dim() int { return v.dim }
 
 // String returns the path of the file.
@@ -90,8 +90,8 @@ func (v *VectorFile) String() string { return v.src.Place }
 // Close releases the file.
 func (v *VectorFile) Close() error { return v.in.Close() }
 
-// Read implements VectorReader. If the file changed meanwhile, that explains any error, and is an error at the end,
-// too.
+// Read fills vector, of length Dim, and returns io.EOF after the last row. Other errors say which file is wrong, where
+// and how. If the file changed meanwhile, that explains any error, and is an error at the end, too.
 func (v *VectorFile) Read(vector []float32) error {
 	err := v.read(vector)
 	if err == nil {
