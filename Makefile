@@ -20,7 +20,7 @@ TESTS   ?=
 # The experiments that `make verdicts` runs in full.
 EXPERIMENTS ?= all
 
-.PHONY: build run test race bench bench-gpu bench-record references lint cross kernels release fuzz docs install \
+.PHONY: build run test quick race bench bench-gpu bench-record references lint cross kernels release fuzz docs install \
   mutants verdicts clean
 
 build:
@@ -33,6 +33,16 @@ run: build
 test:
 	$(GO) test ./...
 	$(GO) -C tools test ./...
+
+# What most changes can break, in less than a minute: the architecture, policies, oracles, experiments, records, and the
+# program on the demo trace. Go keeps the results of packages that a change does not reach.
+quick:
+	$(GO) vet ./...
+	$(GO) test -short -skip Portable ./internal ./configs ./internal/cache/prefix ./internal/experiment/baseline \
+	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies \
+	  ./internal/results/records
+	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \
+	  ./cmd/cachesim
 
 # The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long
 # and have one.

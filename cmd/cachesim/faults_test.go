@@ -156,7 +156,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 			mustRun(t, c.args(dir)...)
 			writeFiles(t, good, filesIn(t, dir))
 			step := 1
-			if testing.Short() && c.again { // a sweep has many operations
+			if testing.Short() { // a run and a sweep have many operations
 				step = 7
 			}
 			failures := map[faults.Operation]int{}
