@@ -34,12 +34,13 @@ func modelWindows(s *sampler, counts func() cache.Counts) models.Windows {
 		return models.Windows{}
 	}
 	n := 0
-	return models.Windows{Span: s.window.Span, Requests: s.window.Requests, End: func(w models.Window) error {
+	end := func(w models.Window) error {
 		if n++; n > series.MaxWindows {
 			return fmt.Errorf("series %s: more than %d windows have passed after %s on the model's clock; give longer ones",
 				s.window, series.MaxWindows, w.Ends.Round(time.Millisecond))
 		}
 		s.modelled(w, counts())
 		return nil
-	}}
+	}
+	return models.Windows{Span: s.window.Span, Requests: s.window.Requests, End: end}
 }

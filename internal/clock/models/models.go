@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -72,13 +73,8 @@ type Config struct {
 	Windows Windows
 }
 
-// Windows are spans of the model's clock, or numbers of requests, at whose ends the model reports what happened. The
-// zero value is none.
-type Windows struct {
-	Span     time.Duration
-	Requests int64
-	End      func(Window) error // its error ends the run
-}
+// Windows are those of models.
+type Windows = event.Windows[Window]
 
 // Window is what happened in a window.
 type Window struct {

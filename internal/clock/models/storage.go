@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/clock/storage"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
@@ -190,7 +191,7 @@ func runStorage(ctx context.Context, c Config) (metric.Values, error) {
 	run := &storageRun{Config: c, jobs: all, listed: listedJobs(c.Trace, all)}
 	config := storageConfig(c.Params)
 	config.Warmup, config.EndWarmup = c.Warmup, c.EndWarmup
-	config.Windows = storage.Windows{Span: c.Windows.Span, Requests: c.Windows.Requests, End: run.endWindow}
+	config.Windows = event.Into(c.Windows, run.endWindow)
 	reads := readsOf(c.Trace, config.Closed)
 	reads.Job, reads.Stops = all.of, stops
 	result, err := storage.Run(ctx, reads, cache, config)

@@ -75,7 +75,7 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	for _, f := range m.proposed {
 		m.propose(f)
 	}
-	if w := m.Windows.Requests; w > 0 && m.asked%w == 0 && m.err == nil {
+	if m.Windows.EndWith(m.asked) && m.err == nil {
 		m.err = m.endWindow(m.loop.Now(), m.loop.Now())
 	}
 	return hit

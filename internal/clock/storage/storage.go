@@ -35,16 +35,7 @@ type Config struct {
 	// Warmup is the number of requests at the start that do not count. EndWarmup is called when they have been asked.
 	Warmup    int
 	EndWarmup func()
-	// Windows cut the run; see there.
-	Windows Windows
-}
-
-// Windows are spans of time or numbers of requests, at whose ends the model reports its state. The zero value is none.
-type Windows struct {
-	Span     time.Duration
-	Requests int64
-	// End receives the state at the end of a window. The last one ends early, with the run.
-	End func(s State) error
+	Windows   event.Windows[State]
 }
 
 // State is how far a run has come.
@@ -319,7 +310,7 @@ func (m *model) run(ctx context.Context) error {
 
 // result ends the run.
 func (m *model) result() (*Result, error) {
-	if m.Windows.Span > 0 || m.Windows.Requests > 0 && m.asked%m.Windows.Requests > 0 {
+	if m.Windows.Open(m.asked) {
 		if err := m.endWindow(max(m.windowEnd, m.loop.Now()), m.loop.Now()); err != nil {
 			return nil, err
 		}

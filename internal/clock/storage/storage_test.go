@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/clock/event"
 )
 
 // testCache is a fifoCache in the form that the model needs, and what it saw.
@@ -155,7 +157,7 @@ func TestInvariants(t *testing.T) {
 		r, c, cache := drawn(seed, closed)
 		again := *cache
 		sent := 0.0
-		c.Windows = Windows{Span: 7 * time.Millisecond, End: func(s State) error {
+		c.Windows = event.Windows[State]{Span: 7 * time.Millisecond, End: func(s State) error {
 			if s.Demand+s.Prefetch > s.Now.Seconds()+1e-9 || s.Demand+s.Prefetch < sent-1e-12 || s.Ends < s.Now {
 				t.Fatalf("at %v the link has been busy for %v s", s.Now, s.Demand+s.Prefetch)
 			}
@@ -179,7 +181,7 @@ func TestInvariants(t *testing.T) {
 		if requests != int64(len(r.Objects)) || bytes != served {
 			t.Fatalf("%d requests, want %d; %d bytes served of %d", requests, len(r.Objects), served, bytes)
 		}
-		c.Windows = Windows{}
+		c.Windows = event.Windows[State]{}
 		second := newTestCache(t, &again)
 		if repeated := mustRunModel(t, r, second, c); !slices.Equal(first.log, second.log) ||
 			!slices.Equal(repeated.Reads, got.Reads) || repeated.Counts != got.Counts {
@@ -370,7 +372,10 @@ func TestWarmupAndWindows(t *testing.T) {
 	var windows []int64
 	cache := newTestCache(t, newFIFOCache(r, 0, 0, 0, 10))
 	c.EndWarmup = func() { ended = int64(len(cache.misses)) }
-	c.Windows = Windows{Requests: 3, End: func(s State) error { windows = append(windows, s.Asked); return nil }}
+	c.Windows = event.Windows[State]{Requests: 3, End: func(s State) error {
+		windows = append(windows, s.Asked)
+		return nil
+	}}
 	got := mustRunModel(t, r, cache, c)
 	if ended != 4 || got.Jobs[0].Requests != 6 || got.Served != got.Fetched || got.Fetched != 6*4_000_000 ||
 		len(got.Reads) != 10 {
@@ -384,7 +389,7 @@ func TestWarmupAndWindows(t *testing.T) {
 func TestErrorsEndARun(t *testing.T) {
 	r := oneJob(1000, time.Second, 1)
 	bad := errors.New("too many")
-	for name, w := range map[string]Windows{
+	for name, w := range map[string]event.Windows[State]{
 		"spans": {Span: time.Second}, "requests": {Requests: 2},
 	} {
 		c, n := plain, 0

@@ -184,12 +184,10 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	}
 	config.Route = routeOf(v, config.Costs, columns, c.Trace.NumObjects, cache)
 	predictFor(&config, columns, cache, v)
-	if c.Windows.End != nil {
-		config.Series = recommender.Series{Span: c.Windows.Span, Requests: c.Windows.Requests, End: run.endWindow}
-	}
-	arriving := recommender.Requests{Users: columns.Users, Times: arrivalsOf(c.Trace, v.Float("rate")),
+	config.Windows = event.Into(c.Windows, run.endWindow)
+	arrivals := recommender.Requests{Users: columns.Users, Times: arrivalsOf(c.Trace, v.Float("rate")),
 		Tokens: columns.Tokens, Hot: columns.Hot}
-	result, err := recommender.Run(ctx, arriving, cache, config)
+	result, err := recommender.Run(ctx, arrivals, cache, config)
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model recommender: %w", err)
 	}

@@ -135,7 +135,7 @@ func (m *model) endSpans(now time.Duration, report bool) error {
 		if err := m.endSpan(m.spanEnd); err != nil {
 			return err
 		}
-		m.spanEnd = event.Sum(m.spanEnd, m.Series.Span)
+		m.spanEnd = event.Sum(m.spanEnd, m.Windows.Span)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (m *model) endSpan(ends time.Duration) error {
 	}
 	s.All = all.measured(seconds, len(m.nodes), m.gpus)
 	m.spanFrom = now
-	return m.Series.End(s)
+	return m.Windows.End(s)
 }
 
 // timeRatio adds the ratio of a node until a time to the series, before it changes.

@@ -59,19 +59,10 @@ type Config struct {
 	// Warmup is the number of requests at the start that do not count. EndWarmup is called when they have arrived.
 	Warmup    int
 	EndWarmup func()
-	Series    Series
+	Windows   event.Windows[Span]
 }
 
-// Series are spans of time or numbers of requests, at whose ends the model reports what happened. The zero value is
-// none.
-type Series struct {
-	Span     time.Duration
-	Requests int64
-	// End receives what happened. The last span ends early, with the run. An error ends the run.
-	End func(s Span) error
-}
-
-// Span is what happened in a span of time: on all nodes, and on each of them. It is valid during the call only.
+// Span is what happened in a window: on all nodes, and on each of them. It is valid during the call only.
 type Span struct {
 	Arrived int           // requests since the start
 	Ends    time.Duration // since the start
@@ -145,10 +136,10 @@ func newModel(r Requests, cache Cache, c Config) *model {
 		m.nodes[i].idle = m.gpus
 	}
 	m.forecast[0], m.forecast[1] = cache.Forecasts()
-	if c.Series.End != nil {
+	if c.Windows.End != nil {
 		m.series = make([]tally, len(m.nodes))
 	}
-	m.spanEnd = c.Series.Span
+	m.spanEnd = c.Windows.Span
 	m.epochEnd = c.Objective.Epoch
 	return m
 }
@@ -241,7 +232,7 @@ func (m *model) arrive() {
 	} else {
 		n.waiting.push(request)
 	}
-	if m.Series.Requests > 0 && int64(m.next)%m.Series.Requests == 0 {
+	if m.Windows.EndWith(int64(m.next)) {
 		m.err = m.endSpan(m.agenda.Now())
 	}
 }
@@ -338,7 +329,7 @@ func (m *model) finish() (*Result, error) {
 		m.endWarmup()
 	}
 	m.lastWindow()
-	if m.Series.Span > 0 || m.Series.Requests > 0 && int64(m.next)%m.Series.Requests > 0 {
+	if m.Windows.Open(int64(m.next)) {
 		if err := m.endSpan(max(m.spanEnd, m.agenda.Now())); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"pgregory.net/rapid"
@@ -192,7 +193,7 @@ func TestThrottleLeavesRoomForMisses(t *testing.T) {
 	}
 	c := settings(costs)
 	var rates []float64
-	c.Series = Series{Span: ReportEvery, End: func(s Span) error {
+	c.Windows = event.Windows[Span]{Span: ReportEvery, End: func(s Span) error {
 		rates = append(rates, s.All.Refill)
 		return nil
 	}}
@@ -239,7 +240,7 @@ func TestContextAndSeriesEndARun(t *testing.T) {
 	}
 	c := settings(plain())
 	failure := errors.New("enough")
-	c.Series = Series{Requests: 2, End: func(Span) error { return failure }}
+	c.Windows = event.Windows[Span]{Requests: 2, End: func(Span) error { return failure }}
 	if _, err := Run(t.Context(), requestsAt(0, 1, 2), f, c); !errors.Is(err, failure) {
 		t.Errorf("error %v", err)
 	}
@@ -247,7 +248,7 @@ func TestContextAndSeriesEndARun(t *testing.T) {
 
 // TestSeries adds up what the windows of a series say.
 func TestSeries(t *testing.T) {
-	for _, by := range []Series{{Span: 7 * time.Second}, {Requests: 30}} {
+	for _, by := range []event.Windows[Span]{{Span: 7 * time.Second}, {Requests: 30}} {
 		f := newFake(2, 2, func(_, request int) Access {
 			return Access{Rows: 4, MissedRows: int64(request % 3), KVHit: request%2 == 0}
 		})
@@ -274,7 +275,7 @@ func TestSeries(t *testing.T) {
 			last = Span{Arrived: s.Arrived, Ends: s.Ends}
 			return nil
 		}
-		c.Series = by
+		c.Windows = by
 		mustRun(t, poisson(500, 2.5, 5), f, c)
 		if arrived != 500 || ended != 500 || started != 500 || last.Arrived != 500 {
 			t.Errorf("%+v: %d arrived, %d started, %d ended, want 500", by.Requests, arrived, started, ended)
