@@ -334,7 +334,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	case drives(c.Model):
 		counts, timed, err = runDriven(ctx, c, t, served, options)
 	case c.Model.Entry.Asynchronous:
-		counts, timed, err = runArriving(ctx, c, t, served, options)
+		counts, timed, err = runAsynchronous(ctx, c, t, served, options)
 		sized = true
 	default:
 		run := &modelled{trace: t, cache: served, cost: counted.cost, progress: options.Progress, sampler: sampler,
@@ -362,10 +362,10 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	return out, err
 }
 
-// runArriving replays a part of the trace with a model in which objects arrive later.
-func runArriving(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache, options ReplayOptions) (cache.Counts,
-	metric.Values, error) {
-	run, err := newArriving(served, t, !c.Capacity.Bytes, options.Progress)
+// runAsynchronous replays a part of the trace with a model in which objects arrive later.
+func runAsynchronous(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache, options ReplayOptions) (
+	cache.Counts, metric.Values, error) {
+	run, err := newStorageCache(served, t, !c.Capacity.Bytes, options.Progress)
 	if err != nil {
 		return cache.Counts{}, metric.Values{}, err
 	}

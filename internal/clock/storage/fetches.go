@@ -71,20 +71,20 @@ func (m *model) promote(at int32) {
 	}
 }
 
-// propose queues a prefetch, unless its object is on its way.
-func (m *model) propose(p Fetch) {
-	if m.fetchOf(p.Object) != none {
+// enqueue queues a prefetch, unless its object is on its way.
+func (m *model) enqueue(object uint32, bytes int64) {
+	if m.fetchOf(object) != none {
 		return
 	}
 	if m.queue.length >= m.Queue+m.Prefetches-m.out { // those that can be started at once need no place
 		m.counts.Cancelled++
 		if !m.DropOldest || m.queue.length == 0 {
-			m.cache.Cancelled(p.Object)
+			m.cache.Cancelled(object)
 			return
 		}
 		m.drop(m.queue.first)
 	}
-	at := m.newFetch(p.Object, p.Bytes)
+	at := m.newFetch(object, bytes)
 	f := &m.fetches[at]
 	f.prefetch, f.stage = true, waiting
 	m.queue.push(m.fetches, at)
@@ -114,10 +114,7 @@ func (m *model) prefetch() {
 // backlog queues what the cache would prefetch now that nothing else is to be prefetched. It reports whether there is
 // anything.
 func (m *model) backlog(n int) bool {
-	m.proposed = m.cache.More(n, m.proposed[:0])
-	for _, f := range m.proposed {
-		m.propose(f)
-	}
+	m.cache.More(n, m.propose)
 	return m.queue.length > 0
 }
 
@@ -152,7 +149,7 @@ func (m *model) arrived(at int32) {
 		m.counts.Prefetched += f.bytes
 		m.note(f.object, f.bytes)
 		m.out--
-		m.cache.ArrivePrefetch(Fetch{f.object, f.bytes}, now)
+		m.cache.ArrivePrefetch(f.object, f.bytes, now)
 		m.prefetch()
 		return
 	}

@@ -71,10 +71,7 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	if !hit {
 		m.demand(request, object, bytes, slot)
 	}
-	m.proposed = m.cache.Proposals(m.proposed[:0])
-	for _, f := range m.proposed {
-		m.propose(f)
-	}
+	m.cache.Proposals(m.propose)
 	if m.Windows.EndWith(m.asked) && m.err == nil {
 		m.err = m.endWindow(m.loop.Now(), m.loop.Now())
 	}

@@ -63,23 +63,17 @@ type Reads struct {
 	Stops []time.Duration // per job: when it is stopped; 0: never
 }
 
-// Fetch is an object to be prefetched.
-type Fetch struct {
-	Object uint32
-	Bytes  int64
-}
-
 // Cache is the local cache. Requests are identified by their positions in Reads.
 type Cache interface {
 	// Ask serves a request if its object is resident, and reports whether it is.
 	Ask(request int, now time.Duration) (hit bool)
-	// Proposals appends what to prefetch after the last request, More up to n further objects for when nothing else is to
-	// be prefetched.
-	Proposals(to []Fetch) []Fetch
-	More(n int, to []Fetch) []Fetch
+	// Proposals calls fetch with what to prefetch after the last request, More with up to n further objects for when
+	// nothing else is to be prefetched.
+	Proposals(fetch func(object uint32, bytes int64))
+	More(n int, fetch func(object uint32, bytes int64))
 	// Arrive loads what was fetched for a request, ArrivePrefetch what no request waits for.
 	Arrive(request int, now time.Duration)
-	ArrivePrefetch(f Fetch, now time.Duration)
+	ArrivePrefetch(object uint32, bytes int64, now time.Duration)
 	// Waited serves a further request that waited for an object, after its arrival.
 	Waited(request int, now time.Duration)
 	// Cancelled reports that an object will not arrive.
@@ -158,7 +152,7 @@ type model struct {
 	waiters   []waiter
 	freeWait  []int32
 	out       int // prefetches that are outstanding
-	proposed  []Fetch
+	propose   func(object uint32, bytes int64)
 
 	unused    []int64 // per object: the bytes that were prefetched and are still unrequested
 	counts    Counts
@@ -192,6 +186,7 @@ type open struct {
 // newModel returns a run that has not begun.
 func newModel(r Reads, cache Cache, c Config) *model {
 	m := &model{Config: c, Reads: r, cache: cache, queue: emptyList}
+	m.propose = m.enqueue
 	m.link = event.NewPriorityLink(&m.loop, c.Bandwidth, m.arrived)
 	jobs := 1
 	for _, j := range r.Job {

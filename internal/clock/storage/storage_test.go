@@ -38,17 +38,18 @@ func (c *testCache) Ask(request int, now time.Duration) bool {
 	return hit
 }
 
-func (c *testCache) fetches(all []uint32, to []Fetch) []Fetch {
+func (c *testCache) fetches(all []uint32, fetch func(object uint32, bytes int64)) {
 	for _, o := range all {
-		to = append(to, Fetch{o, c.size(o)})
+		fetch(o, c.size(o))
 	}
-	return to
 }
 
-func (c *testCache) Proposals(to []Fetch) []Fetch            { return c.fetches(c.proposals(), to) }
-func (c *testCache) More(n int, to []Fetch) []Fetch          { return c.fetches(c.more(n), to) }
-func (c *testCache) ArrivePrefetch(f Fetch, _ time.Duration) { c.load(f.Object) }
-func (c *testCache) Cancelled(uint32)                        {}
+func (c *testCache) Proposals(fetch func(object uint32, bytes int64)) {
+	c.fetches(c.proposals(), fetch)
+}
+func (c *testCache) More(n int, fetch func(object uint32, bytes int64)) { c.fetches(c.more(n), fetch) }
+func (c *testCache) ArrivePrefetch(o uint32, _ int64, _ time.Duration)  { c.load(o) }
+func (c *testCache) Cancelled(uint32)                                   {}
 
 func (c *testCache) Arrive(request int, now time.Duration) {
 	c.arrived(request, now)
@@ -452,9 +453,9 @@ func (c *halfCache) Ask(request int, _ time.Duration) bool {
 	c.last = c.objects[request]
 	return c.last%2 == 0
 }
-func (c *halfCache) Proposals(to []Fetch) []Fetch        { return append(to, Fetch{c.last + 1, 4 << 20}) }
-func (c *halfCache) More(_ int, to []Fetch) []Fetch      { return to }
-func (c *halfCache) Arrive(int, time.Duration)           {}
-func (c *halfCache) ArrivePrefetch(Fetch, time.Duration) {}
-func (c *halfCache) Waited(int, time.Duration)           {}
-func (c *halfCache) Cancelled(uint32)                    {}
+func (c *halfCache) Proposals(fetch func(object uint32, bytes int64)) { fetch(c.last+1, 4<<20) }
+func (c *halfCache) More(int, func(uint32, int64))                    {}
+func (c *halfCache) Arrive(int, time.Duration)                        {}
+func (c *halfCache) ArrivePrefetch(uint32, int64, time.Duration)      {}
+func (c *halfCache) Waited(int, time.Duration)                        {}
+func (c *halfCache) Cancelled(uint32)                                 {}
