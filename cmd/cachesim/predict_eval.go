@@ -59,7 +59,8 @@ at the end of the trace.`,
 	f.trace.register(cmd)
 	f.format.Register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors, as in 'gbm,noisy(p=0.3)'")
+	flags.StringVar(&f.predictors, "predictor", sim.PredictorKind.Flag.Default,
+		"list of predictors, as in 'gbm,noisy(p=0.3)'")
 	flags.StringVar(&f.capacity, "capacity", "3%", "cache size in objects (100) or as a share of the trace's objects (3%)")
 	flags.IntVar(&f.moments, "moments", 1000, "number of requests at which the predictors are evaluated")
 	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")

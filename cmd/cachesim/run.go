@@ -32,7 +32,6 @@ const (
 	defaultPolicies         = defaultOnline + ",opt"
 	defaultPoliciesSimilar  = defaultOnline + ",topic-lru,rac,farthest-similar"
 	defaultCapacities       = "1%,3%,10%,30%"
-	defaultPredictor        = "gbm"
 )
 
 type runFlags struct {

@@ -93,7 +93,7 @@ func (t *partTexts) parse() (p sim.Parts, err error) {
 	}
 	for _, kind := range partKinds {
 		text := *kind.text(t)
-		if text == "" && kind.Kind != sim.CacheKind {
+		if text == "" && kind.Default == "" {
 			continue
 		}
 		part, err := kind.Parse(text)

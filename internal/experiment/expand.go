@@ -123,10 +123,10 @@ func (f *File) design(options CellOptions) (*Design, error) {
 // setting is one place on one axis.
 type setting struct{ name, value string }
 
-// entrants returns a policy at every place on its axes, with each of its predictors.
+// entrants returns a policy at every place on its axes, with each combination of the parts that it works with.
 func (f *File) entrants(index int) (all []Entrant, err error) {
 	p := f.Policies[index]
-	predictors, err := f.predictorsOf(index)
+	combinations, err := f.askedOf(index)
 	if err != nil {
 		return nil, err
 	}
@@ -135,40 +135,66 @@ func (f *File) entrants(index int) (all []Entrant, err error) {
 		if err != nil {
 			return nil, f.errorAt(err, "policies", index, "policy")
 		}
-		for _, predictor := range predictors {
-			both := append(f.qualify("policy", slices.Clone(axes)), predictor.axes...)
-			e := Entrant{Label: p.Label(), Spec: spec, Axes: formatAxes(both), index: index}
-			if predictor.part != nil {
-				e.Asked = []sim.Part{predictor.part}
-			}
-			all = append(all, e)
+		for _, c := range combinations {
+			both := append(f.qualify("policy", slices.Clone(axes)), c.axes...)
+			all = append(all, Entrant{Label: p.Label(), Spec: spec, Asked: c.parts, Axes: formatAxes(both), index: index})
 		}
 	}
 	return all, nil
 }
 
-// predictorsOf returns the predictors that a policy runs with; a single empty one for a policy that uses none.
-func (f *File) predictorsOf(index int) ([]partVariant, error) {
+// combination is parts of different kinds, with their axes.
+type combination struct {
+	parts []sim.Part
+	axes  []setting
+}
+
+// askedOf combines the parts of askedKinds that a policy runs with, the last kind varying fastest; a single empty
+// combination if it works with none.
+func (f *File) askedOf(index int) ([]combination, error) {
+	combinations := []combination{{}}
+	for _, kind := range askedKinds() {
+		variants, err := f.variantsOf(kind, index)
+		if err != nil {
+			return nil, err
+		}
+		if variants == nil {
+			continue
+		}
+		var more []combination
+		for _, c := range combinations {
+			for _, v := range variants {
+				more = append(more, combination{append(slices.Clip(c.parts), v.part), append(slices.Clip(c.axes), v.axes...)})
+			}
+		}
+		combinations = more
+	}
+	return combinations, nil
+}
+
+// variantsOf returns the parts of a kind that a policy runs with; nil if it does not work with any.
+func (f *File) variantsOf(kind partKind, index int) ([]partVariant, error) {
 	p := f.Policies[index]
 	spec, err := p.spec(firstPlace(p.With))
 	if err != nil {
 		return nil, f.errorAt(err, "policies", index, "policy")
 	}
+	chosen := kind.chosen(&p)
 	switch {
-	case !spec.Entry.Predicts && len(p.Predictors) > 0:
-		return nil, f.errorAt(fmt.Errorf("policy %s uses no predictor; remove its predictors",
-			p.Label()), "policies", index, "predictors")
-	case !spec.Entry.Predicts:
-		return []partVariant{{}}, nil
-	case len(f.Predictors) == 0:
-		return nil, f.errorAt(fmt.Errorf("policy %s needs a predictor; add some for all policies, for example predictors: "+
-			"[oracle]", p.Label()), "policies", index)
+	case !kind.AskedBy(spec.Entry) && len(chosen) > 0:
+		return nil, f.errorAt(fmt.Errorf("policy %s uses no %s; remove its %s", p.Label(), kind.Name, kind.Plural),
+			"policies", index, kind.Plural)
+	case !kind.AskedBy(spec.Entry):
+		return nil, nil
+	case len(*kind.of(f)) == 0:
+		return nil, f.errorAt(fmt.Errorf("policy %s needs a %s; add some for all policies, for example %s: [%s]", p.Label(),
+			kind.Name, kind.Plural, kind.Names()[0]), "policies", index)
 	}
-	all, err := f.partVariants(predictorKind)
-	if err != nil || len(p.Predictors) == 0 {
+	all, err := f.partVariants(kind)
+	if err != nil || len(chosen) == 0 {
 		return all, err
 	}
-	return slices.DeleteFunc(all, func(v partVariant) bool { return !slices.Contains(p.Predictors, v.label) }), nil
+	return slices.DeleteFunc(all, func(v partVariant) bool { return !slices.Contains(chosen, v.label) }), nil
 }
 
 // Label returns the name of the policy in figures, tables and claims.
@@ -340,13 +366,7 @@ func (s *fileSetup) axes(wants func(kind partKind) bool) string {
 // choose. A part that is the only one of its kind for the policy is at no place on the axis of its kind: the policy is
 // the same at all of them. Axes of its parameters stay.
 func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
-	chosen := func(kind partKind) Values {
-		if kind.chosen == nil {
-			return nil
-		}
-		return kind.chosen(p)
-	}
-	if !slices.ContainsFunc(setupKinds(), func(k partKind) bool { return len(chosen(k)) > 0 }) {
+	if !slices.ContainsFunc(setupKinds(), func(k partKind) bool { return len(k.chosen(p)) > 0 }) {
 		return nil
 	}
 	runs := map[int]string{}
@@ -354,11 +374,11 @@ func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
 		s := &setups[at]
 		fits := true
 		for i, kind := range setupKinds() {
-			names := chosen(kind)
+			names := kind.chosen(p)
 			fits = fits && (len(names) == 0 || slices.Contains(names, s.parts[i].label))
 		}
 		if fits {
-			runs[at] = s.axes(func(k partKind) bool { return len(chosen(k)) != 1 })
+			runs[at] = s.axes(func(k partKind) bool { return len(k.chosen(p)) != 1 })
 		}
 	}
 	return runs

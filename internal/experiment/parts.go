@@ -54,39 +54,71 @@ func (p Part) MarshalYAML() (any, error) {
 	return plainPart(p), nil
 }
 
-// partKind describes a kind of parts for experiment files and cells.
+// partKind is a kind of parts with its fields in experiment files and cells.
 type partKind struct {
 	*sim.Kind
-	of   func(f *File) *[]Part
-	text func(t *partTexts) *string
-	// chosen returns the names of those that a policy chooses; nil if policies cannot choose.
-	chosen func(p *Policy) Values
-	// optional says that a replay may have none of them.
-	optional bool
+	file   int // index in File of its []Part, under its plural
+	policy int // index in Policy of the Values that choose some of them; notChosen if policies cannot choose
+	cell   int // index in partTexts, under its name
 }
 
-// The kinds of parts. A new one is a field of File, a field of partTexts and a line here.
-var (
-	cacheKind = partKind{sim.CacheKind,
-		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }, nil, false}
-	predictorKind = partKind{sim.PredictorKind,
-		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor },
-		func(p *Policy) Values { return p.Predictors }, false}
-	prefetcherKind = partKind{sim.PrefetcherKind,
-		func(f *File) *[]Part { return &f.Prefetchers }, func(t *partTexts) *string { return &t.Prefetcher },
-		func(p *Policy) Values { return p.Prefetchers }, true}
-	modelKind = partKind{sim.ModelKind,
-		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model },
-		func(p *Policy) Values { return p.Models }, true}
-	allocatorKind = partKind{sim.AllocatorKind,
-		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator },
-		func(p *Policy) Values { return p.Allocators }, true}
-	partKinds = []partKind{cacheKind, predictorKind, prefetcherKind, allocatorKind, modelKind}
-)
+const notChosen = -1
+
+// partKinds are the kinds of parts. Those that have a default are the same for all policies.
+var partKinds = func() (all []partKind) {
+	for _, k := range sim.Kinds {
+		kind := partKind{k, fieldIn[File]("yaml", k.Plural), notChosen, fieldIn[partTexts]("json", k.Name)}
+		if k.Default == "" {
+			kind.policy = fieldIn[Policy]("yaml", k.Plural)
+		}
+		all = append(all, kind)
+	}
+	return all
+}()
+
+var cacheKind = partKinds[slices.IndexFunc(partKinds, func(k partKind) bool { return k.Kind == sim.CacheKind })]
+
+// fieldIn returns the index of the field of a struct with that name in its tag. It panics if there is none, so that the
+// program does not start if a kind was forgotten here.
+func fieldIn[T any](tag, name string) int {
+	t := reflect.TypeFor[T]()
+	for i := range t.NumField() {
+		if named, _, _ := strings.Cut(t.Field(i).Tag.Get(tag), ","); named == name {
+			return i
+		}
+	}
+	panic(fmt.Sprintf("experiment: %s has no field %s", t, name))
+}
+
+// of returns the parts of an experiment.
+func (k partKind) of(f *File) *[]Part {
+	return reflect.ValueOf(f).Elem().Field(k.file).Addr().Interface().(*[]Part)
+}
+
+// text returns the part of a cell.
+func (k partKind) text(t *partTexts) *string {
+	return reflect.ValueOf(t).Elem().Field(k.cell).Addr().Interface().(*string)
+}
+
+// chosen returns the names of the parts that a policy chooses; nil if it does not choose.
+func (k partKind) chosen(p *Policy) Values {
+	if k.policy == notChosen {
+		return nil
+	}
+	return reflect.ValueOf(p).Elem().Field(k.policy).Interface().(Values)
+}
+
+// optional reports whether a replay may have no part of the kind.
+func (k partKind) optional() bool { return k.Default == "" && k.AskedBy == nil }
 
 // Parts returns the parts of the kind with that name.
 func (f *File) Parts(kind string) []Part {
 	return *partKinds[slices.IndexFunc(partKinds, func(k partKind) bool { return k.Name == kind })].of(f)
+}
+
+// askedKinds returns the kinds that only some policies work with, such as predictors.
+func askedKinds() []partKind {
+	return slices.DeleteFunc(slices.Clone(partKinds), func(k partKind) bool { return k.AskedBy == nil })
 }
 
 // setupKinds returns the kinds that apply to all policies of an experiment: the cache, and parts such as models.
@@ -106,7 +138,7 @@ const noPart = records.NoPart
 
 // parse parses a part; it is nil for noPart, unless a part has that name.
 func (k partKind) parse(text string) (sim.Part, error) {
-	if text == noPart && k.optional && !slices.Contains(k.Names(), noPart) {
+	if text == noPart && k.optional() && !slices.Contains(k.Names(), noPart) {
 		return nil, nil
 	}
 	return k.Parse(text)
@@ -176,9 +208,6 @@ func (f *File) checkParts() error {
 	}
 	for i, p := range f.Policies {
 		for _, kind := range partKinds {
-			if kind.chosen == nil {
-				continue
-			}
 			if err := f.checkPartNames(kind, kind.chosen(&p), "policies", i); err != nil {
 				return err
 			}

@@ -10,12 +10,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -261,17 +258,18 @@ func (f *File) checkSize() error {
 		if err != nil {
 			return f.errorAt(err, "policies", i)
 		}
-		alone, drawn := f.countPredictors(p, spec.Entry)
-		runs := countPlaces(p.With)
+		all, steady := countPlaces(p.With), countPlaces(p.With) // steady: without random choices
 		for _, kind := range partKinds {
-			if kind.chosen != nil && kind.AskedBy == nil && kind.Kind != sim.AllocatorKind {
-				runs *= countChosen(*kind.of(f), kind.chosen(&p))
+			if kind.Default == "" && (kind.AskedBy == nil || kind.AskedBy(spec.Entry)) {
+				n, random := f.countChosen(kind, kind.chosen(&p))
+				all, steady = all*n, steady*(n-random)
 			}
 		}
-		all := runs * countChosen(f.Allocators, p.Allocators)
-		random := runs * f.countRandomAllocators(p.Allocators)
-		once += (all - random) * alone
-		perSeed += all*drawn + random*alone
+		if spec.Entry.Random {
+			steady = 0
+		}
+		once += steady
+		perSeed += all - steady
 	}
 	seeds := float64(len(f.seeds()))
 	cells, workloads, capacities := 0.0, 0.0, 0
@@ -299,41 +297,6 @@ func (f *File) checkSize() error {
 	return nil
 }
 
-// countPredictors returns the number of predictors, at all places on their axes, with which a policy runs: those that
-// run once, and those that run for each seed.
-func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float64) {
-	count := func(n float64, random bool) {
-		if random {
-			perSeed += n
-		} else {
-			once += n
-		}
-	}
-	if !e.Predicts {
-		count(1, e.Random)
-		return once, perSeed
-	}
-	for _, part := range f.Predictors {
-		if len(p.Predictors) == 0 || slices.Contains(p.Predictors, part.Label()) {
-			spec, _ := predict.Registry.Parse(withArgs(part.Use, firstPlace(part.With))) // already checked
-			count(countPlaces(part.With), e.Random || spec.Entry.Random)
-		}
-	}
-	return once, perSeed
-}
-
-// countRandomAllocators returns the number of allocators with random choices, at all places on their axes, among those
-// with the given names, or among all if there are none.
-func (f *File) countRandomAllocators(names Values) (n float64) {
-	for _, part := range f.Allocators {
-		spec, err := allocate.Registry.Parse(part.Use)
-		if err == nil && spec.Entry.Random && (len(names) == 0 || slices.Contains(names, part.Label())) {
-			n += countPlaces(part.With)
-		}
-	}
-	return n
-}
-
 // countParts returns the number of parts of a kind at all places on their axes; it is 1 without parts.
 func countParts(parts []Part) float64 {
 	n := 0.0
@@ -343,11 +306,20 @@ func countParts(parts []Part) float64 {
 	return max(1, n)
 }
 
-// countChosen is countParts of those with the given names; of all if there are none.
-func countChosen(parts []Part, names Values) float64 {
-	return countParts(slices.DeleteFunc(slices.Clone(parts), func(p Part) bool {
-		return len(names) > 0 && !slices.Contains(names, p.Label())
-	}))
+// countChosen is countParts of the parts of a kind with the given names, of all if there are none; random counts those
+// that make random choices.
+func (f *File) countChosen(kind partKind, names Values) (all, random float64) {
+	for _, p := range *kind.of(f) {
+		if len(names) > 0 && !slices.Contains(names, p.Label()) {
+			continue
+		}
+		n := countPlaces(p.With)
+		all += n
+		if kind.IsRandom(p.Use) {
+			random += n
+		}
+	}
+	return max(1, all), random
 }
 
 // countPlaces returns the number of combinations of values.

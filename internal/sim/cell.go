@@ -7,9 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/clock/models"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -153,8 +151,8 @@ func MarkBest(recs []records.Record) {
 // DependsOnSeed reports whether a record's counts depend on its seed.
 func DependsOnSeed(rec *records.Record) bool {
 	e, known := policies.Registry.Find(rec.Policy)
-	allocator, _ := allocate.Registry.Find(nameIn(rec.Allocator))
-	return !known || e.Random || predictorOf(rec.Predictor).Random || allocator.Random || poolsAreRandom(rec)
+	random := func(k *Kind) bool { return k.IsRandom(*k.Field(rec)) }
+	return !known || e.Random || slices.ContainsFunc(Kinds, random) || poolsAreRandom(rec)
 }
 
 // poolsAreRandom reports whether the cache of a record has pools with policies of their own that make random choices.
@@ -174,17 +172,6 @@ func nameIn(text string) string {
 		return ""
 	}
 	return name
-}
-
-// predictorOf returns the entry of a record's predictor, an empty one if it has none. Files that its parameters name
-// may no longer exist.
-func predictorOf(text string) predict.Entry {
-	name, _, err := params.SplitCall(text)
-	if err != nil {
-		return predict.Entry{}
-	}
-	e, _ := predict.Registry.Find(name)
-	return e
 }
 
 // mustSpec returns a policy of the registry with its default parameters.

@@ -47,16 +47,16 @@ func (p *Parts) NameFiles(rec *records.Record) {
 
 // Random reports whether the outcome depends on the seed.
 func (p *Parts) Random() bool {
-	random := func(s policies.Spec) bool { return s.Entry.Random }
-	return slices.ContainsFunc(policiesOf(Cell{Parts: *p}), random) ||
-		p.Predictor != nil && p.Predictor.Entry.Random || p.Allocator != nil && p.Allocator.Entry.Random
+	for _, kind := range Kinds {
+		if part := kind.Of(p); part != nil && part.Random() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(policiesOf(Cell{Parts: *p}), func(s policies.Spec) bool { return s.Entry.Random })
 }
 
-// Kind is a kind of parts that policies are combined with. It contains everything that packages outside the kind's own
-// need to know: a new kind is a field of Parts, a field of the record and an entry of Kinds.
+// Kind is a kind of parts that policies are combined with: one of records.PartKinds, with its registry.
 type Kind struct {
-	// Its name is that of its axis in experiments, of its flag, and of its field in cells and records; the plural is its
-	// key in experiment files, and the command that lists its parts.
 	records.PartKind
 	// Names returns the names of all parts of the kind.
 	Names func() []string
@@ -68,8 +68,9 @@ type Kind struct {
 	WithFiles func(text string, other func(path string) string) string
 	// AskedBy reports whether a policy works with parts of the kind; nil if every policy does.
 	AskedBy func(policies.Entry) bool
-	// KnowsFuture reports whether the part that a text names sees more than past requests.
-	KnowsFuture func(text string) bool
+	// KnowsFuture reports whether the part that a text names sees more than past requests, IsRandom whether it makes
+	// random choices. Files that its parameters name need not exist.
+	KnowsFuture, IsRandom func(text string) bool
 
 	of func(*Parts) Part
 }
@@ -80,75 +81,120 @@ type Part interface {
 	Full() string   // with every parameter
 	Accepts() []params.Param
 	Files() []string // that its parameters name
+	Random() bool    // makes random choices, so that results depend on the seed
 	Into(p *Parts)   // sets it as the part of its kind
 }
 
-// The kinds of parts.
-var (
-	CacheKind = newKind("cache", cache.Registry,
-		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s },
-		func(cache.Entry) bool { return false })
-	PredictorKind = newKind("predictor", predict.Registry,
-		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
-		func(e predict.Entry) bool { return e.Future })
-	PrefetcherKind = newKind("prefetcher", prefetch.Registry,
-		func(p *Parts) *prefetch.Spec { return p.Prefetcher }, setPrefetcher,
-		func(e prefetch.Entry) bool { return e.Future })
-	AllocatorKind = newKind("allocator", allocate.Registry,
-		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
-		func(e allocate.Entry) bool { return e.Future })
-	ModelKind = newKind("model", models.Registry,
-		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
-		func(models.Entry) bool { return false })
+// Kinds are records.PartKinds, each with its registry and its field of Parts.
+var Kinds = inOrder(
+	newKind("cache", cache.Registry, traits[cache.Entry]{}, place[cache.Entry]{
+		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s }}),
+	newKind("predictor", predict.Registry, traits[predict.Entry]{
+		askedBy: func(e policies.Entry) bool { return e.Predicts },
+		future:  func(e predict.Entry) bool { return e.Future },
+		random:  func(e predict.Entry) bool { return e.Random },
+	}, at(func(p *Parts) **predict.Spec { return &p.Predictor })),
+	newKind("prefetcher", prefetch.Registry, traits[prefetch.Entry]{
+		future: func(e prefetch.Entry) bool { return e.Future },
+		idle:   func(e prefetch.Entry) bool { return e.Idle },
+	}, at(func(p *Parts) **prefetch.Spec { return &p.Prefetcher })),
+	newKind("allocator", allocate.Registry, traits[allocate.Entry]{
+		future: func(e allocate.Entry) bool { return e.Future },
+		random: func(e allocate.Entry) bool { return e.Random },
+	}, at(func(p *Parts) **allocate.Spec { return &p.Allocator })),
+	newKind("model", models.Registry, traits[models.Entry]{}, at(func(p *Parts) **models.Spec { return &p.Model })),
 )
 
-// Kinds lists the kinds, in the order of their fields in cells.
-var Kinds = []*Kind{CacheKind, PredictorKind, PrefetcherKind, AllocatorKind, ModelKind}
+// The kinds that have rules of their own somewhere.
+var (
+	CacheKind     = KindOf("cache")
+	PredictorKind = KindOf("predictor")
+	AllocatorKind = KindOf("allocator")
+)
 
-func init() { PredictorKind.AskedBy = func(e policies.Entry) bool { return e.Predicts } }
+// KindOf returns the kind with that name; it panics if there is none.
+func KindOf(name string) *Kind {
+	return Kinds[slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == name })]
+}
 
-// setPrefetcher sets the prefetcher. One that never proposes anything is left out, so that a replay with it is the same
-// as without.
-func setPrefetcher(p *Parts, s *prefetch.Spec) {
-	p.Prefetcher = s
-	if s.Entry.Idle {
-		p.Prefetcher = nil
+// inOrder returns kinds in the order of records.PartKinds. It panics if one of these is missing, or described twice in
+// different ways.
+func inOrder(kinds ...*Kind) (all []*Kind) {
+	for _, known := range records.PartKinds {
+		i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == known.Name })
+		if i < 0 || (kinds[i].AskedBy != nil) != known.Some {
+			panic("sim: the kind " + known.Name + " has no registry, or some policies work with it there and all in records")
+		}
+		all = append(all, kinds[i])
+	}
+	return all
+}
+
+// traits are the properties of a kind's entries; those that are nil apply to none.
+type traits[E params.Named] struct {
+	askedBy func(policies.Entry) bool // as Kind.AskedBy
+	future  func(E) bool              // sees more than past requests
+	random  func(E) bool              // makes random choices
+	idle    func(E) bool              // does nothing, so that a replay with it is the same as without, and has none
+}
+
+// place is where Parts has the part of a kind.
+type place[E params.Named] struct {
+	get func(*Parts) *params.Spec[E] // nil if there is none
+	set func(*Parts, *params.Spec[E])
+}
+
+// at is a place in a field of Parts that is nil without a part.
+func at[E params.Named](field func(*Parts) **params.Spec[E]) place[E] {
+	return place[E]{func(p *Parts) *params.Spec[E] { return *field(p) },
+		func(p *Parts, s *params.Spec[E]) { *field(p) = s }}
+}
+
+// bound is a kind with its registry.
+type bound[E params.Named] struct {
+	registry *params.Registry[E]
+	traits[E]
+	place[E]
+}
+
+func newKind[E params.Named](name string, registry *params.Registry[E], t traits[E], in place[E]) *Kind {
+	k := &bound[E]{registry, t, in}
+	return &Kind{
+		PartKind: records.PartKindOf(name), Names: registry.Names, Parse: k.parse, ParseList: k.parseList,
+		WithFiles: registry.WithFiles, AskedBy: t.askedBy, of: k.of,
+		KnowsFuture: func(text string) bool { return k.names(text, t.future) },
+		IsRandom:    func(text string) bool { return k.names(text, t.random) },
 	}
 }
 
-func newKind[E params.Named](name string, registry *params.Registry[E], get func(*Parts) *params.Spec[E],
-	set func(*Parts, *params.Spec[E]), future func(E) bool) *Kind {
-	wrap := func(s *params.Spec[E]) Part { return part[E]{s, set} }
-	return &Kind{
-		PartKind: records.PartKindOf(name), Names: registry.Names,
-		Parse: func(text string) (Part, error) {
-			spec, err := registry.Parse(text)
-			if err != nil {
-				return nil, err
-			}
-			return wrap(&spec), nil
-		},
-		ParseList: func(text string) ([]Part, error) {
-			specs, err := registry.ParseList(text)
-			all := make([]Part, len(specs))
-			for i := range specs {
-				all[i] = wrap(&specs[i])
-			}
-			return all, err
-		},
-		WithFiles: registry.WithFiles,
-		// Files that the parameters name may no longer exist, so the text is not parsed.
-		KnowsFuture: func(text string) bool {
-			e, ok := registry.Find(nameIn(text))
-			return ok && future(e)
-		},
-		of: func(p *Parts) Part {
-			if s := get(p); s != nil {
-				return wrap(s)
-			}
-			return nil
-		},
+func (k *bound[E]) parse(text string) (Part, error) {
+	spec, err := k.registry.Parse(text)
+	if err != nil {
+		return nil, err
 	}
+	return part[E]{&spec, k}, nil
+}
+
+func (k *bound[E]) parseList(text string) ([]Part, error) {
+	specs, err := k.registry.ParseList(text)
+	all := make([]Part, len(specs))
+	for i := range specs {
+		all[i] = part[E]{&specs[i], k}
+	}
+	return all, err
+}
+
+func (k *bound[E]) of(p *Parts) Part {
+	if s := k.get(p); s != nil {
+		return part[E]{s, k}
+	}
+	return nil
+}
+
+// names reports whether a text names an entry that has a property.
+func (k *bound[E]) names(text string, property func(E) bool) bool {
+	e, ok := k.registry.Find(nameIn(text))
+	return ok && property != nil && property(e)
 }
 
 // Of returns the part of this kind in parts, nil if there is none.
@@ -162,7 +208,7 @@ func PartsOf(rec *records.Record) (p Parts, err error) {
 	}
 	for _, kind := range Kinds {
 		text := *kind.Field(rec)
-		if text == "" && kind != CacheKind {
+		if text == "" && kind.Default == "" {
 			continue
 		}
 		part, err := kind.Parse(text)
@@ -185,10 +231,18 @@ func ObjectNoun(rec *records.Record) string {
 // part is a part of one kind.
 type part[E params.Named] struct {
 	*params.Spec[E]
-	put func(*Parts, *params.Spec[E])
+	kind *bound[E]
 }
 
-func (p part[E]) Into(to *Parts) { p.put(to, p.Spec) }
+func (p part[E]) Into(to *Parts) {
+	if p.kind.idle != nil && p.kind.idle(p.Entry) {
+		p.kind.set(to, nil)
+		return
+	}
+	p.kind.set(to, p.Spec)
+}
+
+func (p part[E]) Random() bool { return p.kind.random != nil && p.kind.random(p.Entry) }
 
 func (p part[E]) Accepts() []params.Param {
 	_, accepts := p.Entry.Signature()

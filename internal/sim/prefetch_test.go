@@ -143,7 +143,7 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 
 func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
 	plain := cellOf(t, "lru", capacity.Of(3, false), 0)
-	lists, err := PrefetcherKind.ParseList("none,next")
+	lists, err := KindOf("prefetcher").ParseList("none,next")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,40 +8,80 @@ import (
 // NoPart is what files and tables have where a record could have a part and has none.
 const NoPart = "none"
 
-// PartKind is a kind of parts that policies are combined with, as records name them. Everything that shows records
-// goes through PartKinds, so that no kind is forgotten anywhere.
+// PartKind is a kind of parts that policies are combined with, such as predictors. Records, tables, experiment files,
+// cells, flags and lists go through PartKinds, so that no kind is forgotten anywhere. Package sim gives each kind its
+// registry.
 type PartKind struct {
-	Name   string // "predictor"
-	Plural string // "predictors"
+	// Name is that of the kind's axis in experiments, and of its field in cells and records.
+	Name string
+	// Plural is its key in experiment files, and the command that lists its parts.
+	Plural string
+	// Decides says in a few words what a part decides, for lists.
+	Decides string
+	Flag    PartFlag
 	// Field is the part, with the parameters that differ from their defaults; "" if there is none.
 	Field func(*Record) *string
 
-	Default string // the part that records have unless they say otherwise; it is not mentioned
+	// Default is the part that records have unless they say otherwise; it is not mentioned. Without one, a replay may have
+	// no part of the kind, or needs one if the policy works with them.
+	Default string
+	// Some says that only some policies work with parts of the kind, so that those without one do not differ in it.
+	Some bool
 	// Apart says that records with different parts are never compared, unless they are rows of one table.
 	Apart bool
+	// ratioNote says why a ratio to the optimum may surprise if records have such a part; "" if it does not.
+	ratioNote string
 	// heading says that a part which all rows of a table have is named above the table, not in the rows.
 	heading bool
-	// some says that only some policies work with parts of the kind, so that those without one do not differ in it.
-	some bool
 	// inRows reports whether records with different parts are rows of one table; otherwise they have tables of their own.
 	inRows func(*Record) bool
 	// group is the part in the name of a group of records.
 	group func(part string) string
 }
 
+// PartFlag is the flag that chooses parts of a kind.
+type PartFlag struct {
+	Name    string // "" for that of the kind
+	Default string
+	List    string // help, where the flag accepts a list
+	One     string // help, where it accepts a single part
+}
+
 // PartKinds are the kinds of parts, in the order in which they are named.
 var PartKinds = []PartKind{
-	{Name: "cache", Plural: "caches", Field: func(r *Record) *string { return &r.Cache }, Default: "exact", Apart: true,
-		heading: true, inRows: never, group: func(part string) string { return part + " cache" }},
-	{Name: "predictor", Plural: "predictors", Field: func(r *Record) *string { return &r.Predictor }, some: true,
-		inRows: always},
-	{Name: "prefetcher", Plural: "prefetchers", Field: func(r *Record) *string { return &r.Prefetcher }, inRows: always},
-	{Name: "allocator", Plural: "allocators", Field: func(r *Record) *string { return &r.Allocator }, Apart: true,
-		heading: true,
-		inRows:  (*Record).hasOwnCapacity, // allocators are then compared with each other, as policies are
-		group:   orNone("allocator ", "not divided")},
-	{Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Apart: true, heading: true,
-		inRows: never, group: orNone("model ", "no model")},
+	{
+		Name: "cache", Plural: "caches", Field: func(r *Record) *string { return &r.Cache }, Default: "exact",
+		Decides: "what a hit is and what may leave", Apart: true, heading: true, inRows: never,
+		group: func(part string) string { return part + " cache" },
+		Flag: PartFlag{Default: "exact", List: "list of kinds of caches: what counts as a hit, and what can be evicted",
+			One: "the kind of cache: exact or semantic"},
+	},
+	{
+		Name: "predictor", Plural: "predictors", Field: func(r *Record) *string { return &r.Predictor }, Some: true,
+		Decides: "when an object is requested again", inRows: always,
+		Flag: PartFlag{Default: "gbm", List: "list of predictors for policies that use one, as in 'oracle,gbm'; other " +
+			"policies ignore it (see cachesim predictors)", One: "the predictor, if the policy uses one"},
+	},
+	{
+		Name: "prefetcher", Plural: "prefetchers", Field: func(r *Record) *string { return &r.Prefetcher }, inRows: always,
+		Decides:   "what is loaded besides the requested objects",
+		ratioNote: "the ratio may be below 1 with a prefetcher, because the optimum loads only requested objects",
+		Flag: PartFlag{Name: "prefetch", List: "list of prefetchers: what to load besides the requested objects, as in " +
+			"'none,next(n=2)' (default: nothing; see cachesim prefetchers)"},
+	},
+	{
+		Name: "allocator", Plural: "allocators", Field: func(r *Record) *string { return &r.Allocator },
+		Decides: "how one capacity is divided among tenants", Apart: true, heading: true,
+		inRows: (*Record).hasOwnCapacity, // allocators are then compared with each other, as policies are
+		group:  orNone("allocator ", "not divided"),
+		Flag: PartFlag{Name: "allocate", List: "list of allocators, which divide the capacity among the tenants given by " +
+			"--tenant (default: shared, one pool for all), or between the pools of serving nodes"},
+	},
+	{
+		Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Decides: "what takes time",
+		Apart: true, heading: true, inRows: never, group: orNone("model ", "no model"),
+		Flag: PartFlag{List: "list of models for the time that requests take (default: only count hits)"},
+	},
 }
 
 func never(*Record) bool  { return false }
@@ -78,7 +118,7 @@ func (k PartKind) differs(recs []Record) bool {
 	for i := range recs {
 		part := k.Field(&recs[i])
 		switch {
-		case !k.inRows(&recs[i]) || k.some && *part == "":
+		case !k.inRows(&recs[i]) || k.Some && *part == "":
 		case first == nil:
 			first = part
 		case *part != *first:
@@ -99,7 +139,7 @@ func (k PartKind) hasColumn(recs []Record) bool {
 // cell is the part in the column of its kind.
 func (k PartKind) cell(r *Record) string {
 	part := *k.Field(r)
-	if part == "" && !k.some {
+	if part == "" && !k.Some {
 		return NoPart
 	}
 	return part

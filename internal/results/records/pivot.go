@@ -74,7 +74,7 @@ func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	if note := SampleNote(recs); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
-	for _, note := range []string{predictorNote(recs), FutureNote(recs)} {
+	for _, note := range append(partNotes(recs), FutureNote(recs)) {
 		if note != "" {
 			t.Notes = append(t.Notes, Printable(note))
 		}
@@ -83,35 +83,46 @@ func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	return t, nil
 }
 
-// predictorNote says which predictors policies use if each policy uses a single one, because then their rows do not.
-func predictorNote(recs []Record) string {
+// partNotes are the notes of the kinds of parts that only some policies work with.
+func partNotes(recs []Record) (notes []string) {
+	for _, k := range PartKinds {
+		if k.Some {
+			notes = append(notes, k.note(recs))
+		}
+	}
+	return notes
+}
+
+// note says which parts policies use if each policy uses a single one, because then their rows do not.
+func (k PartKind) note(recs []Record) string {
 	asked := map[string]string{} // by label of the policy
-	var policies, predictors []string
+	var policies, parts []string
 	for i := range recs {
 		r := &recs[i]
-		if r.Predictor == "" {
+		part := *k.Field(r)
+		if part == "" {
 			continue
 		}
 		if before, ok := asked[r.Label]; !ok {
-			asked[r.Label] = r.Predictor
+			asked[r.Label] = part
 			policies = append(policies, r.Label)
-		} else if before != r.Predictor {
+		} else if before != part {
 			return ""
 		}
-		if !slices.Contains(predictors, r.Predictor) {
-			predictors = append(predictors, r.Predictor)
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
 		}
 	}
-	if len(predictors) == 0 {
+	if len(parts) == 0 {
 		return ""
 	}
-	if len(predictors) > 1 {
+	if len(parts) > 1 {
 		for i, label := range policies {
 			policies[i] = label + " " + asked[label]
 		}
-		return Printable("predictors: " + strings.Join(policies, ", "))
+		return Printable(k.Plural + ": " + strings.Join(policies, ", "))
 	}
-	return Printable(fmt.Sprintf("predictor of %s: %s", strings.Join(policies, ", "), predictors[0]))
+	return Printable(fmt.Sprintf("%s of %s: %s", k.Name, strings.Join(policies, ", "), parts[0]))
 }
 
 func (p Pivot) withDefaults() Pivot {

@@ -275,10 +275,12 @@ func footer(g Group, p paint) string {
 			lines = append(lines, line)
 		}
 	}
-	if slices.ContainsFunc(g.Records, func(r Record) bool {
-		return r.Prefetcher != "" && r.Has(metric.CompetitiveRatio)
-	}) {
-		lines = append(lines, "the ratio may be below 1 with a prefetcher, because the optimum loads only requested objects")
+	for _, k := range PartKinds {
+		if k.ratioNote != "" && slices.ContainsFunc(g.Records, func(r Record) bool {
+			return *k.Field(&r) != "" && r.Has(metric.CompetitiveRatio)
+		}) {
+			lines = append(lines, k.ratioNote)
+		}
 	}
 	if note := SampleNote(g.Records); note != "" {
 		lines = append(lines, note)
