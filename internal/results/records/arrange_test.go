@@ -46,3 +46,16 @@ func TestSharesOfDifferentCapacitiesDiffer(t *testing.T) {
 		check(of, capacities...)
 	}
 }
+
+// A layout along shares of a footprint tells capacities apart, too, and nothing else that it does not name.
+func TestLayoutsAlongShares(t *testing.T) {
+	shares, traces := Layout{Lines: DimPolicy, Along: DimCapacityShare}, Layout{Lines: DimPolicy, Along: DimTrace}
+	for dim, want := range map[string][2]bool{
+		DimPolicy: {true, true}, DimCapacityShare: {true, false}, DimCapacity: {true, false}, DimSeed: {false, false},
+		DimTrace: {false, true},
+	} {
+		if got := [2]bool{shares.uses(dim), traces.uses(dim)}; got != want {
+			t.Errorf("%s: a layout along shares and one along traces use it: %v, want %v", dim, got, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package records
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+)
+
+// A column of something rare, such as windows without a stable load, appears once it has happened.
+func TestColumnsOfRareEvents(t *testing.T) {
+	unstable, ok := metric.Lookup("unstable")
+	if !ok || !unstable.Column.IfAny {
+		t.Fatal("unstable windows are no longer a column that appears if there are any")
+	}
+	recs := inObjects()
+	for i := range recs {
+		recs[i].Set(unstable, 0)
+	}
+	if text := printed(t, recs, "table", PrintOptions{}); strings.Contains(text, unstable.Column.Head) {
+		t.Errorf("a column of nothing but zeros is shown:\n%s", text)
+	}
+	recs[len(recs)-1].Set(unstable, 1)
+	if text := printed(t, recs, "table", PrintOptions{}); !strings.Contains(text, unstable.Column.Head) {
+		t.Errorf("one event shows no column:\n%s", text)
+	}
+}
+
+// A share of the infinite cache's hits cannot be computed for a bound; where a record has one, it is shown as it is,
+// and a cell without a value stays empty.
+func TestCellsOfBounds(t *testing.T) {
+	m := metric.NormalizedHitRatio
+	if !m.Column.OfBounds {
+		t.Fatal("the normalized hit ratio is no longer a column of bounds")
+	}
+	bound := Record{Policy: "pfoo-l", Label: "pfoo-l", Kind: Bound}
+	if got := metricCell(m, &bound); got != "" {
+		t.Errorf("a bound without a value has the cell %q", got)
+	}
+	bound.Set(m, 0.875)
+	if got := metricCell(m, &bound); !strings.Contains(got, m.Text(0.875)) {
+		t.Errorf("a bound has the cell %q, want %q in it", got, m.Text(0.875))
+	}
+	policy := Record{Policy: "lru", Label: "lru", Kind: Online}
+	if got := metricCell(m, &policy); got != "" {
+		t.Errorf("a policy without a value has the cell %q", got)
+	}
+}
+
+// A setting that all rows share stands above the table; one in which they differ is a column, and a default is not
+// worth a word.
+func TestSettingsThatAllRowsShare(t *testing.T) {
+	k := PartKindOf("allocator") // whose divisions of the same nodes are rows of one table
+	same := []Record{with(k, "static(r=0.4)", true), with(k, "static(r=0.4)", true)}
+	if got := (Group{Name: "t", Records: same}).Setting(); got != "static(r=0.4)" {
+		t.Errorf("the setting of all rows is %q, want static(r=0.4)", got)
+	}
+	differ := []Record{with(k, "static(r=0.4)", true), with(k, "pid", true)}
+	if got := (Group{Name: "t", Records: differ}).Setting(); got != "" {
+		t.Errorf("rows that differ share the setting %q", got)
+	}
+	if got := (Group{Name: "t, static(r=0.4)", Records: same}).Setting(); got != "" {
+		t.Errorf("the setting %q is in the name of the group already", got)
+	}
+	cache := PartKindOf("cache")
+	none := []Record{with(cache, cache.Default, false), with(cache, cache.Default, false)}
+	if got := (Group{Name: "t", Records: none}).Setting(); got != "" {
+		t.Errorf("the default %q is a setting", got)
+	}
+}
+
+// An optimum under other rules is said to be none here only where the table compares with an optimum.
+func TestOptimaOfOtherRules(t *testing.T) {
+	DeclareRole("other-optimum", Role{Optimum: true})
+	defer delete(roles, "other-optimum")
+	other := Record{Policy: "other-optimum", Label: "other-optimum", Kind: Offline}
+	if got := elsewhereLine([]Record{other}); got != "" {
+		t.Errorf("a table without an optimum says %q", got)
+	}
+	compared := Record{Policy: "lru", Label: "lru", Kind: Online, Optimum: "opt"}
+	compared.Set(metric.CompetitiveRatio, 1.5)
+	if got := elsewhereLine([]Record{compared, other, other}); !strings.HasPrefix(got, "other-optimum: optimal under") {
+		t.Errorf("a table that compares with another optimum says %q", got)
+	}
+	compared.Optimum = "other-optimum"
+	if got := elsewhereLine([]Record{compared, other}); got != "" {
+		t.Errorf("a table that compares with this optimum says %q", got)
+	}
+}
+
+// A folder that cannot be written to is found before a replay, and nothing is left in one that can.
+func TestCheckDirFindsWhatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, jsonName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckDir(dir); err == nil {
+		t.Errorf("a folder in which %s is a folder was accepted", jsonName)
+	}
+	if err := CheckDir(filepath.Join(dir, "a\x00b")); err == nil {
+		t.Error("a folder that no system can make was accepted")
+	}
+}
+
+// Records are rewritten in the format in which they are, whatever the file is called; other contents are an error.
+func TestRewriteKeepsTheFormat(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(dir, inObjects()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range FileNames() {
+		before, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "renamed")
+		if err := os.WriteFile(path, before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := Rewrite(path, inObjects()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+			t.Errorf("%s: rewritten as something else (%v)", name, err)
+		}
+	}
+	if err := Rewrite(filepath.Join(dir, "missing"), inObjects()); err == nil {
+		t.Error("a missing file was rewritten")
+	}
+}
