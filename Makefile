@@ -42,7 +42,7 @@ quick:
 	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies \
 	  ./internal/results/records
 	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \
-	  ./cmd/cachesim
+	  ./cmd/cachesim ./cmd/cachesim/scripts
 
 # The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long
 # and have one.
@@ -51,7 +51,7 @@ race:
 	$(GO) test -race -short ./internal/base/parallel ./internal/similarity ./internal/traces/embed ./internal/traces/... \
 	  ./internal/experiment/... ./internal/base/neural/... ./internal/cuda
 	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Fault|Progress|Submit' \
-	  ./cmd/cachesim
+	  ./cmd/cachesim ./cmd/cachesim/scripts
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours

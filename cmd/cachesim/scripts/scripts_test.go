@@ -1,0 +1,85 @@
+// Package scripts_test runs the program as users do, with scripts of commands and golden outputs. It is a package of
+// its own so that these hundreds of processes have the time limit of a package for themselves.
+package scripts_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cachesim/cachesim/internal/cuda/cudatest"
+)
+
+// programs is the folder of the program that scripts run, flags are those with which it is built.
+var (
+	programs string
+	flags    []string
+)
+
+func TestMain(m *testing.M) {
+	code, err := runWithProgram(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scripts:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runWithProgram(m *testing.M) (code int, err error) {
+	if programs, err = os.MkdirTemp("", "cachesim-scripts"); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(programs)
+	// The tests of the program are the program if they are called by its name. Unlike it, they interrupt themselves where
+	// a variable of the environment says so.
+	name := "cachesim"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	build := exec.Command("go", slices.Concat([]string{"test", "-c", "-o", filepath.Join(programs, name)}, flags,
+		[]string{".."})...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("the program cannot be built: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// TestScripts runs testdata/script/*.txtar, with the repository's traces in $TESTDATA. Set UPDATE=1 to rewrite their
+// golden outputs.
+func TestScripts(t *testing.T) {
+	traces, err := filepath.Abs("../../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runScripts(t, "testdata/script", map[string]string{"TESTDATA": traces})
+}
+
+// TestDeviceScripts runs commands with a GPU that only pretends: testdata/device/*.txtar.
+func TestDeviceScripts(t *testing.T) {
+	runScripts(t, "testdata/device", map[string]string{
+		"LD_LIBRARY_PATH": cudatest.FakeDriver(t), "ZIPF": "zipf(objects=100,requests=2000)",
+	})
+}
+
+// runScripts runs the scripts of a folder with some variables in their environment.
+func runScripts(t *testing.T, folder string, variables map[string]string) {
+	t.Helper()
+	testscript.Run(t, testscript.Params{
+		Dir:           folder,
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			for name, value := range variables {
+				env.Setenv(name, value)
+			}
+			env.Setenv("PATH", programs+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			return nil
+		},
+	})
+}
