@@ -3,8 +3,8 @@ package oracle
 import "math/bits"
 
 // Bitmap is a set of integers below a fixed n that knows its largest member: a tree of 64-bit words in which a bit of
-// one level says that the word below it is not empty. Set, Clear and Max touch at most one word per level, log64(n) in
-// all, and most often just one. Memory: n/8 bytes and a little.
+// one level says that the word below it is not empty. Set, Clear and Max touch at most one word per level, log64(n)
+// in all; Set and Clear usually touch one. Memory: n/8 bytes and a little.
 //
 // As a priority queue over distinct small integers, which next-use positions are, it replaces the heap of Belady's OPT.
 type Bitmap struct {

@@ -54,6 +54,8 @@ func bruteForceStep(best []int, bytes []int64, o uint32, capacity int64, bypass 
 		if misses == math.MaxInt {
 			continue
 		}
+		// Only the missed object can be loaded, so the next residents are a subset of may. Without bypass it has to
+		// be among them.
 		may, must := set|own, 0
 		if set&own == 0 {
 			misses += price
@@ -61,6 +63,7 @@ func bruteForceStep(best []int, bytes []int64, o uint32, capacity int64, bypass 
 				must = own
 			}
 		}
+		// Subtracting 1 and masking visits every subset of may once, from may down to the empty set.
 		for stay := may; ; stay = (stay - 1) & may {
 			if bytes[stay] <= capacity && stay&must == must {
 				after[stay] = min(after[stay], misses)

@@ -1,10 +1,10 @@
 package oracle
 
-// DepthStack measures the depth of objects in the stack of an LRU cache, for objects that enter, change their weight
-// and leave: the depth of an object is its weight plus the weights of all that were requested after it. LRU of a
-// capacity of at least the depth hits (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems
-// Journal 1970). LRUStack and LRUByteStack do the same for whole traces, faster; this one needs memory only for the
-// objects in it, about 70 bytes each, which suits samples of a trace.
+// DepthStack measures the depth of objects in the stack of an LRU cache, for objects that come and go and change
+// their weights: the depth of an object is its weight plus the weights of all that were requested after it. LRU hits
+// at every capacity of at least this depth (Mattson et al., Evaluation techniques for storage hierarchies, IBM
+// Systems Journal 1970). LRUStack and LRUByteStack do the same for whole traces, faster; this one needs memory only
+// for the objects in it, about 70 bytes each, which suits samples of a trace.
 //
 // Objects hold slots in the order of their last request, and a Fenwick tree sums the weights of slots. Time per
 // request: the logarithm of the objects held, amortised.
@@ -41,6 +41,7 @@ func (s *DepthStack) Request(o uint32, weight int64) (depth int64, seen bool) {
 		depth = s.total - s.sums.sum(int(slot))
 		s.release(int(slot))
 	}
+	// After the release: compaction then drops the old slot of o, which is about to get a new one.
 	if len(s.objects) == cap(s.objects) {
 		s.compact()
 	}

@@ -1,7 +1,8 @@
 package oracle
 
-// fenwick holds the sums of a column of counters that change one at a time (Fenwick, A new data structure for
-// cumulative frequency tables, Software: Practice and Experience 1994).
+// fenwick holds prefix sums of counters that change one at a time. Counters are numbered from 0: element i sums those
+// from i&(i+1) to i (Fenwick, A new data structure for cumulative frequency tables, Software: Practice and Experience
+// 1994).
 type fenwick []int64
 
 // add raises counter i.
@@ -19,7 +20,7 @@ func (f fenwick) sum(i int) (total int64) {
 	return total
 }
 
-// build makes sums of counters that were written in order.
+// build turns counters, written as they are, into sums in linear time.
 func (f fenwick) build() {
 	for i := range f {
 		if next := i | (i + 1); next < len(f) {

@@ -6,9 +6,10 @@ package oracle
 //
 // Proof. A request hits only if its object is resident when its group begins. The object was loaded for an earlier
 // request, so it has been resident after each group from that of its last request to the one before its own: a hit is
-// an interval of gaps between groups. After a group, at most capacity objects are resident. So there are no more hits
-// than intervals of which at most capacity cover any gap. Most of these remain if, wherever there are too many, those
-// that end last go: each other choice leaves intervals in the way for longer.
+// an interval of gaps between groups. After a group, at most capacity objects are resident. So there are at most as
+// many hits as intervals can be chosen such that no gap is covered by more than capacity of them. Greedy choice is
+// optimal: wherever too many intervals overlap, it discards the one that ends last, since any other choice leaves
+// more overlap to the right.
 //
 // If nothing is held and any missing object may be bypassed, a cache reaches this bound: it is the optimum.
 func GroupedLower(in BoundInput) (misses int64) {

@@ -69,6 +69,7 @@ func (s *LRUByteStack) Serve(objects []uint32, counted bool) {
 			if !counted {
 				continue
 			}
+			// Only the smallest capacity that hits is counted; Hits adds the larger ones.
 			if c, _ := slices.BinarySearch(s.capacities, depth); c < len(s.capacities) {
 				s.hits[c]++
 				s.hitBytes[c] += s.sizes[o]
@@ -87,7 +88,7 @@ func (s *LRUByteStack) Hits() (hits, hitBytes []int64) {
 func (s *LRUByteStack) Resident() []int64 {
 	resident := make([]int64, len(s.capacities))
 	var bytes, objects int64
-	k := 0 // the caches before are full
+	k := 0 // the smaller caches are full
 	for slot := s.slots.end - 1; slot >= 0; slot-- {
 		if !s.slots.taken(slot) {
 			continue
@@ -103,7 +104,8 @@ func (s *LRUByteStack) Resident() []int64 {
 	return resident
 }
 
-// occupy puts objects into the next slots, all before their old ones are released: these are below.
+// occupy puts objects into the next slots before any old slot is released. That changes no depth, as the old slots
+// are all below the new ones.
 func (s *LRUByteStack) occupy(objects []uint32) {
 	for len(objects) > 0 {
 		word := s.slots.end / slotsPerWord
@@ -123,6 +125,7 @@ func (s *LRUByteStack) occupy(objects []uint32) {
 // after it.
 func (s *LRUByteStack) release(slot int, size int64) (depth int64) {
 	word := slot / slotsPerWord
+	// held keeps the sizes of freed slots, hence the walk over occupied bits only.
 	below := s.words.sum(word)
 	for rest := s.slots.occupied[word] & (1<<(slot%slotsPerWord) - 1); rest != 0; rest &= rest - 1 {
 		below += s.held[word*slotsPerWord+bits.TrailingZeros64(rest)]

@@ -48,6 +48,7 @@ func PFOOLower(in BoundInput) int64 {
 	})
 	var hits int64
 	for k, c := range classes {
+		// Whole classes need no sorting. Only the class in which the room runs out is sorted, by hitsWithin.
 		if !room.covers(c.total) {
 			return counted - hits - in.hitsWithin(k, room)
 		}
@@ -99,6 +100,8 @@ func (in BoundInput) intervals(yield func(cost uint64)) (room uint128) {
 			charges[o] = min(charges[o], in.RequestSizes[i])
 		}
 		next := in.NextUse[i]
+		// Intervals that cannot end in a counted hit claim no room: to count them in the demand would only loosen the
+		// bound.
 		open[o] = next != Never && int(next) >= in.From && charges[o] <= in.Capacity
 		if open[o] {
 			demand += charges[o]
@@ -127,6 +130,8 @@ const costClassBits = 11
 // costClassOf returns the class of a cost: classes rise with the costs, and costs of one class agree in their leading
 // bits.
 func costClassOf(cost uint64) int {
+	// From the first shift on, the quotient is at least 1<<(costClassBits-1), so the classes of each shift follow
+	// those of the previous one without a gap.
 	shift := max(0, bits.Len64(cost)-costClassBits)
 	return shift<<(costClassBits-1) + int(cost>>shift)
 }

@@ -7,9 +7,9 @@ import "math/bits"
 //
 //   - In a block of 512 slots, a word holds the counts of its first 1, 2, ... 7 words (Vigna, Broadword implementation
 //     of rank/select queries, WEA 2008).
-//   - The occupied slots of the blocks before were counted at some earlier time. How many of them were freed since
-//     is in a tree with four children per node. A node is one word with the frees in its first one, two and three
-//     children, so that a free counts and is counted in the same words.
+//   - The occupied slots of the preceding blocks were counted at some earlier time. How many of them have been freed
+//     since is in a tree with four children per node. A node is one word with the frees in its first one, two and
+//     three children, so that one walk to the root both reads the frees so far and adds the new one.
 type ranks struct {
 	occupied []uint64 // bits, eight words per block
 	within   []uint64 // per block: occupied slots in its first 1, 2, ... 7 words
@@ -60,6 +60,8 @@ func (r *ranks) room() int { return len(r.occupied)*slotsPerWord - r.end }
 func (r *ranks) occupy(n, held int) {
 	from, to := r.end, r.end+n
 	for block := (from + slotsPerBlock - 1) / slotsPerBlock; block*slotsPerBlock < to; block++ {
+		// The frees in the tree are subtracted from the rank of every later slot, those of a new block included, so
+		// they are added here.
 		r.before[block] = uint32(held + block*slotsPerBlock - from + r.freed)
 	}
 	for at := from; at < to; {
@@ -99,6 +101,8 @@ func (r *ranks) free(slot uint32) (below uint32) {
 		child := block % 4
 		block /= 4
 		node := &r.tree[level+block]
+		// Child 0 has nothing on its left: child-1 wraps round to field 3, where only the unused top bit is, always
+		// 0.
 		freed += *node >> (childBits * ((child - 1) % 4)) & (1<<childBits - 1)
 		*node += childOnes << (childBits * child) & countsOnly
 	}

@@ -130,8 +130,8 @@ func binOf(edges []float64, value float64) uint8 {
 // edgeSample is how many rows the edges of the bins are made from.
 const edgeSample = 16384
 
-// makeEdges chooses for each feature the edges between at most maxBins bins of about equally many rows; the bin of
-// missing values is one of them.
+// makeEdges cuts each feature into at most maxBins bins with about the same number of rows, including the bin of
+// missing values.
 func (d *Data) makeEdges(maxBins int) {
 	d.maxBins, d.edgesAt = maxBins, d.added
 	if d.edges == nil {
@@ -151,8 +151,8 @@ func (d *Data) makeEdges(maxBins int) {
 	}
 }
 
-// edgesOf appends to edges the edges between at most bins bins of the sorted values. Each is half-way between two
-// neighbouring values.
+// edgesOf cuts the sorted values into at most bins bins and appends the edges between them to edges. Each edge is
+// half-way between two neighbouring values.
 func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 	distinct := 0
 	for i, v := range sorted {
@@ -167,6 +167,8 @@ func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 		if i+1 == len(sorted) || sorted[i+1] == v {
 			continue
 		}
+		// The rows that are left are shared among the bins that are left. A frequent value that overfills its bin
+		// does not starve the last ones.
 		remaining := len(sorted) - (i + 1 - filled)
 		if distinct <= bins || filled*left >= remaining {
 			edges = append(edges, between(v, sorted[i+1]))
@@ -179,7 +181,8 @@ func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 	return edges
 }
 
-// between returns a number t with low <= t < high, half-way if possible.
+// between returns a number t with low <= t < high: half-way, or low if rounding, or an infinite value, leaves nothing
+// in between.
 func between(low, high float64) float64 {
 	if mid := low + float64((high-low)/2); mid < high {
 		return mid

@@ -187,10 +187,11 @@ func (e *evaluator) sum(row []float64) (sum float64) {
 	return sum
 }
 
-// addTo adds the trees of the block to sum, one after the other.
+// addTo adds the trees of the block to sum, in their order: additions of floating-point numbers are not associative.
 func (b *block) addTo(sum float64, row []float64) float64 {
 	var words [blockTrees]uint64
 	for i := range (len(b.first)*b.lane + 63) / 64 {
+		// The mask spares the bounds check; i is below blockTrees anyway.
 		words[i&(blockTrees-1)] = ^uint64(0)
 	}
 	for i := range b.features {
@@ -222,6 +223,7 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 		ask(c.zeros, value, words)
 	default:
 		n := c.below(value)
+		// The stored words replace whole runs of effects; at most 1<<shift-1 are left to apply one by one.
 		sums := n >> (c.shift & 63)
 		if sums > 0 {
 			for i, word := range c.sums[(sums-1)*c.words : sums*c.words] {
@@ -252,7 +254,8 @@ func (c *conditions) below(value float64) int {
 	return first
 }
 
-// keyOf returns a number whose order among keys is that of a value that is not NaN.
+// keyOf maps values other than NaN to integers in the same order: negative numbers have all bits inverted, others the
+// sign bit.
 func keyOf(value float64) uint64 {
 	const sign = 1 << 63
 	key := math.Float64bits(value + 0) // -0 becomes 0

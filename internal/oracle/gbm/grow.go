@@ -29,7 +29,7 @@ type grower struct {
 
 	packed []int64 // per row of the data: the quantised gradient above a count of 1
 	unit   float64 // of the quantised gradients
-	rows   []int32 // of the tree, those of a leaf next to each other
+	rows   []int32 // of the tree; the rows of a leaf are contiguous
 	spare  []int32
 	leaves []leaf
 	nodes  []node // of the tree; thresholds are bins
@@ -140,6 +140,7 @@ func (g *grower) apply(l int) {
 		slot: g.leaves[l].slot}
 	g.leaves[l] = left
 	g.leaves = append(g.leaves, right)
+	// The tree is complete: nothing will split these leaves, so their histograms are not needed.
 	if len(g.leaves) == g.options.Leaves {
 		return
 	}
@@ -161,6 +162,7 @@ func (g *grower) partition(first, last int, s split) int {
 	rows, spare := g.rows[first:last], g.spare[:last-first]
 	left := 0
 	for i, r := range rows {
+		// Both are written and the unneeded one is overwritten. rows is safe, as left never exceeds i.
 		rows[left], spare[i-left] = r, r
 		left += int(isLeft[uint8(words[r]>>shift)])
 	}
@@ -187,6 +189,8 @@ func (g *grower) share(l, r int) {
 	}
 	g.fill(small)
 	for _, f := range g.usable {
+		// The parent's histogram minus the smaller child's is that of the larger child, exactly, since cells are
+		// integers.
 		n := g.data.binsOf(f)
 		whole, part := g.histogram(large, f/groupSize)[f%groupSize][:n], g.histogram(small, f/groupSize)[f%groupSize][:n]
 		for b, cell := range part {
@@ -205,7 +209,7 @@ func (g *grower) histogram(leaf, group int) *histogram {
 	return &g.histograms[g.leaves[leaf].slot*len(g.data.bins)+group]
 }
 
-// binsOf returns the number of bins of a feature, with that of missing values.
+// binsOf returns the number of bins of a feature, including that of missing values.
 func (d *Data) binsOf(feature int) int { return len(d.edges[feature]) + 1 }
 
 // fill counts the rows of a leaf.

@@ -128,6 +128,7 @@ func (t *Trainer) Train(d *Data) (*Model, error) {
 	if len(t.held) > 0 {
 		m.trees = m.trees[:best]
 	}
+	// Trees were grown on residuals of the mean, which the model file has no field for: the first tree takes it.
 	m.shift(t.mean)
 	m.evaluator = newEvaluator(m.trees)
 	m.infos = d.infos()
@@ -145,6 +146,7 @@ func (t *Trainer) split(rows int) {
 			t.rows = append(t.rows, int32(i))
 		}
 	}
+	// With few rows all may be drawn for validation. There must be some to train on.
 	if len(t.rows) == 0 {
 		t.rows, t.held = t.held, t.rows
 	}
@@ -209,6 +211,7 @@ func (t *Trainer) step(d *Data) (tree, bool) {
 			t.scores[r] += g.values[leaf]
 		}
 	})
+	// These rows are in no leaf of the grower and walk down the tree instead.
 	for _, rows := range [][]int32{t.outside, t.held} {
 		for _, r := range rows {
 			t.scores[r] += g.values[g.leafOf(r)]

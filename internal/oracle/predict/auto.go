@@ -90,6 +90,8 @@ func (p *auto) Predict(objects []Object, pos int, next []float64) {
 
 func (p *auto) Observe(o Object, pos int) {
 	p.entrants[p.chosen].asked++
+	// Fibonacci hashing: the top bits of the product choose the objects. Miniatures evict before the predictors
+	// observe the request, as policies do.
 	if (uint64(o)+p.seed+1)*0x9e3779b97f4a7c15>>(64-miniatureShare) == 0 {
 		p.serve(o, pos)
 	}
@@ -107,6 +109,7 @@ func (p *auto) Observe(o Object, pos int) {
 // serve serves a request in all miniatures.
 func (p *auto) serve(o Object, pos int) {
 	p.served++
+	// A plain mean over the first requests, then an exponential moving average.
 	weight := 1 / float64(min(p.served, remembered))
 	for i := range p.entrants {
 		e := &p.entrants[i]
@@ -150,6 +153,7 @@ func (p *auto) judge() {
 			best = i
 		}
 	}
+	// Every change voids all predictions, so a lead within the noise must not cause one.
 	if p.entrants[best].hits > p.entrants[p.chosen].hits+p.margin {
 		p.chosen = best
 		p.changes++

@@ -56,8 +56,8 @@ var gbmEntry = Entry{
 	New:   func(c Config) (Predictor, error) { return newBoosted(c) },
 }
 
-// boostedTime is the time to follow the requests, plus the budget, of which early requests pay in advance as far as
-// there are samples to train on.
+// boostedTime is the time to follow the requests, plus the budget. While a replay begins, trainings run ahead of the
+// budget on credit, as long as there are samples to train on.
 func boostedTime(v params.Values, requests int64) time.Duration {
 	const following, early, earlyRequests = 2 * time.Microsecond, 15 * time.Microsecond, 300_000
 	d := time.Duration(requests) * following
@@ -193,6 +193,8 @@ func (p *boosted) Observe(o Object, pos int) {
 	}
 	if m := p.learner.observe(o, pos); m != nil {
 		p.model = m
+		// A new version voids all predictions at once, which is a burst. When predictions are over their budget,
+		// those of the old model stay until each expires.
 		if p.version == 0 || !p.learner.late() {
 			p.version++
 		}
@@ -207,6 +209,8 @@ func (p *boosted) Predict(objects []Object, pos int, next []float64) {
 		}
 		return
 	}
+	// Victims are chosen among many objects, most of them with predictions that still hold; only the others cost an
+	// evaluation of the trees.
 	p.stale = p.stale[:0]
 	for i, o := range objects {
 		a := &p.answers[o]
@@ -230,6 +234,7 @@ func (p *boosted) predict(objects []Object, indices []int, now int, next []float
 	}
 	rows := p.rows[:len(indices)*width]
 	if p.column >= 0 {
+		// In place: the write at k never overtakes the read at k*width.
 		for k := range indices {
 			rows[k] = rows[k*width+p.column]
 		}

@@ -87,6 +87,7 @@ func (f *Features) Observe(o Object, now int) {
 		return
 	}
 	edc := f.edc[int(o)*counters : (int(o)+1)*counters]
+	// An infinite interval gives a factor of 0: at the first request, all counters become 1.
 	decay := slowestDecay(interval)
 	for i := counters - 1; i >= 0; i-- {
 		edc[i] = float32(1 + float64(float64(edc[i])*decay))

@@ -122,6 +122,8 @@ func (p *pleco) Observe(o Object, pos int) {
 	p.previous[pos%plecoMemory] = p.last[o]
 	p.last[o] = pos + 1
 	own := 0.0
+	// An entry of the ring is overwritten after plecoMemory requests; the condition ends the walk before it reads
+	// one.
 	for at := pos; at >= 0 && pos-at < plecoMemory; at = p.previous[at%plecoMemory] - 1 {
 		own += p.weights[pos-at+1]
 	}

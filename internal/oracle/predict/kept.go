@@ -87,6 +87,7 @@ func (k *Kept) Note(objects []Object) {
 	}
 	if k.ends.size > k.full {
 		k.ends.filter(k.counts)
+		// Twice what is left: filtering costs constant time per end, amortised.
 		k.full = max(2*k.ends.size, fewestEnds)
 	}
 }
@@ -156,6 +157,8 @@ func (h *radixHeap) advance(now int32) bool {
 	if b == len(h.buckets) || h.first[b] > now {
 		return false
 	}
+	// last becomes the earliest of this bucket. All of its ends share bit b-1 with it and now differ in lower bits
+	// only, so none is pushed back into the bucket that is being read.
 	moving := h.buckets[b]
 	h.buckets[b] = moving[:0]
 	h.size -= len(moving)
@@ -169,6 +172,8 @@ func (h *radixHeap) advance(now int32) bool {
 // filter removes the ends that do not count.
 func (h *radixHeap) filter(counts func(end) bool) {
 	for b, ends := range h.buckets {
+		// last stays, so every end that counts goes back into its own bucket, at or before the place it was read
+		// from.
 		h.buckets[b] = h.buckets[b][:0]
 		h.size -= len(ends)
 		for _, e := range ends {

@@ -58,7 +58,7 @@ type learner struct {
 
 	budget      float64 // nanoseconds per request
 	saved       float64 // of the budget
-	predictions float64 // nanoseconds that are not yet taken from the budget
+	predictions float64 // nanoseconds not charged to the budget yet
 	perRow      float64 // cost of training
 	perAnswer   float64 // cost of a prediction
 	training    Training
@@ -103,6 +103,8 @@ func (l *learner) charge(predictions int) {
 
 // observe adds the request at pos and returns a new model when it is time for one, otherwise nil.
 func (l *learner) observe(o Object, pos int) *gbm.Model {
+	// Predictions come in bursts, at evictions. Each request pays for a bounded part of them, so that they cannot use
+	// up what trainings need.
 	predicting := min(l.predictions, mostPredicting*l.budget)
 	l.predictions -= predicting
 	l.saved += l.budget - predicting
@@ -114,6 +116,7 @@ func (l *learner) observe(o Object, pos int) *gbm.Model {
 	l.fresh = 0
 	l.saved -= float64(work * trainingCost)
 	l.samples.thin = l.thinner.judge()
+	// Only reported: decisions follow the table of costs, or results would depend on the machine.
 	start := time.Now()
 	m, err := l.trainer.Train(l.data)
 	if err != nil {
@@ -132,6 +135,7 @@ func (l *learner) add(row []float64, label float64) {
 	}
 	if l.model != nil {
 		l.charge(1)
+		// Before the model can learn from the sample, so that this is the error on unseen data.
 		l.thinner.measure(label - l.model.Predict(row))
 	}
 	if err := l.data.Add(row, label); err != nil {
@@ -141,7 +145,7 @@ func (l *learner) add(row []float64, label float64) {
 }
 
 // thinner decides how many samples are worth learning from. It looks once per window of new samples: if the error on
-// them, before they are learned from, has not fallen since the last look, half as many are enough; if it has risen,
+// them, taken before training on them, has not fallen since the last look, half as many are enough; if it has risen,
 // twice as many are needed.
 type thinner struct {
 	window   int
@@ -157,7 +161,7 @@ const (
 	errorRising  = 1.1
 )
 
-// measure notes the error for a sample that is not yet learned from.
+// measure adds the error on a sample that no model has been trained on.
 func (t *thinner) measure(e float64) {
 	t.sum += float64(e * e)
 	t.count++

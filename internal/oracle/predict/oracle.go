@@ -126,6 +126,7 @@ func newFuture(c Config) *future {
 	source := &rand.PCG{}
 	f := &future{nextUse: c.NextUse, never: Never, next: neverFor(c.Count), seed: c.Seed, source: source,
 		bits: rand.New(source)}
+	// Backwards, so that the first request to each object is written last.
 	for pos, o := range slices.Backward(c.Objects) {
 		f.next[o] = float64(pos)
 	}
@@ -200,6 +201,8 @@ func (l *labelled) Evict(o Object) bool {
 		return true
 	}
 	pos := int(l.observed[o]) - 1
+	// The generator is seeded by position, so this is the same draw as in disturb: the label is wrong exactly where
+	// the time is flipped.
 	wrong := l.p > 0 && l.bitsOf(pos).Float64() < l.p
 	return l.evicts()[pos] != wrong
 }

@@ -19,7 +19,7 @@ type Samples struct {
 	pending []int    // per object: 1 plus the position of its last request, 0 once that has given its sample
 	seen    int      // positions before this one have been observed
 	bits    *rand.Rand
-	thin    int // of 1<<thin samples one is emitted, drawn at random
+	thin    int // one of 1<<thin samples is emitted, drawn at random
 	row     []float64
 }
 
