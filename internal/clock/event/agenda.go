@@ -9,7 +9,7 @@ import (
 // Events cannot be cancelled. The zero value is ready to use.
 type Agenda[E any] struct {
 	now    time.Duration
-	queue  []dated[E] // a heap with the same number of children as queue
+	queue  []dated[E] // a heap like queue, with children per node
 	inLine uint64     // events scheduled so far
 }
 
@@ -62,6 +62,7 @@ func (a *Agenda[E]) Pop() E {
 	a.now = first.when
 	end := len(a.queue) - 1
 	last := a.queue[end]
+	// Or the collector would keep what the event refers to.
 	a.queue[end] = dated[E]{}
 	a.queue = a.queue[:end]
 	if end > 0 {

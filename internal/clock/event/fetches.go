@@ -38,6 +38,7 @@ func (f *Fetches[K]) Wait(key K, done func()) bool {
 
 func (f *Fetches[K]) arrive(key K) {
 	waiting := f.waiting[key]
+	// Before the waiters run: one of them may fetch the object again.
 	delete(f.waiting, key)
 	for _, done := range waiting {
 		done()

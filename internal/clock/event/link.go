@@ -65,6 +65,8 @@ func (l *sharedLink) Transfer(bytes int64, done func()) {
 		l.start, l.asOf, l.sent = l.loop.Now(), 0, 0
 	}
 	l.seq++
+	// All flows advance at the same rate, so a flow ends when sent reaches a value that is fixed now. The order of
+	// the queue never changes, whatever begins or ends meanwhile.
 	l.flows.push(entry[float64]{l.sent + float64(bytes), l.seq, l.slot(done)})
 	l.schedule()
 }
@@ -92,6 +94,7 @@ func (l *sharedLink) advance() {
 			break
 		}
 		first := l.flows.pop()
+		// end may exceed now by the rounding error that nanoseconds ignores.
 		l.sent, l.asOf = first.key, min(end, now)
 		l.loop.After(l.latency, l.done[first.slot])
 		l.done[first.slot] = nil

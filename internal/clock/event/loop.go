@@ -62,6 +62,7 @@ var errEndOfTime = errors.New("the simulated time exceeds 292 years; use shorter
 
 // Span returns the time of ns nanoseconds, from 0, rounded down; times longer than the clock become its end.
 func Span(ns float64) time.Duration {
+	// Negated, so that NaN, from a division of 0 by 0, becomes the end as well.
 	if !(ns < float64(endOfTime)) {
 		return endOfTime
 	}
@@ -78,6 +79,7 @@ func Sum(spans ...time.Duration) (sum time.Duration) {
 
 // Cancel cancels the event of t. It returns false if the event has already run or been cancelled.
 func (l *Loop) Cancel(t Timer) bool {
+	// The slot may have a new timer since; only the sequence number is never used twice.
 	if t.seq == 0 || l.timers[t.slot].seq != t.seq {
 		return false
 	}
@@ -101,6 +103,7 @@ func (l *Loop) Step() bool {
 	}
 	first := l.queue.pop()
 	do := l.timers[first.slot].do
+	// Released before it runs: do may schedule again, and cancelling its own timer must find nothing.
 	l.release(first.slot)
 	l.now = first.key
 	do()

@@ -12,9 +12,9 @@ const (
 	priorities
 )
 
-// PriorityLink sends transfers of two priorities. Those of a priority share the bandwidth equally (processor sharing);
-// background transfers pause while there are urgent ones. A transfer can be promoted and cancelled. Transfers are
-// identified by numbers of the caller, small ones from 0, of which each is used by one transfer at a time.
+// PriorityLink sends transfers of two priorities. Those of a priority share the bandwidth equally (processor
+// sharing); background transfers pause while there are urgent ones. A transfer can be promoted and cancelled. The
+// caller identifies transfers by small numbers from 0, each of them in use by one transfer at a time.
 type PriorityLink struct {
 	loop      *Loop
 	bandwidth float64 // bytes per second
@@ -90,6 +90,7 @@ func (l *PriorityLink) Cancel(transfer int32, p Priority) {
 // take removes a transfer, and returns the bytes that have not been sent; sending is false if all have been.
 func (l *PriorityLink) take(transfer int32, p Priority) (left float64, sending bool) {
 	c := &l.classes[p]
+	// The index of a transfer that has left the queue is stale: another may be there now.
 	if at := c.flows.at[transfer]; int(at) >= len(c.flows.entries) || c.flows.entries[at].slot != transfer {
 		return 0, false
 	}
@@ -148,6 +149,7 @@ func (l *PriorityLink) untilFirst(c *class) float64 {
 func (l *PriorityLink) schedule() {
 	at, c := l.loop.Now(), l.active()
 	switch {
+	// Reported at once, but by an event: the callers of this function are in the middle of a change.
 	case len(l.ended) > 0:
 	case c != nil:
 		at = max(at, Sum(l.start, nanoseconds(l.asOf+l.untilFirst(c))))
@@ -156,6 +158,7 @@ func (l *PriorityLink) schedule() {
 		l.next = Timer{}
 		return
 	}
+	// Most changes do not affect the first transfer to end.
 	if l.next != (Timer{}) && at == l.nextAt {
 		return
 	}
@@ -167,6 +170,7 @@ func (l *PriorityLink) schedule() {
 func (l *PriorityLink) reportEnded() {
 	l.next = Timer{}
 	l.advance()
+	// arrived may begin and cancel transfers, which changes ended.
 	l.ended, l.reported = l.reported[:0], l.ended
 	l.schedule()
 	for _, t := range l.reported {

@@ -6,15 +6,15 @@ import "cmp"
 type entry[K cmp.Ordered] struct {
 	key  K
 	seq  uint64 // entries with equal keys come in this order
-	slot int32  // the caller's number of it, by which it can be removed
+	slot int32  // the caller's number for it, with which it can be removed
 }
 
 func (e entry[K]) before(o entry[K]) bool {
 	return e.key < o.key || e.key == o.key && e.seq < o.seq
 }
 
-// queue is a heap with four children per node, which is flatter than the usual two. Its elements have small numbers, by
-// which they can be removed.
+// queue is a heap with four children per node, which is flatter than the usual two. Its elements have small numbers,
+// with which they can be removed.
 type queue[K cmp.Ordered] struct {
 	entries []entry[K]
 	at      []int32 // per slot: the index of its entry
@@ -53,6 +53,7 @@ func (q *queue[K]) removeAt(at int32) {
 		return
 	}
 	q.put(at, last)
+	// The last entry comes from any branch of the heap, so it may belong below or above the gap.
 	q.down(at)
 	q.up(q.at[last.slot])
 }

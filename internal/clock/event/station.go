@@ -26,6 +26,7 @@ func (s *Station) Acquire(granted func()) {
 
 // Release returns a server, to the first in the queue.
 func (s *Station) Release() {
+	// The server is handed over without becoming idle: otherwise a newcomer could overtake the queue.
 	if granted, ok := s.waiting.pop(); ok {
 		granted()
 		return
@@ -48,6 +49,7 @@ func (f *fifo[T]) pop() (item T, ok bool) {
 	var none T
 	item, f.items[f.first] = f.items[f.first], none
 	f.first++
+	// At most as many are moved as were removed since the last time: constant time, amortised.
 	if f.first*2 >= len(f.items) {
 		f.items = f.items[:copy(f.items, f.items[f.first:])]
 		f.first = 0

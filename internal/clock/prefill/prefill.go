@@ -187,6 +187,7 @@ func (m *model) prefill(i int) {
 		m.served[i].FirstToken = m.loop.Now()
 		decoded := max(0, m.prompts.Outputs[i]-1) // the prefill gives the first token
 		decoding := event.Span(float64(decoded) * m.Decode * float64(time.Second))
+		// The GPU is free for the next prefill, but the prompt keeps its slot and its blocks until the last token.
 		m.loop.After(decoding, func() { m.finish(i) })
 		m.gpu.Release()
 	})

@@ -142,12 +142,14 @@ func (m *model) request(i int) {
 func (m *model) lookup(i int) {
 	b := m.cache.Lookup(i)
 	keys := int64(len(b.Keys))
+	// Its own misses, or the preparation if there are none; other batches are added below.
 	waiting := 1
 	arrived := func() {
 		if waiting--; waiting == 0 {
 			m.hbm.Transfer(keys*m.VectorBytes, func() { m.done(i) })
 		}
 	}
+	// Before fetch, which records this batch: it must not wait for itself.
 	fetching := m.fetching(b.Keys)
 	for _, other := range fetching {
 		waiting++

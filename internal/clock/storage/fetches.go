@@ -62,11 +62,12 @@ func (m *model) demand(request int, object uint32, bytes int64, slot int32) {
 	f.last = w
 }
 
-// promote makes an outstanding prefetch an ordinary fetch.
+// promote turns an outstanding prefetch, which a request now waits for, into an ordinary fetch.
 func (m *model) promote(at int32) {
 	m.counts.Late++
 	m.out--
 	if m.fetches[at].stage == sending {
+		// Earlier there is nothing to promote: the delay of the store is the same for both.
 		m.link.Promote(at)
 	}
 }
@@ -139,8 +140,9 @@ func (f *fetch) priority() event.Priority {
 	return event.Urgent
 }
 
-// arrived loads an object into the cache, and serves what waits for it.
+// arrived loads an object into the cache and serves the requests that wait for it.
 func (m *model) arrived(at int32) {
+	// A copy: the slot is free from here on, and what the cache does now may fill it.
 	f := m.fetches[at]
 	now := m.loop.Now()
 	m.release(at)
@@ -263,7 +265,7 @@ func (m *model) newWaiter(w waiter) int32 {
 	return int32(len(m.waiters) - 1)
 }
 
-// list is a queue of fetches, from any place of which one can be removed.
+// list is a queue of fetches that also removes from the middle.
 type list struct {
 	first, last int32
 	length      int

@@ -46,6 +46,7 @@ func (m *model) issue(read int32) {
 	o := &m.open[slot]
 	m.served[o.served].Counts = m.asked > int64(m.Warmup)
 	o.left, o.ready = missing, now
+	// Resident objects are read while the others are fetched: the read ends with the later of the two.
 	if missing < to-from {
 		o.ready = event.Sum(now, m.Local)
 	}
@@ -176,6 +177,7 @@ func (m *model) stop(i int32) {
 			m.closeSlot(int32(slot))
 		}
 	}
+	// A job that is stopped before its first read has a duration of 0.
 	j.Started = min(j.Started, m.loop.Now())
 	m.endJob(i)
 }

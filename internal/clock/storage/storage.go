@@ -2,10 +2,10 @@
 // share. A read requests several objects, the blocks of a file, at once.
 //
 // A resident object takes the local time. Any other is fetched: the store answers after a delay, and the transfers in
-// progress share the bandwidth of the link equally. What is requested while it is being fetched waits for the rest of
-// the same fetch (a delayed hit; Atre, Sherry, Wang and Berger, Caching with Delayed Hits, SIGCOMM 2020). Prefetches
-// have the lower priority: they are sent while nothing else is. Only so many are outstanding; the others wait in a
-// queue of limited length. A prefetch whose object is requested becomes an ordinary fetch.
+// progress share the bandwidth of the link equally. An object that is requested while it is being fetched waits for
+// the rest of that fetch (a delayed hit; Atre, Sherry, Wang and Berger, Caching with Delayed Hits, SIGCOMM 2020).
+// Prefetches have the lower priority: they are sent while nothing else is. A limited number is outstanding; the
+// others wait in a queue of limited length. A prefetch whose object is requested becomes an ordinary fetch.
 //
 // A job that runs alone and misses everything takes, for each read of so many bytes, delay + bytes / bandwidth, and the
 // time that it computes after each read.
@@ -24,7 +24,7 @@ type Config struct {
 	Local     time.Duration // of a read from the cache
 	Delay     time.Duration // of the remote store, until the first byte
 	Bandwidth float64       // of the link, in bytes per second
-	// Prefetches are those that may be outstanding, Queue those that may wait until fewer are.
+	// Prefetches is how many prefetches may be outstanding, Queue how many more may wait.
 	Prefetches, Queue int
 	// DropOldest says that a prefetch that finds the queue full takes the place of the one that has waited longest;
 	// otherwise it is dropped itself.
@@ -118,7 +118,7 @@ type Result struct {
 	Reads []Read // in the order in which they were issued; those that a stop cut off are left out
 }
 
-// Run serves all reads. It stops early with ctx's error, or that of a window.
+// Run serves all reads. It stops early when ctx ends or a window returns an error, with that error.
 func Run(ctx context.Context, r Reads, cache Cache, c Config) (*Result, error) {
 	m := newModel(r, cache, c)
 	m.begin()
@@ -241,6 +241,7 @@ func (m *model) distribute() {
 	from := 0
 	for i := range m.jobs {
 		j := &m.jobs[i]
+		// Empty, with exactly the room that the loop below fills.
 		j.reads = m.order[from : from : from+j.left]
 		from += j.left
 	}
@@ -286,6 +287,7 @@ func (m *model) run(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("%d jobs have not ended, but no event is left", m.running)
 		}
+		// Before the event runs: an event exactly at the end belongs to the next window.
 		for m.windowEnd > 0 && next >= m.windowEnd {
 			if err := m.endWindow(m.windowEnd, m.windowEnd); err != nil {
 				return err
