@@ -11,8 +11,8 @@ import (
 // none is missed, but it decides by Vectors.Similarity, bit by bit: results do not depend on the backend.
 type Backend interface {
 	Name() string
-	// Find lists every pair whose similarity is at least s.From, once each, in any order. It stops with ctx's error, and
-	// with that of Finder.Compared.
+	// Find lists every pair whose similarity is at least s.From, once each, in any order. It stops with the error of
+	// ctx or of Finder.Compared.
 	Find(ctx context.Context, s *Search) error
 	// FindNearest offers the most similar others of each vector, in any order. It may leave out pairs whose similarity is
 	// below NearestSearch.Bound. It stops with ctx's error.
@@ -33,7 +33,7 @@ type Search struct {
 	finders  []*Finder
 }
 
-// Finder lists pairs for one goroutine. Which of several finds a pair is left to chance; the lists are sorted
+// Finder lists pairs for one goroutine. Which goroutine finds a pair is left to chance; the lists are sorted
 // afterwards.
 type Finder struct {
 	search    *Search
@@ -68,6 +68,7 @@ func (f *Finder) Compared(pairs int64) error {
 	s := f.search
 	found := s.found.Add(f.uncounted)
 	f.uncounted = 0
+	// Checked per block and not per pair: the counter is shared by all goroutines.
 	if found > int64(s.maxPairs) {
 		return &tooManyError{s}
 	}

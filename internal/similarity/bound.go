@@ -33,6 +33,7 @@ func (v Vectors) proposeFrom(from float32) float32 {
 
 // lowered returns a bound below from by at least slack.
 func lowered(from float32, slack float64) float32 {
+	// The conversion may round up; the next lower number makes up for that.
 	return math.Nextafter32(float32(float64(from)-slack), float32(math.Inf(-1)))
 }
 

@@ -87,6 +87,7 @@ func (w *cpuWorker) compare(block block) {
 	for i, panel := range w.panels {
 		firstB := block.firstB + i*dot.Columns
 		endB := min(firstB+dot.Columns, block.endB)
+		// Of pairs A < B, rows from endB-1 on have none in this panel.
 		for a := block.firstA; a < min(block.endA, endB-1); a += dot.Rows {
 			if w.tile.Multiply(w.rows(a), panel, w.proposeFrom) {
 				w.propose(a, min(a+dot.Rows, block.endA), firstB, endB)
@@ -118,6 +119,7 @@ func (w *tiles) load(first, end int) {
 
 // rows returns the vectors of a tile, from number a on.
 func (w *tiles) rows(a int) []float32 {
+	// A tile reads dot.Rows vectors, and the last rows of a block may be fewer.
 	if a+dot.Rows <= w.v.Len() {
 		return w.v.Data[a*w.v.Dim:]
 	}
@@ -137,6 +139,7 @@ func (w *cpuWorker) propose(firstA, endA, firstB, endB int) {
 				continue
 			}
 			w.waiting = append(w.waiting, candidate{uint32(a), uint32(b)})
+			// dot.Four takes much less time than four products one by one.
 			if len(w.waiting) == 4 {
 				w.decide()
 			}

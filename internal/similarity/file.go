@@ -216,6 +216,7 @@ func (f *fileReader) list(i int) error {
 		if err != nil {
 			return err
 		}
+		// next never exceeds i, so the difference cannot wrap round.
 		if distance >= uint64(i)-next {
 			return fmt.Errorf("a neighbour is not an earlier vector: %w", errDamaged)
 		}

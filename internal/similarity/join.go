@@ -46,6 +46,7 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 		chunks = append(chunks, f.pairs.chunks...)
 	}
 	found, err := newNeighbours(ctx, v.Len(), from, chunks, options.Jobs)
+	// A device may return anything: it is not trusted until a sample of its lists agrees with the CPU.
 	if err != nil || trusted(options.Backend) {
 		return found, err
 	}

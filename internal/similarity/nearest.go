@@ -83,8 +83,9 @@ func (l *Nearest) At(i, rank int) (id uint32, similarity float32) {
 
 func (l *Nearest) of(i int) []uint64 { return l.entries[i*l.k : (i+1)*l.k] }
 
-// entryOf makes one integer of a vector and its similarity: that of the nearer one is larger. It is never 0, which
-// stands for an entry that a list does not have yet: no similarity is NaN.
+// entryOf packs a vector and its similarity into one integer. Nearer vectors have larger integers; ties go to the
+// lower number, hence the complement. It is never 0, which stands for an entry that a list does not have yet: no
+// similarity is NaN.
 func entryOf(id uint32, similarity float32) uint64 { return uint64(rank(similarity))<<32 | uint64(^id) }
 
 // NearestSearch is what a Backend looks for, and where it lists what it finds. While it runs, each list is a heap with

@@ -69,6 +69,7 @@ func (w *nearestWorker) compare(block block) {
 		endB := min(firstB+dot.Columns, block.endB)
 		for a := block.firstA; a < block.endA; a += dot.Rows {
 			endA := min(a+dot.Rows, block.endA)
+			// Multiply compares a whole tile with one bound: the lowest of its rows.
 			least := w.from[a-w.first]
 			for _, from := range w.from[a-w.first+1 : endA-w.first] {
 				least = min(least, from)
@@ -107,6 +108,7 @@ func (w *nearestWorker) propose(firstA, endA, firstB, endB int) {
 // offer lists a vector if it is similar enough, and proposes from then on what may be at least as similar as the last
 // of the list.
 func (w *nearestWorker) offer(c candidate, similarity float32) {
+	// The bound only rises, so ever fewer products are worth a decision in float64.
 	w.search.Offer(c.a, c.b, similarity)
 	w.from[int(c.a)-w.first] = lowered(w.search.Bound(int(c.a)), w.slack)
 }

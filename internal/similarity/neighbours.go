@@ -94,7 +94,8 @@ func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jo
 	return out, err
 }
 
-// count counts the neighbours of the vectors from first to end: those of vector i in starts[i+1].
+// count adds the neighbours of each vector i from first to end to starts[i+1]. The numbers are unsigned, so that one
+// comparison checks both bounds.
 func (n *Neighbours) count(pairs []Pair, first, end uint32) {
 	for _, p := range pairs {
 		if p.A-first < end-first {

@@ -53,8 +53,8 @@ func Create(ctx context.Context, path string) (*File, error) {
 	return &File{path: path, out: out, ctx: ctx}, nil
 }
 
-// CreateIn starts a new file in an output folder. Whatever has its name there is replaced and not opened, a device or a
-// pipe too.
+// CreateIn starts a new file in an output folder. Whatever has that name is replaced and never opened, even a device
+// or a pipe.
 func CreateIn(dir, name string) (*File, error) { return createRegular(filepath.Join(dir, name)) }
 
 // isOpenFile reports whether path is a link of the system to a file that a process has open, as /dev/stdout is.
@@ -79,6 +79,7 @@ func createRegular(path string) (*File, error) {
 	if err != nil {
 		return nil, createError(path, err)
 	}
+	// A file that is replaced keeps its permissions.
 	if info != nil && info.Mode().IsRegular() {
 		if err := temp.Chmod(info.Mode().Perm()); err != nil {
 			temp.drop()
@@ -91,6 +92,7 @@ func createRegular(path string) (*File, error) {
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	if err := faults.At(faults.Write, f.path); err != nil {
+		// As on a full disk, a part is written.
 		n, _ := f.out.Write(p[:len(p)/2])
 		return n, writeError(f.path, err)
 	}
@@ -103,7 +105,7 @@ func (f *File) Write(p []byte) (int, error) {
 
 // writeDirectly writes to a pipe, whose reader may be slow or stopped.
 func (f *File) writeDirectly(p []byte) (int, error) {
-	left := bytes.Clone(p) // of a write that may be left behind
+	left := bytes.Clone(p) // a write that outlives this call must not see p change
 	n, err := interruptible.Call(f.ctx, func() (int, error) { return f.out.Write(left) })
 	if f.ctx.Err() != nil {
 		return 0, f.ctx.Err()
@@ -122,6 +124,7 @@ func (f *File) Commit() error {
 	}
 	err := faults.At(faults.Sync, f.path)
 	if err == nil {
+		// Before the rename: otherwise a power failure may leave an empty file under the final name.
 		err = f.temp.Sync()
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/faults"
 )
 
-// Names of temporary files begin and end like this. Between stand a number for the machine and random digits.
+// Names of temporary files begin and end like this, with a number for the machine and random digits in between.
 const (
 	temporaryPrefix = ".cachesim-"
 	temporarySuffix = ".tmp"
@@ -29,7 +29,7 @@ type temporary struct {
 	lock *fileLock // nil if the file system has no locks
 }
 
-// newTemporary creates a temporary file in a folder, and removes those of killed programs.
+// newTemporary creates a temporary file in a folder, and removes temporary files of killed programs.
 func newTemporary(dir string) (*temporary, error) {
 	removeLeftovers(dir)
 	for {
@@ -79,6 +79,7 @@ func (t *temporary) moveTo(path string) error {
 	if err == nil {
 		err = faults.At(faults.Rename, path)
 	}
+	// The lock is held until the rename, or another program could take the file for a leftover.
 	defer t.unlock()
 	t.letMove()
 	if err == nil {
@@ -102,6 +103,7 @@ func (t *temporary) moveToNew(path string) error {
 	}
 	err = faults.At(faults.Link, path)
 	if err == nil {
+		// A link fails if the name is taken; a rename would replace the file.
 		err = os.Link(t.Name(), path)
 	}
 	switch {
@@ -175,7 +177,7 @@ func removeLeftovers(dir string) {
 }
 
 func removeLeftoversNow(dir string) {
-	entries, _ := os.ReadDir(dir) // a folder that cannot be read has been so for the program that was killed
+	entries, _ := os.ReadDir(dir) // the killed program could not have written into a folder that cannot be read
 	for _, e := range entries {
 		name := e.Name()
 		isTemporary := strings.HasPrefix(name, temporaryPrefix) && strings.HasSuffix(name, temporarySuffix)
@@ -200,6 +202,7 @@ func removeLeftover(path string) {
 	if !openFilesMove {
 		lock.Unlock()
 	}
+	// Locks of other machines may be invisible here: only for files of this machine is a free lock enough.
 	local := strings.HasPrefix(filepath.Base(path), fmt.Sprintf("%s%s-", temporaryPrefix, machine()))
 	if locked && local || (locked || err != nil) && time.Since(info.ModTime()) > leftoverAge {
 		os.Remove(path)

@@ -11,6 +11,7 @@ func Call[T any](ctx context.Context, work func() (T, error)) (T, error) {
 		value T
 		err   error
 	}
+	// With room for the result, so that the goroutine ends even if nobody receives it.
 	done := make(chan result, 1)
 	go func() {
 		value, err := work()

@@ -76,5 +76,6 @@ func addressSpace() (bytes uint64, bounded bool) {
 	defer statm.Close()
 	size, _, _ := readPages(statm)
 	taken := uint64(size) * uint64(os.Getpagesize())
+	// At least 1: Available takes 0 for unknown.
 	return max(limit.Cur, taken+1) - taken, true
 }

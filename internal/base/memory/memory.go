@@ -100,7 +100,7 @@ func (b *Budget) Part(share float64, most int64) int64 {
 	return min(most, int64(share*float64(b.total)))
 }
 
-// Need rejects bytes that are not available. what names what needs them, help says how to need less.
+// Need returns an error if fewer bytes are left. what names the part that needs them, help says how to need less.
 func (b *Budget) Need(bytes int64, what string, help ...string) error {
 	if b == nil || bytes <= b.Left() && faults.At(faults.Allocate, what) == nil {
 		return nil
@@ -108,7 +108,7 @@ func (b *Budget) Need(bytes int64, what string, help ...string) error {
 	return b.Refuse(bytes, what, help...)
 }
 
-// Refuse returns the error that what needs more bytes than are available.
+// Refuse returns the error for a part, named what, that needs more bytes than are left.
 func (b *Budget) Refuse(bytes int64, what string, help ...string) error {
 	return &Error{What: what, Need: bytes, Left: max(0, b.Left()), Total: b.Total(), Origin: b.origin, Help: help}
 }
@@ -129,6 +129,7 @@ func (e *Error) Error() string {
 			s += fmt.Sprintf(", and %s are left", Bytes(e.Left))
 		}
 	}
+	// Without spare capacity append copies, and Help stays the caller's.
 	help := append(e.Help[:len(e.Help):len(e.Help)], "a larger --memory")
 	return fmt.Sprintf("%s; the budget is %s (%s); what would help: %s", s, Bytes(e.Total), e.Origin,
 		strings.Join(help, ", "))

@@ -74,7 +74,8 @@ func (m Metric) Of(label string) string { return m.Name + "[" + label + "]" }
 type Column struct {
 	At   int    // position from the left; columns with equal positions are in the order of their declarations
 	Head string // "" for the metric's title
-	// Weight is from 0 to 99: where a terminal has no room for all columns, those of the least weight leave first.
+	// Weight is from 0 to 99: a terminal that is too narrow for all columns leaves out those with the lowest weights
+	// first.
 	Weight int
 	// IfAny leaves the column out if no record has a value above 0.
 	IfAny  bool

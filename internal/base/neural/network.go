@@ -67,8 +67,8 @@ func (n *Network) Clone() *Network {
 // Params returns the number of parameters.
 func (n *Network) Params() int { return len(n.params) }
 
-// Weights returns all parameters: those of each layer behind those of the previous one, first a row of weights per
-// input, then the biases. Changes to them change the network.
+// Weights returns all parameters, layer by layer: a row of weights per input, then the biases. Changes to them change
+// the network.
 func (n *Network) Weights() []float64 { return n.params }
 
 // Widths returns the numbers of inputs, hidden neurons and outputs.
@@ -97,12 +97,13 @@ func (n *Network) Initialise(bits *rand.PCG, gains ...float64) {
 }
 
 // mostParameter is the largest parameter in either direction. It is far more than any that makes sense, but long
-// training that sharpens a policy may give large ones: those of HLEM grow by 3% per episode, to 2000 after 300.
+// training that sharpens a policy may give large ones: in HLEM they grow by 3% per episode, to 2000 after 300.
 const mostParameter = 1e30
 
 // Check fails if a parameter is no number, or larger than any that training gives.
 func (n *Network) Check() error {
 	for i, p := range n.params {
+		// Negated, so that NaN fails.
 		if !(math.Abs(p) <= mostParameter) {
 			return n.refuse(i, strconv.AppendFloat(nil, p, 'g', -1, 32))
 		}
@@ -178,6 +179,7 @@ func (n *Network) Backward(outputs []float64, w *Work, sum []float64) {
 		if l == 0 {
 			return
 		}
+		// A transposed copy, so that the inner loop of multiplyAdd reads consecutive numbers here, too.
 		t := w.transposed[:layer.in*layer.out]
 		transpose(t, layer.weights, layer.in, layer.out)
 		dx := w.gradients[l][:w.rows*layer.in]

@@ -38,5 +38,6 @@ func For(ctx context.Context, jobs, n int, work func(ctx context.Context, worker
 		})
 	}
 	workers.Wait()
+	// The first cancel decides the cause. It is nil if no piece failed and ctx has not ended.
 	return context.Cause(ctx)
 }

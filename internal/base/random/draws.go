@@ -1,7 +1,8 @@
 package random
 
-// Draws is a sequence of random numbers that is drawn in a few instructions: a linear congruential generator of 64 bits
-// (Knuth, TAOCP 3.3.4), of which the upper half is used. Hot loops keep a copy of it in registers.
+// Draws is a sequence of random numbers that is drawn in a few instructions: the upper half of a linear congruential
+// generator of 64 bits (Knuth, TAOCP 3.3.4), whose low bits have short periods. Hot loops keep a copy of it in
+// registers.
 type Draws uint64
 
 const (
@@ -32,8 +33,8 @@ var (
 
 func (s stride) from(d Draws) Draws { return d*s.factor + s.increment }
 
-// Fill draws as many numbers below n as there is room for, the same as Below would one by one. It draws two at a time,
-// of which the second does not wait for the first.
+// Fill draws as many numbers below n as there is room for, the same as Below would one by one. It draws two at a
+// time, and neither waits for the other.
 func (d *Draws) Fill(numbers []uint32, n uint64) {
 	at, one, two := *d, oneAhead, twoAhead
 	i := 0

@@ -49,10 +49,12 @@ func Normal(bitSource *rand.PCG) float64 {
 
 // Geometric returns the number of trials until the first success, from 1, of that mean.
 func Geometric(bitSource *rand.PCG, mean float64) int {
+	// Drawn even if the mean is 1, so that the draws that follow do not depend on the mean.
 	u := Unit(bitSource)
 	if mean == 1 {
 		return 1
 	}
+	// Inversion. 1-u is never 0, u can be.
 	return 1 + int(Log(1-u)/Log(1-1/mean))
 }
 
@@ -61,6 +63,7 @@ func Lognormal(mean, sd float64) func(*rand.PCG) float64 {
 	ratio := sd / mean
 	variance := Log(1 + float64(ratio*ratio))
 	mu, sigma := Log(mean)-float64(variance/2), math.Sqrt(variance)
+	// Exp holds below 700.
 	return func(bits *rand.PCG) float64 { return Exp(min(mu+float64(sigma*Normal(bits)), 600)) }
 }
 

@@ -34,6 +34,7 @@ func newAliasTable(weights []float64) Zipf {
 	for i := range weights {
 		weights[i] = weights[i] * float64(len(weights)) / sum
 	}
+	// Weights now average 1, the share of a column.
 	poor := len(weights) // first rank below its share
 	for poor > 0 && weights[poor-1] < 1 {
 		poor--
@@ -49,6 +50,7 @@ func newAliasTable(weights []float64) Zipf {
 	}
 	for i := poor; i < len(weights); i++ {
 		fill(i, lender)
+		// The last lender keeps what rounding has left, instead of borrowing from a poor column.
 		for weights[lender] < 1 && lender+1 < poor { // has lent too much and borrows in its turn
 			fill(lender, lender+1)
 			lender++

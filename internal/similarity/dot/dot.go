@@ -2,9 +2,10 @@
 // a time in float32, in whatever order is fast. Processors with AVX2 and FMA run assembly, others Go.
 package dot
 
-// Sum returns the dot product of two vectors of the same length. Product k is added to sum k mod 4, in ascending order
-// of k, those of an incomplete last four to the first sum; the result is (s0+s1)+(s2+s3), in float64. A product of two
-// float32 is exact in float64, so that additions fused with it or not give the same bits.
+// Sum returns the dot product of two vectors of the same length. Product k is added to sum k mod 4, in ascending
+// order of k; if the length is no multiple of 4, the last products are added to the first sum; the result is
+// (s0+s1)+(s2+s3), in float64. A product of two float32 is exact in float64, so that additions fused with it or not
+// give the same bits.
 func Sum(a, b []float32) float64 {
 	var s sums
 	whole := len(a) &^ 3
@@ -47,6 +48,7 @@ type sums [4]float64
 // add is the Go twin of sumOf: len(a) is a multiple of 4.
 func (s *sums) add(a, b []float32) {
 	b = b[:len(a)]
+	// Four sums, none of which waits for the additions of another.
 	s0, s1, s2, s3 := s[0], s[1], s[2], s[3]
 	for k := 0; k+4 <= len(a); k += 4 {
 		s0 += float64(a[k]) * float64(b[k])

@@ -44,7 +44,7 @@ type Options struct {
 	Value       float64 // weight of the squared error of values
 	Norm        float64 // largest norm of a gradient
 	Sharpen     float64 // factor of the logits after each iteration, so that sampling gets closer to greed; 0: none
-	RewardScale float64 // by which rewards are multiplied, so that values have the order of 1
+	RewardScale float64 // factor for rewards, chosen such that values are of the order of 1
 	Seed        uint64
 	Jobs        int // goroutines; 0: one per core. The result does not depend on it.
 }
@@ -94,8 +94,8 @@ const (
 	shuffling
 )
 
-// Train improves a copy of a policy over a number of iterations. After each of them it reports its progress. An error
-// is that of the context, of an option, or of rollouts whose rewards are not finite numbers.
+// Train improves a copy of a policy over a number of iterations. After each of them it reports its progress. It fails
+// if ctx ends, an option is out of range, or a reward is not a finite number.
 func Train(ctx context.Context, o Options, policy *ActorCritic, rollouts Rollouts, report func(Progress)) (*ActorCritic,
 	error) {
 	if err := o.check(); err != nil {
@@ -126,7 +126,7 @@ func Train(ctx context.Context, o Options, policy *ActorCritic, rollouts Rollout
 	return t.policy, nil
 }
 
-// sample is a decision and what there is to learn from it.
+// sample is a decision with what the update needs: its advantage and its return.
 type sample struct {
 	action    int
 	logP      float64 // of the action when it was taken
@@ -191,6 +191,8 @@ func (t *trainer) collect(episodes []Trajectory, p *Progress) error {
 		p.Return += total
 		p.Steps += steps
 		t.states = append(t.states, e.States[:steps*features]...)
+		// The state after the last step, if there is one, only serves to estimate what follows; nothing is learned in
+		// it.
 		t.samples = append(t.samples, t.judge(e, features, actions)...)
 	}
 	if p.Steps == 0 {
@@ -231,6 +233,7 @@ func (t *trainer) judge(e Trajectory, features, actions int) []sample {
 func advantages(rewards, values []float64, gamma, lambda float64) []float64 {
 	a := make([]float64, len(rewards))
 	next := 0.0
+	// Generalised advantage estimation as a recurrence from the end: a[i] = delta[i] + gamma lambda a[i+1].
 	for i := len(rewards) - 1; i >= 0; i-- {
 		delta := rewards[i] + float64(gamma*values[i+1]) - values[i]
 		next = delta + float64(gamma*lambda*next)
@@ -275,6 +278,7 @@ func (t *trainer) step(ctx context.Context, rows []int) (losses, error) {
 	var sum losses
 	clear(t.gradient)
 	for i := range t.parts[:pieces] {
+		// In the order of the parts, whichever goroutine was first: sums of floating-point numbers depend on it.
 		for j, g := range t.parts[i].gradient {
 			t.gradient[j] += g
 		}
@@ -296,6 +300,7 @@ func (t *trainer) moments(rows []int) (mean, sd float64) {
 		d := t.samples[r].advantage - mean
 		sd += float64(d * d)
 	}
+	// Equal advantages have a deviation of 0, by which step divides.
 	return mean, math.Sqrt(sd/n) + 1e-8
 }
 
@@ -321,7 +326,7 @@ func (p *part) compute(t *trainer, rows []int, mean, sd float64, of int) {
 	net.Backward(p.outputs, p.work, p.gradient)
 }
 
-// losses are sums over samples.
+// losses are sums over samples, not means.
 type losses struct{ policy, value, entropy, clipped float64 }
 
 func (l *losses) add(m losses) {
@@ -339,6 +344,7 @@ func (o *Options) loss(outputs []float64, s sample, gradient []float64) losses {
 	value, logit := outputs[last], outputs[s.action]
 	p := outputs[:last]
 	logSum := softmax(p)
+	// Bounded, so that an action that has become very likely or unlikely gives a finite ratio.
 	ratio := random.Exp(min(max(logit-logSum-s.logP, -30), 30))
 	clipped := min(max(ratio, 1-o.Clip), 1+o.Clip)
 	l := losses{policy: -min(ratio*s.advantage, clipped*s.advantage), value: (value - s.target) * (value - s.target)}
