@@ -261,7 +261,7 @@ type gpu struct {
 	context unsafe.Pointer
 	mu      sync.RWMutex // held by each call, and alone by Close
 	closed  bool
-	failed  atomic.Pointer[Error] // because of which the device is lost
+	failed  atomic.Pointer[Error] // the error with which the device was lost
 	last    atomic.Value          // the name of the kernel that was launched last
 	loading sync.Mutex
 	modules map[string]*module // by their text
@@ -294,6 +294,7 @@ func (g *gpu) do(doing string, call func() C.CUresult) error {
 		err.More = "the last kernel was " + last
 	}
 	if err.lost() {
+		// The first error has the reason; later ones only follow from it.
 		g.failed.CompareAndSwap(nil, err)
 	}
 	return err
@@ -336,6 +337,7 @@ func (g *gpu) Alloc(bytes int64) (Pointer, error) {
 	}
 	var at C.CUdeviceptr
 	err := g.do("allocating "+sizeText(bytes)+" on the GPU", func() C.CUresult {
+		// The driver refuses to allocate 0 bytes.
 		return C.d_alloc(g.context, &at, C.size_t(max(bytes, 1)))
 	})
 	if e, ok := err.(*Error); ok && e.Code == codeOutOfMemory {
@@ -375,6 +377,7 @@ func (g *gpu) Write(to Pointer, from []byte) error {
 // Read implements Device.
 func (g *gpu) Read(to []byte, from Pointer) error {
 	if len(to) == 0 {
+		// Read also waits for kernels and returns their errors, even of nothing.
 		return g.Sync()
 	}
 	return g.do("copying "+sizeText(int64(len(to)))+" from the GPU", func() C.CUresult {
@@ -457,7 +460,7 @@ func (g *gpu) compile(ptx []byte) (*module, error) {
 	err := g.do("compiling kernels for the GPU", func() C.CUresult {
 		return C.d_load(g.context, &m.handle, unsafe.Pointer(&image[0]), (*C.char)(unsafe.Pointer(&log[0])), logBytes)
 	})
-	if e, ok := err.(*Error); ok && !e.lost() { // that of a lost device has its reason, and others read it
+	if e, ok := err.(*Error); ok && !e.lost() { // the error of a lost device is shared and has its reason already
 		text, _, _ := strings.Cut(string(log), "\x00")
 		e.More = strings.Join(strings.Fields(text), " ")
 	}

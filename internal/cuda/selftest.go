@@ -182,6 +182,7 @@ func (w *witness) sum() (sum uint64, err error) {
 				place += uint64(at)
 			}
 			if word := binary.LittleEndian.Uint32(content[at : at+wordBytes]); word != 0 {
+				// Added, not chained: with AnyOrder, words may be in any place of an allocation.
 				sum += mixed(mixed(place) ^ uint64(word))
 			}
 		}

@@ -26,11 +26,13 @@ func (s *Shared) Capability() (major, minor int) { return s.device.Capability() 
 // Do calls compute when no other computation uses the device. It returns ctx's error if that ends first.
 func (s *Shared) Do(ctx context.Context, compute func(Device) error) error {
 	select {
+	// A channel, not a mutex: a wait must end with ctx.
 	case <-s.turn:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { s.turn <- struct{}{} }()
+	// If both were ready, select has chosen at random.
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (l Latency) Values() (v metric.Values) {
 
 func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
 
-// LatencyMetrics are those of every model.
+// LatencyMetrics are the metrics of latency that every model reports.
 var (
 	LatencyMean = latencyMetric("mean", "mean", 80, metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
 		File: "latency_mean"})
@@ -181,7 +181,7 @@ func latencyMetric(which, head string, weight int, figure metric.Figure) metric.
 // Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
 type Spec = params.Spec[Entry]
 
-// Registry has the models in the order of `cachesim models`: those of this package, then those of serving nodes.
+// Registry has the models in the order of `cachesim models`: first the models of this package, then of serving nodes.
 var Registry = params.NewRegistry("model", "sls", slsEntry, prefillEntry, storageEntry)
 
 // groupReplay serves the groups of a trace one by one, when a model says so.

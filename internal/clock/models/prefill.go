@@ -121,7 +121,7 @@ func outputs(p *prompts.Columns, fixed int) []int32 {
 	return slices.Repeat([]int32{int32(fixed)}, len(p.InputTokens))
 }
 
-// prefillConfig returns the constants: those of model and hardware, overridden by the user's.
+// prefillConfig returns the constants of model and hardware, overridden by the user's.
 func prefillConfig(v params.Values) prefill.Config {
 	c := prefill.Config{
 		Shape:       prefill.ShapeOf(v.Text("model")),

@@ -323,6 +323,7 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 	endA := min(firstA+count*square, left.first+left.count)
 	endB := min(firstB+square, right.first+right.count)
 	for _, p := range pairs {
+		// The pairs are indices for all that follows, and come from a device that may be broken.
 		if p.A >= p.B || !within(p.A, firstA, endA) || !within(p.B, firstB, endB) || !(p.Similarity >= j.From) ||
 			p.Similarity > 1 {
 			return false, cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d and "+
@@ -336,8 +337,8 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 // within reports whether first <= i < end.
 func within(i uint32, first, end int) bool { return int64(i) >= int64(first) && int64(i) < int64(end) }
 
-// decide returns those of the proposed pairs whose similarity is at least from, nil if a launch of count squares
-// proposed more than there is room for: the next launch has fewer squares.
+// decide returns the proposed pairs whose similarity is at least from. It returns nil if a launch of count squares
+// proposed more than there is room for; the next launch then has fewer squares.
 func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similarity.Pair, error) {
 	grid := cuda.Grid{Blocks: j.deciders(), Threads: threads}
 	if err := j.module.Launch("join_decide", grid, left.vectors, right.vectors, uint32(j.all.Dim), uint32(left.first),
@@ -357,6 +358,7 @@ func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similari
 		return nil, nil
 	case similar > proposed:
 		return nil, cuda.Wrong("%d pairs are similar, of %d that may be", similar, proposed)
+	// Twice as many squares propose about twice as many pairs, which leaves half of the room as a margin.
 	case proposed < j.room/4:
 		j.atOnce = min(2*j.atOnce, j.rows)
 	}

@@ -57,8 +57,9 @@ func (j *nearest) find(ctx context.Context, each int) error {
 	return nil
 }
 
-// compare compares all vectors of left with those of right, column by column of squares. As long as a list is not full
-// all vectors are proposed for it: the first column begins with a tile, then 3 of them, then 12, so that only few are.
+// compare compares all vectors of left with all vectors of right, one column of squares after another. As long as a
+// list is not full all vectors are proposed for it: the first column begins with a tile, then 3 of them, then 12, so
+// that only few are.
 func (j *nearest) compare(ctx context.Context, left, right *chunk) error {
 	square := j.group * side
 	for column := 0; column*square < right.count; column++ {
@@ -77,7 +78,7 @@ func (j *nearest) compare(ctx context.Context, left, right *chunk) error {
 	return nil
 }
 
-// compareColumn compares all vectors of left with those of right from begin to end, which are in one column.
+// compareColumn compares all vectors of left with the vectors of right from begin to end, which are in one column.
 func (j *nearest) compareColumn(ctx context.Context, left, right *chunk, column, begin, end int) error {
 	square := j.group * side
 	rows := (left.count + square - 1) / square

@@ -91,6 +91,7 @@ func roomFor(free int64, numObjects, longest int) (int, error) {
 		return 0, cuda.TooLarge("reuse distances of %d objects need at least %d MiB on the GPU, of which %d MiB are free; "+
 			"free memory there, or use --device cpu", numObjects, (need+1<<20-1)>>20, free>>20)
 	}
+	// Memory grows with the requests, so bisection finds the most that fit.
 	return least + sort.Search(most-least, func(more int) bool { return bytes(least+more+1, numObjects) > free }), nil
 }
 
@@ -144,6 +145,8 @@ func (s *Stack) Serve(objects []uint32, counted bool) error {
 
 // serve measures a chunk.
 func (s *Stack) serve(objects []uint32, counted bool) error {
+	// The objects seen so far come first, one request each in the order of their last requests. That is all that the
+	// chunk needs to know of the past: every distance is then exact.
 	first, n := s.seen, s.seen+len(objects)
 	steps := []func() error{
 		func() error { return s.each("reuse_copy", s.seen, s.order, uint32(s.seen), s.pairs.Keys) },

@@ -36,7 +36,7 @@ type replay struct {
 	unpredicted int         // how many these are
 	divisions   []*division // in order of their first cells
 	chunk       int         // most requests of a chunk
-	length      int         // those of the next one
+	length      int         // requests of the next chunk
 	mostOfSet   int         // most lookups of a chunk in one set
 	grouped     bool        // several requests may be in one batch
 	firstBatch  uint32      // whose evictions count
@@ -573,6 +573,7 @@ func (r *replay) describe(from int) (err error) {
 		if c.Candidates != nil {
 			predictions = r.nexts[c.Predictor]
 		}
+		// Cells with predictions are a launch of their own, whose warps count from 0.
 		if i == r.unpredicted {
 			warps = 0
 		}

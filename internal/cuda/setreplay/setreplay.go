@@ -1,5 +1,5 @@
 // Package setreplay replays set-associative caches on a GPU, many of them at once: a warp of 32 threads serves a set.
-// Results are those of the caches on the CPU.
+// Results are the same as on the CPU.
 //
 // The trace is replayed in chunks that fit into the memory of the device; the state of the sets stays there between
 // them. Each chunk is prepared for all caches with the same number of sets: requests are reduced to one per object and

@@ -208,7 +208,7 @@ func declare(c *cursor, s *Scope, v *Variable) {
 	s.variables[v.Name] = v
 }
 
-// sizeOf returns the bytes of a type such as .u32, 0 if it is none.
+// sizeOf returns the bytes of a type such as .u32, 0 for any other word.
 func sizeOf(kind string) int64 {
 	switch kind {
 	case ".b8", ".u8", ".s8":

@@ -55,7 +55,7 @@ func (b *block) arrive(w *warp, u *barrierUse) {
 	}
 }
 
-// passBarriers lets warps go on whose barrier all others have reached.
+// passBarriers releases the warps of every barrier that all expected threads have reached.
 func (b *block) passBarriers() (passed bool) {
 	live := 0
 	for _, w := range b.warps {
@@ -75,7 +75,8 @@ func (b *block) passBarriers() (passed bool) {
 	return passed
 }
 
-// pass lets warps go on. Those that wait for all threads must do so at the same instruction, as its compiler expects.
+// pass releases the warps of a barrier. Warps that wait for all threads must wait at the same instruction, as the
+// compiler of the kernel assumes.
 func (b *block) pass(at *barrier) {
 	b.now++
 	if at.expected == 0 {
@@ -110,7 +111,7 @@ func (b *block) pass(at *barrier) {
 	}
 }
 
-// passSome notes what the warps of a barrier know of each other now: what one of them knew, all do.
+// passSome records what the warps of a barrier know of each other now: whatever one of them knew, all know.
 func (b *block) passSome(at *barrier) {
 	if b.warpsKnow == nil {
 		b.warpsKnow = make([][]uint32, len(b.warps))

@@ -29,7 +29,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptx"
 )
 
-// Options are those of a Machine. The zero value is a small GPU of compute capability 8.0.
+// Options configure a Machine. The zero value is a small GPU of compute capability 8.0.
 type Options struct {
 	Memory       int64  // bytes of the device; 64 MiB if 0
 	Granule      int64  // each allocation takes a multiple of so many bytes, as drivers take 2 MiB; 1 if 0

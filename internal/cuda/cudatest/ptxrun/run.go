@@ -142,7 +142,7 @@ func (l *launch) run() (err error) {
 	return nil
 }
 
-// block returns a block for the launch: that of the last one of the kernel, if it has the same size.
+// block returns a block for the launch. It reuses the block of the kernel's last launch if that has the same size.
 func (l *launch) block() *block {
 	p, spare := l.program, l.machine.spare
 	if b := spare[p]; b != nil && 32*len(b.warps) == l.threads && int64(len(b.shared.data)) == l.shared {

@@ -76,6 +76,7 @@ func shuffle(c *compiler) {
 	a, b, ends := c.from(1, 32), c.from(2, 32), c.from(3, 32)
 	c.maskOf(4)
 	c.step.run = func(w *warp, lanes uint32) {
+		// A copy, as the target may be the same register.
 		in := w.rows[a]
 		var from [32]int
 		var ok [32]bool
@@ -199,7 +200,7 @@ func match(c *compiler) {
 	}
 }
 
-// reduce is redux.sync: one number of those of all lanes.
+// reduce is redux.sync: it combines the numbers of all lanes into one.
 func reduce(c *compiler) {
 	c.need(3)
 	t := c.typed()
@@ -274,6 +275,7 @@ func (w *warp) product(to, a, b, sums []int) {
 			results[r][l] = bits32(sumOf(float32Of(w.rows[row][l]), &left[i], &right[j], how))
 		}
 	}
+	// Last, as the registers of the result may be those of the sums.
 	for r, row := range to {
 		w.rows[row] = results[r]
 	}
