@@ -18,7 +18,7 @@ type clock struct {
 	ended bool   // the next time begins a file
 }
 
-// span is from when to when the requests of a file came: the times of the first and the last of them, in nanoseconds.
+// span has the times of the first and the last request of a file, in nanoseconds.
 type span struct {
 	path        string
 	first, last int64
@@ -92,7 +92,7 @@ func inOrder(paths []string) string {
 // rotated is the name of a log that was moved away: the number grows with its age.
 var rotated = regexp.MustCompile(`^(.+)\.([0-9]{1,9})(\.(?:gz|bz2|xz|zst|lz4|s2))?$`)
 
-// age splits the name of a rotated log into that of the log and the number; the number of the log itself is 0.
+// age splits the name of a rotated log into the name of the log and the number; the log itself has number 0.
 func age(path string) (log string, number int) {
 	match := rotated.FindStringSubmatch(path)
 	if match == nil {

@@ -17,8 +17,9 @@ import (
 )
 
 // Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or
-// merged by time (then each must have times). The same key is the same object in all of them. Times stay as the files
-// state them: if a clock goes back, or the next file begins earlier, they go back too. Requests keep their order.
+// merged by time, for which each must have times. The same key is the same object in all of them. Times stay as the
+// files state them: if a clock goes back, or the next file begins earlier, they go back too. Requests keep their
+// order.
 //
 // The error says which file cannot be read and why; a trace without requests is also an error. When ctx ends, Load
 // returns its error.
@@ -137,6 +138,7 @@ func (l *loader) finish() (*Trace, error) {
 	t := l.trace
 	t.dropEmptyPart()
 	t.NumObjects = l.numbering.Len()
+	// Without the room behind it, where addFile may have left hints.
 	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
 	t.Readings = l.together.List()
 	t.Name = traceName(l.paths)
@@ -186,6 +188,7 @@ func (l *loader) checkBytes() error {
 	}
 	var sum int64
 	for pos := range t.Objects {
+		// No size is negative, so a sum that overflows once turns negative.
 		if sum += t.Size(pos); sum < 0 {
 			return fmt.Errorf("%s: the sizes of the requests add up to 2^63 bytes or more: want sizes in bytes; --unit-size "+
 				"ignores them", l.paths[0])
@@ -251,6 +254,7 @@ func (t *Trace) addSize(number uint32, size int64) {
 	case t.RequestSizes != nil:
 		t.RequestSizes = append(t.RequestSizes, size)
 	case t.ObjectSizes[number] != size:
+		// The first object that changes its size: all earlier requests had the sizes of their objects.
 		before := len(t.Objects) - 1
 		t.RequestSizes = make([]int64, before, cap(t.Objects))
 		for pos, object := range t.Objects[:before] {
@@ -335,6 +339,7 @@ func (l *loader) numberBatch(batch []byte, first int) {
 	keys := l.numbering.Keys
 	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
 		_, key, _, next := formats.OracleGeneralFields(batch)
+		// No hint, 0, wraps round to a number that no object has.
 		number := column[pos] - 1
 		if int(number) >= len(keys) || keys[number] != key {
 			number = l.numbering.OfNumber(key)
@@ -425,6 +430,7 @@ const spareShare = 0.7
 // roundedDown returns x rounded down to its first digits.
 func roundedDown(x float64, digits int) float64 {
 	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
+	// A product such as 3 x 0.1 has further digits, which the way through text drops.
 	down, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x/unit)*unit, 'g', digits, 64), 64)
 	return down
 }

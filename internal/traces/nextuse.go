@@ -14,12 +14,12 @@ func (t *Trace) NextUse() []uint32 {
 	return t.nextUse
 }
 
-// addNextUses appends the next accesses of a batch, which follow those before it.
+// addNextUses appends the next accesses of the next batch.
 //
 // They are correct if every repeated request is the next access of exactly one request, an earlier one to the same
-// object: then the second request to an object can only be the next access of the first, the third that of the second,
-// and so on. numberBatch checks that a repeated request is the next access of an earlier one to its object; if one is
-// not, statesUses becomes false. checkNextUses checks by counting that none is the next access of two.
+// object: then the second request to an object can only be the next access of the first, the third only of the
+// second, and so on. numberBatch checks that a repeated request is the next access of an earlier one to its object;
+// if one is not, statesUses becomes false. checkNextUses checks by counting that none is the next access of two.
 func (l *loader) addNextUses(batch []byte, first int) {
 	if !l.statesUses {
 		l.trace.nextUse = nil
@@ -29,6 +29,7 @@ func (l *loader) addNextUses(batch []byte, first int) {
 	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
 		_, _, _, next := formats.OracleGeneralFields(batch)
 		again := uint64(first) + uint64(next) - 1
+		// len(uses) is the position of this request, and a next access is later.
 		if again <= uint64(len(uses)) || again > oracle.Never {
 			again = oracle.Never
 		}

@@ -16,6 +16,7 @@ type sampler struct {
 }
 
 func newSampler(rate float64, seed uint64) *sampler {
+	// The rate is below 1, so the product fits.
 	return &sampler{threshold: uint64(rate * math.MaxUint64), seed: random.Scramble(seed)}
 }
 

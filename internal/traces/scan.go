@@ -23,7 +23,7 @@ const checkEvery = 1 << 12
 
 // Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says.
 // begin is called once with the fields of the records, then visit for each record, which is valid until visit returns.
-// All files must have the same of the fields that opts requests. Finding no request is an error. When ctx ends, Scan
+// The fields that opts requests must be in all files or in none. Finding no request is an error. When ctx ends, Scan
 // returns its error at once.
 func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stream.Fields) error,
 	visit func(*stream.Record) error) (Scanned, error) {
@@ -122,8 +122,9 @@ func (s *scan) run() error {
 // readWhole reads only r.
 func (s *scan) readWhole(r stream.Reader) error { return s.ended(s.readAll(r)) }
 
-// ended turns the error that ended the reading into that of the scan.
+// ended returns the error of the scan, given the error that ended the reading.
 func (s *scan) ended(err error) error {
+	// A reader that was interrupted may report anything.
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
@@ -230,7 +231,7 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 	return streams, nil
 }
 
-// openNext opens a file and checks that its fields are those of the earlier files.
+// openNext opens a file and checks that its records have the same fields as those of earlier files.
 func (s *scan) openNext(path string) (*Stream, error) {
 	opened, err := open(s.ctx, path, s.opts, &s.together)
 	if err != nil {

@@ -340,6 +340,7 @@ func mixed(column []uint32, tenants int, mix string) []uint32 {
 			return cmp.Compare(a.number, b.number)
 		}
 		// request i of n is at (2i+1)/2n of the whole
+		// Compared as fractions: the order must not depend on a rounding.
 		return compareProducts(2*a.number+1, counts[b.tenant], 2*b.number+1, counts[a.tenant])
 	})
 	order := make([]uint32, len(places))
@@ -349,7 +350,7 @@ func mixed(column []uint32, tenants int, mix string) []uint32 {
 	return order
 }
 
-// compareProducts compares a x b with c x d.
+// compareProducts compares a x b with c x d in 128 bits, as the products of positions and lengths may need 65.
 func compareProducts(a, b, c, d int64) int {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	otherHigh, otherLow := bits.Mul64(uint64(c), uint64(d))

@@ -38,7 +38,7 @@ func Of(amount int64, bytes bool) Capacity {
 	return c
 }
 
-// OfBytes returns the capacity of a number of bytes, written in the largest unit of which it is a multiple.
+// OfBytes returns the capacity of a number of bytes, written in the largest unit that divides it.
 func OfBytes(bytes int64) Capacity {
 	c := Of(bytes, true)
 	for _, unit := range []string{"TB", "TiB", "GB", "GiB", "MB", "MiB", "kB", "KiB"} {

@@ -19,7 +19,8 @@ func openXZ(_ func(func() error), r *bufio.Reader) (io.Reader, error) {
 	return &xzReader{x, guard}, err
 }
 
-// xzReader reads an xz file. Errors of its guard take precedence over those of the xz package.
+// xzReader reads an xz file. An error of its guard takes precedence, as it is the cause of what the xz package then
+// reports.
 type xzReader struct {
 	x     *xz.Reader
 	guard *xzGuard
@@ -76,6 +77,7 @@ func (g *xzGuard) Read(p []byte) (int, error) {
 		g.seen = append(g.seen, p[i])
 		if len(g.seen) == g.need {
 			if g.err = g.step(g); g.err != nil {
+				// What came before is passed on; the next call returns the error.
 				return i, nil
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Formats are those of the data sets.
+// Formats are the formats of the data sets.
 var Formats = []source.Format{sgdFormat, oasstFormat, tiageFormat, qqpFormat, clincFormat}
 
 // dialogueQuery is a query as a file of dialogues or questions states it; unknown fields are nil.

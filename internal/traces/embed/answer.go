@@ -111,8 +111,8 @@ func (e *Endpoint) messageOf(content []byte) string {
 	return e.quote(content)
 }
 
-// quote returns the beginning of a service's text as one printable line, without the key, of which the cut must not
-// leave a part either.
+// quote returns the beginning of a service's text as one printable line, without the key. The cut must not leave a
+// part of the key either.
 func (e *Endpoint) quote(content []byte) string {
 	const longest = 300
 	content = content[:min(len(content), maxErrorBytes)]

@@ -13,8 +13,8 @@ const (
 	OpenAIKey  = "OPENAI_API_KEY"
 )
 
-// ReadKey reads the service's key from an environment variable. Without a name it is that of OpenAI for its service,
-// and none for others.
+// ReadKey reads the service's key from an environment variable. Without a name, OpenAI's service uses OpenAI's
+// variable, and other services use no key.
 func (e *Endpoint) ReadKey(name string) error {
 	if name == "" && e.Host() == OpenAIHost {
 		name = OpenAIKey

@@ -233,6 +233,7 @@ func (p *projection) project(vector []float32, features []feature, counts *docum
 			weight = float64((1 + random.Log(float64(f.times))) * weight)
 		}
 		placed := random.Mix(f.hash ^ p.seed)
+		// The upper bits choose the place, the lowest one the sign, so that the two are independent.
 		at, _ := bits.Mul64(placed, uint64(len(p.sums)))
 		if placed&1 == 0 {
 			weight = -weight

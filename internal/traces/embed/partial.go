@@ -55,9 +55,9 @@ func checksumOf(texts []string) string {
 }
 
 // Embed returns the embeddings of texts and requests each distinct text once. It keeps the embeddings received in the
-// file at path, from which the same call continues after an error or an interruption; the caller deletes it when it has
-// stored the embeddings. progress, unless it is nil, is called with the number of distinct texts embedded. Memory: 4
-// bytes per number of all vectors, and again for those of distinct texts.
+// file at path, from which the same call continues after an error or an interruption; the caller deletes it when it
+// has stored the embeddings. progress, unless it is nil, is called with the number of distinct texts embedded.
+// Memory: 4 bytes per number of all vectors, and again per number of the vectors of distinct texts.
 func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progress func(done, total int)) (Embeddings,
 	error) {
 	if err := e.Check(); err != nil {
@@ -291,6 +291,7 @@ func (p *partial) add(numbers []int, vectors []float32) error {
 		if err != nil {
 			return err
 		}
+		// The number is part of the digest: a row in the wrong place counts as damaged.
 		row = append(row, digestOf(number, row)...)
 		if _, err := p.file.WriteAt(row, p.start+int64(number)*int64(len(row))); err != nil {
 			return fmt.Errorf("cannot keep the embeddings received: %w", err)

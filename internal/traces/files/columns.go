@@ -19,7 +19,7 @@ type tableColumn struct {
 	index  func(*ChosenColumns) *int
 }
 
-// tableColumns are the columns of a table, of which the first three are always there.
+// tableColumns are the columns of a table. The first three are required.
 var tableColumns = []tableColumn{
 	{"path", "path", "path of the file", func(c *ChosenColumns) *int { return &c.Path }},
 	{"offset", "offset", "first byte of the read", func(c *ChosenColumns) *int { return &c.Offset }},
@@ -32,12 +32,12 @@ var tableColumns = []tableColumn{
 // neededColumns is how many of the columns are always there.
 const neededColumns = 3
 
-// Options are those of tables of reads, whatever their format. otherwise is the job of reads by default.
+// Options returns the options of all formats of tables of reads. otherwise is the default job.
 func Options(otherwise string) []params.Param {
 	return []params.Param{blockOption(4096), filesOption(), jobOption(otherwise)}
 }
 
-// ColumnOptions name the columns of a table of reads, except that of the time.
+// ColumnOptions returns the options that name the columns of a table of reads, except the time.
 func ColumnOptions() (options []params.Param) {
 	for i, c := range tableColumns {
 		none := ""
@@ -52,7 +52,7 @@ func ColumnOptions() (options []params.Param) {
 	return options
 }
 
-// HasReads reports whether columns with such names are those of reads.
+// HasReads reports whether a table with this header has reads.
 func HasReads(header []string) bool {
 	return !slices.ContainsFunc(tableColumns[:neededColumns], func(c tableColumn) bool {
 		return !slices.ContainsFunc(header, isColumn(c.name))

@@ -161,10 +161,10 @@ type Columns struct {
 	Numbers []int64 // per object: which block of the file, from 0
 
 	JobNames []string // per job
-	// Paths are those of the files: first the files that are read, in the order of their first read, then the others in
-	// the listing, in its order.
+	// Paths has the path of each file: first the files that are read, in the order of their first read, then the
+	// others in the listing, in its order.
 	Paths []string
-	// Sizes are those of the files in bytes, per file. Where a size is not known it is the end of what is read of it.
+	// Sizes has the size of each file in bytes. If it is not known, it is the largest end of a read.
 	Sizes []int64
 	Known []bool // per file: its size is known
 	// Listed says that there was a listing of the data set. Files that are read without being in it count as Unlisted.

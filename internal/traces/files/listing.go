@@ -28,7 +28,7 @@ type Listing struct {
 	known int               // files whose size is known
 }
 
-// NewListing returns a listing without files. Its name is that of what it comes from.
+// NewListing returns a listing without files. It is named after its source.
 func NewListing(name string) *Listing { return &Listing{name: name, paths: stream.NewNumbering()} }
 
 // Add appends a file and its size in bytes, -1 if that is not known. Path and size must be valid, and a path new.
@@ -209,7 +209,7 @@ type Unread struct {
 	read    *stream.Numbering // the files of the listing that are read; nil without a listing
 }
 
-// NewUnread returns the files of the listing of a kind, all of which are unread.
+// NewUnread returns the files of the listing of a kind, all unread so far.
 func NewUnread(kind stream.Kind) Unread {
 	if kind, ok := kind.(Kind); ok && kind.Listing != nil {
 		return Unread{kind.Listing, stream.NewNumbering()}

@@ -15,7 +15,7 @@ const (
 	maxBlock      = 1 << 40 // bytes in a block
 	maxReadBlocks = 1 << 20 // blocks of one read
 	maxOpen       = 1 << 20 // open files whose positions are followed at a time
-	maxNames      = 1 << 24 // hashes of files of which the paths are kept
+	maxNames      = 1 << 24 // file hashes whose paths are kept
 )
 
 // blockOption is the size of a block, with a default of that many KiB.

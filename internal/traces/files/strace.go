@@ -156,7 +156,7 @@ func (s *straceReader) parse(line []byte, a *Access) error {
 }
 
 // isMessage says whether a line ends with what strace says about a process that it begins or ends to follow. Without
-// the option -o that goes where the calls go, and may break one, of which the rest is the next line.
+// the option -o, messages and calls share an output. A message may then break a call, whose rest is on the next line.
 func isMessage(line []byte) bool {
 	_, message, found := bytes.Cut(line, []byte("strace: Process "))
 	number, event, _ := bytes.Cut(bytes.TrimSpace(message), []byte(" "))

@@ -9,8 +9,8 @@ import (
 // noJob is the job of reads whose job is not known, as - is the tenant of requests whose tenant is not known.
 const noJob = "-"
 
-// JobOf returns the number of the job that reads each object, and the names of the jobs. reads are the positions at
-// which reads begin, and objects those of all requests. It is an error if two jobs read a block.
+// JobOf returns the number of the job that reads each object, and the names of the jobs. reads has the positions at
+// which reads begin, objects the object of each request. It is an error if two jobs read a block.
 func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []string, err error) {
 	if c.Jobs == nil {
 		return nil, nil, fmt.Errorf("its reads have no jobs: write --tenant 'directory(depth=1)', or name the job of a " +

@@ -59,7 +59,7 @@ func surest(head source.Head, name string) (candidates []source.Format, best sou
 
 // checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead.
 // Binary data is in another binary format if its records match that one and not the named one. For a file that is
-// read, checkNamed returns the formats of which it rather looks like a file, if there are any.
+// read, checkNamed returns the formats that it looks more like, if there are any.
 func checkNamed(s *source.Source, head source.Head, format source.Format) (rather []string, err error) {
 	why := ""
 	if format.Impossible != nil {

@@ -235,7 +235,7 @@ func readsSet(jobs []*clusterJob, set *clusterSet) bool {
 	return slices.ContainsFunc(jobs, func(j *clusterJob) bool { return j.data == set.key || j.beside == set.key })
 }
 
-// next returns the earliest read; on a tie, that of the job that was submitted first.
+// next returns the earliest read; ties go to the job that was submitted first.
 func (t *clusterTrace) next(read *files.Head) (time int64, err error) {
 	if len(t.going) == 0 {
 		return 0, io.EOF

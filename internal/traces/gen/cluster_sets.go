@@ -18,7 +18,7 @@ type clusterSet struct {
 	// each is the number of items of a directory, if a smaller scale has fewer directories; 0: it has smaller ones.
 	each  int
 	files int  // that the items are records of; a smaller scale has fewer; 0: an item is a file
-	one   bool // a single item at any scale, of which the bytes are scaled
+	one   bool // a single item at any scale; its bytes are scaled
 	named bool // a names file has the names of its files
 	// classes says that its directories are those of a names file.
 	classes bool

@@ -133,8 +133,8 @@ func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
 	return nil
 }
 
-// likelyExponent returns the exponent of Zipf's law with the highest likelihood, given these counts by rank: the one
-// whose mean logarithm of the rank equals that of the draws.
+// likelyExponent returns the exponent of Zipf's law with the highest likelihood, given these counts by rank: the
+// exponent whose expected logarithm of the rank equals the mean over the draws.
 func likelyExponent(counts []int) float64 {
 	var sum, n float64
 	for i, c := range counts {

@@ -51,7 +51,7 @@ func (s *dialogueSpace) enter(topic int, anchors []int) {
 }
 
 // direction fills v with a random vector of length 1 that is orthogonal to others, which are orthogonal to each other.
-// The number selects it among those of its kind.
+// Kind and number select the vector: the same ones give the same vector.
 func (s *dialogueSpace) direction(v []float64, kind int, number uint64, others [][]float64) {
 	bits := rand.NewPCG(s.key+uint64(kind), random.Scramble(number))
 	for i := range v {

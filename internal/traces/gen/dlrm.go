@@ -102,6 +102,7 @@ func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
 
 // move swaps the rows of randomly drawn pairs of ranks, so that about the given share of the ranks changes its row.
 func (t *embeddingTable) move(share float64, bits *rand.PCG) {
+	// A swap changes two ranks.
 	for range int(share * float64(len(t.rowAt)) / 2) {
 		a, _ := random.Below(bits, len(t.rowAt))
 		b, _ := random.Below(bits, len(t.rowAt))

@@ -199,7 +199,7 @@ func newLLMTrace(given params.Values) (RecordSource, error) {
 	return t, nil
 }
 
-// checkUsed refuses given parameters that others make meaningless.
+// checkUsed refuses parameters that have no effect with the values of others.
 func checkUsed(given, v params.Values) error {
 	for _, use := range []struct{ name, with, is string }{
 		{"turns-sd", "turns",
@@ -247,6 +247,7 @@ func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 		counts[i] = min(max(counts[i], 1), prompts)
 		sum += counts[i]
 	}
+	// At random, one by one: scaling all counts would round short conversations away.
 	for sum != prompts {
 		i, _ := random.Below(bits, len(counts))
 		switch {
@@ -333,8 +334,8 @@ func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs
 // maxPrompt is the largest number of tokens in a prompt.
 const maxPrompt = 1 << 30
 
-// numberBlocks chooses system prompts and gives each conversation the ids of its blocks: those of system prompts come
-// first.
+// numberBlocks chooses system prompts and numbers the blocks of each conversation. The blocks of system prompts have
+// the lowest ids.
 func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
 	bits := random.Stream(seed, systemBits)
 	perSystem := v.Int("shared") / t.blockTokens

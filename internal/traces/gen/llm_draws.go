@@ -22,6 +22,7 @@ func newLengths(kind string, cv float64) (func(*rand.PCG) float64, error) {
 		return func(bits *rand.PCG) float64 { return max(1+float64(cv*random.Normal(bits)), 0) }, nil
 	case kind == "pareto":
 		shape := 2 + 1/(cv*cv)
+		// A Pareto distribution with this minimum has a mean of 1.
 		least := (shape - 1) / shape
 		return func(bits *rand.PCG) float64 { return least * random.Exp(-random.Log(1-random.Unit(bits))/shape) }, nil
 	}

@@ -66,8 +66,9 @@ func (e *racExample) Read(rec *stream.Record) error {
 	return nil
 }
 
-// embedding returns a vector with similarity 0.1 to those of the other topic, and 0.75 to the anchor of its own. Others
-// of a topic have similarity 0.57 to each other: they share only the anchor, which is the least that so many can share.
+// embedding returns a vector with a similarity of 0.1 to all vectors of the other topic, and of 0.75 to the anchor of
+// its own. Others of a topic have similarity 0.57 to each other: they share only the anchor, which is the least that
+// so many can share.
 func (e *racExample) embedding(query string) []float32 {
 	const (
 		acrossTopics = 0.1

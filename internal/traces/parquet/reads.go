@@ -18,7 +18,7 @@ func readsOptions() []params.Param {
 	return slices.Concat(files.Options("the column job"), files.ColumnOptions())
 }
 
-// holdsReads reports whether one of the kinds is that of reads.
+// holdsReads reports whether one of the kinds is reads of files.
 func holdsReads(kinds []stream.Kind) bool {
 	return slices.ContainsFunc(kinds, func(k stream.Kind) bool {
 		_, ok := k.(files.Kind)

@@ -67,7 +67,7 @@ func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return newReader(number, a), FieldsOf(kind, true), nil
 }
 
-// sessionStart returns when a session starts, in nanoseconds; number is that of its file.
+// sessionStart returns when a session starts, in nanoseconds; number is the number of its file.
 func sessionStart(arrivals string, number int, rate float64, seed uint64) int64 {
 	starts := 0.0 // in units of 1/rate
 	switch arrivals {

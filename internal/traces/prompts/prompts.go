@@ -152,7 +152,7 @@ type reader struct {
 	source  promptSource
 	prompt  prompt
 	at      int    // next block
-	scope   uint64 // distinguishes own blocks of this file from those of others
+	scope   uint64 // distinguishes own blocks of this file from own blocks of others
 	ownUsed uint64 // own blocks made so far
 }
 
@@ -161,8 +161,7 @@ func newReader(number int, source promptSource) *reader {
 	return &reader{source: source, scope: scopeOf(number)}
 }
 
-// scopeOf returns a value that makes ids of one file differ from those of other files. It is mixed with an id by xor
-// and random.Scramble.
+// scopeOf returns a value that keeps the ids of files apart. It is mixed with an id by xor and random.Scramble.
 func scopeOf(file int) uint64 { return random.Scramble(uint64(file) + 1) }
 
 // Read implements Reader.

@@ -212,7 +212,7 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 // twice may differ in the last digits.
 const leastRepeat = 0.99
 
-// checkRepeat refuses an embedding that differs from that of the first request for an object: a cache could not tell
+// checkRepeat refuses an embedding that differs from the one of the first request for an object: a cache could not tell
 // which of the two is meant.
 func (c *builder) checkRepeat(rec *stream.Record, vector []float32, object uint32) error {
 	if len(vector) != c.Dim {

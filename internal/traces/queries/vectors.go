@@ -33,11 +33,10 @@ type VectorFile struct {
 	batch    []byte // rows at hand
 }
 
-// vectorEndings are the endings of file names that OpenVectors reads, before that of a compression.
+// vectorEndings are the endings of file names that OpenVectors reads, without the ending of a compression.
 var vectorEndings = []string{".npy", ".fvecs"}
 
-// IsVectorFile reports whether a path is that of a file of embeddings, by its name: .npy or .fvecs, possibly
-// compressed.
+// IsVectorFile reports whether a file holds embeddings, by its name: .npy or .fvecs, possibly compressed.
 func IsVectorFile(path string) bool {
 	return slices.Contains(vectorEndings, filepath.Ext(source.StrippedName(path)))
 }
@@ -183,7 +182,7 @@ func Narrowed(x float64) (float32, error) {
 	return narrow, nil
 }
 
-// beginFvecs takes the length of the first row as that of all.
+// beginFvecs takes the length of the first row for the length of all.
 func (v *VectorFile) beginFvecs(head []byte) error {
 	const lengthBytes = 4
 	if len(head) < lengthBytes {

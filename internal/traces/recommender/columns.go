@@ -10,14 +10,14 @@ import (
 
 // Columns are requests for recommendations. The object of a request is its user. They need 8 bytes per request for
 // users and tokens, 1 per user, and what the lookups need: lists 8 bytes per request and 8 per shard that it reads.
-// Lookups that are made again need 8 per request: those of generated requests also 4 per shard that a user owns and 8
-// per shard, those of logs 4 per interaction.
+// Lookups that are computed again need 8 per request, plus 4 per shard that a user owns and 8 per shard for generated
+// requests, or 4 per interaction for logs.
 type Columns struct {
 	Users     []uint32 // per request
 	Tokens    []int32  // per request: length of the sequence
 	Shards    int      // their numbers are below this
 	ShardRows int      // rows of a shard
-	// Population is that of a node, from which the requests were generated; nil if they were read.
+	// Population is the population of a node that the requests were generated from; nil if they were read.
 	Population *Population
 
 	lookups  lookups
@@ -148,7 +148,7 @@ func (c *Columns) Profile(user uint32) []uint32 {
 	return c.profiles.shards[c.profiles.starts[user]:c.profiles.starts[user+1]]
 }
 
-// profiles are those of all users.
+// profiles are the profiles of all users.
 type profiles struct {
 	whole  *Columns // from which they are measured
 	once   sync.Once

@@ -44,7 +44,7 @@ var interactionsFormat = source.Format{
 	Open:       openInteractions,
 }
 
-// Names of columns as source.PlainName writes them, the first of which is taken.
+// Names of columns as source.PlainName writes them. If a file has several, the first in this list counts.
 var (
 	userNames = []string{"userid", "user", "reviewerid", "uid", "customerid"}
 	itemNames = []string{"itemid", "item", "movieid", "parentasin", "asin", "productid", "iid"}
@@ -117,7 +117,7 @@ func openInteractions(src *source.Source, opts params.Values) (stream.Reader, st
 // histories are the items of users, in the order of time: the recipe of the requests of a log. They need 4 bytes per
 // interaction.
 type histories struct {
-	items                  []uint32 // those of each user, one after another
+	items                  []uint32 // of each user, one after another
 	length, tokens, tables int
 	numbered               int // items
 }
@@ -579,8 +579,8 @@ func (j *jsonInteractions) parse(line []byte, to *interaction) error {
 	return to.finish(cells[2], j.unit)
 }
 
-// cells reads an object with the user, the item and the time. rank is the place of a field's name among the known ones,
-// of which the first counts.
+// cells reads an object with the user, the item and the time. rank is the place of a field's name among the known
+// ones; the lowest counts.
 func (j *jsonInteractions) cells(s *source.JSONScanner) (cells [3][]byte, rank [3]int, err error) {
 	rank = [3]int{math.MaxInt, math.MaxInt, math.MaxInt}
 	err = s.Object(func(key []byte) error {

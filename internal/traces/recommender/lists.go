@@ -61,10 +61,10 @@ func (r *listReader) begin(text []byte) error {
 	return nil
 }
 
-// maxWords bounds the numbers in a list, of which a shard may have many.
+// maxWords bounds the numbers in a list. A shard may occur in it often.
 const maxWords = 1 << 20
 
-// add adds rows of a shard, of which a request has that many in total so far.
+// add adds rows of a shard. total is the rows of all shards that the request has read so far.
 func (r *listReader) add(shard, rows, total uint64) error {
 	switch {
 	case shard >= maxShards:

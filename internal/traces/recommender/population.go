@@ -14,7 +14,7 @@ type Population struct {
 	// Lengths of the sequences in tokens, spread evenly over the users. A user's stays the same.
 	MinTokens, MaxTokens int
 
-	Tables     int     // in each of which every token of a sequence is looked up
+	Tables     int     // every token of a sequence is looked up in each
 	Shards     int     // of all tables
 	ShardRows  int     // rows of a shard, the unit in which embeddings are cached
 	ShardAlpha float64 // Zipf exponent of the shards

@@ -33,7 +33,7 @@ const Unknown = -1
 // hotShare is the share of the users that count as hot: those with the most requests (HLEM, section V-A).
 const hotShare = 0.05
 
-// Kind are requests for recommendations, of which Record.Extra is a Head.
+// Kind are requests for recommendations. Record.Extra of each is a Head.
 type Kind struct {
 	stream.Single
 	recipe recipe // makes the lookups again; nil if each request has a list of them
@@ -130,7 +130,8 @@ func (h *Head) Clone() stream.Extra {
 		at: h.at}
 }
 
-// Cells implements stream.Row. Those of a request have its lookups as text, those of an empty row are to be filled in.
+// Cells implements stream.Row. The cells of a request have its lookups as text; the cells of an empty row are to be
+// filled in.
 func (h *Head) Cells(to []any) []any {
 	if h.recipe != nil || len(h.List) > 0 {
 		h.text = appendList(h.text[:0], h.Lookups(nil))
@@ -259,8 +260,8 @@ func (b *builder) Finish() stream.Columns {
 	return &columns
 }
 
-// hotUsers returns which users are hot: those of which the trace says so and, if it does not say so of every user, the
-// 5% with the most requests among the others; on a tie, the user that came first.
+// hotUsers returns which users are hot: those that the trace calls hot and, if it does not state this for every user,
+// the 5% of the others with the most requests. Ties go to the user that came first.
 func hotUsers(requests []uint32, stated []int8) []bool {
 	hot := make([]bool, len(requests))
 	var others []uint32

@@ -27,7 +27,7 @@ type Synthetic struct {
 	population Population // of a node
 	seed       uint64
 	shards     random.Zipf
-	own        []uint32 // those of each user, one after another
+	own        []uint32 // of each user, one after another
 	ownBelow   uint64   // of 2^32, what draws of own shards are below
 }
 
@@ -79,7 +79,7 @@ func CheckSynthetic(p Population) error {
 	return nil
 }
 
-// mostUsers bounds those of all nodes.
+// mostUsers bounds the users of all nodes together.
 const mostUsers = 1 << 26
 
 // SyntheticBytes returns the memory that NewSynthetic needs while it builds its tables.

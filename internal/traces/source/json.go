@@ -161,8 +161,8 @@ func (s *JSONScanner) unquote(start int) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// unquoteBytes is unquote for strings of which bytes that are not UTF-8 stay as they are: it resolves each run of
-// escapes alone, which keeps the two halves of a surrogate pair together.
+// unquoteBytes is unquote, but bytes that are not UTF-8 stay as they are: it resolves each run of escapes alone,
+// which keeps the two halves of a surrogate pair together.
 func (s *JSONScanner) unquoteBytes(start int) (text []byte, err error) {
 	inside := s.Text[start+1 : s.Pos-1]
 	for len(inside) > 0 {

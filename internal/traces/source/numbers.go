@@ -68,6 +68,7 @@ func ParseNumbers(line []byte, numbers []uint64) bool {
 	column, digits := 0, 0
 	var n uint64
 	for _, c := range line {
+		// Bytes below '0' wrap round to above 9. n may overflow after 19 digits, which are refused below.
 		if digit := c - '0'; digit <= 9 {
 			n = n*10 + uint64(digit)
 			digits++
@@ -142,6 +143,7 @@ var dateLayouts = []string{
 
 // ParseTime reads a point in time, a number of units (of so many nanoseconds) or a date, and returns nanoseconds.
 func ParseTime(text []byte, unit int64) (int64, error) {
+	// First, because it is exact: float64 cannot hold the nanoseconds of today.
 	if ns, ok := parseDecimal(text, unit); ok {
 		return ns, nil
 	}

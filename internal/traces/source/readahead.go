@@ -20,8 +20,8 @@ type readAhead struct {
 	taken   atomic.Int64 // bytes of the file that were read for what was handed out
 }
 
-// How far ahead is read: chunks, and the bytes of each. A file that is read together with others, of which there may be
-// thousands, has room for little.
+// How far ahead is read: chunks, and the bytes of each. When files are merged there may be thousands of them, so each
+// reads ahead less.
 const (
 	chunksAhead, chunkBytes                 = 8, 1 << 20
 	chunksAheadTogether, chunkBytesTogether = 4, 128 << 10
@@ -74,7 +74,7 @@ func (a *readAhead) run(chunks, size int) {
 	}
 }
 
-// fill reads until the buffer is full, r ends or nobody wants any more.
+// fill reads until the buffer is full, r ends or stop is called.
 func (a *readAhead) fill(buffer []byte) chunk {
 	c := chunk{buffer: buffer}
 	for c.err == nil && c.n < len(buffer) {
@@ -87,7 +87,7 @@ func (a *readAhead) fill(buffer []byte) chunk {
 		n, c.err = a.r.Read(buffer[c.n:])
 		c.n += n
 		if n == 0 {
-			break // whoever reads a counts reads of nothing
+			break // the reader of a limits how often it accepts nothing
 		}
 	}
 	c.taken = a.in.BytesRead.Load()
@@ -114,6 +114,7 @@ func (a *readAhead) Read(p []byte) (int, error) {
 
 // stop ends the goroutine. Read must not be called any more.
 func (a *readAhead) stop() error {
+	// The goroutine never blocks on filled, which has room for all buffers, so it sees this.
 	close(a.quit)
 	<-a.ended
 	return nil

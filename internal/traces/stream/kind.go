@@ -98,7 +98,7 @@ type ColumnsBuilder interface {
 // Table says how a kind is stored in tables with a row per request, such as Parquet, in addition to key, time, size and
 // operation.
 type Table struct {
-	Key     string // name of the column of the key; "": that of plain objects
+	Key     string // name of the column of the key; "": as for plain objects
 	Columns []TableColumn
 	// Is reports whether rows are requests of the kind, given which of the columns exist.
 	Is func(has []bool) bool

@@ -173,6 +173,7 @@ func (x *hashIndex) after(i int) int     { return (i + 1) & (len(x.slots) - 1) }
 func (x *hashIndex) fill(slot int, entry uint64) {
 	x.slots[slot] = entry
 	x.used++
+	// At shift 0 the tag has no further bits. The table then has 2^32 slots, more than MaxCount keys need.
 	if x.used > len(x.slots)/4*3 && x.shift > 0 {
 		x.grow()
 	}

@@ -31,6 +31,7 @@ func (h *histogram) add(v, n int64) {
 	h.min, h.max = min(h.min, v), max(h.max, v)
 	b := bucketOf(v)
 	h.counts[b] += n
+	// A quantile rounds up within its bucket, so that at least the share q is at most the result.
 	h.largest[b] = max(h.largest[b], v)
 	h.total += n
 	h.sum += float64(float64(v) * float64(n))

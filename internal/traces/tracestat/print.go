@@ -230,7 +230,7 @@ func (s *Summary) metrics() ([]row, error) {
 	return flatten("", decoded), nil
 }
 
-// flatten returns the scalar members of object, and those of the objects in it.
+// flatten returns the scalar members of object and, recursively, of the objects in it.
 func flatten(prefix string, object map[string]any) []row {
 	var rows []row
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -310,7 +310,7 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%s (%s B)", records.Capacity(n, records.Bytes), records.Count(n))
 }
 
-// duration writes seconds in the largest unit of which there is at least one.
+// duration writes seconds in the largest unit that gives at least 1.
 func duration(seconds float64) string {
 	for _, unit := range []struct {
 		seconds float64

@@ -14,9 +14,8 @@ import (
 // Summary describes a trace. Pointers are nil, and null in JSON, if the trace does not have the data: no sizes, no
 // clock.
 //
-// Of a sampled trace (SampleRate below 1) the counts are those of the sample. Reuse distances, and reuse times in
-// requests, are divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST
-// 2015).
+// Counts of a sampled trace (SampleRate below 1) are the sample's own. Reuse distances, and reuse times in requests,
+// are divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST 2015).
 type Summary struct {
 	Trace      string  `json:"trace"`
 	SampleRate float64 `json:"sample_rate"`
@@ -211,6 +210,7 @@ func (s *Summary) topShares() []TopShare {
 	next := 1
 	for i, c := range s.popularity {
 		requests += int64(c)
+		// The share of all objects is 1 and says nothing.
 		if i+1 == next && (next == 1 || next < len(s.popularity)) {
 			shares = append(shares, TopShare{int64(next), float64(requests) / float64(s.Requests)})
 			next *= 10

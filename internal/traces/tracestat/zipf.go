@@ -78,6 +78,7 @@ func harmonic(n int, alpha float64) float64 {
 	}
 	first, last := math.Pow(exact, -alpha), math.Pow(float64(n), -alpha)
 	integral := exact * first * math.Log(float64(n)/exact)
+	// Where alpha is 1, the integral is the logarithm: the limit of expm1(x)/x at 0 is 1.
 	if slope := (1 - alpha) * math.Log(float64(n)/exact); slope != 0 {
 		integral *= math.Expm1(slope) / slope
 	}

@@ -19,7 +19,7 @@ func (e *FileChangedError) Error() string {
 		suggest.List(e.Files), e.Got, e.Want)
 }
 
-// Checksums are those of the files of parts, by their paths, so that each is read once.
+// Checksums has the checksums of the files of parts by path, so that each file is read once.
 type Checksums map[string]string
 
 // Of returns the checksum of files, "" for none.

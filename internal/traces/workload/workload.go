@@ -378,7 +378,7 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// verified returns the checksum of the files; it is an error if it differs from that of w.
+// verified returns the checksum of the files; it is an error if w states another one.
 func (w Workload) verified(ctx context.Context, found []string) (string, error) {
 	sum, err := ChecksumOf(ctx, found)
 	if err == nil && w.Checksum != "" && sum != w.Checksum {
