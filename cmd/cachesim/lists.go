@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
+	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // newListCommand completes cmd, whose texts are given. The command prints a list or, given names, describes the named
@@ -101,28 +102,32 @@ its name. Embeddings of queries are part of some formats, or are in a .npy or .f
 	}, lists.Formats)
 }
 
-func newCachesCommand() *cobra.Command {
-	return newPartsCommand("cache", lists.CachesDecide, "run --cache", "exact", lists.Caches)
+// newPartsCommands returns the command of each kind that lists its parts.
+func newPartsCommands() (all []*cobra.Command) {
+	for _, kind := range sim.Kinds {
+		switch kind.Name {
+		case "predictor": // whose lists say more
+			all = append(all, newPredictorsCommand())
+		case "prefetcher":
+			all = append(all, newPrefetchersCommand())
+		default:
+			all = append(all, newPartsCommand(kind))
+		}
+	}
+	return all
 }
 
-func newModelsCommand() *cobra.Command {
-	return newPartsCommand("model", lists.ModelsDecide, "run --model", "sls", lists.Models)
-}
-
-func newAllocatorsCommand() *cobra.Command {
-	return newPartsCommand("allocator", lists.AllocatorsDecide, "run --allocate", "ucp", lists.Allocators)
-}
-
-// newPartsCommand returns the command that lists parts of a kind; what describes what such a part decides, flag is the
-// flag that chooses one.
-func newPartsCommand(kind, what, flag, example string, list func() lists.List) *cobra.Command {
+// newPartsCommand returns the command that lists the parts of a kind.
+func newPartsCommand(kind *sim.Kind) *cobra.Command {
+	example := kind.Names()[0]
 	return newListCommand(&cobra.Command{
-		Use:   kind + "s [NAME...]",
-		Short: fmt.Sprintf("List the %ss with their parameters and sources, or describe some of them", kind),
-		Long: fmt.Sprintf(`Lists every %[1]s: %[2]s, its parameters with their defaults, and where it is described.
-Choose one with cachesim %[3]s. Given names, describes these: what each parameter means and which values it accepts.`, kind, what, flag),
-		Example: fmt.Sprintf(`  cachesim %[1]ss
-  cachesim %[1]ss %[2]s
-  cachesim %[1]ss --format json | jq .name`, kind, example),
-	}, list)
+		Use:   kind.Plural + " [NAME...]",
+		Short: fmt.Sprintf("List the %s with their parameters and sources, or describe some of them", kind.Plural),
+		Long: fmt.Sprintf(`Lists every %s: %s, its parameters with their defaults, and where it is described.
+Choose one with cachesim run --%s. Given names, describes these: what each parameter means and which values it accepts.`,
+			kind.Name, kind.Decides, flagOf(kind)),
+		Example: fmt.Sprintf(`  cachesim %[1]s
+  cachesim %[1]s %[2]s
+  cachesim %[1]s --format json | jq .name`, kind.Plural, example),
+	}, func() lists.List { return lists.Parts(kind) })
 }

@@ -30,10 +30,13 @@ func (f *partFlags) register(cmd *cobra.Command, kind *sim.Kind, usage string) {
 	if f.texts == nil {
 		f.texts = map[*sim.Kind]*string{}
 	}
-	name := cmp.Or(kind.Flag.Name, kind.Name)
+	name := flagOf(kind)
 	f.texts[kind] = cmd.Flags().String(name, kind.Flag.Default, usage)
 	completeNames(cmd, name, kind.Names)
 }
+
+// flagOf returns the name of the flag of a kind.
+func flagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
 
 // lists reads the lists.
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {

@@ -123,17 +123,13 @@ them with the offline optimum.
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
 	}
+	root.AddCommand(newPartsCommands()...)
 	root.AddCommand(
 		newRunCommand(),
 		newExplainCommand(),
 		newPlotCommand(),
 		newPoliciesCommand(),
-		newCachesCommand(),
-		newModelsCommand(),
 		newMetricsCommand(),
-		newPredictorsCommand(),
-		newAllocatorsCommand(),
-		newPrefetchersCommand(),
 		newGenCommand(),
 		newConvertCommand(),
 		newEmbedCommand(),

@@ -96,6 +96,18 @@ type PoolEstimate struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
+// Describe implements params.Described.
+func (e Entry) Describe() params.Description {
+	d := params.Description{Summary: e.Summary, Source: e.Source}
+	if e.ObjectsOnly {
+		d.Traits = append(d.Traits, "capacity in objects only")
+	}
+	if e.Prompts {
+		d.Traits = append(d.Traits, "needs a trace of prompts; a warm-up counts them")
+	}
+	return d
+}
+
 // CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.CheckParams == nil {

@@ -58,8 +58,9 @@ func (p *Parts) Random() bool {
 // Kind is a kind of parts that policies are combined with: one of records.PartKinds, with its registry.
 type Kind struct {
 	records.PartKind
-	// Names returns the names of all parts of the kind.
-	Names func() []string
+	// Names returns the names of all parts of the kind, Entries what lists say of them, in the same order.
+	Names   func() []string
+	Entries func() []params.Described
 	// Parse parses one part with its parameters, ParseList a list of them.
 	Parse     func(text string) (Part, error)
 	ParseList func(text string) ([]Part, error)
@@ -131,7 +132,7 @@ func inOrder(kinds ...*Kind) (all []*Kind) {
 }
 
 // traits are the properties of a kind's entries; those that are nil apply to none.
-type traits[E params.Named] struct {
+type traits[E params.Described] struct {
 	askedBy func(policies.Entry) bool // as Kind.AskedBy
 	future  func(E) bool              // sees more than past requests
 	random  func(E) bool              // makes random choices
@@ -139,32 +140,39 @@ type traits[E params.Named] struct {
 }
 
 // place is where Parts has the part of a kind.
-type place[E params.Named] struct {
+type place[E params.Described] struct {
 	get func(*Parts) *params.Spec[E] // nil if there is none
 	set func(*Parts, *params.Spec[E])
 }
 
 // at is a place in a field of Parts that is nil without a part.
-func at[E params.Named](field func(*Parts) **params.Spec[E]) place[E] {
+func at[E params.Described](field func(*Parts) **params.Spec[E]) place[E] {
 	return place[E]{func(p *Parts) *params.Spec[E] { return *field(p) },
 		func(p *Parts, s *params.Spec[E]) { *field(p) = s }}
 }
 
 // bound is a kind with its registry.
-type bound[E params.Named] struct {
+type bound[E params.Described] struct {
 	registry *params.Registry[E]
 	traits[E]
 	place[E]
 }
 
-func newKind[E params.Named](name string, registry *params.Registry[E], t traits[E], in place[E]) *Kind {
+func newKind[E params.Described](name string, registry *params.Registry[E], t traits[E], in place[E]) *Kind {
 	k := &bound[E]{registry, t, in}
 	return &Kind{
-		PartKind: records.PartKindOf(name), Names: registry.Names, Parse: k.parse, ParseList: k.parseList,
+		PartKind: records.PartKindOf(name), Names: registry.Names, Entries: k.entries, Parse: k.parse, ParseList: k.parseList,
 		WithFiles: registry.WithFiles, AskedBy: t.askedBy, of: k.of,
 		KnowsFuture: func(text string) bool { return k.names(text, t.future) },
 		IsRandom:    func(text string) bool { return k.names(text, t.random) },
 	}
+}
+
+func (k *bound[E]) entries() (all []params.Described) {
+	for _, e := range k.registry.All() {
+		all = append(all, e)
+	}
+	return all
 }
 
 func (k *bound[E]) parse(text string) (Part, error) {
@@ -229,7 +237,7 @@ func ObjectNoun(rec *records.Record) string {
 }
 
 // part is a part of one kind.
-type part[E params.Named] struct {
+type part[E params.Described] struct {
 	*params.Spec[E]
 	kind *bound[E]
 }

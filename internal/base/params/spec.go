@@ -8,6 +8,19 @@ type Named interface {
 	Signature() (name string, params []Param)
 }
 
+// Described is an entry that lists describe to users.
+type Described interface {
+	Named
+	Describe() Description
+}
+
+// Description is what lists say of an entry, in addition to its parameters.
+type Description struct {
+	Summary string   // one line
+	Source  string   // the paper or page that defines it
+	Traits  []string // what a user should know before choosing it, a sentence without its end each
+}
+
 // Checker is implemented by entries that refuse values which their parameters permit one by one.
 type Checker interface {
 	CheckValues(v Values) error

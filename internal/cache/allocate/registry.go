@@ -40,6 +40,21 @@ type Entry struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
+// Describe implements params.Described.
+func (e Entry) Describe() params.Description {
+	d := params.Description{Summary: e.Summary, Source: e.Source}
+	if e.Future {
+		d.Traits = append(d.Traits, "offline: knows the whole trace")
+	}
+	if e.Random {
+		d.Traits = append(d.Traits, "depends on the seed")
+	}
+	if e.Serving {
+		d.Traits = append(d.Traits, "divides the memory of a node that serves recommendations")
+	}
+	return d
+}
+
 // CheckValues implements params.Checker.
 func (e Entry) CheckValues(v Values) error {
 	if e.Check == nil {

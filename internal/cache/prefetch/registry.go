@@ -32,6 +32,18 @@ type Entry struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
+// Describe implements params.Described.
+func (e Entry) Describe() params.Description {
+	d := params.Description{Summary: e.Summary, Source: e.Source, Traits: []string{"memory: " + e.Memory}}
+	if e.Files {
+		d.Traits = append(d.Traits, "works on reads of files only")
+	}
+	if e.Future {
+		d.Traits = append(d.Traits, "offline: knows the next reads of each job")
+	}
+	return d
+}
+
 // CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.Check == nil {

@@ -56,6 +56,11 @@ type Entry struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
+// Describe implements params.Described.
+func (e Entry) Describe() params.Description {
+	return params.Description{Summary: e.Summary, Source: e.Source, Traits: []string{"works on the cache " + e.Cache}}
+}
+
 // Config is the environment of a model.
 type Config struct {
 	Trace  *traces.Trace

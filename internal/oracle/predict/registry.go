@@ -31,6 +31,15 @@ type Entry struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
+// Describe implements params.Described.
+func (e Entry) Describe() params.Description {
+	d := params.Description{Summary: e.Summary, Source: e.Source}
+	if e.Random {
+		d.Traits = append(d.Traits, "depends on the seed")
+	}
+	return d
+}
+
 // CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.Check == nil {

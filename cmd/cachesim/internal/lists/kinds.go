@@ -143,12 +143,9 @@ type predictorJSON struct {
 func Predictors() List {
 	l := ofKinds("predictor", "predicts")
 	for _, e := range predict.Registry.All() {
-		shown := entry{e.Name, "online", e.Summary, e.Source, e.Params, nil}
+		shown := entry{e.Name, "online", e.Summary, e.Source, e.Params, e.Describe().Traits}
 		if e.Future {
 			shown.kind = "offline"
-		}
-		if e.Random {
-			shown.traits = []string{"depends on the seed"}
 		}
 		l.Items = append(l.Items, shown.item(predictorJSON{
 			Name:       e.Name,
@@ -176,15 +173,9 @@ type prefetcherJSON struct {
 func Prefetchers() List {
 	l := ofKinds("prefetcher", "proposes")
 	for _, e := range prefetch.Registry.All() {
-		shown := entry{e.Name, "objects", e.Summary, e.Source, e.Params, []string{"memory: " + e.Memory}}
+		shown := entry{e.Name, "objects", e.Summary, e.Source, e.Params, e.Describe().Traits}
 		if e.Addresses {
 			shown.kind = "addresses"
-		}
-		if e.Files {
-			shown.traits = append(shown.traits, "works on reads of files only")
-		}
-		if e.Future {
-			shown.traits = append(shown.traits, "offline: knows the next reads of each job")
 		}
 		l.Items = append(l.Items, shown.item(prefetcherJSON{
 			Name:       e.Name,
