@@ -79,7 +79,6 @@ func (s *DepthStack) Filter(keep func(o uint32) bool) {
 	}
 }
 
-// release frees a slot.
 func (s *DepthStack) release(slot int) {
 	s.sums.add(slot, -s.weights[slot])
 	s.total -= s.weights[slot]

@@ -152,7 +152,6 @@ func (u *uint128) subtract(v uint128) {
 	u.hi, _ = bits.Sub64(u.hi, v.hi, borrow)
 }
 
-// covers reports whether u is at least v.
 func (u uint128) covers(v uint128) bool {
 	return u.hi > v.hi || u.hi == v.hi && u.lo >= v.lo
 }

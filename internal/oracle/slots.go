@@ -46,7 +46,6 @@ func moveUp(next, objects, old []uint32, end int) {
 	}
 }
 
-// release frees a slot.
 func (p *slots) release(slot int) { p.occupied[slot/slotsPerWord] &^= 1 << (slot % slotsPerWord) }
 
 // occupy occupies the next n slots, at least one, which are in one word.

@@ -147,7 +147,7 @@ func (w *cpuWorker) propose(firstA, endA, firstB, endB int) {
 	}
 }
 
-// decide lists those of four candidates that are similar.
+// decide computes the similarities of four candidates and lists the similar ones.
 func (w *cpuWorker) decide() {
 	for i, product := range w.products(w.waiting) {
 		w.add(w.waiting[i], round(product))

@@ -42,7 +42,7 @@ func verify(ctx context.Context, v Vectors, jobs int, row func(i int) []uint64,
 	})
 }
 
-// verifyNeighbours compares some lists of neighbours with those of the CPU.
+// verifyNeighbours compares some lists of neighbours with lists of the CPU.
 func verifyNeighbours(ctx context.Context, v Vectors, jobs int, found *Neighbours) error {
 	return verify(ctx, v, jobs, func(i int) (row []uint64) {
 		ids, similarities := found.Of(uint32(i))
@@ -61,7 +61,7 @@ func verifyNeighbours(ctx context.Context, v Vectors, jobs int, found *Neighbour
 	})
 }
 
-// verifyNearest compares some lists of the nearest with those of the CPU.
+// verifyNearest compares some lists of the nearest with lists of the CPU.
 func verifyNearest(ctx context.Context, v Vectors, jobs int, found *Nearest) error {
 	return verify(ctx, v, jobs, found.of, func(sorted []uint64) []uint64 { return sorted[:found.k] })
 }

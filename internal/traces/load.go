@@ -111,7 +111,7 @@ type loader struct {
 	tenancy   *tenancy              // nil if requests have no tenants
 	// the limit, if it counts requests of files that are mixed after they were read; 0: none
 	mixedLimit int
-	// statesUses says that next uses are wanted, and that the file has stated every repeated request so far.
+	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
 }
 
@@ -208,7 +208,6 @@ func traceName(paths []string) string {
 	return strings.Join(names, "+")
 }
 
-// add appends one request.
 func (l *loader) add(rec *stream.Record) error {
 	if err := l.makeRoom(1); err != nil {
 		return err

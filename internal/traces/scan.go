@@ -113,7 +113,6 @@ func totalSize(paths []string) int64 {
 	return total
 }
 
-// run reads all files.
 func (s *scan) run() error {
 	defer s.close()
 	return s.ended(s.readFiles())

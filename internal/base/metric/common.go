@@ -52,7 +52,7 @@ var (
 		Doc: "hits / hits of an unbounded cache; above 1 if similar queries answer each other and fewer of them do better"}
 )
 
-// NsPerRequest is the program's own time, not that of a model.
+// NsPerRequest is the time that the program takes, not the time of a model.
 var NsPerRequest = Metric{Name: "ns_per_request", Title: "ns/request", Unit: Nanoseconds, Digits: 1, Better: Lower,
 	OfMachine: true,
 	Merge:     MeanBy(Requests), Column: Column{At: 100, Digits: 1, Weight: 20},

@@ -79,7 +79,7 @@ type Column struct {
 	Weight int
 	// IfAny leaves the column out if no record has a value above 0.
 	IfAny  bool
-	Digits int // digits after the point; 0: those of the metric
+	Digits int // digits after the point; 0: as the metric has
 	// OfBounds says that the value is also shown for a bound, although no policy can reach it.
 	OfBounds bool
 	// Note is shown below a table with the column, NoteIfNone below one that lacks it only because of IfAny.

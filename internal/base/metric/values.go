@@ -129,7 +129,7 @@ func (v Values) Merge(other Values) Values {
 	return both
 }
 
-// merged combines a value of other with that of v.
+// merged combines a value of other with the value of v.
 func (v Values) merged(other Values, part value) value {
 	at, ok := v.find(part.name)
 	if !ok {

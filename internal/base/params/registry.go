@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
-// Registry has the entries of one kind, such as all policies. Packages add theirs when the program starts.
+// Registry has the entries of one kind, such as all policies. Packages add their entries when the program starts.
 type Registry[E Named] struct {
 	kind    string // what an entry is, in errors: "policy"
 	example string // of a list, in errors: "lru,arc"

@@ -71,7 +71,6 @@ func (l *sharedLink) Transfer(bytes int64, done func()) {
 	l.schedule()
 }
 
-// slot returns a free slot for a flow.
 func (l *sharedLink) slot(done func()) int32 {
 	if n := len(l.free); n > 0 {
 		slot := l.free[n-1]

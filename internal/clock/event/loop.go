@@ -137,7 +137,6 @@ func (l *Loop) Ended() error {
 	return nil
 }
 
-// slot returns a free slot of timers.
 func (l *Loop) slot() int32 {
 	if n := len(l.free); n > 0 {
 		slot := l.free[n-1]

@@ -19,10 +19,10 @@ func Into[V, W any](w Windows[W], end func(V) error) Windows[V] {
 	return Windows[V]{w.Span, w.Requests, end}
 }
 
-// EndWith reports whether a window ends with the last of so many requests.
+// EndWith reports whether a window ends after this many requests.
 func (w Windows[W]) EndWith(requests int64) bool { return w.Requests > 0 && requests%w.Requests == 0 }
 
-// Open reports whether a window has begun and not ended when a run ends after so many requests. One of time always has.
+// Open reports whether a window is open when a run ends after this many requests. A window of time always is.
 func (w Windows[W]) Open(requests int64) bool {
 	return w.Span > 0 || w.Requests > 0 && requests%w.Requests > 0
 }

@@ -193,7 +193,6 @@ func (m *model) fetch(i int, keys []uint32) (n int64) {
 	return n
 }
 
-// done ends batch i.
 func (m *model) done(i int) {
 	m.served[i].Done = m.loop.Now()
 	m.slots.Release()

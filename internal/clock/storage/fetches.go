@@ -91,7 +91,7 @@ func (m *model) enqueue(object uint32, bytes int64) {
 	m.queue.push(m.fetches, at)
 }
 
-// drop removes a fetch from the queue.
+// drop gives up a prefetch that waits in the queue.
 func (m *model) drop(at int32) {
 	m.queue.remove(m.fetches, at)
 	object := m.fetches[at].object
@@ -229,7 +229,6 @@ func (m *model) fetchOf(object uint32) int32 {
 	return m.fetching[object] - 1
 }
 
-// newFetch returns a fetch of an object.
 func (m *model) newFetch(object uint32, bytes int64) int32 {
 	for int(object) >= len(m.fetching) {
 		m.fetching = append(m.fetching, 0)
@@ -247,7 +246,6 @@ func (m *model) newFetch(object uint32, bytes int64) int32 {
 	return at
 }
 
-// release frees a fetch.
 func (m *model) release(at int32) {
 	m.fetching[m.fetches[at].object] = 0
 	m.fetches[at].stage = unusedSlot

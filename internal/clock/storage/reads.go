@@ -99,7 +99,6 @@ func (m *model) use(object uint32, hit bool) {
 	m.unused[object] = 0
 }
 
-// openSlot returns a free slot for a read.
 func (m *model) openSlot() int32 {
 	if n := len(m.free); n > 0 {
 		slot := m.free[n-1]
@@ -157,7 +156,6 @@ func (m *model) closeSlot(slot int32) {
 	m.free = append(m.free, slot)
 }
 
-// endJob ends a job.
 func (m *model) endJob(i int32) {
 	j := &m.jobs[i]
 	j.ended, j.Ended = true, m.loop.Now()

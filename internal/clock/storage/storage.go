@@ -7,8 +7,8 @@
 // Prefetches have the lower priority: they are sent while nothing else is. A limited number is outstanding; the
 // others wait in a queue of limited length. A prefetch whose object is requested becomes an ordinary fetch.
 //
-// A job that runs alone and misses everything takes, for each read of so many bytes, delay + bytes / bandwidth, and the
-// time that it computes after each read.
+// A job that runs alone and misses everything takes delay + bytes / bandwidth for each read, and the time that it
+// computes after it.
 package storage
 
 import (

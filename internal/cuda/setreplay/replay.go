@@ -178,7 +178,7 @@ func (r *replay) chooseStacks() {
 
 // bytes estimates the memory on the device: a part that is fixed, and one per request of a chunk.
 func (r *replay) bytes() (fixed, each int64) {
-	const aligned = 256 // bytes: columns begin at multiples of it, so that each may need up to so many more
+	const aligned = 256 // bytes: columns begin at multiples of it, so each may need up to as many more
 	fixed, each = 1<<20+12*int64(r.trace.Count), 4+4+4+17+4+8*int64(len(r.trace.Predict))
 	if r.grouped {
 		each += 8

@@ -57,7 +57,6 @@ func NewData(names []string, capacity int) (*Data, error) {
 // Len returns the number of rows.
 func (d *Data) Len() int { return len(d.labels) }
 
-// row returns the features and the label of row i.
 func (d *Data) row(i int) (features []float64, label float64) {
 	width := len(d.names)
 	return d.rows[i*width : (i+1)*width], d.labels[i]

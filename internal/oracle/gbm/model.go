@@ -99,7 +99,8 @@ func shorten(names []string) string {
 	return strings.Join(names, " ")
 }
 
-// shift adds a constant to the model's score.
+// shift adds a constant to the model's score. A LightGBM file has no place for one, so the leaves of the first tree
+// take it.
 func (m *Model) shift(by float64) {
 	if len(m.trees) == 0 {
 		m.trees = []tree{{leaves: []treeLeaf{{}}, shrinkage: 1}}

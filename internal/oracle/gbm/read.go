@@ -189,7 +189,6 @@ func parseWord(text string) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// parse reads a whole file.
 func parse(text string) (*Model, error) {
 	p := &parser{rest: text}
 	if first, _ := p.next(); first != "tree" {
@@ -328,7 +327,7 @@ func (p *parser) skipBlank() (string, bool) {
 	}
 }
 
-// parseNotes reads the parameters that the model was trained with, of which evaluation needs none.
+// parseNotes reads the parameters that the model was trained with. Evaluation needs none of them.
 func (m *Model) parseNotes(p *parser) {
 	for line, ok := p.next(); ok && line != "end of parameters"; line, ok = p.next() {
 		inner, isNote := strings.CutPrefix(line, "[")

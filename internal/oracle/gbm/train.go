@@ -128,7 +128,6 @@ func (t *Trainer) Train(d *Data) (*Model, error) {
 	if len(t.held) > 0 {
 		m.trees = m.trees[:best]
 	}
-	// Trees were grown on residuals of the mean, which the model file has no field for: the first tree takes it.
 	m.shift(t.mean)
 	m.evaluator = newEvaluator(m.trees)
 	m.infos = d.infos()

@@ -91,7 +91,6 @@ func checkBoosted(v params.Values) error {
 	return err
 }
 
-// readModel reads the model that the parameters name.
 func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 	m, err := gbm.ReadFile(v.Text("model"))
 	if err != nil {
@@ -250,7 +249,7 @@ func (p *boosted) predict(objects []Object, indices []int, now int, next []float
 	}
 }
 
-// awayShare returns how long predictions last at least.
+// awayShare returns the least share of the predicted time for which a prediction lasts.
 func (p *boosted) awayShare() float64 {
 	if p.learner != nil && p.learner.late() {
 		return awayShareOfLate

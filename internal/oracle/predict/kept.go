@@ -42,7 +42,7 @@ type Kept struct {
 // fewestEnds is the number of ends below which removing any is not worth it.
 const fewestEnds = 1024
 
-// NewKept returns a Kept of the predictions of p for so many objects.
+// NewKept returns a Kept of the predictions of p for the objects below a number.
 func NewKept(p Predictor, objects int) Kept {
 	k := Kept{full: fewestEnds}
 	if p.Steady() {
@@ -169,7 +169,7 @@ func (h *radixHeap) advance(now int32) bool {
 	return true
 }
 
-// filter removes the ends that do not count.
+// filter removes ends that a later prediction or a request has made obsolete, as counts says.
 func (h *radixHeap) filter(counts func(end) bool) {
 	for b, ends := range h.buckets {
 		// last stays, so every end that counts goes back into its own bucket, at or before the place it was read

@@ -77,7 +77,7 @@ func CountsPrompts(p Predictor) bool {
 	return ok && b.features.clock.prompts != nil
 }
 
-// neverFor returns predictions of never for so many objects.
+// neverFor predicts never for each of the objects.
 func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
 
 // Config is what a predictor is built from. Slices are those of the trace and must not be changed.
@@ -187,7 +187,7 @@ func (c Cost) Minus(earlier Cost) Cost {
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool
-	// Start has the worker, which must not be busy, predict so many objects.
+	// Start has the worker, which must not be busy, predict a number of objects.
 	Start(objects int)
 }
 

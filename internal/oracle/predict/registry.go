@@ -21,7 +21,7 @@ type Entry struct {
 	Params  []params.Param
 	// Metrics are those that it reports besides the metrics of all predictors.
 	Metrics []metric.Metric
-	// Time estimates the predictor's time for so many requests; nil: usualTime for each.
+	// Time estimates the predictor's time for a number of requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration
 	// Check rejects values of Params that exclude each other, or a file that cannot be read; nil if all are accepted.
 	Check func(params.Values) error
@@ -48,7 +48,7 @@ func (e Entry) CheckValues(v params.Values) error {
 	return e.Check(v)
 }
 
-// Duration estimates the predictor's time for so many requests, with the policy that uses it.
+// Duration estimates the predictor's time for a number of requests, with the policy that uses it.
 func (e Entry) Duration(v params.Values, requests int64) time.Duration {
 	if e.Time == nil {
 		return time.Duration(requests) * usualTime
@@ -56,7 +56,7 @@ func (e Entry) Duration(v params.Values, requests int64) time.Duration {
 	return e.Time(v, requests)
 }
 
-// Metrics are those of every policy that uses a predictor.
+// Metrics are the metrics of every policy that uses a predictor.
 var Metrics = []metric.Metric{CallsMetric, PredictionsMetric, NsMetric}
 
 // Spec is a predictor with its parameters: what a user writes as `noisy(p=0.3,kind=flip)`.

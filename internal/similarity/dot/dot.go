@@ -84,8 +84,7 @@ type Panel []float32
 // NewPanel has room for vectors of a dimension.
 func NewPanel(dim int) Panel { return make(Panel, Columns*dim) }
 
-// Fill copies up to Columns vectors of a dimension, one after the other in vectors, to the panel. Those that are
-// missing are 0.
+// Fill copies up to Columns vectors of a dimension, one after the other in vectors, to the panel. Missing ones are 0.
 func (p Panel) Fill(vectors []float32, dim int) {
 	columns := len(vectors) / dim
 	if columns < Columns {

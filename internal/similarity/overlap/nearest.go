@@ -125,8 +125,8 @@ func (r Rank) quantiles() []float32 {
 // similarityText writes a similarity with the digits that it needs.
 func similarityText(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) }
 
-// WriteNearest writes the lists as CSV, those of the first query first: its id, the rank, the id of the other query,
-// and their similarity. The trace must have its keys.
+// WriteNearest writes the lists as CSV, starting with the list of the first query: its id, the rank, the id of the
+// other query, and their similarity. The trace must have its keys.
 func WriteNearest(w io.Writer, t *traces.Trace, nearest *similarity.Nearest) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"query", "rank", "nearest", "similarity"})

@@ -76,7 +76,7 @@ func ParseThresholds(flag, list string) (taus []float64, err error) {
 	return taus, nil
 }
 
-// Measure returns a row for each threshold, none of which may be below that of the neighbours; took is the time to find
+// Measure returns a row for each threshold, all at least the threshold of the neighbours; took is the time to find
 // these.
 func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64, took time.Duration) []Row {
 	rows := make([]Row, len(taus))

@@ -89,7 +89,6 @@ type intent struct {
 	ahead   int      // asked ahead of their turn in this round, for an episode
 }
 
-// read adds a query.
 func (r *clincReader) read(s *source.JSONScanner) error {
 	text, label, err := readPair(s)
 	if err != nil || r.dropOOS && string(label) == outOfScope {
@@ -147,7 +146,6 @@ func newIntentStream(intents []intent, file int, opts params.Values) *intentStre
 	return s
 }
 
-// next returns the next request.
 func (s *intentStream) next() (dialogueQuery, bool) {
 	if s.requests == 0 {
 		return dialogueQuery{}, false

@@ -73,7 +73,6 @@ func openQQP(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	return openQueries(newQuestionStream(clusters, src.NextNumber(), opts).next)
 }
 
-// read adds a pair.
 func (p *questionPairs) read(s *source.JSONScanner) error {
 	var origin, similar []byte
 	err := s.Object(func(key []byte) (err error) {
@@ -202,7 +201,6 @@ func newGaps(kind string, mean int, bits *rand.PCG) func() int {
 	return func() int { return random.Geometric(bits, float64(mean)+1) - 1 }
 }
 
-// next returns the next request.
 func (s *questionStream) next() (dialogueQuery, bool) {
 	if s.requests == 0 {
 		return dialogueQuery{}, false

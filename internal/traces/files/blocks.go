@@ -108,7 +108,6 @@ type blockRow struct {
 	write bool
 }
 
-// rowParser reads the cells of a row.
 type rowParser func(cells [][]byte, path []byte, row *blockRow) ([]byte, error)
 
 // everyRow makes a Detect of what a parser reads: all lines at the beginning.
@@ -145,7 +144,6 @@ func openRows(parse rowParser, clock string) func(*source.Source, params.Values)
 	}
 }
 
-// parseMSR reads a row of MSR Cambridge.
 func parseMSR(cells [][]byte, path []byte, row *blockRow) ([]byte, error) {
 	if len(cells) != 7 {
 		return path, fmt.Errorf("%d columns: want 7, as time, host, disk, Read or Write, offset, length, response time",
@@ -155,6 +153,7 @@ func parseMSR(cells [][]byte, path []byte, row *blockRow) ([]byte, error) {
 		return path, err
 	}
 	ticks, ok := source.ParseDigits(cells[0])
+	// 2^56 x 100 ns still fit into an int64, and are 228 years.
 	if !ok || ticks < windowsEpoch || ticks-windowsEpoch > 1<<56 {
 		return path, fmt.Errorf("time %.30q: want a number of 100 ns from 1601, after 1970", cells[0])
 	}
@@ -179,7 +178,6 @@ var alibabaFormat = source.Format{
 	Open:      openRows(parseAlibaba, "time in us"),
 }
 
-// parseAlibaba reads a row of Alibaba Cloud.
 func parseAlibaba(cells [][]byte, path []byte, row *blockRow) (_ []byte, err error) {
 	if len(cells) != 5 {
 		return path, fmt.Errorf("%d columns: want 5, as volume, R or W, offset, length, time", len(cells))

@@ -43,15 +43,15 @@ func (h *handles) add(handle []byte, at *int64) error {
 	return nil
 }
 
-// take returns where a read of so many bytes begins and moves on behind it; ok is false where the position of the
-// handle is not known.
+// take returns where a read of this length begins, and moves the position behind it; ok is false if the position of
+// the handle is not known.
 func (h *handles) take(handle []byte, bytes int64) (position int64, ok bool) {
 	at, ok := h.at[string(handle)]
 	if !ok {
 		return 0, false
 	}
 	position = *at
-	*at += min(bytes, math.MaxInt64-position) // which no read may reach
+	*at += min(bytes, math.MaxInt64-position) // no overflow; a read at such a position is refused
 	return position, true
 }
 

@@ -99,6 +99,7 @@ func (a *Access) clip() (cut bool) {
 	if a.FileSize < 0 || a.Offset+a.Length <= a.FileSize {
 		return false
 	}
+	// Below 0 if the read begins behind the end of the file; begin leaves it out then.
 	a.Length = a.FileSize - a.Offset
 	return true
 }
@@ -119,6 +120,7 @@ type reader struct {
 // times.
 func NewReader(src *source.Source, accesses Accesses, opts params.Values, clock bool) (stream.Reader,
 	stream.Fields, error) {
+	// at is above last: no block is left, so Read begins with an access.
 	r := &reader{accesses: accesses, reading: src.Reading, block: int64(opts.Int("block")) << 10, at: 1}
 	if job := opts.Text("job"); job != "" {
 		r.job = []byte(job)

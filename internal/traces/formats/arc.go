@@ -37,7 +37,7 @@ func detectARC(head source.Head, name string) source.Confidence {
 }
 
 // arcReader reads runs of blocks and returns block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead
-// Replacement Cache", FAST 2003; the format is that of the traces published with it.)
+// Replacement Cache", FAST 2003; its authors published traces in this format.)
 type arcReader struct {
 	src  *source.Source
 	next uint64 // block to return next
@@ -57,7 +57,6 @@ func (a *arcReader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// readRun reads the next line.
 func (a *arcReader) readRun() error {
 	line, err := a.src.Line()
 	if err != nil {

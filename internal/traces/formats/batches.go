@@ -145,7 +145,6 @@ func (b *batchesReader) skipToKey() (byte, error) {
 	}
 }
 
-// peek returns the next byte without consuming it.
 func (b *batchesReader) peek() (byte, error) {
 	for len(b.chunk) == 0 {
 		n, err := b.src.Read(b.buffer[:])

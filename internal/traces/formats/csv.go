@@ -142,7 +142,6 @@ func (c *csvReader) Read(rec *stream.Record) error {
 	}
 }
 
-// parse reads the cells of the current row.
 func (c *csvReader) parse(rec *stream.Record) error {
 	*rec = stream.Record{}
 	cells := c.rows.Cells

@@ -91,7 +91,6 @@ func checkWritten(s *source.Source, head source.Head) error {
 		len(head.Bytes))
 }
 
-// namesOf returns the names of formats.
 func namesOf(list []source.Format) []string {
 	names := make([]string, len(list))
 	for i, f := range list {

@@ -55,7 +55,6 @@ type seqIDSize struct {
 	key  []byte // of the last record, if pair
 }
 
-// parse reads a line.
 func (s *seqIDSize) parse(line []byte, rec *stream.Record) error {
 	var numbers [3]uint64
 	if !source.ParseNumbers(line, numbers[:]) || numbers[2] > source.MaxSize {

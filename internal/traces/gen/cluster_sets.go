@@ -206,7 +206,6 @@ func ascending(n int) []uint32 {
 	return all
 }
 
-// fileCount returns the number of files.
 func (d *clusterData) fileCount() int {
 	if d.files > 0 {
 		return d.files

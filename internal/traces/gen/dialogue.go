@@ -142,7 +142,7 @@ func (t *dialogueTrace) turnsOf(number int32) []dialogueTurn {
 	return t.turns
 }
 
-// read makes the next request.
+// Read returns the next request of the dialogue.
 func (t *dialogueTrace) Read(rec *stream.Record) error {
 	if t.turn == len(t.turns) || t.given == 0 {
 		if t.given == t.total {

@@ -302,7 +302,6 @@ func (p *dialoguePlan) questionsOf(number int32) []int {
 	return questions
 }
 
-// isAnchor reports whether a question is an anchor.
 func (p *dialoguePlan) isAnchor(question int) bool { return question < maxAnchors*len(p.anchors) }
 
 // anchorsOfTopic returns the numbers reserved for the anchors of a topic.

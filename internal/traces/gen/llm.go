@@ -358,7 +358,7 @@ func (t *llmTrace) Fields() stream.Fields {
 
 func (t *llmTrace) Requests() int { return t.total }
 
-// read makes the next block.
+// Read returns the next block, with the prompt if it is its first.
 func (t *llmTrace) Read(rec *stream.Record) error {
 	begins := t.of == nil
 	if begins {

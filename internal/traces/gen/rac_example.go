@@ -47,7 +47,7 @@ func (e *racExample) Fields() stream.Fields {
 
 func (e *racExample) Requests() int { return len(racExampleQueries) }
 
-// read makes the next request.
+// Read returns the next request of the example.
 func (e *racExample) Read(rec *stream.Record) error {
 	if e.given == len(racExampleQueries) {
 		return io.EOF
@@ -68,7 +68,7 @@ func (e *racExample) Read(rec *stream.Record) error {
 
 // embedding returns a vector with a similarity of 0.1 to all vectors of the other topic, and of 0.75 to the anchor of
 // its own. Others of a topic have similarity 0.57 to each other: they share only the anchor, which is the least that
-// so many can share.
+// this many vectors can share.
 func (e *racExample) embedding(query string) []float32 {
 	const (
 		acrossTopics = 0.1

@@ -136,7 +136,6 @@ func (k *kindReader) cursors() (cursors []*cursor) {
 	return cursors
 }
 
-// read reads the next row.
 func (k *kindReader) read() (stream.Extra, error) {
 	for i := range k.columns {
 		if err := k.columns[i].read(k.cells[i]); err != nil {

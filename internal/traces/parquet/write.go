@@ -113,7 +113,6 @@ func (p *writer) begin() error {
 	return nil
 }
 
-// keyColumn returns the name of the column of the key.
 func (p *writer) keyColumn() string {
 	if p.table != nil && p.table.Key != "" {
 		return p.table.Key

@@ -163,7 +163,6 @@ func (a *agentReader) next(p *prompt) error {
 	return nil
 }
 
-// request reads a request.
 func (a *agentReader) request(p *prompt) error {
 	s := &a.scanner
 	stated := int64(-1)

@@ -202,7 +202,8 @@ func parseTokens(text []byte, least int32) (int32, error) {
 	return int32(n), nil
 }
 
-// fitsBlocks reports whether a prompt of so many tokens has so many blocks, with or without its last, partial one.
+// fitsBlocks reports whether a prompt of this many tokens can have this many blocks, with or without a last, partial
+// one.
 func fitsBlocks(blockTokens int, tokens int32, blocks int) bool {
 	full := int(tokens) / blockTokens
 	partial := min(int(tokens)%blockTokens, 1)

@@ -82,7 +82,6 @@ func openQueryLines(src *source.Source, opts params.Values) (stream.Reader, stre
 	return source.ReadLines(src, r.parse), stream.Fields{Time: !r.textsOnly, Counted: r.textsOnly, Kind: Kind{}}, nil
 }
 
-// parse reads a line.
 func (r *lineReader) parse(line []byte, rec *stream.Record) (err error) {
 	r.scanner = source.JSONScanner{Text: line}
 	r.head = Head{}

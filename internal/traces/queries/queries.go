@@ -280,7 +280,6 @@ func Normalize(vector []float32) error {
 // checkVector returns the error of Normalize without changing the vector.
 func checkVector(vector []float32) error { return checkDirection(squares(vector)) }
 
-// squares returns the sum of the squares.
 func squares(vector []float32) (sum float64) {
 	for _, x := range vector {
 		sum += float64(x) * float64(x)

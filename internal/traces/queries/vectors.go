@@ -117,7 +117,6 @@ func (v *VectorFile) read(vector []float32) error {
 	return nil
 }
 
-// fill reads the next rows.
 func (v *VectorFile) fill() (err error) {
 	v.batch, err = v.src.Records(v.rowBytes)
 	if err == io.EOF && v.rows != unknownRows {

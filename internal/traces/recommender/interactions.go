@@ -220,7 +220,6 @@ func (r *historyReader) fill(rec *stream.Record, e event, before uint32) {
 	}
 }
 
-// load reads the log.
 func (r *historyReader) load() error {
 	users, items := stream.NewNumbering(), stream.NewNumbering()
 	r.events = []event{}

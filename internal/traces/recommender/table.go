@@ -155,7 +155,6 @@ func (t *tableReader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// parse reads the cells of a row.
 func (t *tableReader) parse(rec *stream.Record) (err error) {
 	cells := t.rows.Cells
 	t.head = Head{ShardRows: t.shardRows, Hot: Unknown}

@@ -141,7 +141,7 @@ var dateLayouts = []string{
 	"2006-01-02T15:04:05",
 }
 
-// ParseTime reads a point in time, a number of units (of so many nanoseconds) or a date, and returns nanoseconds.
+// ParseTime reads a point in time, a date or a number of units, and returns nanoseconds. unit is in nanoseconds.
 func ParseTime(text []byte, unit int64) (int64, error) {
 	// First, because it is exact: float64 cannot hold the nanoseconds of today.
 	if ns, ok := parseDecimal(text, unit); ok {
@@ -172,8 +172,8 @@ func isFloatText(text []byte) bool {
 	return true
 }
 
-// parseDecimal reads digits with an optional fraction, exactly, in units of so many nanoseconds. Digits below a
-// nanosecond are dropped.
+// parseDecimal reads digits with an optional fraction, exactly. unit is in nanoseconds. Digits below a nanosecond are
+// dropped.
 func parseDecimal(text []byte, unit int64) (int64, bool) {
 	whole, fraction := text, []byte(nil)
 	for i, c := range text {

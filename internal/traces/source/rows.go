@@ -205,7 +205,7 @@ func ColumnOptions() []params.Param {
 // TimeUnits in nanoseconds.
 var TimeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
 
-// UnitName returns the name of a unit of so many nanoseconds.
+// UnitName returns the name of a unit, given in nanoseconds.
 func UnitName(ns int64) string {
 	for name, unit := range TimeUnits {
 		if unit == ns {

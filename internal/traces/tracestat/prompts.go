@@ -97,7 +97,6 @@ func sumAndDistribution(column []int32) (sum int64, d *Distribution) {
 	return sum, h.distribution(1)
 }
 
-// rows returns the figures for the table.
 func (s *PromptSummary) rows() []row {
 	rows := []row{{"prompts", records.Count(s.Prompts)}}
 	if s.Conversations != nil {

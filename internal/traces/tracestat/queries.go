@@ -79,7 +79,6 @@ func turnsOf(sessions []int32, n int) *Distribution {
 	return turns.distribution(1)
 }
 
-// rows returns the figures for the table.
 func (s *QuerySummary) rows() []row {
 	rows := []row{{"queries", fmt.Sprintf("%s (%s distinct)", records.Count(s.Queries), records.Count(s.Distinct))}}
 	for _, c := range []struct {

@@ -46,7 +46,6 @@ func summarizeReads(t *traces.Trace) *ReadSummary {
 	return s
 }
 
-// rows returns the figures for the table.
 func (s *ReadSummary) rows() []row {
 	rows := []row{{"reads", records.Count(s.Reads)},
 		{"files", records.Count(s.Files)},

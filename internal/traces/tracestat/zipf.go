@@ -85,7 +85,8 @@ func harmonic(n int, alpha float64) float64 {
 	return sum + float64(integral) + float64((last-first)/2) + float64(alpha/12*(float64(first/exact)-last/float64(n)))
 }
 
-// spacedRanks returns ranks from 1 to n, 20 for each factor of 10 where there are so many.
+// spacedRanks returns ranks from 1 to n, 20 for each factor of 10; fewer among the first ones, which are further
+// apart than that.
 func spacedRanks(n int) []int {
 	var ranks []int
 	for i := 0; ; i++ {

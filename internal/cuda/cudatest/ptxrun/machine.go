@@ -32,7 +32,7 @@ import (
 // Options configure a Machine. The zero value is a small GPU of compute capability 8.0.
 type Options struct {
 	Memory       int64  // bytes of the device; 64 MiB if 0
-	Granule      int64  // each allocation takes a multiple of so many bytes, as drivers take 2 MiB; 1 if 0
+	Granule      int64  // allocations are multiples of this many bytes, as of 2 MiB in drivers; 1 if 0
 	Major, Minor int    // compute capability; 8.0 if both are 0
 	Processors   int    // 4 if 0
 	Seed         uint64 // draws the order of blocks, warps and atomic operations, and what is in registers; 0: in order, 0

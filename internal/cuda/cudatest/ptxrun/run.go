@@ -157,7 +157,7 @@ func (l *launch) block() *block {
 		for r, s := range p.rows {
 			for lane := range 32 {
 				w.rows[r][lane] = s.value
-				if s.register && l.draws != nil { // whoever reads it before it is written gets anything
+				if s.register && l.draws != nil { // a read before the first write gives anything
 					w.rows[r][lane] = cut(l.draws.Uint64(), s.bits)
 				}
 			}
