@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -26,17 +27,19 @@ type PrintOptions struct {
 // Print writes the claims with their verdicts in a format: table (for a terminal), csv, json (one claim per line),
 // markdown, or one of checks.Formats.
 func Print(w io.Writer, summaries []Summary, format string, options PrintOptions) error {
-	switch format {
-	case "table":
-		return printText(w, summaries, options)
-	case "markdown":
-		return printMarkdown(w, summaries)
-	case "csv":
-		return printCSV(w, summaries)
-	case "json":
-		return printJSON(w, summaries)
+	if slices.Contains(checks.Formats, format) {
+		return checks.Print(w, format, suites(summaries), func(w io.Writer) error { return printMarkdown(w, summaries) })
 	}
-	return checks.Print(w, format, suites(summaries), func(w io.Writer) error { return printMarkdown(w, summaries) })
+	return records.Printed{
+		Table: func(w io.Writer, format string) error {
+			if format == "markdown" {
+				return printMarkdown(w, summaries)
+			}
+			return printText(w, summaries, options)
+		},
+		CSV:  func(w io.Writer) error { return printCSV(w, summaries) },
+		JSON: func(w io.Writer) error { return printJSON(w, summaries) },
+	}.Print(w, format)
 }
 
 func printText(w io.Writer, summaries []Summary, options PrintOptions) error {

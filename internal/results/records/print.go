@@ -14,7 +14,6 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 // PrintOptions are the options of Print.
@@ -25,17 +24,11 @@ type PrintOptions struct {
 
 // Print writes recs to w as table, csv, json (one record per line) or markdown.
 func Print(w io.Writer, recs []Record, format string, opt PrintOptions) error {
-	switch format {
-	case "csv":
-		return EncodeCSV(w, recs)
-	case "json":
-		return EncodeJSON(w, recs)
-	case "table":
-		return printTables(w, recs, opt.paint())
-	case "markdown":
-		return printTables(w, recs, paint{markdown: true})
-	}
-	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
+	return Printed{
+		Table: func(w io.Writer, format string) error { return printTables(w, recs, opt.paint(format)) },
+		CSV:   func(w io.Writer) error { return EncodeCSV(w, recs) },
+		JSON:  func(w io.Writer) error { return EncodeJSON(w, recs) },
+	}.Print(w, format)
 }
 
 // paint says how a cell stands out, and how much room there is.
@@ -44,7 +37,11 @@ type paint struct {
 	width           int // 0 for as much as is needed
 }
 
-func (o PrintOptions) paint() paint {
+// paint is that of a format, table or markdown.
+func (o PrintOptions) paint(format string) paint {
+	if format == "markdown" {
+		return paint{markdown: true}
+	}
 	return paint{color: o.Color && os.Getenv("NO_COLOR") == "", width: o.Width}
 }
 

@@ -7,21 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // Print writes the tables as table, markdown or csv. CSV has one line per value, with all digits.
 func (t *Tables) Print(w io.Writer, format string, opt PrintOptions) error {
-	switch format {
-	case "csv":
-		return t.encodeCSV(w)
-	case "table":
-		return t.print(w, opt.paint())
-	case "markdown":
-		return t.print(w, paint{markdown: true})
-	}
-	return suggest.Unknown("format", format, []string{"table", "markdown", "csv"})
+	return Printed{
+		Table: func(w io.Writer, format string) error { return t.print(w, opt.paint(format)) },
+		CSV:   t.encodeCSV,
+	}.Print(w, format)
 }
 
 func (t *Tables) print(w io.Writer, p paint) error {

@@ -17,12 +17,13 @@ import (
 
 // Print writes s to w as table, csv (controller and regime, value by value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	switch format {
-	case "csv":
-		return s.encodeCSV(w)
-	case "json":
-		return jsonlines.NewEncoder(w).Encode(s)
-	}
+	return records.Printed{
+		Table: s.printTable, CSV: s.encodeCSV,
+		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(s) },
+	}.Print(w, format)
+}
+
+func (s *Summary) printTable(w io.Writer, format string) error {
 	width := terminal.Width(w)
 	title := fmt.Sprintf("%s parameters, %s episodes in each of %d environments; the reward stays within %v of its last "+
 		"value after %s", records.Count(int64(s.Parameters)), records.Count(int64(s.Episodes)), s.Environments,

@@ -20,12 +20,14 @@ import (
 // Print writes the results to w as table, csv (one row per predictor and horizon), json (one line per predictor) or
 // markdown.
 func Print(w io.Writer, results []*Result, format string) error {
-	switch format {
-	case "csv":
-		return encodeCSV(w, results)
-	case "json":
-		return encodeJSON(w, results)
-	}
+	return records.Printed{
+		Table: func(w io.Writer, format string) error { return printTables(w, results, format) },
+		CSV:   func(w io.Writer) error { return encodeCSV(w, results) },
+		JSON:  func(w io.Writer) error { return encodeJSON(w, results) },
+	}.Print(w, format)
+}
+
+func printTables(w io.Writer, results []*Result, format string) error {
 	width, first := terminal.Width(w), results[0]
 	title := fmt.Sprintf("%s: %s questions at %s moments about the %s objects that a cache with LRU holds", first.Trace,
 		records.Count(int64(first.Questions)), records.Count(int64(first.Moments)), records.Count(first.Capacity))

@@ -16,13 +16,11 @@ import (
 
 // Print prints the results of searches with these options as table, csv, json (a row per line) or markdown.
 func Print(w io.Writer, rows []Row, o Options, format string) error {
-	switch format {
-	case "json":
-		return printJSON(w, rows, o)
-	case "csv":
-		return printCSV(w, rows, o)
-	}
-	return printTable(w, rows, o, format)
+	return records.Printed{
+		Table: func(w io.Writer, format string) error { return printTable(w, rows, o, format) },
+		CSV:   func(w io.Writer) error { return printCSV(w, rows, o) },
+		JSON:  func(w io.Writer) error { return printJSON(w, rows, o) },
+	}.Print(w, format)
 }
 
 // printTable prints the rows as table or markdown, and how to see the worst of each policy.

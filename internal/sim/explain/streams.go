@@ -47,15 +47,15 @@ func PrintStreams(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Ce
 	for _, s := range all {
 		rows = append(rows, rowOf(s, cell.Capacity.Simulated))
 	}
-	switch o.Format {
-	case "json":
-		return writeJSON(w, rows)
-	case "csv":
-		return writeCSV(w, rows)
-	}
-	width := terminal.Width(w)
-	_, err = fmt.Fprintln(w, gridOf(rows, cell.Capacity.Bytes, width > 0).In(o.Format, width))
-	return err
+	return records.Printed{
+		Table: func(w io.Writer, format string) error {
+			width := terminal.Width(w)
+			_, err := fmt.Fprintln(w, gridOf(rows, cell.Capacity.Bytes, width > 0).In(format, width))
+			return err
+		},
+		CSV:  func(w io.Writer) error { return writeCSV(w, rows) },
+		JSON: func(w io.Writer) error { return writeJSON(w, rows) },
+	}.Print(w, o.Format)
 }
 
 // rowOf describes a stream.

@@ -15,12 +15,13 @@ import (
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	switch format {
-	case "csv":
-		return s.encodeCSV(w)
-	case "json":
-		return jsonlines.NewEncoder(w).Encode(s)
-	}
+	return records.Printed{
+		Table: s.printTable, CSV: s.encodeCSV,
+		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(s) },
+	}.Print(w, format)
+}
+
+func (s *Summary) printTable(w io.Writer, format string) error {
 	width := terminal.Width(w)
 	title := fmt.Sprintf("%s: %s requests, %s samples, %d of %d trees kept", s.Trace, records.Count(s.Requests),
 		records.Count(s.Samples), s.Trees, s.Grown)

@@ -76,12 +76,14 @@ func ranks(k int) (list []int) {
 
 // PrintNearest writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
 func PrintNearest(w io.Writer, rows []Rank, format string) error {
-	switch format {
-	case "csv":
-		return encodeNearestCSV(w, rows)
-	case "json":
-		return jsonlines.Write(w, rows)
-	}
+	return records.Printed{
+		Table: func(w io.Writer, format string) error { return printNearest(w, rows, format) },
+		CSV:   func(w io.Writer) error { return encodeNearestCSV(w, rows) },
+		JSON:  func(w io.Writer) error { return jsonlines.Write(w, rows) },
+	}.Print(w, format)
+}
+
+func printNearest(w io.Writer, rows []Rank, format string) error {
 	t := records.Grid{Heads: []records.Head{
 		{Name: "rank"},
 		{Name: "mean", Weight: 5},

@@ -15,12 +15,14 @@ import (
 
 // Print writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
 func Print(w io.Writer, rows []Row, format string) error {
-	switch format {
-	case "csv":
-		return encodeCSV(w, rows)
-	case "json":
-		return jsonlines.Write(w, rows)
-	}
+	return records.Printed{
+		Table: func(w io.Writer, format string) error { return printTable(w, rows, format) },
+		CSV:   func(w io.Writer) error { return encodeCSV(w, rows) },
+		JSON:  func(w io.Writer) error { return jsonlines.Write(w, rows) },
+	}.Print(w, format)
+}
+
+func printTable(w io.Writer, rows []Row, format string) error {
 	t := records.Grid{Heads: []records.Head{
 		{Name: "tau"},
 		{Name: "similar pairs", Weight: 4},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -22,15 +21,10 @@ import (
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	switch format {
-	case "csv":
-		return s.encodeCSV(w)
-	case "json":
-		return jsonlines.NewEncoder(w).Encode(s)
-	case "table", "markdown":
-		return s.printTables(w, format)
-	}
-	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
+	return records.Printed{
+		Table: s.printTables, CSV: s.encodeCSV,
+		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(s) },
+	}.Print(w, format)
 }
 
 // row is one figure of the table.

@@ -67,13 +67,18 @@ func (l List) Choose(names []string) (List, error) {
 
 // Print prints the list as table, csv, json (an item per line) or markdown.
 func (l List) Print(w io.Writer, format string) error {
-	if format == "json" {
-		rows := make([]any, len(l.Items))
-		for i, item := range l.Items {
-			rows[i] = item.JSON
-		}
-		return jsonlines.Write(w, rows)
+	return records.Printed{Table: l.printTable, CSV: l.wide().CSV, JSON: l.printJSON}.Print(w, format)
+}
+
+func (l List) printJSON(w io.Writer) error {
+	rows := make([]any, len(l.Items))
+	for i, item := range l.Items {
+		rows[i] = item.JSON
 	}
+	return jsonlines.Write(w, rows)
+}
+
+func (l List) printTable(w io.Writer, format string) error {
 	if width := l.narrowWidth(w, format); width > 0 {
 		t := records.Grid{Heads: l.Narrow}
 		for _, item := range l.Items {
@@ -82,14 +87,16 @@ func (l List) Print(w io.Writer, format string) error {
 		}
 		return printTable(w, t.Text(width))
 	}
+	return printTable(w, l.wide().In(format, terminal.Width(w)))
+}
+
+// wide returns the table with every column.
+func (l List) wide() records.Grid {
 	t := records.Grid{Heads: l.Columns}
 	for _, item := range l.Items {
 		t.Rows = append(t.Rows, item.Row)
 	}
-	if format == "csv" {
-		return t.CSV(w)
-	}
-	return printTable(w, t.In(format, terminal.Width(w)))
+	return t
 }
 
 // narrowWidth returns the width of a narrow table, or 0 if it is to be a wide one.
