@@ -137,6 +137,7 @@ func prefillConfig(v params.Values) prefill.Config {
 		Rate:        v.Float("rate"),
 		Seed:        uint64(v.Int("seed")),
 	}
+	// Each entry sets another constant, so the order of the map does not matter.
 	for name, constant := range map[string]struct {
 		value *float64
 		unit  float64

@@ -114,6 +114,7 @@ func (r *slsReplay) Lookup(i int) sls.Batch {
 	keys, s := r.serve(i)
 	b := sls.Batch{Keys: keys, Missing: r.missed(), Predicted: s.Cost.Predictions, Trained: s.Cost.Training.Work}
 	if r.background {
+		// The batch waits for neither: both run on the worker.
 		b.Predicted, b.Trained = 0, 0
 		r.clock.Train(s.Cost.Training.Work)
 	}

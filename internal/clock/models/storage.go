@@ -228,6 +228,7 @@ func readsOf(t *traces.Trace, closed bool) storage.Reads {
 	}
 	start := slices.Min(t.Times)
 	r.Times = make([]time.Duration, len(r.Starts))
+	// In a closed loop only the gaps within a job count, so the times of different jobs need no common order.
 	latest := time.Duration(0)
 	for read, first := range r.Starts {
 		r.Times[read] = time.Duration(t.Times[first] - start)

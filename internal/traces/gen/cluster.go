@@ -43,7 +43,7 @@ const maxClusterRequests = 1 << 32
 type clusterTrace struct {
 	data  []*clusterData // of the jobs, each once, in the order of clusterSets
 	runs  []*clusterRun  // as submitted
-	going []*clusterRun  // those with further reads
+	going []*clusterRun  // with further reads
 
 	reader  stream.Reader
 	ofReads stream.Fields
@@ -164,6 +164,7 @@ func arrivals(n int, mean float64, seed uint64) ([]int64, error) {
 	starts := make([]int64, n)
 	at := 0.0
 	for i := 1; i < n; i++ {
+		// An exponential gap by inversion; the logarithm is negative.
 		at -= float64(mean * 1e9 * random.Log(1-random.Unit(bits)))
 		if at > math.MaxInt64/2 { // the jobs take less than another quarter
 			return nil, fmt.Errorf("arrivals=%v: job %d of %d would be submitted after %.0f years: want at most 146; lower "+

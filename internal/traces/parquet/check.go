@@ -207,6 +207,7 @@ func (w *thriftWalk) field(kind, field int, note func(outer, field int, value in
 	switch kind {
 	case thriftTrue, thriftFalse: // the value is the type
 		if note != nil && w.depth <= 2 {
+			// thriftTrue is 1 and thriftFalse is 2: this is 1 for true and 0 for false.
 			note(w.outer, field, int64(thriftFalse-kind))
 		}
 	case thriftI16, thriftI32, thriftI64:

@@ -279,7 +279,7 @@ func (p *reader) readRow(rec *stream.Record) error {
 	return err
 }
 
-// tenantName returns a tenant as text.
+// tenantName returns a tenant as text. Numbers are written in decimal, as in text formats.
 func (p *reader) tenantName(v parquet.Value) ([]byte, error) {
 	if v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray {
 		return v.ByteArray(), nil
@@ -461,7 +461,7 @@ func (c *cursor) next() (parquet.Value, error) {
 	return v, err
 }
 
-// nextOrNull returns the next value, which is valid until the following call.
+// nextOrNull is next for columns whose values may be null.
 func (c *cursor) nextOrNull() (parquet.Value, error) {
 	if len(c.filled) == 0 {
 		if err := c.fill(); err == io.EOF {
@@ -493,6 +493,7 @@ func (c *cursor) fill() (err error) {
 		}
 		n, err := c.values.ReadValues(c.buffer[:])
 		if n == 0 && err == nil {
+			// Or a damaged page without values would be read for ever.
 			err = io.ErrNoProgress
 		}
 		if err == io.EOF {

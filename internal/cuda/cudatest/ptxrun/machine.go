@@ -153,6 +153,7 @@ func (m *Machine) Free(p cuda.Pointer) error {
 		return fmt.Errorf("pointer %#x is %d bytes behind the start of %s", p, at, r.name)
 	}
 	m.used -= m.options.Takes(int64(len(r.data)))
+	// The number stays taken, so that a later use of the pointer is recognised.
 	*r = region{name: r.name, freed: true}
 	return nil
 }
@@ -189,7 +190,7 @@ func (m *Machine) Write(to cuda.Pointer, from []byte) error {
 	return nil
 }
 
-// Read implements cuda.Device. To read what nobody wrote is an error.
+// Read implements cuda.Device. Reading bytes that were never written is an error.
 func (m *Machine) Read(to []byte, from cuda.Pointer) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -353,8 +354,8 @@ const (
 	staticShared = 48 << 10
 )
 
-// Launch implements cuda.Module. The kernel has ended when it returns; what it did wrong is returned by the next call
-// of the device, as that of a GPU is.
+// Launch implements cuda.Module. The kernel has ended when it returns. As on a GPU, its error is returned by the next
+// call of the device.
 func (mod *module) Launch(kernel string, grid cuda.Grid, arguments ...any) error {
 	m := mod.machine
 	m.mutex.Lock()

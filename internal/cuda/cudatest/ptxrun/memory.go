@@ -85,9 +85,8 @@ func putBytes(b []byte, size int, x uint64) {
 	}
 }
 
-// Addresses are those of the state space, or generic: then their upper bits say which space they are in. Those of
-// global memory have the number of a region, from 1, and a position, so that no sum reaches the next region by
-// accident.
+// An address belongs to a state space, or is generic: then its upper bits name the space. An address of global memory
+// is the number of a region, from 1, and a position, so that no sum reaches the next region by accident.
 const (
 	positionBits  = 40
 	sharedWindow  = uint64(1) << 60
@@ -147,6 +146,7 @@ func (w *warp) find(space space, address uint64, size, lane int) (*region, int64
 		}
 		limit = int64(len(r.data))
 	}
+	// Addresses of 2^63 and above are negative here.
 	if at < 0 || at+int64(size) > limit {
 		w.fail(lane, "%d bytes at %d of %s, which has %d", size, at, r.name, limit)
 	}
@@ -156,8 +156,8 @@ func (w *warp) find(space space, address uint64, size, lane int) (*region, int64
 	return r, base + at
 }
 
-// use checks an access to memory of other threads or of the past: what is read must have been written, and nobody else
-// may have used it since the last barrier, one of both writing.
+// use checks an access to memory of other threads or of the past: what is read must have been written, and no other
+// thread may have used it since the last barrier, if one of the two writes.
 func (w *warp) use(r *region, at int64, size, lane int, how access) {
 	bits := (uint64(1)<<size - 1) << (at & 63)
 	if how == writes || how == posts {

@@ -167,12 +167,13 @@ func (l *launch) block() *block {
 	return b
 }
 
-// begin makes the block the one with a number.
+// begin resets the block for the next number: a launch reuses one for all.
 func (b *block) begin(number int) {
 	b.number = number
 	b.launch.machine.serial++
 	b.serial = b.launch.machine.serial
 	b.shared.split = nil
+	// The data may stay: without these bits no byte of it can be read.
 	clear(b.shared.written)
 	b.now, b.known, b.warpsKnow = 1, 0, nil
 	b.barriers = [16]barrier{}
@@ -338,14 +339,14 @@ func (w *warp) control(g *group, s *step, active uint32) {
 	}
 }
 
-// part makes some lanes of a group one of their own.
+// part splits some lanes of a group off into a group of their own.
 func (w *warp) part(g *group, lanes uint32, pc int) {
 	g.lanes &^= lanes
 	w.groups[w.n] = group{pc: pc, lanes: lanes}
 	w.n++
 }
 
-// end ends lanes. Others may wait for lanes that are no more.
+// end ends lanes. Lanes that waited for them no longer have to.
 func (w *warp) end(g *group, lanes uint32) {
 	w.live &^= lanes
 	g.lanes &^= lanes
