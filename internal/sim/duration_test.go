@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,8 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 	learned, plain := []Cell{{Parts: Parts{Policy: laru, Predictor: &gbm}}},
 		[]Cell{{Parts: Parts{Policy: mustSpec("lru")}}}
 	note := LongNote([][]Cell{learned, plain, learned}, 1, duration, requests)
-	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests (laru with gbm: ",
-		" us per request)"} {
+	each := fmt.Sprintf("(laru with gbm: %.2g us per request)", 1e6*duration(learned).Seconds()/requests)
+	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests ", each} {
 		if !strings.Contains(note, want) {
 			t.Errorf("%q lacks %q", note, want)
 		}
