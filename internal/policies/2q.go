@@ -49,6 +49,7 @@ func (p *twoQ) Resize(capacity int64) {
 }
 
 func (p *twoQ) Hit(r Request) {
+	// A1in stays a FIFO queue: requests soon after the first one may be correlated with it and prove little.
 	if p.in(am, r.Object) {
 		p.renew(r.Object)
 	}
@@ -66,6 +67,7 @@ func (p *twoQ) Miss(r Request) {
 func (p *twoQ) Admit(r Request) bool { return p.charged == nil || r.Size <= p.limit[a1in] }
 
 func (p *twoQ) Victim(Request) Object {
+	// A victim of Am is not remembered (reclaimfor in the paper): it has not been requested for a while.
 	if p.used[a1in] <= p.limit[a1in] {
 		if o, ok := p.pop(am); ok {
 			return o

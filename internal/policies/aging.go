@@ -8,7 +8,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 //
 // and the age of the cache is the priority of its last victim, the object of lowest priority. So objects that are no
 // longer requested are overtaken in time. The two policies differ in the cost of a miss. Ties go to the least recently
-// requested object: it leaves first.
+// requested object: it is evicted first.
 
 // newAging returns the policy for that cost per size. If all objects have the same size, their priorities are in the
 // order of age + requests, whatever the cost.
@@ -93,7 +93,7 @@ func newUnitAging(c Config, window int) *unitAging {
 	return p
 }
 
-// emptyLists makes all lists empty.
+// emptyLists links each sentinel to itself.
 func (p *unitAging) emptyLists() {
 	for list := int(p.n); list < len(p.nodes); list++ {
 		p.nodes[list].prev, p.nodes[list].next = uint32(list), uint32(list)
@@ -117,8 +117,8 @@ func (p *unitAging) Grow(objects int) {
 	}
 }
 
-// inOrder returns the residents so that those of equal priority are in the order in which they leave: first those above
-// the window.
+// inOrder returns the residents, with those above the window first. Among residents of equal priority the next victim
+// comes first.
 func (p *unitAging) inOrder() (residents []Object) {
 	for i := range p.window + 1 {
 		list := p.beyond()
@@ -173,6 +173,7 @@ func (p *unitAging) Victim(Request) Object {
 			p.Remove(v)
 			return v
 		}
+		// No resident has a priority below the age, so the search need only move up.
 		if p.age++; p.age == p.gather {
 			p.gatherBeyond()
 		}

@@ -114,6 +114,7 @@ func (p *arcState) forgetUnlessAsked(r Request) {
 // adapt moves the target towards the ghost list that held the missed object: by the size of the object times the ratio
 // of the ghost lists, at least 1.
 func (p *arcState) adapt(r Request) {
+	// Neither ratio divides by 0: the missed object itself is on the list in the denominator.
 	b1, b2 := float64(p.size[arcB1]), float64(p.size[arcB2])
 	switch p.where[r.Object] {
 	case arcB1:
@@ -138,6 +139,7 @@ func (p *arcState) forget(size int64) {
 	}
 	t1 := min(p.size[arcT1], p.capacity-size) // whatever exceeds that leaves without being remembered
 	other := t1 + p.size[arcT2] + p.size[arcB1] + size
+	// Compared without 2*capacity, which could overflow.
 	for other-p.capacity > p.capacity-p.size[arcB2] && p.size[arcB2] > 0 {
 		p.dropOldest(arcB2)
 	}
@@ -178,6 +180,7 @@ func (p *arc) Miss(r Request) {
 
 func (p *arc) Victim(r Request) Object {
 	missed := arcAbsent
+	// A Shrink has no object whose list could be looked up.
 	if r.Reason != Shrink {
 		missed = p.where[r.Object]
 	}
@@ -204,6 +207,7 @@ func (p *arcState) replace(missed arcList) Object {
 
 // replaceT1 reports whether REPLACE takes the victim from T1.
 func (p *arcState) replaceT1(missed arcList) bool {
+	// Figure 4 guards only against an empty T1. With sized objects T2 may be empty while T1 is below its target.
 	if p.size[arcT1] == 0 || p.size[arcT2] == 0 {
 		return p.size[arcT2] == 0
 	}

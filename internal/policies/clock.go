@@ -87,6 +87,7 @@ func (p *clock) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
 		if t := turns[o]; t != 0 {
 			hits++
+			// t counts from 1: at top+1 the object has all its turns.
 			if t <= top {
 				turns[o] = t + 1
 			}

@@ -1,5 +1,5 @@
 // Package policies holds the replacement policies and the registry that names them. A policy chooses which resident
-// object leaves; what counts as a hit is decided by the cache (package cache).
+// object is evicted; what counts as a hit is decided by the cache (package cache).
 //
 // To add a policy, write one file with its type and its Entry, and add the Entry to its family in registry.go; a policy
 // in a folder of its own is registered there. It then appears in `cachesim policies`, in the shared test suite and in

@@ -45,7 +45,7 @@ type Background interface {
 // SetsDescription is a SetsPolicy as data.
 type SetsDescription struct {
 	slabs.Replacement
-	Counters func(slabs.Tally) []Counter // as those of Reporter; nil if there are none
+	Counters func(slabs.Tally) []Counter // as Reporter returns them; nil if there are none
 }
 
 // describeLRUInSets describes lru for caches of sets.

@@ -36,7 +36,7 @@ var lfuEntry = Entry{
 	},
 }
 
-// lfu is LFU with ties broken by recency: the least recently requested object leaves first.
+// lfu is LFU with ties broken by recency: the least recently requested object is evicted first.
 type lfu struct {
 	frequencies dense.Frequencies
 	past        []uint32 // requests of each object before its last eviction; nil unless perfect
@@ -109,7 +109,7 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// lfuInHeap is LFU with ties broken by load: the object loaded longest ago leaves first. It needs a heap, since lists
+// lfuInHeap is LFU with ties broken by load: the object loaded longest ago goes first. It needs a heap, since lists
 // that objects join as their frequency grows lose the order of loading. So does a cache that holds objects: on release
 // they would join those lists out of order. There either tie-break is possible.
 type lfuInHeap struct {

@@ -89,7 +89,6 @@ func newLIRS(c Config) *lirs {
 	return p
 }
 
-// limitTo sets the limits for a capacity.
 func (p *lirs) limitTo(capacity int64) {
 	stack, nonresident := p.config.Params.Float("stack"), p.config.Params.Float("nonresident")
 	p.capacity = capacity
@@ -271,7 +270,7 @@ func (p *lirs) prune() {
 	}
 }
 
-// limitStack bounds the stack as the authors' program does: the lowest object that is not LIR leaves it first.
+// limitStack bounds the stack as the authors' program does: the lowest object that is not LIR is taken off first.
 func (p *lirs) limitStack() {
 	if p.lirSize == 0 {
 		p.prune()
@@ -330,6 +329,7 @@ func (p *lirs) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	state, stack := p.state, &p.stack
 	for _, o := range objects {
 		switch s := state[o]; {
+		// The common hit: the bottom stays LIR without pruning, and scan stays where it is.
 		case s == lirsLIR && !stack.IsBack(0, o) && o != p.scan:
 			hits++
 			stack.MoveToFront(0, o)

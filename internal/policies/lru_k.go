@@ -124,6 +124,7 @@ func (p *lruK) ask(o Object) {
 func (p *lruK) shift(o Object, burst uint32) {
 	h := p.of(o)
 	for i := p.k - 1; i > 0; i-- {
+		// 0 says that there was no such request; a burst must not turn it into one.
 		if h[i] = h[i-1]; h[i] != 0 {
 			h[i] += burst
 		}

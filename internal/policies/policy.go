@@ -44,10 +44,10 @@ type Request struct {
 	Reason Reason
 }
 
-// Policy decides which object leaves. A cache serves a request with these calls:
+// Policy decides which object to evict. A cache serves a request with these calls:
 //
 //	resident:      Hit
-//	not resident:  Miss, then Victim as often as room is missing, then Insert
+//	not resident:  Miss, then Victim until there is room, then Insert
 //
 // An object that is loaded without a request of the trace (Prefetch, Restore) causes the calls of a miss. A policy must
 // not learn from it as from a request: predictors do not see it, no phase begins, and frequency estimates and adaptive
@@ -147,7 +147,7 @@ func CountAll(v metric.Values) (all []Counter) {
 	return all
 }
 
-// Name is that of the metric, with its label.
+// Name is the name of the metric, with its label.
 func (c Counter) Name() string { return c.name }
 
 // Reporter is implemented by policies with counters of their own.

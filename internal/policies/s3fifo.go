@@ -88,6 +88,7 @@ func (p *s3fifo) Hit(r Request) { p.freq[r.Object] = min(p.freq[r.Object]+1, p.t
 func (p *s3fifo) Miss(r Request) {
 	remembered := p.in(s3Ghost, r.Object)
 	if remembered {
+		// Taken off now, before the ghost of this load's own victim can push it out.
 		p.take(r.Object)
 	}
 	p.returning = remembered && r.Reason == Demand
@@ -111,6 +112,7 @@ func (p *s3fifo) Victim(Request) Object {
 			p.remember(s3Ghost, o)
 			return o
 		}
+		// The counter starts again (algorithm 1): the main queue grants turns for requests made there only.
 		p.freq[o] = 0
 		p.put(s3Main, o)
 	}
@@ -207,6 +209,7 @@ func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		s := state[o]
 		if s >= s3InSmall {
 			hits++
+			// The number of a queue is below s3Request, so s < top just while the counter is below its maximum.
 			if s < top {
 				state[o] = s + s3Request
 			}

@@ -142,6 +142,7 @@ func (l *sieveLog) evict(state []uint8) {
 func (l *sieveLog) compact() {
 	end, hand := 0, 0
 	for at, o := range l.entries {
+		// If the entry at the hand is gone, the next one that stays takes this place.
 		if at == l.hand {
 			hand = end
 		}

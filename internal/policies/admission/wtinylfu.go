@@ -119,6 +119,7 @@ func newTinyLFU(c policies.Config) *wTinyLFU {
 		p.most = math.MaxInt32
 	}
 	objects := p.room()
+	// How many sized objects fit is unknown: fitSketch enlarges the sketch as they come.
 	if !c.Unit {
 		objects = min(objects, 64)
 	}
@@ -140,6 +141,7 @@ func (p *wTinyLFU) room() int { return int(min(p.capacity, int64(p.most))) }
 
 // divide sets the limits of the segments.
 func (p *wTinyLFU) divide(capacity int64) {
+	// capacity-1: the window has room for 1 at least, however small its share.
 	main := min(int64(float64(capacity)*(1-p.window)), capacity-1)
 	p.limit[inWindow] = capacity - main
 	p.limit[inProtected] = int64(float64(main) * p.protected)
@@ -221,6 +223,7 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 		return p.evict(p.mainVictim())
 	}
 	victim := p.mainVictim()
+	// With an empty main part, its victim is that of the window: there is nothing to compete with.
 	if victim != candidate && p.admits(candidate, victim) {
 		p.leave(candidate)
 		p.enter(inProbation, candidate)

@@ -83,6 +83,7 @@ func (s *Sketch) Add(o Object) {
 		return
 	}
 	block := s.block(h)
+	// | and not ||: all four counters are incremented, even after the first one that had room.
 	if increment(block, h, 0)|increment(block, h, 1)|increment(block, h, 2)|increment(block, h, 3) != 0 {
 		s.count()
 	}
@@ -91,6 +92,7 @@ func (s *Sketch) Add(o Object) {
 // increment adds 1 to counter i of hash h, and returns it, or 0 where the counter is full.
 func increment(block *[blockWords]uint64, h uint64, i uint) uint64 {
 	word, shift := place(h, i)
+	// 1, or 0 where the counter is 15, without a branch.
 	room := 1 ^ (block[word]>>shift&MaxCount+1)/(MaxCount+1)
 	block[word] += room << shift
 	return room
@@ -125,6 +127,7 @@ func (s *Sketch) halve() {
 	odd := 0
 	for i, w := range s.words {
 		odd += bits.OnesCount64(w & 0x1111111111111111)
+		// The mask drops the bits that the shift moves from each counter into the one below.
 		s.words[i] = w >> 1 & 0x7777777777777777
 	}
 	s.added = max(s.added-odd/4, 0) / 2

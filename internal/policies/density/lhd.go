@@ -180,6 +180,8 @@ func (p *lhd) rank(o policies.Object, info lhdInfo, now uint32) float32 {
 	if p.charges != nil && density > 0 {
 		density /= float32(p.charges[o])
 	}
+	// A computed density is at most 1, so explorers rank above the rest. At the last age 1 is lost in rounding:
+	// explorers may be evicted there.
 	if info.explorer {
 		density++
 	}
@@ -190,6 +192,7 @@ func (p *lhd) Hit(r policies.Request) {
 	info := p.slots.Info(r.Object)
 	age := p.age(*info, uint32(r.Pos))
 	p.hits[int(info.class)*p.ages+age]++
+	// The budget comes back first, so that the object may explore again.
 	p.endExploration(r.Object, info)
 	*info = lhdInfo{
 		last:     uint32(r.Pos),
@@ -324,7 +327,6 @@ func (p *lhd) countRequest() {
 	}
 }
 
-// forget gives the past less weight.
 func (p *lhd) forget() {
 	for i := range p.hits {
 		p.hits[i] = float32(p.hits[i] * p.decay)
@@ -380,6 +382,7 @@ func stretch(histogram []float32, by uint) {
 		below := max(min(last-age<<by, 1<<by), 0) // how many of these are below the last age
 		histogram[last] += float32(histogram[age] * float32(1<<by-below) / float32(int(1)<<by))
 	}
+	// Downwards: age>>by is read before it is overwritten.
 	for age := last - 1; age >= 0; age-- {
 		histogram[age] = histogram[age>>by] / float32(int(1)<<by)
 	}
@@ -389,6 +392,7 @@ func stretch(histogram []float32, by uint) {
 func compress(histogram []float32, by uint) {
 	last := len(histogram) - 1
 	for age := range last {
+		// Upwards: age>>by has been emptied already, or is age itself.
 		n := histogram[age]
 		histogram[age] = 0
 		histogram[age>>by] += n
@@ -401,11 +405,13 @@ func (p *lhd) compute() {
 		from, to := class*p.ages, (class+1)*p.ages
 		hits, evictions, densities := p.hits[from:to], p.evictions[from:to], p.densities[from:to]
 		var later, laterHits, lifetime float32 // events and hits at this age or later; their time from this age on
+		// From the highest age down each sum over all later ages only takes one more term.
 		for age := p.ages - 1; age >= 0; age-- {
 			laterHits += hits[age]
 			later += hits[age] + evictions[age]
 			lifetime += later
 			densities[age] = 0
+			// Decayed counts never reach 0; the remains of long ago are no evidence.
 			if later > 1e-5 {
 				densities[age] = laterHits / lifetime
 			}

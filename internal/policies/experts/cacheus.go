@@ -153,6 +153,7 @@ func (p *cacheus) demote() {
 // leaves its history before an eviction can push it out.
 func (p *cacheus) Miss(r policies.Request) {
 	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
+	// A copy, since forget clears the record before the experts are blamed by it.
 	x := p.objects[r.Object]
 	remembered := x.list != cacheusAbsent
 	p.returning, p.requests = remembered && r.Reason == policies.Demand, x.requests
@@ -177,6 +178,7 @@ func (p *cacheus) Miss(r policies.Request) {
 // Victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
 func (p *cacheus) Victim(policies.Request) policies.Object {
 	if !p.rate.started() {
+		// With sizes, how many objects the cache holds is known only once it is full.
 		p.rate.start(p.resident)
 	}
 	oldest, ok := p.lists.Back(int(cacheusSR))

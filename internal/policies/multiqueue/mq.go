@@ -153,6 +153,7 @@ func (p *mq) Insert(r policies.Request) {
 	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	if r.Reason != policies.Demand {
+		// Without a request the count stays as it was, so that a load alone never lifts an object.
 		p.enqueue(r.Object, max(p.queueOf(p.returned), 0))
 		return
 	}
