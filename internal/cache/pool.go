@@ -244,6 +244,7 @@ func (p *Pool) Miss(r policies.Request) bool {
 	}
 	for room := p.capacity - r.Size; p.used > room; {
 		v := p.policy.Victim(r)
+		// The policy bypasses the object. What it has evicted for it so far stays evicted.
 		if v == r.Object {
 			return false
 		}
@@ -293,6 +294,7 @@ func (p *Pool) plain() bool {
 func (p *Pool) serveUnit(policy policies.UnitServer, objects []policies.Object) {
 	room := p.capacity - p.used
 	left, changed := policy.ServeUnit(objects, p.here, room, p.changed[:0])
+	// len(changed) is loads plus evictions, and room - left is loads minus evictions.
 	p.used += room - left
 	p.loaded += (int64(len(changed)) + room - left) / 2
 	p.evictions += (int64(len(changed)) - room + left) / 2
@@ -386,6 +388,7 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	}
 	p.used -= size
 	p.evictions++
+	// What expired or was dropped would not have hit with more capacity either.
 	if p.ghosts != nil && why <= Shrunk {
 		p.ghosts.Add(p.rank, p.name(o))
 	}

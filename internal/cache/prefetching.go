@@ -63,7 +63,7 @@ type prefetching struct {
 	loadedBytes, bytes int64 // their charged size
 }
 
-// departure is an evicted object of which the prefetcher has not been notified yet.
+// departure is an eviction that the prefetcher has not been notified of yet.
 type departure struct {
 	object policies.Object
 	why    Departure
@@ -337,7 +337,7 @@ func (c *prefetching) size(o policies.Object, p prefetch.Proposal, r policies.Re
 }
 
 // settle notifies the prefetcher of evicted objects, and loads those again that it wants back. That may evict others,
-// of which it is notified in turn. This ends because each object is wanted back a few times at most.
+// which it is notified of in turn. This ends because each object is wanted back a few times at most.
 func (c *prefetching) settle(r policies.Request) {
 	for i := 0; i < len(c.left); i++ {
 		c.tell(c.left[i], r)

@@ -16,7 +16,7 @@ type Costs struct {
 	Scale    float64 // of all times, the same for every workload and system
 }
 
-// DefaultCosts returns those of one A100 behind PCIe 4.0 with 6 layers.
+// DefaultCosts returns the costs of one A100 behind PCIe 4.0 with 6 layers.
 func DefaultCosts() Costs {
 	return Costs{Layers: 6, Width: 512, FLOPS: 0.35 * 312e12, PCIe: 25e9, Remote: 1.2, RowBytes: 2048, Base: 1e-3,
 		HitShare: 0.1, Scale: 0.8}

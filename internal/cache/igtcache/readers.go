@@ -9,15 +9,15 @@ import (
 // apart, so that those that have stopped, or only seek, do not take the place of one that goes on.
 const perReader = 4
 
-// readers are those of a sequential stream, each with the block that it reads. A block is dropped when its reader has
-// gone on, so that several requests for parts of one block hit.
+// readers are the readers of a sequential stream, each with the block that it reads. A block is dropped when its reader
+// has gone on, so that several requests for parts of one block hit.
 type readers struct {
 	all  []reader
 	most int
 	tick int64 // requests so far
 }
 
-// position is that of a block below a stream.
+// position is where a block is below a stream.
 type position struct {
 	child int64 // in the listing of the stream
 	file  streams.Place

@@ -176,7 +176,7 @@ func (m *mithril) record(o Object, time uint32) {
 	}
 }
 
-// start gives an object a row of the recording table, that of the oldest where all are taken, and returns it.
+// start gives an object a row of the recording table and returns it. If all are taken, it reuses the oldest.
 func (m *mithril) start(o Object, time uint32) int {
 	row := m.turn
 	if m.turn++; m.turn == cap(m.recording.objects) {

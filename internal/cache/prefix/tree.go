@@ -8,17 +8,16 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// tree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only
-// leaves may leave: blocks with no resident block behind them, and of these only such as no running prompt holds.
+// tree keeps every resident block's predecessor resident too, back to the first block of its prompts. So only leaves
+// can be evicted: blocks with no resident block behind them, and only while no running prompt holds them.
 //
-// Of a prompt, the blocks that are resident are its leading run. A block is put in for each that is missing, and one
-// leaves for it where the cache is full; what leaves is never of a running prompt. So a prompt fits that has no more
-// blocks than the capacity less the blocks that others hold. The last blocks of a longer one pass by: they are misses
-// and not loaded.
+// The resident blocks of a prompt are thus a prefix of it. Every missing block is loaded, and evicts another one if the
+// cache is full, but never a block of a running prompt. A prompt fits if it has no more blocks than the capacity less
+// the blocks that others hold. The last blocks of a longer prompt bypass the cache: they miss and are not loaded.
 //
-// The optimum. Let the policy be Belady's: of all blocks that may leave, that one leaves which is requested last in the
-// sequence of blocks. No other schedule misses less, whether it keeps to the tree or not, as long as it loads what is
-// missing as said above.
+// The optimum. Let the policy be Belady's: it evicts the block whose next request is farthest away in the sequence of
+// blocks. No other schedule misses less, whether it keeps to the tree or not, as long as it loads what is missing as
+// said above.
 //
 //   - It keeps to the tree by itself: of two resident blocks, one ahead of the other in its prompts, the deeper one is
 //     requested last. For each prompt that has the deeper one has the other too, at an earlier position; hence the next
@@ -105,6 +104,7 @@ func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
 
 func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
 	evictions := t.pool.Evictions()
+	// Hit and Miss do not expire anything, and the leading run must be known before them.
 	t.pool.Expire(now)
 	for hits < len(blocks) && t.pool.Has(blocks[hits]) {
 		hits++
@@ -121,13 +121,14 @@ func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Co
 		return hits, held
 	}
 	loaded := t.serve(blocks[:held], hits, first, r)
+	// Blocks that the policy refused are not resident, so the prompt does not hold them.
 	t.unlock(blocks[loaded:held])
 	n.Evictions += t.pool.Evictions() - evictions
 	return hits, loaded
 }
 
-// serve requests the blocks of a prompt, of which the first hits are resident. It returns how many are thereafter,
-// fewer than all if the policy refuses one.
+// serve requests the blocks of a prompt, the first `hits` of which are resident. It returns how many are resident
+// afterwards: fewer than all if the policy refuses one.
 func (t *tree) serve(blocks []policies.Object, hits, first int, r policies.Request) int {
 	for i, o := range blocks[:hits] {
 		r.Object, r.Query, r.Pos = o, o, first+i
@@ -208,9 +209,9 @@ func (t *tree) accuse(o policies.Object) {
 // mayLeave reports whether o, which is resident or leaves just now, is a leaf that no running prompt holds.
 func (t *tree) mayLeave(o policies.Object) bool { return t.nodes[o] == node{} }
 
-// lock holds the blocks of a prompt of which the first hits are resident, as many as fit, and returns how many these
-// are.
+// lock holds as many blocks of a prompt as fit, and returns how many. The first `hits` of them are resident.
 func (t *tree) lock(blocks []policies.Object, hits int) (held int) {
+	// Of the resident blocks only the last can be a leaf. This comes before the locks, which mayLeave counts.
 	if hits > 0 && t.mayLeave(blocks[hits-1]) {
 		t.policy.Hold(blocks[hits-1])
 	}

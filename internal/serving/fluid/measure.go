@@ -330,7 +330,7 @@ func popularityOf(owners, others []uint32) []shard {
 	return shards
 }
 
-// without returns the share of a number in a sum, and that of one less.
+// without returns number/sum and (number-1)/sum, which is at least 0. Both are 0 if the sum is.
 func without(number, sum float64) (share, less float64) {
 	if sum == 0 {
 		return 0, 0

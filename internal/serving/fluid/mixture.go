@@ -36,7 +36,7 @@ func positionOf(share float64, steps int) position {
 // between interpolates between two neighbours.
 func (p position) between(a, b float64) float64 { return a + float64(p.fraction*(b-a)) }
 
-// lengths returns by which factor the sequences of a load are longer than those of the population.
+// lengths returns the mean sequence length of a load as a multiple of the population's.
 func (m *Model) lengths(l serving.Load) float64 {
 	if l.MeanTokens <= 0 {
 		return 1
@@ -163,7 +163,7 @@ func (m *Model) service(tokens, rows float64, hit bool, bandwidth float64) float
 	return m.costs.Overhead() + m.costs.Transfer(rows, m.remote*rows, bandwidth) + m.costs.Compute(tokens, hit)
 }
 
-// deviations stand for a normal distribution: the points of Gauss and Hermite.
+// deviations stand for a normal distribution: the three nodes of Gauss-Hermite quadrature.
 var deviations = [3]struct{ weight, deviation float64 }{{1.0 / 6, -math.Sqrt(3)}, {2.0 / 3, 0}, {1.0 / 6, math.Sqrt(3)}}
 
 // add adds requests of a kind.
@@ -196,6 +196,7 @@ func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 // spread adds service times that are spread evenly between two.
 func (x *mixture) spread(weight, from, to, transfer, compute float64) {
 	x.mean += float64(weight * (from + to) / 2)
+	// The second moment of a uniform distribution.
 	x.square += weight * (float64(from*from) + float64(from*to) + float64(to*to)) / 3
 	low, high := from/x.width, to/x.width
 	first, last := int(low), min(int(high), steps-1)

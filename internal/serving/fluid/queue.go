@@ -24,6 +24,7 @@ func erlang(servers int, utilisation float64) float64 {
 	}
 	load := utilisation * float64(servers)
 	blocked := 1.0 // Erlang's B formula
+	// The recursion over servers needs no factorials, which overflow with many of them.
 	for i := 1; i <= servers; i++ {
 		blocked = load * blocked / (float64(i) + float64(load*blocked))
 	}
@@ -44,7 +45,6 @@ type tail struct {
 	over [mostParts][steps + 1]float64
 }
 
-// add adds a part.
 func (t *tail) add(mixture int, q queue, share float64) {
 	t.of[t.n], t.queues[t.n], t.share[t.n] = mixture, q, share
 	t.n++
@@ -63,6 +63,7 @@ func (t *tail) build() {
 			weight := x.weight[step]
 			t.over[i][step] = max(0, 1-served) + float64(q.busy*late)
 			served += weight
+			// A step counts as served at its middle, so that half of it remains of the wait.
 			late = float64(late*decay) + float64(weight*half)
 		}
 		t.over[i][steps] = max(0, 1-served) + float64(q.busy*late)
@@ -100,6 +101,7 @@ func (t *tail) quantile(share float64) float64 {
 		}
 		high = max(high, reach)
 	}
+	// 40 halvings narrow the range to 1e-12 of its length.
 	for range 40 {
 		if middle := (low + high) / 2; t.above(middle) > share {
 			low = middle

@@ -67,6 +67,7 @@ func drawn(classes []class) []shard {
 // occupied returns how many shards are drawn by some touches of owners or by some other draws.
 func occupied(shards []shard, touches, draws float64) (occupied float64) {
 	for _, s := range shards {
+		// -Expm1(-x) is 1 - exp(-x) without the cancellation at small x.
 		occupied += float64(s.count * -math.Expm1(float64(-s.own*touches)-float64(s.other*draws)))
 	}
 	return occupied

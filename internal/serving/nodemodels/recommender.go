@@ -198,8 +198,8 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	return values, nil
 }
 
-// arrivalsOf returns when the requests of a trace arrive, so many times as fast. A time that goes back counts as the
-// one before it.
+// arrivalsOf returns the arrival times of a trace, sped up by a factor. A time that goes back counts as the one before
+// it.
 func arrivalsOf(t *traces.Trace, rate float64) []time.Duration {
 	times := make([]time.Duration, len(t.Times))
 	latest := time.Duration(0)
@@ -232,7 +232,7 @@ func predictFor(config *recommender.Config, columns *requests.Columns, cache *po
 	}
 }
 
-// ratioStep is the distance of the ratios of which the best one is searched.
+// ratioStep is the step of the grid on which the best ratio is searched.
 const ratioStep = 0.01
 
 // profiled is the number of requests from which the weights of a router are profiled.

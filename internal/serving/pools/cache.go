@@ -511,7 +511,7 @@ func (r *reported) bit(node int, o policies.Object) uint64 {
 	return r.words[at/64] >> (at % 64) & 1
 }
 
-// nodes returns the bits of all nodes, the first one's lowest. Those above the last node's are those of other objects.
+// nodes returns the bits of all nodes, the first node's lowest. Bits above the last node's belong to other objects.
 func (r *reported) nodes(o policies.Object) uint64 {
 	at := uint64(o) << r.shift
 	return r.words[at/64] >> (at % 64)

@@ -33,7 +33,7 @@ const (
 // ReportEvery is the time between two reports of the nodes to the router, at which refill rates are set, too.
 const ReportEvery = 100 * time.Millisecond
 
-// fewest is the number of requests of which a P99 is one. The P99 of a window with fewer is that of all nodes.
+// fewest is how many requests a node needs in a window for a P99 of its own. With fewer, the P99 of all nodes is used.
 const fewest = 1000
 
 // Requests are what users request.

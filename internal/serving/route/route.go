@@ -109,6 +109,7 @@ func (r *Router) Route(user uint32) (node int, score float64) {
 	case LeastLoaded:
 		node = r.leastLoaded()
 	case Hash:
+		// hash*Nodes/2^64 is below Nodes, and takes no division.
 		high, _ := bits.Mul64(random.Scramble(uint64(user)), uint64(r.Nodes))
 		node = int(high)
 	default:

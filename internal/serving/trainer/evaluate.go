@@ -31,7 +31,7 @@ type Result struct {
 	Regimes map[recommender.Regime]Score `json:"regimes"`
 }
 
-// Evaluations serve as many epochs as the specification's, of which the first ones do not count.
+// Evaluations serve as many epochs as the specification says, the first of them as warm-up.
 const (
 	evaluated = 200
 	warmup    = 20
