@@ -120,7 +120,7 @@ func (t *tuning) forget() {
 var trainedTrees []byte
 
 // builtInTrees reads the trees that the program was built with, once: they may be shared. They were trained in as many
-// episodes of the fluid model as the policy of ppo, which package training draws.
+// episodes of the fluid model as the policy of ppo, which package trainer draws.
 var builtInTrees = sync.OnceValues(func() (*gbm.Model, error) {
 	return gbm.Read(bytes.NewReader(trainedTrees), "trees.txt")
 })
