@@ -106,10 +106,13 @@ var notRun = []struct {
 }{
 	{regexp.MustCompile(`--endpoint|sweep submit`), "needs a service or a cluster"},
 	{regexp.MustCompile(`reproduce \S+-|sweep plan classic-block|adversary`), "takes minutes; CI runs the quick versions"},
-	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge`), "needs files that others publish, or a sweep that has run"},
-	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue --long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender `), "takes long: it is about a large trace"},
+	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge`), "needs files that others publish, or a sweep that has " +
+		"run"},
+	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue ` +
+		`--long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender `), "takes long: it is about a large trace"},
 	{regexp.MustCompile(`train --controller`), "trains for a minute; the training has tests of its own"},
-	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its own tests"},
+	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its " +
+		"own tests"},
 }
 
 // shorter has smaller values of what the pages generate in the size of a real trace.

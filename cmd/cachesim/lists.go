@@ -65,7 +65,8 @@ func newPredictorsCommand() *cobra.Command {
 		Long: `Lists every predictor that tells policies when an object is requested again: its kind (online predictors
 see only the past, offline predictors the whole trace), what it predicts, its parameters with their defaults, and the
 paper or page that defines it. Given names, describes these predictors: what each parameter means and which values it
-accepts. For each policy, ` + "`cachesim policies NAME`" + ` says whether it uses a predictor; policies that do not ignore it.`,
+accepts. For each policy, ` + "`cachesim policies NAME`" + ` says whether it uses a predictor; policies that do not ` +
+			`ignore it.`,
 		Example: `  cachesim predictors
   cachesim predictors gbm noisy
   cachesim run trace.zst --policy laru --predictor 'gbm,noisy(p=0.3)'`,

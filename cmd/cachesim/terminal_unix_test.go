@@ -35,7 +35,8 @@ var terminalCommands = []string{
 	"run mixed.csv other.csv --per-file --policy lru,opt --capacity 10",
 	"run mixed.csv --cache sets(batch=4),sets(batch=8) --model sls --policy lru,opt --capacity 64",
 	"run prompts.jsonl --cache prefix --model prefill(concurrency=8) --policy lru,laru,opt --capacity 64,256",
-	"run dialogue(topics=10,requests=2000,capacity=100) --cache semantic,semantic(tau=0.8) --policy lru,rac,infinite --capacity 50",
+	"run dialogue(topics=10,requests=2000,capacity=100) --cache semantic,semantic(tau=0.8) --policy lru,rac,infinite " +
+		"--capacity 50",
 	"stat mixed.csv", "stat prompts.jsonl", "stat dialogue(topics=10,requests=2000,capacity=100)",
 	"curve mixed.csv --policy lru,arc,lirs,s3fifo,sieve,w-tinylfu,lfu,2q,opt --points 0",
 	"curve mixed.csv --policy s3fifo(small=0.2,ghost=0.8),arc --sample 0.2 --capacity 100..900+200 --points 0",

@@ -40,9 +40,10 @@ seeds: 2
 		}
 	}
 	for only, want := range map[string]string{
-		"policy":                    "want a dimension and its places, for example policy=lru,arc",
-		"policy=":                   "want a dimension and its places",
-		"polcy=lru":                 `unknown dimension "polcy"; did you mean "policy"? (exists: trace, policy, capacity, seed, small)`,
+		"policy":  "want a dimension and its places, for example policy=lru,arc",
+		"policy=": "want a dimension and its places",
+		"polcy=lru": `unknown dimension "polcy"; did you mean "policy"? (exists: trace, policy, capacity, ` +
+			`seed, small)`,
 		"policy=lur":                `unknown policy "lur"; did you mean "lru"? (exists: lru, random, s3fifo, opt)`,
 		"capacity=3%":               `unknown capacity "3%"`,
 		"policy=lru policy=random":  "no cell matches all of them at once",

@@ -42,10 +42,13 @@ func TestLoadErrors(t *testing.T) {
 		{replace("a test", "a: test, it's"),
 			"x.yaml:2: a text with a colon and a space in it needs quotes: title: 'a: test, it''s'"},
 		{base + "figurs: []\n", `x.yaml:7: unknown key "figurs"; did you mean "figures"? (exists: figures, groups, title, `},
-		{base + "figures:\n  - {name: a, x: capacity, y: misses,\n     panel: trace}\n", `x.yaml:9: unknown key "panel"; did you mean "panels"?`},
-		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a metric: unknown metric "capacity"`},
+		{base + "figures:\n  - {name: a, x: capacity, y: misses,\n     panel: trace}\n", `x.yaml:9: unknown key "panel"; ` +
+			`did you mean "panels"?`},
+		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a ` +
+			`metric: unknown metric "capacity"`},
 		{base + "figures:\n  - {name: a, x: hits, y: misses, along: noise}\n", `x.yaml:8: unknown dimension "noise"`},
-		{replace("{name: t, generate: zipf}", "{name: t, file: q.jsonl, embeddings: magic}"), `x.yaml:4: trace t: embeddings magic: unknown embedder "magic"`},
+		{replace("{name: t, generate: zipf}", "{name: t, file: q.jsonl, embeddings: magic}"), `x.yaml:4: trace t: ` +
+			`embeddings magic: unknown embedder "magic"`},
 		{base + "title: b\n", `x.yaml:7: key "title" appears twice; it is on line 2 already`},
 		{base + "warmup:\n", "x.yaml:7: want warmup to be a whole number, not nothing"},
 		{base + "warmup: many\n", `x.yaml:7: want warmup to be a whole number, not "many"`},
@@ -71,7 +74,8 @@ func TestLoadErrors(t *testing.T) {
 
 		{replace("arc", "arcc"), `x.yaml:5: unknown policy "arcc"; did you mean "arc"?`},
 		{replace("arc", "lru"), "x.yaml:5: two policies are called lru; give one of them another name under as"},
-		{replace("arc", "{policy: s3fifo, with: {smal: 0.1}}"), `x.yaml:5: policy s3fifo: unknown parameter "smal"; did you mean "small"?`},
+		{replace("arc", "{policy: s3fifo, with: {smal: 0.1}}"), `x.yaml:5: policy s3fifo: unknown parameter "smal"; did ` +
+			`you mean "small"?`},
 		{replace("arc", "{policy: s3fifo(small=0.1), with: {small: 0.2}}"), "x.yaml:5: policy s3fifo: parameter small is " +
 			"given twice"},
 		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 " +
@@ -83,7 +87,8 @@ func TestLoadErrors(t *testing.T) {
 			"\"lognormal(mean=1,sigma=1)\" cannot be a place on an axis"},
 		{replace("generate: zipf", "generate: zipf, file: a"), "x.yaml:4: trace t: want exactly one of file, files and " +
 			"generate"},
-		{replace("generate: zipf", "file: a, format: csb"), `x.yaml:4: trace t: unknown trace format "csb"; did you mean "csv"?`},
+		{replace("generate: zipf", "file: a, format: csb"), `x.yaml:4: trace t: unknown trace format "csb"; did you mean ` +
+			`"csv"?`},
 		{replace("name: t,", "name: a b,"), "x.yaml:4: trace a b: want letters, digits, - and _ in its name"},
 		{replace("[1%, 2%]", "1gb"), `x.yaml:6: capacity "1gb": unknown unit "gb"; did you mean 1GB or 1GiB?`},
 		{replace("[1%, 2%]", "[1%, 1%]"), "x.yaml:6: capacity 1% is listed twice"},
@@ -105,7 +110,8 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures: [{name: ../a, x: capacity, y: misses}]\n", `x.yaml:7: name "../a": want letters, digits, - and _`},
 		{base + "figures:\n- {name: a, x: capacity, y: misses}\n- {name: A, x: capacity, y: misses}\n", "x.yaml:9: the " +
 			"name A appears twice"},
-		{base + "figures: [{name: a, x: alpha, y: misses}]\n", `x.yaml:7: unknown dimension "alpha" (exists: trace, policy, capacity, seed)`},
+		{base + "figures: [{name: a, x: alpha, y: misses}]\n", `x.yaml:7: unknown dimension "alpha" (exists: trace, ` +
+			`policy, capacity, seed)`},
 		{base + "predictors: [oracle, 'noisy(p=0.1)']\n", "x.yaml:7: the name \"noisy(p=0.1)\" cannot be a place on the " +
 			"axis predictor; choose a simple one: {use: \"noisy(p=0.1)\", as: NAME}"},
 		{base + "predictors: [oracle, {use: noisy, as: oracle}]\n", "x.yaml:7: two predictors are called oracle"},
@@ -122,21 +128,24 @@ func TestLoadErrors(t *testing.T) {
 		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; add one"},
 		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, capacity: [1%, 2%], values: " +
 			"1}]}]\n", "x.yaml:7: reference a: a point has 1 values for 2 places"},
-		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, values: x}]}]\n", `x.yaml:7: want a number (0.05) or a percentage (5%), not "x"`},
+		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, values: x}]}]\n", `x.yaml:7: ` +
+			`want a number (0.05) or a percentage (5%), not "x"`},
 		{base + "claims:\n- claim: misses(lru) >\n", "x.yaml:8: "},
 		{base + "claims:\n- claim: misses(lru) > misses(arcc)\n", "x.yaml:8: unknown policy \"arcc\""},
 		{base + "claims:\n- claim: misses(lru) > 3 where trace = nowhere\n", "x.yaml:8: unknown trace \"nowhere\""},
 		{replace("arc", "{policy: s3fifo, with: {small: }}"), "x.yaml:5: want small to have a value, not nothing"},
 		{replace("[1%, 2%]", "[]"), "x.yaml:6: want a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of " +
 			"them, not an empty list"},
-		{base + "seeds: [9223372036854775808]\n", `x.yaml:7: seed "9223372036854775808": want a whole number from 0 to 9223372036854775807`},
+		{base + "seeds: [9223372036854775808]\n", `x.yaml:7: seed "9223372036854775808": want a whole number from 0 to ` +
+			`9223372036854775807`},
 		{base + "groups: {all: [arc]}\n", "x.yaml:7: group all has the name of a built-in group"},
 		{base + "absent: {laru: ''}\n", "x.yaml:7: absent: laru has no reason; say why it is missing"},
 		{base + "quick: {limit: -1}\n", "x.yaml:7: limit -1: want a number of requests, from 1"},
 		{base + "quick: {traces: [oltp]}\n", `x.yaml:7: unknown trace "oltp"`},
 		{base + "quick: {set: [seeds=x]}\n", `x.yaml:7: seeds=x: seeds "x"`},
 		{base + "quick: {capacities: 1gb}\n", `x.yaml:7: the quick version: capacities: capacity "1gb"`},
-		{base + "only: [policy=lur]\n", `x.yaml: --only policy=lur: unknown policy "lur"; did you mean "lru"? (exists: lru, arc)`},
+		{base + "only: [policy=lur]\n", `x.yaml: --only policy=lur: unknown policy "lur"; did you mean "lru"? (exists: ` +
+			`lru, arc)`},
 	} {
 		_, err := parse([]byte(test.text), source{name: "x.yaml"})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {

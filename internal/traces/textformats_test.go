@@ -128,7 +128,8 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"csv, ragged":          {"key,size\n1,2\n3\n", "", "line 3: 1 columns, but the lines before have 2"},
 		"csv, ragged numbers":  {"1,2,x\n1,2\n", "", "cannot tell which column has the key"},
 		"csv, too many":        {"key,size\n1,2,3\n", "csv", "line 2: 3 columns"},
-		"csv, no key":          {"when,what\n1,2\n", "", `cannot tell which column has the key; name one with --input-format csv:key=NAME`},
+		"csv, no key": {"when,what\n1,2\n", "", `cannot tell which column has the key; name one with ` +
+			`--input-format csv:key=NAME`},
 		"csv, no names":        {"1,2,x\n3,4,y\n", "", `(columns 1: "1", 2: "2", 3: "x")`},
 		"csv, unknown column":  {"key,size\n1,2\n", "csv:key=kye", `unknown column "kye"; did you mean "key"?`},
 		"csv, column 3 of 2":   {"key,size\n1,2\n", "csv:key=3", "no column 3: the file has 2 columns"},
@@ -140,7 +141,8 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"csv, size too large":  {"key,size\na,99999999999999999999\n", "", `column 2: size "99999999999999999999"`},
 		"csv, no size":         {"key,size\na,\n", "", `line 2: column 2: size ""`},
 		"csv, negative time":   {"key,time\na,-1\n", "", `line 2: column 2: time "-1"`},
-		"csv, time too large":  {"key,time\na,9223372036854775808\n", "csv:time-unit=ns", `column 2: time "9223372036854775808"`},
+		"csv, time too large": {"key,time\na,9223372036854775808\n", "csv:time-unit=ns", `column 2: time ` +
+			`"9223372036854775808"`},
 		"csv, time of no kind": {"key,time\na,NaN\n", "", `column 2: time "NaN"`},
 		"csv, operation":       {"key,op\na,jump\n", "", `line 2: column 2: operation "jump"`},
 		"csv, open quote":      {"key,size\n\"a,1\nb,2\n", "", "line 2: a quote is opened but not closed"},

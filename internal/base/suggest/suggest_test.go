@@ -54,7 +54,8 @@ func TestUnknown(t *testing.T) {
 		exist []string
 		want  string
 	}{
-		{"s3fif", names, `unknown policy "s3fif"; did you mean "s3fifo"? (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, policy, train)`},
+		{"s3fif", names, `unknown policy "s3fif"; did you mean "s3fifo"? (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, ` +
+			`policy, train)`},
 		{"nonsense", names, `unknown policy "nonsense" (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, policy, train)`},
 		{"k", nil, `unknown policy "k": none is accepted here`},
 	} {

@@ -461,20 +461,28 @@ func TestCheck(t *testing.T) {
 		"hit_ratio(lru) is first among online, baselines":                             "",
 		"max over baselines of (hit_ratio - published) < noise":                       "",
 		"mean over trace of hit_ratio(lru) > mean over noise of published":            "",
-		"hit_ratio(lur) > 1":                           `unknown policy "lur"; did you mean "lru"? (exists: lru, arc(int=true))`,
-		"hit_ration(lru) > 1":                          `unknown metric or reference "hit_ration"; did you mean "hit_ratio"? (exists: hit_ratio, misses, published)`,
-		"hit_ratio(lru) > misses":                      "misses of which policy? Write misses(POLICY)",
-		"hit_ratio(lru) > nois":                        `unknown dimension or reference "nois"; did you mean "noise"? (exists: trace, capacity, seed, noise, published)`,
-		"hit_ratio(lru) > max over baseline of misses": `unknown dimension, policy or group "baseline"; did you mean "baselines"? (exists: trace, capacity, seed, noise, lru, arc(int=true), baselines, all, online, offline)`,
-		"hit_ratio(lru) > max over all of mises":       `unknown metric, reference or dimension "mises"; did you mean "misses"? (exists: hit_ratio, misses, published, trace, capacity, seed, noise)`,
-		"hit_ratio(lru) increases with size":           `unknown dimension "size" (exists: trace, capacity, seed, noise)`,
+		"hit_ratio(lur) > 1": `unknown policy "lur"; did you mean "lru"? (exists: lru, ` +
+			`arc(int=true))`,
+		"hit_ration(lru) > 1": `unknown metric or reference "hit_ration"; did you mean ` +
+			`"hit_ratio"? (exists: hit_ratio, misses, published)`,
+		"hit_ratio(lru) > misses": "misses of which policy? Write misses(POLICY)",
+		"hit_ratio(lru) > nois": `unknown dimension or reference "nois"; did you mean "noise"? ` +
+			`(exists: trace, capacity, seed, noise, published)`,
+		"hit_ratio(lru) > max over baseline of misses": `unknown dimension, policy or group "baseline"; did you mean ` +
+			`"baselines"? (exists: trace, capacity, seed, noise, lru, arc(int=true), baselines, all, online, offline)`,
+		"hit_ratio(lru) > max over all of mises": `unknown metric, reference or dimension "mises"; did you mean ` +
+			`"misses"? (exists: hit_ratio, misses, published, trace, capacity, seed, noise)`,
+		"hit_ratio(lru) increases with size": `unknown dimension "size" (exists: trace, capacity, seed, noise)`,
 		// What records have without being listed is a figure, and no dimension.
-		"hit_ratio(lru) == capacity_share(lru)":       "",
-		"hit_ratio(lru) increases with misses":        `unknown dimension "misses" (exists: trace, capacity, seed, noise)`,
-		"hit_ratio(lru) > 1 where capacity_share = 1": `unknown dimension "capacity_share" (exists: trace, capacity, seed, noise)`,
-		"hit_ratio(misses) > 1":                       `unknown policy "misses" (exists: lru, arc(int=true))`,
-		"hit_ratio(lru) is first among lru, mru":      `unknown policy or group "mru"; did you mean "lru"? (exists: lru, arc(int=true), baselines, all, online, offline)`,
-		"hit_ratio(lru) > 1 where nose = 1":           `unknown dimension "nose"; did you mean "noise"? (exists: trace, capacity, seed, noise)`,
+		"hit_ratio(lru) == capacity_share(lru)": "",
+		"hit_ratio(lru) increases with misses":  `unknown dimension "misses" (exists: trace, capacity, seed, noise)`,
+		"hit_ratio(lru) > 1 where capacity_share = 1": `unknown dimension "capacity_share" (exists: trace, capacity, seed, ` +
+			`noise)`,
+		"hit_ratio(misses) > 1": `unknown policy "misses" (exists: lru, arc(int=true))`,
+		"hit_ratio(lru) is first among lru, mru": `unknown policy or group "mru"; did you mean "lru"? (exists: lru, ` +
+			`arc(int=true), baselines, all, online, offline)`,
+		"hit_ratio(lru) > 1 where nose = 1": `unknown dimension "nose"; did you mean "noise"? (exists: trace, ` +
+			`capacity, seed, noise)`,
 		"hit_ratio(lru) > 1 where trace in oltp, glu": `unknown trace "glu"; did you mean "gli"? (exists: oltp, gli)`,
 	} {
 		c, err := Parse(text)

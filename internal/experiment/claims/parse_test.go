@@ -13,49 +13,62 @@ func TestParseErrors(t *testing.T) {
 	const value = "want a value, for example hit_ratio(lru), 40% or max over GROUP of hit_ratio"
 	const rest = "want the end, where, within or at N% of points"
 	for text, want := range map[string]string{
-		"":                                            "column 1: the end is unexpected here; " + value,
-		"hit_ratio(lru)":                              "column 15: the end is unexpected here; " + statement,
-		"hit_ratio(lru) >":                            "column 17: the end is unexpected here; " + value,
-		"hit_ratio lru > 3":                           `column 11: "lru" is unexpected here; ` + statement,
-		"hit_ratio(a) increase with capacity":         `column 14: "increase" is unexpected here; ` + statement + `; did you mean "increases"?`,
-		"hit_ratio(a) ≥ 3":                            `column 14: "≥" is unexpected here; ` + statement + "; write >=",
-		"hit_ratio(a) => 3":                           `column 14: "=>" is unexpected here; ` + statement + "; write >=",
-		"hit_ratio(lru) > 40% when trace = oltp":      `column 22: "when" is unexpected here; ` + rest + `; did you mean "where"?`,
-		"hit_ratio(a) > 1 and hit_ratio(b) > 1":       `column 18: a claim says one thing: write what follows "and" as a claim of its own`,
+		"":                  "column 1: the end is unexpected here; " + value,
+		"hit_ratio(lru)":    "column 15: the end is unexpected here; " + statement,
+		"hit_ratio(lru) >":  "column 17: the end is unexpected here; " + value,
+		"hit_ratio lru > 3": `column 11: "lru" is unexpected here; ` + statement,
+		"hit_ratio(a) increase with capacity": `column 14: "increase" is unexpected here; ` + statement + `; did ` +
+			`you mean "increases"?`,
+		"hit_ratio(a) ≥ 3":  `column 14: "≥" is unexpected here; ` + statement + "; write >=",
+		"hit_ratio(a) => 3": `column 14: "=>" is unexpected here; ` + statement + "; write >=",
+		"hit_ratio(lru) > 40% when trace = oltp": `column 22: "when" is unexpected here; ` + rest + `; did you mean ` +
+			`"where"?`,
+		"hit_ratio(a) > 1 and hit_ratio(b) > 1": `column 18: a claim says one thing: write what follows "and" as a ` +
+			`claim of its own`,
 		"hit_ratio(a) >= hit_ratio(b) for all traces": `column 30: "for" is unexpected here; ` + rest,
 		"1 < 2":                             "column 1: the claim names no policy, so no record can decide it",
 		"max over capacity of capacity > 3": "column 1: the claim names no policy, so no record can decide it",
 		"misses(a) == misses( a )":          "column 1: both sides are misses(a)",
-		"misses(a, b) == 3":                 `column 9: "," is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
-		"misses(a == 3":                     `column 10: "==" is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
-		"misses() == 3":                     "column 8: want the name of a policy",
-		"misses(arc(int=true == 3":          "column 8: the policy's parameters lack a closing parenthesis",
-		"misses('') == 3":                   "column 8: want the name of a policy",
-		"''(lru) == 3":                      "column 1: want the name of a metric",
-		"hit_ratio('a) > 1":                 "column 11: the quote ' is not closed",
-		"hit_ratio(a) is frist among b":     `column 17: "frist" is unexpected here; want first, second, third, last, highest, lowest, monotone or constant; did you mean "first"?`,
-		"hit_ratio(a) is first":             `column 22: the end is unexpected here; want "among" POLICIES`,
-		"hit_ratio(a) is first among a":     "column 1: a is compared only with itself",
+		"misses(a, b) == 3": `column 9: "," is unexpected here; want ")": misses takes one policy, in ` +
+			`quotes if its name has characters other than letters, digits, . - and _`,
+		"misses(a == 3": `column 10: "==" is unexpected here; want ")": misses takes one policy, in ` +
+			`quotes if its name has characters other than letters, digits, . - and _`,
+		"misses() == 3":            "column 8: want the name of a policy",
+		"misses(arc(int=true == 3": "column 8: the policy's parameters lack a closing parenthesis",
+		"misses('') == 3":          "column 8: want the name of a policy",
+		"''(lru) == 3":             "column 1: want the name of a metric",
+		"hit_ratio('a) > 1":        "column 11: the quote ' is not closed",
+		"hit_ratio(a) is frist among b": `column 17: "frist" is unexpected here; want first, second, third, last, ` +
+			`highest, lowest, monotone or constant; did you mean "first"?`,
+		"hit_ratio(a) is first":         `column 22: the end is unexpected here; want "among" POLICIES`,
+		"hit_ratio(a) is first among a": "column 1: a is compared only with itself",
 		"hit_ratio(a)/hit_ratio(b) is first among c, d": "column 1: a ranked value must have exactly one policy; this one " +
 			"has 2. With several, compare: A > max over POLICIES of B",
 		"evictions(a) is first among c, d": "column 1: a higher value of evictions is neither better nor worse: write " +
 			"highest or lowest",
 		"(hit_ratio(a) + misses(a)) is first among c, d": "column 1: a value of several metrics has " +
 			"no better direction: write highest or lowest",
-		"hit_ratio(a) > max over b of hit_ratio + 1": `column 40: "+" is ambiguous here: put "... over ... of ...", or everything after its "of", in parentheses`,
-		"hit_ratio(a) > max over b hit_ratio":        `column 27: "hit_ratio" is unexpected here; want "of" and a value`,
-		"hit_ratio(a) > (max over b of hit_ratio":    `column 40: the end is unexpected here; want ")" to close the parenthesis`,
-		"misses(a) == misses(b) within 1%":           `column 33: misses(a) is a count, so a tolerance of 1% needs "of it": within 1% of it`,
-		"misses(a) == misses(b) within":              `column 30: the end is unexpected here; want a number: how much the sides may differ, for example "within 0.5%"`,
-		"misses(a) == misses(b) within 1% of that":   `column 37: "that" is unexpected here; want "it" after "of": relative to the right side`,
+		"hit_ratio(a) > max over b of hit_ratio + 1": `column 40: "+" is ambiguous here: put "... over ... of ...", or ` +
+			`everything after its "of", in parentheses`,
+		"hit_ratio(a) > max over b hit_ratio": `column 27: "hit_ratio" is unexpected here; want "of" and a value`,
+		"hit_ratio(a) > (max over b of hit_ratio": `column 40: the end is unexpected here; want ")" to close the ` +
+			`parenthesis`,
+		"misses(a) == misses(b) within 1%": `column 33: misses(a) is a count, so a tolerance of 1% needs "of ` +
+			`it": within 1% of it`,
+		"misses(a) == misses(b) within": `column 30: the end is unexpected here; want a number: how much the ` +
+			`sides may differ, for example "within 0.5%"`,
+		"misses(a) == misses(b) within 1% of that": `column 37: "that" is unexpected here; want "it" after "of": ` +
+			`relative to the right side`,
 		"hit_ratio(a) increases with": "column 28: the end is unexpected here; want a dimension: trace, " +
 			"capacity, seed or an axis",
-		"hit_ratio(a) increases with capacity within 1%": `column 38: a value that increases cannot have a tolerance; write "never decreases"`,
-		"hit_ratio(a) is constant in x within 1% of it":  `column 31: the tolerance of a step is absolute: write "within 1%"`,
+		"hit_ratio(a) increases with capacity within 1%": `column 38: a value that increases cannot have a tolerance; ` +
+			`write "never decreases"`,
+		"hit_ratio(a) is constant in x within 1% of it": `column 31: the tolerance of a step is absolute: write "within 1%"`,
 		"hit_ratio(a) > 1 where trace": "column 29: the end is unexpected here; want = != < <= > >= in " +
 			"or between after trace",
-		"hit_ratio(a) > 1 where trace < x":  "column 24: traces have no order: use = != or in",
-		"hit_ratio(a) > 1 where policy = x": `column 24: "where" restricts trace, capacity, seed or an axis; policies are named in the claim itself`,
+		"hit_ratio(a) > 1 where trace < x": "column 24: traces have no order: use = != or in",
+		"hit_ratio(a) > 1 where policy = x": `column 24: "where" restricts trace, capacity, seed or an axis; policies are ` +
+			`named in the claim itself`,
 		"hit_ratio(a) > 1 where capacity in 250,": "column 40: want a place on the dimension, for example oltp, 250 " +
 			"or 1%",
 		"hit_ratio(a) > 1 where capacity in 250 500": `column 40: "500" is unexpected here; ` + rest,

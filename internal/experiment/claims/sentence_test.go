@@ -20,7 +20,8 @@ func TestSentencesAreChecked(t *testing.T) {
 		{Sentence{Claim: form, Expected: "fails"}, `[expected]: nothing says why; write "fails, because ...", or add a note`},
 		{Sentence{Claim: form, Expected: "fails, because "}, `[expected]: the reason after "because" is missing`},
 		{Sentence{Claim: form, Expected: "holds"}, "[expected]: that a claim holds is expected anyway; remove the key"},
-		{Sentence{Claim: form, ExpectedQuick: "exceed"}, `[expected-quick]: unknown verdict "exceed"; did you mean "exceeds"?`},
+		{Sentence{Claim: form, ExpectedQuick: "exceed"}, `[expected-quick]: unknown verdict "exceed"; did you mean ` +
+			`"exceeds"?`},
 		{Sentence{Claim: "hits(a)"}, "[claim]: column 8: the end is unexpected here"},
 		{Sentence{Claim: form, Reading: "x"}, "[reading]: a sentence with one reading needs no name for it"},
 		{Sentence{Claim: form, OtherReadings: []Reading{{"y", form}}}, "[other-readings]: name the likeliest reading"},

@@ -113,7 +113,8 @@ func TestClaimsThatCannotFailAreNamed(t *testing.T) {
 	if c := s.Claims[0]; !c.CannotFail || c.verdict() != "holds, whatever is measured" {
 		t.Errorf("got %+v: %s", c, c.verdict())
 	}
-	if got := s.CannotFail(); len(got) != 1 || !strings.Contains(got[0], `claim "hit_ratio(a) <= 1": it holds with 1,000`) {
+	if got := s.CannotFail(); len(got) != 1 || !strings.Contains(got[0], `claim "hit_ratio(a) <= 1": it holds with `+
+		`1,000`) {
 		t.Errorf("warnings %q", got)
 	}
 	if s := judged(t, experiment.Claim{Claim: "hit_ratio(a) > 1%"}); s.CannotFail() != nil {

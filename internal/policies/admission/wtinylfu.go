@@ -50,7 +50,8 @@ var sketchParams = []policies.Param{
 		"up to a power of two in all"},
 	{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
 	{Name: "rule", Default: "caffeine", Choices: []string{"caffeine", "simulator"}, Doc: "by which number of objects " +
-		"sample is multiplied: caffeine, what fits; simulator, that rounded up to a power of two, as in Caffeine's simulator"},
+		"sample is multiplied: caffeine, what fits; simulator, that rounded up to a power of two, as in Caffeine's " +
+		"simulator"},
 	{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
 }
 

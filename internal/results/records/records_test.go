@@ -231,7 +231,8 @@ func TestReadErrors(t *testing.T) {
 		{"cut JSON line", j[:len(j)-20], "line 3: want one JSON object"},
 		{"two objects on a line", strings.Replace(j, "}\n", "}", 1), "line 1: want one JSON object"},
 		{"unknown JSON field", strings.Replace(j, `"hits"`, `"hit"`, 1), "line 1: field hits is missing"},
-		{"one more JSON field", strings.Replace(j, `{`, `{"hitts":1,`, 1), `line 1: unknown field "hitts"; did you mean "hits"?`},
+		{"one more JSON field", strings.Replace(j, `{`, `{"hitts":1,`, 1), `line 1: unknown field "hitts"; did you mean ` +
+			`"hits"?`},
 		{"JSON field of an older program", strings.Replace(j, `{`, `{"counters":"",`, 1),
 			"records of older versions have other fields; run it again"},
 		{"CSV field of an older program", strings.Replace(c, "misses", "counters", 1),
@@ -239,18 +240,24 @@ func TestReadErrors(t *testing.T) {
 		{"JSON without a field", strings.Replace(j, `"read_as":"",`, "", 1),
 			"line 1: field read_as is missing; records of older versions lack some fields; run it again"},
 		{"CSV without the last fields", strings.Replace(c, ",file_records", "", 1), "line 1: field file_records is missing"},
-		{"text for a number", strings.Replace(j, `"hits":400`, `"hits":"many"`, 1), `line 1: hits is "many", want a whole number`},
-		{"fraction for a count", strings.Replace(j, `"hits":500`, `"hits":0.5`, 1), "line 2: hits is 0.5, want a whole number"},
+		{"text for a number", strings.Replace(j, `"hits":400`, `"hits":"many"`, 1), `line 1: hits is "many", want a whole ` +
+			`number`},
+		{"fraction for a count", strings.Replace(j, `"hits":500`, `"hits":0.5`, 1), "line 2: hits is 0.5, want a whole " +
+			"number"},
 		{"null for a count", strings.Replace(j, `"hits":400`, `"hits":null`, 1), "line 1: hits is null, want a whole number"},
 		{"changed count", strings.Replace(j, `"hits":400`, `"hits":401`, 1), "line 1: the record is damaged"},
 		{"JSON field twice", strings.Replace(j, `"hits":400`, `"hits":401,"hits":400`, 1), `field "hits" appears twice`},
 		{"changed CSV count", strings.Replace(c, "1000", "1001", 1), "line 2: the record is damaged, or was changed"},
-		{"negative count", strings.Replace(j, `"hits":400`, `"hits":-400`, 1), "line 1: hits is -400, want a number of at least 0"},
-		{"count too large", strings.Replace(j, `"hits":400`, `"hits":9223372036854775808`, 1), "line 1: hits is 9223372036854775808"},
-		{"number too large", strings.Replace(j, `"hit_ratio":0.4`, `"hit_ratio":1e999`, 1), "line 1: hit_ratio is 1e999, want a number"},
+		{"negative count", strings.Replace(j, `"hits":400`, `"hits":-400`, 1), "line 1: hits is -400, want a number of at " +
+			"least 0"},
+		{"count too large", strings.Replace(j, `"hits":400`, `"hits":9223372036854775808`, 1), "line 1: hits is " +
+			"9223372036854775808"},
+		{"number too large", strings.Replace(j, `"hit_ratio":0.4`, `"hit_ratio":1e999`, 1), "line 1: hit_ratio is 1e999, " +
+			"want a number"},
 		{"binary", "\x1f\x8b\x08\x00\xff\xff", "not UTF-8 text"},
 		{"CSV header only", strings.SplitAfter(c, "\n")[0], "it contains no records"},
-		{"unknown CSV field", strings.Replace(c, "misses", "mises", 1), `line 1: unknown field "mises"; did you mean "misses"?`},
+		{"unknown CSV field", strings.Replace(c, "misses", "mises", 1), `line 1: unknown field "mises"; did you mean ` +
+			`"misses"?`},
 		{"CSV field twice", strings.Replace(c, "policy", "trace", 1), "line 1: field trace appears twice"},
 		{"CSV without a field", "trace,policy\ncdn,lru\n", "line 1: field trace_files is missing"},
 		{"CSV number", strings.Replace(c, "0.4", "0,4", 1), "line 2"},

@@ -92,7 +92,8 @@ func TestCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := CommandLine("cachesim run", []string{"it's.csv"}, flags)
-	if want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o DIR`; got != want {
+	want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o DIR`
+	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

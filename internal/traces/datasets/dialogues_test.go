@@ -81,7 +81,8 @@ func TestDialogueFormats(t *testing.T) {
 		"sgd": {sgdTwoDialogues, "", []string{"0:1_0 Media_2 -: A film, please.", "0:1_0 Weather_1 -: How is the weather?",
 			"0:1_0 Media_2 -: No, the film.", "0:1_1 - -: 7"}},
 		"sgd, both roles, topic of the dialogue": {sgdTwoDialogues, "sgd:roles=both,topic=dialogue", []string{
-			"0:1_0 Media_2+Weather_1 -: A film, please.", `0:1_0 Media_2+Weather_1 -: Which "one"?`, "0:1_0 Media_2+Weather_1 -: How is the weather?",
+			"0:1_0 Media_2+Weather_1 -: A film, please.", `0:1_0 Media_2+Weather_1 -: Which "one"?`, "0:1_0 Media_2+Weather_1 " +
+				"-: How is the weather?",
 			"0:1_0 Media_2+Weather_1 -: 7", "0:1_0 Media_2+Weather_1 -: No, the film.", "0:1_1 - -: 7"}},
 		"sgd without topics": {sgdTwoDialogues, "sgd:topic=none", []string{"0:1_0 - -: A film, please.", "0:1_0 - -: How " +
 			"is the weather?",
@@ -91,12 +92,16 @@ func TestDialogueFormats(t *testing.T) {
 			"- - 0:0: b?", "- - 0:0: a?", "- - 0:0: b?", "- - 0:0: a?"}},
 		"qqp, word for word": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:requests=5,exact=1,distance=0", []string{
 			"- - 0:0: b?", "- - 0:0: b?", "- - 0:0: a?", "- - 0:0: a?", "- - 0:0: b?"}},
-		"tiage": {`{"7": [["hi", "-1"], ["a\u00e9", "0"], ["b", "1"], ["hi", "1"]], "8": [["12", "1"], ["d", "0"]]}`, "", []string{
-			"0:7 0:7/0 -: hi", "0:7 0:7/0 -: aé", "0:7 0:7/1 -: b", "0:7 0:7/2 -: hi", "0:8 0:8/0 -: 12", "0:8 0:8/0 -: d"}},
-		"clinc, one split": {`{"oos_val": [["who", "oos"]], "val": [], "more": {"x": 1}, "train": [["a", "i"]], "oos_train": [["b", "oos"]]}`, "clinc:split=train", []string{
+		"tiage": {`{"7": [["hi", "-1"], ["a\u00e9", "0"], ["b", "1"], ["hi", "1"]], "8": [["12", "1"], ["d", "0"]]}`,
+			"", []string{
+				"0:7 0:7/0 -: hi", "0:7 0:7/0 -: aé", "0:7 0:7/1 -: b", "0:7 0:7/2 -: hi", "0:8 0:8/0 -: 12", "0:8 0:8/0 -: d"}},
+		"clinc, one split": {`{"oos_val": [["who", "oos"]], "val": [], "more": {"x": 1}, "train": [["a", "i"]], ` +
+			`"oos_train": [["b", "oos"]]}`, "clinc:split=train", []string{
 			"- i i: a", "- oos oos: b: b"}},
-		"clinc without those out of scope": {`{"val": [["a", "i"]], "oos_val": [["who", "oos"]]}`, "clinc:oos=drop,requests=3", []string{"- i i: a", "- i i: a", "- i i: a"}},
-		"clinc in episodes":                {`{"val": [["a", "i"], ["b", "i"]]}`, "clinc:episode=1000", []string{"0:0 i i: b", "0:0 i i: a"}},
+		"clinc without those out of scope": {`{"val": [["a", "i"]], "oos_val": [["who", "oos"]]}`, "clinc:oos=drop," +
+			"requests=3", []string{"- i i: a", "- i i: a", "- i i: a"}},
+		"clinc in episodes": {`{"val": [["a", "i"], ["b", "i"]]}`, "clinc:episode=1000",
+			[]string{"0:0 i i: b", "0:0 i i: a"}},
 		"oasst": {oasstTrees, "", []string{"t2 - -: second", "t1 - -: first", "t1 - -: more",
 			"t1 - -: else"}},
 		"oasst, both roles": {oasstTrees, "oasst:roles=both,deleted=drop", []string{"t2 - -: second",
@@ -117,23 +122,29 @@ func TestDialogueFormats(t *testing.T) {
 func TestDialogueFormatsRefuse(t *testing.T) {
 	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
 	for name, c := range map[string]struct{ content, format, want string }{
-		"sgd, schema":          {`[{"service_name": "Alarm_1", "intents": []}]`, "", "not dialogues: leave schema.json out"},
-		"sgd, cut off":         {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
-		"sgd, no dialogue":     {`[{"dialogue_id": "1"}]`, "sgd", "byte 21: a dialogue without dialogue_id or turns"},
-		"sgd, another speaker": {`[{"dialogue_id": "1", "turns": [{"speaker": "BOT"}]}]`, "", `byte 44: want one of ["USER" "SYSTEM"], got "\"BOT\"`},
-		"sgd, no utterance":    {`[{"dialogue_id": "1", "turns": [{"speaker": "USER"}]}]`, "", "a turn without speaker or utterance"},
-		"sgd, blank utterance": {`[{"dialogue_id": "1", "turns": [{"speaker": "USER", "utterance": " "}]}]`, "", "want a text that is not blank"},
-		"sgd, a number":        {`[{"dialogue_id": 1, "turns": []}]`, "", "byte 17: want a string in double quotes"},
-		"sgd, too deep":        {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "at most 100 nested arrays and objects"},
-		"sgd, more behind":     {`[] x`, "sgd", "byte 3: want nothing after the object"},
-		"qqp, cut off":         {`[{"origin": "a", "similar": "b"}, {"origin"`, "", "byte 43: want a colon after the name"},
-		"qqp, half a pair":     {`[{"origin": "a", "similar": "b"}, {"origin": "c"}]`, "", "byte 49: a pair without origin or similar"},
-		"qqp, blank question":  {`[{"origin": "", "similar": "b"}]`, "", "byte 12: want a text that is not blank"},
-		"qqp, no pairs":        {`[]`, "qqp", "holds no pairs of questions"},
-		"qqp, JSON lines":      {`{"origin": "a", "similar": "b"}`, "qqp", "byte 0: want an array in brackets"},
-		"tiage, a mark":        {`{"1": [["a", "0"], ["b", "2"]]}`, "", `byte 25: want one of ["1" "0" "-1"], got "\"2\"`},
-		"tiage, one string":    {`{"1": [["a", "0"], ["b"]]}`, "", "byte 23: want a comma and a second string"},
-		"tiage, three strings": {`{"1": [["a", "0"], ["b", "1", "2"]]}`, "", "byte 28: want a closing bracket after two strings"},
+		"sgd, schema":      {`[{"service_name": "Alarm_1", "intents": []}]`, "", "not dialogues: leave schema.json out"},
+		"sgd, cut off":     {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
+		"sgd, no dialogue": {`[{"dialogue_id": "1"}]`, "sgd", "byte 21: a dialogue without dialogue_id or turns"},
+		"sgd, another speaker": {`[{"dialogue_id": "1", "turns": [{"speaker": "BOT"}]}]`, "", `byte 44: want one of ` +
+			`["USER" "SYSTEM"], got "\"BOT\"`},
+		"sgd, no utterance": {`[{"dialogue_id": "1", "turns": [{"speaker": "USER"}]}]`, "", "a turn without speaker or " +
+			"utterance"},
+		"sgd, blank utterance": {`[{"dialogue_id": "1", "turns": [{"speaker": "USER", "utterance": " "}]}]`, "", "want a " +
+			"text that is not blank"},
+		"sgd, a number": {`[{"dialogue_id": 1, "turns": []}]`, "", "byte 17: want a string in double quotes"},
+		"sgd, too deep": {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "at most 100 nested arrays " +
+			"and objects"},
+		"sgd, more behind": {`[] x`, "sgd", "byte 3: want nothing after the object"},
+		"qqp, cut off":     {`[{"origin": "a", "similar": "b"}, {"origin"`, "", "byte 43: want a colon after the name"},
+		"qqp, half a pair": {`[{"origin": "a", "similar": "b"}, {"origin": "c"}]`, "", "byte 49: a pair without origin " +
+			"or similar"},
+		"qqp, blank question": {`[{"origin": "", "similar": "b"}]`, "", "byte 12: want a text that is not blank"},
+		"qqp, no pairs":       {`[]`, "qqp", "holds no pairs of questions"},
+		"qqp, JSON lines":     {`{"origin": "a", "similar": "b"}`, "qqp", "byte 0: want an array in brackets"},
+		"tiage, a mark":       {`{"1": [["a", "0"], ["b", "2"]]}`, "", `byte 25: want one of ["1" "0" "-1"], got "\"2\"`},
+		"tiage, one string":   {`{"1": [["a", "0"], ["b"]]}`, "", "byte 23: want a comma and a second string"},
+		"tiage, three strings": {`{"1": [["a", "0"], ["b", "1", "2"]]}`, "", "byte 28: want a closing bracket after two " +
+			"strings"},
 		"tiage, cut off":       {`{"1": [["a", "0"], `, "", "byte 19: want a pair of strings in brackets, got the end"},
 		"tiage, a number":      {`{"1": [["a", "0"], ["b", 1]]}`, "", "byte 25: want a string in double quotes"},
 		"clinc, no such split": {`{"val": [["a", "b"]]}`, "clinc:split=test", "holds no queries of the split test"},
@@ -141,16 +152,24 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 		"clinc, cut off":       {`{"val": [["a", "b"`, "clinc", "byte 18: want a closing bracket"},
 		"oasst, cut off": {oasstTrees[:700], "", "line 2: column 28: want the double quote that ends a string, got " +
 			"the end"},
-		"oasst, no role": {`{"message_id": "a", "text": "b", "replies": [{"role": "x"}]}`, "", `line 1: column 55: want one of ["prompter" "assistant"]`},
+		"oasst, no role": {`{"message_id": "a", "text": "b", "replies": [{"role": "x"}]}`, "", `line 1: column 55: want ` +
+			`one of ["prompter" "assistant"]`},
 		"oasst, half a message": {"{\"message_id\": \"a\", \"role\": \"prompter\", \"text\": \"b\"}\n{\"message_id\": " +
 			"\"c\"}\n", "", "line 2: a message without message_id, role or text"},
-		"oasst, no tree id":      {`{"prompt": {"message_id": "a", "role": "prompter", "text": "b"}}`, "", "line 1: a tree without message_tree_id"},
-		"oasst, twice":           {strings.Repeat(`{"message_id": "a", "role": "prompter", "text": "b"}`+"\n", 2), "", `line 2: duplicate message_id "a"`},
-		"oasst, a circle":        {`{"message_id": "a", "parent_id": "a", "role": "prompter", "text": "b"}`, "", "1 messages reply to each other in a circle"},
-		"oasst, a date":          {`{"message_id": "a", "created_date": "x", "role": "prompter", "text": "b"}`, "", `line 1: time "x"`},
-		"oasst, some dates":      {oasstTrees + `{"message_id": "a", "role": "prompter", "text": "b"}`, "", "line 5: want a created_date in every tree or in none"},
-		"oasst, too deep":        {strings.Repeat(`{"message_id": "a", "text": "", "role": "prompter", "replies": [`, 1001), "", "at most 1000 levels of replies"},
-		"oasst, more behind":     {`{"message_id": "a", "role": "prompter", "text": "b"} x`, "", "line 1: column 54: want nothing after the object"},
+		"oasst, no tree id": {`{"prompt": {"message_id": "a", "role": "prompter", "text": "b"}}`, "", "line 1: a tree " +
+			"without message_tree_id"},
+		"oasst, twice": {strings.Repeat(`{"message_id": "a", "role": "prompter", "text": "b"}`+"\n", 2), "",
+			`line 2: duplicate message_id "a"`},
+		"oasst, a circle": {`{"message_id": "a", "parent_id": "a", "role": "prompter", "text": "b"}`, "", "1 " +
+			"messages reply to each other in a circle"},
+		"oasst, a date": {`{"message_id": "a", "created_date": "x", "role": "prompter", "text": "b"}`, "", `line ` +
+			`1: time "x"`},
+		"oasst, some dates": {oasstTrees + `{"message_id": "a", "role": "prompter", "text": "b"}`, "", "line 5: want " +
+			"a created_date in every tree or in none"},
+		"oasst, too deep": {strings.Repeat(`{"message_id": "a", "text": "", "role": "prompter", "replies": [`, 1001), "",
+			"at most 1000 levels of replies"},
+		"oasst, more behind": {`{"message_id": "a", "role": "prompter", "text": "b"} x`, "", "line 1: column 54: want " +
+			"nothing after the object"},
 		"oasst, no such part":    {oasstTrees, "oasst:part=1,length=2", "has 1 whole parts of 2 requests"},
 		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, which is not a supported format"},
 	} {
@@ -165,7 +184,8 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 
 // TestNoTurns: a file without any turn is an error, like every trace without requests.
 func TestNoTurns(t *testing.T) {
-	for format, content := range map[string]string{"sgd": "[]", "tiage": `{"1": []}`, "oasst": `{"message_tree_id": "a", "prompt": null}`} {
+	for format, content := range map[string]string{"sgd": "[]", "tiage": `{"1": []}`, "oasst": `{"message_tree_id": ` +
+		`"a", "prompt": null}`} {
 		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: format},
 			Stdin: strings.NewReader(content)})
 		if err == nil || err.Error() != "-: holds no requests" {

@@ -416,7 +416,8 @@ func FuzzReads(f *testing.F) {
 }
 
 func FuzzDFTracer(f *testing.F) {
-	tracetest.Fuzz(f, "dftracer", `{"name":"pread","args":{"fname":"/a\\ud83d\\ude00\\n`+"\xff"+`","ret":1,"offset":0},"cat":"POSIX"}`,
+	tracetest.Fuzz(f, "dftracer", `{"name":"pread","args":{"fname":"/a\\ud83d\\ude00\\n`+"\xff"+`","ret":1,"offset":0},`+
+		`"cat":"POSIX"}`,
 		`[`+"\n"+`{"name":"FH","cat":"dftracer","args":{"name":"/d/a","value":138}},`+"\n"+
 			`{"name":"open","cat":"POSIX","pid":7,"ts":1,"args":{"fhash":138,"ret":3}}`+"\n"+
 			`{"name":"read","cat":"POSIX","pid":7,"ts":2,"args":{"fd":3,"fhash":138,"ret":5}}`+"\n]\n")

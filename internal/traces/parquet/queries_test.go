@@ -95,7 +95,8 @@ func TestParquetQueries(t *testing.T) {
 	}
 	if _, err := rowsOf(t, "", noQueries{"a", "b", 7}); err == nil || !strings.HasSuffix(
 		err.Error(),
-		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point numbers, or little-endian float32 as bytes; parquet:embedding=none ignores it`,
+		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point `+
+			`numbers, or little-endian float32 as bytes; parquet:embedding=none ignores it`,
 	) {
 		t.Errorf("error %v, want that a number is no embedding", err)
 	}
@@ -152,12 +153,14 @@ func TestParquetQueryErrors(t *testing.T) {
 		rows []row
 		want string
 	}{
-		"null": {[]row{{1, of(1, 2)}, {2, append(of(1), nil)}}, `row 2: column "embedding": a number is missing (null): want finite numbers`},
+		"null": {[]row{{1, of(1, 2)}, {2, append(of(1), nil)}}, `row 2: column "embedding": a number is missing (null): ` +
+			`want finite numbers`},
 		"lengths": {[]row{{1, of(1, 2)}, {2, of(1)}}, "row 2: an embedding of 1 numbers after others of 2: want the " +
 			"same length for all"},
-		"empty":       {[]row{{1, of(1, 2)}, {2, nil}}, "row 2: no embedding after others of 2 numbers"},
-		"zeros":       {[]row{{1, of(0, 0)}}, "row 1: an embedding of zeros"},
-		"large":       {[]row{{1, of(1e300, 0)}}, `row 1: column "embedding": the number 1e+300: want numbers within the range of float32`},
+		"empty": {[]row{{1, of(1, 2)}, {2, nil}}, "row 2: no embedding after others of 2 numbers"},
+		"zeros": {[]row{{1, of(0, 0)}}, "row 1: an embedding of zeros"},
+		"large": {[]row{{1, of(1e300, 0)}}, `row 1: column "embedding": the number 1e+300: want numbers within the ` +
+			`range of float32`},
 		"first empty": {[]row{{1, nil}, {2, of(1)}}, "row 2: an embedding of 1 numbers after queries without any"},
 	} {
 		if _, err := rowsOf(t, "", c.rows...); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -11,7 +11,8 @@ var bailianFormat = source.Format{
 	Name: "bailian",
 	Summary: "LLM prompts as JSON lines, as mooncake, with times in seconds and blocks of 16 tokens (Qwen-Bailian " +
 		"traces, ATC 2025)",
-	Example:   `{"chat_id": 159, "parent_chat_id": 55, "timestamp": 61.114, "input_length": 35, "output_length": 132, "type": "text", "turn": 2, "hash_ids": [1089, 1090, 1091]}`,
+	Example: `{"chat_id": 159, "parent_chat_id": 55, "timestamp": 61.114, "input_length": 35, "output_length": 132, ` +
+		`"type": "text", "turn": 2, "hash_ids": [1089, 1090, 1091]}`,
 	Carries:   "prompts: blocks, lengths, time",
 	Detection: `as mooncake, with "chat_id" and "parent_chat_id"`,
 	Options: []params.Param{

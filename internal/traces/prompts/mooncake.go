@@ -13,7 +13,8 @@ var mooncakeFormat = source.Format{
 	Name: "mooncake",
 	Summary: "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, " +
 		"FAST 2025)",
-	Example: `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 2353, 2354]}`,
+	Example: `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, ` +
+		`53, 54, 55, 56, 57, 2353, 2354]}`,
 	Carries: "prompts: blocks, lengths, time, session",
 	Detection: `a first line that is a JSON object with "input_length" and "hash_ids", not "chat_id" and ` +
 		`"parent_chat_id"`,

@@ -50,11 +50,13 @@ func TestMooncakeBlockSize(t *testing.T) {
 		content, format string
 		want            int
 	}{
-		"512 fits":              {`{"input_length": 10, "hash_ids": [1]}`, "", 512},
-		"16":                    {`{"input_length": 33, "hash_ids": [1, 2, 3]}` + "\n" + `{"input_length": 160, "hash_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}`, "", 16},
-		"without partial ones":  {`{"input_length": 15688, "hash_ids": [` + strings.Repeat("1,", 244) + `2]}`, "", 64},
-		"stated":                {`{"input_length": 33, "hash_ids": [1, 2, 3, 4]}`, "mooncake:block=10", 10},
-		"one longer first line": {`{"input_length": 2097152, "hash_ids": [` + strings.Repeat("1000000,", 65535) + `2]}`, "", 32},
+		"512 fits": {`{"input_length": 10, "hash_ids": [1]}`, "", 512},
+		"16": {`{"input_length": 33, "hash_ids": [1, 2, 3]}` + "\n" + `{"input_length": 160, ` +
+			`"hash_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}`, "", 16},
+		"without partial ones": {`{"input_length": 15688, "hash_ids": [` + strings.Repeat("1,", 244) + `2]}`, "", 64},
+		"stated":               {`{"input_length": 33, "hash_ids": [1, 2, 3, 4]}`, "mooncake:block=10", 10},
+		"one longer first line": {`{"input_length": 2097152, "hash_ids": [` + strings.Repeat("1000000,", 65535) + `2]}`,
+			"", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded := tracetest.MustLoadText(t, c.content+"\n",
@@ -69,21 +71,25 @@ func TestMooncakeBlockSize(t *testing.T) {
 func TestMooncakeErrors(t *testing.T) {
 	const good = `{"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1]}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{
-		"cut off":          {good + `{"timestamp": 1, "input_length": 5, "output_le`, "line 2: column 47: want the double quote that ends a string, got the end"},
+		"cut off": {good + `{"timestamp": 1, "input_length": 5, "output_le`, "line 2: column 47: want the double " +
+			"quote that ends a string, got the end"},
 		"garbage":          {good + "hello\n", "line 2: column 1: want an object in braces"},
 		"after the object": {good + strings.TrimSpace(good) + " x\n", "line 2: column 74: want nothing after the object"},
 		"blank line":       {good + "\n" + good, "line 2: "},
 		"no ids":           {good + `{"timestamp": 1, "input_length": 5, "output_length": 5}`, "line 2: no hash_ids"},
-		"no time":          {good + `{"input_length": 5, "output_length": 5, "hash_ids": [1]}`, "line 2: no timestamp, which the first line has"},
-		"another field":    {good + `{"timestamp": 1, "session_id": 5, "input_length": 5, "output_length": 5, "hash_ids": [1]}`, "line 2: has session_id, which the first line lacks"},
-		"negative length":  {good + `{"input_length": -5}`, `line 2: input_length: "-5" tokens: want a whole number from 1`},
-		"negative output":  {good + `{"output_length": -5}`, `line 2: output_length: "-5" tokens: want a whole number from 0`},
-		"empty prompt":     {good + `{"input_length": 0}`, `line 2: input_length: "0" tokens`},
-		"huge length":      {good + `{"input_length": 2147483648}`, `line 2: input_length: "2147483648" tokens`},
-		"negative time":    {good + `{"timestamp": -1}`, "line 2: timestamp: time"},
-		"time as text":     {good + `{"timestamp": "1"}`, "line 2: column 15: timestamp: want a number"},
-		"twice":            {good + `{"input_length": 5, "input_length": 5}`, "line 2: input_length: duplicate input_length"},
-		"too many ids":     {good + `{"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1, 2]}`, "line 2: 2 block ids for a prompt of 5 tokens: with 512 tokens in a block it has 0, or 1 with the last partial one"},
+		"no time": {good + `{"input_length": 5, "output_length": 5, "hash_ids": [1]}`, "line 2: no timestamp, " +
+			"which the first line has"},
+		"another field": {good + `{"timestamp": 1, "session_id": 5, "input_length": 5, "output_length": 5, "hash_ids": ` +
+			`[1]}`, "line 2: has session_id, which the first line lacks"},
+		"negative length": {good + `{"input_length": -5}`, `line 2: input_length: "-5" tokens: want a whole number from 1`},
+		"negative output": {good + `{"output_length": -5}`, `line 2: output_length: "-5" tokens: want a whole number from 0`},
+		"empty prompt":    {good + `{"input_length": 0}`, `line 2: input_length: "0" tokens`},
+		"huge length":     {good + `{"input_length": 2147483648}`, `line 2: input_length: "2147483648" tokens`},
+		"negative time":   {good + `{"timestamp": -1}`, "line 2: timestamp: time"},
+		"time as text":    {good + `{"timestamp": "1"}`, "line 2: column 15: timestamp: want a number"},
+		"twice":           {good + `{"input_length": 5, "input_length": 5}`, "line 2: input_length: duplicate input_length"},
+		"too many ids": {good + `{"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1, 2]}`, "line " +
+			"2: 2 block ids for a prompt of 5 tokens: with 512 tokens in a block it has 0, or 1 with the last partial one"},
 		"ids as text":      {good + `{"hash_ids": ["1"]}`, "line 2: column 15: hash_ids: want a number"},
 		"ids as fractions": {good + `{"hash_ids": [1.5]}`, "line 2: column 15: hash_ids: want a whole number of 64 bits"},
 		"deep":             {good + `{"x": ` + strings.Repeat("[", 200), "want at most 100 nested arrays"},
@@ -296,21 +302,23 @@ func TestAgentSessions(t *testing.T) {
 func TestAgentErrors(t *testing.T) {
 	const head = `{"block_size": 4, "requests": [`
 	for name, c := range map[string]struct{ content, want string }{
-		"cut off":        {smallSession[:200], "byte 200: want a comma or a closing brace, got the end"},
-		"no requests":    {`{"block_size": 4}`, "an object with requests"},
-		"no size":        {`{"requests": []}`, "an object with a block_size"},
-		"twice":          {`{"requests": [], "requests": []}`, "the requests only once"},
-		"no array":       {`{"block_size": 4, "requests": 3}`, "an array of requests"},
-		"empty":          {head + `]}`, "holds no requests"},
-		"another scope":  {`{"hash_id_scope": "global"}`, "want \"local\", ids that belong to one file"},
-		"size of 0":      {`{"block_size": 0}`, "want a whole number from 1"},
-		"huge size":      {`{"block_size": 2000000}`, "want at most 1048576"},
-		"time goes back": {head + `{"t": 2, "in": 4, "hash_ids": [1]}, {"t": 1, "in": 4, "hash_ids": [1]}]}`, "t goes back from 2 to 1 seconds"},
-		"negative time":  {head + `{"t": -2, "in": 4, "hash_ids": [1]}]}`, "time \"-2\""},
-		"empty prompt":   {head + `{"t": 2, "in": 0, "hash_ids": []}]}`, "want a whole number from 1"},
-		"wrong length":   {head + `{"t": 2, "in": 40, "hash_ids": [1]}]}`, "1 block ids for a prompt of 40 tokens: with 4 tokens in a block it has 10"},
-		"no ids":         {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
-		"after the end":  {head + `]} x`, "nothing after the object"},
+		"cut off":       {smallSession[:200], "byte 200: want a comma or a closing brace, got the end"},
+		"no requests":   {`{"block_size": 4}`, "an object with requests"},
+		"no size":       {`{"requests": []}`, "an object with a block_size"},
+		"twice":         {`{"requests": [], "requests": []}`, "the requests only once"},
+		"no array":      {`{"block_size": 4, "requests": 3}`, "an array of requests"},
+		"empty":         {head + `]}`, "holds no requests"},
+		"another scope": {`{"hash_id_scope": "global"}`, "want \"local\", ids that belong to one file"},
+		"size of 0":     {`{"block_size": 0}`, "want a whole number from 1"},
+		"huge size":     {`{"block_size": 2000000}`, "want at most 1048576"},
+		"time goes back": {head + `{"t": 2, "in": 4, "hash_ids": [1]}, {"t": 1, "in": 4, "hash_ids": [1]}]}`, "t goes back " +
+			"from 2 to 1 seconds"},
+		"negative time": {head + `{"t": -2, "in": 4, "hash_ids": [1]}]}`, "time \"-2\""},
+		"empty prompt":  {head + `{"t": 2, "in": 0, "hash_ids": []}]}`, "want a whole number from 1"},
+		"wrong length": {head + `{"t": 2, "in": 40, "hash_ids": [1]}]}`, "1 block ids for a prompt of 40 tokens: with 4 " +
+			"tokens in a block it has 10"},
+		"no ids":        {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
+		"after the end": {head + `]} x`, "nothing after the object"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: "agent"}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -354,14 +362,17 @@ func TestChat(t *testing.T) {
 func TestChatErrors(t *testing.T) {
 	const good = `{"timestamp": 1, "input": "a", "output": "b", "session_id": "a"}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{
-		"no session":  {good + `{"timestamp": 1, "input": "a", "output": "b"}`, "line 2: want timestamp, session_id and input in every line"},
-		"no time":     {good + `{"session_id": 1, "input": "a"}`, "line 2: want timestamp"},
-		"no input":    {good + `{"session_id": 1, "timestamp": 1}`, "line 2: want timestamp"},
-		"no text":     {good + `{"input": 5}`, "line 2: column 11: want a string in double quotes"},
-		"empty":       {good + `{"timestamp": 1, "input": " ", "output": "b", "session_id": "a"}`, "line 2: a prompt of 0 tokens"},
-		"blank":       {good + "\n" + good, "line 2: "},
-		"cut off":     {good + `{"timestamp": 1, "inp`, "line 2: column 22: want the double quote that ends a string"},
-		"two objects": {good + `{"timestamp": 1, "input": "a", "session_id": "a"} {}`, "line 2: column 51: want nothing after the object"},
+		"no session": {good + `{"timestamp": 1, "input": "a", "output": "b"}`, "line 2: want timestamp, session_id and " +
+			"input in every line"},
+		"no time":  {good + `{"session_id": 1, "input": "a"}`, "line 2: want timestamp"},
+		"no input": {good + `{"session_id": 1, "timestamp": 1}`, "line 2: want timestamp"},
+		"no text":  {good + `{"input": 5}`, "line 2: column 11: want a string in double quotes"},
+		"empty": {good + `{"timestamp": 1, "input": " ", "output": "b", "session_id": "a"}`, "line 2: a prompt of 0 " +
+			"tokens"},
+		"blank":   {good + "\n" + good, "line 2: "},
+		"cut off": {good + `{"timestamp": 1, "inp`, "line 2: column 22: want the double quote that ends a string"},
+		"two objects": {good + `{"timestamp": 1, "input": "a", "session_id": "a"} {}`, "line 2: column 51: want nothing " +
+			"after the object"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -69,23 +69,34 @@ func TestQueryLinesOfTextsAlone(t *testing.T) {
 func TestQueryLineErrors(t *testing.T) {
 	const first = `{"time":0,"id":"a","embedding":[1,2]}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{
-		"no id":            {`{"time":0,"id":1}` + "\n" + `{"time":1}`, "line 2: want an id and a time in every line"},
-		"no time":          {`{"time":0,"id":1}` + "\n" + `{"id":1}`, "line 2: want an id and a time in every line"},
-		"negative time":    {`{"time":-1,"id":1}`, "line 1: time \"-1\": want a number from 0"},
-		"id":               {`{"time":0,"id":1.5}`, `line 1: column 16: want a whole number or a text in double quotes as the id, got "1.5}"`},
-		"no such id":       {`{"time":0,"id":null}`, `line 1: column 16: want an id, which is a text or a whole number, got "null}"`},
-		"blank id":         {`{"time":0,"id":" "}`, `line 1: column 16: want a text that is not blank`},
-		"session":          {`{"time":0,"id":1,"session":true}`, `want a text, a number or null, got "true}"`},
-		"other length":     {first + `{"time":1,"id":"b","embedding":[1,2,3]}`, "line 2: an embedding of 3 numbers after others of 2: want the same length for all"},
-		"missing":          {first + `{"time":1,"id":"b"}`, "line 2: no embedding after others of 2 numbers: want one for all queries or for none"},
-		"missing first":    {`{"time":0,"id":1}` + "\n" + first, "line 2: an embedding of 2 numbers after queries without any: want one for all"},
-		"NaN":              {first + `{"time":1,"id":"b","embedding":[1,NaN]}`, `line 2: column 35: want a finite number, within the range of float32, got "NaN]}"`},
-		"infinite":         {first + `{"time":1,"id":"b","embedding":[1,-Infinity]}`, `line 2: column 35: want a finite number, within the range of float32, got "-Infinity]}"`},
-		"too large":        {first + `{"time":1,"id":"b","embedding":[1,1e39]}`, `line 2: column 35: want a finite number, within the range of float32, got "1e39]}"`},
-		"null":             {first + `{"time":1,"id":"b","embedding":[1,null]}`, `line 2: column 35: want a finite number`},
-		"zeros":            {first + `{"time":1,"id":"b","embedding":[0,-0]}`, "line 2: an embedding of zeros, which is similar to nothing: want a vector with a direction"},
-		"empty":            {`{"time":1,"id":"b","embedding":[]}`, "line 1: column 32: want an embedding of at least one number"},
-		"cut":              {`{"time":1,"id":"b","embedding":[1`, "line 1: column 34: want a comma or a closing bracket, got the end"},
+		"no id":         {`{"time":0,"id":1}` + "\n" + `{"time":1}`, "line 2: want an id and a time in every line"},
+		"no time":       {`{"time":0,"id":1}` + "\n" + `{"id":1}`, "line 2: want an id and a time in every line"},
+		"negative time": {`{"time":-1,"id":1}`, "line 1: time \"-1\": want a number from 0"},
+		"id": {`{"time":0,"id":1.5}`, `line 1: column 16: want a whole number or a text in double quotes as ` +
+			`the id, got "1.5}"`},
+		"no such id": {`{"time":0,"id":null}`, `line 1: column 16: want an id, which is a text or a whole number, ` +
+			`got "null}"`},
+		"blank id": {`{"time":0,"id":" "}`, `line 1: column 16: want a text that is not blank`},
+		"session":  {`{"time":0,"id":1,"session":true}`, `want a text, a number or null, got "true}"`},
+		"other length": {first + `{"time":1,"id":"b","embedding":[1,2,3]}`, "line 2: an embedding of 3 numbers after " +
+			"others of 2: want the same length for all"},
+		"missing": {first + `{"time":1,"id":"b"}`, "line 2: no embedding after others of 2 numbers: want one for " +
+			"all queries or for none"},
+		"missing first": {`{"time":0,"id":1}` + "\n" + first, "line 2: an embedding of 2 numbers after queries without " +
+			"any: want one for all"},
+		"NaN": {first + `{"time":1,"id":"b","embedding":[1,NaN]}`, `line 2: column 35: want a finite number, ` +
+			`within the range of float32, got "NaN]}"`},
+		"infinite": {first + `{"time":1,"id":"b","embedding":[1,-Infinity]}`, `line 2: column 35: want a finite ` +
+			`number, within the range of float32, got "-Infinity]}"`},
+		"too large": {first + `{"time":1,"id":"b","embedding":[1,1e39]}`, `line 2: column 35: want a finite number, ` +
+			`within the range of float32, got "1e39]}"`},
+		"null": {first + `{"time":1,"id":"b","embedding":[1,null]}`, `line 2: column 35: want a finite number`},
+		"zeros": {first + `{"time":1,"id":"b","embedding":[0,-0]}`, "line 2: an embedding of zeros, which is " +
+			"similar to nothing: want a vector with a direction"},
+		"empty": {`{"time":1,"id":"b","embedding":[]}`, "line 1: column 32: want an embedding of at least one " +
+			"number"},
+		"cut": {`{"time":1,"id":"b","embedding":[1`, "line 1: column 34: want a comma or a closing bracket, " +
+			"got the end"},
 		"two on a line":    {`{"time":1,"id":"b"} {"time":2,"id":"c"}`, "line 1: column 21: want nothing after the object"},
 		"text then object": {"\"some words\"\n" + first, `line 2: column 1: want a string in double quotes`},
 		"object then text": {first + `"some words"`, `line 2: column 1: want an object in braces`},

@@ -299,7 +299,8 @@ func TestText(t *testing.T) {
 		t.Errorf("got %v and error %v, want %v", got, err, want)
 	}
 	for content, want := range map[string]string{
-		"a\n \nb\n": "line 2: a blank line before the end of the file: want a key", "a\nb\x00\n": `line 2: control characters in "b\x00"`, "a\n\xff\n": "is not UTF-8",
+		"a\n \nb\n": "line 2: a blank line before the end of the file: want a key", "a\nb\x00\n": `line 2: control ` +
+			`characters in "b\x00"`, "a\n\xff\n": "is not UTF-8",
 	} {
 		if _, err := readQueryRecords(t, content, "text"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", content, err, want)
