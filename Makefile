@@ -48,10 +48,10 @@ quick:
 # and have one.
 race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim
-	$(GO) test -race -short ./internal/base/parallel ./internal/similarity ./internal/traces/embed ./internal/traces/... \
+	$(GO) test -race -short ./internal/base/parallel ./internal/similarity ./internal/traces/... \
 	  ./internal/experiment/... ./internal/base/neural/... ./internal/cuda
-	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Fault|Progress|Submit' \
-	  ./cmd/cachesim ./cmd/cachesim/scripts
+	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Progress' \
+	  ./cmd/cachesim ./cmd/cachesim/scripts ./cmd/cachesim/internal/progress
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours

@@ -192,7 +192,7 @@ func (c Config) PolicyConfig() policies.Config {
 // Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// Registry has every cache, in the order of `cachesim caches`: the exact one, and those that package all registers.
+// Registry has every cache, in the order of `cachesim caches`: the exact one, and those that package sim/all registers.
 var Registry = params.NewRegistry("cache", "exact", exactEntry)
 
 // WithPools returns the names of the caches whose nodes are divided into pools.

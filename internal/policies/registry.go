@@ -55,7 +55,7 @@ type Entry struct {
 	Predicts bool // uses a predictor of next requests: Config.Predictor
 	Relates  bool // uses how objects relate: Config.Relations
 	// Manages says that the policy is a whole exact cache, with pools and prefetching of its own, which package cache
-	// makes (cache.RegisterManager): New is nil, and no other cache, allocator or policy can use it.
+	// makes (cache.RegisterManagers): New is nil, and no other cache, allocator or policy can use it.
 	Manages bool
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, Values)

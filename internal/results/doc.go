@@ -1,3 +1,3 @@
-// Package results has the folders of what people see: records of replays and their tables, series over time, targets,
+// Package results groups what people see: records of replays and their tables, series over time, targets,
 // figures and pages. They know the names that records give to parts, and none of the parts.
 package results

@@ -4,11 +4,13 @@ package scripts_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,31 +25,47 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := runWithProgram(m)
-	if err != nil {
+	var err error
+	if programs, err = os.MkdirTemp("", "cachesim-scripts"); err != nil {
 		fmt.Fprintln(os.Stderr, "scripts:", err)
-		code = 1
+		os.Exit(1)
 	}
+	code := m.Run()
+	os.RemoveAll(programs)
 	os.Exit(code)
 }
 
-func runWithProgram(m *testing.M) (code int, err error) {
-	if programs, err = os.MkdirTemp("", "cachesim-scripts"); err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(programs)
-	// The tests of the program are the program if they are called by its name. Unlike it, they interrupt themselves where
-	// a variable of the environment says so.
+// build builds the program, once. The tests of the program are the program if they are called by its name. Unlike it,
+// they interrupt themselves where a variable of the environment says so.
+var build = sync.OnceValue(func() error {
 	name := "cachesim"
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	build := exec.Command("go", slices.Concat([]string{"test", "-c", "-o", filepath.Join(programs, name)}, flags,
-		[]string{".."})...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("the program cannot be built: %w\n%s", err, out)
+	args := slices.Concat([]string{"test", "-c", "-o", filepath.Join(programs, name)}, flags, []string{".."})
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("the program cannot be built: %w\n%s", err, out)
 	}
-	return m.Run(), nil
+	return nil
+})
+
+// lookAtSources looks at every source of the program. Go keeps the result of a test until something changes that the
+// test looked at while it ran, and it does not know what the compiler reads.
+func lookAtSources(t *testing.T) {
+	t.Helper()
+	const repository = "../../.."
+	for _, root := range []string{"cmd", "internal", "configs", "go.mod", "go.sum"} {
+		err := filepath.WalkDir(filepath.Join(repository, root), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			_, err = os.Stat(path)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestScripts runs testdata/script/*.txtar, with the repository's traces in $TESTDATA. Set UPDATE=1 to rewrite their
@@ -70,6 +88,10 @@ func TestDeviceScripts(t *testing.T) {
 // runScripts runs the scripts of a folder with some variables in their environment.
 func runScripts(t *testing.T, folder string, variables map[string]string) {
 	t.Helper()
+	lookAtSources(t)
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           folder,
 		UpdateScripts: os.Getenv("UPDATE") != "",

@@ -12,15 +12,15 @@ type Declared struct {
 	By []string // "every replay", "policy laru"
 }
 
-// registry contains every metric, in the order in which package all declares them when the program starts.
+// registry contains every metric, in the order in which package sim/all declares them when the program starts.
 var (
 	registry []Declared
 	index    = map[string]int{}  // indices in registry, by name
 	labels   = map[string]bool{} // the kinds of labels
 )
 
-// Register declares the metrics of a part ("policy laru"). Package all calls it when the program
-// starts. Several parts may declare the same metric, but their declarations must be equal.
+// Register declares the metrics of a part ("policy laru"). Package sim/all calls it when the program starts. Several
+// parts may declare the same metric, but their declarations must be equal.
 func Register(by string, metrics ...Metric) {
 	for _, m := range metrics {
 		if err := register(by, m); err != nil {

@@ -18,7 +18,6 @@ type Registry[E Named] struct {
 
 // Aliased is implemented by entries that users know by other names, too.
 type Aliased interface {
-	// OtherNames returns them in lower case.
 	OtherNames() []string
 }
 
@@ -47,7 +46,9 @@ func namesOf[E Named](e E) []string {
 	own, _ := e.Signature()
 	names := []string{strings.ToLower(own)}
 	if aliased, ok := any(e).(Aliased); ok {
-		names = append(names, aliased.OtherNames()...)
+		for _, name := range aliased.OtherNames() {
+			names = append(names, strings.ToLower(name))
+		}
 	}
 	return names
 }

@@ -41,7 +41,7 @@ func isReference(policy, kind string) bool {
 
 // roleOf returns the role of a policy; that of a policy that is not in this program is empty.
 func roleOf(policy string) records.Role {
-	r, _ := records.RoleOf(strings.ToLower(policy))
+	r, _ := records.RoleOf(policy)
 	return r
 }
 

@@ -80,11 +80,11 @@ func FutureNote(recs []Record) string {
 
 // DeclareRole declares the role of a policy, by name. Packages that write records call it when the program starts;
 // other policies have no role.
-func DeclareRole(policy string, r Role) { roles[policy] = r }
+func DeclareRole(policy string, r Role) { roles[strings.ToLower(policy)] = r }
 
 // RoleOf returns the role of a policy; ok is false if it has none, as one that is not part of this program.
 func RoleOf(policy string) (r Role, ok bool) {
-	r, ok = roles[policy]
+	r, ok = roles[strings.ToLower(policy)]
 	return r, ok
 }
 
