@@ -43,3 +43,13 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 		t.Errorf("two at a time take as long as one: %s", two)
 	}
 }
+
+func TestAboutTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Minute: "1 min", 2*time.Hour - time.Minute: "119 min", 2 * time.Hour: "2 h", 50 * time.Hour: "50 h",
+	} {
+		if got := aboutTime(d); got != want {
+			t.Errorf("%v is about %s, want %s", d, got, want)
+		}
+	}
+}
