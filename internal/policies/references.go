@@ -16,7 +16,7 @@ type Rules struct {
 func Optimum(rules Rules) string {
 	e := reference(Offline, rules)
 	if e == nil {
-		panic("policies: no offline policy is registered; import package policies/offline")
+		panic("policies: no offline policy is registered; import package policies/all")
 	}
 	return e.Name
 }

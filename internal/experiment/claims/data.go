@@ -132,7 +132,7 @@ func (d *Data) label(r *records.Record) int {
 		d.cells = append(d.cells, nil)
 	}
 	switch { // a policy that knows the future with one of several parts is in the group of those that do
-	case r.Kind == "offline" || r.Foresees() != "":
+	case r.Kind == records.Offline || r.Foresees() != "":
 		d.groups[at] = groupOffline
 	case r.Competes() && d.groups[at] == "":
 		d.groups[at] = groupOnline
@@ -221,7 +221,7 @@ func withoutSpaces(text string) string { return strings.ReplaceAll(text, " ", ""
 // group returns the labels of a predefined group, in the order of the records.
 func (d *Data) group(name string) (labels []int) {
 	for at := range d.labels {
-		if d.groups[at] == name || name == groupAll && d.kinds[at] != "bound" {
+		if d.groups[at] == name || name == groupAll && d.kinds[at] != records.Bound {
 			labels = append(labels, at)
 		}
 	}

@@ -165,11 +165,12 @@ func (c *Curve) Figure() (*plots.Figure, error) {
 		records.Share(c.Rate)), axis, "hit ratio")
 	lru := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != policies.Recency() })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
-	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle(policies.Recency(), policies.Recency(), "online")}
+	exact := plots.PolicyStyle(policies.Recency(), policies.Recency(), records.Online)
+	line := plots.Line{Label: "lru (exact)", Style: exact}
 	for _, r := range lru {
 		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(metric.HitRatio))
 	}
-	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", "online")
+	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", records.Online)
 	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), sampled)...)
 	for _, s := range c.Specs {
 		style := plots.PolicyStyle(s.Entry.Name, s.String(), s.Entry.Kind.String())

@@ -53,7 +53,7 @@ func publishedRecord(name string, p records.PublishedPoint) records.Record {
 	rec := records.Record{
 		Trace:        p.At[records.DimTrace],
 		Label:        p.At[records.DimPolicy],
-		Kind:         "online",
+		Kind:         records.Online,
 		CapacityText: p.At[records.DimCapacity],
 	}
 	var axes []string

@@ -258,7 +258,7 @@ func writePivot(w *markup.Writer, all *records.Tables) {
 // writePivotRow writes a line of a figure; one that is not of an online policy is in grey.
 func writePivotRow(w *markup.Writer, row records.TableRow) {
 	name, class := row.Name, ""
-	if row.Kind != "online" {
+	if row.Kind != records.Online {
 		name, class = fmt.Sprintf("%s (%s)", row.Name, row.Kind), "soft"
 	}
 	w.Element("tr", markup.Attributes{"data-line", row.Name, "class", class}, func() {

@@ -97,7 +97,7 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 
 // Figure is Metric without meaningless values: for a bound only hits and misses mean something.
 func (r *Record) Figure(metric string) (x float64, ok bool) {
-	if r.Kind == "bound" && !slices.Contains([]string{"hits", "misses", "hit_ratio"}, metric) {
+	if r.Kind == Bound && !slices.Contains([]string{"hits", "misses", "hit_ratio"}, metric) {
 		return 0, false
 	}
 	return r.Metric(metric)

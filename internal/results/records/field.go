@@ -303,7 +303,7 @@ func (r *Record) Check() error {
 			return err
 		}
 	}
-	if err := oneOf("kind", r.Kind, "online", "offline", "bound"); err != nil {
+	if err := oneOf("kind", r.Kind, Online, Offline, Bound); err != nil {
 		return err
 	}
 	return oneOf("capacity_unit", r.CapacityUnit, Objects, Bytes)

@@ -221,7 +221,7 @@ func (p Pivot) heading(panel Panel, place string) string {
 // cell writes one value.
 func (p Pivot) cell(point Point) TableCell {
 	c := TableCell{Text: MetricText(p.Cells, point.Mean), Estimate: point.Estimate}
-	if point.Record.Kind == "bound" {
+	if point.Record.Kind == Bound {
 		c.Text = map[bool]string{true: "≥ ", false: "≤ "}[LowerIsBetter(p.Cells)] + c.Text
 	}
 	if point.Seeds > 1 {

@@ -172,7 +172,7 @@ func metricCell(m metric.Metric, r *Record) string {
 		text += "-" + shortText(m, upTo)
 	}
 	switch {
-	case r.Kind != "bound":
+	case r.Kind != Bound:
 		return text
 	case m.Better == metric.Lower:
 		return "≥ " + text
@@ -255,7 +255,7 @@ func policyCell(r *Record) string {
 	switch {
 	case r.Best:
 		return label + " *"
-	case r.Kind != "online":
+	case r.Kind != Online:
 		return label + " (" + r.Kind + ")"
 	}
 	return label

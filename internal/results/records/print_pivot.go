@@ -64,7 +64,7 @@ func (t *Table) render(p paint) string {
 func (t *Table) printedRow(r TableRow, p paint) []string {
 	name := r.Name
 	quiet := func(s string) string { return s }
-	if r.Kind != "online" {
+	if r.Kind != Online {
 		name += " (" + r.Kind + ")"
 		quiet = p.dim
 	}
