@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // room is a folder below internal. Its packages may import each other and those of the rooms that it names.
@@ -132,10 +134,7 @@ func TestPackagesAreSmall(t *testing.T) {
 // linesOfCode returns how many lines of a file have more than blanks and comments.
 func linesOfCode(t *testing.T, file string) int {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	return codeIn(text)
 }
 
@@ -179,7 +178,7 @@ var raw = ` + "`one\ntwo`\n"
 // eachSource calls f for each source below a folder that is no test, with the packages below internal that it imports.
 func eachSource(t *testing.T, root string, f func(file string, imports []string)) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -205,10 +204,7 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 		}
 		f(filepath.ToSlash(file), imports)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // forTests are packages that only tests import, their own and each other's.
@@ -238,10 +234,7 @@ func TestPackagesForTests(t *testing.T) {
 func TestNoTemplates(t *testing.T) {
 	for _, root := range []string{".", "../cmd"} {
 		eachSource(t, root, func(file string, _ []string) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			for _, name := range []string{`"text/template"`, `"html/template"`} {
 				if strings.Contains(string(text), name) {
 					t.Errorf("%s imports %s, which makes the program 5 MB larger", file, name)
@@ -281,10 +274,7 @@ const (
 // TestPictureOfRooms holds the picture in CONTRIBUTING to the tree; UPDATE=1 draws it again.
 func TestPictureOfRooms(t *testing.T) {
 	const page = "../CONTRIBUTING.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	before, rest, ok := strings.Cut(string(text), pictureBegins)
 	shown, after, ends := strings.Cut(rest, pictureEnds)
 	if !ok || !ends {
@@ -292,9 +282,7 @@ func TestPictureOfRooms(t *testing.T) {
 	}
 	want := picture(t)
 	if os.Getenv("UPDATE") == "1" {
-		if err := os.WriteFile(page, []byte(before+pictureBegins+want+pictureEnds+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(page, []byte(before+pictureBegins+want+pictureEnds+after), 0o644))
 		return
 	}
 	if shown != want {
@@ -328,10 +316,7 @@ func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, prob
 	found := map[string]bool{}
 	for _, root := range []string{".", "../cmd"} {
 		eachSource(t, root, func(file string, _ []string) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			name := filepath.ToSlash(file)
 			if calls.Match(text) && there[name] == "" {
 				t.Errorf("%s %s, or add it to the list with the reason", name, problem)

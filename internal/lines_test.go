@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // maxLine is how many characters a line of code, tests and documentation has at most.
@@ -51,9 +53,7 @@ func TestLinesAreShort(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if files < 100 {
 		t.Errorf("%d files were looked at: this test misses most", files)

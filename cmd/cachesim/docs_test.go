@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 const repository = "../.."
@@ -34,10 +36,7 @@ func docPages(t *testing.T) []string {
 // docCommands returns a page's commands: its indented or fenced lines that begin with cachesim.
 func docCommands(t *testing.T, page string) (commands []docCommand) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	fenced := false
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -143,9 +142,7 @@ func TestDocCommandsRun(t *testing.T) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(traces)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(dir, os.DirFS(traces)))
 			for _, c := range docCommands(t, page) {
 				if reason := c.leftOut(); reason != "" {
 					t.Logf("%s: not run: it %s", c.line, reason)
@@ -197,9 +194,7 @@ func docTraces(t *testing.T) (dir string) {
 		"requests.parquet":   "recommender(nodes=1,epochs=2,users=500,shards=20000,rate=20)",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		args := []string{"gen", generator, "-o", path}
 		if strings.HasSuffix(name, "trace.zst") || strings.HasPrefix(name, "day") {
 			args = append(args, "--output-format", "oraclegeneral", "--size", "lognormal(mean=16384,sigma=1)")
@@ -216,10 +211,7 @@ func docTraces(t *testing.T) (dir string) {
 // docBlock returns the fenced block of a page that begins with start, without its fences.
 func docBlock(t *testing.T, page, start string) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	at := bytes.Index(text, []byte(start))
 	if at < 0 {
 		t.Fatalf("%s has no block that begins with %q", page, start)
@@ -232,35 +224,21 @@ func docBlock(t *testing.T, page, start string) string {
 // docFiles adds the other files that pages use: an experiment, a baseline, embeddings and records.
 func docFiles(t *testing.T, dir string) {
 	t.Helper()
-	demo, err := os.ReadFile(filepath.Join(testdataDir, "demo.oracleGeneral.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "testdata", "demo.oracleGeneral.zst"), demo, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	experiment, err := os.ReadFile(filepath.Join(repository, "configs", "example.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	demo := must.Get(os.ReadFile(filepath.Join(testdataDir, "demo.oracleGeneral.zst")))(t)
+	must.Do(t, os.WriteFile(filepath.Join(dir, "testdata", "demo.oracleGeneral.zst"), demo, 0o644))
+	experiment := must.Get(os.ReadFile(filepath.Join(repository, "configs", "example.yaml")))(t)
 	nightly := docBlock(t, filepath.Join(repository, "docs", "regression.md"), "```yaml\nname: nightly\n")
-	if err := os.WriteFile(filepath.Join(dir, "nightly.yaml"), []byte(nightly), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "nightly.yaml"), []byte(nightly), 0o644))
 	short := bytes.Replace(experiment, []byte("requests=200000"), []byte("requests=10000"), 1)
 	for _, name := range []string{"experiment.yaml", "my.yaml"} {
-		if err := os.WriteFile(filepath.Join(dir, name), short, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), short, 0o644))
 	}
 	var queries strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&queries, `{"time":%d,"id":"q%d","text":"where is the nearest %s in %s?"}`+"\n", i, i,
 			[]string{"bakery", "station", "pharmacy", "museum", "school"}[i%5], []string{"Bern", "Rome", "Oslo"}[i%7%3])
 	}
-	if err := os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(queries.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(queries.String()), 0o644))
 	var lookups strings.Builder
 	for i := range 500 {
 		for k := range 3 + i%5 {
@@ -268,17 +246,13 @@ func docFiles(t *testing.T, dir string) {
 		}
 		lookups.WriteString("\n")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "lookups.txt.zst"), []byte(lookups.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "lookups.txt.zst"), []byte(lookups.String()), 0o644))
 	tenants := map[string]string{"keys.txt": "web/a\nweb/b\ndb/a\nweb/a\ndb/a\ndb/c\nweb/b\nweb/a\n",
 		"requests.csv": "key,customer\na,web\nb,db\na,web\nc,web\nb,db\n", "web.csv": "key\na\nb\na\n",
 		"db.csv":      "key\nc\nd\nc\n",
 		"ratings.dat": "1::10::7::5\n1::20::8::6\n2::10::7::6\n2::20::9::9\n1::30::5::9\n"}
 	for name, text := range tenants {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	for rank := range 2 {
 		var reads strings.Builder
@@ -289,17 +263,11 @@ func docFiles(t *testing.T, dir string) {
 		}
 		reads.WriteString("]\n")
 		path := filepath.Join(dir, "logs", fmt.Sprintf("rank%d.pfw.gz", rank))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(reads.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(reads.String()), 0o644))
 	}
 	reads := "ts,rank,filename,offset,nbytes\n0,0,/data/a,0,4096\n5,1,/data/b,0,4096\n9,0,/data/a,4096,4096\n"
-	if err := os.WriteFile(filepath.Join(dir, "trace.csv"), []byte(reads), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "trace.csv"), []byte(reads), 0o644))
 	trace := filepath.Join(dir, "trace.zst")
 	for _, args := range [][]string{
 		{"gen", "cluster(jobs=9+14,scale=0.001,epochs=2,arrivals=1)", "-o", filepath.Join(dir, "reads.csv"), "--listing",

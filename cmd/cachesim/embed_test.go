@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // embeddingService answers like a service with the embeddings API. It dies after alive requests.
@@ -52,13 +54,11 @@ func TestEmbedAsksAService(t *testing.T) {
 	t.Setenv("EMBED_KEY", "hidden")
 	dir := t.TempDir()
 	trace, out := filepath.Join(dir, "pairs.json"), filepath.Join(dir, "out.npy")
-	if err := os.WriteFile(
+	must.Do(t, os.WriteFile(
 		trace,
 		[]byte(`[{"origin":"a","similar":"bb"},{"origin":"ccc","similar":"dddd"}]`),
 		0o644,
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	service := newEmbeddingService(t, 1)
 	args := []string{
 		"embed",
@@ -119,9 +119,7 @@ func TestEmbedNoticesAnotherTrace(t *testing.T) {
 	trace, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "out.npy")
 	const before = "how are you\nwhat is this\n"
 	for _, after := range []string{"how are you\n", "how are you\nwhat is that\n", before + "who is there\n"} {
-		if err := os.WriteFile(trace, []byte(before), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(trace, []byte(before), 0o644))
 		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if err := os.WriteFile(trace, []byte(after), 0o644); err != nil {
 				t.Error(err)

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -44,9 +45,7 @@ claims:
 
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
 func mustRun(t *testing.T, args ...string) {
@@ -182,9 +181,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 func (c faultyCommand) failAt(t *testing.T, n int, dir, good string, before map[string]string) (
 	failed faults.Operation, ok bool) {
 	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(dir))
 	writeFiles(t, dir, before)
 	done := 0
 	var where string
@@ -245,7 +242,7 @@ func (c faultyCommand) checkEnd(t *testing.T, what string, failed faults.Operati
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -254,10 +251,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 			files[name] = mustReadFile(t, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -266,9 +260,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		writeFile(t, path, content)
 	}
 }

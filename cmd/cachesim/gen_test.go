@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 const testdataDir = "../../testdata"
@@ -15,10 +17,7 @@ const testdataDir = "../../testdata"
 // genCommands returns the commands in testdata/README.md as arguments after "cachesim".
 func genCommands(t *testing.T) [][]string {
 	t.Helper()
-	readme, err := os.ReadFile(filepath.Join(testdataDir, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile(filepath.Join(testdataDir, "README.md")))(t)
 	word := regexp.MustCompile(`'[^']*'|[^ ]+`)
 	var commands [][]string
 	for line := range strings.Lines(string(readme)) {
@@ -48,30 +47,19 @@ func TestTestdataRegenerates(t *testing.T) {
 		if code := run(args, nil, &stderr, &stderr); code != exitFine {
 			t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
 		}
-		got, err := os.ReadFile(fresh)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(os.ReadFile(fresh))(t)
 		stored := filepath.Join(testdataDir, name)
 		if os.Getenv("UPDATE") != "" {
-			if err := os.WriteFile(stored, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(stored, got, 0o644))
 		}
-		want, err := os.ReadFile(stored)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(stored))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: its command gives other bytes (%d, stored %d): a generator, a writer or a compressor has changed; "+
 				"set UPDATE=1 if that is meant",
 				stored, len(got), len(want))
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(testdataDir, "*.*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(testdataDir, "*.*")))(t)
 	for _, file := range files {
 		if name := filepath.Base(file); name != "README.md" && !made[name] {
 			t.Errorf("%s: no command in README.md makes it", file)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -39,14 +40,9 @@ func TestGoldenDemo(t *testing.T) {
 			got := linesOf(runForRecords(t, append([]string{"run"}, test.args...)))
 			golden := filepath.Join("testdata", "golden", test.name+".txt")
 			if *update {
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, got, 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
 			compareLines(t, got, want)
 		})
 	}
@@ -56,10 +52,7 @@ func TestGoldenDemo(t *testing.T) {
 func TestCheckFindsOneMiss(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	baseline := filepath.Join("testdata", "baseline", "demo-objects.parquet")
-	recs, err := records.Read(baseline, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(records.Read(baseline, nil))(t)
 	check := func(path string) (code int, stdout, stderr string) {
 		var out, errors bytes.Buffer
 		code = run([]string{"check", path, "--quiet"}, nil, &out, &errors)
@@ -73,9 +66,7 @@ func TestCheckFindsOneMiss(t *testing.T) {
 	r.SetInt(metric.Misses, r.Int(metric.Misses)-1)
 	r.Set(metric.HitRatio, float64(r.Int(metric.Hits))/float64(r.Int(metric.Requests)))
 	dir := t.TempDir()
-	if err := records.Write(dir, recs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, records.Write(dir, recs))
 	code, stdout, stderr := check(dir)
 	if code != exitCheckFailed || stderr != "cachesim: the check failed: 1 moved\n" {
 		t.Errorf("exit code %d, %s", code, stderr)
@@ -120,10 +111,7 @@ func runForRecords(t *testing.T, args []string) []records.Record {
 	if code := run(append(args, "--format", "json"), nil, &out, &errors); code != exitFine {
 		t.Fatalf("exit code %d: %s", code, errors.String())
 	}
-	recs, err := records.Read("-", &out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(records.Read("-", &out))(t)
 	return recs
 }
 

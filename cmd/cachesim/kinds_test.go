@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -113,10 +114,7 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 	}
 	onlyOnce(t)
 	dir := t.TempDir()
-	root, err := filepath.Abs(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(repository))(t)
 	cachesim := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(dir, "cachesim.exe"), args...)
@@ -128,9 +126,7 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 		return string(out)
 	}
 	buildWith(t, root, dir)
-	if err := os.WriteFile(filepath.Join(dir, "made.yaml"), []byte(madeUpSweep), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "made.yaml"), []byte(madeUpSweep), 0o600))
 
 	cachesim("sweep", "plan", "made.yaml", "-o", "planned")
 	for _, shard := range []string{"0/3", "1/3", "2/3"} {
@@ -155,9 +151,7 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 	tuned := map[string]bool{}
 	for line := range strings.Lines(merged) {
 		var rec struct{ Tuner, Axes string }
-		if err := json.Unmarshal([]byte(line), &rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &rec))
 		tuned[rec.Tuner] = true
 	}
 	for _, want := range []string{"", "made-tuner(gain=2)", "made-tuner(gain=3)"} {
@@ -216,18 +210,11 @@ func buildWith(t *testing.T, root, dir string) {
 	overlay.Replace = map[string]string{}
 	for file, text := range changed {
 		replacement := filepath.Join(dir, strings.ReplaceAll(file, "/", "-"))
-		if err := os.WriteFile(replacement, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(replacement, []byte(text), 0o600))
 		overlay.Replace[filepath.Join(root, filepath.FromSlash(file))] = replacement
 	}
-	described, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), described, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	described := must.Get(json.Marshal(overlay))(t)
+	must.Do(t, os.WriteFile(filepath.Join(dir, "overlay.json"), described, 0o600))
 	cmd := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o",
 		filepath.Join(dir, "cachesim.exe"), "./cmd/cachesim")
 	cmd.Dir = root
@@ -238,9 +225,6 @@ func buildWith(t *testing.T, root, dir string) {
 
 func readText(t *testing.T, dir, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))))(t)
 	return string(text)
 }

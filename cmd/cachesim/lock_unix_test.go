@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // Two experiments with the same name; the second has another capacity.
@@ -25,9 +26,7 @@ capacities: [CAPACITY]
 func writeExperiment(t *testing.T, dir, capacity string) string {
 	t.Helper()
 	path := filepath.Join(dir, "small"+capacity+".yaml")
-	if err := os.WriteFile(path, []byte(strings.Replace(sharedName, "CAPACITY", capacity, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Replace(sharedName, "CAPACITY", capacity, 1)), 0o644))
 	return path
 }
 
@@ -74,23 +73,16 @@ func runCachesim(t *testing.T, args ...string) (code int, stdout, stderr string)
 // Two experiments with the same name start in one folder at the same time. Either one proceeds, or both do, one after
 // the other; the folder then contains the plan, the experiment and the records of the last one.
 func TestTwoSweepsInOneFolder(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
 	link := filepath.Join(t.TempDir(), "cachesim")
-	if err := os.Symlink(program, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(program, link))
 	for range 3 {
 		dir := t.TempDir()
 		out := filepath.Join(dir, "out")
 		var programs []*exec.Cmd
 		for _, capacity := range []string{"10", "20"} {
 			c := exec.Command(link, "sweep", writeExperiment(t, dir, capacity), "-o", out)
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Start())
 			programs = append(programs, c)
 		}
 		fine := 0
@@ -116,9 +108,6 @@ func TestTwoSweepsInOneFolder(t *testing.T) {
 
 func mustReadFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }

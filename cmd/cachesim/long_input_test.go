@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // However long the text in a flag, a cell or a record, the message about it stays short.
@@ -15,9 +17,7 @@ func TestMessagesQuoteLittle(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 		return path
 	}
 	trace := file("t.csv", "key,size\na,1\nb,2\na,1\n")
@@ -26,10 +26,7 @@ func TestMessagesQuoteLittle(t *testing.T) {
 		&bytes.Buffer{}, &bytes.Buffer{}); code != exitFine {
 		t.Fatalf("exit code %d", code)
 	}
-	records, err := os.ReadFile(filepath.Join(baseline, "records.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(os.ReadFile(filepath.Join(baseline, "records.jsonl")))(t)
 	experiment := "name: x\ntitle: t\nsource: s\ntraces:\n  - name: z\n    file: t.csv\npolicies: [lru, " +
 		"fifo]\ncapacities: [1]\n"
 	for name, args := range map[string][]string{

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // TestMeasuredTables runs the commands behind tables of the documentation, and compares every number with the page. It
@@ -109,10 +111,7 @@ type pageTable struct {
 // measuredTable returns the table of a page whose head begins with start, without the marks around code.
 func measuredTable(t *testing.T, page, start string) pageTable {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(repository, "docs", page)))(t)
 	_, rest, found := strings.Cut(string(text), "\n"+start)
 	if !found {
 		t.Fatalf("%s has no table that begins with %q", page, start)
@@ -196,9 +195,7 @@ func (r replayed) records(t *testing.T, policies ...string) (all []measuredRecor
 	}
 	for decoder := json.NewDecoder(&stdout); decoder.More(); {
 		var rec measuredRecord
-		if err := decoder.Decode(&rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, decoder.Decode(&rec))
 		if want := policies[len(all)%len(policies)]; rec.Policy != want && !strings.HasPrefix(want, rec.Policy+"(") {
 			t.Fatalf("%v: record %d is of %s, want %s", args, len(all), rec.Policy, want)
 		}

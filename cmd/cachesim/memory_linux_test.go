@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // measured is the result of one run of the program.
@@ -23,14 +25,9 @@ type measured struct {
 // programOf returns a name for this test binary under which TestMain acts as the program.
 func programOf(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	program := filepath.Join(t.TempDir(), "cachesim")
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(self, program))
 	return program
 }
 
@@ -123,9 +120,7 @@ func TestSweepsAreRefusedBeforeTheyStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "large.yaml")
 	text := "name: large\ntitle: Large\nsource: none\nabout: none\ntraces:\n  - {name: zipf, generate: " +
 		"\"zipf(requests=60000000,objects=1000)\"}\npolicies: [lru]\ncapacities: [10]\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	m := measure(t, "sweep", file, "-o", filepath.Join(t.TempDir(), "out"), "--memory", "128MiB", "--quiet")
 	m.wantRefusal(t, exitOutOfMemory, "about 60 million", 100<<20)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // The name of an archive member appears in errors and could clear the terminal.
@@ -15,17 +17,11 @@ func TestErrorsMoveNoCursor(t *testing.T) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	const content = "1 2 3\n4\x00\x01\xff\n"
-	if err := w.WriteHeader(&tar.Header{Name: "a\x1b[2J\x1b[31mb", Size: int64(len(content)), Mode: 0o644}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte(content)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.WriteHeader(&tar.Header{Name: "a\x1b[2J\x1b[31mb", Size: int64(len(content)), Mode: 0o644}))
+	must.Get(w.Write([]byte(content)))(t)
 	w.Close()
 	path := filepath.Join(t.TempDir(), "a.tar")
-	if err := os.WriteFile(path, archive.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, archive.Bytes(), 0o644))
 	var stdout, stderr bytes.Buffer
 	if code := run([]string{"run", path}, nil, &stdout, &stderr); code != exitWrongUse {
 		t.Errorf("exit code %d, want %d", code, exitWrongUse)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // TestReadmeOutputs runs the commands in the README that are followed by their output. Each line of output in the
@@ -25,9 +27,7 @@ func TestReadmeOutputs(t *testing.T) {
 	onlyOnce(t)
 	dir := t.TempDir()
 	traces := docTraces(t)
-	if err := os.CopyFS(dir, os.DirFS(traces)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(traces)))
 	compared := 0
 	for _, e := range readmeExamples(t) {
 		if strings.Contains(e.line, "check baseline") {
@@ -53,14 +53,8 @@ func TestReadmeOutputs(t *testing.T) {
 // TestReadmeBegins checks that the first screen has what works on a fresh machine, in the order in which a newcomer
 // needs it: a first result, the tests, the installation, and only then what a release will offer.
 func TestReadmeBegins(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := os.ReadFile(filepath.Join(repository, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(repository, "README.md")))(t)
+	rules := must.Get(os.ReadFile(filepath.Join(repository, "Makefile")))(t)
 	rest := string(text)
 	for _, next := range []string{"    git clone ", "    make run ", "    make test ", "    make install ",
 		"There is no release yet.", "go install ", "SHA256SUMS", "## What it answers"} {
@@ -94,13 +88,8 @@ func TestReadmeFigure(t *testing.T) {
 	}
 	drawn, kept := filepath.Join(dir, "hit_ratio.png"), filepath.Join(repository, "docs", "figures", "demo_hit_ratio.png")
 	if os.Getenv("UPDATE") != "" {
-		data, err := os.ReadFile(drawn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(kept, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(drawn))(t)
+		must.Do(t, os.WriteFile(kept, data, 0o644))
 	}
 	if !bytes.Equal(pixels(t, drawn), pixels(t, kept)) {
 		t.Errorf("%s is not the figure that the README's first command draws; UPDATE=1 replaces it", kept)
@@ -111,9 +100,7 @@ func TestReadmeFigure(t *testing.T) {
 func pixels(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	picture, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
@@ -125,10 +112,7 @@ func pixels(t *testing.T, path string) []byte {
 
 // TestReadmeCounts compares the numbers of formats, policies and experiments in the README with the lists.
 func TestReadmeCounts(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(repository, "README.md")))(t)
 	readme := strings.Join(strings.Fields(string(text)), " ")
 	for _, c := range []struct {
 		list, kind, readme string
@@ -163,10 +147,7 @@ type readmeExample struct {
 // of commands alone is joined with the next block, which shows the output of the last one.
 func readmeExamples(t *testing.T) (examples []readmeExample) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(repository, "README.md")))(t)
 	var e *readmeExample
 	flush := func() {
 		if e != nil && len(e.output) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -19,13 +20,8 @@ import (
 func loadText(t *testing.T, text string) *experiment.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "experiment.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := experiment.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	f := must.Get(experiment.Load(path))(t)
 	return f
 }
 
@@ -55,10 +51,7 @@ claims:
 		t.Errorf("error %v, want that a trace is missing", err)
 	}
 
-	summaries, err := f.reproduceAll(cmd, files, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	summaries := must.Get(f.reproduceAll(cmd, files, true))(t)
 	want := "skipping first: trace nowhere.zst is missing; set CACHESIM_TRACES"
 	if !strings.Contains(notes.String(), want) {
 		t.Errorf("notes %q, want %q", notes.String(), want)
@@ -68,13 +61,8 @@ claims:
 			t.Errorf("%s: %s, want %s", summaries[i].Name, got, verdict)
 		}
 	}
-	if err := report.WriteIndex(f.out, "1", summaries); err != nil {
-		t.Fatal(err)
-	}
-	index, err := os.ReadFile(filepath.Join(f.out, report.IndexName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.WriteIndex(f.out, "1", summaries))
+	index := must.Get(os.ReadFile(filepath.Join(f.out, report.IndexName)))(t)
 	if page := string(
 		index,
 	); strings.Contains(page, `href="first/`) ||

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"text/template"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // slurm is a cluster of one node that lives in a temporary folder and uses only the loopback interface. The node has
@@ -64,10 +66,7 @@ func startSlurm(t *testing.T) *slurm {
 	t.Helper()
 	needSlurm(t)
 	// The path of munge's socket must be short.
-	dir, err := os.MkdirTemp("/tmp", "slurm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("/tmp", "slurm"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &slurm{t: t, dir: dir, env: append(os.Environ(), "SLURM_CONF="+filepath.Join(dir, "slurm.conf"))}
 	s.configure()
@@ -113,9 +112,7 @@ func (s *slurm) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *slurm) configure() {
 	s.t.Helper()
 	host, err := os.Hostname()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	host, _, _ = strings.Cut(host, ".")
 	var conf bytes.Buffer
 	ports := freePorts(s.t, 2)
@@ -129,9 +126,7 @@ func (s *slurm) configure() {
 		os.Mkdir(s.path("spool"), 0o755),
 		os.WriteFile(s.path("slurm.conf"), conf.Bytes(), 0o644),
 		os.WriteFile(s.path("munge.key"), key, 0o600))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 }
 
 // freePorts returns ports on which nothing listens. All are open at the same time, so that they differ. They are below
@@ -156,17 +151,12 @@ func freePorts(t *testing.T, n int) (ports []int) {
 // start starts a daemon in the foreground. It ends with the test, or with this program if that is killed.
 func (s *slurm) start(program string, args ...string) {
 	s.t.Helper()
-	out, err := os.Create(s.path(program + ".out"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	out := must.Get(os.Create(s.path(program + ".out")))(s.t)
 	defer out.Close()
 	cmd := s.command(program, args...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }()
 	s.t.Cleanup(func() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
@@ -85,33 +86,20 @@ type slurmSweep struct {
 // build makes the program: a copy of this test, which TestMain has act as the program.
 func (s *slurmSweep) build() {
 	s.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	content, err := os.ReadFile(self)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(s.t)
+	content := must.Get(os.ReadFile(self))(s.t)
 	s.program = filepath.Join(s.base, "cachesim")
-	if err := errors.Join(os.Mkdir(s.base, 0o755), os.WriteFile(s.program, content, 0o755)); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, errors.Join(os.Mkdir(s.base, 0o755), os.WriteFile(s.program, content, 0o755)))
 }
 
 func (s *slurmSweep) write(name, text string) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.base, name), []byte(text), 0o644); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, os.WriteFile(filepath.Join(s.base, name), []byte(text), 0o644))
 }
 
 func (s *slurmSweep) read(name string) string {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.base, name))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(s.base, name)))(s.t)
 	return string(text)
 }
 
@@ -132,31 +120,19 @@ func (s *slurmSweep) run(code int, env []string, args ...string) string {
 func (s *slurmSweep) cells(shard int) (finished, all int) {
 	s.t.Helper()
 	dir := filepath.Join(s.base, "out")
-	plan, err := sweep.ReadPlan(dir)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	plan := must.Get(sweep.ReadPlan(dir))(s.t)
 	share := sweep.Shard{Index: shard, Of: 4}.Cells(plan)
-	done, err := sweep.ReadFinished(plan, dir)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	done := must.Get(sweep.ReadFinished(plan, dir))(s.t)
 	return len(share) - len(done.Missing(share)), len(share)
 }
 
 // modified returns when each result was written.
 func (s *slurmSweep) modified() map[string]time.Time {
 	s.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(s.base, "out", "cells", "*.json"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(s.base, "out", "cells", "*.json")))(s.t)
 	times := map[string]time.Time{}
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(s.t)
 		times[path] = info.ModTime()
 	}
 	return times

@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
@@ -114,9 +115,7 @@ func onTerminal(t *testing.T, dir, command string, width int) string {
 		t.Skipf("no pseudo-terminal: %v", err)
 	}
 	defer screen.Close()
-	if err := pty.Setsize(tty, &pty.Winsize{Rows: 50, Cols: uint16(width)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pty.Setsize(tty, &pty.Winsize{Rows: 50, Cols: uint16(width)}))
 	t.Chdir(dir)
 	printed := make(chan string)
 	go func() {
@@ -185,9 +184,7 @@ claims:
 `,
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
 	t.Chdir(dir)
 	mustRun := func(args ...string) string {
@@ -202,9 +199,7 @@ claims:
 	held := mustRun("run", "mixed.csv", "--policy", "lru,s3fifo(small=0.2,ghost=0.8),opt", "--capacity", "10,100",
 		"--format", "csv", "--quiet")
 	for name, content := range map[string]string{"baseline.csv": held, "moved.csv": withMoreEvictions(t, held)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
 	return dir
 }
@@ -212,21 +207,13 @@ claims:
 // withMoreEvictions returns records, as CSV, of which each says one eviction more.
 func withMoreEvictions(t *testing.T, text string) string {
 	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
 	column, digest := slices.Index(rows[0], "evictions"), slices.Index(rows[0], "digest")
 	for _, row := range rows[1:] {
-		n, err := strconv.Atoi(row[column])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(row[column]))(t)
 		row[column], row[digest] = strconv.Itoa(n+1), ""
 	}
 	var moved strings.Builder
-	if err := csv.NewWriter(&moved).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, csv.NewWriter(&moved).WriteAll(rows))
 	return moved.String()
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -27,10 +28,7 @@ func requestOf(c Config, i int) policies.Request {
 func askAll(t *testing.T, c Config) (Asynchronous, Counts) {
 	t.Helper()
 	c.Asynchronous = true
-	built, err := newExactCache(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := must.Get(newExactCache(c))(t)
 	served := built.(Asynchronous)
 	var n Counts
 	var fetches []Fetch
@@ -130,10 +128,7 @@ func TestLateArrivals(t *testing.T) {
 
 // driveLate replays a trace in which what is fetched arrives after fewer than latest requests.
 func driveLate(t rapid.TB, c Config, seed uint64, latest int) {
-	built, err := newExactCache(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := must.Get(newExactCache(c))(t)
 	served := built.(*prefetching)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	coming := map[policies.Object]*inFlight{}

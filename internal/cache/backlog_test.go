@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -29,20 +30,14 @@ func epoch() *traces.Trace {
 func backlogConfig(t *testing.T, tr *traces.Trace) Config {
 	t.Helper()
 	c := prefetchingConfig(t, tr, "igt", 300)
-	layout, err := prefetch.NewLayout(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := must.Get(prefetch.NewLayout(tr))(t)
 	c.Layout, c.Unit = layout, true
 	return c
 }
 
 func TestTheBacklogIsLoadedAfterEachRequest(t *testing.T) {
 	tr := epoch()
-	c, err := newExactCache(backlogConfig(t, tr))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(newExactCache(backlogConfig(t, tr)))(t)
 	var n Counts
 	for pos := range tr.Objects {
 		c.Serve(WindowOf(tr, pos, pos+1, false, nil), &n)
@@ -71,10 +66,7 @@ func TestTheBacklogInAModelOfTime(t *testing.T) {
 	tr := epoch()
 	config := backlogConfig(t, tr)
 	config.Asynchronous = true
-	built, err := newExactCache(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := must.Get(newExactCache(config))(t)
 	c := built.(Prefetching)
 	for pos := range 101 {
 		if more := c.More(5, nil); len(more) > 0 {

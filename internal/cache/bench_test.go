@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
@@ -47,10 +48,7 @@ func BenchmarkExact(b *testing.B) {
 }
 
 func benchExact(b *testing.B, t *traces.Trace, next []uint32, e policies.Entry, bytes bool) {
-	spec, err := policies.Registry.Parse(e.Name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(e.Name))(b)
 	config := policies.Config{
 		Capacity: int64(t.NumObjects / 10), Unit: !bytes, Objects: t.NumObjects, Requests: len(t.Objects), Seed: 1,
 		Params: spec.Params,
@@ -64,10 +62,7 @@ func benchExact(b *testing.B, t *traces.Trace, next []uint32, e policies.Entry, 
 	w := cache.WindowOf(t, 0, len(t.Objects), bytes, make([]int64, len(t.Objects)))
 	for b.Loop() {
 		b.StopTimer()
-		p, err := e.New(config)
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := must.Get(e.New(config))(b)
 		c := cache.NewExact(p, config.Capacity, t.NumObjects)
 		b.StartTimer()
 		c.Serve(w, &cache.Counts{})

@@ -3,6 +3,7 @@ package cache
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -38,10 +39,7 @@ func TestDelayedProposalsAddUp(t *testing.T) {
 		for _, sized := range []bool{false, true} {
 			for _, capacity := range []int64{1, 9, 60, 400} {
 				tr := blocks(uint64(capacity), 4000, sized)
-				built, err := newExactCache(prefetchingConfig(t, tr, text, capacity))
-				if err != nil {
-					t.Fatal(err)
-				}
+				built := must.Get(newExactCache(prefetchingConfig(t, tr, text, capacity)))(t)
 				served := built.(*prefetching)
 				var n Counts
 				buffer := make([]int64, 1)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
@@ -83,10 +84,7 @@ func TestTenantsAtAnyTime(t *testing.T) {
 	tr := tenantTrace(requests)
 	for _, text := range []string{"shared", "equal", "proportional(every=100)", "ucp(every=100)", "marginal(every=100)",
 		"optimal", "quiver(train=t0,profile=100)", "fluid(train=t0:1)"} {
-		served, err := newExactCache(configOf(t, tr, "lru", text, 30, true))
-		if err != nil {
-			t.Fatal(err)
-		}
+		served := must.Get(newExactCache(configOf(t, tr, "lru", text, 30, true)))(t)
 		tenants := served.(interface{ Tenants() []Tenant })
 		var n Counts
 		for i := range tr.Objects {

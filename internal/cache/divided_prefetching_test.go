@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -51,10 +52,7 @@ func tenantBlocks(seed uint64, tenants, requests int, sized bool) *traces.Trace 
 
 func withAllocator(t *testing.T, c Config, allocator string) Config {
 	t.Helper()
-	a, err := allocate.Registry.Parse(allocator)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(allocate.Registry.Parse(allocator))(t)
 	c.Allocator = &a
 	return c
 }
@@ -124,9 +122,7 @@ func TestPrefetchingTenantsKeepToTheirPools(t *testing.T) {
 				tr := tenantBlocks(7, 4, 3000, true)
 				c := withAllocator(t, prefetchingConfig(t, tr, text, 200), allocator)
 				spec, err := policies.Registry.Parse(policy)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				c.Policy = spec
 				if c.Prefetcher.Entry.Layout {
 					if c.Layout, err = prefetch.NewLayout(tr); err != nil {
@@ -134,9 +130,7 @@ func TestPrefetchingTenantsKeepToTheirPools(t *testing.T) {
 					}
 				}
 				built, err := newExactCache(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				served := built.(*prefetchingTenants)
 				var n Counts
 				for i := range tr.Objects {
@@ -174,10 +168,7 @@ func TestStrangersAreChargedToTheRequest(t *testing.T) {
 		"next":          {{2, 0}, {3, 1}, {3, 1}, {4, 1}}, // 10 11, 20 and 21 of a, then 22
 		"next(delay=2)": {{1, 0}, {1, 1}, {2, 1}, {3, 1}}, // 10, 20, 11 arrives, 21 is requested before it does
 	} {
-		built, err := newExactCache(withAllocator(t, prefetchingConfig(t, tr, text, 20), "equal"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		built := must.Get(newExactCache(withAllocator(t, prefetchingConfig(t, tr, text, 20), "equal")))(t)
 		served := built.(*prefetchingTenants)
 		for i, want := range want {
 			var n Counts

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -49,17 +50,11 @@ func configOf(t interface {
 	Fatal(...any)
 }, tr *traces.Trace, policy, allocator string, capacity int64, unit bool) Config {
 	t.Helper()
-	spec, err := policies.Registry.Parse(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(policy))(t)
 	c := Config{Trace: tr, Capacity: capacity, Unit: unit, Policy: spec, Seed: 7,
 		NextUse: func() []uint32 { return oracle.NextUse(tr.Objects, tr.NumObjects) }}
 	if allocator != "" {
-		a, err := allocate.Registry.Parse(allocator)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(allocate.Registry.Parse(allocator))(t)
 		c.Allocator = &a
 	}
 	return c
@@ -71,10 +66,7 @@ func serveAll(t interface {
 	Fatal(...any)
 }, c Config) (Cache, Counts) {
 	t.Helper()
-	served, err := newExactCache(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Get(newExactCache(c))(t)
 	var n Counts
 	for first := 0; first < len(c.Trace.Objects); first += 17 {
 		w := Window{Objects: c.Trace.Objects[first:min(first+17, len(c.Trace.Objects))], First: first}

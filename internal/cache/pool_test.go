@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
@@ -163,10 +164,7 @@ func TestPoolAddsUp(t *testing.T) {
 					if bytes {
 						capacity *= 40
 					}
-					spec, err := policies.Registry.Parse(policytest.Spec(e))
-					if err != nil {
-						t.Fatal(err)
-					}
+					spec := must.Get(policies.Registry.Parse(policytest.Spec(e)))(t)
 					plain := cache.NewPool(policytest.Build(t, e, tr, capacity, !bytes), capacity, tr.NumObjects)
 					pools := []*cache.Pool{plain}
 					other := renamed(tr)
@@ -175,10 +173,7 @@ func TestPoolAddsUp(t *testing.T) {
 						if key := config.Key; key != nil { // objects keep their keys
 							config.Key = func(o policies.Object) uint64 { return key(o / 2) }
 						}
-						pool, err := cache.NewMemberPool(spec, config, cache.NewMembers(partition))
-						if err != nil {
-							t.Fatal(err)
-						}
+						pool := must.Get(cache.NewMemberPool(spec, config, cache.NewMembers(partition)))(t)
 						pools = append(pools, pool)
 					}
 					if sizedByAll[e.Name] {
@@ -194,10 +189,7 @@ func TestPoolAddsUp(t *testing.T) {
 // A pool shrinks to nothing and back, by hand: what was requested longest ago leaves first.
 func TestPoolResizes(t *testing.T) {
 	tr := policytest.Trace(1, 50, 20)
-	spec, err := policies.Registry.Parse("lru")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse("lru"))(t)
 	pool := cache.NewPool(policytest.Build(t, spec.Entry, tr, 3, true), 3, tr.NumObjects)
 	told := newAccount()
 	pool.Observe(told)
@@ -232,10 +224,7 @@ func TestPoolResizes(t *testing.T) {
 // What the cache has had the policy forget leaves the accounts once, and nobody is told.
 func TestPoolForgets(t *testing.T) {
 	tr := policytest.Trace(1, 50, 20)
-	spec, err := policies.Registry.Parse("lru")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse("lru"))(t)
 	policy := policytest.Build(t, spec.Entry, tr, 2, true)
 	pool := cache.NewPool(policy, 2, tr.NumObjects)
 	for i, o := range []policies.Object{0, 1} {

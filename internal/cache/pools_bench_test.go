@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -20,9 +21,7 @@ func BenchmarkPools(b *testing.B) {
 			b.Run(map[bool]string{true: "partition/", false: "apart/"}[shared]+name, func(b *testing.B) {
 				entry, _ := policies.Registry.Find(name)
 				spec, err := policies.Registry.Parse(name)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				for b.Loop() {
 					b.StopTimer()
 					before := policytest.ReachableBytes()

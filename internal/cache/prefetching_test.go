@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -67,13 +68,9 @@ var prefetchers = []string{"next", "next(n=3,when=tagged)", "next(size=2)", "str
 func prefetchingConfig(t *testing.T, tr *traces.Trace, text string, capacity int64) Config {
 	t.Helper()
 	spec, err := prefetch.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lru, err := policies.Registry.Parse("lru")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := Config{Trace: tr, Capacity: capacity, Unit: tr.ObjectSizes == nil, Policy: lru, Prefetcher: &spec}
 	if spec.Entry.Addresses {
 		if c.Addresses, err = prefetch.NewAddresses(tr); err != nil {
@@ -264,10 +261,7 @@ func TestPrefetchingEqualsNaiveLRU(t *testing.T) {
 					tr := blocks(uint64(capacity), 4000, sized)
 					config := prefetchingConfig(t, tr, text, capacity)
 					wantCounts, wantCounters := newNaiveLRU(tr, config).run(tr)
-					c, err := newExactCache(config)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := must.Get(newExactCache(config))(t)
 					var counts Counts
 					for from := 0; from < len(tr.Objects); from += 700 {
 						c.Serve(WindowOf(tr, from, min(from+700, len(tr.Objects)), sized, nil), &counts)
@@ -289,10 +283,7 @@ func TestWhatIsNeverAskedForTakesRoom(t *testing.T) {
 	tr := &traces.Trace{Name: "two", NumObjects: 2, Objects: []uint32{0, 1, 0, 1},
 		Keys: []stream.Key{{Num: 10}, {Num: 20}}}
 	for capacity, want := range map[int64]int64{2: 0, 3: 0, 4: 2} {
-		c, err := newExactCache(prefetchingConfig(t, tr, "next", capacity))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(newExactCache(prefetchingConfig(t, tr, "next", capacity)))(t)
 		var n Counts
 		c.Serve(WindowOf(tr, 0, 4, false, nil), &n)
 		if n.Hits != want {
@@ -304,10 +295,7 @@ func TestWhatIsNeverAskedForTakesRoom(t *testing.T) {
 func TestWarmupDoesNotCountPrefetches(t *testing.T) {
 	tr := &traces.Trace{Name: "run", NumObjects: 4, Objects: []uint32{0, 1, 2, 3},
 		Keys: []stream.Key{{Num: 10}, {Num: 11}, {Num: 12}, {Num: 13}}}
-	c, err := newExactCache(prefetchingConfig(t, tr, "next", 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(newExactCache(prefetchingConfig(t, tr, "next", 10)))(t)
 	var n Counts
 	c.Serve(WindowOf(tr, 0, 2, false, nil), &n)
 	c.(Warming).BeginCounting()
@@ -337,10 +325,7 @@ func TestPrefetchingTellsItsObserver(t *testing.T) {
 	config := prefetchingConfig(t, tr, "next", 2)
 	told := &recorder{}
 	config.Observer = told
-	c, err := newExactCache(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(newExactCache(config))(t)
 	c.Serve(WindowOf(tr, 0, 3, false, nil), &Counts{})
 	if want := []policies.Object{1}; !slices.Equal(told.hits, want) {
 		t.Errorf("hits of %v, want %v", told.hits, want)
@@ -355,29 +340,17 @@ func TestPrefetchingTellsItsObserver(t *testing.T) {
 
 func BenchmarkPrefetching(b *testing.B) {
 	tr := blocks(1, 200_000, false)
-	addresses, err := prefetch.NewAddresses(tr)
-	if err != nil {
-		b.Fatal(err)
-	}
-	lru, err := policies.Registry.Parse("lru")
-	if err != nil {
-		b.Fatal(err)
-	}
+	addresses := must.Get(prefetch.NewAddresses(tr))(b)
+	lru := must.Get(policies.Registry.Parse("lru"))(b)
 	for _, e := range prefetch.Registry.All() {
 		b.Run(e.Name, func(b *testing.B) {
-			spec, err := prefetch.Registry.Parse(e.Name)
-			if err != nil {
-				b.Fatal(err)
-			}
+			spec := must.Get(prefetch.Registry.Parse(e.Name))(b)
 			config := Config{Trace: tr, Capacity: 2000, Unit: true, Policy: lru, Prefetcher: &spec}
 			if e.Addresses {
 				config.Addresses = addresses
 			}
 			for b.Loop() {
-				c, err := newExactCache(config)
-				if err != nil {
-					b.Fatal(err)
-				}
+				c := must.Get(newExactCache(config))(b)
 				c.Serve(WindowOf(tr, 0, len(tr.Objects), false, nil), &Counts{})
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(tr.Objects)), "ns/request")

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 )
@@ -43,9 +44,7 @@ func TestInFakeDriver(t *testing.T) {
 		t.Skip("run by the other tests of the driver")
 	}
 	choice, err := cuda.ParseChoice(actions[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	shared, note, err := choice.Open()
 	if err != nil || shared == nil {
 		fmt.Println("note:", note, "error:", err)
@@ -226,9 +225,7 @@ func TestLibraryWithoutFunction(t *testing.T) {
 		"cuGetErrorString; install"; !strings.Contains(out, want) {
 		t.Errorf("output\n%s, want %q", out, want)
 	}
-	if err := os.WriteFile(folder+"/libcuda.so.1", []byte("no library"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(folder+"/libcuda.so.1", []byte("no library"), 0o644))
 	out = in(t, folder, "", "auto")
 	if want := "the CPU, because there is no NVIDIA driver: "; !strings.Contains(out, want) {
 		t.Errorf("output\n%s, want %q", out, want)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
@@ -11,17 +12,11 @@ import (
 // Columns have the content that was asked for, also those without bytes, and a closed scope holds none of them.
 func TestAllocAll(t *testing.T) {
 	d := ptxrun.New(ptxrun.Options{})
-	free, _, err := d.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	free, _ := must.Get2(d.Memory())(t)
 	scope := cuda.NewScope(d)
 	var undefined, zeros, ones, none cuda.Pointer
-	err = scope.AllocAll(cuda.Undefined(&undefined, 100), cuda.Zeros(&zeros, 300), cuda.Ones(&ones, 8),
-		cuda.Ones(&none, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, scope.AllocAll(cuda.Undefined(&undefined, 100), cuda.Zeros(&zeros, 300), cuda.Ones(&ones, 8),
+		cuda.Ones(&none, 0)))
 	for _, c := range []struct {
 		at      cuda.Pointer
 		content []byte
@@ -34,9 +29,7 @@ func TestAllocAll(t *testing.T) {
 	if undefined == 0 || none == 0 || undefined == none {
 		t.Errorf("columns at %d and %d", undefined, none)
 	}
-	if err := scope.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, scope.Close())
 	if after, _, err := d.Memory(); after != free || err != nil {
 		t.Errorf("%d bytes are free, before %d (%v)", after, free, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -58,9 +59,7 @@ func BenchmarkExecute(b *testing.B) {
 		finished := func(_ Cell, r Result) error { inSweep += r.Seconds; return nil }
 		start := time.Now()
 		cpu := processorTime(b, func() {
-			if err := Execute(b.Context(), cells, Options{Finished: finished}); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, Execute(b.Context(), cells, Options{Finished: finished}))
 		})
 		cores := float64(runtime.GOMAXPROCS(0))
 		wall := (time.Since(start) - load).Seconds() * cores
@@ -74,21 +73,13 @@ func BenchmarkExecute(b *testing.B) {
 func alone(b *testing.B, cells []Cell) (load, replays time.Duration) {
 	b.Helper()
 	start := time.Now()
-	trace, err := cells[0].Workload.Load(b.Context(), nil, traces.LoadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	trace := must.Get(cells[0].Workload.Load(b.Context(), nil, traces.LoadOptions{}))(b)
 	load = time.Since(start)
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	start = time.Now()
 	for _, c := range cells {
-		one, err := c.on(trace)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := replayer.Replay(b.Context(), []sim.Cell{one}); err != nil {
-			b.Fatal(err)
-		}
+		one := must.Get(c.on(trace))(b)
+		must.Get(replayer.Replay(b.Context(), []sim.Cell{one}))(b)
 	}
 	return load, time.Since(start)
 }
@@ -98,9 +89,7 @@ func processorTime(b *testing.B, work func()) time.Duration {
 	b.Helper()
 	spent := func() time.Duration {
 		var usage syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	}
 	before := spent()

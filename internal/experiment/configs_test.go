@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/yamlhint"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
@@ -21,17 +22,12 @@ func TestConfigs(t *testing.T) {
 	requests := map[string]int{} // of generators, by their text
 	var table strings.Builder
 	for _, name := range configs.Names() {
-		f, err := Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Load(name))(t)
 		if f.Name != name {
 			t.Errorf("%s.yaml calls itself %s", name, f.Name)
 		}
 		full := len(countedCells(t, f))
-		if err := f.Apply(nil, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Apply(nil, true))
 		quick := countedCells(t, f)
 		replayed := 0
 		for _, c := range WithoutRepetitions(quick) {
@@ -60,19 +56,14 @@ func TestConfigs(t *testing.T) {
 		}
 	}
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile("../../configs/cells.tsv", []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("../../configs/cells.tsv", []byte(table.String()), 0o644))
 	}
 }
 
 // countedCells returns the cells of an experiment, of which count returns the number.
 func countedCells(t *testing.T, f *File) []Cell {
 	t.Helper()
-	cells, err := f.Cells(CellOptions{Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(f.Cells(CellOptions{Version: "test"}))(t)
 	if n, err := f.count(); err != nil || n != len(cells) {
 		t.Errorf("%s: %d of %d cells are counted, error %v", f.describe(), n, len(cells), err)
 	}
@@ -83,26 +74,17 @@ func countedCells(t *testing.T, f *File) []Cell {
 // may draw millions of numbers first.
 func requestsOf(t *testing.T, generator string) int {
 	t.Helper()
-	spec, err := gen.Parse(generator, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(gen.Parse(generator, ""))(t)
 	if n, ok := spec.Params["requests"].(int); ok && n > 0 {
 		return n
 	}
-	g, err := gen.New(t.Context(), spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gen.New(t.Context(), spec, nil))(t)
 	return g.Requests()
 }
 
 // The page that explains the format shows configs/example.yaml as it is.
 func TestDocumentedExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/experiments.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/experiments.md"))(t)
 	if !strings.Contains(string(page), "```yaml\n"+string(configs.Text("example"))+"```") {
 		t.Error("docs/experiments.md does not show configs/example.yaml as it is")
 	}
@@ -110,10 +92,7 @@ func TestDocumentedExample(t *testing.T) {
 
 // The page describes every key that an experiment file may have.
 func TestDocumentedKeys(t *testing.T) {
-	page, err := os.ReadFile("../../docs/experiments.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/experiments.md"))(t)
 	for _, owner := range []reflect.Type{
 		reflect.TypeFor[File](), reflect.TypeFor[Trace](), reflect.TypeFor[Policy](), reflect.TypeFor[Reference](),
 		reflect.TypeFor[Figure](),

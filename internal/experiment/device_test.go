@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
@@ -13,16 +14,10 @@ import (
 func TestExecuteOnDevice(t *testing.T) {
 	const trace = "zipf(objects=150,requests=3000)"
 	cells := grid([]string{trace}, []string{"lru", "lru-stack", "fifo"}, []string{"5", "10%", "100"})
-	want, err := execute(t, cells, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(execute(t, cells, Options{}))(t)
 	var notes []string
-	got, err := execute(t, cells, Options{Device: cuda.Share(ptxrun.New(ptxrun.Options{})),
-		Note: func(text string) { notes = append(notes, text) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(execute(t, cells, Options{Device: cuda.Share(ptxrun.New(ptxrun.Options{})),
+		Note: func(text string) { notes = append(notes, text) }}))(t)
 	for _, c := range cells {
 		device := ""
 		if strings.HasPrefix(c.Label, "lru") {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // checkStored encodes an experiment and decodes the text. It does not validate the experiment: only what is stored
@@ -18,9 +20,7 @@ func checkStored(t rapid.TB, f *File) {
 		f.TracesIn = filepath.Join(os.TempDir(), f.TracesIn)
 	}
 	text, err := f.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	node, err := parseYAML(text, "test.yaml")
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
@@ -65,10 +65,7 @@ func TestEncodeKeepsEverything(t *testing.T) {
 // An empty list or map is the same as none.
 func TestEncodeAcceptsEmptyKeys(t *testing.T) {
 	text := strings.Replace(base, "[lru, arc]", "[lru, {policy: arc, with: {}}]", 1) + "figures: []\ngroups: {}\n"
-	f, err := parse([]byte(text), source{name: "test.yaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parse([]byte(text), source{name: "test.yaml"}))(t)
 	checkStored(t, f)
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestEstimatesGrowWithTheTrace(t *testing.T) {
@@ -14,9 +16,7 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 		fmt.Fprintln(&lines, i*i%997)
 	}
 	file := filepath.Join(t.TempDir(), "trace.txt")
-	if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(lines.String()), 0o644))
 	limited := newCell(file, "lru", "10")
 	limited.Workload.Limit = 2 * measuredRequests
 	for _, test := range []struct {
@@ -28,10 +28,7 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 		{newCell("zipf(objects=100,requests=1000)", "lru", "10"), 1},
 		{newCell("zipf(objects=100,requests=1000000)", "lru", "10"), 10},
 	} {
-		s, err := takeSample(t.Context(), []Cell{test.cell}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(takeSample(t.Context(), []Cell{test.cell}, nil))(t)
 		if s.scale < 0.9*test.want || s.scale > 1.1*test.want {
 			t.Errorf(
 				"%s, at most %d requests: is taken to be %v times what is measured, want %v",
@@ -47,10 +44,7 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 func TestEstimateCountsSharedPassesOnce(t *testing.T) {
 	cells := numbered(newCell(zipfA, "lru-stack", "5"), newCell(zipfA, "lru-stack", "10"), newCell(zipfA, "lru", "5"),
 		newCell(zipfA, "lru", "10"), newCell(zipfB, "lru", "10"))
-	cost, err := EstimateCost(t.Context(), cells, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cost := must.Get(EstimateCost(t.Context(), cells, nil))(t)
 	var sum float64
 	for _, c := range cells {
 		if cost.Cells[c.Hash] <= 0 {
@@ -62,10 +56,7 @@ func TestEstimateCountsSharedPassesOnce(t *testing.T) {
 		t.Errorf("total %v, want %v, with loads %v", got, want, cost.Loads)
 	}
 	again := newCell(zipfA, "lru-stack", "5")
-	s, err := takeSample(t.Context(), []Cell{again}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(takeSample(t.Context(), []Cell{again}, nil))(t)
 	s.measured[again.costKey()] = 8
 	seconds := map[string]float64{}
 	other := newCell(zipfA, "lru-stack", "10")

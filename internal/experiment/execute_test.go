@@ -18,6 +18,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -102,19 +103,13 @@ func TestExecuteRunsEveryCellOnce(t *testing.T) {
 	again := cells[1]
 	again.Label, again.Number = "other", len(cells)
 	cells = append(cells, again)
-	results, err := execute(t, cells, Options{Jobs: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(execute(t, cells, Options{Jobs: 3}))(t)
 	if len(results) != len(cells)-1 {
 		t.Fatalf("%d results of %d cells", len(results), len(cells)-1)
 	}
 	for _, c := range cells {
 		r := results[c.Hash]
-		rec, err := r.RecordOf(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(r.RecordOf(c))(t)
 		if rec.Trace != c.Workload.Name || rec.TraceGenerator != c.Workload.Generator || rec.Label != c.Label ||
 			rec.Cell != c.Hash ||
 			rec.CapacityText != c.Capacity.String() || rec.Version != "test" || rec.Int(metric.Requests) != 20000 {
@@ -147,9 +142,7 @@ func TestTextsOfCellsAreChecked(t *testing.T) {
 func TestExecuteStopsAtMistakes(t *testing.T) {
 	good := newCell(zipfA, "lru", "10")
 	file := filepath.Join(t.TempDir(), "trace.csv")
-	if err := os.WriteFile(file, []byte("key\n1\n2\n1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("key\n1\n2\n1\n"), 0o644))
 	changed := newCell(file, "lru", "10")
 	changed.Workload.Checksum = "sha256:00"
 	set := func(change func(*Cell)) Cell {
@@ -181,7 +174,7 @@ func TestExecuteGoesOnWhereFailuresAreTaken(t *testing.T) {
 	cells := numbered(newCell("nowhere.csv", "lru", "10"), newCell(zipfA, "lru", "1MiB"), newCell(zipfA, "lru",
 		"10"), newCell(zipfA, "lru-k", "2MiB"))
 	var failed []string
-	results, err := execute(t, cells, Options{Failed: func(cells []Cell, err error) error {
+	results := must.Get(execute(t, cells, Options{Failed: func(cells []Cell, err error) error {
 		for _, c := range cells {
 			failed = append(failed, c.Hash)
 		}
@@ -190,10 +183,7 @@ func TestExecuteGoesOnWhereFailuresAreTaken(t *testing.T) {
 			t.Errorf("error %v, want a MissingError", err)
 		}
 		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	if _, ok := results[cells[2].Hash]; len(results) != 1 || !ok {
 		t.Errorf("%d results", len(results))
 	}
@@ -243,9 +233,7 @@ func TestExecuteLoadsEachTraceOnce(t *testing.T) {
 			fmt.Sprint(b.Number%15))
 	})
 	loaded := make(loads, len(cells))
-	if _, err := execute(t, cells, Options{Jobs: 4, Progress: loaded}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(execute(t, cells, Options{Jobs: 4, Progress: loaded}))(t)
 	close(loaded)
 	var names []string
 	for name := range loaded {
@@ -285,9 +273,7 @@ func TestExecuteLetsGoOfTraces(t *testing.T) {
 			most = max(most, reachable)
 			return nil
 		}}
-		if err := Execute(t.Context(), numbered(cells...), options); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Execute(t.Context(), numbered(cells...), options))
 		if len(loaded) != traceCount || most == 0 {
 			t.Errorf("%d jobs: %d of %d traces were loaded, and %d seen", jobs, len(loaded), traceCount, most)
 		}
@@ -389,9 +375,7 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 		t.Fatalf("without a limit: notes %q, %v", notes, err)
 	}
 	got, notes, most, err := run(8, memory.Fixed(66<<20, 60<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range cells {
 		if err := want[c.Hash].SameAs(c, got[c.Hash]); err != nil {
 			t.Errorf("%s: %v", c, err)
@@ -412,23 +396,14 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 // A trace that is already in memory is not loaded, and the records are the same.
 func TestExecuteTakesATraceThatIsThere(t *testing.T) {
 	cells := smallGrid()[:5]
-	want, err := execute(t, cells, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace, err := cells[0].Workload.Load(t.Context(), nil, traces.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(execute(t, cells, Options{}))(t)
+	trace := must.Get(cells[0].Workload.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 	loaded := make(loads, len(cells))
 	asked := 0
-	got, err := execute(t, cells, Options{Progress: loaded, Trace: func(workload.Workload) *traces.Trace {
+	got := must.Get(execute(t, cells, Options{Progress: loaded, Trace: func(workload.Workload) *traces.Trace {
 		asked++
 		return trace
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	if len(loaded) != 0 || asked != 1 {
 		t.Errorf("%d traces were loaded, and one was asked for %d times", len(loaded), asked)
 	}
@@ -444,10 +419,7 @@ func TestExecuteWarmsUp(t *testing.T) {
 	cold, warm := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
 	warm.Warmup = 5000
 	cells := numbered(cold, warm)
-	results, err := execute(t, cells, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(execute(t, cells, Options{}))(t)
 	whole, counted := results[cells[0].Hash].Record, results[cells[1].Hash].Record
 	if whole.Int(metric.Requests) != 20000 || whole.Warmup != 0 || counted.Int(metric.Requests) != 15000 ||
 		counted.Warmup != 5000 {
@@ -465,15 +437,9 @@ func TestExecuteLoadsTheColumnsThatCellsNeed(t *testing.T) {
 	for _, policy := range []string{"ttl", "gdsf"} {
 		capacity := map[string]string{"ttl": "10", "gdsf": "1kB"}[policy]
 		plain, needs := newCell(timed, "lru", "10"), newCell(timed, policy, capacity)
-		alone, err := execute(t, numbered(plain), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must.Get(execute(t, numbered(plain), Options{}))(t)
 		cells := numbered(plain, needs)
-		both, err := execute(t, cells, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		both := must.Get(execute(t, cells, Options{}))(t)
 		if err := alone[cells[0].Hash].SameAs(cells[0], both[cells[0].Hash]); err != nil {
 			t.Errorf("lru beside %s: %v", policy, err)
 		}

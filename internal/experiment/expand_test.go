@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -20,21 +21,15 @@ func parseText(text string) (*File, error) {
 
 func mustParse(t *testing.T, text string) *File {
 	t.Helper()
-	f, err := parseText(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parseText(text))(t)
 	return f
 }
 
 func mustExpand(t *testing.T, f *File) []Cell {
 	t.Helper()
-	cells, err := f.Cells(CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
+	cells := must.Get(f.Cells(CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
 		return "sha256:" + strings.Join(w.Files, "+"), nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	return cells
 }
 
@@ -119,19 +114,13 @@ func TestNumberOfCellsIsTheProduct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := func(name string) int { return rapid.IntRange(1, 4).Draw(t, name) }
 		alphas, smalls, capacities, seeds := count("alphas"), count("smalls"), count("capacities"), count("seeds")
-		f, err := parseText(fmt.Sprintf(`
+		f := must.Get(parseText(fmt.Sprintf(`
 traces: [{name: file, file: a.csv}, {name: made, generate: zipf, with: {alpha: %s}}]
 policies: [random, {policy: s3fifo, with: {small: %s}}]
 capacities: 1..%d+1
 seeds: %d
-`, numbers(alphas), numbers(smalls), capacities, seeds))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cells, err := f.Cells(CellOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+`, numbers(alphas), numbers(smalls), capacities, seeds)))(t)
+		cells := must.Get(f.Cells(CellOptions{}))(t)
 		asked, auxiliary := 0, 0
 		hashes := map[string]bool{}
 		for _, c := range cells {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -18,9 +19,7 @@ import (
 func withWeights(t *testing.T, path, checksum string) Cell {
 	t.Helper()
 	spec, err := allocate.Registry.Parse("hlem(weights=" + path + ",range=0.01)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	parts := sim.Parts{Allocator: &spec, Checksum: checksum}
 	if parts.Policy, err = policies.Registry.Parse("lru"); err != nil {
 		t.Fatal(err)
@@ -34,15 +33,10 @@ func withWeights(t *testing.T, path, checksum string) Cell {
 // TestFilesOfPartsByChecksum: a cell is the same wherever the file is that a part reads, and another one with another
 // file or other parameters. A file without a checksum is identified by its path.
 func TestFilesOfPartsByChecksum(t *testing.T) {
-	weights, err := os.ReadFile("../serving/controllers/ppo.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := must.Get(os.ReadFile("../serving/controllers/ppo.json"))(t)
 	here, there := filepath.Join(t.TempDir(), "here.json"), filepath.Join(t.TempDir(), "there.json")
 	for _, path := range []string{here, there} {
-		if err := os.WriteFile(path, weights, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, weights, 0o600))
 	}
 	a, b := withWeights(t, here, "sha256:1"), withWeights(t, there, "sha256:1")
 	if a.Hash != b.Hash {
@@ -54,10 +48,7 @@ func TestFilesOfPartsByChecksum(t *testing.T) {
 	if withWeights(t, here, "").Hash == withWeights(t, there, "").Hash {
 		t.Error("files of which nothing is known make the same cell")
 	}
-	plain, err := allocate.Registry.Parse("hlem(range=0.01)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(allocate.Registry.Parse("hlem(range=0.01)"))(t)
 	built := a.Parts.Parts
 	built.Allocator = &plain
 	if (Cell{Workload: a.Workload, Parts: NewParts(built)}).WithHash().Hash == a.Hash {
@@ -66,16 +57,11 @@ func TestFilesOfPartsByChecksum(t *testing.T) {
 
 	// A result is that of both cells, under the path of each, and is found when the file is gone.
 	result := Result{Record: records.Record{Allocator: a.Parts.Allocator.String()}}
-	rec, err := result.RecordOf(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(result.RecordOf(b))(t)
 	if !strings.Contains(rec.Allocator, "there.json") {
 		t.Errorf("allocator %s in the record, want the path of the cell", rec.Allocator)
 	}
-	if err := os.Remove(here); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(here))
 	if !a.Text().IsNamed() {
 		t.Error("without its file a cell has another hash")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -157,9 +158,7 @@ func TestLoadErrors(t *testing.T) {
 func TestLoadWantsAnExperiment(t *testing.T) {
 	dir := t.TempDir()
 	huge := filepath.Join(dir, "huge.yaml")
-	if err := os.WriteFile(huge, []byte(base+"about: "+strings.Repeat("x", maxFileSize)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(huge, []byte(base+"about: "+strings.Repeat("x", maxFileSize)), 0o600))
 	for path, want := range map[string]string{
 		dir:                             "is a folder",
 		huge:                            "has at most 256 KiB",
@@ -175,10 +174,7 @@ func TestLoadWantsAnExperiment(t *testing.T) {
 }
 
 func TestAFolderThatTheFileCannotNameIsRefused(t *testing.T) {
-	f, err := parse([]byte(base), source{name: "x.yaml", dir: "/a\nb"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parse([]byte(base), source{name: "x.yaml", dir: "/a\nb"}))(t)
 	if _, err := f.Encode(); err == nil || !strings.Contains(err.Error(), `folder "/a\nb"`) {
 		t.Errorf("error %v", err)
 	}
@@ -191,21 +187,10 @@ func TestTracesAreLookedForBesideTheFile(t *testing.T) {
 	path := filepath.Join(dir, "x.yaml")
 	for text, want := range map[string]string{base: dir, base + "traces-in: sub\n": filepath.Join(dir, "sub"),
 		base + "traces-in: /abs\n": "/abs"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		encoded, err := f.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := parse(encoded, source{name: "out/experiment.yaml", dir: "out"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		f := must.Get(Load(path))(t)
+		encoded := must.Get(f.Encode())(t)
+		again := must.Get(parse(encoded, source{name: "out/experiment.yaml", dir: "out"}))(t)
 		for _, file := range []*File{f, again} {
 			if got := file.Dirs(); !slices.Equal(got, []string{want, "/traces"}) {
 				t.Errorf("traces are looked for in %q, want %s", got, want)
@@ -259,16 +244,10 @@ func TestEncodeKeepsEmbeddedExperiments(t *testing.T) {
 	for _, name := range configs.Names() {
 		for _, quick := range []bool{false, true} {
 			f, err := Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Apply([]string{"seeds=2"}, quick); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, f.Apply([]string{"seeds=2"}, quick))
 			text, err := f.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			again, err := parse(text, source{name: name})
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
@@ -284,9 +263,7 @@ func TestEncodeKeepsEmbeddedExperiments(t *testing.T) {
 func TestEncodeKeepsAQuestion(t *testing.T) {
 	f := mustParse(t, base[strings.Index(base, "traces"):]+"about: \"? why\"\n")
 	text, err := f.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	again, err := parse(text, source{name: "test.yaml"})
 	if err != nil || !same(f, again) {
 		t.Errorf("%v: not the same experiment: %s", err, text)
@@ -307,9 +284,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		encoded, err := file.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if again, err := parse(encoded, source{name: "x.yaml"}); err != nil || !same(file, again) {
 			t.Errorf("%v: not the same experiment: %s", err, encoded)
 		}
@@ -326,10 +301,7 @@ func TestLongAxes(t *testing.T) {
 		}
 		text := strings.Replace(base, "[lru, arc]", "[{policy: lru-k, with: {crp: ["+strings.Join(places, ",")+"]}}]", 1)
 		return testing.AllocsPerRun(1, func() {
-			f, err := parse([]byte(text), source{name: "x.yaml"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(parse([]byte(text), source{name: "x.yaml"}))(t)
 			if n := len(f.Policies[0].With["crp"]); n != len(places) {
 				t.Errorf("%d places, want %d", n, len(places))
 			}

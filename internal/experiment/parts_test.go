@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 const partsText = `
@@ -60,15 +62,11 @@ func TestPredictorIsPartOfTheHash(t *testing.T) {
 
 func TestSetChangesPredictors(t *testing.T) {
 	f := mustParse(t, partsText)
-	if err := f.Apply([]string{"predictors.noisy.p=0.2", "seeds=1"}, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Apply([]string{"predictors.noisy.p=0.2", "seeds=1"}, false))
 	if got := summary(mustExpand(t, f))[2]; got != "made 3 fpb seed=0 predictor=noisy,p=0.2" {
 		t.Errorf("got %s", got)
 	}
-	if err := f.Apply([]string{"policies=lru,fpb", "predictors=none"}, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Apply([]string{"policies=lru,fpb", "predictors=none"}, false))
 	cells := mustExpand(t, f)
 	if got := cells[1]; got.Parts.texts.Predictor != "none" || got.Axes != "" {
 		t.Errorf("got predictor %q, axes %q", got.Parts.texts.Predictor, got.Axes)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 )
 
@@ -39,10 +40,7 @@ func TestNodesHaveCapacitiesOfTheirOwn(t *testing.T) {
 		t.Errorf("%d cells are counted, error %v", counted, err)
 	}
 	for _, c := range cells {
-		read, err := CellReader{}.Read(c.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(CellReader{}.Read(c.Text()))(t)
 		if !read.WithHash().Text().IsNamed() || read.WithHash().Hash != c.Hash {
 			t.Errorf("%s is read back as %s", c, read)
 		}
@@ -112,10 +110,7 @@ models: [recommender, fluid]
 allocators: [pid]
 policies: [lru]
 `))
-	results, err := execute(t, cells, Options{Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(execute(t, cells, Options{Jobs: 1}))(t)
 	for _, c := range cells {
 		r := results[c.Hash]
 		for name := range r.Record.Names() {

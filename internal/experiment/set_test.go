@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 const forChanges = `
@@ -108,9 +110,7 @@ func TestWarmupOfATrace(t *testing.T) {
 		{[]string{"traces.made.warmup=50", "warmup=7"}, []int{7, 7}},
 	} {
 		f := mustParse(t, forChanges)
-		if err := f.Apply(test.sets, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Apply(test.sets, false))
 		for _, c := range mustExpand(t, f) {
 			want := test.want[1]
 			if c.Workload.Name == "made" {
@@ -125,9 +125,7 @@ func TestWarmupOfATrace(t *testing.T) {
 
 func TestQuick(t *testing.T) {
 	f := mustParse(t, forChanges)
-	if err := f.Apply([]string{"seeds=1"}, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Apply([]string{"seeds=1"}, true))
 	want := strings.Split(strings.TrimSpace(`
 file 10 lru seed=0
 file 10 s3fifo(small=0.1) seed=0
@@ -180,9 +178,7 @@ capacities: 10
 optimum: false
 quick: {limit: 100}
 `)
-	if err := f.Apply(nil, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Apply(nil, true))
 	var got []string
 	for _, c := range mustExpand(t, f) {
 		got = append(got, fmt.Sprint(c.Workload.Name, " ", c.Workload.Limit, " ", c.Axes))

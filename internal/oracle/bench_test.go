@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // zipfRequests returns n requests for objects in shuffled order whose popularity falls with their rank's power alpha.
@@ -50,10 +52,7 @@ func BenchmarkReuseDistances(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("bytes/zipf=%g/objects=%d", trace.alpha, trace.objects), func(b *testing.B) {
 			for b.Loop() {
-				s, err := NewLRUByteStack(sizes, capacities)
-				if err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(NewLRUByteStack(sizes, capacities))(b)
 				s.Serve(objects, true)
 			}
 			b.ReportMetric(float64(len(objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // naiveLRU keeps the objects in a slice, the most recent first.
@@ -113,10 +115,7 @@ func TestLRUByteStackAgreesWithReplay(t *testing.T) {
 		for range 4 {
 			capacities = append(capacities, capacities[len(capacities)-1]+rng.Int64N(200))
 		}
-		s, err := NewLRUByteStack(sizes, capacities)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewLRUByteStack(sizes, capacities))(t)
 		s.Serve(objects[:warmup], false)
 		s.Serve(objects[warmup:], true)
 		hits, hitBytes := s.Hits()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -79,10 +80,7 @@ func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []po
 	if e.Predicts {
 		cfg.Predictor = exactPredictor(b)
 	}
-	p, err := e.New(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(e.New(cfg))(b)
 	batch, ok := p.(policies.UnitReplayer)
 	if !ok {
 		b.Skip("has no batch path")
@@ -99,17 +97,11 @@ func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []po
 
 // exactPredictor returns the predictor that package sim would pass for `oracle`.
 func exactPredictor(b *testing.B) predict.Predictor {
-	spec, err := predict.Registry.Parse("oracle")
-	if err != nil {
-		b.Fatal(err)
-	}
+	spec := must.Get(predict.Registry.Parse("oracle"))(b)
 	t := zipfTrace()
-	p, err := spec.Entry.New(predict.Config{Objects: t.objects, Count: t.numObjects, NextUse: t.nextUse,
+	p := must.Get(spec.Entry.New(predict.Config{Objects: t.objects, Count: t.numObjects, NextUse: t.nextUse,
 		Params: spec.Params, OptEvicts: func() []bool {
 			return policies.OptEvicts(t.objects, t.numObjects, t.nextUse, int64(scaleOfBench().capacity))
-		}})
-	if err != nil {
-		b.Fatal(err)
-	}
+		}}))(b)
 	return &predict.Counted{Predictor: p}
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // TestExampleOfContributing compiles the policy that CONTRIBUTING shows into this package, registers it and runs the
@@ -17,9 +19,7 @@ func TestExampleOfContributing(t *testing.T) {
 		t.Skip("compiles this package again")
 	}
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, after, _ := strings.Cut(string(page), "## Add a policy")
 	_, after, _ = strings.Cut(after, "```go\n")
 	source, _, ok := strings.Cut(after, "```\n")
@@ -35,23 +35,14 @@ func TestExampleOfContributing(t *testing.T) {
 	overlay := map[string]map[string]string{"Replace": {}}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		here, err := filepath.Abs("contributing_" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		here := must.Get(filepath.Abs("contributing_" + name))(t)
 		overlay["Replace"][here] = path
 	}
 	list, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	overlayFile := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlayFile, list, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(overlayFile, list, 0o644))
 	suite := "^TestSuite/(bytes|^" + entry[2] + "$)/^" + entry[2] + "$"
 	out, err := exec.Command("go", "test", "-short", "-v", "-overlay", overlayFile, "-run", suite, ".").CombinedOutput()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -35,10 +36,7 @@ func TestManyPoliciesAreCheap(t *testing.T) {
 		all := make([]policies.Policy, pools)
 		before := policytest.ReachableBytes()
 		for i := range all {
-			p, err := e.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(e.New(c))(t)
 			all[i] = p
 			for objects := 16; objects/2 < members; objects *= 2 {
 				p.(policies.Grower).Grow(objects)

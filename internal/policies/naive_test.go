@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // naive is a cache that finds its victim by looking at every resident object: the reference for the policies that rank
@@ -97,16 +99,10 @@ func newDriven(build func(Config) Policy, c Config) *driven {
 // named returns the constructor of the policy that spec names.
 func named(t rapid.TB, spec string) func(Config) Policy {
 	t.Helper()
-	s, err := Registry.Parse(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Registry.Parse(spec))(t)
 	return func(c Config) Policy {
 		c.Params = s.Params
-		p, err := s.Entry.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(s.Entry.New(c))(t)
 		return p
 	}
 }

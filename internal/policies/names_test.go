@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -41,7 +42,7 @@ func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
 	found := map[string]bool{}
 	for _, folder := range []string{"cmd", "internal"} {
 		root := filepath.Join("..", "..", folder)
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			name, _ := filepath.Rel(filepath.Join("..", ".."), path)
 			switch {
 			case err != nil:
@@ -58,10 +59,7 @@ func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	for _, name := range slices.Sorted(maps.Keys(noPolicy)) {
 		if !found[name] {
@@ -74,10 +72,7 @@ func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
 func namesIn(t *testing.T, path string) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(files, path, nil, parser.SkipObjectResolution))(t)
 	names := policies.Registry.Names()
 	ast.Inspect(file, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)

@@ -3,6 +3,7 @@ package policies_test
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -215,13 +216,10 @@ func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 				capacity = 1 << 40
 			}
 			for _, warmup := range []int{0, 1000} {
-				lower, err := bound(policies.BoundInput{BoundInput: oracle.BoundInput{
+				lower := must.Get(bound(policies.BoundInput{BoundInput: oracle.BoundInput{
 					Objects: tr.Objects, NumObjects: tr.NumObjects, ObjectSizes: tr.ObjectSizes, RequestSizes: tr.RequestSizes,
 					NextUse: policytest.NextUse(tr), Capacity: capacity, From: warmup,
-				}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}}))(t)
 				c := cache.NewExact(policytest.Build(t, e, tr, capacity, false), capacity, tr.NumObjects)
 				n := serve(tr, c, true, warmup)
 				if float64(n.Misses()) < lower {

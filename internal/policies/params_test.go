@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestParseList(t *testing.T) {
-	specs, err := Registry.ParseList(" lru , s3fifo( small=0.2 , ghost=0.5 ),LRU-K(k=3),arc(int=true),lfu()")
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(Registry.ParseList(" lru , s3fifo( small=0.2 , ghost=0.5 ),LRU-K(k=3),arc(int=true),lfu()"))(t)
 	var got []string
 	for _, s := range specs {
 		got = append(got, s.String())
@@ -108,10 +107,7 @@ func TestSpecRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range []string{spec.String(), strings.ToUpper(e.Name) + "(" + spec.ParamString() + ")"} {
-			again, err := Registry.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := must.Get(Registry.Parse(text))(t)
 			if again.Entry.Name != e.Name || again.ParamString() != spec.ParamString() {
 				t.Fatalf("%s is read back as %s(%s), want %s", text, again.Entry.Name, again.ParamString(), spec.ParamString())
 			}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestRankedByTimeEqualNaive(t *testing.T) {
@@ -188,10 +190,7 @@ func TestExtremeParameters(t *testing.T) {
 }
 
 func TestS3FIFOUnreachableThreshold(t *testing.T) {
-	s, err := Registry.Parse("s3fifo(move=4)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Registry.Parse("s3fifo(move=4)"))(t)
 	if _, err := s.Entry.New(Config{Capacity: 10, Unit: true, Objects: 10, Params: s.Params}); err == nil {
 		t.Error("4 requests cannot be counted in 2 bits, but no error")
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
@@ -126,10 +127,7 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 				if e.Predicts { // wrong for every seed, so that policies fall back on chance
 					c.Predictor = policytest.Predictor(t, "noisy(p=1)", tr, size, seed)
 				}
-				p, err := e.New(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(e.New(c))(t)
 				outcomes[serve(tr, cache.NewExact(p, size, tr.NumObjects), bytes, 0)] = true
 			}
 			if e.Random != (len(outcomes) > 1) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -72,10 +73,7 @@ func TestAuthorsPrograms(t *testing.T) {
 // checkSaysItsSource demands comments that say which version of which program printed the counts.
 func checkSaysItsSource(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	for _, word := range []string{"program:", "repository:", "commit:"} {
 		if !strings.Contains(string(text), "# "+word) {
 			t.Errorf("%s: no comment %q, which says where its counts come from", file, "# "+word)
@@ -129,10 +127,7 @@ func authorsCell(t *testing.T, row map[string]string) (c Cell) {
 		if text == "" {
 			continue
 		}
-		part, err := kind.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := must.Get(kind.Parse(text))(t)
 		part.Into(&c.Parts)
 	}
 	switch row["capacity_unit"] {
@@ -161,10 +156,7 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 	if row["limit"] != "" {
 		w.Limit = int(parseInt(t, row["limit"]))
 	}
-	tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs}))(t)
 	return tr
 }
 
@@ -237,9 +229,6 @@ func permittedHits(t *testing.T, row map[string]string) (permitted float64) {
 
 func parseFloat(t *testing.T, text string) float64 {
 	t.Helper()
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(strconv.ParseFloat(text, 64))(t)
 	return x
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -54,14 +55,8 @@ func BenchmarkSets(b *testing.B) {
 
 func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 	t, nextUse := benchZipf()
-	kind, err := cache.Registry.Parse(cacheText)
-	if err != nil {
-		b.Fatal(err)
-	}
-	policy, err := policies.Registry.Parse(policyText)
-	if err != nil {
-		b.Fatal(err)
-	}
+	kind := must.Get(cache.Registry.Parse(cacheText))(b)
+	policy := must.Get(policies.Registry.Parse(policyText))(b)
 	config := cache.Config{
 		Trace:    t,
 		Capacity: int64(t.NumObjects / 10),
@@ -76,10 +71,7 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 		if policy.Entry.Predicts {
 			config.Predictor = countedPredictor(b, t, nextUse, predictorText)
 		}
-		c, err := kind.Entry.New(config)
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must.Get(kind.Entry.New(config))(b)
 		n = cache.Counts{}
 		b.StartTimer()
 		for from := 0; from < len(t.Objects); from += longestWindow {
@@ -92,14 +84,8 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 
 // countedPredictor builds a predictor as a replay does.
 func countedPredictor(b *testing.B, t *traces.Trace, nextUse []uint32, text string) predict.Predictor {
-	spec, err := predict.Registry.Parse(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse, Seed: 1,
-		Params: spec.Params})
-	if err != nil {
-		b.Fatal(err)
-	}
+	spec := must.Get(predict.Registry.Parse(text))(b)
+	p := must.Get(spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse, Seed: 1,
+		Params: spec.Params}))(b)
 	return &predict.Counted{Predictor: p}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -16,11 +17,8 @@ import (
 // compares all of them with as many seeds.
 func TestPublishedBrightkite(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
-	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
-		traces.LoadOptions{Selection: traces.Selection{PerFile: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
+		traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
 	published := brightkiteNumbers(t, filepath.Join(numberDir, "learned-and-llm-published.tsv"))
 	for policy, algorithm := range map[string]string{
 		"opt":                     "OPT",
@@ -71,10 +69,7 @@ func brightkiteNumbers(t *testing.T, path string) map[string]float64 {
 			continue
 		}
 		sigma, _, _ := strings.Cut(rest, ")")
-		misses, err := strconv.ParseFloat(row["value"], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		misses := must.Get(strconv.ParseFloat(row["value"], 64))(t)
 		numbers[row["algorithm"]+" "+sigma] = misses
 	}
 	return numbers

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -124,8 +125,6 @@ func caffeineTrace(t *testing.T, dir, name string) *traces.Trace {
 		t.Fatalf("%s in the folders of %s: %q, %v", name, dir, paths, err)
 	}
 	tr, err := traces.Load(t.Context(), paths, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Keys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tr
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -26,10 +27,7 @@ func cellOf(t *testing.T, policy string, size capacity.Capacity, seed uint64) Ce
 	t.Helper()
 	c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()}, Capacity: size, Seed: seed}
 	if c.Policy.Entry.Predicts {
-		spec, err := predict.Registry.Parse("noisy(p=0.3)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(t)
 		c.Predictor = &spec
 	}
 	return c
@@ -40,10 +38,7 @@ func TestOnlyPredictionsHaveATime(t *testing.T) {
 	tr := fromKeys(strings.Repeat("abcdefghij", 20) + strings.Repeat("ajbicd", 20))
 	for policy, predicts := range map[string]bool{"laru": true, "fpb": true, "lru": false, "opt": false} {
 		c := cellOf(t, policy, objects(4)[0], 1)
-		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
 		rec := recs[0]
 		if !rec.Has(metric.NsPerRequest) || rec.Float(metric.NsPerRequest) <= 0 {
 			t.Errorf("%s has no time per request", policy)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -26,24 +27,14 @@ import (
 // setsCell returns a cell in a set-associative cache.
 func setsCell(t rapid.TB, policy, sets, predictor string, size int64, seed uint64) Cell {
 	t.Helper()
-	spec, err := policies.Registry.Parse(policy)
-	must(t, err)
+	spec := must.Get(policies.Registry.Parse(policy))(t)
 	c := Cell{Parts: Parts{Policy: spec}, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: seed}
-	c.Cache, err = cache.Registry.Parse(sets)
-	must(t, err)
+	c.Cache = must.Get(cache.Registry.Parse(sets))(t)
 	if spec.Entry.Predicts {
-		p, err := predict.Registry.Parse(predictor)
-		must(t, err)
+		p := must.Get(predict.Registry.Parse(predictor))(t)
 		c.Predictor = &p
 	}
 	return c
-}
-
-func must(t rapid.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // drawSetsTrace draws a trace with a few popular objects, whose requests are in groups or not, and in one part or two.
@@ -144,14 +135,12 @@ func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device 
 	if len(jobs) != 1 || !gpu.OnDevice(jobs[0]) || gpu.Need(jobs[0]) <= 0 {
 		t.Fatalf("%d jobs of %d cells", len(jobs), len(cells))
 	}
-	got, err := gpu.Replay(context.Background(), jobs[0])
-	must(t, err)
+	got := must.Get(gpu.Replay(context.Background(), jobs[0]))(t)
 	if served != int64(len(tr.Objects)) {
 		t.Fatalf("progress of %d requests, want %d", served, len(tr.Objects))
 	}
 	for k, c := range jobs[0] {
-		want, err := cpu.Replay(context.Background(), []Cell{c})
-		must(t, err)
+		want := must.Get(cpu.Replay(context.Background(), []Cell{c}))(t)
 		if a, b := withoutTimes(got[k]), withoutTimes(want[0]); !reflect.DeepEqual(a, b) {
 			t.Fatalf("%s on the device:\n%v\non the CPU:\n%v", c.Key(), a, b)
 		}
@@ -204,8 +193,7 @@ func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []C
 		r := NewReplayer(tr, ReplayerOptions{Device: device})
 		return func() {
 			for _, job := range r.Jobs(cells) {
-				_, err := r.Replay(b.Context(), job)
-				must(b, err)
+				must.Get(r.Replay(b.Context(), job))(b)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -80,15 +81,9 @@ func TestDeviceJobs(t *testing.T) {
 	}
 	off := NewReplayer(tr, ReplayerOptions{})
 	for _, job := range jobs {
-		got, err := on.Replay(t.Context(), job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(on.Replay(t.Context(), job))(t)
 		for k, c := range job {
-			want, err := off.Replay(t.Context(), []Cell{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(off.Replay(t.Context(), []Cell{c}))(t)
 			if !reflect.DeepEqual(withoutTime(got[k]), withoutTime(want[0])) {
 				t.Errorf("%s: %v, on the CPU %v", c.Key(), got[k], want[0])
 			}

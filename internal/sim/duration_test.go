@@ -6,19 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
 func TestLongReplaysAreAnnounced(t *testing.T) {
-	laru, err := policies.Registry.Parse("laru")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gbm, err := predict.Registry.Parse("gbm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	laru := must.Get(policies.Registry.Parse("laru"))(t)
+	gbm := must.Get(predict.Registry.Parse("gbm"))(t)
 	const requests = 10_000_000
 	duration := func(job []Cell) time.Duration {
 		if job[0].Predictor == nil {

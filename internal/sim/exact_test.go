@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -18,9 +19,7 @@ func TestExactCounts(t *testing.T) {
 	}
 	c := cache.NewExact(policytest.Build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
 	got, err := Replay(t.Context(), tr, c, ReplayOptions{Bytes: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := cache.Counts{Requests: 5, Hits: 1, Evictions: 1, Oversized: 1, Bytes: 28, HitBytes: 6}
 	if got != want || c.Used() != 7 || c.Resident(0) || !c.Resident(2) || !c.Resident(3) {
 		t.Errorf("%+v with %d bytes used; want %+v with 7", got, c.Used(), want)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -30,26 +31,18 @@ func TestExplainAddsUp(t *testing.T) {
 		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
 		c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: 20, Simulated: 20, Text: "20"}}
 		if e.Predicts {
-			predictor, err := predict.Registry.Parse("oracle")
-			if err != nil {
-				t.Fatal(err)
-			}
+			predictor := must.Get(predict.Registry.Parse("oracle"))(t)
 			c.Predictor = &predictor
 		}
-		recs, err := r.Replay(t.Context(), []Cell{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 		var hits, evictions int64
-		if err := r.Explain(t.Context(), c, func(d Decision) error {
+		must.Do(t, r.Explain(t.Context(), c, func(d Decision) error {
 			if d.Hit {
 				hits++
 			}
 			evictions += int64(len(d.Evicted))
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if hits != recs[0].Int(metric.Hits) || evictions != recs[0].Int(metric.Evictions) {
 			t.Errorf(
 				"%s: explained %d hits and %d evictions, replayed %d and %d",
@@ -69,12 +62,10 @@ func TestExplainOverZeroSizes(t *testing.T) {
 	trace.ObjectSizes = []int64{0, 10, 10}
 	c := Cell{Parts: Parts{Policy: mustSpec("fifo"), Cache: cache.ExactSpec()}, Capacity: capacity.Of(10, true)}
 	var told []string
-	if err := NewReplayer(trace, ReplayerOptions{}).Explain(t.Context(), c, func(d Decision) error {
+	must.Do(t, NewReplayer(trace, ReplayerOptions{}).Explain(t.Context(), c, func(d Decision) error {
 		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, d.Evicted))
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got, want := strings.Join(told, " "), "1:1[] 2:2[1] 3:1[2] 4:2[1] 5:1[2]"; got != want {
 		t.Errorf("explained %s, want %s", got, want)
 	}
@@ -83,14 +74,8 @@ func TestExplainOverZeroSizes(t *testing.T) {
 // zipfTrace returns a generated trace of objects that are numbered in order of first appearance.
 func zipfTrace(t testing.TB, requests, objects int) *traces.Trace {
 	t.Helper()
-	w, err := workload.Generated(fmt.Sprintf("zipf(requests=%d,objects=%d)", requests, objects), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace, err := w.Load(t.Context(), nil, traces.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(workload.Generated(fmt.Sprintf("zipf(requests=%d,objects=%d)", requests, objects), 1))(t)
+	trace := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 	return trace
 }
 
@@ -98,9 +83,7 @@ func TestExplainRefuses(t *testing.T) {
 	r := NewReplayer(zipfTrace(t, 100, 20), ReplayerOptions{})
 	capacity := capacity.Capacity{Amount: 5, Simulated: 5, Text: "5"}
 	sets, err := cache.Registry.Parse("sets")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, test := range []struct {
 		cell Cell
 		want string

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -127,10 +128,7 @@ func TestExtremeParameters(t *testing.T) {
 
 // replayExtremePolicy replays a policy with extreme parameters in each kind of cache.
 func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
-	noisy, err := predict.Registry.Parse("noisy(p=0.3)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noisy := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(t)
 	for _, text := range append(extremes(e.Name, e.Params), e.Name) {
 		spec, err := policies.Registry.Parse(text)
 		if err != nil {
@@ -157,9 +155,6 @@ func cacheExtremes() (texts []string) {
 
 func mustCache(t *testing.T, text string) cache.Spec {
 	t.Helper()
-	spec, err := cache.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(text))(t)
 	return spec
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
@@ -20,15 +21,9 @@ func TestFluidAgainstEvents(t *testing.T) {
 		t.Skip("simulates for seconds")
 	}
 	for hot, ratios := range map[float64][]string{0.18: {"0.4", "0.8"}, 0.6: {"0.5"}} {
-		w, err := workload.Generated(fmt.Sprintf(
-			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,hot=%v)", hot), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(workload.Generated(fmt.Sprintf(
+			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,hot=%v)", hot), 1))(t)
+		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(t)
 		r := NewReplayer(tr, ReplayerOptions{Warmup: len(tr.Objects) / 2})
 		var cells []Cell
 		var all []records.Record
@@ -39,10 +34,7 @@ func TestFluidAgainstEvents(t *testing.T) {
 					into(t, &c.Parts, list)
 				}
 				c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
-				record, err := r.Replay(t.Context(), []Cell{c})
-				if err != nil {
-					t.Fatal(err)
-				}
+				record := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 				cells, all = append(cells, c), append(all, record...)
 			}
 		}
@@ -76,14 +68,9 @@ func TestFluidAgainstEvents(t *testing.T) {
 // TestLayersOfTheTrace checks that models serve a generated trace with as many layers as its rate is meant for, unless
 // they are told otherwise: with other layers, the utilisation is another one.
 func TestLayersOfTheTrace(t *testing.T) {
-	w, err := workload.Generated("recommender(nodes=1,users=2000,shards=100000,gpus=2,memory-gb=40,epochs=8,layers=3)", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := "recommender(nodes=1,users=2000,shards=100000,gpus=2,memory-gb=40,epochs=8,layers=3)"
+	w := must.Get(workload.Generated(spec, 1))(t)
+	tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(t)
 	for _, model := range []string{"fluid", "recommender"} {
 		utilisation := func(parameters string) float64 {
 			c := Cell{Parts: Parts{Policy: mustSpec("lru")}}
@@ -91,10 +78,7 @@ func TestLayersOfTheTrace(t *testing.T) {
 				into(t, &c.Parts, list)
 			}
 			c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
-			all, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
 			x, _ := all[0].Get(nodemodels.NodeUtilisation.Name)
 			return x
 		}

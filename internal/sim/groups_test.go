@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -12,11 +13,8 @@ import (
 func TestPoliciesKnowTheGroups(t *testing.T) {
 	tr := policytest.Trace(4, 3000, 200)
 	hits := func(policy string) int64 {
-		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
-			[]Cell{cellOf(t, policy, capacity.Capacity{Amount: 40, Simulated: 40}, 1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
+			[]Cell{cellOf(t, policy, capacity.Capacity{Amount: 40, Simulated: 40}, 1)}))(t)
 		return recs[0].Int(metric.Hits)
 	}
 	modes := []string{"laru(mode=async", "fpb(mode=async", "hf(candidates=40,mode=async"}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -40,18 +41,12 @@ func TestLRUOnDevice(t *testing.T) {
 		if len(jobs) != 2 || !on.OnDevice(jobs[0]) || on.OnDevice(jobs[1]) {
 			t.Fatalf("jobs %v; want one on the device, and one on the CPU for the capacity in bytes", jobs)
 		}
-		got, err := on.Replay(t.Context(), jobs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(on.Replay(t.Context(), jobs[0]))(t)
 		if served != int64(len(tr.Objects)) {
 			t.Errorf("progress of %d requests, want %d", served, len(tr.Objects))
 		}
 		for k, c := range jobs[0] {
-			want, err := off.Replay(t.Context(), []Cell{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(off.Replay(t.Context(), []Cell{c}))(t)
 			if !reflect.DeepEqual(withoutTime(got[k]), withoutTime(want[0])) {
 				t.Errorf("seed %d, %s:\ndevice %+v\nCPU    %+v", seed, c.Key(), got[k], want[0])
 			}

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -14,14 +15,8 @@ import (
 
 func generated(t *testing.T, generator string) *traces.Trace {
 	t.Helper()
-	w, err := workload.Generated(generator, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(workload.Generated(generator, 1))(t)
+	trace := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true}}))(t)
 	return trace
 }
 
@@ -29,10 +24,7 @@ func generated(t *testing.T, generator string) *traces.Trace {
 // may not have been measured.
 func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)")
-	oracle, err := predict.Registry.Parse("oracle")
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle := must.Get(predict.Registry.Parse("oracle"))(t)
 	for _, e := range policies.Registry.All() {
 		if e.New == nil || e.Relates {
 			continue // of similar queries the similarity takes most
@@ -62,13 +54,8 @@ func memoryOf(t *testing.T, r *Replayer, c Cell) int64 {
 	v := r.view(c.Capacity)
 	v.nextUse()
 	before := allocated()
-	cache, _, err := r.build(t.Context(), c, v.trace, 0, v.nextUse, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Replay(t.Context(), v.trace, cache, ReplayOptions{Bytes: c.Capacity.Bytes}); err != nil {
-		t.Fatal(err)
-	}
+	cache, _ := must.Get2(r.build(t.Context(), c, v.trace, 0, v.nextUse, nil))(t)
+	must.Get(Replay(t.Context(), v.trace, cache, ReplayOptions{Bytes: c.Capacity.Bytes}))(t)
 	return allocated() - before
 }
 
@@ -83,10 +70,7 @@ func allocated() int64 {
 func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 	trace := generated(t, "zipf(requests=100000,objects=1000)")
 	need := func(name string) int64 {
-		predictor, err := predict.Registry.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		predictor := must.Get(predict.Registry.Parse(name))(t)
 		parts := Parts{Policy: mustSpec("laru"), Cache: cache.ExactSpec(), Predictor: &predictor}
 		c := Cell{Parts: parts, Capacity: capacity.Of(100, false)}
 		return NewReplayer(trace, ReplayerOptions{}).Need([]Cell{c})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -35,10 +36,7 @@ func circleOfQueries(n int) *traces.Trace {
 
 func semanticCell(t *testing.T, kind string) Cell {
 	t.Helper()
-	spec, err := cache.Registry.Parse(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(kind))(t)
 	return Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}, Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
 }
 
@@ -58,10 +56,7 @@ func (h *heard) options(dir string) NeighbourOptions {
 // hitsOf replays a cell alone.
 func hitsOf(t *testing.T, trace *traces.Trace, cell Cell, options NeighbourOptions) int64 {
 	t.Helper()
-	recs, err := NewReplayer(trace, ReplayerOptions{Neighbours: options}).Replay(t.Context(), []Cell{cell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(NewReplayer(trace, ReplayerOptions{Neighbours: options}).Replay(t.Context(), []Cell{cell}))(t)
 	return recs[0].Int(metric.Hits)
 }
 
@@ -101,17 +96,13 @@ func TestNeighboursFromADevice(t *testing.T) {
 		dir := t.TempDir()
 		options := ReplayerOptions{Neighbours: h.options(dir), Device: d}
 		recs, err := NewReplayer(trace, options).Replay(t.Context(), []Cell{cell})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("side files %v (%v)", files, err)
 		}
 		written, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if d == nil {
 			want, hits = written, recs[0].Int(metric.Hits)
 			continue
@@ -149,9 +140,7 @@ func TestDamagedNeighboursAreMadeAnew(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("side files %q, %v", files, err)
 	}
-	if err := os.Truncate(files[0], 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(files[0], 100))
 	if got := hitsOf(t, trace, cell, h.options(dir)); got != want {
 		t.Errorf("%d hits, want %d", got, want)
 	}
@@ -167,9 +156,7 @@ func TestDamagedNeighboursAreMadeAnew(t *testing.T) {
 func TestNeighboursThatCannotBeKeptAreUsed(t *testing.T) {
 	trace := circleOfQueries(300)
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	cell := semanticCell(t, "semantic(tau=0.9999)")
 	var h heard
 	if got, want := hitsOf(t, trace, cell, h.options(file)), hitsOf(t, trace, cell, NeighbourOptions{}); got != want {
@@ -188,9 +175,7 @@ func TestCellsShareTheJoin(t *testing.T) {
 		semanticCell(t, "semantic(tau=0.95)")}
 	r.Expect(cells)
 	for _, c := range cells {
-		if _, err := r.Replay(t.Context(), []Cell{c}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 	}
 	if h.joins != 1 || r.similar.have.From != 0.9 {
 		t.Errorf("%d joins, the last from %v, want 1 from 0.9", h.joins, r.similar.have.From)

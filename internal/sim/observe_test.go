@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -54,16 +55,10 @@ func TestPredictorsAreToldInOrder(t *testing.T) {
 		}
 		t.Run(e.Name, func(t *testing.T) {
 			predictor := &orderlyPredictor{t: t, objects: objects, seen: map[policies.Object]bool{}}
-			spec, err := policies.Registry.Parse(e.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			policy, err := e.New(policies.Config{
+			spec := must.Get(policies.Registry.Parse(e.Name))(t)
+			policy := must.Get(e.New(policies.Config{
 				Capacity: 10, Unit: true, Objects: 40, Requests: len(objects), Params: spec.Params, Predictor: predictor,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			resident := map[policies.Object]bool{}
 			for pos, o := range objects {
 				r := policies.Request{Object: o, Pos: pos, Size: 1}

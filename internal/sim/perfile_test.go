@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -21,14 +22,9 @@ func TestPerFileStartsEmpty(t *testing.T) {
 	want := map[string][4]int64{} // misses and evictions at capacities 1 and 2
 	for i, text := range texts {
 		path := filepath.Join(dir, string(rune('a'+i)))
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		paths = append(paths, path)
-		alone, err := traces.Load(t.Context(), []string{path}, traces.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{}))(t)
 		for _, rec := range mustRun(t, alone, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
 			Capacities: objects(1, 2)}) {
 			sum := want[rec.Label]
@@ -37,10 +33,7 @@ func TestPerFileStartsEmpty(t *testing.T) {
 			want[rec.Label] = sum
 		}
 	}
-	all, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{PerFile: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
 	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
 		Capacities: objects(1, 2)}) {
 		sum := want[rec.Label]
@@ -73,11 +66,8 @@ func TestPerFileBrightkite(t *testing.T) {
 	if dir == "" {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
-	trace, err := traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
-		traces.LoadOptions{Selection: traces.Selection{PerFile: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
+		traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
 	want := map[string]int64{"lru": 43883, "opt": 33990}
 	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,opt"), Capacities: objects(10)}) {
 		if rec.Int(metric.Misses) != want[rec.Label] {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -48,9 +49,7 @@ func recommended(tb testing.TB, requests, users, shards int) *traces.Trace {
 			head.List = append(head.List, recommender.Lookup{Shard: shard, Rows: 100})
 		}
 		now := int64(i) * int64(100*time.Millisecond)
-		if err := builder.Add(&stream.Record{Time: now, Extra: head}, user); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, builder.Add(&stream.Record{Time: now, Extra: head}, user))
 		t.Objects, t.Times = append(t.Objects, user), append(t.Times, now)
 	}
 	t.NumObjects, t.Kind = len(numbers), builder.Finish()
@@ -91,10 +90,7 @@ var takingTurns = models.Spec{Params: params.Values{}, Entry: models.Entry{
 // onNodes returns a cell on two small nodes.
 func onNodes(tb testing.TB, policy, cacheText string) Cell {
 	tb.Helper()
-	kind, err := cache.Registry.Parse(cacheText)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	kind := must.Get(cache.Registry.Parse(cacheText))(tb)
 	c := Cell{Parts: Parts{Policy: mustSpec(policy), Cache: kind, Model: &takingTurns}, Seed: 1}
 	c.Capacity, _ = OwnCapacity(kind)
 	return c
@@ -104,10 +100,7 @@ const twoNodes = "pools(nodes=2,gpus=1,memory=300MiB)"
 
 func withAllocator(tb testing.TB, c Cell, text string) Cell {
 	tb.Helper()
-	spec, err := allocate.Registry.Parse(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := must.Get(allocate.Registry.Parse(text))(tb)
 	c.Allocator = &spec
 	return c
 }
@@ -117,10 +110,7 @@ func withAllocator(tb testing.TB, c Cell, text string) Cell {
 func TestNodesWithEveryPolicy(t *testing.T) {
 	tr := recommended(t, 2000, 300, 600)
 	r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
-	averages, err := predict.Registry.Parse("ewma")
-	if err != nil {
-		t.Fatal(err)
-	}
+	averages := must.Get(predict.Registry.Parse("ewma"))(t)
 	tested := 0
 	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
 		for _, allocator := range []string{"static(r=0.3)", "equal", "proportional(every=500,to=footprint)",
@@ -150,9 +140,7 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 				t.Errorf("%s: capacity %s, share %v, optimum %q", allocator, rec.CapacityText, rec.CapacityShare, rec.Optimum)
 			}
 			again, err := r.Replay(t.Context(), []Cell{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			unclock := func(v metric.Values) metric.Values {
 				v = metric.Values{}.Merge(v)
 				for _, m := range []metric.Metric{metric.NsPerRequest, predict.NsMetric} {
@@ -233,10 +221,7 @@ func TestNodesRefuse(t *testing.T) {
 // approximate returns the model that serves no requests.
 func approximate(tb testing.TB) *models.Spec {
 	tb.Helper()
-	spec, err := models.Registry.Parse("fluid")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := must.Get(models.Registry.Parse("fluid"))(tb)
 	return &spec
 }
 
@@ -244,15 +229,9 @@ func approximate(tb testing.TB) *models.Spec {
 func TestNodesHaveSeries(t *testing.T) {
 	r := NewReplayer(recommended(t, 1000, 200, 300), ReplayerOptions{})
 	c := onNodes(t, "lru", "pools(nodes=2,gpus=1,memory=300MiB,kv=sieve,embeddings=s3fifo)")
-	window, err := series.ParseWindow("100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	window := must.Get(series.ParseWindow("100"))(t)
 	c.Series = window
-	_, rows, err := r.ReplaySeries(t.Context(), []Cell{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, rows := must.Get2(r.ReplaySeries(t.Context(), []Cell{c}))(t)
 	names := map[string]int{}
 	for _, row := range rows[0] {
 		names[row.Name]++
@@ -273,14 +252,9 @@ func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
 		r := NewReplayer(tr, ReplayerOptions{})
 		c := onNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
 		before := policytest.ReachableBytes()
-		served, _, err := r.build(t.Context(), c, tr, 0, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		served, _ := must.Get2(r.build(t.Context(), c, tr, 0, nil, nil))(t)
 		config := models.Config{Trace: tr, Cache: served, EndWarmup: func() {}}
-		if _, err := takingTurns.Entry.Run(t.Context(), config); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(takingTurns.Entry.Run(t.Context(), config))(t)
 		taken, said := policytest.ReachableBytes()-before, r.Need([]Cell{c})-modelledBytes*int64(len(tr.Objects))
 		runtime.KeepAlive(served)
 		t.Logf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
@@ -296,17 +270,11 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 	tr := recommended(t, 1000, 200, 1_000_000)
 	r := NewReplayer(tr, ReplayerOptions{})
 	c := onNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
-	fluid, err := models.Registry.Parse("fluid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fluid := must.Get(models.Registry.Parse("fluid"))(t)
 	predicted := c
 	predicted.Model = &fluid
 	before := allocated()
-	_, _, err = r.build(t.Context(), predicted, tr, 0, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _ = must.Get2(r.build(t.Context(), predicted, tr, 0, nil, nil))(t)
 	taken := allocated() - before
 	served, said := r.Need([]Cell{c}), r.Need([]Cell{predicted})
 	t.Logf("takes %d bytes and says %d; %d if requests are served", taken, said, served)
@@ -320,10 +288,7 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 func TestNodesNeedNoTenants(t *testing.T) {
 	r := NewReplayer(recommended(t, 100, 20, 30), ReplayerOptions{})
 	c := withAllocator(t, onNodes(t, "lru", twoNodes), "static(r=0.3)")
-	recs, err := r.Replay(t.Context(), []Cell{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 	if recs[0].Cache != twoNodes || recs[0].Allocator != "static(r=0.3)" {
 		t.Errorf("the record names %s and %s", recs[0].Cache, recs[0].Allocator)
 	}
@@ -340,10 +305,7 @@ func TestNodesCountAfterTheWarmup(t *testing.T) {
 		part := *trace
 		part.Objects, part.Times = trace.Objects[:length], trace.Times[:length]
 		r := NewReplayer(&part, ReplayerOptions{Warmup: warmup})
-		recs, err := r.Replay(t.Context(), []Cell{withAllocator(t, onNodes(t, "lru", twoNodes), "ucp(every=100)")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := must.Get(r.Replay(t.Context(), []Cell{withAllocator(t, onNodes(t, "lru", twoNodes), "ucp(every=100)")}))(t)
 		counts := map[string]float64{}
 		for _, m := range []metric.Metric{pools.ShardEvictions, pools.BorderMoved, pools.Unpinned} {
 			counts[m.Name], _ = recs[0].Values.Get(m.Name)
@@ -383,10 +345,7 @@ func TestBoundsOfHindsight(t *testing.T) {
 func TestPredictionsEvictNothing(t *testing.T) {
 	c := onNodes(t, "lru", twoNodes)
 	c.Model = approximate(t)
-	recs, err := NewReplayer(recommended(t, 300, 20, 90), ReplayerOptions{}).Replay(t.Context(), []Cell{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(NewReplayer(recommended(t, 300, 20, 90), ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
 	if recs[0].Has(pools.ShardEvictions) || recs[0].Has(pools.Unpinned) || !recs[0].Has(pools.BorderMoved) {
 		t.Errorf("the record has %v", slices.Collect(recs[0].Names()))
 	}
@@ -404,10 +363,7 @@ func TestApproximationsRefuse(t *testing.T) {
 		"curves or forecasts": {"lru", "pools", "balance", ""},
 	} {
 		cell := withAllocator(t, onNodes(t, c.policy, c.cache), c.allocator)
-		model, err := models.Registry.Parse("fluid")
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must.Get(models.Registry.Parse("fluid"))(t)
 		cell.Model = &model
 		if err := CheckParts(cell); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)

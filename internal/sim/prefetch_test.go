@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -49,23 +50,15 @@ func blockTrace(seed uint64, requests int) *traces.Trace {
 // prefetcherOf reads a prefetcher.
 func prefetcherOf(t *testing.T, text string) *prefetch.Spec {
 	t.Helper()
-	spec, err := prefetch.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(prefetch.Registry.Parse(text))(t)
 	return &spec
 }
 
 // replayed returns the record of a cell.
 func replayed(t *testing.T, r *Replayer, c Cell) records.Record {
 	t.Helper()
-	if err := r.Check(c); err != nil {
-		t.Fatal(err)
-	}
-	recs, err := r.Replay(t.Context(), []Cell{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Check(c))
+	recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 	recs[0].Delete(metric.NsPerRequest)
 	recs[0].Delete(predict.NsMetric)
 	return recs[0]
@@ -73,10 +66,7 @@ func replayed(t *testing.T, r *Replayer, c Cell) records.Record {
 
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.
 func forEachPrefetching(t *testing.T, do func(t *testing.T, c Cell)) {
-	noisy, err := predict.Registry.Parse("noisy(p=0.3)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noisy := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(t)
 	for _, e := range policies.Registry.All() {
 		if e.Kind == policies.Bound {
 			continue
@@ -143,10 +133,7 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 
 func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
 	plain := cellOf(t, "lru", capacity.Of(3, false), 0)
-	lists, err := KindOf("prefetcher").ParseList("none,next")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := must.Get(KindOf("prefetcher").ParseList("none,next"))(t)
 	none, next := plain, plain
 	lists[0].Into(&none.Parts)
 	lists[1].Into(&next.Parts)

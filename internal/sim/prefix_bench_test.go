@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -15,11 +16,8 @@ func benchPrompts(b *testing.B) *traces.Trace {
 	if dir == "" {
 		return nil
 	}
-	t, err := traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
-		traces.LoadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	t := must.Get(traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
+		traces.LoadOptions{}))(b)
 	return t
 }
 
@@ -39,9 +37,7 @@ func BenchmarkPrefix(b *testing.B) {
 				c := prefixCell(b, row.cache, row.policy, "oracle", int64(t.NumObjects/20))
 				r := NewReplayer(t, ReplayerOptions{})
 				for b.Loop() {
-					if _, err := r.replayOne(b.Context(), c); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(r.replayOne(b.Context(), c))(b)
 				}
 				b.ReportMetric(float64(b.N)*float64(len(t.Objects))/1e6/b.Elapsed().Seconds(), "Mblocks/s")
 			})

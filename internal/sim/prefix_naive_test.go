@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -210,13 +211,10 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 			c := prefixCell(t, fmt.Sprintf("prefix(concurrency=%d)", concurrency), policy, "noisy(p=0.3)", int64(capacity))
 			naive := naiveTree{trace: tr, capacity: capacity}
 			if c.Predictor != nil {
-				p, err := c.Predictor.Entry.New(predict.Config{
+				p := must.Get(c.Predictor.Entry.New(predict.Config{
 					Objects: tr.Objects, Count: tr.NumObjects, NextUse: policytest.NextUse(tr), Seed: c.Seed,
 					Params: c.Predictor.Params,
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				naive.predictor = p
 			}
 			got, want := replayPrompts(t, tr, c), naive.replay(concurrency, choosers[policy])

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -14,11 +15,8 @@ import (
 // The source counts every block that hits as full, so that prompts may have more tokens that hit than they have.
 func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
-	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")},
-		traces.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")},
+		traces.LoadOptions{}))(t)
 	capacities := map[string]int64{
 		"16K":       32,
 		"64K":       128,
@@ -41,11 +39,8 @@ func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 		if strings.Contains(row["setting"], "last 50%") {
 			warmup = len(tr.Groups) / 2
 		}
-		out, err := NewReplayer(tr, ReplayerOptions{Warmup: warmup}).replayOne(t.Context(),
-			prefixCell(t, "prefix(evict=any)", "lru", "", capacity))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(NewReplayer(tr, ReplayerOptions{Warmup: warmup}).replayOne(t.Context(),
+			prefixCell(t, "prefix(evict=any)", "lru", "", capacity)))(t)
 		n := countsIn(out[0].values)
 		full := 100 * float64(n.Hits) * float64(prompts.Of(tr.Kind).BlockTokens) / float64(n.Tokens)
 		if got := fmt.Sprintf("%.1f", full); got != row["value"] {

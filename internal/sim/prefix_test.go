@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
@@ -23,21 +24,12 @@ import (
 // prefixCell is a cell of the prefix cache, with a predictor where the policy asks one.
 func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) Cell {
 	tb.Helper()
-	spec, err := cache.Registry.Parse(kind)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	chosen, err := policies.Registry.Parse(policy)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(kind))(tb)
+	chosen := must.Get(policies.Registry.Parse(policy))(tb)
 	parts := Parts{Policy: chosen, Cache: spec}
 	c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: 3}
 	if c.Policy.Entry.Predicts {
-		p, err := predict.Registry.Parse(predictor)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		p := must.Get(predict.Registry.Parse(predictor))(tb)
 		c.Predictor = &p
 	}
 	return c
@@ -58,13 +50,8 @@ func countsIn(v metric.Values) cache.Counts {
 func replayPrompts(tb testing.TB, t *traces.Trace, c Cell) cache.Counts {
 	tb.Helper()
 	r := NewReplayer(t, ReplayerOptions{})
-	if err := r.Check(c); err != nil {
-		tb.Fatal(err)
-	}
-	out, err := r.replayOne(tb.Context(), c)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, r.Check(c))
+	out := must.Get(r.replayOne(tb.Context(), c))(tb)
 	return countsIn(out[0].values)
 }
 
@@ -122,10 +109,7 @@ func TestPrefixTokens(t *testing.T) {
 		t.Errorf("%d tokens hit, want those of the prompts at most", got.HitTokens)
 	}
 	r := NewReplayer(tr, ReplayerOptions{Warmup: 2})
-	out, err := r.replayOne(t.Context(), prefixCell(t, "prefix", "lru", "", 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(r.replayOne(t.Context(), prefixCell(t, "prefix", "lru", "", 10)))(t)
 	if n := countsIn(out[0].values); n.Prompts != 2 || n.Requests != 4 || n.HitTokens != 1512 {
 		t.Errorf("after a warm-up of two prompts: %+v", n)
 	}
@@ -186,10 +170,7 @@ func TestPrefixRefuses(t *testing.T) {
 	tr := policytest.Prompts(16, "abc", "abd", "abc")
 	plain := *tr
 	plain.Kind, plain.Groups = nil, nil
-	model, err := models.Registry.Parse("prefill")
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(models.Registry.Parse("prefill"))(t)
 	for _, test := range []struct {
 		trace  *traces.Trace
 		cache  string

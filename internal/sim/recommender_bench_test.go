@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
@@ -19,14 +20,8 @@ func BenchmarkRecommender(b *testing.B) {
 		b.Run(parts, func(b *testing.B) {
 			nodes, policy, _ := strings.Cut(parts, " ")
 			spec := "recommender(epochs=10,nodes=" + nodes + ")"
-			w, err := workload.Generated(spec, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
-			tr, err := w.Load(b.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must.Get(workload.Generated(spec, 1))(b)
+			tr := must.Get(w.Load(b.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(b)
 			c := Cell{Parts: Parts{Policy: mustSpec(policy)}}
 			for _, list := range []string{"cache=pools(memory=80GB,nodes=" + nodes + ")",
 				"model=recommender(optimum=off)"} {
@@ -38,10 +33,7 @@ func BenchmarkRecommender(b *testing.B) {
 			served := int64(0)
 			start := time.Now()
 			for b.Loop() {
-				recs, err := r.Replay(b.Context(), []Cell{c})
-				if err != nil {
-					b.Fatal(err)
-				}
+				recs := must.Get(r.Replay(b.Context(), []Cell{c}))(b)
 				served += recs[0].Int(metric.Requests)
 			}
 			b.ReportMetric(3*float64(served)/time.Since(start).Seconds(), "events/s")

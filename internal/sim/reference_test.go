@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -42,26 +43,18 @@ func referenceDirs(t *testing.T) (traceDir, numberDir string) {
 // readTSV returns the rows of a table with a header line, as maps from column to text.
 func readTSV(t *testing.T, path string) []map[string]string {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
 	r := csv.NewReader(file)
 	r.Comma, r.Comment, r.LazyQuotes, r.FieldsPerRecord = '\t', '#', true, -1
-	header, err := r.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := must.Get(r.Read())(t)
 	var rows []map[string]string
 	for {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return rows
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		row := map[string]string{}
 		for i, f := range fields {
 			row[header[i]] = f
@@ -81,11 +74,8 @@ func (c *traceCache) get(t *testing.T, name string) *traces.Trace {
 	if tr, ok := c.loaded.Load(name); ok {
 		return tr.(*traces.Trace)
 	}
-	tr, err := traces.Load(t.Context(), []string{filepath.Join(c.dir, "block", name)},
-		traces.LoadOptions{Needs: traces.Needs{Sizes: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(c.dir, "block", name)},
+		traces.LoadOptions{Needs: traces.Needs{Sizes: true}}))(t)
 	c.loaded.Store(name, tr)
 	return tr
 }
@@ -98,15 +88,9 @@ func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capa
 
 func replaySeeded(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity, seed uint64) records.Record {
 	t.Helper()
-	spec, err := policies.Registry.Parse(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recs, err := Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{size},
-		Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(policy))(t)
+	recs := must.Get(Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec},
+		Capacities: []capacity.Capacity{size}, Seed: seed}))(t)
 	return recs[0]
 }
 
@@ -331,10 +315,7 @@ func TestPublishedHitRatios(t *testing.T) {
 // checkPrinted compares with a percentage to the last printed digit, or within a band of the hit ratio.
 func checkPrinted(t *testing.T, rec records.Record, printed string, band float64) {
 	t.Helper()
-	want, err := strconv.ParseFloat(printed, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(strconv.ParseFloat(printed, 64))(t)
 	got := 100 * rec.Float(metric.HitRatio)
 	t.Logf("hit ratio %.4f%%, reference %s%%", got, printed)
 	// Half a unit of the second decimal; the addition is for numbers that lie on the border.
@@ -356,10 +337,7 @@ func checkPrinted(t *testing.T, rec records.Record, printed string, band float64
 
 func parseInt(t *testing.T, text string) int64 {
 	t.Helper()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.ParseInt(text, 10, 64))(t)
 	return n
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -17,18 +18,12 @@ import (
 // the requests.
 func TestGroupsLongerThanAWindow(t *testing.T) {
 	tr := policytest.Trace(3, 3*longestWindow, 200)
-	want, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"),
-		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"),
+		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}}))(t)
 	grouped := *tr
 	grouped.Groups = []int{0, 10, longestWindow + 7, 2*longestWindow + 9}
-	got, err := Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"),
-		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"),
+		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}}))(t)
 	if got[0].Int(metric.Hits) != want[0].Int(metric.Hits) || got[0].Int(metric.HitBytes) != want[0].Int(metric.HitBytes) {
 		t.Errorf("%d hits with groups, %d without", got[0].Int(metric.Hits), want[0].Int(metric.Hits))
 	}
@@ -62,9 +57,7 @@ func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
 	progress := func(n int64) { longest = max(longest, int(n)) }
 	synctest.Test(t, func(t *testing.T) {
 		c := slowed(t, func() { time.Sleep(windowTime) })
-		if _, err := NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), []Cell{c}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), []Cell{c}))(t)
 	})
 	if longest > shortestWindow {
 		t.Errorf("%d requests between two looks at the context, want %d at most", longest, shortestWindow)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -35,10 +36,7 @@ func fromKeys(keys string) *traces.Trace {
 
 func specs(t *testing.T, list string) []policies.Spec {
 	t.Helper()
-	s, err := policies.Registry.ParseList(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(policies.Registry.ParseList(list))(t)
 	return s
 }
 
@@ -51,10 +49,7 @@ func objects(n ...int64) (c []capacity.Capacity) {
 
 func mustRun(t *testing.T, tr *traces.Trace, options RunOptions) []records.Record {
 	t.Helper()
-	recs, err := Run(t.Context(), tr, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(Run(t.Context(), tr, options))(t)
 	return recs
 }
 
@@ -252,14 +247,8 @@ func TestByteSharesOverZeroSizes(t *testing.T) {
 	tr := fromKeys("abacbd")
 	tr.ObjectSizes = []int64{0, 40, 0, 0}
 	tr.RequestSizes = []int64{0, 40, 50, 0, 40, 110}
-	specified, err := capacity.ParseList("1%,50%,100%")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := capacity.Resolve(specified, capacity.Bytes, tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	specified := must.Get(capacity.ParseList("1%,50%,100%"))(t)
+	resolved := must.Get(capacity.Resolve(specified, capacity.Bytes, tr))(t)
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite"), Capacities: resolved})
 	for i, want := range []struct {
 		size  int64

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -30,13 +31,8 @@ import (
 func seriesOf(ctx context.Context, t rapid.TB, tr *traces.Trace, c Cell, options ReplayerOptions) outcome {
 	t.Helper()
 	r := NewReplayer(tr, options)
-	if err := r.Check(c); err != nil {
-		t.Fatal(err)
-	}
-	out, err := r.replayOne(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Check(c))
+	out := must.Get(r.replayOne(ctx, c))(t)
 	return out[0]
 }
 
@@ -91,10 +87,7 @@ func TestSeriesOverTime(t *testing.T) {
 func TestSeriesAddUp(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		policytest.ForEach(t, bytes, func(test *testing.T, e policies.Entry) {
-			predictor, err := predict.Registry.Parse("noisy(p=0.3)")
-			if err != nil {
-				test.Fatal(err)
-			}
+			predictor := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(test)
 			rapid.Check(test, func(t *rapid.T) {
 				tr := policytest.Trace(rapid.Uint64Range(0, 50).Draw(t, "seed"), 400, 60)
 				size := capacity.Of(rapid.Int64Range(1, 50).Draw(t, "capacity"), bytes)
@@ -145,10 +138,7 @@ func TestSeriesOfEveryCache(t *testing.T) {
 		for _, policy := range []string{"lru", "s3fifo", "w-tinylfu", "opt", "uniform"} {
 			c := Cell{Parts: Parts{Cache: mustCache(t, test.cache), Policy: mustSpec(policy)}, Capacity: capacity.Of(48, false)}
 			if test.model != "" {
-				model, err := models.Registry.Parse(test.model)
-				if err != nil {
-					t.Fatal(err)
-				}
+				model := must.Get(models.Registry.Parse(test.model))(t)
 				c.Model = &model
 			}
 			plain := seriesOf(t.Context(), t, test.trace, c, ReplayerOptions{})
@@ -196,10 +186,7 @@ func TestSeriesRefuses(t *testing.T) {
 		c := cellOf(t, "lru", capacity.Of(2, false), 0)
 		c.Series = test.window
 		if test.model != "" {
-			model, err := models.Registry.Parse(test.model)
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := must.Get(models.Registry.Parse(test.model))(t)
 			c.Model, c.Cache = &model, mustCache(t, "sets")
 		}
 		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil ||
@@ -216,10 +203,7 @@ func TestSeriesOfTenants(t *testing.T) {
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o % 3)
 	}
-	allocator, err := allocate.Registry.Parse("equal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	allocator := must.Get(allocate.Registry.Parse("equal"))(t)
 	c := cellOf(t, "lru", capacity.Of(30, false), 0)
 	c.Allocator = &allocator
 	c.Series = series.Window{Requests: 500}
@@ -249,9 +233,7 @@ func TestSeriesOfTooManyTenants(t *testing.T) {
 		tr.Tenants.Of = append(tr.Tenants.Of, uint32(o))
 	}
 	allocator, err := allocate.Registry.Parse("equal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := cellOf(t, "lru", capacity.Of(300, false), 0)
 	c.Allocator = &allocator
 	if n, _ := seriesOf(t.Context(), t, tr, c, ReplayerOptions{}).values.Get("requests"); n != 2000 {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -52,23 +53,14 @@ func BenchmarkSemantic(b *testing.B) {
 
 func benchSemantic(b *testing.B, policyText string, capacity int64) {
 	t, neighbours := benchQueries()
-	policy, err := policies.Registry.Parse(policyText)
-	if err != nil {
-		b.Fatal(err)
-	}
-	kind, err := cache.Registry.Parse("semantic")
-	if err != nil {
-		b.Fatal(err)
-	}
+	policy := must.Get(policies.Registry.Parse(policyText))(b)
+	kind := must.Get(cache.Registry.Parse("semantic"))(b)
 	config := cache.Config{Trace: t, Capacity: capacity, Unit: true, Params: kind.Params, Policy: policy,
 		Neighbours: neighbours,
 		Relations:  &policies.Relations{Similar: neighbours, HitFrom: 0.85}}
 	var n cache.Counts
 	for b.Loop() {
-		c, err := kind.Entry.New(config)
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must.Get(kind.Entry.New(config))(b)
 		n = cache.Counts{}
 		c.Serve(cache.Window{Objects: t.Objects}, &n)
 	}

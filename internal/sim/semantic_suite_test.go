@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -196,16 +197,10 @@ func TestSemanticSuiteEqualsNaive(t *testing.T) {
 // policyOf returns a policy of its own for a cell.
 func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 	t.Helper()
-	_, known, err := r.relate(t.Context(), c, r.trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, known := must.Get2(r.relate(t.Context(), c, r.trace))(t)
 	config := cacheConfig(c, r.trace, func() []uint32 { return policytest.NextUse(r.trace) })
 	config.Relations = known
-	p, err := c.Policy.Entry.New(config.PolicyConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(c.Policy.Entry.New(config.PolicyConfig()))(t)
 	return p
 }
 
@@ -214,10 +209,7 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
 	var identity []cache.Spec
 	for _, kind := range []string{"exact", "semantic(match=identity)"} {
-		spec, err := cache.Registry.Parse(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(cache.Registry.Parse(kind))(t)
 		identity = append(identity, spec)
 	}
 	for seed := range uint64(3) {
@@ -234,10 +226,7 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 				r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
 				done := map[string]records.Record{}
 				for _, c := range cells {
-					recs, err := r.Replay(t.Context(), []Cell{c})
-					if err != nil {
-						t.Fatal(err)
-					}
+					recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 					done[c.Key()] = recs[0]
 				}
 				pair[i] = held([]Cell{c}, done)[0]
@@ -332,14 +321,11 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(policytest.Spec(e))) })
 	specs = append(specs, mustSpec("pfoo-similar"))
 	run := func(jobs int) []records.Record {
-		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
+		recs := must.Get(Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
 			Policies: specs, Parts: parts(t, "cache=semantic,semantic(tau=0.7)"), Capacities: []capacity.Capacity{capacity.Of(2,
 				false), capacity.Of(10, false),
 				capacity.Of(50, false)}, Jobs: jobs, Seed: 3,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		for i := range recs {
 			recs[i].Delete(metric.NsPerRequest)
 		}
@@ -373,10 +359,7 @@ func TestNormalizedHitRatioAboveOne(t *testing.T) {
 	c := queryCell(t, "semantic", "lru", 1)
 	done := map[string]records.Record{}
 	for _, c := range append([]Cell{c}, References(c)...) {
-		recs, err := r.Replay(t.Context(), []Cell{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 		done[c.Key()] = recs[0]
 	}
 	if rec := held([]Cell{c}, done)[0]; rec.Float(metric.NormalizedHitRatio) != 4.0/3 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -101,10 +102,7 @@ func pairsReplayer(objects []policies.Object, pairs []similarity.Pair, queries *
 
 func countsOf(t *testing.T, r *Replayer, c Cell) cache.Counts {
 	t.Helper()
-	out, err := r.replayOne(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(r.replayOne(t.Context(), c))(t)
 	return countsIn(out[0].values)
 }
 
@@ -156,10 +154,7 @@ func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 // queryCell is a cell in a cache of queries.
 func queryCell(t *testing.T, kind, policy string, size int64) Cell {
 	t.Helper()
-	spec, err := cache.Registry.Parse(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(kind))(t)
 	c := cellOf(t, policy, capacity.Capacity{Amount: size, Simulated: size}, 7)
 	c.Cache = spec
 	return c
@@ -200,10 +195,7 @@ func TestStrictRACByIdentity(t *testing.T) {
 	if from, ok := similarFrom(c); from != 0.9 || !ok {
 		t.Errorf("asks for similarities from %v (%v), want 0.9", from, ok)
 	}
-	out, err := r.replayOne(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(r.replayOne(t.Context(), c))(t)
 	// 1 joins the topic of 0, and 2 founds one.
 	for name, want := range map[string]int64{"topics_alive": 2, "routed": 1} {
 		if got, ok := out[0].values.GetInt(name); !ok || got != want {

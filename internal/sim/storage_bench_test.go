@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -25,11 +26,8 @@ func BenchmarkStorage(b *testing.B) {
 		fmt.Fprintf(&text, "%.3f,%d,/data/%d/%d,%d,%d,%d\n", float64(i)/1000, job, job, rng.IntN(filesOfJob),
 			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
 	}
-	tr, err := tracetest.LoadText(b, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	tr := must.Get(tracetest.LoadText(b, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(b)
 	size := capacity.Of(jobs*filesOfJob*blocks/2<<22, true)
 	for _, lists := range [][]string{{}, {"prefetcher=next(n=4)"}} {
 		b.Run(strings.Join(append([]string{"lru"}, lists...), " "), func(b *testing.B) {
@@ -41,10 +39,7 @@ func BenchmarkStorage(b *testing.B) {
 			requests := int64(0)
 			start := time.Now()
 			for b.Loop() {
-				recs, err := r.Replay(b.Context(), []Cell{c})
-				if err != nil {
-					b.Fatal(err)
-				}
+				recs := must.Get(r.Replay(b.Context(), []Cell{c}))(b)
 				requests += recs[0].Int(metric.Requests)
 			}
 			b.ReportMetric(float64(requests)/time.Since(start).Seconds(), "req/s")

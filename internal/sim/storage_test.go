@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -32,11 +33,8 @@ func fileTrace(t testing.TB, reads, blocks int, gap time.Duration) *traces.Trace
 		fmt.Fprintf(&text, "%v,%s,/data/%s,%d,%d,%d\n", (time.Duration(i) * gap).Seconds(), job, job,
 			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
 	}
-	tr, err := tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
 	return tr
 }
 
@@ -46,10 +44,7 @@ func into(t testing.TB, p *Parts, text string) {
 	name, text, _ := strings.Cut(text, "=")
 	for _, kind := range Kinds {
 		if kind.Name == name {
-			part, err := kind.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			part := must.Get(kind.Parse(text))(t)
 			part.Into(p)
 		}
 	}
@@ -234,11 +229,8 @@ func TestStoragePrefetching(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&text, "%d,a,/data/a,%d,%d,%d\n", i, i<<22, 1<<22, 100<<22)
 	}
-	tr, err := tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
 	const model = "model=storage(arrivals=closed)"
 	got := stored(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
 	if want := 0.15 + blockSeconds + 99*(1+0.001); math.Abs(got.Float(models.MeanCompletion)-want) > 1e-6 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -39,30 +40,16 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 			}
 			optimum := int64(0)
 			if !bytes {
-				recs, err := r.Replay(t.Context(), []Cell{References(cellOf(t, policytest.Spec(e), size, 1))[0]})
-				if err != nil {
-					t.Fatal(err)
-				}
+				recs := must.Get(r.Replay(t.Context(), []Cell{References(cellOf(t, policytest.Spec(e), size, 1))[0]}))(t)
 				optimum = recs[0].Int(metric.Misses)
 			}
 			for _, allocator := range []string{"equal", "proportional(every=100)", "ucp(every=100)", "optimal"} {
 				c := cellOf(t, policytest.Spec(e), size, 1)
-				spec, err := allocate.Registry.Parse(allocator)
-				if err != nil {
-					t.Fatal(err)
-				}
+				spec := must.Get(allocate.Registry.Parse(allocator))(t)
 				c.Allocator = &spec
-				if err := r.Check(c); err != nil {
-					t.Fatal(err)
-				}
-				first, err := r.Replay(t.Context(), []Cell{c})
-				if err != nil {
-					t.Fatal(err)
-				}
-				second, err := r.Replay(t.Context(), []Cell{c})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Check(c))
+				first := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
+				second := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
 				a, b := first[0], second[0]
 				for _, m := range []metric.Metric{metric.NsPerRequest, predict.NsMetric} {
 					a.Delete(m)
@@ -81,10 +68,7 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 }
 
 func TestAllocatorsAreRefused(t *testing.T) {
-	equal, err := allocate.Registry.Parse("equal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	equal := must.Get(allocate.Registry.Parse("equal"))(t)
 	size := capacity.Capacity{Amount: 4, Simulated: 4}
 	cell := func(policy, cache string) Cell {
 		c := cellOf(t, policy, size, 0)
@@ -111,10 +95,7 @@ func TestAllocatorsAreRefused(t *testing.T) {
 	} {
 		c := test.cell
 		if name == "a wrong tenant" {
-			spec, err := allocate.Registry.Parse("static(shares=A:1,rest=1)")
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := must.Get(allocate.Registry.Parse("static(shares=A:1,rest=1)"))(t)
 			c.Allocator = &spec
 		}
 		if name == "a bound" {
@@ -134,11 +115,8 @@ func TestAllocatorsAreRefused(t *testing.T) {
 
 // What an allocator that knows the future gives is no online policy's merit.
 func TestOptimalDivisionIsNeverBest(t *testing.T) {
-	recs, err := Run(t.Context(), tenantsOf(policytest.Trace(1, 500, 50)), RunOptions{Policies: specs(t, "lru"),
-		Parts: parts(t, "allocator=optimal,equal"), Capacities: []capacity.Capacity{{Amount: 10, Simulated: 10}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	recs := must.Get(Run(t.Context(), tenantsOf(policytest.Trace(1, 500, 50)), RunOptions{Policies: specs(t, "lru"),
+		Parts: parts(t, "allocator=optimal,equal"), Capacities: []capacity.Capacity{{Amount: 10, Simulated: 10}}}))(t)
 	for _, rec := range recs {
 		if rec.Best != (rec.Allocator == "equal") {
 			t.Errorf("%s: best %v", rec.Allocator, rec.Best)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -41,17 +42,11 @@ func TestTopicsReachPolicies(t *testing.T) {
 	tr.NumObjects = len(tr.Keys)
 	tr.Objects = append(tr.Objects, 0, 1, 2)
 	for _, kind := range []string{"exact"} {
-		spec, err := cache.Registry.Parse(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(cache.Registry.Parse(kind))(t)
 		for policy, hits := range map[string]int64{"topic-lfu": 3, "lru": 0} {
 			c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: spec},
 				Capacity: capacity.Capacity{Amount: 4, Simulated: 4}}
-			recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			recs := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
 			if recs[0].Int(metric.Hits) != hits {
 				t.Errorf("%s in %s: %d hits, want %d", policy, kind, recs[0].Int(metric.Hits), hits)
 			}
@@ -91,10 +86,7 @@ func TestRACIsHeldAgainstItsRules(t *testing.T) {
 		}
 		var misses [2]int64
 		for i, cell := range []Cell{c, references[0]} {
-			recs, err := r.Replay(t.Context(), []Cell{cell})
-			if err != nil {
-				t.Fatal(err)
-			}
+			recs := must.Get(r.Replay(t.Context(), []Cell{cell}))(t)
 			misses[i] = recs[0].Int(metric.Misses)
 		}
 		if misses[0] < misses[1] {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -18,10 +19,8 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
 	file := filepath.Join(dir, "dlrm", "movietweetings-ratings.dat.zst")
-	trace, err := traces.Load(t.Context(), []string{file}, traces.LoadOptions{Selection: traces.Selection{Limit: 30000}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(traces.Load(t.Context(), []string{file},
+		traces.LoadOptions{Selection: traces.Selection{Limit: 30000}}))(t)
 	predictors := parts(t, "predictor=gbm(window=10000,horizon=10000,retrain=2000),"+
 		"gbm(window=10000,horizon=10000,weak=true)")
 	hits := map[string]float64{}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -23,8 +24,7 @@ import (
 // withModel returns a cell with a model.
 func withModel(t rapid.TB, c Cell, text string) Cell {
 	t.Helper()
-	m, err := models.Registry.Parse(text)
-	must(t, err)
+	m := must.Get(models.Registry.Parse(text))(t)
 	c.Model = &m
 	return c
 }
@@ -118,8 +118,7 @@ func longReads(t *testing.T) *traces.Trace {
 	for i := range 40 {
 		text += fmt.Sprintf("%d,a,/data/a,%d,%d,%d\n", i, i%3*(7<<22), 7<<22, 21<<22)
 	}
-	tr, err := tracetest.LoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
-	must(t, err)
+	tr := must.Get(tracetest.LoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
 	return tr
 }

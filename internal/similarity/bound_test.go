@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
@@ -74,10 +75,7 @@ func TestHalvesMissNoSimilarPair(t *testing.T) {
 		for b := range v.Len() {
 			for a := range b {
 				from := float32(dot.Sum(v.At(a), v.At(b))) // not limited to 1
-				h, err := v.Halves(from)
-				if err != nil {
-					t.Fatal(err)
-				}
+				h := must.Get(v.Halves(from))(t)
 				product := tensorProduct(v.At(a), v.At(b), float64(h.Scale), each)
 				if product < float64(h.From) {
 					t.Fatalf("a product of %d numbers, %d at a time, is %v, below %v", dim, each, product, h.From)
@@ -95,10 +93,7 @@ func TestHalvesBoundIsReached(t *testing.T) {
 		for i := range v.Data {
 			v.Data[i] = float32((1 + 0.99/2048) / 16)
 		}
-		h, err := v.Halves(float32(dot.Sum(v.At(0), v.At(1))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(v.Halves(float32(dot.Sum(v.At(0), v.At(1)))))(t)
 		slack := v.halfSlack(v.longest(), float64(h.Scale)) * float64(h.Scale) * float64(h.Scale)
 		left := (tensorProduct(v.At(0), v.At(1), float64(h.Scale), each) - float64(h.From)) / slack
 		t.Logf("%d at a time: %v of the slack are left", each, left)
@@ -110,10 +105,7 @@ func TestHalvesBoundIsReached(t *testing.T) {
 
 func TestHalvesAreClose(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 50, 384, 0.3)
-	h, err := v.Halves(0.85)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(v.Halves(0.85))(t)
 	if slack := 0.85 - float64(h.From)/float64(h.Scale)/float64(h.Scale); slack < 1e-3 || slack > 1.2e-3 {
 		t.Errorf("a slack of %v for 384 dimensions", slack)
 	}

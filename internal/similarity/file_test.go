@@ -15,25 +15,22 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // joined returns vectors and their neighbours.
 func joined(t testing.TB, seed uint64, n int, from float32) (Vectors, *Neighbours) {
 	t.Helper()
 	v := randomVectors(rand.New(rand.NewPCG(seed, 1)), n, 6, 0.5)
-	lists, err := Join(t.Context(), v, from, Options{Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := must.Get(Join(t.Context(), v, from, Options{Jobs: 1}))(t)
 	return v, lists
 }
 
 func written(t rapid.TB, n *Neighbours, id Identity) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := n.Write(&out, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Write(&out, id))
 	return out.Bytes()
 }
 
@@ -42,19 +39,13 @@ func TestWrittenNeighboursReadBack(t *testing.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		v := randomVectors(random, rapid.IntRange(0, 80).Draw(t, "n"), rapid.IntRange(1, 9).Draw(t, "dim"), 0.5)
 		from := rapid.SampledFrom([]float32{-1, -0.25, 0, 0.6, 0.99, 2}).Draw(t, "from")
-		want, err := Join(t.Context(), v, from, Options{Jobs: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(Join(t.Context(), v, from, Options{Jobs: 1}))(t)
 		file := written(t, want, v.Identify())
 		if !bytes.Equal(file, written(t, want, v.Identify())) {
 			t.Fatal("written twice, the bytes differ")
 		}
 		asked := rapid.SampledFrom([]float32{from, from + 0.1}).Draw(t, "asked")
-		got, err := Read(t.Context(), bytes.NewReader(file), v.Identify(), asked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Read(t.Context(), bytes.NewReader(file), v.Identify(), asked))(t)
 		check(t, v, from, got)
 	})
 }
@@ -68,9 +59,7 @@ func TestReadRefuses(t *testing.T) {
 		h := headerOf(lists, v.Identify())
 		change(&h)
 		var out bytes.Buffer
-		if err := binary.Write(&out, binary.LittleEndian, h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, binary.Write(&out, binary.LittleEndian, h))
 		return append(out.Bytes(), good[out.Len():]...)
 	}
 	for _, test := range []struct {
@@ -133,15 +122,9 @@ func TestReadNoticesEveryBitThatCounts(t *testing.T) {
 // contentOf returns what the frame of a file holds before its checksum.
 func contentOf(t testing.TB, file []byte) []byte {
 	t.Helper()
-	frame, err := zstd.NewReader(bytes.NewReader(file[binary.Size(fileHeader{}):]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	frame := must.Get(zstd.NewReader(bytes.NewReader(file[binary.Size(fileHeader{}):])))(t)
 	defer frame.Close()
-	content, err := io.ReadAll(frame)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(io.ReadAll(frame))(t)
 	return content[:len(content)-sha256.Size]
 }
 
@@ -190,9 +173,7 @@ func TestFolderServesFromALowerThreshold(t *testing.T) {
 		t.Fatalf("a folder that is not there has %v, %v", got, err)
 	}
 	for _, n := range []*Neighbours{at6, at8} {
-		if err := folder.Save(n, id); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, folder.Save(n, id))
 	}
 	for _, test := range []struct {
 		id   Identity
@@ -210,13 +191,9 @@ func TestFolderNamesTheDamagedFile(t *testing.T) {
 	v, lists := joined(t, 7, 50, -0.5)
 	folder := Folder(t.TempDir())
 	id := v.Identify()
-	if err := folder.Save(lists, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, folder.Save(lists, id))
 	path := filepath.Join(string(folder), id.name(-0.5))
-	if err := os.Truncate(path, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(path, 80))
 	if _, err := folder.Load(t.Context(), id, 0.5); err == nil || !strings.Contains(err.Error(), path) ||
 		!strings.Contains(err.Error(), "cut off") {
 		t.Errorf("error %v", err)

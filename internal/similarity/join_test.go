@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
@@ -115,10 +116,7 @@ func TestJoinFindsWhatTheNaiveOneDoes(t *testing.T) {
 		}
 		options := Options{Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"),
 			Backend: cpu{side: rapid.IntRange(1, 40).Draw(t, "side")}}
-		got, err := Join(t.Context(), v, from, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Join(t.Context(), v, from, options))(t)
 		check(t, v, from, got)
 	})
 }
@@ -152,10 +150,7 @@ func TestJoinDecidesInFloat64(t *testing.T) {
 				continue
 			}
 			two := Vectors{Dim: v.Dim, Data: slices.Concat(v.At(a), v.At(b))}
-			got, err := Join(t.Context(), two, from, Options{Jobs: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Join(t.Context(), two, from, Options{Jobs: 1}))(t)
 			check(t, two, from, got)
 		}
 	}
@@ -208,10 +203,7 @@ func TestJoinDoesNotDependOnTheBackend(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(2, 1)), 300, 33, 0.5)
 	for _, from := range []float32{-1, 0.5, v.Similarity(3, 17), v.Similarity(5, 8)} {
 		for _, backend := range []Backend{CPU, cpu{side: 19}, naive{}} {
-			got, err := Join(t.Context(), v, from, Options{Backend: backend})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Join(t.Context(), v, from, Options{Backend: backend}))(t)
 			check(t, v, from, got)
 		}
 	}
@@ -219,10 +211,7 @@ func TestJoinDoesNotDependOnTheBackend(t *testing.T) {
 
 func TestJoinIsTheSameOnAnyNumberOfCores(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 1000, 20, 0.5)
-	want, err := Join(t.Context(), v, 0.6, Options{Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(Join(t.Context(), v, 0.6, Options{Jobs: 1}))(t)
 	if want.Pairs() == 0 || want.Pairs() == 1000*999/2 {
 		t.Fatalf("%d pairs test nothing", want.Pairs())
 	}
@@ -409,10 +398,7 @@ func BenchmarkJoin100k(b *testing.B) {
 func BenchmarkJoinSimilar10k(b *testing.B) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 2)), 10_000, 384, 0.5)
 	for b.Loop() {
-		got, err := Join(b.Context(), v, 0.82, Options{Jobs: 1})
-		if err != nil {
-			b.Fatal(err)
-		}
+		got := must.Get(Join(b.Context(), v, 0.82, Options{Jobs: 1}))(b)
 		b.ReportMetric(float64(got.Pairs()), "pairs")
 	}
 }
@@ -427,9 +413,7 @@ func BenchmarkNeighbours(b *testing.B) {
 		l.add(Pair{a, a + 1 + random.Uint32N(n-1-a), random.Float32()})
 	}
 	for b.Loop() {
-		if _, err := newNeighbours(b.Context(), n, 0, l.chunks, parallel.Jobs(0)); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(newNeighbours(b.Context(), n, 0, l.chunks, parallel.Jobs(0)))(b)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pairs, "ns/pair")
 }

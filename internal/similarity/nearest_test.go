@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
@@ -39,10 +40,7 @@ func TestNearestAreThoseOfANaiveSearch(t *testing.T) {
 		k := rapid.SampledFrom([]int{1, 2, 3, 10, 79, 80, MostNearest}).Draw(t, "k")
 		options := Options{Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"), Backend: rapid.SampledFrom([]Backend{
 			CPU, cpu{side: 6}, cpu{side: 30}, naive{}}).Draw(t, "backend")}
-		got, err := FindNearest(t.Context(), v, k, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(FindNearest(t.Context(), v, k, options))(t)
 		checkNearest(t, v, k, got)
 	})
 }
@@ -50,10 +48,7 @@ func TestNearestAreThoseOfANaiveSearch(t *testing.T) {
 // With equal vectors the lowest numbers are the nearest.
 func TestNearestOfEqualVectors(t *testing.T) {
 	v := Vectors{Dim: 1, Data: []float32{1, 1, 1, 1, 1, 1, 1}}
-	got, err := FindNearest(t.Context(), v, 2, Options{Backend: cpu{side: 6}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(FindNearest(t.Context(), v, 2, Options{Backend: cpu{side: 6}}))(t)
 	for i, want := range [][2]uint32{{1, 2}, {0, 2}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}} {
 		first, similarity := got.At(i, 0)
 		if second, _ := got.At(i, 1); [2]uint32{first, second} != want || similarity != 1 {
@@ -104,9 +99,7 @@ func TestNearestStopAndReportProgress(t *testing.T) {
 func BenchmarkNearest10k(b *testing.B) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 2)), 10_000, 384, 2)
 	for b.Loop() {
-		if _, err := FindNearest(b.Context(), v, 10, Options{Jobs: 1}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(FindNearest(b.Context(), v, 10, Options{Jobs: 1}))(b)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(10_000*9_999), "ns/pair")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -22,11 +23,8 @@ func TestBatches(t *testing.T) {
 		{"words", "batches", "a b\na", "a b a", []int{0, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: c.format},
-				Needs: Needs{Keys: true}, Stdin: strings.NewReader(c.text)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: c.format},
+				Needs: Needs{Keys: true}, Stdin: strings.NewReader(c.text)}))(t)
 			var keys []string
 			for _, o := range got.Objects {
 				keys = append(keys, got.Keys[o].String())
@@ -94,15 +92,9 @@ func TestBatchesOfASample(t *testing.T) {
 	}
 	all := LoadOptions{Selection: Selection{Format: "batches"}, Needs: Needs{Keys: true},
 		Stdin: strings.NewReader(text.String())}
-	whole, err := Load(t.Context(), []string{"-"}, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(Load(t.Context(), []string{"-"}, all))(t)
 	all.SampleRate, all.Stdin = 0.3, strings.NewReader(text.String())
-	sample, err := Load(t.Context(), []string{"-"}, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := must.Get(Load(t.Context(), []string{"-"}, all))(t)
 	later := whole.Sample(0.3, 0)
 	if !slices.Equal(later.Groups, sample.Groups) || !slices.Equal(later.Objects, sample.Objects) {
 		t.Errorf("sampled while reading %v, sampled later %v", sample.Groups, later.Groups)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -22,9 +23,7 @@ func benchmarkRead(b *testing.B, format, header string, line func(i int, key uin
 	b.ReportAllocs()
 	for b.Loop() {
 		s, err := Open("-", LoadOptions{Selection: Selection{Format: format}, Stdin: bytes.NewReader(content.Bytes())})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		var rec stream.Record
 		n := 0
 		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
@@ -90,9 +89,7 @@ func BenchmarkReadMooncake(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(content.Bytes())})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		var rec stream.Record
 		n := 0
 		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {

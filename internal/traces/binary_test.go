@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -138,14 +139,10 @@ func FuzzOracleGeneral(f *testing.F) {
 		}
 		opts.Stdin = bytes.NewReader(content)
 		s, err := Open("-", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer s.Close()
 		records, err := drain(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		checkColumns(t, got, naiveTrace(records, s.Fields))
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // A key that never repeats gets a warning that names the columns that do, known names first.
@@ -65,13 +67,8 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a")
-			if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Format: c.format}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(c.content), 0o644))
+			got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Format: c.format}}))(t)
 			if have := strings.Join(got.Warnings, "|"); have != c.want {
 				t.Errorf("warned %q, want %q", have, c.want)
 			}
@@ -81,9 +78,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 	var files []string
 	for i := range 2 {
 		files = append(files, filepath.Join(t.TempDir(), fmt.Sprint(i)))
-		if err := os.WriteFile(files[i], []byte(log.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(files[i], []byte(log.String()), 0o644))
 	}
 	for perFile, want := range map[bool]int{true: 1, false: 0} {
 		selected := Selection{PerFile: perFile, Format: "csv:key=id,time=none"}
@@ -92,10 +87,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 			t.Errorf("two files, one by one %v: %v, warned %q", perFile, err, got.Warnings)
 		}
 	}
-	piped, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(log.String())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	piped := must.Get(Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(log.String())}))(t)
 	want := `no key ever repeats in column "id"; ` +
 		`if another holds the key (request, zone, name): --input-format csv:key=NAME`
 	if len(piped.Warnings) != 1 || piped.Warnings[0] != want {

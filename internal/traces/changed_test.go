@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -18,23 +19,13 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 		records = append(records, stream.Record{Time: int64(i) * 1e9, Num: uint64(i % 5000), Size: 100})
 	}
 	cut := func(t *testing.T, path string) {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(path, info.Size()/3/formats.OracleGeneralRecord*formats.OracleGeneralRecord); err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(t)
+		must.Do(t, os.Truncate(path, info.Size()/3/formats.OracleGeneralRecord*formats.OracleGeneralRecord))
 	}
 	extend := func(t *testing.T, path string) {
-		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))(t)
 		defer file.Close()
-		if _, err := file.Write(make([]byte, formats.OracleGeneralRecord)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(file.Write(make([]byte, formats.OracleGeneralRecord)))(t)
 	}
 	for _, name := range []string{"t.oraclegeneral", "t.csv", "t.csv.gz", "t.parquet", "t.txt.zst"} {
 		for what, change := range map[string]func(*testing.T, string){"cut": cut, "extended": extend} {
@@ -65,14 +56,9 @@ func TestFileThatGrowsBehindALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 100)))
 	opts := LoadOptions{Selection: Selection{Limit: 10}, Progress: func(int64, int64) {
-		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))(t)
 		defer file.Close()
-		if _, err := file.WriteString("b\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(file.WriteString("b\n"))(t)
 	}}
 	if trace, err := Load(t.Context(), []string{path}, opts); err != nil || len(trace.Objects) != 10 {
 		t.Errorf("error %v, want 10 requests", err)
@@ -84,14 +70,10 @@ func TestStandardInputThatChangesWhileItIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 1<<20)))
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer file.Close()
 	_, err = Load(t.Context(), []string{"-"}, LoadOptions{Stdin: file, Progress: func(int64, int64) {
-		if err := os.Truncate(path, 1<<19); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(path, 1<<19))
 	}})
 	if err == nil || !strings.Contains(err.Error(), "standard input: changed while it was read, from ") {
 		t.Errorf("error %v, want one that says that the file changed", err)
@@ -106,10 +88,7 @@ func TestOracleGeneralThatEndsWithZeros(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "t.oraclegeneral")
 	writeTrace(t, path, stream.Fields{Time: true, Size: true}, records)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	for _, c := range []struct {
 		zeros int
 		merge bool

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -19,9 +20,7 @@ func timesFile(t *testing.T, dir, name string, seconds ...int) string {
 		fmt.Fprintf(&rows, "%d,%d\n", s, i%2)
 	}
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(rows.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(rows.String()), 0o644))
 	return path
 }
 
@@ -60,18 +59,12 @@ func TestTimesThatRunBackwards(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := LoadOptions{Selection: Selection{Merge: c.merge, PerFile: c.perFile}}
-			got, err := Load(t.Context(), c.files, opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(Load(t.Context(), c.files, opts))(t)
 			if have := strings.Join(got.Warnings, "|"); have != c.want {
 				t.Errorf("warned %q, want %q", have, c.want)
 			}
-			scanned, err := Scan(t.Context(), c.files, opts, func(stream.Fields) error { return nil },
-				func(*stream.Record) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			scanned := must.Get(Scan(t.Context(), c.files, opts, func(stream.Fields) error { return nil },
+				func(*stream.Record) error { return nil }))(t)
 			if have := strings.Join(scanned.Warnings, "|"); have != c.want {
 				t.Errorf("a scan warned %q, want %q", have, c.want)
 			}
@@ -88,10 +81,7 @@ func TestTimesThatRunBackwardsInBatches(t *testing.T) {
 		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.oracleGeneral", i)))
 		writeAs(t, csv, files[i])
 	}
-	got, err := Load(t.Context(), files, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Load(t.Context(), files, LoadOptions{}))(t)
 	want := "times run backwards: 1.oracleGeneral begins 2m30s before 0.oracleGeneral ends, which is read first"
 	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], want) {
 		t.Errorf("warned %q, want %q", got.Warnings, want)
@@ -106,14 +96,9 @@ func writeAs(t *testing.T, from, to string) {
 		w, err = Create(t.Context(), to, CreateOptions{Fields: fields})
 		return err
 	}
-	_, err := Scan(t.Context(), []string{from}, LoadOptions{Needs: Needs{Times: true}}, begin,
-		func(rec *stream.Record) error { return w.Write(rec) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Scan(t.Context(), []string{from}, LoadOptions{Needs: Needs{Times: true}}, begin,
+		func(rec *stream.Record) error { return w.Write(rec) }))(t)
+	must.Do(t, w.Close())
 }
 
 // Without times, the names of rotated logs say which is older. The numbers of parts say nothing.

@@ -22,6 +22,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -39,16 +40,9 @@ func packed(t testing.TB, content []byte) map[string][]byte {
 	all := map[string][]byte{}
 	for name, open := range writers {
 		var buf bytes.Buffer
-		w, err := open(&buf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(open(&buf))(t)
+		must.Get(w.Write(content))(t)
+		must.Do(t, w.Close())
 		all[name] = buf.Bytes()
 	}
 	return all
@@ -171,9 +165,7 @@ func TestGarbageAfterCompression(t *testing.T) {
 func TestErrorSaysWhereTheCutIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.zst")
 	data := packed(t, []byte(strings.Repeat("12345678\n", 100_000)))["zstd"]
-	if err := os.WriteFile(path, data[:len(data)-1], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data[:len(data)-1], 0o600))
 	s, err := Open(path, LoadOptions{})
 	if err == nil {
 		defer s.Close()
@@ -213,13 +205,9 @@ func TestHugeWindowIsRefused(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(empty, nil, 0o600))
 	emptyInside := filepath.Join(dir, "empty.gz")
-	if err := os.WriteFile(emptyInside, packed(t, nil)["gzip"], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(emptyInside, packed(t, nil)["gzip"], 0o600))
 	missing := filepath.Join(dir, "missing")
 	for path, want := range map[string]string{
 		missing:     missing + ": no such file or directory",
@@ -243,16 +231,10 @@ func archive(t testing.TB, members ...string) []byte {
 		if strings.HasSuffix(members[i], "/") {
 			header.Typeflag = tar.TypeDir
 		}
-		if err := w.WriteHeader(header); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, members[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(header))
+		must.Get(io.WriteString(w, members[i+1]))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return buf.Bytes()
 }
 
@@ -261,9 +243,7 @@ func TestTar(t *testing.T) {
 	data := archive(t, "d/", "", "d/b", "2\n1", "d/empty", "", "d/a.gz", inner)
 	for name, outer := range packed(t, data) {
 		s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(outer)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer s.Close()
 		records, err := drain(s)
 		if err != nil || len(records) != 7 || records[0].Num != 2 || records[2].Num != 1 || s.Info.Compression != name {
@@ -312,23 +292,15 @@ func TestReaderAt(t *testing.T) {
 	content := strings.Repeat("0123456789\n", 1000)
 	plainPath, packedPath := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for path, data := range map[string][]byte{plainPath: []byte(content), packedPath: packed(t, []byte(content))["zstd"]} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, data, 0o600))
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
-	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
 	for _, path := range []string{plainPath, packedPath, "-"} {
 		in, err := source.OpenFile(t.Context(), path, strings.NewReader(content))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		src, err := source.New(in, path, path, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r, size, err := src.ReaderAt()
 		if err != nil || size != int64(len(content)) {
 			t.Fatalf("%s: %d bytes, %v", path, size, err)
@@ -353,13 +325,9 @@ func TestRecords(t *testing.T) {
 	}
 	for _, extra := range []int{0, 3} {
 		in, err := source.OpenFile(t.Context(), "-", bytes.NewReader(append(data.Bytes(), make([]byte, extra)...)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		src, err := source.New(in, in.Label, in.Path, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var next uint32
 		for {
 			var records []byte
@@ -401,10 +369,8 @@ func TestMergeOfArchives(t *testing.T) {
 		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true,
 			"acedb"}, {[]string{lone}, true, "e"},
 	} {
-		got, err := Load(t.Context(), c.paths, LoadOptions{Selection: Selection{Merge: c.merge}, Needs: Needs{Keys: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), c.paths, LoadOptions{Selection: Selection{Merge: c.merge},
+			Needs: Needs{Keys: true}}))(t)
 		keys := ""
 		for _, object := range got.Objects {
 			keys += got.Keys[object].String()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -37,26 +38,16 @@ func BenchmarkLoadOracleGeneral(b *testing.B) {
 		return func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Load(b.Context(), []string{path}, opts); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Load(b.Context(), []string{path}, opts))(b)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")
 		}
 	}
 	b.Run("decompress", func(b *testing.B) {
 		for b.Loop() {
-			in, err := source.OpenFile(b.Context(), packed, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			src, err := source.New(in, packed, packed, in)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := io.Copy(io.Discard, src); err != nil {
-				b.Fatal(err)
-			}
+			in := must.Get(source.OpenFile(b.Context(), packed, nil))(b)
+			src := must.Get(source.New(in, packed, packed, in))(b)
+			must.Get(io.Copy(io.Discard, src))(b)
 			in.Close()
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")

@@ -19,6 +19,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -99,9 +100,7 @@ func encodeOracleGeneral(records []stream.Record, next []int64) []byte {
 
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o644))
 }
 
 // drawOracleGeneral draws records and next accesses that are right, missing or wrong.
@@ -152,10 +151,7 @@ func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
 			opts.Limit = rapid.IntRange(1, len(all)).Draw(rt, "limit")
 			all = all[:opts.Limit]
 		}
-		got, err := Load(t.Context(), paths, opts)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), paths, opts))(rt)
 		checkColumns(rt, got, naiveTrace(all, stream.Fields{Time: true, Size: true}))
 	})
 }
@@ -171,10 +167,7 @@ func TestStatedNextUsesAreTrue(t *testing.T) {
 		if rapid.Bool().Draw(rt, "limited") {
 			opts.Limit = rapid.IntRange(1, len(records)).Draw(rt, "limit")
 		}
-		got, err := Load(t.Context(), []string{path}, opts)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), []string{path}, opts))(rt)
 		want := oracle.NextUse(got.Objects, got.NumObjects)
 		correct := true
 		for pos, again := range want {
@@ -204,10 +197,7 @@ func TestNextUsesBelongToTheWholeTrace(t *testing.T) {
 	load := func(change func(*LoadOptions), paths ...string) *Trace {
 		changed := opts
 		change(&changed)
-		got, err := Load(t.Context(), paths, changed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), paths, changed))(t)
 		return got
 	}
 	whole := load(func(*LoadOptions) {}, path)
@@ -245,18 +235,14 @@ func TestOracleGeneralGrows(t *testing.T) {
 	opts := everything
 	opts.NextUse = true
 	got, err := Load(t.Context(), []string{path}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkColumns(t, got, want)
 	nextUse := oracle.NextUse(want.Objects, want.NumObjects)
 	if !slices.Equal(got.NextUse(), nextUse) {
 		t.Error("next uses are missing or wrong")
 	}
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	opts.Stdin = strings.NewReader(string(content))
 	if got, err = Load(t.Context(), []string{"-"}, opts); err != nil {
 		t.Fatal(err)
@@ -282,9 +268,7 @@ func TestReaderEqualsBatches(t *testing.T) {
 		path := filepath.Join(dir, "x")
 		writeFile(t, path, content)
 		s, err := Open(path, LoadOptions{Selection: Selection{Format: "oraclegeneral"}})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, err)
 		defer s.Close()
 		got, err := drain(s)
 		if err != nil || !reflect.DeepEqual(got, records) {
@@ -296,9 +280,7 @@ func TestReaderEqualsBatches(t *testing.T) {
 func TestLoadKeepsOnlyWhatWasAskedFor(t *testing.T) {
 	const csv = "time,key,size,op\n1,a,5,get\n2,b,6,set\n3,a,5,get\n"
 	got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(csv)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkColumns(t, got, &Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2})
 	opts := everything
 	opts.Stdin = strings.NewReader(csv)
@@ -335,10 +317,7 @@ func TestSeveralFiles(t *testing.T) {
 	} {
 		opts := everything
 		opts.Merge = c.merge
-		got, err := Load(t.Context(), paths, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), paths, opts))(t)
 		var requests []string
 		for pos, object := range got.Objects {
 			requests = append(requests, fmt.Sprintf("%v%d", got.Keys[object], got.Times[pos]/1e9))
@@ -367,11 +346,9 @@ func TestSampling(t *testing.T) {
 	path := filepath.Join(dir, "x.txt")
 	writeTrace(t, path, stream.Fields{}, records)
 	load := func(rate float64, seed uint64) map[stream.Key]bool {
-		got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: rate, SampleSeed: seed},
-			Needs: Needs{Keys: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: rate,
+			SampleSeed: seed},
+			Needs: Needs{Keys: true}}))(t)
 		if len(got.Objects) != 2*got.NumObjects {
 			t.Errorf(
 				"rate %v: %d requests of %d objects, want all requests of an object or none",
@@ -431,11 +408,8 @@ func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
 	for _, name := range []string{"x.txt", "x.oracleGeneral"} {
 		path := filepath.Join(dir, name)
 		writeTrace(t, path, stream.Fields{}, records)
-		got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: 0.3, Limit: 250},
-			Needs: Needs{Keys: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: 0.3, Limit: 250},
+			Needs: Needs{Keys: true}}))(t)
 		if len(got.Objects) != 250 {
 			t.Errorf("%s: %d requests, want the limit to count after sampling", name, len(got.Objects))
 		}
@@ -579,9 +553,7 @@ func TestProgressEndsAtTheTotal(t *testing.T) {
 		var total int64
 		opts := LoadOptions{Selection: Selection{Merge: merge},
 			Progress: func(done, t int64) { dones, total = append(dones, done), t }}
-		if _, err := Load(t.Context(), paths, opts); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Load(t.Context(), paths, opts))(t)
 		want := int64(400_009 + 13)
 		if !slices.IsSorted(dones) || dones[len(dones)-1] != want || total != want {
 			t.Errorf("merge %v: progress %v of %d, want to end at %d", merge, dones, total, want)

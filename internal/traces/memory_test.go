@@ -17,6 +17,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -26,17 +27,11 @@ func tarOf(t *testing.T, files int, content []byte) []byte {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for i := range files {
-		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%04d", i), Mode: 0o644,
-			Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%04d", i), Mode: 0o644,
+			Size: int64(len(content))}))
+		must.Get(w.Write(content))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return archive.Bytes()
 }
 
@@ -53,14 +48,10 @@ func parquetOf(t *testing.T) []byte {
 func TestMembersOfArchivesAreClosed(t *testing.T) {
 	const files = 40
 	path := filepath.Join(t.TempDir(), "x.tar")
-	if err := os.WriteFile(path, tarOf(t, files, parquetOf(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, tarOf(t, files, parquetOf(t)), 0o644))
 	before := openFiles(t)
 	opened, err := Open(path, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer opened.Close()
 	var rec stream.Record
 	requests, most := 0, 0
@@ -92,20 +83,14 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.zst")
 	var small bytes.Buffer
 	w, err := zstd.NewWriter(&small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w.Write([]byte("PAR1"))
 	zeros := make([]byte, 1<<20)
 	for range 256 {
 		w.Write(zeros)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, small.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
+	must.Do(t, os.WriteFile(path, small.Bytes(), 0o644))
 	_, err = Open(path, LoadOptions{})
 	if err == nil || !strings.Contains(err.Error(), "to more than 80.0 MiB") {
 		t.Errorf("%d bytes that inflate to 256 MiB: %v", small.Len(), err)
@@ -116,13 +101,9 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 	}
 
 	named := filepath.Join(t.TempDir(), "x.parquet.zst")
-	if err := os.WriteFile(named, zstdOf(t, parquetOf(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(named, zstdOf(t, parquetOf(t)), 0o644))
 	opened, err := Open(named, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer opened.Close()
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
 		t.Errorf("%v can be seen in the folder of temporary files", left)
@@ -131,10 +112,7 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 
 func zstdOf(t *testing.T, content []byte) []byte {
 	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(zstd.NewWriter(nil))(t)
 	return w.EncodeAll(content, nil)
 }
 
@@ -142,9 +120,7 @@ func zstdOf(t *testing.T, content []byte) []byte {
 func TestMergedArchivesStayInTheBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.tar")
 	archive := append(sparseHeader("holes.csv", 8<<30), tarOf(t, 1, []byte("time,key\n1,2\n"))...)
-	if err := os.WriteFile(path, archive, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, archive, 0o644))
 	_, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Merge: true},
 		Memory: memory.Fixed(1<<30, 0)})
 	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "holes.csv") ||
@@ -177,16 +153,9 @@ func TestXZDictionariesOfLaterBlocks(t *testing.T) {
 	text := bytes.Repeat([]byte("1\n2\n3\n4\n"), 4000)
 	inBlocks := func() []byte {
 		var b bytes.Buffer
-		w, err := xz.WriterConfig{BlockSize: 10_000}.NewWriter(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(xz.WriterConfig{BlockSize: 10_000}.NewWriter(&b))(t)
+		must.Get(w.Write(text))(t)
+		must.Do(t, w.Close())
 		return b.Bytes()
 	}
 	packed := inBlocks()
@@ -291,9 +260,7 @@ func TestParquetPagesStayInTheBudget(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	content := writeParquetRows(t, make([]row, 200_000), parquet.PageBufferSize(1<<20))
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 	_, err := Load(t.Context(), []string{path}, LoadOptions{Memory: memory.Fixed(4<<20, 0)})
 	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "Parquet page") {
 		t.Errorf("error %v", err)
@@ -341,11 +308,7 @@ func writeParquetRows[T any](t testing.TB, rows []T, options ...parquet.WriterOp
 	t.Helper()
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[T](&b, options...)
-	if _, err := w.Write(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(rows))(t)
+	must.Do(t, w.Close())
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
@@ -20,15 +21,10 @@ func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
 	var paths []string
 	for _, f := range files {
 		path := filepath.Join(dir, f[0])
-		if err := os.WriteFile(path, []byte(f[1]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(f[1]), 0o644))
 		paths = append(paths, path)
 	}
-	got, err := Load(t.Context(), paths, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Load(t.Context(), paths, opts))(t)
 	return got
 }
 
@@ -149,9 +145,7 @@ func TestReadAgain(t *testing.T) {
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "example")
-		if err := os.WriteFile(path, []byte(f.Example+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(f.Example+"\n"), 0o644))
 		first, err := Load(t.Context(), []string{path}, everything)
 		if err != nil {
 			opts := everything

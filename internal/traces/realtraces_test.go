@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -28,14 +29,8 @@ func TestRealPrompts(t *testing.T) {
 		{"llm/agent-text-taubench.tar.zst", LoadOptions{Selection: Selection{Merge: true}}, 24, 471, 4958, 767, 16, 82570},
 		{"llm/agent-sessions/*.json.gz", LoadOptions{}, 57, 3121, 5598039, 211780, 64, 358371663},
 	} {
-		files, err := filepath.Glob(filepath.Join(folder, c.files))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Load(t.Context(), files, c.opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(filepath.Join(folder, c.files)))(t)
+		got := must.Get(Load(t.Context(), files, c.opts))(t)
 		tokens := 0
 		for _, n := range prompts.Of(got.Kind).InputTokens {
 			tokens += int(n)
@@ -83,18 +78,12 @@ func TestRealTraces(t *testing.T) {
 		{"files/imagenet-10percent-names.txt.zst", "zstd", "plain", "", 128116, 128116},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			s, err := Open(filepath.Join(folder, c.file), LoadOptions{Selection: Selection{Format: c.option}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Open(filepath.Join(folder, c.file), LoadOptions{Selection: Selection{Format: c.option}}))(t)
 			defer s.Close()
 			if s.Info.Format != c.as || s.Info.Compression != c.compression {
 				t.Errorf("read as %q in %q, want %q in %q", s.Info.Format, s.Info.Compression, c.as, c.compression)
 			}
-			records, err := drain(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			records := must.Get(drain(s))(t)
 			distinct := map[stream.Key]bool{}
 			for _, r := range records {
 				distinct[stream.Key{Num: r.Num, Text: string(r.Text)}] = true

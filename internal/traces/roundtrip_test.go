@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -90,13 +91,9 @@ func TestRoundTrips(t *testing.T) {
 				}
 				ending := rapid.SampledFrom(endings).Draw(rt, "ending")
 				path := filepath.Join(dir, "x"+ending)
-				if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: fields}, records); err != nil {
-					rt.Fatal(err)
-				}
+				must.Do(rt, tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: fields}, records))
 				opened, err := Open(path, LoadOptions{Selection: Selection{Format: inputFormats[format]}})
-				if err != nil {
-					rt.Fatal(err)
-				}
+				must.Do(rt, err)
 				defer opened.Close()
 				got, err := drain(opened)
 				if err != nil || !reflect.DeepEqual(got, want) {
@@ -139,9 +136,7 @@ func TestWrittenFormatsAreDetected(t *testing.T) {
 	}
 	for _, format := range recordFormats() {
 		path := filepath.Join(t.TempDir(), "trace")
-		if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records))
 		got, err := Load(t.Context(), []string{path}, everything)
 		if err != nil {
 			t.Errorf("%s: %v", format, err)
@@ -167,10 +162,7 @@ func TestParquetOfSeveralRowGroups(t *testing.T) {
 			records = append(records, rec)
 		}
 		writeTrace(t, path, stream.Fields{Time: true}, records)
-		got, err := Load(t.Context(), []string{path}, everything)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), []string{path}, everything))(t)
 		checkColumns(t, got, naiveTrace(records, stream.Fields{Time: true}))
 	}
 }

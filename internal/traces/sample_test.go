@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -21,16 +22,11 @@ func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.csv")
 	writeTrace(t, path, stream.Fields{Size: true, Time: true}, records)
-	whole, err := Load(t.Context(), []string{path}, LoadOptions{Needs: Needs{Keys: true, Sizes: true, Times: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	needs := Needs{Keys: true, Sizes: true, Times: true}
+	whole := must.Get(Load(t.Context(), []string{path}, LoadOptions{Needs: needs}))(t)
 	for seed := range uint64(3) {
-		want, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: 0.3, SampleSeed: seed},
-			Needs: Needs{Keys: true, Sizes: true, Times: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(Load(t.Context(), []string{path}, LoadOptions{Needs: needs,
+			Selection: Selection{SampleRate: 0.3, SampleSeed: seed}}))(t)
 		if got := whole.Sample(0.3, seed); !reflect.DeepEqual(got, want) {
 			t.Errorf("seed %d: after loading %d requests of %d objects, at loading %d of %d",
 				seed, len(got.Objects), got.NumObjects, len(want.Objects), want.NumObjects)

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func writeTenantFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -69,11 +69,8 @@ func TestLoadTenants(t *testing.T) {
 // Leaving out requests of size 0 keeps the tenants of the others, and keys are kept only on request.
 func TestTenantsWithoutZeroSizes(t *testing.T) {
 	path := writeTenantFile(t, "t.csv", "key,size,tenant\na,5,web\nb,0,db\na,6,db\na,5,web\n")
-	got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
-		Needs: Needs{Sizes: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
+		Needs: Needs{Sizes: true}}))(t)
 	if got.Keys != nil {
 		t.Error("keys are kept, though nobody asked for them")
 	}
@@ -168,11 +165,8 @@ func TestTenantsOfReads(t *testing.T) {
 	// Reads of no job, and those of a job of that name, are one tenant: metrics are named after it.
 	const dashes = "job,path,offset,length\n-,/x,0,9\nb,/y,0,9\n,/z,0,9\n"
 	for _, content := range []string{dashes, strings.Replace(dashes, "\n-,", "\n,", 1)} {
-		got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content),
-			Selection: Selection{Tenants: "job"}, Needs: Needs{Keys: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content),
+			Selection: Selection{Tenants: "job"}, Needs: Needs{Keys: true}}))(t)
 		if list := strings.Join(requestsOf(got), " "); list != "-:/x#0 b:/y#0 -:/z#0" || len(got.Tenants.Names) != 2 {
 			t.Errorf("%q: got %s of %q", content, list, got.Tenants.Names)
 		}

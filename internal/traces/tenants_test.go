@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -82,13 +83,9 @@ func TestDivide(t *testing.T) {
 	}
 	c := newTenantNumbers()
 	for _, name := range []string{"web", "web", "db", "", "web"} {
-		if err := c.add([]byte(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.add([]byte(name)))
 	}
-	if err := tr.divide(c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.divide(c))
 	if want := []uint32{0, 1, 2, 3, 0}; !slices.Equal(tr.Objects, want) || tr.NumObjects != 4 {
 		t.Errorf("objects %v of %d, want %v of 4", tr.Objects, tr.NumObjects, want)
 	}
@@ -118,10 +115,7 @@ func TestTenantOfKey(t *testing.T) {
 		{"prefix(sep=::)", stream.Key{Text: "a:b::c"}, "a:b"},
 		{"prefix(shift=32)", stream.Key{Num: 5<<32 + 7}, "5"},
 	} {
-		rule, err := ParseTenants(c.rule)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := must.Get(ParseTenants(c.rule))(t)
 		if got, err := tenantOfKey(c.key, rule.Params); err != nil || got != c.want {
 			t.Errorf("%s of %v: %q, %v, want %q", c.rule, c.key, got, err, c.want)
 		}

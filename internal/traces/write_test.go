@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -17,9 +18,7 @@ import (
 // writeTrace writes records to path and closes it.
 func writeTrace(t testing.TB, path string, fields stream.Fields, records []stream.Record) {
 	t.Helper()
-	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, records); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, records))
 }
 
 func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records []stream.Record) error {
@@ -54,9 +53,7 @@ func TestCSVWriterExample(t *testing.T) {
 		{stream.Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
 	} {
 		var out bytes.Buffer
-		if err := tryWriteTrace(t.Context(), "-", CreateOptions{Fields: c.fields, Stdout: &out}, records); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tryWriteTrace(t.Context(), "-", CreateOptions{Fields: c.fields, Stdout: &out}, records))
 		if out.String() != c.want {
 			t.Errorf("%+v: got %q, want %q", c.fields, out.String(), c.want)
 		}
@@ -144,10 +141,7 @@ func TestOracleGeneralWriterExample(t *testing.T) {
 		{Time: 3e9, Num: 5,
 			Size: 3}}
 	writeTrace(t, path, allFields, records)
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(path))(t)
 	id := stream.HashText([]byte("b"))
 	want := []byte{
 		1,
@@ -244,13 +238,8 @@ func TestWriterStopsWithItsContext(t *testing.T) {
 	for _, format := range recordFormats() {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "x.zst")
-		w, err := Create(ctx, path, CreateOptions{Format: format, Fields: stream.Fields{Groups: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Write(&stream.Record{Num: 1}); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(Create(ctx, path, CreateOptions{Format: format, Fields: stream.Fields{Groups: true}}))(t)
+		must.Do(t, w.Write(&stream.Record{Num: 1}))
 		cancel()
 		if err := w.Close(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got error %v", format, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 )
 
@@ -55,26 +56,20 @@ func lookAtSources(t *testing.T) {
 	t.Helper()
 	const repository = "../../.."
 	for _, root := range []string{"cmd", "internal", "configs", "go.mod", "go.sum"} {
-		err := filepath.WalkDir(filepath.Join(repository, root), func(path string, _ fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(filepath.Join(repository, root), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
 			_, err = os.Stat(path)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
 // TestScripts runs testdata/script/*.txtar, with the repository's traces in $TESTDATA. Set UPDATE=1 to rewrite their
 // golden outputs.
 func TestScripts(t *testing.T) {
-	traces, err := filepath.Abs("../../../testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	traces := must.Get(filepath.Abs("../../../testdata"))(t)
 	runScripts(t, "testdata/script", map[string]string{"TESTDATA": traces})
 }
 
@@ -89,9 +84,7 @@ func TestDeviceScripts(t *testing.T) {
 func runScripts(t *testing.T, folder string, variables map[string]string) {
 	t.Helper()
 	lookAtSources(t)
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, build())
 	testscript.Run(t, testscript.Params{
 		Dir:           folder,
 		UpdateScripts: os.Getenv("UPDATE") != "",

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func text(s string) func(io.Writer) error {
@@ -21,20 +23,14 @@ func text(s string) func(io.Writer) error {
 
 func mustRead(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
 	return string(b)
 }
 
 // wantNames fails unless dir holds exactly these files: nothing is missing and no hidden file is left.
 func wantNames(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -48,9 +44,7 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
 	for _, content := range []string{"first", "2"} {
-		if err := Write(t.Context(), path, text(content)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(t.Context(), path, text(content)))
 		if got := mustRead(t, path); got != content {
 			t.Errorf("got %q, want %q", got, content)
 		}
@@ -61,13 +55,8 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 func TestNothingAppearsBeforeCommit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
-	f, err := Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write([]byte("half")); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Create(t.Context(), path))(t)
+	must.Get(f.Write([]byte("half")))(t)
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the file is there before Commit: %v", err)
 	}
@@ -77,13 +66,8 @@ func TestNothingAppearsBeforeCommit(t *testing.T) {
 
 func TestAbortAfterCommitKeepsTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
-	f, err := Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Create(t.Context(), path))(t)
+	must.Do(t, f.Commit())
 	f.Abort()
 	mustRead(t, path)
 }
@@ -91,9 +75,7 @@ func TestAbortAfterCommitKeepsTheFile(t *testing.T) {
 func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("old"), 0o600))
 	broken := errors.New("source broke off")
 	err := Write(t.Context(), path, func(w io.Writer) error {
 		io.WriteString(w, "new")
@@ -110,12 +92,8 @@ func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 
 func TestPermissionsStay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(t.Context(), path, text("new")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
+	must.Do(t, Write(t.Context(), path, text("new")))
 	info, err := os.Lstat(path)
 	if err != nil || mustRead(t, path) != "new" || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
@@ -131,12 +109,8 @@ func TestLinksAreReplaced(t *testing.T) {
 		} {
 			dir := t.TempDir()
 			victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, "link")
-			if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(target, link); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(victim, []byte("precious"), 0o644))
+			must.Do(t, os.Symlink(target, link))
 			if err := write(dir); err != nil {
 				t.Errorf("%s over a link to %s: %v", way, target, err)
 				continue
@@ -155,9 +129,7 @@ func TestLinksAreReplaced(t *testing.T) {
 
 func TestWriteNewDoesNotFollowLinks(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Symlink("victim", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("victim", filepath.Join(dir, "link")))
 	if err := WriteNew(dir, "link", []byte("new")); err != fs.ErrExist {
 		t.Errorf("error %v, want %v", err, fs.ErrExist)
 	}
@@ -166,9 +138,7 @@ func TestWriteNewDoesNotFollowLinks(t *testing.T) {
 
 func TestFolderThatIsALink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	if err := os.Symlink(elsewhere, filepath.Join(dir, "cells")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(elsewhere, filepath.Join(dir, "cells")))
 	_, err := MakeFolderIn(dir, "cells")
 	if err == nil || !strings.Contains(err.Error(), "is a symbolic link, want a folder") {
 		t.Errorf("error %v", err)
@@ -179,9 +149,7 @@ func TestFolderThatIsALink(t *testing.T) {
 }
 
 func TestDeviceIsWrittenNotReplaced(t *testing.T) {
-	if err := Write(t.Context(), os.DevNull, text("gone")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(t.Context(), os.DevNull, text("gone")))
 	info, err := os.Stat(os.DevNull)
 	if err != nil || info.Mode()&os.ModeDevice == 0 {
 		t.Errorf("%s is no device any more: %v, %v", os.DevNull, info, err)
@@ -201,9 +169,7 @@ func TestFullDisk(t *testing.T) {
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	for _, c := range []struct{ name, path, want string }{
 		{"missing folder", filepath.Join(dir, "none", "out"), "does not exist; create it first"},
 		{"file as folder", filepath.Join(file, "out"), "is a file, want a folder"},
@@ -225,9 +191,7 @@ func TestNoPermission(t *testing.T) {
 		t.Skip("root may write everywhere")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o555))
 	if err := Write(t.Context(), filepath.Join(dir, "out"), text("x")); err == nil ||
 		!strings.Contains(err.Error(), "no permission") {
 		t.Errorf("got error %v, want one about the permission", err)
@@ -238,14 +202,10 @@ func TestMakeFolder(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "a", "b")
 	for range 2 {
-		if err := MakeFolder(deep); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, MakeFolder(deep))
 	}
 	file := filepath.Join(deep, "file")
-	if err := Write(t.Context(), file, text("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(t.Context(), file, text("x")))
 	if err := MakeFolder(file); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("got error %v", err)
 	}
@@ -285,9 +245,7 @@ func TestWriteNewWithoutLinks(t *testing.T) {
 	dir := t.TempDir()
 	from, path := filepath.Join(dir, "from"), filepath.Join(dir, "new")
 	for _, want := range []error{nil, fs.ErrExist} {
-		if err := os.WriteFile(from, []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(from, []byte("x"), 0o644))
 		if err := renameNew(from, path); err != want {
 			t.Errorf("error %v, want %v", err, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // Whatever fails, the old file or the whole new one is there, and nothing else.
@@ -22,9 +23,7 @@ func TestEveryFailureLeavesTheOldOrTheNew(t *testing.T) {
 			failed := 0
 			for n := 1; ; n++ {
 				dir := t.TempDir()
-				if err := os.WriteFile(filepath.Join(dir, "file"), []byte("old"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, "file"), []byte("old"), 0o644))
 				done, operation := 0, faults.Operation("")
 				restore := faults.Inject(func(op faults.Operation, _ string) error {
 					if done++; done == n {

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func mustLock(t *testing.T, lock *Lock, err error) *Lock {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !lock.Works() {
 		t.Skip("this file system has no locks")
 	}
@@ -62,9 +62,7 @@ func TestLockFileWithoutProgram(t *testing.T) {
 		func(path string) error { return os.WriteFile(path, nil, 0o644) },
 		func(path string) error { return os.Symlink("victim", path) },
 	} {
-		if err := leave(filepath.Join(dir, lockName)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, leave(filepath.Join(dir, lockName)))
 		take(t, LockFolder, dir).Unlock()
 		wantNames(t, dir)
 	}

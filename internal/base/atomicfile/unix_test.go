@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // In an output folder a pipe is replaced, while one that the user names is written.
@@ -25,15 +27,11 @@ func TestPipeInAFolderIsNotOpened(t *testing.T) {
 		content, _ := os.ReadFile(pipe)
 		read <- string(content)
 	}()
-	if err := Write(t.Context(), pipe, text("through the pipe")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(t.Context(), pipe, text("through the pipe")))
 	if got := <-read; got != "through the pipe" {
 		t.Errorf("read %q", got)
 	}
-	if err := WriteIn(dir, "pipe", text("file")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteIn(dir, "pipe", text("file")))
 	if info, err := os.Lstat(pipe); err != nil || !info.Mode().IsRegular() || mustRead(t, pipe) != "file" {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -42,9 +40,7 @@ func TestPipeInAFolderIsNotOpened(t *testing.T) {
 // /dev/stdout is a link, too, and must stay one, wherever standard output goes.
 func TestOutputsOfTheProcess(t *testing.T) {
 	if os.Getenv("ATOMICFILE_STDOUT") != "" {
-		if err := Write(t.Context(), "/dev/stdout", text("out")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(t.Context(), "/dev/stdout", text("out")))
 		os.Exit(0)
 	}
 	before, err := os.Readlink("/dev/stdout")
@@ -53,15 +49,11 @@ func TestOutputsOfTheProcess(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "file")
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer file.Close()
 	child := exec.Command(os.Args[0], "-test.run=^TestOutputsOfTheProcess$")
 	child.Env, child.Stdout = append(os.Environ(), "ATOMICFILE_STDOUT=1"), file
-	if err := child.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Run())
 	after, err := os.Readlink("/dev/stdout")
 	if err != nil || after != before || mustRead(t, path) != "out" {
 		t.Errorf("/dev/stdout leads to %q, before to %q (%v); the file holds %q", after, before, err, mustRead(t, path))
@@ -71,16 +63,11 @@ func TestOutputsOfTheProcess(t *testing.T) {
 // What a killed program leaves is removed, what a running one is writing is not.
 func TestLeftoversAreRemoved(t *testing.T) {
 	if dir := os.Getenv("ATOMICFILE_KILLED"); dir != "" {
-		if _, err := Create(t.Context(), filepath.Join(dir, "killed")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Create(t.Context(), filepath.Join(dir, "killed")))(t)
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	dir := t.TempDir()
-	running, err := Create(t.Context(), filepath.Join(dir, "running"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	running := must.Get(Create(t.Context(), filepath.Join(dir, "running")))(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestLeftoversAreRemoved$")
 	child.Env = append(os.Environ(), "ATOMICFILE_KILLED="+dir)
 	if err := child.Run(); err == nil {
@@ -89,18 +76,12 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	foreign := filepath.Join(dir, temporaryPrefix+"0badcafe-x"+temporarySuffix)
 	old := filepath.Join(dir, temporaryPrefix+"0badcafe-y"+temporarySuffix)
 	for _, path := range []string{foreign, old} {
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, nil, 0o644))
 	}
 	long := time.Now().Add(-2 * leftoverAge)
-	if err := os.Chtimes(old, long, long); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(old, long, long))
 	searched.Delete(dir) // as in a new program
-	if err := WriteIn(dir, "new", text("new")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteIn(dir, "new", text("new")))
 	if err := running.Commit(); err != nil {
 		t.Errorf("the file of a running program was removed: %v", err)
 	}
@@ -163,14 +144,9 @@ func TestSharingAFolderThatOthersLeave(t *testing.T) {
 
 func TestSpoolLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	spool, err := NewSpool(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spool := must.Get(NewSpool(dir))(t)
 	wantNames(t, dir)
-	if _, err := spool.Write([]byte("kept")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(spool.Write([]byte("kept")))(t)
 	content := make([]byte, 4)
 	if _, err := spool.ReadAt(content, 0); err != nil || string(content) != "kept" {
 		t.Errorf("read %q, %v", content, err)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestCheck(t *testing.T) {
 	write := func(t *testing.T, path, content string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	for name, test := range map[string]struct {
 		change func(t *testing.T, path string)
@@ -34,10 +34,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace")
 			write(t, path, "content")
-			state, err := Of(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(Of(path))(t)
 			test.change(t, path)
 			switch err := state.Check(); {
 			case test.want == "" && err != nil:
@@ -52,13 +49,8 @@ func TestCheck(t *testing.T) {
 
 func TestCheckOfNoRegularFile(t *testing.T) {
 	dir := t.TempDir()
-	state, err := Of(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(Of(dir))(t)
+	must.Do(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	if err := state.Check(); err != nil {
 		t.Error(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // Only regular files are opened, and opening never blocks.
@@ -17,25 +19,13 @@ func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	regular, link, pipe, socket := filepath.Join(dir, "regular"), filepath.Join(dir, "link"), filepath.Join(dir,
 		"pipe"), filepath.Join(dir, "socket")
-	if err := os.WriteFile(regular, []byte("content"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(regular, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(regular, []byte("content"), 0o644))
+	must.Do(t, os.Symlink(regular, link))
+	must.Do(t, syscall.Mkfifo(pipe, 0o644))
+	listener := must.Get(net.Listen("unix", socket))(t)
 	defer listener.Close()
 	for _, path := range []string{regular, link} {
-		file, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(Open(path))(t)
 		defer file.Close()
 		if text, err := io.ReadAll(file); err != nil || string(text) != "content" {
 			t.Errorf("%s: %q, %v", path, text, err)
@@ -57,13 +47,8 @@ func TestOpen(t *testing.T) {
 		t.Error("a pipe was opened to append to it")
 	}
 	for range 2 {
-		file, err := Append(filepath.Join(dir, "log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := file.WriteString("line\n"); err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(Append(filepath.Join(dir, "log")))(t)
+		must.Get(file.WriteString("line\n"))(t)
 		file.Close()
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(text) != "line\nline\n" {

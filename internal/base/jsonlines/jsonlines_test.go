@@ -4,13 +4,13 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestWrite(t *testing.T) {
 	var out strings.Builder
-	if err := Write(&out, []map[string]any{{"a": "<b> & c"}, {}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&out, []map[string]any{{"a": "<b> & c"}, {}}))
 	if want := "{\"a\":\"<b> & c\"}\n{}\n"; out.String() != want {
 		t.Errorf("wrote %q, want %q", out.String(), want)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // A reader of the page gets back every text and value of an attribute as it was, and no element that a text names.
@@ -13,10 +15,7 @@ func TestTextsAndAttributesComeBack(t *testing.T) {
 		"x\ny\t\u2028", "a+b=c/`d`", "<!-- c -->", "&#34;"} {
 		var w Writer
 		w.Leaf("p", Attributes{"title", text, "class", "", "id", "1"}, text)
-		root, err := html.Parse(strings.NewReader(string(w.Written())))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := must.Get(html.Parse(strings.NewReader(string(w.Written()))))(t)
 		var elements []*html.Node
 		for n := range root.Descendants() {
 			if n.Type == html.ElementNode && n.Data != "html" && n.Data != "head" && n.Data != "body" {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestRegisterRefuses(t *testing.T) {
@@ -26,9 +28,7 @@ func TestRegisterRefuses(t *testing.T) {
 		"merged by itself":     {Metric{Name: "hit_ratio", Unit: Share, Merge: MeanBy(HitRatio), Doc: "d"}, "by itself"},
 		"a common one changed": {Metric{Name: "hits", Unit: Count, Doc: "d"}, "hits is declared differently by every replay"},
 	}
-	if err := register("test", good); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, register("test", good))
 	t.Cleanup(func() {
 		registry = registry[:len(registry)-1]
 		delete(index, good.Name)

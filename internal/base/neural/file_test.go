@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
@@ -17,18 +18,13 @@ func written(t testing.TB) (*Network, string) {
 	n.Initialise(random.Stream(1, 1))
 	n.Round()
 	var b bytes.Buffer
-	if err := n.Write(&b, "made by \"hand\"\n", 7); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Write(&b, "made by \"hand\"\n", 7))
 	return n, b.String()
 }
 
 func TestFileIsReadAsItWasWritten(t *testing.T) {
 	n, text := written(t)
-	got, made, err := Read(strings.NewReader(text), 2, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, made := must.Get2(Read(strings.NewReader(text), 2, 3, 1))(t)
 	if !slices.Equal(got.Weights(), n.Weights()) || made != "made by \"hand\"\n" {
 		t.Errorf("read %v, made by %q; want %v", got.Weights(), made, n.Weights())
 	}
@@ -102,9 +98,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		var b bytes.Buffer
-		if err := n.Write(&b, made, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, n.Write(&b, made, 1))
 		again, _, err := Read(&b, 2, 3, 1)
 		if err != nil || !slices.Equal(again.Weights(), n.Weights()) {
 			t.Fatalf("read %v again as %v, error %v", n.Weights(), again, err)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 var sample = []Param{
@@ -15,10 +17,7 @@ var sample = []Param{
 }
 
 func TestParseArgs(t *testing.T) {
-	v, err := ParseArgs(sample, " k = 3 , share=0.5,ties=fifo,int=true,size=lognormal(mean=4096,sigma=1)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(ParseArgs(sample, " k = 3 , share=0.5,ties=fifo,int=true,size=lognormal(mean=4096,sigma=1)"))(t)
 	want := "k=3,share=0.5,ties=fifo,int=true,size=lognormal(mean=4096,sigma=1)"
 	if got := Format(sample, v); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -31,10 +30,7 @@ func TestParseArgs(t *testing.T) {
 func TestFormatCallLeavesOutDefaults(t *testing.T) {
 	for args, want := range map[string]string{"": "x", "k=2": "x", "k=3,ties=lru": "x(k=3)",
 		"int=1,share=1": "x(share=1,int=true)"} {
-		v, err := ParseArgs(sample, args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(ParseArgs(sample, args))(t)
 		if got := FormatCall("x", sample, v); got != want {
 			t.Errorf("%q: got %s, want %s", args, got, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle"
 
 	"pgregory.net/rapid"
@@ -39,10 +40,7 @@ func TestMonitorOfBytes(t *testing.T) {
 		sizes := rapid.SliceOfN(rapid.Int64Range(1, 50), 20, 20).Draw(t, "sizes")
 		objects := rapid.SliceOfN(rapid.Uint32Range(0, 19), 1, 200).Draw(t, "objects")
 		capacity := rapid.Int64Range(50, 400).Draw(t, "capacity")
-		stack, err := oracle.NewLRUByteStack(sizes, []int64{capacity})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stack := must.Get(oracle.NewLRUByteStack(sizes, []int64{capacity}))(t)
 		stack.Serve(objects, true)
 		m := NewMonitor(Sampling{Steps: rapid.IntRange(1, 10).Draw(t, "steps")}, capacity, 1)
 		for _, o := range objects {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestStatic(t *testing.T) {
@@ -49,10 +51,7 @@ func TestStaticSaysWhoHasWhich(t *testing.T) {
 		"static(shares=b:3,rest=1)":              "",
 		"static(r=0.5)":                          "",
 	} {
-		s, err := Registry.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Registry.Parse(text))(t)
 		if got := s.Entry.Remark(s.Params, many); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: remark %q, want one with %q", text, got, want)
 		}

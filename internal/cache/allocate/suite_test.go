@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
@@ -29,14 +30,8 @@ func build(t interface {
 	Fatal(...any)
 }, text string, tenants []string) Allocator {
 	t.Helper()
-	s, err := Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := New(s, tenants)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Registry.Parse(text))(t)
+	a := must.Get(New(s, tenants))(t)
 	return a
 }
 
@@ -153,10 +148,7 @@ func TestNothingLiesIdle(t *testing.T) {
 // The needs of an allocator do not change, and only one that knows the future sees the whole trace.
 func TestNeeds(t *testing.T) {
 	for _, text := range texts() {
-		s, err := Registry.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Registry.Parse(text))(t)
 		needs := build(t, text, names(2)).Needs()
 		if whole := needs.Curves != nil && needs.Curves.Whole; whole != s.Entry.Future {
 			t.Errorf("%s: sees the whole trace %v, but the entry says %v", text, whole, s.Entry.Future)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestFluidFollowsBatchSizes(t *testing.T) {
@@ -133,10 +135,7 @@ func TestTrainingTenantsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	s, err := Registry.Parse("fluid(train=imagnet:1)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Registry.Parse("fluid(train=imagnet:1)"))(t)
 	if _, err := New(s, []string{"imagenet"}); err == nil || !strings.Contains(err.Error(), `did you mean "imagenet"`) {
 		t.Errorf("%v", err)
 	}

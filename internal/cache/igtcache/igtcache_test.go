@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
@@ -69,25 +70,14 @@ func (d *dataset) trace(requests []block, seconds float64) *traces.Trace {
 
 func configOf(t tester, tr *traces.Trace, policy string, capacity int64, unit bool) cache.Config {
 	t.Helper()
-	spec, err := policies.Registry.Parse(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addresses, err := prefetch.NewAddresses(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layout, err := prefetch.NewLayout(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(policy))(t)
+	addresses := must.Get(prefetch.NewAddresses(tr))(t)
+	layout := must.Get(prefetch.NewLayout(tr))(t)
 	c := cache.Config{Trace: tr, Capacity: capacity, Unit: unit, Policy: spec, Seed: 7, Addresses: addresses,
 		Layout: layout}
 	if spec.Entry.Predicts {
 		oracle, err := predict.Registry.Parse("oracle")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if c.Predictor, err = oracle.Entry.New(predict.Config{Objects: tr.Objects, Count: tr.NumObjects,
 			NextUse: nextUse(tr), Params: oracle.Params}); err != nil {
 			t.Fatal(err)
@@ -100,10 +90,7 @@ func nextUse(tr *traces.Trace) []uint32 { return oracle.NextUse(tr.Objects, tr.N
 
 func build(t tester, c cache.Config) *Cache {
 	t.Helper()
-	served, err := cache.ExactSpec().Entry.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Get(cache.ExactSpec().Entry.New(c))(t)
 	return served.(*Cache)
 }
 
@@ -209,10 +196,7 @@ var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
 
 // works reports whether a policy text supports a unit of capacity.
 func works(t tester, text string, unit bool) bool {
-	spec, err := policies.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(text))(t)
 	return !(unit && spec.Entry.Units == policies.UnitsBytes || !unit && spec.Entry.Units == policies.UnitsObjects)
 }
 
@@ -249,15 +233,9 @@ func TestSuite(t *testing.T) {
 
 // optimalMisses returns the misses of the optimum that may bypass.
 func optimalMisses(t tester, tr *traces.Trace, capacity int64) int64 {
-	spec, err := policies.Registry.Parse(policies.Optimum(policies.Rules{Bypass: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served, err := cache.ExactSpec().Entry.New(cache.Config{Trace: tr, Capacity: capacity, Unit: true, Policy: spec,
-		NextUse: func() []uint32 { return nextUse(tr) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(policies.Optimum(policies.Rules{Bypass: true})))(t)
+	served := must.Get(cache.ExactSpec().Entry.New(cache.Config{Trace: tr, Capacity: capacity, Unit: true, Policy: spec,
+		NextUse: func() []uint32 { return nextUse(tr) }}))(t)
 	var n cache.Counts
 	served.Serve(cache.WindowOf(tr, 0, len(tr.Objects), false, nil), &n)
 	return n.Misses()

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -37,14 +38,8 @@ type naiveReader struct {
 }
 
 func newNaive(t *rapid.T, tr *traces.Trace, capacity int, o streams.Options) *naive {
-	layout, err := prefetch.NewLayout(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := prefetch.NewAddresses(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := must.Get(prefetch.NewLayout(tr))(t)
+	keys := must.Get(prefetch.NewAddresses(tr))(t)
 	n := &naive{tree: streams.New(layout, o), layout: layout, keys: keys, free: capacity, last: map[uint32]int{},
 		units: map[*streams.Stream]*naiveUnit{nil: {}}}
 	n.tree.Opened = func(s *streams.Stream) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
@@ -14,10 +15,7 @@ import (
 func igtOf(t *testing.T, text string, all []streams.File, c Config) (s *Streams,
 	address func(path string, block int) uint64) {
 	t.Helper()
-	spec, err := Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse(text))(t)
 	c.Layout = streams.NewLayout(all, 10, 16)
 	ranks := make([]string, len(all))
 	for i, f := range all {
@@ -230,10 +228,7 @@ func TestBlocksInOrder(t *testing.T) {
 
 func mustParse(t *testing.T, text string) Spec {
 	t.Helper()
-	spec, err := Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse(text))(t)
 	return spec
 }
 

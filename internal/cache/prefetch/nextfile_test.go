@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
@@ -16,10 +17,7 @@ func TestNextFile(t *testing.T) {
 		"next-file(n=3)":          {{4, 5, 6, 8, 12}, nil, {8, 12}, {12}, nil},
 		"next-file(n=2,blocks=2)": {{4, 5, 8}, nil, {8, 12}, {12}, nil},
 	} {
-		spec, err := Registry.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(Registry.Parse(text))(t)
 		p := New(spec, Config{Layout: layout})
 		for i, key := range []uint64{0, 1, 4, 8, 12} {
 			var got []uint64

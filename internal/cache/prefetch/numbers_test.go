@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -22,20 +23,14 @@ func traceOfKeys(keys ...uint64) *traces.Trace {
 
 func addressesOf(t *testing.T, keys ...uint64) *Addresses {
 	t.Helper()
-	a, err := NewAddresses(traceOfKeys(keys...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewAddresses(traceOfKeys(keys...)))(t)
 	return a
 }
 
 func TestAddressesFindEveryKey(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		keys := rapid.SliceOfDistinct(rapid.Uint64(), rapid.ID).Draw(r, "keys")
-		a, err := NewAddresses(traceOfKeys(keys...))
-		if err != nil {
-			r.Fatal(err)
-		}
+		a := must.Get(NewAddresses(traceOfKeys(keys...)))(r)
 		known := map[uint64]bool{}
 		for o, key := range keys {
 			known[key] = true
@@ -116,10 +111,7 @@ func TestAddressesOfFiles(t *testing.T) {
 	trace := &traces.Trace{Name: "files", NumObjects: 2, Objects: []uint32{0, 1}, Kind: &files.Columns{
 		Block: 10, Paths: []string{"/a"}, Sizes: []int64{30}, Files: []int32{0, 0}, Numbers: []int64{0, 2},
 	}}
-	a, err := NewAddresses(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewAddresses(trace))(t)
 	n := NewNumbers(a, func(Object) bool { return false })
 	for address, want := range map[uint64]Object{0: 0, 1: 2, 2: 1} {
 		if o, ok := n.Number(address); !ok || o != want {

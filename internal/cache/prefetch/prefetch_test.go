@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // lru is a cache of addresses, newest last, that does with proposals what package cache does.
@@ -254,9 +256,7 @@ func check(t *testing.T, c *lru, steps string) {
 	for _, step := range strings.Fields(steps) {
 		var key uint64
 		request, want, _ := strings.Cut(step, ":")
-		if _, err := fmt.Sscan(request, &key); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(request, &key))(t)
 		c.request(key)
 		var texts []string
 		for _, k := range c.loaded {
@@ -286,10 +286,7 @@ func TestNext(t *testing.T) {
 }
 
 func TestNextChargesItsSize(t *testing.T) {
-	spec, err := Registry.Parse("next(size=512)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse("next(size=512)"))(t)
 	got := New(spec, Config{}).Request(Access{Key: 7, Size: 4096}, nil)
 	if want := []Proposal{{Key: 8, Size: 512}}; !slices.Equal(got, want) {
 		t.Errorf("proposals %v, want %v", got, want)
@@ -434,10 +431,7 @@ func associations(m Prefetcher, o Object) (after []Object) {
 
 func mustNew(t *testing.T, text string) Prefetcher {
 	t.Helper()
-	spec, err := Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse(text))(t)
 	return New(spec, Config{})
 }
 

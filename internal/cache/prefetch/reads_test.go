@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 )
@@ -58,10 +59,7 @@ func traceOf(all []read) *traces.Trace {
 // request as "file/block", or as objects.
 func proposalsOf(t rapid.TB, text string, tr *traces.Trace, order []int) (all []string) {
 	t.Helper()
-	spec, err := Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse(text))(t)
 	p := New(spec, Config{Trace: tr})
 	c := files.Of(tr.Kind)
 	for pos, at := range order {
@@ -118,10 +116,7 @@ func TestOracleProposesTheNextReadsOfTheJob(t *testing.T) {
 
 // Without reads each request is one, and the trace is one job.
 func TestOracleOfPlainRequests(t *testing.T) {
-	spec, err := Registry.Parse("oracle(n=2)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse("oracle(n=2)"))(t)
 	tr := &traces.Trace{Objects: []uint32{0, 1, 0, 2}, NumObjects: 3}
 	p := New(spec, Config{Trace: tr})
 	for at, want := range [][]Object{{1}, {0, 2}, {2}, nil} {

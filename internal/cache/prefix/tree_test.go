@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -62,14 +63,8 @@ func forEachPrefixPolicy(t *testing.T, f func(t *testing.T, kind, policy string)
 
 func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity int64) *Cache {
 	tb.Helper()
-	spec, err := cache.Registry.Parse(kind)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	chosen, err := policies.Registry.Parse(policy)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(kind))(tb)
+	chosen := must.Get(policies.Registry.Parse(policy))(tb)
 	next := policytest.NextUse(tr)
 	config := cache.Config{
 		Trace: tr, Capacity: capacity, Unit: true, Params: spec.Params, Policy: chosen, Seed: 3,
@@ -84,10 +79,7 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 	if chosen.Entry.Predicts {
 		config.Predictor = policytest.Noisy(tb, tr, capacity) // with labels of the exact cache
 	}
-	p, err := New(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := must.Get(New(config))(tb)
 	return p
 }
 

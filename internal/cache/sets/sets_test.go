@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -210,34 +211,20 @@ func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
 // setsOf builds the cache of a policy; predictor may be "".
 func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capacity int) cache.Cache {
 	tb.Helper()
-	spec, err := cache.Registry.Parse(kind)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(kind))(tb)
 	config := configOf(tb, t, kind, policy, predictor, capacity)
 	if spec.Entry.Check != nil {
-		if err := spec.Entry.Check(spec.Params, config.Policy.Entry); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, spec.Entry.Check(spec.Params, config.Policy.Entry))
 	}
-	c, err := spec.Entry.New(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := must.Get(spec.Entry.New(config))(tb)
 	return c
 }
 
 // configOf is what setsOf builds a cache from.
 func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capacity int) cache.Config {
 	tb.Helper()
-	spec, err := cache.Registry.Parse(kind)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p, err := policies.Registry.Parse(policy)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse(kind))(tb)
+	p := must.Get(policies.Registry.Parse(policy))(tb)
 	config := cache.Config{
 		Trace:    t,
 		Capacity: int64(capacity),
@@ -255,16 +242,10 @@ func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, ca
 
 func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predictor {
 	tb.Helper()
-	spec, err := predict.Registry.Parse(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t),
+	spec := must.Get(predict.Registry.Parse(text))(tb)
+	p := must.Get(spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t),
 		Groups: t.Groups,
-		Seed:   3, Params: spec.Params})
-	if err != nil {
-		tb.Fatal(err)
-	}
+		Seed:   3, Params: spec.Params}))(tb)
 	return p
 }
 
@@ -416,10 +397,7 @@ func TestSetsRoundCapacity(t *testing.T) {
 			}
 		}
 	}
-	spec, err := cache.Registry.Parse("sets(ways=6,slabs=4)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cache.Registry.Parse("sets(ways=6,slabs=4)"))(t)
 	lru, _ := policies.Registry.Find("lru")
 	if err := spec.Entry.Check(spec.Params, lru); err == nil {
 		t.Error("6 ways in 4 slabs are not refused")
@@ -471,10 +449,7 @@ func TestSetsAreExactCaches(t *testing.T) {
 				if e.InSets == nil {
 					config.Seed = rand.NewPCG(config.Seed, uint64(set)).Uint64()
 				}
-				exact, err := cache.ExactSpec().Entry.New(config)
-				if err != nil {
-					t.Fatal(err)
-				}
+				exact := must.Get(cache.ExactSpec().Entry.New(config))(t)
 				n := serveInWindows(part, exact, seed)
 				want.Requests, want.Hits, want.Evictions = want.Requests+n.Requests, want.Hits+n.Hits, want.Evictions+n.Evictions
 			}
@@ -678,19 +653,10 @@ func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 		}
 		tr := batchedTrace(5, 1000, 100, 20)
 		o := &observing{t: t, objects: tr.Objects}
-		p, err := policies.Registry.Parse(e.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec, err := cache.Registry.Parse("sets(ways=4)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := newSets(cache.Config{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
-			NextUse: func() []uint32 { return policytest.NextUse(tr) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(policies.Registry.Parse(e.Name))(t)
+		spec := must.Get(cache.Registry.Parse("sets(ways=4)"))(t)
+		c := must.Get(newSets(cache.Config{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
+			NextUse: func() []uint32 { return policytest.NextUse(tr) }}))(t)
 		serveInWindows(tr, c, 1)
 		if o.told != len(tr.Objects) {
 			t.Errorf("%s: %d of %d requests are observed", e.Name, o.told, len(tr.Objects))

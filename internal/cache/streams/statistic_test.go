@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -193,10 +195,7 @@ func TestPowerOfTheTest(t *testing.T) {
 
 // TestPowerTableOfTheDocumentation: docs/igtcache.md states which shares of Zipf streams are rejected.
 func TestPowerTableOfTheDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/igtcache.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/igtcache.md"))(t)
 	_, table, _ := strings.Cut(string(page), "| exponent | popularity in the order of the listing |")
 	rng := rand.New(rand.NewPCG(5, 6))
 	const c, runs = 100_000, 2000

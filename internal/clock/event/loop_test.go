@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func run(t testing.TB, l *Loop) {
 	t.Helper()
-	if err := l.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Run(t.Context()))
 }
 
 func TestEqualTimesRunInTheOrderOfTheCalls(t *testing.T) {

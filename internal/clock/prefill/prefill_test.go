@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // scripted is a cache whose answers are written down.
@@ -25,10 +27,7 @@ func (s *scripted) Finish(i int) { s.events = append(s.events, fmt.Sprintf("fini
 
 func mustRun(t testing.TB, p Prompts, cache *scripted, c Config) []Served {
 	t.Helper()
-	served, err := Run(t.Context(), p, cache, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Get(Run(t.Context(), p, cache, c))(t)
 	return served
 }
 
@@ -194,10 +193,7 @@ func TestMoreIsNeverSlower(t *testing.T) {
 		}
 		p := Prompts{Tokens: tokens, Outputs: slices.Repeat([]int32{10}, n)}
 		run := func(hits []Hit, c Config) []Served {
-			served, err := Run(t.Context(), p, &scripted{hits: hits}, c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			served := must.Get(Run(t.Context(), p, &scripted{hits: hits}, c))(t)
 			return served
 		}
 		base := run(less, c)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/event"
 )
 
@@ -56,10 +57,7 @@ func config() Config {
 
 func mustRun(t testing.TB, cache *scripted, c Config) []Served {
 	t.Helper()
-	served, err := Run(t.Context(), len(cache.batches), cache, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Get(Run(t.Context(), len(cache.batches), cache, c))(t)
 	return served
 }
 
@@ -202,10 +200,7 @@ func TestMoreIsNeverSlower(t *testing.T) {
 		keys := rapid.IntRange(1, 3000).Draw(t, "keys")
 		missing := rapid.IntRange(0, keys-1).Draw(t, "missing")
 		latency := func(missing int, c Config) time.Duration {
-			served, err := Run(t.Context(), 1, &scripted{batches: []Batch{batch(0, keys, missing)}}, c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			served := must.Get(Run(t.Context(), 1, &scripted{batches: []Batch{batch(0, keys, missing)}}, c))(t)
 			return served[0].Done
 		}
 		base := latency(missing, c)

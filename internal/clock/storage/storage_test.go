@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/event"
 )
 
@@ -100,10 +101,7 @@ func drawn(seed uint64, closed bool) (Reads, Config, *fifoCache) {
 
 func mustRunModel(t rapid.TB, r Reads, cache Cache, c Config) *Result {
 	t.Helper()
-	result, err := Run(context.Background(), r, cache, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(Run(context.Background(), r, cache, c))(t)
 	return result
 }
 
@@ -434,10 +432,7 @@ func BenchmarkModel(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		cache := &halfCache{objects: r.Objects}
-		result, err := Run(b.Context(), r, cache, c)
-		if err != nil {
-			b.Fatal(err)
-		}
+		result := must.Get(Run(b.Context(), r, cache, c))(b)
 		events += result.Events
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
@@ -24,22 +25,15 @@ func TestPartOfADevice(t *testing.T) {
 		if got := cuda.CapabilityOf(d); got.String() != "7.5" {
 			t.Errorf("capability %v, want 7.5", got)
 		}
-		at, err := d.Alloc(600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(d.Alloc(600))(t)
 		if free, total, err := d.Memory(); free != 400 || total != 1000 || err != nil {
 			t.Errorf("%d of %d bytes are free, %v", free, total, err)
 		}
 		if _, err := d.Alloc(401); err == nil || !strings.Contains(err.Error(), "the test has 400 left") {
 			t.Errorf("error %v", err)
 		}
-		if err := d.Free(at); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := d.Alloc(1000); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Free(at))
+		must.Get(d.Alloc(1000))(t)
 	})
 	if free, total, err := whole.Memory(); free != total || err != nil {
 		t.Errorf("%d of %d bytes are free, %v", free, total, err)
@@ -55,16 +49,9 @@ func TestScopeFreesOnce(t *testing.T) {
 	machine := ptxrun.New(ptxrun.Options{Memory: 1 << 20})
 	s := cuda.NewScope(machine)
 	for range 2 {
-		if _, err := s.Alloc(100); err != nil {
-			t.Fatal(err)
-		}
-		freed, err := s.Alloc(100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Free(freed); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Alloc(100))(t)
+		freed := must.Get(s.Alloc(100))(t)
+		must.Do(t, s.Free(freed))
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -47,9 +48,7 @@ func randomVectors(random *rand.Rand, n, dim int, spread float64) similarity.Vec
 func written(t rapid.TB, v similarity.Vectors, n *similarity.Neighbours) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := n.Write(&b, v.Identify()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Write(&b, v.Identify()))
 	return b.Bytes()
 }
 
@@ -59,14 +58,8 @@ func untested(d cuda.Device, l limits) backend { return backend{device: cuda.Sha
 // check compares a join on a device with that of the CPU.
 func check(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, from float32) {
 	t.Helper()
-	want, err := similarity.Join(context.Background(), v, from, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := similarity.Join(context.Background(), v, from, similarity.Options{Backend: untested(d, l)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(similarity.Join(context.Background(), v, from, similarity.Options{}))(t)
+	got := must.Get(similarity.Join(context.Background(), v, from, similarity.Options{Backend: untested(d, l)}))(t)
 	if got.Pairs() != want.Pairs() || !bytes.Equal(written(t, v, got), written(t, v, want)) {
 		t.Fatalf("%d vectors of %d from %v: %d pairs, want %d, or others", v.Len(), v.Dim, from, got.Pairs(), want.Pairs())
 	}
@@ -174,26 +167,15 @@ func TestDecisionsHaveTheSameBits(t *testing.T) {
 		}
 		count := len(proposed) / 2
 		d := cudatest.Device(t, ptxrun.Options{Seed: random.Uint64()})
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		module, err := d.Load(kernels.Join)
-		must(err)
-		vectors, err := cuda.Upload(d, v.Data)
-		must(err)
-		pairs, err := cuda.Upload(d, proposed)
-		must(err)
-		counters, err := cuda.Upload(d, []uint32{uint32(count), 0})
-		must(err)
-		similar, err := d.Alloc(int64(count) * 12)
-		must(err)
-		must(module.Launch("join_decide", cuda.Grid{Blocks: 2, Threads: threads}, vectors, vectors, uint32(dim),
+		module := must.Get(d.Load(kernels.Join))(t)
+		vectors := must.Get(cuda.Upload(d, v.Data))(t)
+		pairs := must.Get(cuda.Upload(d, proposed))(t)
+		counters := must.Get(cuda.Upload(d, []uint32{uint32(count), 0}))(t)
+		similar := must.Get(d.Alloc(int64(count) * 12))(t)
+		must.Do(t, module.Launch("join_decide", cuda.Grid{Blocks: 2, Threads: threads}, vectors, vectors, uint32(dim),
 			uint32(0), uint32(0), float32(math.Inf(-1)), pairs, counters, uint32(count), similar, counters+4))
 		got := make([]similarity.Pair, count)
-		must(d.Read(pairBytesOf(got), similar))
+		must.Do(t, d.Read(pairBytesOf(got), similar))
 		for _, p := range got {
 			want := v.Similarity(int(p.A), int(p.B))
 			if p.A >= p.B || math.Float32bits(p.Similarity) != math.Float32bits(want) {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -19,16 +20,10 @@ import (
 // checkNearest compares a search on a device with that of the CPU.
 func checkNearest(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, k int) {
 	t.Helper()
-	want, err := similarity.FindNearest(context.Background(), v, k, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(similarity.FindNearest(context.Background(), v, k, similarity.Options{}))(t)
 	compared := int64(0)
-	got, err := similarity.FindNearest(context.Background(), v, k, similarity.Options{Backend: untested(d, l),
-		Jobs: 3, Progress: func(done, total int64) { compared = done }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(similarity.FindNearest(context.Background(), v, k, similarity.Options{Backend: untested(d, l),
+		Jobs: 3, Progress: func(done, total int64) { compared = done }}))(t)
 	if n := int64(v.Len()); compared != n*(n-1) || got.Len() != want.Len() || got.K() != want.K() {
 		t.Fatalf("%d pairs of %d vectors compared, %d lists of %d, want %d of %d", compared, n, got.Len(), got.K(),
 			want.Len(), want.K())
@@ -111,9 +106,7 @@ func BenchmarkGPUNearest(b *testing.B) {
 		b.Run(fmt.Sprintf("vectors=%d", n), func(b *testing.B) {
 			v := groups(n, 384, 10)
 			searchOn := func(backend similarity.Backend) {
-				if _, err := similarity.FindNearest(b.Context(), v, 10, similarity.Options{Backend: backend}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(similarity.FindNearest(b.Context(), v, 10, similarity.Options{Backend: backend}))(b)
 			}
 			pairs := float64(n) * float64(n-1)
 			cudatest.Compare(b, pairs, func() { searchOn(Backend(d)) }, func() { searchOn(similarity.CPU) })

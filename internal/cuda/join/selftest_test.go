@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -32,9 +33,7 @@ func TestFaultyDevices(t *testing.T) {
 		},
 	} {
 		right := &cudatest.Faulty{Device: ptxrun.New(ptxrun.Options{}), Right: math.MaxInt}
-		if err := find(backend{cuda.Share(right), l, SelfTest}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, find(backend{cuda.Share(right), l, SelfTest}))
 		wrong := func(fault cudatest.Fault, first int, test *cuda.SelfTest) {
 			d := &cudatest.Faulty{Device: ptxrun.New(ptxrun.Options{}), Fault: fault, Right: first}
 			if err := find(backend{cuda.Share(d), l, test}); err == nil {

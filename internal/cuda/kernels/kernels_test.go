@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
@@ -15,10 +16,7 @@ func TestInterpreterKnowsAll(t *testing.T) {
 		t.Fatal("no kernels", err)
 	}
 	for _, file := range files {
-		ptx, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ptx := must.Get(os.ReadFile(file))(t)
 		if _, err := ptxrun.New(ptxrun.Options{}).Load(ptx); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

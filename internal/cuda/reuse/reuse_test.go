@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -60,26 +61,17 @@ func TestDistancesAreThoseOfTheCPU(t *testing.T) {
 		if rapid.Bool().Draw(t, "little memory") {
 			options.Memory = bytes(numObjects+max(n/3, numObjects), numObjects) * 5 / 4
 		}
-		s, err := NewStack(cudatest.Device(t, options), numObjects, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewStack(cudatest.Device(t, options), numObjects, n))(t)
 		for _, objects := range [][]uint32{objects, objects[:min(n, 40)]} {
-			if err := s.Restart(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Restart())
 			warmup := min(warmup, len(objects))
 			cpu := oracle.NewLRUStack(numObjects)
 			cpu.Serve(objects[:warmup], false)
 			cpu.Serve(objects[warmup:], true)
-			if err := errors.Join(s.Serve(objects[:warmup], false), s.Serve(objects[warmup:], true)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(s.Serve(objects[:warmup], false), s.Serve(objects[warmup:], true)))
 			agrees(t, s, cpu)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	})
 }
 
@@ -87,16 +79,12 @@ func TestDistancesAreThoseOfTheCPU(t *testing.T) {
 func TestDistancesOfALoop(t *testing.T) {
 	const numObjects, rounds = 1300, 6
 	s, err := NewStack(cudatest.Device(t, ptxrun.Options{}), numObjects, numObjects*rounds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	objects := make([]uint32, numObjects*rounds)
 	for i := range objects {
 		objects[i] = uint32(i % numObjects)
 	}
-	if err := s.Serve(objects, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Serve(objects, true))
 	distances, err := s.Distances()
 	if err != nil || distances[numObjects-1] != numObjects*(rounds-1) {
 		t.Errorf("%d requests have the largest distance, want all but the first round, %d (%v)",
@@ -113,19 +101,13 @@ func TestMemoryOfDistances(t *testing.T) {
 	least := bytes(2*numObjects, numObjects)
 	d := cudatest.Device(t, ptxrun.Options{Memory: least + least/8})
 	s, err := NewStack(d, numObjects, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s.Chunk() > n/4 {
 		t.Errorf("chunks of %d requests in %d bytes", s.Chunk(), least+least/8)
 	}
-	if err := s.Serve(objects, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Serve(objects, true))
 	agrees(t, s, cpu)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	if free, total, err := d.Memory(); free != total || err != nil {
 		t.Errorf("%d of %d bytes are free after Close (%v)", free, total, err)
 	}
@@ -186,10 +168,7 @@ func BenchmarkGPUReuse(b *testing.B) {
 				objects[i] = uint32(math.Pow(float64(size.objects), rng.Float64())) - 1
 			}
 			onGPU := func() {
-				err := d.Do(b.Context(), func(d cuda.Device) error { return measure(d, objects, size.objects) })
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, d.Do(b.Context(), func(d cuda.Device) error { return measure(d, objects, size.objects) }))
 			}
 			onCPU := func() { oracle.NewLRUStack(size.objects).Serve(objects, true) }
 			cudatest.Compare(b, float64(len(objects)), onGPU, onCPU)
@@ -218,9 +197,7 @@ func TestCoarseMemory(t *testing.T) {
 	if err != nil || s.Chunk() >= n {
 		t.Fatalf("chunks of %d requests, error %v", s.Chunk(), err)
 	}
-	if err := s.Serve(objects, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Serve(objects, true))
 	agrees(t, s, cpu)
 	options.Granule = 256 << 10
 	if _, err := NewStack(cudatest.Device(t, options), numObjects, n); !errors.Is(err, cuda.ErrOutOfMemory) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 )
@@ -29,12 +30,9 @@ func BenchmarkGPUResident(b *testing.B) {
 	for _, batch := range []int{1, 128} {
 		b.Run(fmt.Sprintf("lru/batch=%d", batch), func(b *testing.B) {
 			t.Batch = batch
-			err := device.Do(b.Context(), func(d cuda.Device) error {
+			must.Do(b, device.Do(b.Context(), func(d cuda.Device) error {
 				return resident(b, d, t, Cell{Sets: sets, Ways: ways, Slabs: 2, Lanes: ways / 2})
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			}))
 		})
 	}
 }

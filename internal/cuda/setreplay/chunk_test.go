@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
@@ -73,9 +74,7 @@ func TestLongestSetEndsChunks(t *testing.T) {
 	for _, batch := range []int{1, 40} {
 		tr.Batch = batch
 		whole, err := Replay(t.Context(), ptxrun.New(ptxrun.Options{}), tr, cells, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var served []int
 		d := &longestSet{Device: ptxrun.New(ptxrun.Options{})}
 		parts, err := Replay(t.Context(), d, tr, cells,

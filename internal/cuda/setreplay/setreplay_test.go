@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -125,11 +126,8 @@ func drawCell(t *rapid.T) setreplay.Cell {
 func replay(t rapid.TB, d cuda.Device, tr setreplay.Trace, cells []setreplay.Cell, chunk int) []setreplay.Result {
 	t.Helper()
 	served := 0
-	results, err := setreplay.Replay(context.Background(), d, tr, cells,
-		setreplay.Options{Chunk: chunk, Progress: func(n int) { served += n }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(setreplay.Replay(context.Background(), d, tr, cells,
+		setreplay.Options{Chunk: chunk, Progress: func(n int) { served += n }}))(t)
 	if served != len(tr.Objects) {
 		t.Fatalf("progress of %d requests, want %d", served, len(tr.Objects))
 	}

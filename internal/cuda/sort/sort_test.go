@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -21,17 +22,9 @@ func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
 func onDevice(t *testing.T, test func(t *testing.T, s *cuda.Scope, o *sort.Operations)) {
 	t.Helper()
 	s := cuda.NewScope(cudatest.Device(t, ptxrun.Options{Seed: 1}))
-	o, err := sort.Load(s)
-	must(t, err)
+	o := must.Get(sort.Load(s))(t)
 	test(t, s, o)
-	must(t, s.Close())
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 }
 
 // Sorts of 32 and 64 bits give the order of a stable sort on the CPU, also where only some bits count.
@@ -44,11 +37,10 @@ func TestSort(t *testing.T) {
 			for i := range keys {
 				keys[i] = uint32(rng.Uint64() & (1<<bits - 1))
 			}
-			p, err := sort.NewPairs(s, n+i, false)
-			must(t, err)
-			must(t, cuda.Put(s, p.Keys, keys))
-			must(t, o.Iota(p.Values, n))
-			must(t, o.Sort(p, n, bits))
+			p := must.Get(sort.NewPairs(s, n+i, false))(t)
+			must.Do(t, cuda.Put(s, p.Keys, keys))
+			must.Do(t, o.Iota(p.Values, n))
+			must.Do(t, o.Sort(p, n, bits))
 			checkPairs(t, s, p, keys)
 		}
 	})
@@ -63,11 +55,10 @@ func TestSortWide(t *testing.T) {
 			for i := range keys {
 				keys[i] = rng.Uint64() >> (64 - bits)
 			}
-			p, err := sort.NewPairs(s, n, true)
-			must(t, err)
-			must(t, cuda.Put(s, p.Keys, keys))
-			must(t, o.Iota(p.Values, n))
-			must(t, o.Sort(p, n, bits))
+			p := must.Get(sort.NewPairs(s, n, true))(t)
+			must.Do(t, cuda.Put(s, p.Keys, keys))
+			must.Do(t, o.Iota(p.Values, n))
+			must.Do(t, o.Sort(p, n, bits))
 			checkPairs(t, s, p, keys)
 		}
 	})
@@ -89,8 +80,8 @@ func checkPairs[K uint32 | uint64](t *testing.T, s *cuda.Scope, p *sort.Pairs, k
 		return 0
 	})
 	gotKeys, gotValues := make([]K, len(keys)), make([]uint32, len(keys))
-	must(t, cuda.Download(s, gotKeys, p.Keys))
-	must(t, cuda.Download(s, gotValues, p.Values))
+	must.Do(t, cuda.Download(s, gotKeys, p.Keys))
+	must.Do(t, cuda.Download(s, gotValues, p.Values))
 	if !slices.Equal(gotValues, want) {
 		t.Fatalf("%d keys: another order than that of a stable sort", len(keys))
 	}
@@ -105,18 +96,16 @@ func checkPairs[K uint32 | uint64](t *testing.T, s *cuda.Scope, p *sort.Pairs, k
 func TestPrefixSum(t *testing.T) {
 	onDevice(t, func(t *testing.T, s *cuda.Scope, o *sort.Operations) {
 		rng := rand.New(rand.NewPCG(1, 4))
-		sums, err := sort.NewSums(s, 70_000)
-		must(t, err)
+		sums := must.Get(sort.NewSums(s, 70_000))(t)
 		for _, n := range append([]int{4095, 4096, 70_000}, edges...) {
 			column := make([]uint32, n+1)
 			for i := range n {
 				column[i] = rng.Uint32() >> rng.IntN(32)
 			}
-			at, err := cuda.Upload(s, column)
-			must(t, err)
-			must(t, o.PrefixSum(at, n, sums))
+			at := must.Get(cuda.Upload(s, column))(t)
+			must.Do(t, o.PrefixSum(at, n, sums))
 			got := make([]uint32, n+1)
-			must(t, cuda.Download(s, got, at))
+			must.Do(t, cuda.Download(s, got, at))
 			sum := uint32(0)
 			for i, x := range column {
 				if got[i] != sum {
@@ -142,13 +131,11 @@ func TestStarts(t *testing.T) {
 					keys[i] = uint32(rng.IntN(max(1, count)))
 				}
 				slices.Sort(keys)
-				at, err := cuda.Upload(s, keys)
-				must(t, err)
-				starts, err := s.Alloc(int64(4 * (count + 1)))
-				must(t, err)
-				must(t, o.Starts(at, n, starts, count))
+				at := must.Get(cuda.Upload(s, keys))(t)
+				starts := must.Get(s.Alloc(int64(4 * (count + 1))))(t)
+				must.Do(t, o.Starts(at, n, starts, count))
 				got := make([]uint32, count+1)
-				must(t, cuda.Download(s, got, starts))
+				must.Do(t, cuda.Download(s, got, starts))
 				for b, start := range got {
 					if want, _ := slices.BinarySearch(keys, uint32(b)); int(start) != want {
 						t.Fatalf("%d keys, bucket %d of %d begins at %d, want %d", n, b, count, start, want)

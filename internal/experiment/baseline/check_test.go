@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -31,13 +32,11 @@ func swept(t *testing.T) ([]records.Record, string) {
 	}
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	write("keys.txt", keys.String())
-	file, err := experiment.Load(write("sweep.yaml", `
+	file := must.Get(experiment.Load(write("sweep.yaml", `
 name: sweep
 title: Axes and seeds
 source: none
@@ -50,32 +49,15 @@ policies:
   - {policy: s3fifo, with: {small: [0.1, 0.3]}}
 capacities: [10%, 20]
 seeds: 2
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells, err := file.Cells(experiment.CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
+`)))(t)
+	cells := must.Get(file.Cells(experiment.CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
 		return w.ReadChecksum(t.Context(), []string{dir})
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := sweep.OpenStore(dir, cells)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := experiment.Execute(t.Context(), cells, experiment.Options{Dirs: []string{dir},
-		Finished: store.Put}); err != nil {
-		t.Fatal(err)
-	}
-	finished, err := sweep.ReadFinished(cells, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := sweep.Collect(cells, finished)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
+	store := must.Get(sweep.OpenStore(dir, cells))(t)
+	must.Do(t, experiment.Execute(t.Context(), cells, experiment.Options{Dirs: []string{dir},
+		Finished: store.Put}))
+	finished := must.Get(sweep.ReadFinished(cells, dir))(t)
+	all := must.Get(sweep.Collect(cells, finished))(t)
 	return all.Records, dir
 }
 
@@ -83,16 +65,10 @@ func check(t *testing.T, recs []records.Record, dir string, rules ...string) *Re
 	t.Helper()
 	options := Options{Dirs: []string{dir}, Version: "2"}
 	for _, text := range rules {
-		r, err := ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(ParseRule(text))(t)
 		options.Rules = append(options.Rules, r)
 	}
-	report, err := Check(t.Context(), "base", recs, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(Check(t.Context(), "base", recs, options))(t)
 	return report
 }
 
@@ -120,10 +96,7 @@ func TestRecordsOfASweep(t *testing.T) {
 		t.Errorf("another cell tolerated: %s", report.Summary())
 	}
 
-	updated, err := report.Updated()
-	if err != nil {
-		t.Fatal(err)
-	}
+	updated := must.Get(report.Updated())(t)
 	want := slices.Clone(recs)
 	want[at].Version = "2"
 	for i := range want {
@@ -151,10 +124,7 @@ func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 			CapacityUnit: records.Objects, Capacity: capacity + 1, SampleRate: 1})
 	}
 	shares := func(recs []records.Record) bool {
-		all, err := plan(recs, "1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(plan(recs, "1"))(t)
 		return all[0].cell.OnePass
 	}
 	if !shares(recs) {
@@ -180,9 +150,7 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 	}}
 	printed := func(format string) string {
 		var out strings.Builder
-		if err := report.Print(&out, format, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.Print(&out, format, 0))
 		return out.String()
 	}
 	if lines := strings.Split(strings.TrimSpace(printed("github")), "\n"); len(lines) != 4 ||
@@ -220,10 +188,7 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 		moved[i].Set(metric.HitRatio, float64(moved[i].Int(metric.Hits))/float64(moved[i].Int(metric.Requests)))
 		moved[i].Best = true // others were the best
 	}
-	updated, err := check(t, moved, dir).Updated()
-	if err != nil {
-		t.Fatal(err)
-	}
+	updated := must.Get(check(t, moved, dir).Updated())(t)
 	for i, r := range updated {
 		if r.Best != recs[i].Best || r.Int(metric.Misses) != recs[i].Int(metric.Misses) {
 			t.Errorf(
@@ -252,9 +217,7 @@ func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 		Differences: compare(&was, &is, tolerances{})}}}
 	for _, width := range []int{0, 40, 80, 1000} {
 		var out strings.Builder
-		if err := report.Print(&out, "table", width); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.Print(&out, "table", width))
 		if longest := text.LongestLineLen(out.String()); width == 40 && longest > width || width == 80 && longest > width {
 			t.Errorf("%d columns, the terminal has %d:\n%s", longest, width, &out)
 		}
@@ -271,12 +234,8 @@ func TestAnUpdateTakesNewChecksums(t *testing.T) {
 	recs, dir := swept(t)
 	path := filepath.Join(dir, "keys.txt")
 	keys, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(keys), "\n", "\r\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(keys), "\n", "\r\n")), 0o644))
 	if report := check(t, recs, dir); report.Passed() || report.Count(TraceChanged) == 0 {
 		t.Errorf("with the recorded checksum: %s", report.Summary())
 	}
@@ -285,9 +244,7 @@ func TestAnUpdateTakesNewChecksums(t *testing.T) {
 		t.Fatalf("with that of the new file: %s, new traces %q, %v", report.Summary(), report.NewTraces, err)
 	}
 	updated, err := report.Updated()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, r := range updated {
 		want := recs[i]
 		if r.Trace == "squares" {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -93,10 +94,7 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 		CapacityText: "1%", Seed: 4, Axes: "noise=0.3"}
 	rules := func(texts ...string) (rules []Rule) {
 		for _, text := range texts {
-			r, err := ParseRule(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ParseRule(text))(t)
 			rules = append(rules, r)
 		}
 		return rules
@@ -150,10 +148,7 @@ func TestWhatATolerancePassesOnAnotherTrace(t *testing.T) {
 	} {
 		var rules []Rule
 		for _, rule := range strings.Fields(text) {
-			r, err := ParseRule(rule)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ParseRule(rule))(t)
 			rules = append(rules, r)
 		}
 		allowed := tolerancesOf(rules, &was)
@@ -245,10 +240,7 @@ func TestTolerancesOfMetrics(t *testing.T) {
 	} {
 		var rules []Rule
 		for _, text := range test.rules {
-			r, err := ParseRule(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ParseRule(text))(t)
 			rules = append(rules, r)
 		}
 		is := was
@@ -273,10 +265,7 @@ func TestTolerancesOfMetrics(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	r, err := ParseRule("metric=links:exact")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(ParseRule("metric=links:exact"))(t)
 	if err := checkRules([]Rule{r}, []records.Record{was}); err == nil || !strings.Contains(err.Error(), "has links") {
 		t.Errorf("a metric that no record has: %v", err)
 	}

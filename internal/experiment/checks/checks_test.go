@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // hostile is a text that would break XML, workflow commands and lines.
@@ -26,10 +28,10 @@ func every() Suite {
 func printed(t *testing.T, format string, suites ...Suite) string {
 	t.Helper()
 	var out strings.Builder
-	err := Print(&out, format, suites, func(w io.Writer) error { _, err := io.WriteString(w, "- more\n"); return err })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Print(&out, format, suites, func(w io.Writer) error {
+		_, err := io.WriteString(w, "- more\n")
+		return err
+	}))
 	return out.String()
 }
 
@@ -68,9 +70,7 @@ func TestSummariesAreNoCommands(t *testing.T) {
 func TestJUnitCountsEveryOutcome(t *testing.T) {
 	var read junitSuites
 	text := printed(t, JUnit, every(), Suite{Name: "empty"})
-	if err := xml.Unmarshal([]byte(text), &read); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, xml.Unmarshal([]byte(text), &read))
 	s := read.Suites[0]
 	if len(read.Suites) != 2 || s.Tests != 5 || s.Failures != 1 || s.Errors != 1 || s.Skipped != 1 || len(s.Cases) != 5 {
 		t.Errorf("got %+v", read)
@@ -83,9 +83,7 @@ func TestJUnitCountsEveryOutcome(t *testing.T) {
 // Steps of a job append to one summary.
 func TestTheSummaryOfAJobGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.md")
-	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("before\n"), 0o644))
 	t.Setenv(summaryFile, path)
 	printed(t, GitHub, every())
 	printed(t, JUnit, every())

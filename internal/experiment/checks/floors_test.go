@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -32,9 +33,7 @@ func floors(t *testing.T, texts ...string) *Floors {
 	t.Helper()
 	f := &Floors{}
 	for _, text := range texts {
-		if err := f.Set(text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Set(text))
 	}
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -52,10 +53,7 @@ func BenchmarkEvaluate(b *testing.B) {
 		"hit_ratio(p1) is first among online",
 		"max over seed of misses(p1) <= misses(p2)",
 	} {
-		c, err := Parse(text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must.Get(Parse(text))(b)
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {
 				c.Evaluate(d)
@@ -66,9 +64,7 @@ func BenchmarkEvaluate(b *testing.B) {
 
 func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
-		if _, err := Parse("hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace = oltp and " +
-			"capacity in 250, 500"); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Parse("hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace = oltp and " +
+			"capacity in 250, 500"))(b)
 	}
 }

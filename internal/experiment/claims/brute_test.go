@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -303,10 +304,7 @@ func TestEvaluateKnowsNoOrder(t *testing.T) {
 	slices.SortStableFunc(backwards.Records, func(a, b records.Record) int { return cmp.Compare(b.Label, a.Label) })
 	for _, text := range []string{"hit_ratio(arc) > hit_ratio(lru)", "hit_ratio(lru) never decreases with capacity",
 		"hit_ratio(arc) is first among all"} {
-		c, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Parse(text))(t)
 		a, b := c.Evaluate(NewData(in)), c.Evaluate(NewData(backwards))
 		if a.Verdict != b.Verdict || a.Held != b.Held || len(a.Points) != len(b.Points) {
 			t.Errorf("%s: %+v and %+v", text, a, b)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -178,10 +179,7 @@ func TestEvaluate(t *testing.T) {
 // verdictOf evaluates a claim about a few records; only the verdict of the result is fixed.
 func verdictOf(t *testing.T, in Input, text string) Result {
 	t.Helper()
-	c, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Parse(text))(t)
 	return c.Evaluate(NewData(in))
 }
 
@@ -574,10 +572,7 @@ func TestUnits(t *testing.T) {
 
 // The examples of the documentation can be read.
 func TestDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/claims.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/claims.md"))(t)
 	read := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, "|")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // A claim that holds whatever is measured is found, even where no policy is compared with itself.
@@ -26,10 +28,7 @@ func TestClaimsThatCannotFail(t *testing.T) {
 		"hit_ratio(b) > hit_ratio(lirs)":                            false, // cannot be checked
 		"min over x of hit_ratio(a) <= mean over x of hit_ratio(a)": true,
 	} {
-		c, err := Parse(claim)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Parse(claim))(t)
 		d := NewData(in)
 		if got := c.CannotFail(d); got != want {
 			t.Errorf("%s: cannot fail: %t, want %t", claim, got, want)
@@ -53,10 +52,7 @@ func TestClaimsThatFewResultsFail(t *testing.T) {
 		"(max over x of hit_ratio(a)) - (min over x of hit_ratio(a)) >= 50%",
 		"max over x of hit_ratio(a) >= 20%",
 	} {
-		c, err := Parse(claim)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Parse(claim))(t)
 		if r := c.Evaluate(d); r.Verdict != Holds {
 			t.Errorf("%s: %+v", claim, r)
 		}

@@ -3,6 +3,8 @@ package claims
 import (
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestTheLongestClaim(t *testing.T) {
@@ -46,10 +48,7 @@ func TestUnitsOfOperations(t *testing.T) {
 		"hits(a) + hits(b)":                  count,
 		"1 - hit_ratio(a)":                   share,
 	} {
-		c, err := Parse(text + " > 1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Parse(text + " > 1"))(t)
 		if got := unitOf(c.says.operands()[0]); got != want {
 			t.Errorf("%s: unit %d, want %d", text, got, want)
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 var fullKubernetes = Kubernetes{
@@ -22,15 +24,9 @@ var fullKubernetes = Kubernetes{
 // jobSchema is the published schema of a Kubernetes Job, made strict: a key that the schema does not have is an error.
 func jobSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	f, err := os.Open("testdata/kubernetes/job.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("testdata/kubernetes/job.schema.json"))(t)
 	defer f.Close()
-	document, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must.Get(jsonschema.UnmarshalJSON(f))(t)
 	schemas := document.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
 	for _, schema := range schemas {
 		if schema := schema.(map[string]any); schema["properties"] != nil {
@@ -38,26 +34,15 @@ func jobSchema(t *testing.T) *jsonschema.Schema {
 		}
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("job.json", document); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("job.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, compiler.AddResource("job.json", document))
+	schema := must.Get(compiler.Compile("job.json"))(t)
 	return schema
 }
 
 func validate(t *testing.T, schema *jsonschema.Schema, manifest []byte) error {
 	t.Helper()
-	text, err := yaml.YAMLToJSON(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(yaml.YAMLToJSON(manifest))(t)
+	instance := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(text))))(t)
 	return schema.Validate(instance)
 }
 
@@ -78,19 +63,14 @@ func TestManifest(t *testing.T) {
 		{"hostile", Job{Name: "x", Dir: "/out", Shards: 2, Parallel: 100, CPUs: 1}, hostile},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			manifest, err := c.Manifest(c.job)
-			if err != nil {
-				t.Fatal(err)
-			}
+			manifest := must.Get(c.Manifest(c.job))(t)
 			if err := validate(t, schema, manifest); err != nil {
 				t.Errorf("%v\n%s", err, manifest)
 			}
 			golden(t, c.name+".job.yaml", string(manifest))
 			// Values come out as they went in: nothing in a path or a name is read as YAML.
 			var read job
-			if err := yaml.UnmarshalWithOptions(manifest, &read, yaml.Strict()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, yaml.UnmarshalWithOptions(manifest, &read, yaml.Strict()))
 			if got := read.Spec.Template.Spec.Containers[0]; got.Image != c.Image || got.Command[0] != c.Program {
 				t.Errorf("image %q and program %q became %q and %q", c.Image, c.Program, got.Image, got.Command[0])
 			}
@@ -104,10 +84,7 @@ func TestManifest(t *testing.T) {
 // TestSchemaIsStrict shows that the validation above can fail.
 func TestSchemaIsStrict(t *testing.T) {
 	schema := jobSchema(t)
-	manifest, err := fullKubernetes.Manifest(Job{Name: "x", Dir: "/out", Shards: 2, CPUs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(fullKubernetes.Manifest(Job{Name: "x", Dir: "/out", Shards: 2, CPUs: 1}))(t)
 	for old, wrong := range map[string]string{
 		"completions: 2":         `completions: "2"`,
 		"completionMode":         "completionmode",
@@ -176,14 +153,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if got != string(want) {
 		t.Errorf("%s differs (UPDATE=1 rewrites it); got:\n%s", path, got)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestScript(t *testing.T) {
@@ -37,10 +39,7 @@ func TestScript(t *testing.T) {
 		{"hostile", Job{Name: "x", Dir: `/data/it's 100% "mine" #1; $(ls)`, Shards: 6, CPUs: 1}, hostile},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			script, err := c.Script(c.job)
-			if err != nil {
-				t.Fatal(err)
-			}
+			script := must.Get(c.Script(c.job))(t)
 			golden(t, c.name+".sbatch", script)
 		})
 	}
@@ -57,19 +56,13 @@ func TestScriptRuns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.StringMatching("[ -.0-\\[\\]-~\té]{1,12}").Draw(rt, "folder") + "x"
 		dir := filepath.Join(base, name)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, os.MkdirAll(dir, 0o755))
 		program := filepath.Join(dir, "cachesim")
 		text := "#!/bin/sh\nprintf '%s\\n' \"$CACHESIM_TRACES\" \"$@\"\n"
-		if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, os.WriteFile(program, []byte(text), 0o755))
 		s := Slurm{Program: program, WorkDir: dir, Traces: dir, Pending: []int{3}}
 		script, err := s.Script(Job{Name: "x", Dir: dir, Shards: 5, CPUs: 2})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, err)
 		cmd := exec.Command(bash, "-c", script)
 		cmd.Env = []string{"SLURM_ARRAY_TASK_ID=3"}
 		out, err := cmd.CombinedOutput()
@@ -125,9 +118,7 @@ func TestArray(t *testing.T) {
 func sbatch(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "sbatch"), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "sbatch"), []byte("#!/bin/sh\n"+text), 0o755))
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
@@ -181,9 +172,7 @@ func TestLastLines(t *testing.T) {
 		{"", ""},
 		{strings.Repeat("x\n", 100000) + "y\n", "x|y"},
 	} {
-		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(c.text), 0o644))
 		got, err := LastLines(path, 2)
 		if err != nil || strings.Join(got, "|") != c.want {
 			t.Errorf("%v, %v; want %s", got, err, c.want)

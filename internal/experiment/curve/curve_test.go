@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -39,9 +40,7 @@ func TestSamplesHoldWholeUnits(t *testing.T) {
 func TestCapacitiesAreOfOneUnit(t *testing.T) {
 	trace := &traces.Trace{NumObjects: 4, ObjectSizes: []int64{1, 2, 3, 4}, Objects: []uint32{0, 1, 2, 3}, SampleRate: 1}
 	specs, err := capacity.ParseList("3,1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ascending, err := Capacities(specs, capacity.AsWritten, trace)
 	if err != nil || len(ascending) != 2 || ascending[0].Amount != 1 || ascending[1].Amount != 3 {
 		t.Errorf("capacities %+v, %v; want 1 and 3", ascending, err)
@@ -91,10 +90,7 @@ func curveOf(t *testing.T, exact, first, second map[string][3]float64) *Curve {
 			}
 		}
 	}
-	specs, err := policies.Registry.ParseList("sieve,arc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(policies.Registry.ParseList("sieve,arc"))(t)
 	c.Specs = specs
 	return c
 }

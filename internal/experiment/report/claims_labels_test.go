@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -25,10 +26,7 @@ func TestLabelsAreADimensionOfClaims(t *testing.T) {
 		{Claim: "tenant_hit_ratio(arc) > tenant_hit_ratio(lru)"},
 		{Claim: "mean over tenant of tenant_hit_ratio(lru) == hit_ratio(lru)"},
 	}}
-	judged, err := judge(f, labelled())
-	if err != nil {
-		t.Fatal(err)
-	}
+	judged := must.Get(judge(f, labelled()))(t)
 	for i, want := range []string{"holds", "does not hold", "holds"} {
 		if got := string(judged[i].Verdict); got != want {
 			t.Errorf("%s: %s (%s%s), want %s", judged[i].Claim, got, judged[i].Measured, judged[i].Reason, want)

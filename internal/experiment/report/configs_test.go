@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
@@ -47,10 +48,7 @@ var slowestQuick = []string{
 
 // TestAllQuickVersionsAreRun: CI runs what TestQuickConfigsHold leaves out.
 func TestAllQuickVersionsAreRun(t *testing.T) {
-	steps, err := os.ReadFile("../../../.ci/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(os.ReadFile("../../../.ci/run"))(t)
 	for _, step := range []string{
 		"; bin/cachesim reproduce all --quick --strict ", "; " + quickEnv + "=all make test\n",
 	} {
@@ -120,53 +118,25 @@ func TestConfigsHoldOnRealTraces(t *testing.T) {
 // runConfig runs a built-in experiment and writes its report.
 func runConfig(t *testing.T, name string, quick bool) Summary {
 	t.Helper()
-	file, err := experiment.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Apply(nil, quick); err != nil {
-		t.Fatal(err)
-	}
-	cells, err := file.Cells(experiment.CellOptions{Checksum: func(w workload.Workload) (string, error) {
+	file := must.Get(experiment.Load(name))(t)
+	must.Do(t, file.Apply(nil, quick))
+	cells := must.Get(file.Cells(experiment.CellOptions{Checksum: func(w workload.Workload) (string, error) {
 		return w.ReadChecksum(t.Context(), file.Dirs())
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	dir := t.TempDir()
-	store, err := sweep.OpenStore(dir, cells)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = experiment.Execute(t.Context(), cells, experiment.Options{Dirs: file.Dirs(), Finished: store.Put})
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished, err := sweep.ReadFinished(cells, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	collection, err := sweep.Collect(cells, finished)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(sweep.OpenStore(dir, cells))(t)
+	must.Do(t, experiment.Execute(t.Context(), cells, experiment.Options{Dirs: file.Dirs(), Finished: store.Put}))
+	finished := must.Get(sweep.ReadFinished(cells, dir))(t)
+	collection := must.Get(sweep.Collect(cells, finished))(t)
 	recs := collection.Records
 	if file.SpeaksOfTimes() {
 		recs = collection.Timed()
 	}
-	summary, err := Write(dir, Input{File: file, Cells: cells, Records: recs, Series: collection.Series, Quick: quick})
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn, err := filepath.Glob(filepath.Join(dir, sweep.FiguresDir, "*.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(Write(dir, Input{File: file, Cells: cells, Records: recs, Series: collection.Series,
+		Quick: quick}))(t)
+	drawn := must.Get(filepath.Glob(filepath.Join(dir, sweep.FiguresDir, "*.svg")))(t)
 	for _, path := range drawn {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		checkLegible(t, name, filepath.Base(path), data)
 	}
 	return summary
@@ -177,10 +147,7 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 func TestTraceFilesHaveOrigins(t *testing.T) {
 	files := 0
 	for _, name := range configs.Names() {
-		file, err := experiment.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(experiment.Load(name))(t)
 		for _, trace := range file.Traces {
 			for _, path := range append(trace.Files, trace.File) {
 				if path == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -21,10 +22,7 @@ func judged(t *testing.T, c experiment.Claim) Summary {
 		recs = append(recs, records.Record{Trace: "t", Label: label, Kind: "online", CapacityText: "10", Capacity: 10,
 			Values: metric.ValuesOf(map[string]float64{"hit_ratio": x})})
 	}
-	all, err := judge(&experiment.File{Name: "x", Claims: []experiment.Claim{c}}, recs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(judge(&experiment.File{Name: "x", Claims: []experiment.Claim{c}}, recs))(t)
 	return Summary{Name: "x", Claims: all}
 }
 
@@ -75,9 +73,7 @@ func TestReadingsHaveOneVerdict(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := Print(&out, []Summary{s}, "json", PrintOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Print(&out, []Summary{s}, "json", PrintOptions{}))
 	var read Claim
 	if err := json.Unmarshal(out.Bytes(), &read); err != nil || read.OtherReadings[0].Verdict != claims.DoesNotHold ||
 		read.OtherReadings[0].Reading.Reading != "points" || read.Changed[0].Before != "hit_ratio(a) > 1%" {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -29,27 +30,16 @@ import (
 // test could replay.
 func planned(t *testing.T, name string) Input {
 	t.Helper()
-	file, err := experiment.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Apply(nil, false); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(experiment.Load(name))(t)
+	must.Do(t, file.Apply(nil, false))
 	checksum := func(workload.Workload) (string, error) { return "sha256:1", nil }
-	cells, err := file.Cells(experiment.CellOptions{Checksum: checksum})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(file.Cells(experiment.CellOptions{Checksum: checksum}))(t)
 	in := Input{File: file, Cells: cells}
 	for _, c := range cells {
 		if c.Auxiliary {
 			continue
 		}
-		rec, err := experiment.Result{Record: madeUp(file, c)}.RecordOf(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(experiment.Result{Record: madeUp(file, c)}.RecordOf(c))(t)
 		in.Records = append(in.Records, rec)
 		for _, f := range file.Figures {
 			if f.X == series.Time {
@@ -121,16 +111,13 @@ func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := planned(t, name)
-			notes, err := eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
+			notes := must.Get(eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
 				d, err := drawnOf(in, f, chart, recs)
 				for _, file := range d.Files {
 					checkLegible(t, name, file.Name, file.Data)
 				}
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			for _, note := range notes {
 				t.Error(note)
 			}
@@ -225,10 +212,7 @@ func checkColours(t *testing.T, where, svg string) {
 func TestAxesHaveNamesAndUnits(t *testing.T) {
 	named := []string{records.DimCapacity, records.DimCapacityShare, series.Time}
 	for _, name := range configs.Names() {
-		file, err := experiment.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(experiment.Load(name))(t)
 		for _, f := range file.Figures {
 			m, _ := metric.Lookup(f.X)
 			if m.Name == "" && f.XLabel == "" && !slices.Contains(named, f.X) {

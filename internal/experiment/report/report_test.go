@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
@@ -94,23 +95,14 @@ func sample() Input {
 func write(t *testing.T, in Input) (page string, elements []*html.Node, summary Summary) {
 	t.Helper()
 	dir := t.TempDir()
-	summary, err := Write(dir, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, sweep.PageName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary = must.Get(Write(dir, in))(t)
+	text := must.Get(os.ReadFile(filepath.Join(dir, sweep.PageName)))(t)
 	return string(text), parse(t, string(text)), summary
 }
 
 func parse(t *testing.T, page string) (elements []*html.Node) {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(page)))(t)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
 			elements = append(elements, n)
@@ -265,13 +257,8 @@ func TestPageIsAccessible(t *testing.T) {
 
 func TestLinksLeadToFiles(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Write(dir, sample()); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(dir, sweep.PageName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Write(dir, sample()))(t)
+	page := must.Get(os.ReadFile(filepath.Join(dir, sweep.PageName)))(t)
 	figures := 0
 	for _, n := range parse(t, string(page)) {
 		if href := attribute(n, "href"); strings.HasPrefix(href, "figures/") {
@@ -320,9 +307,7 @@ func TestWithoutRecords(t *testing.T) {
 
 func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, sweep.FiguresDir), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, sweep.FiguresDir), nil, 0o644))
 	if _, err := Write(dir, sample()); err == nil || !strings.Contains(err.Error(), "it is a file, want a folder") {
 		t.Errorf("error %v", err)
 	}

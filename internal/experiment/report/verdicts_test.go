@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
@@ -14,10 +15,7 @@ import (
 // TestVerdictsAreThoseOfTheClaims compares docs/verdicts.md with the experiments: every claim has its verdict there, in
 // its present form, and every one that is not met has a cause.
 func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/verdicts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../docs/verdicts.md"))(t)
 	sections := map[string]string{}
 	for _, part := range strings.Split(string(text), "\n## ")[1:] {
 		name, body, _ := strings.Cut(part, "\n")
@@ -32,10 +30,7 @@ func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
 		if body == "Not run in full yet." {
 			continue
 		}
-		file, err := experiment.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(experiment.Load(name))(t)
 		var want []string
 		for _, c := range file.Claims {
 			want = append(want, claims.OneLine(c.Claim))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
@@ -21,9 +22,7 @@ func failing() Summary {
 func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 	for _, format := range []string{"table", "markdown"} {
 		var out bytes.Buffer
-		if err := Print(&out, []Summary{failing()}, format, PrintOptions{Width: 80}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Print(&out, []Summary{failing()}, format, PrintOptions{Width: 80}))
 		text := out.String()
 		if !strings.Contains(text, "Generated traces stand in") || strings.Contains(text, "nobody") {
 			t.Errorf("%s: want why the first claim does not hold and nothing of the second:\n%s", format, text)
@@ -41,9 +40,7 @@ func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 		}
 	}
 	var whole bytes.Buffer
-	if err := Print(&whole, []Summary{failing()}, "table", PrintOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Print(&whole, []Summary{failing()}, "table", PrintOptions{}))
 	if !strings.Contains(whole.String(), strings.TrimSpace(failing().Claims[0].Note)) {
 		t.Errorf("without a width nothing is cut:\n%s", whole.String())
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -70,24 +71,16 @@ func smallGrid() []experiment.Cell {
 func mustParse(t *testing.T, text string) *experiment.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "experiment.yaml")
-	if err := os.WriteFile(path, []byte("name: test\ntitle: a test\nsource: none\n"+text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := experiment.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("name: test\ntitle: a test\nsource: none\n"+text), 0o644))
+	f := must.Get(experiment.Load(path))(t)
 	return f
 }
 
 // mustExpand returns the cells of an experiment.
 func mustExpand(t *testing.T, f *experiment.File) []experiment.Cell {
 	t.Helper()
-	cells, err := f.Cells(experiment.CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
+	cells := must.Get(f.Cells(experiment.CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
 		return "sha256:" + strings.Join(w.Files, "+"), nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	return cells
 }

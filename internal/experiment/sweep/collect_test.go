@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -16,14 +17,8 @@ import (
 // collectAll runs cells and returns the records.
 func collectAll(t *testing.T, cells []experiment.Cell) []records.Record {
 	t.Helper()
-	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Collect(cells, finished)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must.Get(ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{})))(t)
+	c := must.Get(Collect(cells, finished))(t)
 	if len(c.Timings) != len(cells) {
 		t.Errorf("%d times of %d cells", len(c.Timings), len(cells))
 	}
@@ -79,10 +74,7 @@ func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
 	lru := newCell(zipfA, "lru", "5")
 	lru.Against = []string{"00"}
 	cells := numbered(lru)
-	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must.Get(ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{})))(t)
 	if _, err := Collect(cells, finished); err == nil || !strings.Contains(err.Error(), "no cell 00") {
 		t.Errorf("error %v", err)
 	}
@@ -137,21 +129,10 @@ func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
 func TestTimingsStandApart(t *testing.T) {
 	cells := smallGrid()
 	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
-	finished, err := ReadFinished(cells, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Collect(cells, finished)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, timingsName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must.Get(ReadFinished(cells, dir))(t)
+	c := must.Get(Collect(cells, finished))(t)
+	must.Do(t, c.Write(dir))
+	text := must.Get(os.ReadFile(filepath.Join(dir, timingsName)))(t)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(lines) != len(cells)+1 || !strings.HasPrefix(lines[1], cells[0].Hash) {
 		t.Errorf("%d lines of %d cells: %s", len(lines), len(cells), lines[1])

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
@@ -67,58 +68,33 @@ func TestDamageInCellsIsFound(t *testing.T) {
 	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
 	for i, c := range experiment.WithoutRepetitions(cells) {
 		path := filepath.Join(dir, cellsDir, c.Hash+".json")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		for _, content := range damaged(text) {
-			if err := os.WriteFile(path, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			finished, err := ReadFinished(cells, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, content, 0o644))
+			finished := must.Get(ReadFinished(cells, dir))(t)
 			if finished.Has(c) && !bytes.Equal(content, text) {
 				t.Errorf("cell %d passes as %s", i, content)
 			}
 		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o644))
 	}
 }
 
 // A changed plan, or a changed experiment next to it, cannot be opened.
 func TestDamageInPlansIsFound(t *testing.T) {
-	f, err := experiment.Load("example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Plan(t.Context(), f, t.TempDir(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Write(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(experiment.Load("example"))(t)
+	s := must.Get(Plan(t.Context(), f, t.TempDir(), "test"))(t)
+	must.Do(t, s.Write())
 	for _, name := range []string{planName, sweepFileName} {
 		path := filepath.Join(s.Dir, name)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		for _, content := range damaged(text) {
-			if err := os.WriteFile(path, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, content, 0o644))
 			if _, err := Open(s.Dir); err == nil && !bytes.Equal(content, text) {
 				t.Errorf("%s passes as %s", name, content)
 			}
 		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o644))
 	}
 	if _, err := Open(s.Dir); err != nil {
 		t.Error(err)

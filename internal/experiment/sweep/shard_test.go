@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"pgregory.net/rapid"
@@ -98,13 +99,8 @@ func TestShardFromEnvironment(t *testing.T) {
 func TestPlansAreReadBackAndChangesFound(t *testing.T) {
 	dir := t.TempDir()
 	cells := smallGrid()
-	if err := WritePlan(dir, cells, []byte("experiment")); err != nil {
-		t.Fatal(err)
-	}
-	read, err := ReadPlan(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePlan(dir, cells, []byte("experiment")))
+	read := must.Get(ReadPlan(dir))(t)
 	if !SamePlan(read, cells) || fmt.Sprint(read) != fmt.Sprint(cells) {
 		t.Error("the plan that is read is not the one that was written")
 	}
@@ -115,14 +111,8 @@ func TestPlansAreReadBackAndChangesFound(t *testing.T) {
 		t.Error("the digest does not tell plans apart")
 	}
 	path := filepath.Join(dir, planName)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := seal.Open(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	opened := must.Get(seal.Open(text))(t)
 	sealed := func(old, new string) string {
 		return string(seal.JSON([]byte(strings.Replace(string(opened), old, new, 1))))
 	}
@@ -138,9 +128,7 @@ func TestPlansAreReadBackAndChangesFound(t *testing.T) {
 		"a cell less":   sealed(lines[len(lines)-3], ""),
 		"number in end": sealed(`{"cells":`, `{"cells":1`),
 	} {
-		if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(changed), 0o644))
 		if _, err := ReadPlan(dir); err == nil || !strings.Contains(err.Error(), "write it again") {
 			t.Errorf("%s: error %v", name, err)
 		}

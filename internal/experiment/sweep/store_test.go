@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
@@ -16,38 +17,22 @@ import (
 // sweep runs cells into a folder and returns it.
 func sweep(t *testing.T, cells []experiment.Cell, dir string, options experiment.Options) string {
 	t.Helper()
-	store, err := OpenStore(dir, cells)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(OpenStore(dir, cells))(t)
 	options.Finished = store.Put
-	if err := experiment.Execute(t.Context(), cells, options); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, experiment.Execute(t.Context(), cells, options))
 	return dir
 }
 
 // collected returns the bytes of the records collected from the folders.
 func collected(t *testing.T, cells []experiment.Cell, dirs ...string) map[string]string {
 	t.Helper()
-	finished, err := ReadFinished(cells, dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Collect(cells, finished)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must.Get(ReadFinished(cells, dirs...))(t)
+	c := must.Get(Collect(cells, finished))(t)
 	out := t.TempDir()
-	if err := c.Write(out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(out))
 	files := map[string]string{}
 	for _, name := range []string{"records.jsonl", "records.csv", "records.parquet"} {
-		text, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(out, name)))(t)
 		files[name] = string(text)
 	}
 	return files
@@ -81,10 +66,7 @@ func TestChangedAxisLeavesOnlyTheNewCells(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"5", "10"})
 	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
 	more := grid([]string{zipfA}, []string{"lru", "arc"}, []string{"5", "20"})
-	finished, err := ReadFinished(more, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must.Get(ReadFinished(more, dir))(t)
 	var missing []string
 	for _, c := range finished.Missing(more) {
 		missing = append(missing, c.Parts.PolicyText()+"@"+c.Capacity.String())
@@ -101,18 +83,9 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5", "10"})
 	whole := sweep(t, cells, t.TempDir(), experiment.Options{})
 	want := collected(t, cells, whole)
-	text, err := os.ReadFile(filepath.Join(whole, cellsDir, cells[1].Hash+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := os.ReadFile(filepath.Join(whole, cellsDir, cells[0].Hash+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := seal.Open(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(whole, cellsDir, cells[1].Hash+".json")))(t)
+	other := must.Get(os.ReadFile(filepath.Join(whole, cellsDir, cells[0].Hash+".json")))(t)
+	opened := must.Get(seal.Open(text))(t)
 	sealed := func(old, new string) string {
 		changed := strings.Replace(string(opened), old, new, 1)
 		if changed == string(opened) {
@@ -129,13 +102,8 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := sweep(t, cells, t.TempDir(), experiment.Options{})
-			if err := os.WriteFile(filepath.Join(dir, cellsDir, cells[1].Hash+".json"), []byte(damaged), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			finished, err := ReadFinished(cells, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, cellsDir, cells[1].Hash+".json"), []byte(damaged), 0o644))
+			finished := must.Get(ReadFinished(cells, dir))(t)
 			missing := finished.Missing(cells)
 			if len(finished.Damaged) != 1 || len(missing) != 1 || missing[0].Hash != cells[1].Hash {
 				t.Fatalf("damaged %v, missing %v", finished.Damaged, missing)
@@ -149,19 +117,11 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 // changeHits returns the content of a result file with one more hit.
 func changeHits(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	var stored storedResult
-	if err := json.Unmarshal(text, &stored); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &stored))
 	stored.Record.SetInt(metric.Hits, stored.Record.Int(metric.Hits)+1)
-	text, err = json.Marshal(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text = must.Get(json.Marshal(stored))(t)
 	return seal.JSON(text)
 }
 
@@ -174,9 +134,7 @@ func TestDifferentResultsOfACellAreRefused(t *testing.T) {
 		filepath.Join(dir, cellsDir, cells[1].Hash+".copy.json"), filepath.Join(other, cellsDir, cells[1].Hash+".json"),
 	} {
 		os.MkdirAll(filepath.Dir(copied), 0o755)
-		if err := os.WriteFile(copied, changeHits(t, path), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(copied, changeHits(t, path), 0o644))
 		_, err := ReadFinished(cells, dir, other)
 		var different *DifferentError
 		if !errors.As(err, &different) || !strings.Contains(err.Error(), "hits is") ||
@@ -193,13 +151,9 @@ func TestPutKeepsBothOfDifferentResults(t *testing.T) {
 	sweep(t, cells, dir, experiment.Options{}) // the same again, except for its time
 	path := filepath.Join(dir, cellsDir, cells[1].Hash+".json")
 	changed := changeHits(t, path)
-	if err := os.WriteFile(path, changed, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, changed, 0o644))
 	store, err := OpenStore(dir, cells)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = experiment.Execute(t.Context(), cells, experiment.Options{Finished: store.Put})
 	var different *DifferentError
 	if !errors.As(err, &different) || different.First != path {
@@ -217,9 +171,7 @@ func TestMissingCellsAreListed(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"1", "2", "3", "4", "5", "6", "7", "8"})
 	dir := sweep(t, cells[:2], t.TempDir(), experiment.Options{})
 	finished, err := ReadFinished(cells, dir, filepath.Join(dir, "nowhere"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = Collect(cells, finished)
 	var missing *MissingCellsError
 	if !errors.As(err, &missing) || len(missing.Cells) != 22 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -27,24 +28,14 @@ func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 	for _, name := range configs.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, err := experiment.Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(experiment.Load(name))(t)
 			s := &Sweep{Dir: t.TempDir(), File: f}
-			s.Cells, err = f.Cells(experiment.CellOptions{Version: "test", Checksum: func(w workload.Workload) (string, error) {
-				return "sha256:" + w.Files[0], nil
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Write(); err != nil {
-				t.Fatal(err)
-			}
-			read, err := Open(s.Dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s.Cells = must.Get(f.Cells(experiment.CellOptions{Version: "test",
+				Checksum: func(w workload.Workload) (string, error) {
+					return "sha256:" + w.Files[0], nil
+				}}))(t)
+			must.Do(t, s.Write())
+			read := must.Get(Open(s.Dir))(t)
 			if err := read.Check("test"); err != nil {
 				t.Error(err)
 			}
@@ -53,14 +44,8 @@ func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 }
 
 func TestAPlanThatIsNotThatOfTheExperimentIsRefused(t *testing.T) {
-	f, err := experiment.Load("example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Plan(t.Context(), f, t.TempDir(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(experiment.Load("example"))(t)
+	s := must.Get(Plan(t.Context(), f, t.TempDir(), "test"))(t)
 	whole := s.Cells
 	for what, cells := range map[string][]experiment.Cell{"an empty": nil, "a cut off": whole[:len(whole)-1]} {
 		s.Cells = cells
@@ -77,29 +62,16 @@ func TestAPlanThatIsNotThatOfTheExperimentIsRefused(t *testing.T) {
 
 func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 	file := func() *experiment.File {
-		f, err := experiment.Load("zipf-skew")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Apply(nil, true); err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(experiment.Load("zipf-skew"))(t)
+		must.Do(t, f.Apply(nil, true))
 		return f
 	}
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	for _, dir := range dirs {
-		s, err := Plan(t.Context(), file(), dir, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Write(); err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Plan(t.Context(), file(), dir, "test"))(t)
+		must.Do(t, s.Write())
 	}
-	whole, err := OpenAll(dirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(OpenAll(dirs))(t)
 	if whole.Dir != dirs[0] || whole.File.Name != "zipf-skew" || len(whole.Cells) == 0 {
 		t.Errorf("%s: %s, %d cells", whole.Dir, whole.File.Name, len(whole.Cells))
 	}
@@ -118,20 +90,10 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 func TestWhatAnotherPlanGaveIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	plan := func(sets ...string) {
-		f, err := experiment.Load("example")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Apply(sets, false); err != nil {
-			t.Fatal(err)
-		}
-		s, err := Plan(t.Context(), f, dir, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Write(); err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(experiment.Load("example"))(t)
+		must.Do(t, f.Apply(sets, false))
+		s := must.Get(Plan(t.Context(), f, dir, "test"))(t)
+		must.Do(t, s.Write())
 	}
 	there := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
@@ -151,9 +113,7 @@ func TestWhatAnotherPlanGaveIsRemoved(t *testing.T) {
 	own := []string{"cells/0123.json", "figures/mine.png", "notes.txt"}
 	for _, name := range slices.Concat(given, own) {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o644)))
 	}
 	plan()
 	for _, name := range slices.Concat(given, own) {

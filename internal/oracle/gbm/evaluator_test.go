@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // randomTree draws a tree of any shape, with every kind of node.
@@ -57,9 +59,7 @@ func TestEvaluatorAgreesWithTraversal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomModel(t)
 		var file bytes.Buffer
-		if _, err := m.WriteTo(&file); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.WriteTo(&file))(t)
 		again, err := Read(bytes.NewReader(file.Bytes()), "model")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, file.Bytes())

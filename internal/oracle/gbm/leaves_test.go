@@ -14,18 +14,15 @@ import (
 
 	"github.com/dmitryikh/leaves"
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func loadLeaves(tb testing.TB, m *Model) *leaves.Ensemble {
 	tb.Helper()
 	var file bytes.Buffer
-	if _, err := m.WriteTo(&file); err != nil {
-		tb.Fatal(err)
-	}
-	other, err := leaves.LGEnsembleFromReader(bufio.NewReader(&file), true)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(m.WriteTo(&file))(tb)
+	other := must.Get(leaves.LGEnsembleFromReader(bufio.NewReader(&file), true))(tb)
 	return other
 }
 
@@ -46,10 +43,7 @@ func TestTrainedModelInLeaves(t *testing.T) {
 // Files are read as leaves reads them: those of LightGBM's versions, categories, random forests, the trees that the
 // program was built with, and models of random trees.
 func TestReadsAsLeavesDoes(t *testing.T) {
-	embedded, err := os.ReadFile(filepath.Join("..", "..", "serving", "controllers", "trees.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := must.Get(os.ReadFile(filepath.Join("..", "..", "serving", "controllers", "trees.txt")))(t)
 	for name, text := range map[string]string{
 		"version 4":  small,
 		"version 2":  strings.Replace(small, "version=v4", "version=v2", 1),
@@ -64,9 +58,7 @@ func TestReadsAsLeavesDoes(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var file bytes.Buffer
-		if _, err := randomModel(t).WriteTo(&file); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(randomModel(t).WriteTo(&file))(t)
 		if err := agreesWithLeaves(file.String()); err != nil {
 			t.Fatalf("%v\n%s", err, file.Bytes())
 		}
@@ -87,14 +79,8 @@ func agreesWithLeaves(text string) error {
 
 // A leaf that was read wrongly does not go unnoticed.
 func TestCrossCheckFindsADifference(t *testing.T) {
-	m, err := read(small)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := inLeaves(strings.Replace(small, "leaf_value=1 2 4", "leaf_value=1 2 4.001", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(read(small))(t)
+	other := must.Get(inLeaves(strings.Replace(small, "leaf_value=1 2 4", "leaf_value=1 2 4.001", 1)))(t)
 	if crossCheck(m, other) == nil {
 		t.Error("a changed leaf went unnoticed")
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // python returns the Python that CACHESIM_PYTHON names, or python3, if it has LightGBM, and "" elsewhere.
@@ -39,10 +41,7 @@ func lightgbm(t *testing.T, arguments ...string) (predictions []float64) {
 		t.Fatalf("%v: %v\n%s", arguments, err, err.(*exec.ExitError).Stderr)
 	}
 	for text := range strings.FieldsSeq(string(out)) {
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(strconv.ParseFloat(text, 64))(t)
 		predictions = append(predictions, x)
 	}
 	return predictions
@@ -59,15 +58,11 @@ func rowsFile(t *testing.T, d *Data) string {
 		for _, x := range row {
 			cells = append(cells, number(x))
 		}
-		if err := w.Write(append(cells, number(label))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(append(cells, number(label))))
 	}
 	w.Flush()
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, file.Bytes(), 0o644))
 	return path
 }
 
@@ -89,12 +84,8 @@ func TestLightGBMLoadsWhatIsWritten(t *testing.T) {
 	m := train(t, synthetic(t, 3000, 21, 1), Defaults())
 	path := filepath.Join(t.TempDir(), "model.txt")
 	var file bytes.Buffer
-	if _, err := m.WriteTo(&file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.WriteTo(&file))(t)
+	must.Do(t, os.WriteFile(path, file.Bytes(), 0o644))
 	d := synthetic(t, 1000, 21, 2)
 	compare(t, m, d, lightgbm(t, "predict", path, rowsFile(t, d)))
 }
@@ -127,10 +118,7 @@ func TestModelsOfLightGBM(t *testing.T) {
 			}
 			path := filepath.Join(t.TempDir(), "model.txt")
 			want := lightgbm(t, append([]string{"train", rowsFile(t, d), path}, strings.Fields(parameters)...)...)
-			m, err := ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(ReadFile(path))(t)
 			compare(t, m, d, want)
 		})
 	}
@@ -168,10 +156,7 @@ func TestAsGoodAsLightGBM(t *testing.T) {
 			ours += rmse(train(t, d, Defaults()), fresh) / draws
 			path := filepath.Join(t.TempDir(), "model.txt")
 			lightgbm(t, "train", rowsFile(t, d), path, "objective=regression")
-			other, err := ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must.Get(ReadFile(path))(t)
 			theirs += rmse(other, fresh) / draws
 		}
 		t.Logf("%d features: RMSE %.4f, LightGBM %.4f", features, ours, theirs)

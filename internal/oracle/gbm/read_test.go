@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // small is a file as LightGBM 4 writes it, cut down to what a reader needs.
@@ -52,10 +54,7 @@ end of parameters
 func read(text string) (*Model, error) { return Read(strings.NewReader(text), "m.txt") }
 
 func TestReadWorkedExample(t *testing.T) {
-	m, err := read(small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(read(small))(t)
 	nan := math.NaN()
 	for _, c := range []struct{ age, count, want float64 }{
 		{2.5, 0.5, 1.25}, {2.5, 0.6, 4.25}, {2.6, 0, 2.25}, {nan, 1, 4.25}, {nan, nan, 1.25}, {9, nan, 2.25},
@@ -167,10 +166,7 @@ var withCategories = strings.Replace(small, "num_cat=0\nsplit_feature=0 1\nthres
 	"num_cat=1\nsplit_feature=0 1\nthreshold=0 0.5\ndecision_type=9 0\ncat_boundaries=0 2\ncat_threshold=5 2147483648", 1)
 
 func TestCategories(t *testing.T) {
-	m, err := read(withCategories)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(read(withCategories))(t)
 	for _, c := range []struct{ category, want float64 }{
 		{0, 1.25}, {0.9, 1.25}, {1, 2.25}, {2, 1.25}, {63, 1.25}, {62, 2.25}, {64, 2.25}, {-1, 2.25}, {1e300,
 			2.25}, {math.NaN(), 2.25}, {math.Inf(1), 2.25},
@@ -190,10 +186,7 @@ func TestCategories(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	m, err := read(small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(read(small))(t)
 	nameless := &Model{names: []string{"Column_0", "Column_1"}}
 	for _, c := range []struct {
 		m        *Model
@@ -214,10 +207,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestRowOfAnotherLengthPanics(t *testing.T) {
-	m, err := read(small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(read(small))(t)
 	for _, row := range [][]float64{nil, {1}, {1, 2, 3}} {
 		func() {
 			defer func() {
@@ -235,9 +225,7 @@ func FuzzRead(f *testing.F) {
 	m := train(f, synthetic(f, 200, 4, 1), Options{Trees: 2, Leaves: 5, LearningRate: 0.1, MinLeafRows: 5, Bagging: 1,
 		Features: 1, MaxBins: 16})
 	var file bytes.Buffer
-	if _, err := m.WriteTo(&file); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(m.WriteTo(&file))(f)
 	f.Add(file.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := read(string(data))
@@ -254,14 +242,10 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		if other, err := inLeaves(string(data)); err == nil {
-			if err := crossCheck(m, other); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, crossCheck(m, other))
 		}
 		var again bytes.Buffer
-		if _, err := m.WriteTo(&again); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.WriteTo(&again))(t)
 		if _, err := read(again.String()); err != nil {
 			t.Fatalf("what was written cannot be read: %v\n%s", err, again.String())
 		}

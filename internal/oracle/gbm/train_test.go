@@ -5,15 +5,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // synthetic returns rows whose label depends on features in ways that trees must find, with missing values that matter.
 func synthetic(tb testing.TB, rows, features int, seed uint64) *Data {
 	tb.Helper()
-	d, err := NewData(names(features), rows)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := must.Get(NewData(names(features), rows))(tb)
 	bits := rand.New(rand.NewPCG(seed, 1))
 	row := make([]float64, features)
 	for range rows {
@@ -23,9 +22,7 @@ func synthetic(tb testing.TB, rows, features int, seed uint64) *Data {
 				row[f] = math.NaN()
 			}
 		}
-		if err := d.Add(row, signal(row)+0.1*bits.NormFloat64()); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, d.Add(row, signal(row)+0.1*bits.NormFloat64()))
 	}
 	return d
 }
@@ -61,14 +58,8 @@ func rmse(m *Model, d *Data) float64 {
 
 func train(tb testing.TB, d *Data, o Options) *Model {
 	tb.Helper()
-	t, err := NewTrainer(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m, err := t.Train(d)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	t := must.Get(NewTrainer(o))(tb)
+	m := must.Get(t.Train(d))(tb)
 	return m
 }
 
@@ -81,13 +72,8 @@ func TestTrainingLearnsTheSignal(t *testing.T) {
 
 func BenchmarkTrain(b *testing.B) {
 	d := synthetic(b, 30000, 21, 1)
-	t, err := NewTrainer(Defaults())
-	if err != nil {
-		b.Fatal(err)
-	}
+	t := must.Get(NewTrainer(Defaults()))(b)
 	for b.Loop() {
-		if _, err := t.Train(d); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(t.Train(d))(b)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func options(change func(*Options)) Options {
@@ -21,14 +23,9 @@ func options(change func(*Options)) Options {
 
 func dataOf(tb testing.TB, rows [][]float64, labels []float64) *Data {
 	tb.Helper()
-	d, err := NewData(names(len(rows[0])), len(rows))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := must.Get(NewData(names(len(rows[0])), len(rows)))(tb)
 	for i, row := range rows {
-		if err := d.Add(row, labels[i]); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, d.Add(row, labels[i]))
 	}
 	return d
 }
@@ -36,9 +33,7 @@ func dataOf(tb testing.TB, rows [][]float64, labels []float64) *Data {
 func fileOf(tb testing.TB, m *Model) string {
 	tb.Helper()
 	var file bytes.Buffer
-	if _, err := m.WriteTo(&file); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(m.WriteTo(&file))(tb)
 	return file.String()
 }
 
@@ -101,31 +96,20 @@ func TestStumpAgainstBruteForce(t *testing.T) {
 		n, features := rapid.IntRange(2, 12).Draw(t, "rows"), rapid.IntRange(1, 3).Draw(t, "features")
 		minimum := rapid.IntRange(1, 3).Draw(t, "minimum")
 		rows, labels := make([][]float64, n), make([]float64, n)
-		d, err := NewData(names(features), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(NewData(names(features), n))(t)
 		for i := range rows {
 			for range features {
 				rows[i] = append(rows[i], rapid.SampledFrom([]float64{math.NaN(), -1, 0, 1, 2, 1e9, math.Inf(1),
 					math.Inf(-1)}).Draw(t, "x"))
 			}
 			labels[i] = float64(rapid.IntRange(-5, 5).Draw(t, "label"))
-			if err := d.Add(rows[i], labels[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Add(rows[i], labels[i]))
 		}
-		trainer, err := NewTrainer(options(func(o *Options) {
+		trainer := must.Get(NewTrainer(options(func(o *Options) {
 			o.Trees, o.Leaves, o.LearningRate, o.MinLeafRows = 1, 2, 1,
 				minimum
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := trainer.Train(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		})))(t)
+		m := must.Get(trainer.Train(d))(t)
 		loss := 0.0
 		for i, row := range rows {
 			e := m.Predict(row) - labels[i]
@@ -182,14 +166,8 @@ func TestTrainerAgreesWithItsModel(t *testing.T) {
 	d := synthetic(t, 3000, 9, 1)
 	o := Defaults()
 	o.Trees, o.Bagging, o.Features = 30, 0.5, 0.5
-	trainer, err := NewTrainer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := trainer.Train(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer := must.Get(NewTrainer(o))(t)
+	m := must.Get(trainer.Train(d))(t)
 	for i := range d.Len() {
 		row, _ := d.row(i)
 		if got := m.Predict(row); math.Abs(got-trainer.scores[i]) > 1e-9 {
@@ -206,18 +184,12 @@ func TestEarlyStopping(t *testing.T) {
 		d.labels[i] += 3 * random.NormFloat64()
 	}
 	held := func(patience int) (rmse float64, kept, grown int) {
-		trainer, err := NewTrainer(options(func(o *Options) {
+		trainer := must.Get(NewTrainer(options(func(o *Options) {
 			o.Trees, o.LearningRate, o.Validation, o.Patience = 300, 0.3,
 				0.3, patience
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		})))(t)
 		trainer.Progress = func(trees int) { grown = trees }
-		m, err := trainer.Train(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(trainer.Train(d))(t)
 		_, fit := trainer.Fit(d, m)
 		return fit.RMSE, m.Trees(), grown
 	}
@@ -241,36 +213,20 @@ func TestEarlyStopping(t *testing.T) {
 // far as the edges of the bins are the same.
 func TestTrainingAgain(t *testing.T) {
 	o := options(func(o *Options) { o.Trees, o.Bagging, o.Validation, o.Patience = 15, 0.7, 0.2, 3 })
-	trainer, err := NewTrainer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	window, err := NewData(names(4), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer := must.Get(NewTrainer(o))(t)
+	window := must.Get(NewData(names(4), 1000))(t)
 	source := synthetic(t, 3000, 4, 1)
 	for i := range source.Len() {
 		row, label := source.row(i)
-		if err := window.Add(row, label); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, window.Add(row, label))
 		if i%700 != 699 {
 			continue
 		}
-		m, err := trainer.Train(window)
-		if err != nil {
-			t.Fatal(err)
-		}
-		alone, err := NewData(names(4), 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(trainer.Train(window))(t)
+		alone := must.Get(NewData(names(4), 1000))(t)
 		for k := range window.Len() {
 			row, label := window.row(k)
-			if err := alone.Add(row, label); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, alone.Add(row, label))
 		}
 		if got, want := fileOf(t, m), fileOf(t, train(t, alone, o)); got != want {
 			t.Fatalf("after %d rows the model of the window is not that of its rows", i+1)
@@ -280,15 +236,10 @@ func TestTrainingAgain(t *testing.T) {
 
 // Between new edges only new rows are binned, with the edges that there are.
 func TestRowsAreBinnedOnce(t *testing.T) {
-	d, err := NewData(names(9), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewData(names(9), 100))(t)
 	add := func(from, to int) {
 		for i := from; i < to; i++ {
-			if err := d.Add(slices.Repeat([]float64{float64(i * 7919 % 1000)}, 9), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Add(slices.Repeat([]float64{float64(i * 7919 % 1000)}, 9), 0))
 		}
 	}
 	check := func(added int) {
@@ -351,19 +302,13 @@ func TestBadTrainingInput(t *testing.T) {
 			t.Errorf("a table of %q with %d rows was made", c.names, c.capacity)
 		}
 	}
-	d, err := NewData([]string{"a"}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewData([]string{"a"}, 10))(t)
 	for _, label := range []float64{math.NaN(), math.Inf(1), 1e200} {
 		if err := d.Add([]float64{1}, label); err == nil || !strings.Contains(err.Error(), fmt.Sprint(label)) {
 			t.Errorf("label %v: %v", label, err)
 		}
 	}
-	trainer, err := NewTrainer(Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer := must.Get(NewTrainer(Defaults()))(t)
 	if _, err := trainer.Train(d); err == nil {
 		t.Error("a model of no rows was trained")
 	}
@@ -371,14 +316,8 @@ func TestBadTrainingInput(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	d := synthetic(t, 2000, 4, 1)
-	trainer, err := NewTrainer(options(func(o *Options) { o.Trees, o.Validation = 50, 0.25 }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := trainer.Train(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer := must.Get(NewTrainer(options(func(o *Options) { o.Trees, o.Validation = 50, 0.25 })))(t)
+	m := must.Get(trainer.Train(d))(t)
 	trained, held := trainer.Fit(d, m)
 	if trained.Rows+held.Rows != 2000 || held.Rows < 400 || held.Rows > 600 {
 		t.Errorf("%d rows trained on, %d held back of 2000", trained.Rows, held.Rows)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 )
 
@@ -209,36 +210,18 @@ func TestAnswersAreKeptUntilTheAgeHasDoubled(t *testing.T) {
 func TestAModelFromAFilePredictsAsThatModel(t *testing.T) {
 	c := mixed(3000, 1)
 	samples := NewSamples(DLRMFeatures, 500, c)
-	data, err := gbm.NewData(DLRMFeatures.Names(), 3000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(gbm.NewData(DLRMFeatures.Names(), 3000))(t)
 	for pos, o := range c.Objects {
 		samples.Observe(o, pos, func(row []float64, label float64) {
-			if err := data.Add(row, label); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, data.Add(row, label))
 		})
 	}
-	trainer, err := gbm.NewTrainer(gbm.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := trainer.Train(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer := must.Get(gbm.NewTrainer(gbm.Defaults()))(t)
+	model := must.Get(trainer.Train(data))(t)
 	path := filepath.Join(t.TempDir(), "model.txt")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := model.WriteTo(f); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(path))(t)
+	must.Get(model.WriteTo(f))(t)
+	must.Do(t, f.Close())
 	features := NewFeatures(DLRMFeatures, c)
 	row := make([]float64, DLRMFeatures)
 	got := predictions(mustNew(t, "gbm(model="+path+")", c), c.Objects)

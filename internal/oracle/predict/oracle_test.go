@@ -5,21 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle"
 )
 
 // mustNew builds the predictor that text names.
 func mustNew(t *testing.T, text string, c Config) Predictor {
 	t.Helper()
-	spec, err := Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse(text))(t)
 	c.Params = spec.Params
-	p, err := spec.Entry.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(spec.Entry.New(c))(t)
 	return p
 }
 
@@ -153,10 +148,7 @@ func TestNoLabelsWithoutTheOptimum(t *testing.T) {
 	if _, ok := LabelerOf(mustNew(t, "oracle", c)); ok {
 		t.Error("oracle labels what to evict, although the cache has no optimum that tells")
 	}
-	spec, err := Registry.Parse("noisy(kind=binary)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse("noisy(kind=binary)"))(t)
 	c.Params = spec.Params
 	if _, err := spec.Entry.New(c); err == nil || !strings.Contains(err.Error(), "exact cache") {
 		t.Errorf("binary labels without an optimum: %v, want an error that names the exact cache", err)

@@ -4,17 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestWrittenGoesRound(t *testing.T) {
-	spec, err := Registry.Parse("written(next=3 -  -2 0.5)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := spec.Entry.New(Config{Count: 3, Params: spec.Params})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Registry.Parse("written(next=3 -  -2 0.5)"))(t)
+	p := must.Get(spec.Entry.New(Config{Count: 3, Params: spec.Params}))(t)
 	for pos, o := range []Object{0, 1, 2, 0, 2} {
 		p.Observe(o, pos)
 	}

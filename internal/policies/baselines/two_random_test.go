@@ -7,16 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
 // newTwoRandomOf returns a policy and a cache for it; parameters as a user writes them.
 func newTwoRandomOf(t rapid.TB, spec string, c policies.Config) (*twoRandom, *cached) {
 	t.Helper()
-	s, err := policies.Registry.Parse(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(policies.Registry.Parse(spec))(t)
 	c.Params = s.Params
 	p := newTwoRandom(c)
 	return p, &cached{policy: p, capacity: c.Capacity, sizes: map[policies.Object]int64{}}

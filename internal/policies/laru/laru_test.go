@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -17,26 +18,17 @@ import (
 // parse reads laru with its parameters.
 func parse(t testing.TB, text string) policies.Values {
 	t.Helper()
-	spec, err := policies.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(text))(t)
 	return spec.Params
 }
 
 // predictor returns the predictor that a user would write that way.
 func predictor(t testing.TB, text string, objects []policies.Object, count int) predict.Predictor {
 	t.Helper()
-	spec, err := predict.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := spec.Entry.New(predict.Config{
+	spec := must.Get(predict.Registry.Parse(text))(t)
+	p := must.Get(spec.Entry.New(predict.Config{
 		Objects: objects, Count: count, NextUse: oracle.NextUse(objects, count), Seed: 5, Params: spec.Params,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return p
 }
 
@@ -60,12 +52,9 @@ func (drifting) Steady() bool { return false }
 
 func newPolicy(t testing.TB, text string, capacity, count int, groups []int, p predict.Predictor) *laru {
 	t.Helper()
-	policy, err := newLARU(policies.Config{
+	policy := must.Get(newLARU(policies.Config{
 		Capacity: int64(capacity), Unit: true, Objects: count, Params: parse(t, text), Groups: groups, Predictor: p,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return policy
 }
 
@@ -203,10 +192,7 @@ func TestEqualsPseudoCode(t *testing.T) {
 		bitset, async := rng.IntN(2) == 0, rng.IntN(3) == 0
 		size, latency := 1+rng.IntN(50), rng.IntN(3)*rng.IntN(60)
 
-		decayEvery, err := parseDecay(decay, capacity)
-		if err != nil {
-			t.Fatal(err)
-		}
+		decayEvery := must.Get(parseDecay(decay, capacity))(t)
 		text := fmt.Sprintf("laru(b=%v,decay=%s", b, decay)
 		if bitset {
 			text += ",marks=bitset"
@@ -354,13 +340,10 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 			t.Fatal("no optimum")
 		}
 		for _, capacity := range []int{1, 2, 3, 5, 8, 16, 33, 64} {
-			opt, err := optimum.New(policies.Config{
+			opt := must.Get(optimum.New(policies.Config{
 				Capacity: int64(capacity), Unit: true, Objects: count, Requests: len(objects), NextUse: oracle.NextUse(objects,
 					count),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			want, _ := opt.(policies.UnitReplayer).ReplayUnit(objects, 0)
 			for _, text := range []string{"laru", "laru(decay=k/32)", "laru(decay=5,b=3)"} {
 				p := newPolicy(t, text, capacity, count, nil, predictor(t, "oracle", objects, count))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -165,13 +166,10 @@ func TestLeavesEqualTheDocumentedRules(t *testing.T) {
 			}
 			return predictor(t, asked, objects, count)
 		}
-		policy, err := newOnLeaves(policies.Config{
+		policy := must.Get(newOnLeaves(policies.Config{
 			Capacity: int64(capacity), Unit: true, Objects: count, Holds: true, Predictor: newPredictor(),
 			Params: parse(t, fmt.Sprintf("laru(b=%v,decay=%d)", b, decay)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		l := leavesRun{
 			t: t, name: fmt.Sprintf("run %d, capacity %d, b %v, decay %d, %s", run, capacity, b, decay, asked),
 			policy: policy, rng: rng, capacity: capacity,

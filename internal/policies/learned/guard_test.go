@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -22,16 +23,10 @@ func guardTrace(rng *rand.Rand, n, objects int) []policies.Object {
 
 func guardOf(t *testing.T, predictor string, trace []policies.Object, objects, capacity int) *guard {
 	t.Helper()
-	spec, err := predict.Registry.Parse(predictor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := spec.Entry.New(predict.Config{
+	spec := must.Get(predict.Registry.Parse(predictor))(t)
+	p := must.Get(spec.Entry.New(predict.Config{
 		Objects: trace, Count: objects, NextUse: oracle.NextUse(trace, objects), Seed: 3, Params: spec.Params,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return newGuard(policies.Config{Capacity: int64(capacity), Unit: true, Objects: objects, Seed: 1, Predictor: p})
 }
 
@@ -45,13 +40,10 @@ func TestGuardIsConsistent(t *testing.T) {
 	for range 100 {
 		objects, capacity := 5+rng.IntN(100), 1+rng.IntN(40)
 		trace := guardTrace(rng, 1000, objects)
-		opt, err := entry.New(policies.Config{
+		opt := must.Get(entry.New(policies.Config{
 			Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace), NextUse: oracle.NextUse(trace,
 				objects),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		want, _ := opt.(policies.UnitReplayer).ReplayUnit(trace, 0)
 		if got, _ := guardOf(t, "oracle", trace, objects, capacity).ReplayUnit(trace, 0); got != want {
 			t.Fatalf("capacity %d: %d hits, optimum %d", capacity, got, want)

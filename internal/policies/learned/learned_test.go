@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/offline" // registers the optimum
@@ -17,18 +18,12 @@ import (
 // predictorOf returns a predictor for the trace in an exact cache of that capacity.
 func predictorOf(t *testing.T, text string, objects []policies.Object, capacity int64, seed uint64) predict.Predictor {
 	t.Helper()
-	spec, err := predict.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(predict.Registry.Parse(text))(t)
 	c := config(objects, capacity)
-	p, err := spec.Entry.New(predict.Config{
+	p := must.Get(spec.Entry.New(predict.Config{
 		Objects: objects, Count: c.Objects, NextUse: nextUses(objects), Seed: seed, Params: spec.Params,
 		OptEvicts: func() []bool { return optEvicts(t, objects, capacity) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return p
 }
 
@@ -48,10 +43,7 @@ func optEvicts(t *testing.T, objects []policies.Object, capacity int64) []bool {
 func mustMake(t *testing.T, policy string, objects []policies.Object, capacity int64, predictor string,
 	seed uint64) policies.Policy {
 	t.Helper()
-	spec, err := policies.Registry.Parse(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(policy))(t)
 	c := config(objects, capacity)
 	c.Params, c.Seed = spec.Params, seed
 	if spec.Entry.Kind == policies.Offline {
@@ -60,10 +52,7 @@ func mustMake(t *testing.T, policy string, objects []policies.Object, capacity i
 	if spec.Entry.Predicts {
 		c.Predictor = predictorOf(t, predictor, objects, capacity, seed)
 	}
-	p, err := spec.Entry.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(spec.Entry.New(c))(t)
 	return p
 }
 
@@ -134,10 +123,7 @@ func (unsteady) Steady() bool { return false }
 // Victims of fpb and hf are those of a search through all residents, with and without kept answers.
 func TestVictimsByPrediction(t *testing.T) {
 	for policy, candidates := range map[string]int{"fpb": math.MaxInt, "hf": 4, "hf(candidates=7)": 7} {
-		spec, err := policies.Registry.Parse(policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(policies.Registry.Parse(policy))(t)
 		forRandomTraces(t, 30, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 			for _, predictor := range []string{"none", "noisy(p=0.4)", "noisy(kind=lognormal,sigma=3)"} {
 				for _, steady := range []bool{true, false} {
@@ -146,10 +132,7 @@ func TestVictimsByPrediction(t *testing.T) {
 					if !steady {
 						c.Predictor = unsteady{c.Predictor}
 					}
-					p, err := spec.Entry.New(c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					p := must.Get(spec.Entry.New(c))(t)
 					naive := naiveByPrediction{predictor: predictorOf(t, predictor, objects, capacity, seed), capacity: int(capacity),
 						candidates: candidates}
 					replay(t, p, objects, capacity, func(pos int, _ bool, victim policies.Object) {
@@ -255,17 +238,11 @@ func TestVictimsByPredictionsInTheBackground(t *testing.T) {
 			waiting := naiveByPrediction{predictor: predictorOf(t, predictor, objects, int64(capacity), seed),
 				capacity: capacity, candidates: candidates}
 			c := config(objects, int64(capacity))
-			spec, err := policies.Registry.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := must.Get(policies.Registry.Parse(text))(t)
 			all := c.Objects
 			c.Objects, c.Params = rng.IntN(all), spec.Params
 			c.Predictor = predictorOf(t, predictor, objects, int64(capacity), seed)
-			p, err := spec.Entry.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(spec.Entry.New(c))(t)
 			p.(policies.Grower).Grow(all)
 			replay(t, p, objects, int64(capacity), func(pos int, _ bool, victim policies.Object) {
 				late.begin(pos)
@@ -293,10 +270,7 @@ func TestModesThatAreRefused(t *testing.T) {
 				t.Errorf("%s%s: %v", policy, params, err)
 			}
 		}
-		spec, err := policies.Registry.Parse(policy + "(mode=async)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(policies.Registry.Parse(policy + "(mode=async)"))(t)
 		c := config([]policies.Object{1, 2, 3}, 2)
 		c.Holds, c.Params, c.Predictor = true, spec.Params, byNumber{new(int)}
 		if _, err := spec.Entry.New(c); err == nil || !strings.Contains(err.Error(), "write mode=sync") {
@@ -312,15 +286,9 @@ func TestVictimsAmongThoseNotHeld(t *testing.T) {
 			objects := randomObjects(seed, 800, 40)
 			c := config(objects, 12)
 			c.Holds, c.Predictor = true, predictorOf(t, "noisy(p=0.4)", objects, 12, seed)
-			spec, err := policies.Registry.Parse(policy)
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := must.Get(policies.Registry.Parse(policy))(t)
 			c.Params = spec.Params
-			p, err := spec.Entry.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(spec.Entry.New(c))(t)
 			serveAndHold(t, p.(policies.Holder), objects, 12, candidates, predictorOf(t, "noisy(p=0.4)", objects, 12, seed),
 				seed)
 		}
@@ -553,10 +521,7 @@ func TestTrustDoubtSimulatesACache(t *testing.T) {
 }
 
 func TestFPBBinaryNeedsLabels(t *testing.T) {
-	spec, err := policies.Registry.Parse("fpb-binary")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse("fpb-binary"))(t)
 	c := config([]policies.Object{0, 1}, 1)
 	c.Predictor = equalPredictions{}
 	if _, err := spec.Entry.New(c); err == nil {

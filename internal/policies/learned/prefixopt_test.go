@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -14,10 +15,7 @@ func TestPrefixOptimumHitsWhereBeladyDoes(t *testing.T) {
 		capacity := 1 + int64(seed)%9
 		c := config(objects, capacity)
 		c.NextUse = nextUses(objects)
-		opt, err := named("opt")(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opt := must.Get(named("opt")(c))(t)
 		past := newPrefixOptimum(c)
 		for pos, o := range objects {
 			hits, _ := opt.(policies.UnitReplayer).ReplayUnit(objects[pos:pos+1], pos)

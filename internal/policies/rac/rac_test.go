@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
@@ -58,17 +59,11 @@ func randomGraph(seed uint64, n int) *graph {
 // newFor builds a policy over a graph.
 func newFor(tb rapid.TB, text string, capacity int, g *graph, hitFrom float32, labels []int32) *policy {
 	tb.Helper()
-	spec, err := policies.Registry.Parse(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p, err := spec.Entry.New(policies.Config{
+	spec := must.Get(policies.Registry.Parse(text))(tb)
+	p := must.Get(spec.Entry.New(policies.Config{
 		Capacity: int64(capacity), Unit: true, Objects: g.n, Params: spec.Params,
 		Relations: &policies.Relations{Similar: g.neighbours(), HitFrom: hitFrom, Tau: hitFrom, Topics: labels},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
 	return p.(*policy)
 }
 
@@ -421,15 +416,9 @@ func TestTopicLRUOfSingleObjectsIsLRU(t *testing.T) {
 func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	t.Helper()
 	cacheWith := func(text string) *cacheOf {
-		spec, err := policies.Registry.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := spec.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: 80, Requests: 2000, Params: spec.Params,
-			Relations: relations})
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(policies.Registry.Parse(text))(t)
+		p := must.Get(spec.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: 80, Requests: 2000,
+			Params: spec.Params, Relations: relations}))(t)
 		return &cacheOf{policy: p, graph: &graph{n: 80}, tauHit: 2, capacity: 20, resident: map[policies.Object]bool{}}
 	}
 	for seed := range uint64(20) {
@@ -573,10 +562,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
-	spec, err := policies.Registry.Parse("rac(routing=label)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse("rac(routing=label)"))(t)
 	if _, err := spec.Entry.New(policies.Config{Capacity: 1, Objects: 1, Params: spec.Params,
 		Relations: &policies.Relations{}}); err == nil ||
 		!strings.Contains(err.Error(), "needs a trace with topic labels") {

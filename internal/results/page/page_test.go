@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/cachesim/cachesim/internal/base/markup"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
@@ -35,18 +36,13 @@ func sample() Page {
 func written(t *testing.T, p Page) string {
 	t.Helper()
 	var s strings.Builder
-	if err := p.Write(&s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Write(&s))
 	return s.String()
 }
 
 func elements(t *testing.T, text string) map[string][]*html.Node {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(text)))(t)
 	found := map[string][]*html.Node{}
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
@@ -175,10 +171,7 @@ func themes(t *testing.T) map[string]map[string]color.NRGBA {
 	for i, name := range []string{"light", "dark", "print"} {
 		all[name] = map[string]color.NRGBA{}
 		for _, set := range regexp.MustCompile(`(--[a-z0-9-]+): #([0-9a-f]{6});`).FindAllStringSubmatch(blocks[i][1], -1) {
-			rgb, err := strconv.ParseUint(set[2], 16, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rgb := must.Get(strconv.ParseUint(set[2], 16, 32))(t)
 			all[name][set[1]] = color.NRGBA{uint8(rgb >> 16), uint8(rgb >> 8), uint8(rgb), 0xff}
 		}
 	}

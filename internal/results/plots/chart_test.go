@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -161,17 +162,12 @@ func TestCharts(t *testing.T) {
 				a = keep
 			}
 			kind.chart.Name = name
-			files, err := drawChart(a, kind.chart, kind.recs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			files := must.Get(drawChart(a, kind.chart, kind.recs))(t)
 			if want := []string{name + ".svg", name + ".png", name + ".pdf"}; !slices.Equal(files, want) {
 				t.Errorf("files %v, want %v", files, want)
 			}
 			checkFigure(t, a, name)
-			if _, err := drawChart(b, kind.chart, kind.recs); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(drawChart(b, kind.chart, kind.recs))(t)
 			for _, file := range files {
 				first, _ := os.ReadFile(filepath.Join(a, file))
 				second, _ := os.ReadFile(filepath.Join(b, file))
@@ -187,10 +183,7 @@ func TestCharts(t *testing.T) {
 func drawingOf(t *testing.T, c Chart, recs []records.Record) *drawing {
 	t.Helper()
 	c.Lines = records.DimPolicy
-	panels, err := c.arrange(recs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	panels := must.Get(c.arrange(recs))(t)
 	return newDrawing(c, panels)
 }
 
@@ -248,9 +241,7 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 		t.Errorf("%d panels, note %q", len(d.panels), d.note())
 	}
 	dir := t.TempDir()
-	if _, err := drawChart(dir, c, recs[:4]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(drawChart(dir, c, recs[:4]))(t)
 	checkFigure(t, dir, "zero")
 	c.X, c.Name = "noise", "noise"
 	recs = experiment{policies: 2, capacities: []int64{100}, noise: []string{"0", "0.1",
@@ -296,9 +287,7 @@ func TestDrawChartErrors(t *testing.T) {
 		t.Errorf("failed charts left %v", names)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	if _, err := drawChart(file, Chart{Name: "f", X: "capacity", Y: "hit_ratio"}, recs); err == nil ||
 		!strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("a file as folder: got error %v", err)
@@ -336,10 +325,7 @@ func TestStylesStay(t *testing.T) {
 func TestPublishedNumbersAreMarks(t *testing.T) {
 	kind := kinds["classic"]
 	d := drawingOf(t, kind.chart, kind.recs)
-	with, err := d.draw(d.panels[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := must.Get(d.draw(d.panels[0]))(t)
 	if last := with.legend.entries[len(with.legend.entries)-1]; last.label != printed.Name {
 		t.Errorf("last entry of the legend is %q, want %q", last.label, printed.Name)
 	}
@@ -358,9 +344,7 @@ func TestPublishedNumbersAreMarks(t *testing.T) {
 func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
 	a, b := New("", "", ""), New("", "", "")
 	for i, f := range []*Figure{a, b} {
-		if err := f.AddLine(Line{X: []float64{1, 2}, Y: []float64{float64(i), float64(i + 1)}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.AddLine(Line{X: []float64{1, 2}, Y: []float64{float64(i), float64(i + 1)}}))
 	}
 	s := sheet{panels: []*Figure{a, b}}
 	s.share(false)
@@ -378,13 +362,8 @@ func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
 // Characters that the font of a PDF does not have are replaced, not garbled.
 func TestPDFText(t *testing.T) {
 	f := New("größe ± α", "x", "y")
-	if err := f.AddLine(Line{X: []float64{1, 2}, Y: []float64{1, 2}}); err != nil {
-		t.Fatal(err)
-	}
-	d, err := f.render("text", asPDF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(Line{X: []float64{1, 2}, Y: []float64{1, 2}}))
+	d := must.Get(f.render("text", asPDF))(t)
 	data := d.Files[0].Data
 	if !bytes.HasPrefix(data, []byte("%PDF-")) || !bytes.Contains(data, []byte("D:19700101000000")) {
 		t.Error("no PDF with a fixed date")
@@ -434,10 +413,7 @@ func TestAnyChart(t *testing.T) {
 func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 	c := Chart{X: records.DimPolicy, Y: "hit_ratio", Lines: records.DimPolicy}
 	recs := experiment{policies: 3, capacities: []int64{500}, unit: records.Objects}.records()
-	panels, err := records.Arrange(recs, records.Layout{Lines: c.Lines, Along: c.X, Metric: c.Y})
-	if err != nil {
-		t.Fatal(err)
-	}
+	panels := must.Get(records.Arrange(recs, records.Layout{Lines: c.Lines, Along: c.X, Metric: c.Y}))(t)
 	d := newDrawing(c, panels)
 	for _, line := range d.panels[0].Lines {
 		if at := d.dodge(d.panels[0], line.Name); at != 0 {

@@ -16,6 +16,8 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // ramp is a figure with n lines over a logarithmic axis.
@@ -30,9 +32,7 @@ func ramp(t *testing.T, n int) *Figure {
 			l.X = append(l.X, x)
 			l.Y = append(l.Y, math.Log10(x)/10+float64(i)/100)
 		}
-		if err := f.AddLine(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.AddLine(l))
 	}
 	return f
 }
@@ -46,14 +46,8 @@ func checkFigure(t *testing.T, dir, name string) {
 
 func checkPNG(t *testing.T, path string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
+	image := must.Get(png.Decode(bytes.NewReader(b)))(t)
 	size := image.Bounds().Size()
 	if size.X < 600 || size.Y < 400 || size.X > 3000 || size.Y > 3000 {
 		t.Errorf("%s is %v pixels", path, size)
@@ -87,10 +81,7 @@ func checkPNG(t *testing.T, path string) {
 
 func checkSVG(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	elements := 0
 	for d := xml.NewDecoder(f); ; {
@@ -114,9 +105,7 @@ func TestSaveIsWholeAndDeterministic(t *testing.T) {
 	for _, n := range []int{1, 8, 42} {
 		a, b := t.TempDir(), t.TempDir()
 		for _, dir := range []string{a, b} {
-			if err := ramp(t, n).Save(dir, "figure"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, ramp(t, n).Save(dir, "figure"))
 		}
 		checkFigure(t, a, "figure")
 		for _, ext := range []string{".png", ".svg"} {
@@ -137,13 +126,9 @@ func TestLongLineMakesASmallFile(t *testing.T) {
 	}
 	f := New("Curve", "x", "y")
 	f.SetX(Log, Number)
-	if err := f.AddLine(l); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(l))
 	dir := t.TempDir()
-	if err := f.Save(dir, "curve"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Save(dir, "curve"))
 	checkFigure(t, dir, "curve")
 	info, err := os.Stat(filepath.Join(dir, "curve.svg"))
 	if err != nil || info.Size() > 200_000 {
@@ -174,9 +159,7 @@ func TestSaveErrors(t *testing.T) {
 	}
 	f := New("Zero", "size", "y")
 	f.SetX(Log, Number)
-	if err := f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}}))
 	if err := f.Save(dir, "zero"); err == nil || !strings.Contains(err.Error(), `logarithmic axis "size"`) {
 		t.Errorf("zero on a logarithmic axis: got error %v", err)
 	}
@@ -195,13 +178,9 @@ func TestOnePointOnEveryScale(t *testing.T) {
 			f := New("One point", "x", "y")
 			f.SetX(scale, unit)
 			f.SetY(scale, unit)
-			if err := f.AddLine(Line{X: []float64{1}, Y: []float64{1}, Style: SeriesStyle(0)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.AddLine(Line{X: []float64{1}, Y: []float64{1}, Style: SeriesStyle(0)}))
 			dir := t.TempDir()
-			if err := f.Save(dir, "point"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.Save(dir, "point"))
 			checkFigure(t, dir, "point")
 		}
 	}
@@ -211,10 +190,8 @@ func TestOnePointOnEveryScale(t *testing.T) {
 func TestLogAxisFillsTheWidth(t *testing.T) {
 	f := New("title", "a label that is long enough to take more than half of the axis", "y")
 	f.SetX(Log, Number)
-	if err := f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5},
-		Style: Style{Color: palette[0], Width: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5},
+		Style: Style{Color: palette[0], Width: 2}}))
 	width, height := f.size()
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))
 	f.draw(draw.New(canvas))

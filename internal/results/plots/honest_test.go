@@ -10,16 +10,14 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // drawnSVG returns the SVG of a chart.
 func drawnSVG(t *testing.T, c Chart, recs []records.Record) string {
 	t.Helper()
-	d, err := c.render(recs, asSVG)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(c.render(recs, asSVG))(t)
 	return string(d.Files[0].Data)
 }
 
@@ -150,10 +148,7 @@ func TestWideIntervalsLeaveLinesVisible(t *testing.T) {
 			low, high = min(low, 0.3+0.01*line+c.spread/2), max(high, 0.3+0.01*line+c.spread/2)
 		}
 		d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
-		f, err := d.draw(d.panels[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.draw(d.panels[0]))(t)
 		if bands := len(f.bands.plotters); (bands == 0) != c.crowds {
 			t.Errorf("%d lines ± %v: %d bands", c.lines, c.spread, bands)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -150,9 +151,7 @@ func TestSpread(t *testing.T) {
 // A line without marks that has one point only is seen all the same.
 func TestOnePointIsMarked(t *testing.T) {
 	f := New("", "", "")
-	if err := f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()}))
 	if n := len(f.legend.entries[0].thumbs); n != 2 {
 		t.Errorf("%d parts in the legend, want a line and a mark", n)
 	}

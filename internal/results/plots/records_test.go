@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -55,10 +56,7 @@ func sweep(trace string, n int, unit string, capacities ...int64) []records.Reco
 
 func fileNames(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -82,9 +80,7 @@ func TestWriteAllFigures(t *testing.T) {
 			if keep := os.Getenv("KEEP_FIGURES"); keep != "" { // to look at them
 				dir = filepath.Join(keep, strings.ReplaceAll(name, " ", "-"))
 			}
-			if err := writeAll(t, dir, recs); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writeAll(t, dir, recs))
 			want := []string{"competitive_ratio", "hit_ratio"}
 			if recs[0].Has(metric.ByteHitRatio) {
 				want = []string{"byte_hit_ratio", "competitive_ratio", "hit_ratio"}
@@ -104,9 +100,7 @@ func TestWriteAllFigures(t *testing.T) {
 func TestSameRecordsSameFigures(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	for _, dir := range []string{a, b} {
-		if err := writeAll(t, dir, sweep("cdn.zst", 8, records.Bytes, 1<<20, 1<<24)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeAll(t, dir, sweep("cdn.zst", 8, records.Bytes, 1<<20, 1<<24)))
 	}
 	for _, name := range fileNames(t, a) {
 		first, _ := os.ReadFile(filepath.Join(a, name))
@@ -123,9 +117,7 @@ func TestOneSetOfFiguresPerTrace(t *testing.T) {
 		sweep("a/b?c.zst", 2, records.Objects, 100, 1000),
 	)
 	dir := t.TempDir()
-	if err := writeAll(t, dir, recs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeAll(t, dir, recs))
 	want := []string{
 		"competitive_ratio-a-b-c.zst-2.png",
 		"competitive_ratio-a-b-c.zst-2.svg",
@@ -150,9 +142,7 @@ func TestDegenerateRecords(t *testing.T) {
 		recs[i].Label = strings.Repeat("x", 200) + recs[i].Label
 	}
 	dir := t.TempDir()
-	if err := writeAll(t, dir, recs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeAll(t, dir, recs))
 	checkFigure(t, dir, "hit_ratio")
 	if got := fileNames(t, dir); len(got) != 2 {
 		t.Errorf("got files %v, want the hit ratio only", got)
@@ -166,9 +156,7 @@ func TestWriteAllErrors(t *testing.T) {
 		t.Errorf("the same point twice: got error %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	if err := writeAll(t, file, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("a file as folder: got error %v", err)
 	}
@@ -179,13 +167,8 @@ func TestChartsShowIntervals(t *testing.T) {
 	dir := t.TempDir()
 	c := Chart{Name: "ratio", X: records.DimCapacity, Y: metric.CompetitiveRatio.Name}
 	recs := sweep("cdn.zst", 2, records.Bytes, 64<<20)
-	if _, err := drawChart(dir, c, recs); err != nil {
-		t.Fatal(err)
-	}
-	drawn, err := os.ReadFile(filepath.Join(dir, "ratio.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(drawChart(dir, c, recs))(t)
+	drawn := must.Get(os.ReadFile(filepath.Join(dir, "ratio.svg")))(t)
 	best := metric.CompetitiveRatio.Text(recs[0].Float(metric.CompetitiveRatio)) + "-" +
 		metric.CompetitiveRatioMax.Text(recs[0].Float(metric.CompetitiveRatioMax)) + " *"
 	for _, want := range []string{">" + best + "<", ">opt (offline)<", ">" + metric.CompetitiveRatio.Figure.Interval + "<",

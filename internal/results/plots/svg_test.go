@@ -3,6 +3,8 @@ package plots
 import (
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // An SVG says which line each of its parts belongs to, and what its points mean; names that come from traces are
@@ -13,14 +15,9 @@ func TestSVGNamesLinesAndPoints(t *testing.T) {
 	f.SetY(Linear, Percent)
 	for _, name := range []string{"lru", `<b a="1">`} {
 		l := Line{Label: name, X: []float64{1024, 2048}, Y: []float64{0.25, 0.5}, Style: SeriesStyle(0)}
-		if err := f.AddLine(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.AddLine(l))
 	}
-	d, err := f.Draw("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(f.Draw("f"))(t)
 	svg := string(d.SVG())
 	for _, want := range []string{
 		`<g data-line="lru">`, `<g data-line="&lt;b a=&#34;1&#34;&gt;">`,
@@ -49,13 +46,8 @@ func TestSpotsAreFew(t *testing.T) {
 	for i := range points {
 		l.X, l.Y = append(l.X, float64(i)), append(l.Y, float64(i))
 	}
-	if err := f.AddLine(l); err != nil {
-		t.Fatal(err)
-	}
-	d, err := f.render("f", asSVG)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(l))
+	d := must.Get(f.render("f", asSVG))(t)
 	if n := strings.Count(string(d.SVG()), `class="spot"`); n == 0 || n > mostSpots {
 		t.Errorf("%d points say their values, want at most %d", n, mostSpots)
 	} else if d.Told != n || d.Points != points {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // A page chooses every colour of a drawing; the file has its own.
@@ -14,17 +16,10 @@ func TestPagesChooseTheColours(t *testing.T) {
 	f := New(`fill:#000000 "title"`, "capacity", "hit ratio")
 	for i, name := range []string{"lru", `style="fill:#000000"`} {
 		l := Line{Label: name, X: []float64{1, 2}, Y: []float64{0.25, 0.5}, High: []float64{0.3, 0.6}, Style: SeriesStyle(i)}
-		if err := f.AddLine(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.AddLine(l))
 	}
-	if err := f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Faded: true}); err != nil {
-		t.Fatal(err)
-	}
-	d, err := f.Draw("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Faded: true}))
+	d := must.Get(f.Draw("f"))(t)
 	at := slices.IndexFunc(d.Files, func(f File) bool { return strings.HasSuffix(f.Name, ".svg") })
 	file, svg := d.Files[at].Data, d.SVG()
 	for i := range 2 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // A column of something rare, such as windows without a stable load, appears once it has happened.
@@ -93,9 +94,7 @@ func TestOptimaOfOtherRules(t *testing.T) {
 // A folder that cannot be written to is found before a replay, and nothing is left in one that can.
 func TestCheckDirFindsWhatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, jsonName), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, jsonName), 0o755))
 	if err := CheckDir(dir); err == nil {
 		t.Errorf("a folder in which %s is a folder was accepted", jsonName)
 	}
@@ -107,18 +106,11 @@ func TestCheckDirFindsWhatCannotBeWritten(t *testing.T) {
 // Records are rewritten in the format in which they are, whatever the file is called; other contents are an error.
 func TestRewriteKeepsTheFormat(t *testing.T) {
 	dir := t.TempDir()
-	if err := Write(dir, inObjects()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, inObjects()))
 	for _, name := range FileNames() {
-		before, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		path := filepath.Join(dir, "renamed")
-		if err := os.WriteFile(path, before, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, before, 0o644))
 		if err := Rewrite(path, inObjects()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

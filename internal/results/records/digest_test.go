@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // A record has the same digest in every format, also if nulls are left out, and with texts that formats write in
@@ -18,9 +20,7 @@ func TestDigestIsThatOfTheRecord(t *testing.T) {
 	digests := map[string]bool{}
 	for name, encode := range map[string]encoder{"JSON": EncodeJSON, "CSV": EncodeCSV, "Parquet": encodeParquet} {
 		var data bytes.Buffer
-		if err := encode(&data, recs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, encode(&data, recs))
 		got, err := decode(data.Bytes())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -33,23 +33,17 @@ func TestDigestIsThatOfTheRecord(t *testing.T) {
 		t.Errorf("digests %v of %d records", digests, len(recs))
 	}
 	var lines bytes.Buffer
-	if err := EncodeJSON(&lines, recs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, EncodeJSON(&lines, recs))
 	for line := range bytes.Lines(lines.Bytes()) {
 		var fields map[string]any
-		if err := json.Unmarshal(line, &fields); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(line, &fields))
 		for name, value := range fields {
 			if value == nil {
 				delete(fields, name)
 			}
 		}
 		short, err := json.Marshal(fields) // in another order, too
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := decode(short); err != nil {
 			t.Errorf("without nulls: %v", err)
 		}
@@ -97,18 +91,9 @@ func isOneOf(r Record, recs []Record) bool {
 
 func TestWhatDigestsDoNotShowIsSaid(t *testing.T) {
 	j, _, _ := encoded(t)
-	whole, err := decode([]byte(j))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost, err := decode([]byte(j[:strings.LastIndex(j[:len(j)-1], "\n")+1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice, err := decode([]byte(j + j))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(decode([]byte(j)))(t)
+	lost := must.Get(decode([]byte(j[:strings.LastIndex(j[:len(j)-1], "\n")+1])))(t)
+	twice := must.Get(decode([]byte(j + j)))(t)
 	for _, test := range []struct {
 		name                string
 		recs                []Record

@@ -3,6 +3,7 @@ package records
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	_ "github.com/cachesim/cachesim/internal/clock/models" // declares metrics
 	_ "github.com/cachesim/cachesim/internal/sim/all"      // declares metrics
 )
@@ -33,10 +34,7 @@ func TestTheBestOfEachMetricIsMarked(t *testing.T) {
 		recs[0].SetNamed(metric, low)
 		recs[1].SetNamed(metric, high)
 		recs[2].SetNamed(metric, third)
-		tables, err := Pivot{Cells: metric}.Tables(recs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := must.Get(Pivot{Cells: metric}.Tables(recs))(t)
 		want := []bool{LowerIsBetter(metric), HigherIsBetter(metric), false}
 		for i, row := range tables.Tables[0].Rows {
 			if c := row.Cells[0]; c.Best != want[i] {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // with returns a record that has a part of the kind, in a cache with a capacity of its own or not.
@@ -27,9 +28,7 @@ func TestTablesNameEveryKindOfPart(t *testing.T) {
 		for _, own := range []bool{false, true} {
 			recs := []Record{with(k, "first(a=1)", own), with(k, "second(b=2)", own)}
 			var table bytes.Buffer
-			if err := Print(&table, recs, "table", PrintOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Print(&table, recs, "table", PrintOptions{}))
 			named := NamedByParts(recs)
 			for i, part := range []string{"first(a=1)", "second(b=2)"} {
 				if !strings.Contains(table.String(), part) {
@@ -53,22 +52,15 @@ func TestNoPartIsWritten(t *testing.T) {
 		k := PartKindOf(name)
 		recs := []Record{with(k, "", false), with(k, "next", false)}
 		var lines bytes.Buffer
-		if err := EncodeJSON(&lines, recs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, EncodeJSON(&lines, recs))
 		first, _, _ := strings.Cut(lines.String(), "\n")
 		if !strings.Contains(first, `"`+name+`":"none"`) {
 			t.Errorf("%s is not written as none: %s", name, first)
 		}
 		dir := t.TempDir()
-		if err := Write(dir, recs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(dir, recs))
 		for _, file := range FileNames() {
-			again, err := Read(dir+"/"+file, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := must.Get(Read(dir+"/"+file, nil))(t)
 			if *k.Field(&again[0]) != "" || *k.Field(&again[1]) != "next" {
 				t.Errorf("%s: %s is read as %q and %q", file, name, *k.Field(&again[0]), *k.Field(&again[1]))
 			}
@@ -94,10 +86,7 @@ func TestForesightDoesNotCompete(t *testing.T) {
 		recs = append(recs, with(k, "", false))
 		recs[2].Label = "fifo"
 		recs[2].Set(metric.HitRatio, 0.4)
-		tables, err := Pivot{Cells: "hit_ratio"}.Tables(recs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := must.Get(Pivot{Cells: "hit_ratio"}.Tables(recs))(t)
 		for _, row := range tables.Tables[0].Rows {
 			if best := row.Cells[0].Best; best != (row.Name == "lru") {
 				t.Errorf("%s: %s is marked %v", k.Name, row.Name, best)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // cell returns one record of an experiment.
@@ -162,22 +163,14 @@ func TestPivotGolden(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			var got strings.Builder
-			if err := tables.Print(&got, format, PrintOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tables.Print(&got, format, PrintOptions{}))
 			path := filepath.Join("testdata", "pivot", name+"."+ext)
 			if *update {
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				must.Do(t, os.WriteFile(path, []byte(got.String()), 0o644))
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got.String() != string(want) {
 				t.Errorf("%s as %s is\n%s\nwant\n%s", name, format, got.String(), want)
 			}
@@ -211,10 +204,7 @@ func TestArrangeErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "table of misses: unknown dimension") {
 		t.Errorf("pivot: got error %v", err)
 	}
-	tables, err := Pivot{Cells: "misses"}.Tables(recs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := must.Get(Pivot{Cells: "misses"}.Tables(recs))(t)
 	if err := tables.Print(
 		&strings.Builder{},
 		"json",
@@ -227,11 +217,8 @@ func TestArrangeErrors(t *testing.T) {
 
 // For a bound only hits and misses mean something, and a duplicate record counts once.
 func TestArrangeLeavesOut(t *testing.T) {
-	panels, err := Arrange(append(classic(), classic()...),
-		Layout{Lines: "policy", Along: "capacity", Panels: "trace", Metric: "evictions"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	panels := must.Get(Arrange(append(classic(), classic()...),
+		Layout{Lines: "policy", Along: "capacity", Panels: "trace", Metric: "evictions"}))(t)
 	var names []string
 	for _, s := range panels[0].Lines {
 		names = append(names, s.Name)
@@ -291,10 +278,7 @@ func TestArrangeKeepsEverything(t *testing.T) {
 				}
 			}
 		}
-		panels, err := Arrange(recs, layout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		panels := must.Get(Arrange(recs, layout))(t)
 		for _, p := range panels {
 			want := 0
 			for i := range recs {
@@ -404,11 +388,8 @@ func TestPublishedPointsOfASeries(t *testing.T) {
 		{At: map[string]string{"policy": "lru", "capacity": "750"}, Value: 2},
 		{At: map[string]string{"policy": "arc", "capacity": "750"}, Value: 3},
 	}}
-	panels, err := Arrange([]Record{cell("a", "lru", 250, 0.1), cell("a", "lru", 500,
-		0.2)}, Layout{Lines: DimPolicy, Along: DimCapacity, Metric: "hit_ratio"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	panels := must.Get(Arrange([]Record{cell("a", "lru", 250, 0.1), cell("a", "lru", 500, 0.2)},
+		Layout{Lines: DimPolicy, Along: DimCapacity, Metric: "hit_ratio"}))(t)
 	got := ""
 	for _, point := range p.PointsOf(&panels[0].Lines[0], DimCapacity) {
 		got += fmt.Sprintf("%s: %v, ", point.Place.Text, point.Mean)
@@ -425,11 +406,8 @@ func TestHeadingOfACapacityThatDiffers(t *testing.T) {
 		second int64
 		want   string
 	}{{48, "1% (48)"}, {90, "1%"}} {
-		tables, err := Pivot{Rows: DimTrace, Cells: "hit_ratio"}.Tables([]Record{cell("a", "lru", 48, 0.2, percent), cell("b",
-			"lru", test.second, 0.3, percent)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells := []Record{cell("a", "lru", 48, 0.2, percent), cell("b", "lru", test.second, 0.3, percent)}
+		tables := must.Get(Pivot{Rows: DimTrace, Cells: "hit_ratio"}.Tables(cells))(t)
 		if got := tables.Tables[0].Columns[0].Name; got != test.want {
 			t.Errorf("48 and %d: heading %q, want %q", test.second, got, test.want)
 		}
@@ -446,10 +424,7 @@ func TestSharesOfOneTraceAreToldApart(t *testing.T) {
 		recs = append(recs, r)
 	}
 	placesOf := func(recs []Record) (places []string) {
-		panels, err := Arrange(recs, Layout{Lines: DimTrace, Along: DimCapacityShare, Metric: "misses"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		panels := must.Get(Arrange(recs, Layout{Lines: DimTrace, Along: DimCapacityShare, Metric: "misses"}))(t)
 		for _, line := range panels[0].Lines {
 			for _, p := range line.Points {
 				places = append(places, line.Name+" "+p.Place.Text)

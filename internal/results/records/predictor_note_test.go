@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // asking are records of two policies that use one predictor.
@@ -20,9 +21,7 @@ func asking() []Record {
 
 func TestMarkdownOfTheBestNamesItsPredictor(t *testing.T) {
 	var b strings.Builder
-	if err := Print(&b, asking(), "markdown", PrintOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Print(&b, asking(), "markdown", PrintOptions{}))
 	if !strings.Contains(b.String(), `| **laru** \* | **gbm** |`) {
 		t.Errorf("the row of laru lacks its predictor:\n%s", b.String())
 	}
@@ -31,10 +30,7 @@ func TestMarkdownOfTheBestNamesItsPredictor(t *testing.T) {
 func TestTablesSayWhichPredictorIsAsked(t *testing.T) {
 	recs := asking()
 	note := func() string {
-		tables, err := Pivot{Cells: "hit_ratio"}.Tables(recs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := must.Get(Pivot{Cells: "hit_ratio"}.Tables(recs))(t)
 		return strings.Join(tables.Notes, "\n")
 	}
 	if got := note(); !strings.Contains(got, "predictor of laru: gbm") {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -48,9 +49,7 @@ func inObjects() []Record {
 func printed(t *testing.T, recs []Record, format string, opt PrintOptions) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Print(&out, recs, format, opt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Print(&out, recs, format, opt))
 	return out.String()
 }
 
@@ -75,14 +74,9 @@ func TestPrintGolden(t *testing.T) {
 			got := printed(t, c.recs, c.format, PrintOptions{Color: c.color})
 			path := filepath.Join("testdata", c.name)
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(path))(t)
 			if got != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
@@ -159,9 +153,7 @@ func TestAllocatorsOfNodesShareATable(t *testing.T) {
 		}
 		groups, labels := Groups(recs), NamedByParts(recs)
 		var out strings.Builder
-		if err := Print(&out, recs, "table", PrintOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Print(&out, recs, "table", PrintOptions{}))
 		column := strings.Contains(out.String(), "policy  allocator")
 		if own := of == nil; (len(groups) == 1) != own || (labels[1].Label == "lru, pid") != own || column != own {
 			t.Errorf("own capacity %v: %d tables, label %q:\n%s", own, len(groups), labels[1].Label, &out)
@@ -195,16 +187,12 @@ func TestNumbersForPeople(t *testing.T) {
 
 func TestCheckDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	if err := CheckDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, CheckDir(dir))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("the folder holds %v (%v)", entries, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	if err := CheckDir(file); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("got error %v", err)
 	}
@@ -227,10 +215,7 @@ func TestPrintSaysWhatIsOfTheSample(t *testing.T) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}
 	}
-	tables, err := Pivot{Cells: "misses"}.Tables(recs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := must.Get(Pivot{Cells: "misses"}.Tables(recs))(t)
 	notes := strings.Join(tables.Notes, "\n")
 	if !strings.Contains(notes, "counts and other ratios are those of the sample") {
 		t.Errorf("notes of the table of misses: %s", notes)

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -112,13 +113,8 @@ func TestRoundTrip(t *testing.T) {
 		for name, encode := range map[string]func(io.Writer, []Record) error{"JSON": EncodeJSON, "CSV": EncodeCSV,
 			"Parquet": encodeParquet} {
 			var data bytes.Buffer
-			if err := encode(&data, recs); err != nil {
-				t.Fatal(err)
-			}
-			got, err := decode(data.Bytes())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, encode(&data, recs))
+			got := must.Get(decode(data.Bytes()))(t)
 			if !reflect.DeepEqual(got, sealed(recs)) {
 				t.Fatalf("%s: got %+v, want %+v", name, got, recs)
 			}
@@ -128,9 +124,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestReadFolderAndStdin(t *testing.T) {
 	dir := t.TempDir()
-	if err := Write(filepath.Join(dir, "deep", "out"), sample()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(filepath.Join(dir, "deep", "out"), sample()))
 	dir = filepath.Join(dir, "deep", "out")
 	got, err := Read(dir, nil)
 	if err != nil || !reflect.DeepEqual(got, sealed(sample())) {
@@ -138,9 +132,7 @@ func TestReadFolderAndStdin(t *testing.T) {
 	}
 	for _, name := range []string{jsonName, csvName, parquetName} {
 		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer f.Close()
 		got, err := Read("-", f)
 		if err != nil || !reflect.DeepEqual(got, sealed(sample())) {
@@ -152,9 +144,7 @@ func TestReadFolderAndStdin(t *testing.T) {
 func TestWriteIsDeterministic(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	for _, dir := range []string{a, b} {
-		if err := Write(dir, sample()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(dir, sample()))
 	}
 	for _, name := range []string{jsonName, csvName, parquetName} {
 		first, _ := os.ReadFile(filepath.Join(a, name))
@@ -193,9 +183,7 @@ func TestNameThatIsNoText(t *testing.T) {
 	recs[0].Trace = "a\xff\x1b[31mb"
 	for name, encode := range map[string]func(io.Writer, []Record) error{"JSON": EncodeJSON, "CSV": EncodeCSV} {
 		var data bytes.Buffer
-		if err := encode(&data, recs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, encode(&data, recs))
 		got, err := decode(data.Bytes())
 		if err != nil || got[0].Trace != "a\uFFFD\x1b[31mb" {
 			t.Errorf("%s: got %+v, %v", name, got, err)
@@ -210,15 +198,9 @@ func TestNameThatIsNoText(t *testing.T) {
 func encoded(t *testing.T) (jsonText, csvText string, parquetData []byte) {
 	t.Helper()
 	var j, c, p bytes.Buffer
-	if err := EncodeJSON(&j, sample()); err != nil {
-		t.Fatal(err)
-	}
-	if err := EncodeCSV(&c, sample()); err != nil {
-		t.Fatal(err)
-	}
-	if err := encodeParquet(&p, sample()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, EncodeJSON(&j, sample()))
+	must.Do(t, EncodeCSV(&c, sample()))
+	must.Do(t, encodeParquet(&p, sample()))
 	return j.String(), c.String(), p.Bytes()
 }
 
@@ -271,9 +253,7 @@ func TestReadErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.jsonl")
-			if err := os.WriteFile(path, []byte(test.data), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(test.data), 0o644))
 			_, err := Read(path, nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), path) {
 				t.Errorf("got error %v, want the path and %q", err, test.want)
@@ -305,9 +285,7 @@ func TestOptionalFieldMayBeMissing(t *testing.T) {
 // A codec that needs ever more memory for a damaged page is rejected before a page is read.
 func TestParquetWithLZ4IsRefused(t *testing.T) {
 	var data bytes.Buffer
-	if err := writeParquet(&data, sealed(sample()), parquet.Compression(&parquet.Lz4Raw)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeParquet(&data, sealed(sample()), parquet.Compression(&parquet.Lz4Raw)))
 	if _, err := decode(data.Bytes()); err == nil || !strings.Contains(err.Error(), "want zstd, snappy, gzip or none") {
 		t.Errorf("error %v", err)
 	}

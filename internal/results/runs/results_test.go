@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -37,18 +38,13 @@ func sample() Results {
 
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := sample().Write(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sample().Write(t.Context(), dir))
 	for _, name := range []string{"records.jsonl", "records.csv", "records.parquet", "hit_ratio.svg", "hit_ratio.png"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, page.Name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, page.Name)))(t)
 	for _, want := range []string{
 		"90% of the largest hit ratio: ~", "interrupted: 6 of 9 rows", "cachesim 1.2.3", "&lt;i&gt;x&lt;/i&gt;",
 		`<g data-line="arc">`, `<tr data-line="lru">`, `<a href="records.csv">`,
@@ -88,9 +84,7 @@ func TestCommandLine(t *testing.T) {
 	flags.StringArray("only", nil, "")
 	args := []string{"--policy", "s3fifo(small=0.1)", "--bytes", "--output", "a", "--jobs", "2", "--only", "a=b,c",
 		"--only", "d"}
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flags.Parse(args))
 	got := CommandLine("cachesim run", []string{"it's.csv"}, flags)
 	want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o DIR`
 	if got != want {
@@ -106,13 +100,8 @@ func TestThePageNamesEveryKindOfPart(t *testing.T) {
 			*k.Field(&r.Records[i]) = "some(" + k.Name + "=1)"
 		}
 		dir := t.TempDir()
-		if err := r.Write(t.Context(), dir); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(filepath.Join(dir, page.Name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Write(t.Context(), dir))
+		text := must.Get(os.ReadFile(filepath.Join(dir, page.Name)))(t)
 		if !strings.Contains(string(text), "some("+k.Name+"=1)") {
 			t.Errorf("the page does not name the %s", k.Name)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 var some = []Row{
@@ -68,17 +69,13 @@ func TestWrittenSeriesAreReadBack(t *testing.T) {
 	if rows, err := Read(dir); err != nil || rows != nil {
 		t.Errorf("an empty folder: %v, %v", rows, err)
 	}
-	if err := Write(dir, some); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, some))
 	for _, path := range []string{dir, filepath.Join(dir, jsonName), filepath.Join(dir, parquetName)} {
 		if rows, err := Read(path); err != nil || !slices.Equal(rows, some) {
 			t.Errorf("%s: %v, %v", path, rows, err)
 		}
 	}
-	if err := Write(dir, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, nil))
 	if rows, err := Read(dir); err != nil || rows != nil {
 		t.Errorf("without rows the files of before stay: %v, %v", rows, err)
 	}
@@ -95,9 +92,7 @@ func TestBadSeriesAreRefused(t *testing.T) {
 		"PAR1 and no more",
 	} {
 		path := filepath.Join(t.TempDir(), jsonName)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		if rows, err := Read(path); err == nil {
 			t.Errorf("%q is read as %v", text, rows)
 		} else if !strings.Contains(err.Error(), jsonName) {
@@ -127,12 +122,8 @@ func TestDigestTellsRowsApart(t *testing.T) {
 // FuzzRead: the readers return one error, or rows that survive writing and reading unchanged.
 func FuzzRead(f *testing.F) {
 	var lines, columns bytes.Buffer
-	if err := jsonlines.Write(&lines, some); err != nil {
-		f.Fatal(err)
-	}
-	if err := encodeParquet(&columns, some); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, jsonlines.Write(&lines, some))
+	must.Do(f, encodeParquet(&columns, some))
 	f.Add(lines.Bytes())
 	f.Add(columns.Bytes())
 	f.Add(columns.Bytes()[:columns.Len()-9])
@@ -142,9 +133,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var again bytes.Buffer
-		if err := jsonlines.Write(&again, rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, jsonlines.Write(&again, rows))
 		if back, err := decodeJSON(again.Bytes()); err != nil || len(back) != len(rows) {
 			t.Fatalf("%d rows become %d: %v", len(rows), len(back), err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/serving"
 )
@@ -36,14 +37,8 @@ type tester interface {
 
 func build(t tester, text string) allocate.Allocator {
 	t.Helper()
-	s, err := allocate.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := allocate.NewNumbered(s, []string{"embeddings", "users"}, testSeed, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(allocate.Registry.Parse(text))(t)
+	a := must.Get(allocate.NewNumbered(s, []string{"embeddings", "users"}, testSeed, 0))(t)
 	return a
 }
 
@@ -179,10 +174,7 @@ func checkDivision(t *rapid.T, s *allocate.State, w *serving.Window, got []int64
 // Entries say that they are for serving nodes, and what they need agrees with what they say they know.
 func TestEntries(t *testing.T) {
 	for _, text := range texts() {
-		s, err := allocate.Registry.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(allocate.Registry.Parse(text))(t)
 		if e := s.Entry; !e.Serving || e.Summary == "" || e.Source == "" {
 			t.Errorf("%s: an empty field", text)
 		}

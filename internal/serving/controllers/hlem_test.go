@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/serving"
@@ -171,9 +172,7 @@ func TestPartsCanBeSwitchedOff(t *testing.T) {
 // Weights of a policy that is switched off are refused, not ignored.
 func TestWeightsWithoutPolicy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "weights.json")
-	if err := os.WriteFile(file, trained, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, trained, 0o600))
 	if _, err := allocate.Registry.Parse("hlem(weights=" + file + ")"); err != nil {
 		t.Error(err)
 	}
@@ -257,10 +256,7 @@ func TestAllocationsOfPolicies(t *testing.T) {
 
 // The built-in policy can be read and is finite.
 func TestBuiltInPolicy(t *testing.T) {
-	p, made, err := ReadPolicy(bytes.NewReader(trained))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, made := must.Get2(ReadPolicy(bytes.NewReader(trained)))(t)
 	if p.Params() != 9606 || made == "" {
 		t.Errorf("%v, made by %q", p, made)
 	}
@@ -277,19 +273,13 @@ func TestWeightsFromFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.json")
 	var text bytes.Buffer
-	if err := NewPolicy(7).Write(&text, "a test", 7); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, NewPolicy(7).Write(&text, "a test", 7))
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
-	if err := os.WriteFile(good, text.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(good, text.Bytes(), 0o644))
 	if _, err := allocate.Registry.Parse("hlem(weights=" + good + ")"); err != nil {
 		t.Errorf("a good file: %v", err)
 	}

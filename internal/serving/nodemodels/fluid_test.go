@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -121,15 +122,9 @@ func TestRefillOfFluid(t *testing.T) {
 	refilled := map[string]int64{}
 	peak := map[string]float64{}
 	for _, refill := range []string{"throttled", "naive", "off"} {
-		spec, err := models.Registry.Parse("fluid(refill=" + refill + ")")
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := spec.Entry.Run(t.Context(), models.Config{Trace: tr, Params: spec.Params, EndWarmup: func() {},
-			Cache: divided(t, requests.Of(tr.Kind), tr.NumObjects, "bo")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(models.Registry.Parse("fluid(refill=" + refill + ")"))(t)
+		v := must.Get(spec.Entry.Run(t.Context(), models.Config{Trace: tr, Params: spec.Params, EndWarmup: func() {},
+			Cache: divided(t, requests.Of(tr.Kind), tr.NumObjects, "bo")}))(t)
 		if v.Float(nodemodels.RatioMoved) == 0 {
 			t.Error("the border does not move")
 		}
@@ -144,19 +139,10 @@ func TestRefillOfFluid(t *testing.T) {
 // divided returns the memory of two nodes with an allocator.
 func divided(t testing.TB, columns *requests.Columns, users int, text string) *pools.Cache {
 	t.Helper()
-	lru, err := policies.Registry.Parse("lru")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := allocate.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
-		Embeddings: lru, Users: lru, Seed: 1, Allocator: &spec, Requests: columns, Count: users})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lru := must.Get(policies.Registry.Parse("lru"))(t)
+	spec := must.Get(allocate.Registry.Parse(text))(t)
+	c := must.Get(pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
+		Embeddings: lru, Users: lru, Seed: 1, Allocator: &spec, Requests: columns, Count: users}))(t)
 	return c
 }
 
@@ -227,16 +213,10 @@ func TestHitsOfRareRequests(t *testing.T) {
 	for i := range tr.Times {
 		tr.Times[i] = int64(time.Duration(i) * 3 * time.Second)
 	}
-	spec, err := models.Registry.Parse("fluid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(models.Registry.Parse("fluid"))(t)
 	cache := memory(t, tr)
-	v, err := spec.Entry.Run(t.Context(), models.Config{Trace: tr, Cache: cache, Params: spec.Params,
-		EndWarmup: func() {}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(spec.Entry.Run(t.Context(), models.Config{Trace: tr, Cache: cache, Params: spec.Params,
+		EndWarmup: func() {}}))(t)
 	want := 400 * v.Float(nodemodels.KVHitRatio)
 	if got := float64(cache.Counts().Hits); want < 40 || want > 360 || math.Abs(got-want) > 2 {
 		t.Errorf("%v hits of 400 requests, want %v", got, want)
@@ -245,10 +225,7 @@ func TestHitsOfRareRequests(t *testing.T) {
 
 func TestFluidRefuses(t *testing.T) {
 	tr := recommendations(t, 400, 200)
-	spec, err := models.Registry.Parse("fluid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(models.Registry.Parse("fluid"))(t)
 	run := func(ctx context.Context, cache any) error {
 		_, err := spec.Entry.Run(ctx, models.Config{Trace: tr, Cache: cache, Params: spec.Params, EndWarmup: func() {}})
 		return err

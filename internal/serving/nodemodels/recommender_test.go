@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
@@ -43,15 +44,9 @@ func recommendations(t testing.TB, n int, rate float64) *traces.Trace {
 // memory returns the memory of two nodes with two GPUs.
 func memory(t testing.TB, tr *traces.Trace) *pools.Cache {
 	t.Helper()
-	lru, err := policies.Registry.Parse("lru")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
-		Embeddings: lru, Users: lru, Seed: 1, Requests: requests.Of(tr.Kind), Count: tr.NumObjects})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lru := must.Get(policies.Registry.Parse("lru"))(t)
+	c := must.Get(pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
+		Embeddings: lru, Users: lru, Seed: 1, Requests: requests.Of(tr.Kind), Count: tr.NumObjects}))(t)
 	return c
 }
 
@@ -74,10 +69,7 @@ func serve(t testing.TB, tr *traces.Trace, text string, c models.Config) (metric
 
 func mustServe(t testing.TB, tr *traces.Trace, text string, c models.Config) metric.Values {
 	t.Helper()
-	v, err := serve(t, tr, text, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(serve(t, tr, text, c))(t)
 	return v
 }
 

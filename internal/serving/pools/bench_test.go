@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -35,9 +36,7 @@ func benchColumns(b *testing.B) *requests.Columns {
 				head.List = append(head.List, requests.Lookup{Shard: shard, Rows: 2048})
 			}
 		}
-		if err := builder.Add(&stream.Record{Extra: head}, user); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, builder.Add(&stream.Record{Extra: head}, user))
 	}
 	return requests.Of(builder.Finish())
 }
@@ -50,10 +49,7 @@ func BenchmarkRequests(b *testing.B) {
 		b.Run(policy, func(b *testing.B) {
 			c := Config{Nodes: 4, GPUs: 8, Memory: 20e9, Start: 0.4, Least: 0.1, Most: 0.9, Embeddings: spec(b, policy),
 				Users: spec(b, policy), Requests: columns, Count: countUsers(columns)}
-			p, err := New(c)
-			if err != nil {
-				b.Fatal(err)
-			}
+			p := must.Get(New(c))(b)
 			p.UseCosts(serving.DefaultCosts())
 			columns.Profile(0)
 			b.ReportAllocs()

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -47,9 +48,7 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 		for _, s := range r.shards {
 			head.List = append(head.List, requests.Lookup{Shard: s, Rows: 512})
 		}
-		if err := builder.Add(&stream.Record{Extra: head}, user); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, builder.Add(&stream.Record{Extra: head}, user))
 	}
 	return requests.Of(builder.Finish())
 }
@@ -58,10 +57,7 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 func countUsers(c *requests.Columns) int { return int(slices.Max(c.Users)) + 1 }
 
 func spec(tb rapid.TB, text string) policies.Spec {
-	s, err := policies.Registry.Parse(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := must.Get(policies.Registry.Parse(text))(tb)
 	return s
 }
 
@@ -73,10 +69,7 @@ func config(tb rapid.TB, all []request, nodes int, pages int64) Config {
 }
 
 func newCache(tb rapid.TB, c Config) *Cache {
-	p, err := New(c)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := must.Get(New(c))(tb)
 	p.UseCosts(serving.DefaultCosts())
 	return p
 }

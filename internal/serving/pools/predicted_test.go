@@ -4,24 +4,19 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Pools of which a model computes what is served have no memory per shard and user.
 func TestPredictedPoolsAreSmall(t *testing.T) {
-	lru, err := policies.Registry.Parse(policies.Recency())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lru := must.Get(policies.Registry.Parse(policies.Recency()))(t)
 	allocated := func(predicted bool) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := New(Config{Nodes: 2, GPUs: 1, Memory: 1 << 36, Start: 0.5, Least: 0.1, Most: 0.9, Embeddings: lru,
-			Users: lru, Requests: &requests.Columns{Shards: 1 << 20, ShardRows: 1024}, Count: 1 << 20, Predicted: predicted})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(New(Config{Nodes: 2, GPUs: 1, Memory: 1 << 36, Start: 0.5, Least: 0.1, Most: 0.9, Embeddings: lru,
+			Users: lru, Requests: &requests.Columns{Shards: 1 << 20, ShardRows: 1024}, Count: 1 << 20, Predicted: predicted}))(t)
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}

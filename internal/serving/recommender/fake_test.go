@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/route"
 )
@@ -129,10 +130,7 @@ func requestsAt(seconds ...float64) Requests {
 
 func mustRun(t testing.TB, r Requests, f *fake, c Config) *Result {
 	t.Helper()
-	result, err := Run(t.Context(), r, f, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(Run(t.Context(), r, f, c))(t)
 	for node, n := range f.running {
 		if n != 0 {
 			t.Errorf("%d requests still run on node %d", n, node)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"pgregory.net/rapid"
@@ -260,9 +261,7 @@ func TestAgainstNaive(t *testing.T) {
 			return f
 		}
 		f, g := build(), build()
-		if _, err := Run(t.Context(), r, f, c); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Run(t.Context(), r, f, c))(t)
 		w := &twin{Config: c, r: r, f: g}
 		w.run()
 		if !slices.Equal(f.starts, w.starts) {

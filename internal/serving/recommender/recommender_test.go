@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/route"
@@ -461,10 +462,7 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		f := newFake(4, 8, func(int, int) Access { return missing(16) })
 		f.quiet = true
-		result, err := Run(b.Context(), r, f, c)
-		if err != nil {
-			b.Fatal(err)
-		}
+		result := must.Get(Run(b.Context(), r, f, c))(b)
 		events += result.Events
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")

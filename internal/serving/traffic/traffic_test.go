@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -32,20 +33,12 @@ type recommenderRequest struct {
 
 func generateRecommender(t *testing.T, args string) []recommenderRequest {
 	t.Helper()
-	spec, err := gen.Parse("recommender("+args+")", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := gen.New(t.Context(), spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(gen.Parse("recommender("+args+")", ""))(t)
+	g := must.Get(gen.New(t.Context(), spec, nil))(t)
 	var requests []recommenderRequest
 	var rec stream.Record
 	for range g.Requests() {
-		if err := g.Read(&rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, g.Read(&rec))
 		head := recommender.HeadOf(&rec)
 		requests = append(requests, recommenderRequest{rec.Time, head.Tokens, rec.Num, head.Hot == 1, head.Lookups(nil)})
 	}
@@ -60,14 +53,8 @@ func TestGolden(t *testing.T) {
 	const spec = "recommender(nodes=2,users=1000,shards=10000,regime=burst,rate=100,epochs=20,seed=2)"
 	for _, cores := range []int{1, runtime.NumCPU()} {
 		previous := runtime.GOMAXPROCS(cores)
-		s, err := gen.Parse(spec, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := gen.New(t.Context(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(gen.Parse(spec, ""))(t)
+		g := must.Get(gen.New(t.Context(), s, nil))(t)
 		h := sha256.New()
 		var rec stream.Record
 		for g.Read(&rec) == nil {
@@ -337,19 +324,11 @@ func TestRecommenderSaysWhatItMade(t *testing.T) {
 		"rate=100,epochs=200,regime=burst":                      {"spikes"},
 		"rate=100,epochs=200,requests=400,regime=burst":         {", with 0 spikes"},
 	} {
-		spec, err := gen.Parse("recommender(nodes=2,users=100,shards=1000,"+args+")", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := gen.New(t.Context(), spec, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(gen.Parse("recommender(nodes=2,users=100,shards=1000,"+args+")", ""))(t)
+		g := must.Get(gen.New(t.Context(), spec, nil))(t)
 		var rec stream.Record
 		for range g.Requests() {
-			if err := g.Read(&rec); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Read(&rec))
 		}
 		for _, part := range want {
 			if !strings.Contains(g.Measured(), part) {
@@ -361,10 +340,7 @@ func TestRecommenderSaysWhatItMade(t *testing.T) {
 
 // TestRecommenderSaysHowFarItsPreparationIs has 4 draws of 2^16 own shards each, then counts the requests.
 func TestRecommenderSaysHowFarItsPreparationIs(t *testing.T) {
-	spec, err := gen.Parse("recommender(nodes=1,users=4096,own-shards=64,shards=1000,requests=100)", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(gen.Parse("recommender(nodes=1,users=4096,own-shards=64,shards=1000,requests=100)", ""))(t)
 	var all []int64
 	said := func(done, total int64) {
 		if total != 4<<16+100 {
@@ -372,9 +348,7 @@ func TestRecommenderSaysHowFarItsPreparationIs(t *testing.T) {
 		}
 		all = append(all, done)
 	}
-	if _, err := gen.New(t.Context(), spec, said); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(gen.New(t.Context(), spec, said))(t)
 	if want := []int64{0, 1 << 16, 2 << 16, 3 << 16, 4 << 16}; !slices.Equal(all, want) {
 		t.Errorf("%d steps are done, want %d", all, want)
 	}
@@ -388,9 +362,7 @@ func TestRecommenderPreparationEndsWithItsContext(t *testing.T) {
 		"nodes=1,users=100,shards=1000,rate=1e6,epochs=200": 1 << 20,
 	} {
 		spec, err := gen.Parse("recommender("+args+")", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		last := int64(0)
 		_, err = gen.New(ctx, spec, func(done, _ int64) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -130,10 +131,7 @@ func (w Workload) serve(a allocate.Allocator) (mean float64) {
 func TestTuned(t *testing.T) {
 	experiments := ""
 	for _, name := range []string{"table3", "real"} {
-		text, err := os.ReadFile("../../../configs/hlem-" + name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("../../../configs/hlem-" + name + ".yaml"))(t)
 		experiments += string(text)
 	}
 	for _, u := range tuners {
@@ -141,10 +139,7 @@ func TestTuned(t *testing.T) {
 			if os.Getenv("UPDATE") != "" {
 				u.search(t)
 			}
-			text, err := os.ReadFile(u.file())
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(u.file()))(t)
 			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 			if len(lines) != 2 {
 				t.Fatalf("%s has %d lines, want 2", u.file(), len(lines))
@@ -175,10 +170,7 @@ func (u tuner) file() string {
 // rewardOf returns the mean reward of the first workloads as a text.
 func rewardOf(t *testing.T, text string, workloads int) string {
 	t.Helper()
-	r, err := reward(t.Context(), text, workloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(reward(t.Context(), text, workloads))(t)
 	return fmt.Sprintf("%.4f", r)
 }
 
@@ -187,10 +179,7 @@ func (u tuner) search(t *testing.T) {
 	t.Helper()
 	best, most := "", math.Inf(-1)
 	for _, text := range u.candidates() {
-		r, err := reward(t.Context(), text, searched)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(reward(t.Context(), text, searched))(t)
 		t.Logf("%.4f %s", r, text)
 		if r > most {
 			best, most = text, r
@@ -200,7 +189,5 @@ func (u tuner) search(t *testing.T) {
 	for _, text := range []string{u.name, best} {
 		kept += fmt.Sprintf("%s %s %s\n", text, rewardOf(t, text, searched), rewardOf(t, text, 2))
 	}
-	if err := os.WriteFile(u.file(), []byte(kept), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(u.file(), []byte(kept), 0o644))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/neural/ppo"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
@@ -70,14 +71,9 @@ func TestEpisodesVary(t *testing.T) {
 func TestTrainingIsDeterministic(t *testing.T) {
 	result := func(seed uint64, jobs int) (string, []float64) {
 		o := Options{Seed: seed, Episodes: 2, Jobs: jobs}
-		policy, curve, err := o.learn(t.Context(), func(int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy, curve := must.Get2(o.learn(t.Context(), func(int) {}))(t)
 		var b bytes.Buffer
-		if err := policy.Write(&b, o.String(), seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, policy.Write(&b, o.String(), seed))
 		return b.String(), curve
 	}
 	one, curve := result(1, 1)
@@ -93,9 +89,7 @@ func TestTrainingIsDeterministic(t *testing.T) {
 func builtIn(t *testing.T) (policy *ppo.ActorCritic, text []byte, made string) {
 	t.Helper()
 	text, err := os.ReadFile("../controllers/ppo.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if policy, made, err = controllers.ReadPolicy(bytes.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +132,7 @@ func TestTheBuiltInPolicy(t *testing.T) {
 	if len(text) > 300_000 {
 		t.Errorf("the file has %d bytes, want at most 300 kB", len(text))
 	}
-	results, err := evaluate(t.Context(), 0, []string{"built in"}, []*ppo.ActorCritic{policy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(evaluate(t.Context(), 0, []string{"built in"}, []*ppo.ActorCritic{policy}))(t)
 	for _, regime := range recommender.Regimes() {
 		ours := results[0].Regimes[regime]
 		t.Logf("%-6s reward %.4f, P99 %.1f ms, gap %.3f", regime, ours.Reward, 1e3*ours.P99, ours.Gap)
@@ -159,10 +150,7 @@ func TestTheBuiltInPolicy(t *testing.T) {
 // TestStaticGapIdentity checks the identity behind Table III: below every best ratio, a higher static ratio has a
 // smaller gap by as much, and hindsight has none.
 func TestStaticGapIdentity(t *testing.T) {
-	results, err := evaluate(t.Context(), 0, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(evaluate(t.Context(), 0, nil, nil))(t)
 	for _, regime := range recommender.Regimes() {
 		gap := func(i int) float64 { return results[i].Regimes[regime].Gap }
 		if math.Abs(gap(0)-gap(1)-0.1) > 1e-9 || math.Abs(gap(1)-gap(2)-0.1) > 1e-9 {
@@ -187,13 +175,8 @@ func TestEpisodeOfTheEventModel(t *testing.T) {
 	policy := controllers.NewPolicy(1)
 	replay := func() ppo.Trajectory {
 		e := &explorer{policy: policy, work: policy.NewWork(), bits: random.Stream(1, 1), ratio: 0.5, model: w.model()}
-		if err := w.replay(t.Context(), 4, e); err != nil {
-			t.Fatal(err)
-		}
-		kept, err := e.trajectory()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.replay(t.Context(), 4, e))
+		kept := must.Get(e.trajectory())(t)
 		return kept
 	}
 	got := replay()
@@ -241,9 +224,7 @@ func TestOutput(t *testing.T) {
 	policy.Round()
 	s := &Summary{Parameters: 9606, Episodes: 2, Environments: 16, Curve: []float64{-0.5, -0.2, -0.3}, Converged: 2}
 	out, err := Create(t.Context(), weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out.Abort()
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("an aborted training leaves %v", left)
@@ -251,14 +232,10 @@ func TestOutput(t *testing.T) {
 	if out, err = Create(t.Context(), weights); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Write(policy, s, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Write(policy, s, o))
 	out.Abort()
 	text, err := os.ReadFile(weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, made, err := controllers.ReadPolicy(bytes.NewReader(text)); err != nil || made != o.String() {
 		t.Errorf("the weights were made by %q, error %v", made, err)
 	}

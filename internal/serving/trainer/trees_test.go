@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
@@ -64,17 +65,11 @@ func TestTheBuiltInTrees(t *testing.T) {
 	if os.Getenv("UPDATE") != "" {
 		trainTrees(t)
 	}
-	text, err := os.ReadFile(treesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(treesFile))(t)
 	if len(text) > 500_000 {
 		t.Errorf("the file has %d bytes, want at most 500 kB", len(text))
 	}
-	model, err := gbm.Read(bytes.NewReader(text), treesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(gbm.Read(bytes.NewReader(text), treesFile))(t)
 	follow := func(w *serving.Window, _ float64) float64 {
 		state := w.State()
 		return w.Ratio + min(0.04, max(-0.04, model.Predict(state[:])-w.Ratio))
@@ -107,39 +102,21 @@ func TestTheBuiltInTrees(t *testing.T) {
 func trainTrees(t *testing.T) {
 	t.Helper()
 	episodes := make([][]sample, budget)
-	err := parallel.For(t.Context(), parallel.Jobs(0), budget, func(_ context.Context, _, i int) error {
+	must.Do(t, parallel.For(t.Context(), parallel.Jobs(0), budget, func(_ context.Context, _, i int) error {
 		episodes[i] = explore(uint64(i))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := gbm.NewData(features, budget*epochs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	data := must.Get(gbm.NewData(features, budget*epochs))(t)
 	for _, all := range episodes {
 		for _, s := range all {
-			if err := data.Add(s.state[:], s.best); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, data.Add(s.state[:], s.best))
 		}
 	}
 	o := gbm.Defaults()
 	o.Seed = 1
-	trainer, err := gbm.NewTrainer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := trainer.Train(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer := must.Get(gbm.NewTrainer(o))(t)
+	model := must.Get(trainer.Train(data))(t)
 	var b bytes.Buffer
-	if _, err := model.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(treesFile, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(model.WriteTo(&b))(t)
+	must.Do(t, os.WriteFile(treesFile, b.Bytes(), 0o644))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -34,14 +35,8 @@ func alternating(often, requests int) *traces.Trace {
 
 func measure(t *testing.T, tr *traces.Trace, predictor string, o Options) *Result {
 	t.Helper()
-	spec, err := predict.Registry.Parse(predictor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Measure(t.Context(), tr, spec, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(predict.Registry.Parse(predictor))(t)
+	r := must.Get(Measure(t.Context(), tr, spec, o))(t)
 	return r
 }
 
@@ -128,10 +123,7 @@ func TestTimesOfPromptsAreCountedInPrompts(t *testing.T) {
 }
 
 func TestNothingToAskAtIsAnError(t *testing.T) {
-	spec, err := predict.Registry.Parse("none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(predict.Registry.Parse("none"))(t)
 	for _, o := range []Options{{Capacity: 10000, Moments: 10}, {Capacity: 5, Moments: 10, Warmup: 100}} {
 		if _, err := Measure(t.Context(), alternating(10, 100), spec, o); err == nil ||
 			!strings.Contains(err.Error(), "is left to measure at") {
@@ -149,14 +141,9 @@ func TestWriteIsWholeAndDeterministic(t *testing.T) {
 			r.PredictionNs = 0 // a time
 			results = append(results, r)
 		}
-		if err := Write(dir, results); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(dir, results))
 		for _, name := range []string{"accuracy.json", "accuracy.csv", "calibration.svg", "calibration.png"} {
-			b, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 			files = append(files, b)
 		}
 		return files
@@ -181,10 +168,7 @@ func TestMeasureDoesNotWaitForAPredictor(t *testing.T) {
 	forever := make(chan struct{})
 	defer close(forever)
 	ctx, cancel := context.WithCancel(t.Context())
-	spec, err := predict.Registry.Parse("ewma")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(predict.Registry.Parse("ewma"))(t)
 	inner := spec.Entry.New
 	spec.Entry.New = func(c predict.Config) (predict.Predictor, error) {
 		p, err := inner(c)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -20,10 +21,7 @@ var quick = Options{Length: 24, Requests: 300, Tries: 1500, Seed: 1}
 
 func policy(t *testing.T, text string) policies.Spec {
 	t.Helper()
-	spec, err := policies.Registry.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(policies.Registry.Parse(text))(t)
 	return spec
 }
 
@@ -63,33 +61,18 @@ func TestFindsWhatIsKnown(t *testing.T) {
 func TestFoundCanBeReplayed(t *testing.T) {
 	for _, name := range []string{"lru", "fpb", "laru"} {
 		spec := policy(t, name)
-		f, err := Any(t.Context(), spec, 3, quick)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := workload.Generated(f.Trace, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := w.Load(t.Context(), nil, traces.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Any(t.Context(), spec, 3, quick))(t)
+		w := must.Get(workload.Generated(f.Trace, 0))(t)
+		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 		cell := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}, Capacity: capacity.Of(3, false)}
 		if f.Predictor != "" {
-			predictor, err := sim.PredictorKind.Parse(f.Predictor)
-			if err != nil {
-				t.Fatal(err)
-			}
+			predictor := must.Get(sim.PredictorKind.Parse(f.Predictor))(t)
 			predictor.Into(&cell.Parts)
 		}
 		replayer := sim.NewReplayer(tr, sim.ReplayerOptions{})
 		var recs []records.Record
 		for _, c := range append([]sim.Cell{cell}, sim.References(cell)...) {
-			one, err := replayer.Replay(t.Context(), []sim.Cell{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			one := must.Get(replayer.Replay(t.Context(), []sim.Cell{c}))(t)
 			recs = append(recs, one...)
 		}
 		sim.HoldAgainst(&recs[0], recs[1])
@@ -102,17 +85,11 @@ func TestFoundCanBeReplayed(t *testing.T) {
 }
 
 func TestTableDoesNotDependOnJobs(t *testing.T) {
-	specs, err := policies.Registry.ParseList("laru,marker,lru")
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(policies.Registry.ParseList("laru,marker,lru"))(t)
 	options := Options{Length: 12, Requests: 100, Tries: 300, Seed: 4}
 	run := func(specs []policies.Spec, jobs int) []Row {
 		ended := make(chan bool, 100)
-		rows, err := Table(t.Context(), specs, []int{2, 3}, options, jobs, func() { ended <- true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(Table(t.Context(), specs, []int{2, 3}, options, jobs, func() { ended <- true }))(t)
 		if want := Searches(specs, []int{2, 3}); len(ended) != want {
 			t.Errorf("%d searches ended, want %d", len(ended), want)
 		}

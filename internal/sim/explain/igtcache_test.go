@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -77,20 +78,13 @@ func TestIGTCacheOnOddPaths(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		path := filepath.Join(dir, "reads.csv")
-		if err := os.WriteFile(path, []byte(drawReads(r)), 0o600); err != nil {
-			r.Fatal(err)
-		}
+		must.Do(r, os.WriteFile(path, []byte(drawReads(r)), 0o600))
 		w := workload.Workload{Files: []string{path}, Selection: traces.Selection{Format: "reads:block=4"}}
-		tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true, Times: true}})
-		if err != nil {
-			r.Fatal(err)
-		}
+		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true,
+			Times: true}}))(r)
 		text := fmt.Sprintf("igtcache(window=%d,nodes=%d,%s)", rapid.SampledFrom([]int{2, 5, 100}).Draw(r, "window"),
 			rapid.SampledFrom([]int{16, 10000}).Draw(r, "nodes"), rapid.SampledFrom(variants).Draw(r, "variant"))
-		spec, err := policies.Registry.Parse(strings.Replace(text, ",)", ")", 1))
-		if err != nil {
-			r.Fatal(err)
-		}
+		spec := must.Get(policies.Registry.Parse(strings.Replace(text, ",)", ")", 1)))(r)
 		c := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}}
 		if amount := rapid.Int64Range(1, 200).Draw(r, "capacity"); rapid.Bool().Draw(r, "bytes") {
 			c.Capacity = capacity.Of(1000*amount, true)
@@ -109,23 +103,12 @@ func TestPrefetchedObjectsAreNamed(t *testing.T) {
 		"loop(objects=105,requests=105)": `{"position":104,"request":"105","hit":true,"entry":"105","loaded":false,` +
 			`"evicted":["104"],"prefetched":["109"]}`,
 	} {
-		w, err := workload.Generated(trace, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Times: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec, err := policies.Registry.Parse("igtcache")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(workload.Generated(trace, 0))(t)
+		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Times: true}}))(t)
+		spec := must.Get(policies.Registry.Parse("igtcache"))(t)
 		c := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}, Capacity: capacity.Of(50, false)}
 		var out bytes.Buffer
-		if err := Print(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "json"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Print(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "json"}))
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: no row %s in those from the 100th on:\n%s", trace, want,
 				strings.Join(strings.Split(out.String(), "\n")[100:105], "\n"))
@@ -135,20 +118,13 @@ func TestPrefetchedObjectsAreNamed(t *testing.T) {
 
 // checkExplained compares the rows that Print prints with a replay, which must have counts of streams.
 func checkExplained(t *testing.T, r *rapid.T, tr *traces.Trace, c sim.Cell) {
-	recs, err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), []sim.Cell{c})
-	if err != nil {
-		r.Fatal(err)
-	}
+	recs := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), []sim.Cell{c}))(r)
 	var out bytes.Buffer
-	if err := Print(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "json"}); err != nil {
-		r.Fatal(err)
-	}
+	must.Do(r, Print(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "json"}))
 	var hits, evictions, loaded, prefetched int64
 	for line := range strings.Lines(out.String()) {
 		var d decision
-		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			r.Fatal(err)
-		}
+		must.Do(r, json.Unmarshal([]byte(line), &d))
 		if d.Hit {
 			hits++
 		}
@@ -182,7 +158,5 @@ func checkExplained(t *testing.T, r *rapid.T, tr *traces.Trace, c sim.Cell) {
 	if streams < 20 && int64(requests) != rec.Int(metric.Requests) {
 		r.Fatalf("%s: %g of %d requests belong to streams", c.Policy, requests, rec.Int(metric.Requests))
 	}
-	if err := PrintStreams(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "table"}); err != nil {
-		r.Fatal(err)
-	}
+	must.Do(r, PrintStreams(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "table"}))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -31,10 +32,7 @@ func TestTrainPredictsLoops(t *testing.T) {
 	for _, features := range []predict.FeatureSet{predict.DLRMFeatures, predict.LLMFeatures} {
 		o := quick()
 		o.Features = features
-		m, s, err := Train(loops(10000), o, func(int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m, s := must.Get2(Train(loops(10000), o, func(int) {}))(t)
 		if s.Requests != 10000 || s.Trained.Rows+s.Validation.Rows != o.Rows || s.Trees != m.Trees() || s.Grown < s.Trees {
 			t.Errorf("%d features: summary %+v", features, s)
 		}
@@ -64,21 +62,13 @@ func TestTrainPredictsLoops(t *testing.T) {
 
 // What is written matches the features that gbm computes, and says what it predicts.
 func TestTrainedModelIsWrittenWithItsFeatures(t *testing.T) {
-	m, _, err := Train(loops(2000), quick(), func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, _ := must.Get2(Train(loops(2000), quick(), func(int) {}))(t)
 	var file bytes.Buffer
-	if _, err := m.WriteTo(&file); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.WriteTo(&file))(t)
 	if !strings.Contains(file.String(), "[label: "+labelNote+"]\n") {
 		t.Error("the file does not say what the model predicts")
 	}
-	again, err := gbm.Read(&file, "model")
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(gbm.Read(&file, "model"))(t)
 	if err := again.Match(predict.LLMFeatures.Names()); err != nil {
 		t.Error(err)
 	}

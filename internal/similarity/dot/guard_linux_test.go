@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // guarded returns a copy of numbers with memory before and behind it that must not be read: the process ends there. It
@@ -16,16 +18,11 @@ func guarded(t *testing.T, numbers []float32, ends bool) []float32 {
 	t.Helper()
 	page := os.Getpagesize()
 	inner := (4*len(numbers) + page - 1) / page * page
-	memory, err := syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := must.Get(syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE))(t)
 	t.Cleanup(func() { _ = syscall.Munmap(memory) })
 	for _, guard := range [][]byte{memory[:page], memory[page+inner:]} {
-		if err := syscall.Mprotect(guard, syscall.PROT_NONE); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mprotect(guard, syscall.PROT_NONE))
 	}
 	at := page
 	if ends {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
@@ -23,9 +24,7 @@ func TestNearest(t *testing.T) {
 	trace, _ := small()
 	v := similarity.Vectors{Dim: 2, Data: []float32{1, 0, 1, 0, 0.6, 0.8, 0, 1}}
 	nearest, err := similarity.FindNearest(t.Context(), v, 2, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rows, err := MeasureNearest(trace, nearest, 1250*time.Millisecond)
 	if err != nil || len(rows) != 2 || rows[1].Rank != 2 || rows[1].Least != 0 || rows[1].Lower != 0 ||
 		rows[1].Median != 0.6 || rows[1].Most != 0.6 || rows[0].Upper != 1 || rows[0].Highest != 1 || rows[0].Least != 0.8 ||

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -50,9 +51,7 @@ func TestMeasure(t *testing.T) {
 func TestWritePairs(t *testing.T) {
 	trace, neighbours := small()
 	var out bytes.Buffer
-	if err := WritePairs(&out, trace, neighbours, 0.6); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePairs(&out, trace, neighbours, 0.6))
 	if want := "first,second,similarity\nq0,17,0.9\n17,\"a,b\",0.7\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
@@ -68,9 +67,7 @@ func TestPrint(t *testing.T) {
 		"json":     `"tau":0.7,"pairs":2,"mean_neighbours":1,"most_neighbours":2,"lone_queries":1,"answerable_requests":4}`,
 	} {
 		var out bytes.Buffer
-		if err := Print(&out, rows, format); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Print(&out, rows, format))
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: want %s in\n%s", format, want, out.String())
 		}

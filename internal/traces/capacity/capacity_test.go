@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -142,9 +143,7 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 		{"64MiB", UnitSize, sizedTrace(), "--unit-size ignores sizes"},
 	} {
 		specs, err := ParseList(test.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err = Resolve(specs, test.mode, test.tr); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", test.text, err, test.want)
 		}
@@ -200,10 +199,7 @@ func TestCountsBytes(t *testing.T) {
 		{"10", AsWritten, false}, {"1%", AsWritten, false}, {"1MiB", AsWritten, true},
 		{"10", Bytes, true}, {"1%", Bytes, true}, {"1%", UnitSize, false},
 	} {
-		specs, err := ParseList(test.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		specs := must.Get(ParseList(test.text))(t)
 		if got := specs[0].CountsBytes(test.mode); got != test.want {
 			t.Errorf("%s in mode %s counts bytes: %v", test.text, test.mode, got)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -212,11 +213,8 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0,
 			30).Draw(t, "distance"),
 			rapid.SampledFrom([]string{"geometric", "uniform", "lognormal", "fixed"}).Draw(t, "gaps"))
-		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
-			Stdin: strings.NewReader(pairsOf(sizes...))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+			Stdin: strings.NewReader(pairsOf(sizes...))}))(t)
 		defer s.Close()
 		asked, labels, names := map[string]bool{}, map[string]string{}, map[string]bool{}
 		var rec stream.Record
@@ -242,10 +240,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 // each visited once.
 func askedDistances(t *testing.T, format string, pairs int) (distances []int) {
 	t.Helper()
-	asked, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, pairs)...), format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := must.Get(readQueries(t, pairsOf(slices.Repeat([]int{2}, pairs)...), format))(t)
 	first := map[string]int{}
 	for place, q := range asked {
 		label, _, _ := strings.Cut(q, ": ")
@@ -346,15 +341,9 @@ func TestRealDialogues(t *testing.T) {
 		{"oasst-en_100_message.jsonl.zst", "oasst:roles=both", 1167, 1167, 100, 0, 0},
 		{"oasst-en_100_message.jsonl.zst", "oasst:part=1,length=200", 204, 204, 42, 0, 0},
 	} {
-		files, err := filepath.Glob(filepath.Join(folder, "dialogue", c.files))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := traces.Load(t.Context(), files, traces.LoadOptions{Selection: traces.Selection{Format: c.format},
-			Needs: traces.Needs{Kind: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(filepath.Join(folder, "dialogue", c.files)))(t)
+		got := must.Get(traces.Load(t.Context(), files, traces.LoadOptions{Selection: traces.Selection{Format: c.format},
+			Needs: traces.Needs{Kind: true}}))(t)
 		q := queries.Of(got.Kind)
 		if len(got.Objects) != c.requests || got.NumObjects != c.objects || q.NumSessions != c.sessions ||
 			q.NumTopics != c.topics || q.NumAnswers != c.answers {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -78,10 +79,7 @@ func drawTree(t *rapid.T, number, second int) *exported {
 }
 
 func jsonLine(t *rapid.T, value any) string {
-	line, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(json.Marshal(value))(t)
 	return string(line) + "\n"
 }
 

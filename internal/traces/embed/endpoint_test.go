@@ -21,6 +21,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // question is what a service is asked.
@@ -111,11 +113,8 @@ func TestEndpointAsksInBatches(t *testing.T) {
 	e := s.endpoint()
 	e.Key, e.Dimensions = "secret", 3
 	var heard []string
-	got, err := e.Embed(t.Context(), fiveTexts, partialPath(t),
-		func(done, total int) { heard = append(heard, fmt.Sprint(done, "/", total)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(e.Embed(t.Context(), fiveTexts, partialPath(t),
+		func(done, total int) { heard = append(heard, fmt.Sprint(done, "/", total)) }))(t)
 	checkVectors(t, got, fiveTexts)
 	want := []question{
 		{"m", []string{"one", "three"}, 3},
@@ -171,10 +170,7 @@ func TestEndpointRetries(t *testing.T) {
 			e := s.endpoint()
 			var failures []string
 			e.Retrying = func(err error, _ time.Duration) { failures = append(failures, err.Error()) }
-			got, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(e.Embed(t.Context(), fiveTexts, partialPath(t), nil))(t)
 			checkVectors(t, got, fiveTexts)
 			if len(s.asked) != 5 || len(failures) != 2 {
 				t.Errorf("asked %d times after the failures %q, want 5 times and 2 failures", len(s.asked), failures)
@@ -200,10 +196,7 @@ func TestEndpointRetriesWhatIsSlow(t *testing.T) {
 		gaveUp.Store(true)
 		e.Timeout = time.Hour
 	}
-	got, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(e.Embed(t.Context(), fiveTexts, partialPath(t), nil))(t)
 	checkVectors(t, got, fiveTexts)
 	if first == nil || !strings.Contains(first.Error(), "no complete answer within 500ms") {
 		t.Errorf("retried after %v, want that no answer came in time", first)
@@ -230,9 +223,7 @@ func TestEndpointWaitsAsTold(t *testing.T) {
 		var told time.Duration
 		e.Retrying = func(_ error, wait time.Duration) { told = wait }
 		start := time.Now()
-		if _, err := e.Embed(t.Context(), fiveTexts, path, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Embed(t.Context(), fiveTexts, path, nil))(t)
 		if told != 77*time.Second || time.Since(start) != told {
 			t.Errorf("waited %v, of them %v as told, want 77s", time.Since(start), told)
 		}
@@ -414,9 +405,7 @@ func TestKeysInClear(t *testing.T) {
 
 func TestEndpointChecks(t *testing.T) {
 	good := Endpoint{URL: "http://localhost:1", Model: "m", Batch: 1, Timeout: time.Second}
-	if err := good.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, good.Check())
 	for want, change := range map[string]func(*Endpoint){
 		"want a URL":                func(e *Endpoint) { e.URL = "localhost:11434" },
 		"with a password":           func(e *Endpoint) { e.URL = "http://me:secret@localhost" },
@@ -461,9 +450,7 @@ func TestEndpointResumes(t *testing.T) {
 	dead, s.asked = false, nil
 	e.Batch = 3
 	got, err := e.Embed(t.Context(), fiveTexts, path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkVectors(t, got, fiveTexts)
 	if want := [][]string{{"five", "seven", "eleven"}}; len(s.asked) != 1 || !slices.Equal(s.asked[0].Input, want[0]) {
 		t.Errorf("asked %v, want %v", s.asked, want)
@@ -478,16 +465,9 @@ func TestEndpointResumes(t *testing.T) {
 // cutOff appends what a write that was cut off leaves.
 func cutOff(t *testing.T, path, rest string) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(rest[:6]); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))(t)
+	must.Get(f.WriteString(rest[:6]))(t)
+	must.Do(t, f.Close())
 }
 
 // TestEndpointStops: an interruption ends the waiting at once and keeps what has arrived.
@@ -514,13 +494,8 @@ func TestEndpointStops(t *testing.T) {
 func TestPartialOfSomethingElse(t *testing.T) {
 	s := newService(t, nil)
 	path := partialPath(t)
-	if _, err := s.endpoint().Embed(t.Context(), fiveTexts, path, nil); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.endpoint().Embed(t.Context(), fiveTexts, path, nil))(t)
+	before := must.Get(os.ReadFile(path))(t)
 	for name, c := range map[string]struct {
 		change func(*Endpoint)
 		texts  []string
@@ -546,9 +521,7 @@ func TestPartialOfSomethingElse(t *testing.T) {
 			if c.file != nil {
 				file = c.file
 			}
-			if err := os.WriteFile(path, file, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, file, 0o644))
 			_, err := e.Embed(t.Context(), texts, path, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) ||
 				!strings.Contains(err.Error(), "delete it to start from scratch") {
@@ -565,13 +538,8 @@ func TestPartialOfSomethingElse(t *testing.T) {
 func TestDamageInPartial(t *testing.T) {
 	s := newService(t, nil)
 	path := partialPath(t)
-	if _, err := s.endpoint().Embed(t.Context(), fiveTexts, path, nil); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.endpoint().Embed(t.Context(), fiveTexts, path, nil))(t)
+	whole := must.Get(os.ReadFile(path))(t)
 	start := bytes.IndexByte(whole, '\n') + 1
 	row := (len(whole) - start) / 5
 	swapped := slices.Concat(whole[:start], whole[start+row:][:row], whole[start:][:row], whole[start+2*row:])
@@ -595,9 +563,7 @@ func TestDamageInPartial(t *testing.T) {
 		}{flipped, 1, 1}
 	}
 	for name, test := range tests {
-		if err := os.WriteFile(path, test.file, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, test.file, 0o644))
 		s.asked = nil
 		e, damaged := s.endpoint(), 0
 		e.Damaged = func(count int) { damaged = count }
@@ -624,9 +590,7 @@ func TestDamageInPartial(t *testing.T) {
 func TestPartialIsNoLink(t *testing.T) {
 	s := newService(t, nil)
 	path := partialPath(t)
-	if err := os.Symlink("victim", path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("victim", path))
 	_, err := s.endpoint().Embed(t.Context(), fiveTexts, path, nil)
 	if err == nil || !strings.Contains(err.Error(), "want a file; remove it") || len(s.asked) > 0 {
 		t.Errorf("error %v", err)

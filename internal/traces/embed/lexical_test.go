@@ -15,20 +15,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
 func embedded(t testing.TB, text string, texts []string) Embeddings {
 	t.Helper()
-	spec, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := Texts(t.Context(), spec, texts, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Parse(text))(t)
+	e := must.Get(Texts(t.Context(), spec, texts, nil))(t)
 	return e
 }
 
@@ -119,16 +114,10 @@ func TestFeatureless(t *testing.T) {
 func TestLexicalOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab ?\xff]{0,12}`)), 1, 20).Draw(t, "texts")
-		spec, err := Parse(fmt.Sprintf("lexical(dim=%d,seed=%d,words=%d)", rapid.IntRange(8, 64).Draw(t, "dim"),
+		spec := must.Get(Parse(fmt.Sprintf("lexical(dim=%d,seed=%d,words=%d)", rapid.IntRange(8, 64).Draw(t, "dim"),
 			rapid.IntRange(0, 9).Draw(t, "seed"),
-			rapid.IntRange(0, 3).Draw(t, "words")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := Texts(context.Background(), spec, texts, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+			rapid.IntRange(0, 3).Draw(t, "words"))))(t)
+		e := must.Get(Texts(context.Background(), spec, texts, nil))(t)
 		for i := range texts {
 			if length := e.cosine(i, i); math.Abs(length-1) > 1e-6 {
 				t.Fatalf("%q: length %v", texts[i], length)
@@ -197,10 +186,7 @@ func TestParseErrors(t *testing.T) {
 func TestLexicalStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	spec, err := Parse("lexical")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(Parse("lexical"))(t)
 	if _, err := Texts(ctx, spec, []string{"a"}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
@@ -208,13 +194,8 @@ func TestLexicalStops(t *testing.T) {
 
 func BenchmarkLexical(b *testing.B) {
 	texts := sentences(100_000)
-	spec, err := Parse("lexical")
-	if err != nil {
-		b.Fatal(err)
-	}
+	spec := must.Get(Parse("lexical"))(b)
 	for b.Loop() {
-		if _, err := Texts(b.Context(), spec, texts, nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Texts(b.Context(), spec, texts, nil))(b)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
@@ -25,9 +26,7 @@ func readDialogues(t *testing.T, name string, to any) {
 		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
 	}
 	f, err := os.Open(filepath.Join(folder, "dialogue", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	var r io.Reader
 	if strings.HasSuffix(name, ".gz") {
@@ -35,12 +34,8 @@ func readDialogues(t *testing.T, name string, to any) {
 	} else {
 		r, err = zstd.NewReader(f)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(r).Decode(to); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, json.NewDecoder(r).Decode(to))
 }
 
 // pairs are two texts each, by number.

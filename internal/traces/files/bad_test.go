@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -176,12 +177,9 @@ func TestMergedRanks(t *testing.T) {
 		return strings.Join(lines, "\n") + "\n"
 	}
 	paths := tracetest.WriteTexts(t, rank(7, "/a", 10, 30, 50), rank(7, "/b", 20, 40), rank(8, "/a", 60))
-	trace, err := traces.Load(t.Context(), paths, traces.LoadOptions{
+	trace := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{
 		Selection: traces.Selection{Merge: true, Format: "dftracer:block=1"}, Needs: traces.Needs{Keys: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	got := ""
 	for _, o := range trace.Objects {
 		got += trace.Keys[o].String() + " "

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -18,9 +19,7 @@ func BenchmarkLoadReads(b *testing.B) {
 		fmt.Fprintf(&table, "%d,job%d,/data/set%d/%d.JPEG,%d,131072,16777216\n", i, i%18, i%7, i*7919%10_000, i%128*131072)
 	}
 	csv := filepath.Join(b.TempDir(), "reads.csv")
-	if err := os.WriteFile(csv, []byte(table.String()), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, os.WriteFile(csv, []byte(table.String()), 0o644))
 	real, _ := filepath.Glob(filepath.Join(os.Getenv("CACHESIM_TRACES"), "files", "dlio-unet3d", "*.pfw.gz"))
 	for name, paths := range map[string][]string{"csv": {csv}, "dlio": real} {
 		b.Run(name, func(b *testing.B) {
@@ -29,11 +28,8 @@ func BenchmarkLoadReads(b *testing.B) {
 			}
 			requests := 0
 			for b.Loop() {
-				trace, err := traces.Load(b.Context(), paths, traces.LoadOptions{
-					Selection: traces.Selection{Merge: len(paths) > 1}, Needs: traces.Needs{Sizes: true, Times: true}})
-				if err != nil {
-					b.Fatal(err)
-				}
+				trace := must.Get(traces.Load(b.Context(), paths, traces.LoadOptions{
+					Selection: traces.Selection{Merge: len(paths) > 1}, Needs: traces.Needs{Sizes: true, Times: true}}))(b)
 				requests += len(trace.Objects)
 			}
 			b.ReportMetric(float64(requests)/b.Elapsed().Seconds()/1e6, "Mreq/s")

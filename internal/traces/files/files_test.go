@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -248,9 +249,7 @@ func TestNoReads(t *testing.T) {
 // TestLineEndsInPaths: a table cannot hold every path, and says so.
 func TestLineEndsInPaths(t *testing.T) {
 	from, err := tracetest.OpenText(t, `1.5 pread64(3</a\r\nb>, "x", 10, 0) = 1`+"\n", "strace")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	records, err := tracetest.DrainQueries(from)
 	if err != nil || len(records) != 1 {
 		t.Fatalf("%d records and error %v", len(records), err)
@@ -266,13 +265,10 @@ func TestLineEndsInPaths(t *testing.T) {
 // with what is read of it.
 func TestBlocksOfReads(t *testing.T) {
 	content := "path,offset,length,file_size\n/a,1000,2000,5000\n/b,0,1,\n/a,4096,10,5000\n/b,1500,100,\n"
-	trace, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+	trace := must.Get(traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
 		Selection: traces.Selection{Format: "reads:block=1"}, Needs: traces.Needs{Sizes: true, Keys: true, Kind: true},
 		Stdin: strings.NewReader(content),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	c := files.Of(trace.Kind)
 	keys := ""
 	for o, key := range trace.Keys {
@@ -295,13 +291,10 @@ func TestBlocksOfReads(t *testing.T) {
 // TestBytesOfReads: the memory of a trace counts the names of files and jobs.
 func TestBytesOfReads(t *testing.T) {
 	load := func(name string) int64 {
-		trace, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+		trace := must.Get(traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
 			Selection: traces.Selection{Format: "reads"},
 			Stdin:     strings.NewReader("path,job,offset,length\n" + name + "," + name + ",0,5\n"),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return trace.Bytes()
 	}
 	if more := load(strings.Repeat("a", 5000)) - load("a"); more < 2*4999 {
@@ -315,10 +308,7 @@ func TestAddressesOfBlocks(t *testing.T) {
 	c := &files.Columns{
 		Block: 10, Paths: []string{"/b", "/a"}, Sizes: []int64{35, 20}, Files: []int32{0, 0, 1}, Numbers: []int64{3, 0, 1},
 	}
-	got, exists, err := c.Addresses()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, exists := must.Get2(c.Addresses())(t)
 	const b = 1 << 16 // where the second file begins
 	if want := []uint64{b + 3, b, 1}; !reflect.DeepEqual(got, want) {
 		t.Errorf("addresses %v, want %v", got, want)
@@ -359,28 +349,14 @@ func TestRoundTripOfReads(t *testing.T) {
 			fmt.Fprintf(&table, "%d,job%d,\"%s\",%d,%d,%d\n", rapid.IntRange(0, 100).Draw(rt, "time"), len(path),
 				strings.ReplaceAll(path, `"`, `""`), offset, length, size)
 		}
-		want, _, err := readsOf(t, table.String(), "reads:block=64")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		from, err := tracetest.OpenText(t, table.String(), "reads:block=64")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		records, err := tracetest.DrainQueries(from)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		want, _ := must.Get2(readsOf(t, table.String(), "reads:block=64"))(rt)
+		from := must.Get(tracetest.OpenText(t, table.String(), "reads:block=64"))(rt)
+		records := must.Get(tracetest.DrainQueries(from))(rt)
 		for name, format := range map[string]string{"x.csv.zst": "reads", "x.parquet": "parquet"} {
 			out := filepath.Join(dir, name)
-			err = tracetest.TryWrite(t.Context(), out, traces.CreateOptions{Format: format, Fields: from.Fields}, records)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, tracetest.TryWrite(t.Context(), out, traces.CreateOptions{Format: format, Fields: from.Fields}, records))
 			again, err := traces.Open(out, traces.LoadOptions{Selection: traces.Selection{Format: format + ":block=64"}})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, err)
 			defer again.Close()
 			back, err := tracetest.DrainQueries(again)
 			if err != nil || !reflect.DeepEqual(back, records) {
@@ -401,9 +377,7 @@ func TestRealTraining(t *testing.T) {
 		t.Fatalf("%d logs in %s/files/dlio-unet3d and error %v, want 8", len(paths), dir, err)
 	}
 	trace, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Merge: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := files.Of(trace.Kind)
 	if len(trace.Objects) != 34400 || trace.NumObjects != 5600 || len(c.Paths) != 160 || len(c.JobNames) != 8 {
 		t.Errorf("%d blocks read, %d blocks, %d files, %d processes, want 34400, 5600, 160, 8", len(trace.Objects),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -32,10 +33,7 @@ func listed(t *testing.T, listing string, opts traces.LoadOptions, read ...strin
 // TestListing: files that nobody reads come after those that are read, with their sizes.
 func TestListing(t *testing.T) {
 	listing := "size,Path\n100,/a\n3000,/b\n,\"/c,\"\"\n\"\n4,/d\n0,/e\n"
-	trace, err := listed(t, listing, traces.LoadOptions{}, "/d", "/z", "/b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(listed(t, listing, traces.LoadOptions{}, "/d", "/z", "/b"))(t)
 	c := files.Of(trace.Kind)
 	if want := []string{"/d", "/z", "/b", "/a", "/c,\"\n", "/e"}; !reflect.DeepEqual(c.Paths, want) {
 		t.Errorf("files %q, want %q", c.Paths, want)
@@ -57,10 +55,7 @@ func TestListing(t *testing.T) {
 	if want := "data set of 5 files (list.csv, 4 of them with sizes)"; !strings.Contains(trace.ReadAs(), want) {
 		t.Errorf("read as %q, want %q", trace.ReadAs(), want)
 	}
-	_, exists, err := c.Addresses()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, exists := must.Get2(c.Addresses())(t)
 	for rank, blocks := range []uint64{1, 3, 1, 1, 0, 1} { // /a /b /c /d /e /z
 		for block := range uint64(4) {
 			if got := exists(uint64(rank)<<16 | block); got != (block < blocks) {
@@ -72,10 +67,7 @@ func TestListing(t *testing.T) {
 
 // TestListingOfNames: a listing may be names alone, of a real data set.
 func TestListingOfNames(t *testing.T) {
-	trace, err := listed(t, "b,c\n a \na\n\n", traces.LoadOptions{}, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(listed(t, "b,c\n a \na\n\n", traces.LoadOptions{}, "a"))(t)
 	if want := []string{"a", "b,c", " a "}; !reflect.DeepEqual(files.Of(trace.Kind).Paths, want) {
 		t.Errorf("files %q, want %q", files.Of(trace.Kind).Paths, want)
 	}
@@ -102,10 +94,7 @@ func TestSampledListing(t *testing.T) {
 		}
 	}
 	opts := traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.1, SampleSeed: 1}}
-	trace, err := listed(t, listing.String(), opts, read...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(listed(t, listing.String(), opts, read...))(t)
 	c := files.Of(trace.Kind)
 	if unread := len(c.Paths) - c.Read; c.Read < 50 || c.Read > 150 || unread < 50 || unread > 150 || c.Unlisted != 0 {
 		t.Errorf("%d files read, %d not, %d unlisted, want about 100, 100, 0", c.Read, unread, c.Unlisted)
@@ -118,7 +107,7 @@ func TestSampledListing(t *testing.T) {
 // TestOneListingOfSeveralFiles: files that are read together share a listing.
 func TestOneListingOfSeveralFiles(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "path,offset,length\n/a,0,1\n", "path,offset,length\n/b,0,1\n", "/b\n/c\n")
-	trace, err := traces.Load(t.Context(), paths[:2], traces.LoadOptions{
+	trace := must.Get(traces.Load(t.Context(), paths[:2], traces.LoadOptions{
 		Selection: traces.Selection{Format: "reads:files=list"},
 		Find: func(path string) (string, error) {
 			if path != "list" {
@@ -126,10 +115,7 @@ func TestOneListingOfSeveralFiles(t *testing.T) {
 			}
 			return paths[2], nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if want := []string{"/a", "/b", "/c"}; !reflect.DeepEqual(files.Of(trace.Kind).Paths, want) {
 		t.Errorf("files %q, want %q", files.Of(trace.Kind).Paths, want)
 	}
@@ -182,10 +168,7 @@ func TestLargeListing(t *testing.T) {
 
 // TestForeignListing: a listing that has none of the files has other paths.
 func TestForeignListing(t *testing.T) {
-	trace, err := listed(t, "a\nb\n", traces.LoadOptions{}, "/data/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(listed(t, "a\nb\n", traces.LoadOptions{}, "/data/a"))(t)
 	want := `no file that is read is in the listing: the trace reads "/data/a", the listing has "a"`
 	if !strings.Contains(fmt.Sprint(trace.Warnings), want) {
 		t.Errorf("warnings %q, want %q", trace.Warnings, want)
@@ -196,26 +179,16 @@ func TestForeignListing(t *testing.T) {
 func TestConvertSaysWhatListingsLose(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "path,offset,length\n/a,0,9\n", "path,size\n/a,5\n/b,6\n")
 	from, err := traces.Open(paths[0], traces.LoadOptions{Selection: traces.Selection{Format: "reads:files=" + paths[1]}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer from.Close()
 	records, err := tracetest.DrainQueries(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out := filepath.Join(t.TempDir(), "out.csv")
 	w, err := traces.Create(t.Context(), out, traces.CreateOptions{Format: "reads", Fields: from.Fields})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer w.Discard()
-	if err := w.Write(&records[0]); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Write(&records[0]))
+	must.Do(t, w.Close())
 	if want := "lost are listed files that are not read (1; name b.csv again with the option files)"; w.Remarks() != want {
 		t.Errorf("remarks %q, want %q", w.Remarks(), want)
 	}
@@ -269,26 +242,18 @@ func TestWrittenListing(t *testing.T) {
 	for _, ending := range []string{".csv", ".csv.zst"} {
 		listing := files.NewListing("here")
 		for i, path := range paths {
-			if err := listing.Add([]byte(path), int64(i)-1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, listing.Add([]byte(path), int64(i)-1))
 		}
 		path := filepath.Join(t.TempDir(), "list"+ending)
-		if err := traces.WriteListing(t.Context(), path, listing); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, traces.WriteListing(t.Context(), path, listing))
 		trace, err := tracetest.LoadText(t, "path,offset,length\n/a,0,9\n", traces.LoadOptions{
 			Selection: traces.Selection{Format: "reads:files=" + path}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c := files.Of(trace.Kind)
 		if want := []int64{9, 0, 1, 2, 3, 4, 5, 6}; !slices.Equal(c.Paths, paths) || !slices.Equal(c.Sizes, want) {
 			t.Errorf("%s: files %.100q of %v bytes, want %.100q of %v", ending, c.Paths, c.Sizes, paths, want)
 		}
-		if err := listing.Add([]byte("/k\r\nl"), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, listing.Add([]byte("/k\r\nl"), 0))
 		err = traces.WriteListing(t.Context(), path, listing)
 		if content, readErr := os.ReadFile(path); err == nil || readErr != nil || len(content) == 0 {
 			t.Errorf("a path that CSV cannot hold: error %v, and the earlier file has %d bytes", err, len(content))

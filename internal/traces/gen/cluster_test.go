@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -53,10 +54,7 @@ func pathsOf(d *clusterData) (paths []string) {
 func TestClusterDataAtScale1(t *testing.T) {
 	bytes := 0.0
 	for i := range clusterSets {
-		d, err := newClusterData(i, nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(newClusterData(i, nil, 1))(t)
 		if off := math.Abs(float64(d.bytes)/float64(d.set.bytes) - 1); off > 1e-3 || d.items != d.set.items {
 			t.Errorf("%s: %d items of %d bytes, want %d of %d", d.set.key, d.items, d.bytes, d.set.items, d.set.bytes)
 		}
@@ -71,10 +69,7 @@ func TestClusterDataAtScale1(t *testing.T) {
 func TestClusterListing(t *testing.T) {
 	for _, scale := range []float64{0.0001, 0.003, 0.02} {
 		for i := range clusterSets {
-			d, err := newClusterData(i, nil, scale)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(newClusterData(i, nil, scale))(t)
 			d.fill(2, false, 3)
 			paths := pathsOf(d)
 			if !slices.IsSorted(paths) || len(slices.Compact(paths)) != len(paths) {
@@ -102,10 +97,7 @@ func TestClusterListing(t *testing.T) {
 		}
 	}
 	for i := range clusterSets { // the largest numbers have their place in the names, too
-		d, err := newClusterData(i, nil, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(newClusterData(i, nil, 10))(t)
 		last := ""
 		for k := range 1000 {
 			path := string(d.appendPath(nil, (d.fileCount()-1)*k/999))
@@ -325,10 +317,7 @@ func TestClusterTimes(t *testing.T) {
 	gaps := 0.0
 	const seeds = 400
 	for seed := range uint64(seeds) {
-		starts, err := arrivals(18, 60, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		starts := must.Get(arrivals(18, 60, seed))(t)
 		if starts[0] != 0 || !slices.IsSorted(starts) {
 			t.Fatalf("seed %d: jobs start at %v", seed, starts)
 		}
@@ -375,9 +364,7 @@ func TestClusterCounts(t *testing.T) {
 func TestClusterNames(t *testing.T) {
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "names")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	var names strings.Builder // 150 images of 3 classes, not in order
@@ -401,10 +388,7 @@ func TestClusterNames(t *testing.T) {
 		strings.Repeat("x", 5000) + "_1\n": "after 0 names",
 		"n01_1.JPEG\n":                     "choose a scale of at most",
 	} {
-		s, err := Parse("cluster(jobs=9,scale=0.0001,names="+write(text)+")", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Parse("cluster(jobs=9,scale=0.0001,names="+write(text)+")", ""))(t)
 		if _, err := New(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("names %.20q: error %v, want one with %q", text, err, want)
 		}
@@ -465,9 +449,7 @@ func FuzzClusterNames(f *testing.F) {
 	f.Add([]byte("\x1f\x8b\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "names")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		names, err := readNames(path)
 		if err != nil {
 			return
@@ -516,18 +498,9 @@ func FuzzClusterParams(f *testing.F) {
 
 // TestClusterTableOfTheDocumentation: docs/generators.md has the jobs at scale 1 as they are.
 func TestClusterTableOfTheDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/generators.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := Parse("cluster(scale=1)", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := planCluster(spec.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/generators.md"))(t)
+	spec := must.Get(Parse("cluster(scale=1)", ""))(t)
+	c := must.Get(planCluster(spec.Params))(t)
 	var missing strings.Builder
 	row := func(format string, values ...any) {
 		if line := fmt.Sprintf(format, values...); !strings.Contains(string(page), "\n"+line) {
@@ -554,16 +527,10 @@ func TestClusterTableOfTheDocumentation(t *testing.T) {
 
 // BenchmarkCluster makes the 2 million reads of the defaults, and says how many a second.
 func BenchmarkCluster(b *testing.B) {
-	spec, err := Parse("cluster", "")
-	if err != nil {
-		b.Fatal(err)
-	}
+	spec := must.Get(Parse("cluster", ""))(b)
 	reads := 0
 	for b.Loop() {
-		g, err := New(b.Context(), spec, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		g := must.Get(New(b.Context(), spec, nil))(b)
 		var rec stream.Record
 		for g.Read(&rec) == nil {
 			if rec.Begins {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -151,11 +152,8 @@ func TestDialogueSessionsComeAgainWhole(t *testing.T) {
 func load(t *testing.T, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
-	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
-		traces.LoadOptions{Needs: traces.Needs{Kind: true, Times: true, Keys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
+		traces.LoadOptions{Needs: traces.Needs{Kind: true, Times: true, Keys: true}}))(t)
 	if len(trace.Objects) != g.Requests() {
 		t.Errorf("%s: %d requests, %d announced", spec, len(trace.Objects), g.Requests())
 	}
@@ -334,9 +332,7 @@ func TestDialogueProperties(t *testing.T) {
 
 func checkDialogue(t *rapid.T, given string, requests, capacity int, long float64) {
 	spec, err := Parse("dialogue(dim=64,"+given+")", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	g, err := New(t.Context(), spec, nil)
 	if err != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -42,9 +43,7 @@ func readAll(t testing.TB, spec string) []stream.Record {
 		if errors.Is(err, io.EOF) {
 			return records
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rec.Text = slices.Clone(rec.Text)
 		if rec.Extra != nil {
 			rec.Extra = rec.Extra.Clone()
@@ -478,10 +477,7 @@ func TestSpecString(t *testing.T) {
 		"zipf( alpha=0.5 )": "zipf(alpha=0.5)",
 		"mixed(phases=zipf(alpha=2,objects=3):4;scan:2,seed=9)": "mixed(phases=zipf(alpha=2,objects=3):4;scan:2,seed=9)",
 	} {
-		s, err := Parse(spec, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Parse(spec, ""))(t)
 		if s.String() != want {
 			t.Errorf("%s: got %s, want %s", spec, s, want)
 		}
@@ -502,19 +498,11 @@ func BenchmarkGenerators(b *testing.B) {
 		"zipf-drift(objects=1000000)", "zipf-scan(objects=1000000)", "mixed",
 	} {
 		b.Run(spec, func(b *testing.B) {
-			s, err := Parse(spec, fmt.Sprintf("requests=%d", 1<<40))
-			if err != nil {
-				b.Fatal(err)
-			}
-			g, err := New(b.Context(), s, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := must.Get(Parse(spec, fmt.Sprintf("requests=%d", 1<<40)))(b)
+			g := must.Get(New(b.Context(), s, nil))(b)
 			var rec stream.Record
 			for b.Loop() {
-				if err := g.Read(&rec); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, g.Read(&rec))
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -15,11 +16,8 @@ import (
 func loadLLM(t testing.TB, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
-	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
-		traces.LoadOptions{Needs: traces.Needs{Keys: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
+		traces.LoadOptions{Needs: traces.Needs{Keys: true}}))(t)
 	if len(trace.Objects) != g.Requests() {
 		t.Errorf("%s: %d requests, %d announced", spec, len(trace.Objects), g.Requests())
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -46,29 +47,16 @@ func (r *fileRead) Cells(to []any) []any { return append(to, &r.offset, &r.label
 // TestAnyKindInTables: the description of a kind's table is enough to write and read it, with whole numbers and texts.
 func TestAnyKindInTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
 	defer file.Close()
-	w, err := NewWriter(t.Context(), file, "", stream.Fields{Kind: fileReads{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(t.Context(), file, "", stream.Fields{Kind: fileReads{}}))(t)
 	want := []fileRead{{0, []byte("a")}, {1 << 40, nil}, {-1, []byte{}}}
 	for i := range want {
-		if err := w.Write(&stream.Record{Num: uint64(i), Extra: &want[i]}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&stream.Record{Num: uint64(i), Extra: &want[i]}))
 	}
-	if err := w.Finish(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Finish())
 	for options, kind := range map[string]stream.Kind{"": fileReads{}, "offset=none": nil} {
-		r, fields, err := openAs(t, path, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, fields := must.Get2(openAs(t, path, options))(t)
 		if fields.Kind != kind {
 			t.Errorf("%q: kind %v, want %v", options, fields.Kind, kind)
 		}
@@ -99,20 +87,11 @@ func TestAnyKindInTables(t *testing.T) {
 // openAs opens a file in a format that knows the invented kind.
 func openAs(t *testing.T, path, options string) (stream.Reader, stream.Fields, error) {
 	t.Helper()
-	in, err := source.OpenFile(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(source.OpenFile(t.Context(), path, nil))(t)
 	t.Cleanup(func() { in.Close() })
-	src, err := source.New(in, path, path, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(source.New(in, path, path, in))(t)
 	src.Reading = &source.Reading{}
 	format := Format([]stream.Kind{fileReads{}})
-	values, err := params.ParseArgs(format.Options, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := must.Get(params.ParseArgs(format.Options, options))(t)
 	return format.Open(src, values)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -26,12 +27,8 @@ func rowsOf[T any](t *testing.T, format string, rows ...T) ([]stream.Record, err
 	t.Helper()
 	var out bytes.Buffer
 	w := parquet.NewGenericWriter[T](&out)
-	if _, err := w.Write(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(rows))(t)
+	must.Do(t, w.Close())
 	s, err := tracetest.OpenText(t, out.String(), format)
 	if err != nil {
 		return nil, err
@@ -184,10 +181,7 @@ func TestParquetOfManyQueries(t *testing.T) {
 			Extra: &queries.Head{Text: []byte{}, Vector: []float32{1, float32(i)}}})
 	}
 	tracetest.Write(t, path, stream.Fields{Kind: queries.Kind{}}, records)
-	s, err := traces.Open(path, traces.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(traces.Open(path, traces.LoadOptions{}))(t)
 	defer s.Close()
 	if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, records) {
 		t.Errorf("%d queries and error %v, want %d", len(got), err, len(records))
@@ -201,10 +195,7 @@ func smallParquetOfQueries(t testing.TB) string {
 		{Text: []byte("a"), Extra: &queries.Head{Text: []byte("x"), Vector: []float32{1,
 			2}}}, {Num: 7, Extra: &queries.Head{Topic: []byte("t"), Vector: []float32{3, 4}}},
 	})
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(path))(t)
 	return string(content)
 }
 
@@ -239,10 +230,7 @@ func TestParquetQueriesOfPyarrow(t *testing.T) {
 		t.Fatalf("files %v, %v", files, err)
 	}
 	for _, file := range files {
-		s, err := traces.Open(filepath.Join(folder, file.Name()), traces.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(traces.Open(filepath.Join(folder, file.Name()), traces.LoadOptions{}))(t)
 		defer s.Close()
 		if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v and error %v, want %v", file.Name(), got, err, want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -40,14 +41,8 @@ func smallParquetOfReads(t testing.TB) string {
 // TestParquetReads: the columns of reads have the usual names, or those that options give; a read asks for blocks.
 func TestParquetReads(t *testing.T) {
 	const format = "parquet:block=1,path=file,length=count,time=when,job-column=rank"
-	s, err := tracetest.OpenText(t, tracetest.ParquetOf(t, readRows()), format+",offset=offset")
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := tracetest.DrainQueries(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(tracetest.OpenText(t, tracetest.ParquetOf(t, readRows()), format+",offset=offset"))(t)
+	records := must.Get(tracetest.DrainQueries(s))(t)
 	var got []string
 	for _, rec := range records {
 		text := fmt.Sprintf("%d %q %d", rec.Time, rec.Text, rec.Size)
@@ -120,23 +115,14 @@ func TestParquetKeepsReads(t *testing.T) {
 	}
 	load := func(path, format string) *traces.Trace {
 		t.Helper()
-		trace, err := traces.Load(t.Context(), []string{path}, traces.LoadOptions{
-			Selection: traces.Selection{Format: format}, Needs: traces.Needs{Times: true, Sizes: true, Kind: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		trace := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{
+			Selection: traces.Selection{Format: format}, Needs: traces.Needs{Times: true, Sizes: true, Kind: true}}))(t)
 		return trace
 	}
 	in := tracetest.WriteTexts(t, table.String())[0]
-	from, err := traces.Open(in, traces.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(traces.Open(in, traces.LoadOptions{}))(t)
 	defer from.Close()
-	records, err := tracetest.DrainQueries(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(tracetest.DrainQueries(from))(t)
 	out := filepath.Join(t.TempDir(), "x.parquet")
 	tracetest.Write(t, out, from.Fields, records)
 	want, got := load(in, ""), load(out, "")
@@ -144,10 +130,7 @@ func TestParquetKeepsReads(t *testing.T) {
 		!reflect.DeepEqual(got.Times, want.Times) {
 		t.Error("the trace differs after it was written and read")
 	}
-	w, err := traces.Create(t.Context(), out, traces.CreateOptions{Fields: from.Fields})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(traces.Create(t.Context(), out, traces.CreateOptions{Fields: from.Fields}))(t)
 	defer w.Discard()
 	if w.Remarks() != "" {
 		t.Errorf("remarks %q, want none", w.Remarks())

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -152,9 +153,7 @@ func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
 		"64": `{"timestamp": 0, "input_length": 200, "output_length": 7, "hash_ids": [5, 6, 7]}`,
 	} {
 		paths[name] = filepath.Join(folder, name)
-		if err := os.WriteFile(paths[name], []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(paths[name], []byte(content), 0o600))
 	}
 	for name, want := range map[string]string{"64": "blocks of 512 and of 64 tokens",
 		"keys": "only one of them has prompts"} {
@@ -211,13 +210,8 @@ func TestMooncakeRoundTrip(t *testing.T) {
 		}
 		want := drawPrompts(t, fields)
 		path := filepath.Join(dir, "x.jsonl.gz")
-		if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: fields}, want); err != nil {
-			t.Fatal(err)
-		}
-		opened, err := traces.Open(path, traces.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: fields}, want))
+		opened := must.Get(traces.Open(path, traces.LoadOptions{}))(t)
 		defer opened.Close()
 		if opened.Fields != fields {
 			t.Fatalf("fields %+v, want %+v", opened.Fields, fields)
@@ -239,14 +233,11 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 `
 	var out bytes.Buffer
 	var w *traces.Writer
-	_, err := traces.Scan(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(content)},
+	must.Get(traces.Scan(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(content)},
 		func(fields stream.Fields) (err error) {
 			w, err = traces.Create(t.Context(), "-", traces.CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
 			return err
-		}, func(rec *stream.Record) error { return w.Write(rec) })
-	if err != nil {
-		t.Fatal(err)
-	}
+		}, func(rec *stream.Record) error { return w.Write(rec) }))(t)
 	if err := w.Close(); err != nil || out.String() != content {
 		t.Errorf("error %v, wrote:\n%s", err, out.String())
 	}
@@ -280,11 +271,8 @@ const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local
 
 func TestAgentSessions(t *testing.T) {
 	paths := tracetest.WriteTexts(t, smallSession, smallSession)
-	got, err := traces.Load(t.Context(), paths,
-		traces.LoadOptions{Selection: traces.Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(traces.Load(t.Context(), paths,
+		traces.LoadOptions{Selection: traces.Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}}))(t)
 	// The second session starts 100 s after the first and has blocks of its own.
 	if want := []uint32{0, 1, 2, 3, 4, 0, 1, 5, 6, 2, 3, 7}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)

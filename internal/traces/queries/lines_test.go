@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -168,15 +169,11 @@ func TestQueriesRoundTrip(t *testing.T) {
 		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst",
 			"queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
 		path := filepath.Join(dir, file.name)
-		if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Time: true,
+		must.Do(rt, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Time: true,
 			Kind: queries.Kind{}}},
-			want); err != nil {
-			rt.Fatal(err)
-		}
+			want))
 		s, err := traces.Open(path, traces.LoadOptions{})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, err)
 		defer s.Close()
 		got, err := tracetest.DrainQueries(s)
 		if err != nil || s.Info.Format != file.format || !reflect.DeepEqual(got, want) {
@@ -189,26 +186,20 @@ func TestQueryLineWriter(t *testing.T) {
 	var out bytes.Buffer
 	w, err := traces.Create(t.Context(), "-", traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}},
 		Stdout: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, rec := range []stream.Record{
 		{Num: 3, Extra: &queries.Head{Session: []byte("s"), Text: []byte("<a> \"b\"\n"),
 			Vector: []float32{0.1, 1e-20, -1}}},
 		{Text: []byte("x y"), Extra: &queries.Head{Topic: []byte("t"), Answer: []byte("7")}},
 	} {
-		if err := w.Write(&rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&rec))
 	}
 	err = w.Write(&stream.Record{Num: 1, Extra: &queries.Head{Text: []byte("\xff")}})
 	if want := `standard output: record 3: text "\xff" is not UTF-8, so JSON cannot hold it`; err == nil ||
 		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	const want = `{"time":0,"id":3,"session":"s","text":"<a> \"b\"\n","embedding":[0.1,1e-20,-1]}
 {"time":1,"id":"x y","topic":"t","answer":"7"}
 `

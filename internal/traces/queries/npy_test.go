@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -21,9 +22,7 @@ func FuzzVectors(f *testing.F) {
 	f.Add([]byte("\x01\x00\x00\x00\x00\x00\x80?"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in, err := source.OpenFile(t.Context(), "-", bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer in.Close()
 		v, err := newVectorFile(in)
 		for err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -33,9 +34,7 @@ func readVectors(t testing.TB, content string, piped bool) (rows [][]float32, er
 	path := "-"
 	if !piped {
 		path = filepath.Join(t.TempDir(), "x")
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	v, err := queries.OpenVectors(t.Context(), path, strings.NewReader(content))
 	if err != nil {
@@ -68,14 +67,9 @@ func TestVectorFilesRoundTrip(t *testing.T) {
 		for i, row := range want {
 			records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: row}})
 		}
-		if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
-			records); err != nil {
-			rt.Fatal(err)
-		}
-		v, err := queries.OpenVectors(t.Context(), path, nil)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+			records))
+		v := must.Get(queries.OpenVectors(t.Context(), path, nil))(rt)
 		defer v.Close()
 		for i, row := range want {
 			got := make([]float32, v.Dim())
@@ -184,14 +178,10 @@ func loadWithVectors(t *testing.T, keys string, rows int, opts traces.LoadOption
 		records = append(records, stream.Record{Extra: &queries.Head{Vector: []float32{1, float32(i)}}})
 	}
 	path := filepath.Join(dir, "x.npy")
-	if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
-		records); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+		records))
 	v, err := queries.OpenVectors(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer v.Close()
 	opts.Kind, opts.Beside, opts.Stdin = true, queries.NewBeside(v), strings.NewReader(keys)
 	trace, err := traces.Load(t.Context(), []string{"-"}, opts)
@@ -203,14 +193,10 @@ func loadWithVectors(t *testing.T, keys string, rows int, opts traces.LoadOption
 
 func TestVectorsBesideATrace(t *testing.T) {
 	got, err := loadWithVectors(t, "a\nb\nc\n", 3, traces.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []float32{1, 0, 1, 1, 1, 2}
 	for i := range 3 {
-		if err := queries.Normalize(want[2*i:][:2]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, queries.Normalize(want[2*i:][:2]))
 	}
 	if q := queries.Of(got.Kind); q.Dim != 2 || !slices.Equal(q.Vectors, want) {
 		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, want)
@@ -227,9 +213,7 @@ func TestVectorsBesideATrace(t *testing.T) {
 	}
 	for object, key := range sampled.Keys {
 		row := []float32{1, float32(key.Text[0] - 'a')}
-		if err := queries.Normalize(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, queries.Normalize(row))
 		if got := queries.Of(sampled.Kind).Vectors[2*object:][:2]; !slices.Equal(got, row) {
 			t.Errorf("sampled %v has %v, want %v", key, got, row)
 		}
@@ -239,11 +223,8 @@ func TestVectorsBesideATrace(t *testing.T) {
 // TestFilteredQueries: leaving out requests of size 0 keeps what is known about the other queries.
 func TestFilteredQueries(t *testing.T) {
 	lines := []string{"key,size", "a,0", "b,5", "c,7", "d,0"}
-	loaded, err := loadWithVectors(t, strings.Join(lines, "\n"), 4,
-		traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := must.Get(loadWithVectors(t, strings.Join(lines, "\n"), 4,
+		traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true}}))(t)
 	got, zeros := loaded.WithoutZeroSizes()
 	if zeros != 2 || !slices.Equal(got.Objects, []uint32{0, 1}) {
 		t.Fatalf("%d zeros, objects %v", zeros, got.Objects)

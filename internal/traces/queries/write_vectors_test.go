@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -29,10 +30,7 @@ func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error
 		records); err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(path))(t)
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("files %v, %v, want %s alone", entries, err, name)
 	}
@@ -42,10 +40,7 @@ func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error
 // TestNpy compares the file with the definition of version 1.0: magic, version, length of the header, a Python
 // dictionary padded with spaces so that the numbers begin at a multiple of 64, and the numbers row by row.
 func TestNpy(t *testing.T) {
-	got, err := writeVectors(t, "a.npy", threeVectors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(writeVectors(t, "a.npy", threeVectors))(t)
 	dictionary := "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
 	header := "\x93NUMPY\x01\x00" + "\x76\x00" + dictionary + strings.Repeat(" ", 0x76-1-len(dictionary)) + "\n"
 	if want := append([]byte(header), tracetest.BytesOf(t, threeVectors[0], threeVectors[1],
@@ -56,10 +51,7 @@ func TestNpy(t *testing.T) {
 }
 
 func TestFvecs(t *testing.T) {
-	got, err := writeVectors(t, "a.fvecs", threeVectors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(writeVectors(t, "a.fvecs", threeVectors))(t)
 	dim := int32(2)
 	if want := tracetest.BytesOf(t, dim, threeVectors[0], dim, threeVectors[1], dim, threeVectors[2]); !bytes.Equal(got,
 		want) {

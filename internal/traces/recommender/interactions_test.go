@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -117,17 +118,11 @@ func TestLogAsTableIsTheSame(t *testing.T) {
 	tracetest.WriteFile(t, path, []byte(log.String()))
 	opts := needs
 	opts.Format = "interactions:length=20,tables=5,rate=50"
-	direct, err := traces.Load(t.Context(), []string{path}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := must.Get(traces.Load(t.Context(), []string{path}, opts))(t)
 	for _, name := range []string{"t.csv", "t.parquet"} {
 		to := filepath.Join(folder, name)
 		convertWith(t, path, to, opts)
-		read, err := traces.Load(t.Context(), []string{to}, needs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(traces.Load(t.Context(), []string{to}, needs))(t)
 		if got, want := stated(read), stated(direct); !slices.Equal(got, want) {
 			t.Errorf("%s has %d requests that differ from the %d of the log: first\n%s, want\n%s", name, len(got), len(want),
 				got[0], want[0])
@@ -182,10 +177,8 @@ func TestMovieTweetings(t *testing.T) {
 	}
 	opts := needs
 	opts.Format = "interactions"
-	trace, err := traces.Load(t.Context(), []string{filepath.Join(folder, "dlrm", "movietweetings-ratings.dat.zst")}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(traces.Load(t.Context(), []string{filepath.Join(folder, "dlrm",
+		"movietweetings-ratings.dat.zst")}, opts))(t)
 	c := recommender.Of(trace.Kind)
 	if len(trace.Objects) != 100_000-16_554 || c.Shards != 10_506 || trace.LeftOut() != 16_554 {
 		t.Errorf("%d requests of %d items, %d left out", len(trace.Objects), c.Shards, trace.LeftOut())

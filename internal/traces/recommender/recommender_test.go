@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -22,9 +23,7 @@ func columnsOf(t *testing.T, requests ...request) *Columns {
 	b := Kind{}.NewColumns(stream.Fields{Time: true})
 	for _, r := range requests {
 		rec := stream.Record{Time: r.second * 1e9, Extra: &Head{Tokens: 100, ShardRows: 10, Hot: r.hot, List: r.lookups}}
-		if err := b.Add(&rec, r.user); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Add(&rec, r.user))
 	}
 	return Of(b.Finish())
 }
@@ -108,9 +107,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 			b := Kind{}.NewColumns(stream.Fields{Time: true})
 			first, second := good, good
 			test.change(&second)
-			if err := b.Add(&stream.Record{Extra: &first}, 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Add(&stream.Record{Extra: &first}, 0))
 			if err := b.Add(&stream.Record{Extra: &second}, 0); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
@@ -122,9 +119,7 @@ func TestClockThatGoesBackIsRefused(t *testing.T) {
 	for _, clock := range []bool{true, false} {
 		b := Kind{}.NewColumns(stream.Fields{Time: clock})
 		head := Head{Tokens: 5, ShardRows: 10, Hot: Unknown, List: []Lookup{{1, 1}}}
-		if err := b.Add(&stream.Record{Time: 2e9, Extra: &head}, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Add(&stream.Record{Time: 2e9, Extra: &head}, 0))
 		err := b.Add(&stream.Record{Time: 15e8, Extra: &head}, 0)
 		if clock != (err != nil && strings.Contains(err.Error(), "time 1.5 s is before that of the previous request, 2 s")) {
 			t.Errorf("with a clock %v: %v", clock, err)

@@ -2,15 +2,14 @@ package recommender
 
 import (
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // BenchmarkSyntheticLookups draws the lookups of requests of all users in turn: 244 draws for 10 000 tokens.
 func BenchmarkSyntheticLookups(b *testing.B) {
 	p := DefaultPopulation()
-	s, err := NewSynthetic(b.Context(), p, 1, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(NewSynthetic(b.Context(), p, 1, nil))(b)
 	var read []Lookup
 	read = s.append(place{}, 10_000, read)
 	b.ReportAllocs()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -17,14 +18,8 @@ func init() { gen.Register(traffic.Generators...) } // as package all does in th
 // generated returns a generator of few requests.
 func generated(t *testing.T) *gen.Generator {
 	t.Helper()
-	spec, err := gen.Parse("recommender(nodes=2,users=300,shards=20000,requests=9000,regime=burst)", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := gen.New(t.Context(), spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(gen.Parse("recommender(nodes=2,users=300,shards=20000,requests=9000,regime=burst)", ""))(t)
+	g := must.Get(gen.New(t.Context(), spec, nil))(t)
 	return g
 }
 
@@ -32,10 +27,7 @@ func generated(t *testing.T) *gen.Generator {
 // in files, more of them than a row group of Parquet has.
 func TestGeneratedRequestsAreTheSameFromAFile(t *testing.T) {
 	g := generated(t)
-	inMemory, err := traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inMemory := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs))(t)
 	want := stated(inMemory)
 	c := recommender.Of(inMemory.Kind)
 	if c.Population == nil || c.Population.Users != 300 || c.Population.Nodes != 2 || c.Shards != 20000 {
@@ -44,24 +36,14 @@ func TestGeneratedRequestsAreTheSameFromAFile(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"t.parquet", "t.csv"} {
 		path := filepath.Join(folder, name)
-		w, err := traces.Create(t.Context(), path, traces.CreateOptions{Fields: g.Fields})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(traces.Create(t.Context(), path, traces.CreateOptions{Fields: g.Fields}))(t)
 		from := generated(t)
 		var rec stream.Record
 		for from.Read(&rec) == nil {
-			if err := w.Write(&rec); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Write(&rec))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		read, err := traces.Load(t.Context(), []string{path}, needs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
+		read := must.Get(traces.Load(t.Context(), []string{path}, needs))(t)
 		if got := stated(read); !slices.Equal(got, want) {
 			i := 0
 			for i < len(got) && i < len(want) && got[i] == want[i] {
@@ -77,10 +59,7 @@ func TestSampleOfGeneratedRequests(t *testing.T) {
 	load := func(rate float64) *traces.Trace {
 		g, opts := generated(t), needs
 		opts.SampleRate = rate
-		trace, err := traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trace := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts))(t)
 		return trace
 	}
 	whole := stated(load(1))
@@ -97,10 +76,7 @@ func TestSampleOfGeneratedRequests(t *testing.T) {
 
 func TestLookupsAllocateNothing(t *testing.T) {
 	g := generated(t)
-	trace, err := traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs))(t)
 	c, i := recommender.Of(trace.Kind), 0
 	room := make([]recommender.Lookup, 0, 1000)
 	if n := testing.AllocsPerRun(1000, func() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -70,10 +71,7 @@ func TestRequestsAreReadAsWritten(t *testing.T) {
 	fields := stream.Fields{Time: true, Kind: recommender.Kind{}}
 	folder := t.TempDir()
 	load := func(path string) []string {
-		trace, err := traces.Load(t.Context(), []string{path}, needs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trace := must.Get(traces.Load(t.Context(), []string{path}, needs))(t)
 		return stated(trace)
 	}
 	var want []string
@@ -113,9 +111,7 @@ func convertWith(t *testing.T, from, to string, opts traces.LoadOptions) {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestParquetWithRows has more rows than a row group, so that not all are held when they are written.
@@ -134,10 +130,7 @@ func TestParquetWithRows(t *testing.T) {
 	tracetest.WriteFile(t, first, []byte(tracetest.ParquetOf(t, rows)))
 	convert(t, first, second)
 	for _, path := range []string{first, second} {
-		trace, err := traces.Load(t.Context(), []string{path}, needs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trace := must.Get(traces.Load(t.Context(), []string{path}, needs))(t)
 		c := recommender.Of(trace.Kind)
 		if c == nil || len(c.Tokens) != len(rows) || trace.NumObjects != 7 {
 			t.Fatalf("%s: %d requests of %d users", path, len(trace.Objects), trace.NumObjects)
@@ -189,9 +182,7 @@ func TestManyShardsOfARequest(t *testing.T) {
 	opts := needs
 	opts.Format = "recommender"
 	_, err := tracetest.LoadText(t, "user,tokens,shards\na,1,"+list.String()+"\n", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	list.Reset()
 	for i := range 65_536 {
 		fmt.Fprintf(&list, "%d ", i)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestReadAheadReturnsEverythingAndThenTheError(t *testing.T) {
@@ -38,9 +40,7 @@ func TestReadAheadReturnsEverythingAndThenTheError(t *testing.T) {
 
 func TestReadAheadStopsEarly(t *testing.T) {
 	a := newReadAhead(&File{}, endlessLines{})
-	if _, err := io.ReadFull(a, make([]byte, 1<<20)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(a, make([]byte, 1<<20)))(t)
 	if err := a.stop(); err != nil { // must not hang
 		t.Error(err)
 	}
@@ -54,9 +54,7 @@ func TestReadAheadCountsWhatWasParsed(t *testing.T) {
 	defer in.ahead.stop()
 	buffer := make([]byte, chunkBytes/2)
 	for i, want := range []int64{chunkBytes, chunkBytes, 2 * chunkBytes, 2 * chunkBytes, 3 * chunkBytes} {
-		if _, err := io.ReadFull(in.ahead, buffer); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(in.ahead, buffer))(t)
 		if got := in.Taken(); got != want {
 			t.Errorf("after %d halves of a chunk %d bytes were taken, want %d", i+1, got, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // TestRowsAgreeWithEncodingCSV: a line is cut, or refused, as package encoding/csv does it.
@@ -18,9 +20,7 @@ func TestRowsAgreeWithEncodingCSV(t *testing.T) {
 
 		in := &File{Label: "test", r: strings.NewReader(line)}
 		src, err := New(in, "test", "test", in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rows := Rows{Src: src, Delimiter: ','}
 		err = rows.Next()
 		if (err == nil) != (wantErr == nil) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -21,10 +22,7 @@ func promptTrace() *traces.Trace {
 }
 
 func TestPrompts(t *testing.T) {
-	s, err := Summarize(promptTrace())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarize(promptTrace()))(t)
 	p := s.Prompts
 	// Shared: nothing, two blocks, one block. Distinct: 4+3, 4 of the third block of the second prompt, 4+4.
 	if p.Prompts != 3 || *p.Conversations != 2 || p.InputTokens != 33 || *p.OutputTokens != 9 || p.SharedTokens != 12 ||
@@ -36,9 +34,7 @@ func TestPrompts(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	var table strings.Builder
-	if err := s.Print(&table, "table"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Print(&table, "table"))
 	for _, want := range []string{"shared prefixes", "12 tokens (36.36%)", "other prompts between turns"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
@@ -52,10 +48,7 @@ func TestPromptsBeyondTheirBlocks(t *testing.T) {
 	prompts.Of(trace.Kind).InputTokens = []int32{11, 15, 15}
 	prompts.Of(trace.Kind).OutputTokens, prompts.Of(trace.Kind).Sessions, prompts.Of(trace.Kind).SessionKeys = nil, nil,
 		nil
-	s, err := Summarize(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarize(trace))(t)
 	if p := s.Prompts; p.SharedTokens != 12 || p.DistinctTokens != 20 || p.Conversations != nil || p.OutputTokens != nil ||
 		p.Turns != nil {
 		t.Errorf("%+v", p)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -21,10 +22,7 @@ func queryTrace() *traces.Trace {
 }
 
 func TestQueries(t *testing.T) {
-	s, err := Summarize(queryTrace())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarize(queryTrace()))(t)
 	q := s.Queries
 	if q.Queries != 5 || q.Distinct != 3 || *q.Texts != 1 || *q.Topics != 2 || *q.Sessions != 2 || *q.Answers != 1 ||
 		*q.Labelled != 2 || *q.Dimension != 2 {
@@ -34,9 +32,7 @@ func TestQueries(t *testing.T) {
 		t.Errorf("queries per session %+v, want 3 and 1", q.Turns)
 	}
 	var table strings.Builder
-	if err := s.Print(&table, "table"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Print(&table, "table"))
 	for _, want := range []string{"5 (3 distinct)", "1 (of 2 distinct queries)", "2 numbers each (trace)",
 		"queries per session"} {
 		if !strings.Contains(table.String(), want) {
@@ -49,10 +45,7 @@ func TestQueries(t *testing.T) {
 func TestQueriesOfWhichLittleIsKnown(t *testing.T) {
 	trace := queryTrace()
 	trace.Kind = &queries.Columns{Texts: []string{"a", "b", "c"}}
-	s, err := Summarize(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarize(trace))(t)
 	if q := s.Queries; *q.Texts != 3 || q.Topics != nil || q.Sessions != nil || q.Answers != nil || q.Labelled != nil ||
 		q.Dimension != nil || q.Turns != nil {
 		t.Errorf("%+v", q)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/tracestat"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -15,19 +16,14 @@ func TestReads(t *testing.T) {
 	trace := tracetest.MustLoadText(t, "time,job,path,offset,length\n1,x,/d/a,0,3000\n0,y,/d/b,0,20\n2,x,/e/z,0,90\n",
 		traces.LoadOptions{Selection: traces.Selection{Format: "reads:block=1,files=" + list},
 			Needs: traces.Needs{Sizes: true, Times: true, Kind: true}})
-	s, err := tracestat.Summarize(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(tracestat.Summarize(trace))(t)
 	r := s.Reads
 	if r == nil || r.Reads != 3 || r.Files != 3 || r.Directories != 2 || *r.Jobs != 2 || *r.Listed != 3 ||
 		r.Unlisted != 1 || r.Late != 1 || r.Cut != 1 || r.Lengths.Max != 3000 || r.Lengths.Min != 10 || r.Sizes.Median != 90 {
 		t.Errorf("summary %+v, lengths %+v, sizes %+v", r, r.Lengths, r.Sizes)
 	}
 	var out strings.Builder
-	if err := s.Print(&out, "table"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Print(&out, "table"))
 	for _, want := range []string{"directories", "3 files listed, without 1 that are read", "bytes per file"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -18,14 +19,8 @@ import (
 // generated makes the trace of a generator without a file. Keys become numbers as they appear.
 func generated(t testing.TB, spec string) *traces.Trace {
 	t.Helper()
-	parsed, err := gen.Parse(spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := gen.New(t.Context(), parsed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(gen.Parse(spec, ""))(t)
+	g := must.Get(gen.New(t.Context(), parsed, nil))(t)
 	trace := &traces.Trace{Name: spec, SampleRate: 1}
 	numbers := map[uint64]uint32{}
 	for {
@@ -34,9 +29,7 @@ func generated(t testing.TB, spec string) *traces.Trace {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		number, ok := numbers[rec.Num]
 		if !ok {
 			number = uint32(len(numbers))
@@ -56,10 +49,7 @@ func generated(t testing.TB, spec string) *traces.Trace {
 
 func summarize(t testing.TB, trace *traces.Trace) *Summary {
 	t.Helper()
-	s, err := Summarize(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Summarize(trace))(t)
 	return s
 }
 
@@ -132,10 +122,7 @@ func TestReuseAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.Uint32Range(0, 9), 2, 60).Draw(t, "keys")
 		objects, n := renumber(keys)
-		s, err := Summarize(&traces.Trace{Objects: objects, NumObjects: n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Summarize(&traces.Trace{Objects: objects, NumObjects: n}))(t)
 		var distances, times []float64
 		for i := range objects {
 			for j := i - 1; j >= 0; j-- {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
@@ -23,12 +24,8 @@ import (
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -93,10 +90,7 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 		for i, content := range contents {
 			w.Files = append(w.Files, write(t, filepath.Join(dir, strconv.Itoa(i)), content))
 		}
-		got, err := w.ReadChecksum(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(w.ReadChecksum(t.Context(), nil))(t)
 		return got
 	}
 	seen := map[string][]string{}
@@ -117,9 +111,7 @@ func TestGeneratorIsATrace(t *testing.T) {
 	w := Workload{Selection: traces.Selection{Limit: 900}, Name: "skewed",
 		Generator: "zipf(alpha=1.1,objects=100,requests=1000,seed=3)"}
 	a, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || !slices.Equal(a.Objects, b.Objects) || len(a.Objects) != 900 || a.Name != "skewed" || a.Times == nil {
 		t.Errorf("generated %d and %d requests of %q, %v", len(a.Objects), len(b.Objects), a.Name, err)
@@ -148,9 +140,7 @@ func TestRecordSaysWhatWasReplayed(t *testing.T) {
 		{Name: "z", Generator: "zipf(alpha=1)", Selection: traces.Selection{SampleRate: 1}},
 	} {
 		rec := records.Record{Trace: w.Name, SampleRate: w.SampleRate}
-		if err := w.Describe(&rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Describe(&rec))
 		if got, err := FromRecord(&rec); err != nil || !reflect.DeepEqual(got, w) {
 			t.Errorf("got %+v, %v; want %+v", got, err, w)
 		}
@@ -168,9 +158,7 @@ func TestRecordSaysWhatWasReplayed(t *testing.T) {
 func TestLoadSummedTakesTheChecksum(t *testing.T) {
 	w := Workload{Files: []string{write(t, filepath.Join(t.TempDir(), "keys.txt"), "1\n2\n1\n")}}
 	want, err := w.ReadChecksum(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	trace, got, err := w.LoadSummed(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || len(trace.Objects) != 3 || got.Checksum != want {
 		t.Errorf("%+v with checksum %q, %v; want %s", trace, got.Checksum, err, want)
@@ -237,10 +225,7 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	}
 	a, b := write(t, filepath.Join(dir, "a.txt"), lines.String()), write(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
 	load := func(w Workload) *traces.Trace {
-		loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		loaded := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 		return loaded
 	}
 	if got := load(Workload{Selection: traces.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
@@ -288,9 +273,7 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	w := Workload{Files: []string{file}, Embeddings: "x.fvecs"}
 	options := traces.LoadOptions{Needs: traces.Needs{Embeddings: true}}
 	trace, summed, err := w.LoadSummed(t.Context(), []string{dir}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if q := queries.Of(trace.Kind); !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
 		t.Errorf("queries %+v", q)
 	}
@@ -304,9 +287,7 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 		t.Errorf("%s is not %s", moved.Key(), summed.Key())
 	}
 	rec := records.Record{Trace: "keys"}
-	if err := summed.Describe(&rec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, summed.Describe(&rec))
 	again, err := FromRecord(&rec)
 	if again.Name = ""; err != nil || !reflect.DeepEqual(again, summed) {
 		t.Errorf("from the record: %+v, %v; want %+v", again, err, summed)
@@ -350,9 +331,7 @@ func TestListingOfAWorkload(t *testing.T) {
 		return summed, err
 	}
 	w, err := load("list.csv", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other, err := load("other.csv", "")
 	if err != nil || w.Key() != other.Key() || w.Checksum == "" {
 		t.Errorf("the workloads %s and %s differ, with error %v", w.Key(), other.Key(), err)
@@ -376,17 +355,12 @@ func TestNamesOfAGenerator(t *testing.T) {
 	write(t, dir+"/names", names.String())
 	write(t, dir+"/again", names.String())
 	load := func(names, checksum string) (*traces.Trace, Workload, error) {
-		w, err := Generated("cluster(jobs=9,scale=0.0001,names="+names+")", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(Generated("cluster(jobs=9,scale=0.0001,names="+names+")", 1))(t)
 		w.Checksum = checksum
 		return w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 	}
 	trace, w, err := load("names", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if paths := files.Of(trace.Kind).Paths; !slices.Contains(paths, "/imagenet/train/n00/n00_126.JPEG") {
 		t.Errorf("the trace has other names: %s", paths[:3])
 	}
@@ -408,38 +382,24 @@ func TestNamesOfAGenerator(t *testing.T) {
 func TestClusterFromFilesAndInMemory(t *testing.T) {
 	dir := t.TempDir()
 	spec, err := gen.Parse("cluster(scale=0.001,epochs=2,block-kib=64,seed=3)", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	g, err := gen.New(t.Context(), spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out, err := traces.Create(t.Context(), dir+"/reads.csv.zst", traces.CreateOptions{Fields: g.Fields})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var rec stream.Record
 	for err = g.Read(&rec); err == nil; err = g.Read(&rec) {
-		if err := out.Write(&rec); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, out.Write(&rec))
 	}
-	if err := errors.Join(out.Close(),
-		traces.WriteListing(t.Context(), dir+"/all.csv.gz", g.Fields.Kind.(files.Kind).Listing)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(out.Close(),
+		traces.WriteListing(t.Context(), dir+"/all.csv.gz", g.Fields.Kind.(files.Kind).Listing)))
 	read := Workload{Files: []string{"reads.csv.zst"}}
 	read.Format = "reads:block=64,files=all.csv.gz"
 	options := traces.LoadOptions{Needs: traces.Needs{Kind: true, Sizes: true, Times: true}}
 	want, err := Workload{Generator: spec.Full()}.Load(t.Context(), nil, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := read.Load(t.Context(), []string{dir}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !reflect.DeepEqual(got.Kind, want.Kind) || !slices.Equal(got.Objects, want.Objects) ||
 		!slices.Equal(got.ObjectSizes, want.ObjectSizes) || !reflect.DeepEqual(got.Times, want.Times) {
 		t.Errorf("the trace of %d requests and %d objects is another, %d and %d, in memory", len(got.Objects),

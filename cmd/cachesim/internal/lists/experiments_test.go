@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // unplannable is an experiment that no one can plan: its policy and its generator do not exist.
@@ -32,10 +33,7 @@ func TestListsPlanNothing(t *testing.T) {
 		cells  int
 		traces []string
 	}{{false, full, []string{"a", "c"}}, {true, quick, []string{"a"}}} {
-		l, err := newExperimentJSON("classic-block", []byte(unplannable), test.quick)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(newExperimentJSON("classic-block", []byte(unplannable), test.quick))(t)
 		if l.Title != "t" || l.Source != "s" || l.Claims != 2 || l.Cells != test.cells || l.Cells == 0 ||
 			!slices.Equal(l.Traces, test.traces) || !slices.Equal(l.MissingTraces, []string{"b"}) {
 			t.Errorf("quick %v: %+v", test.quick, l)
@@ -45,10 +43,7 @@ func TestListsPlanNothing(t *testing.T) {
 
 // Every experiment is listed with what its file says.
 func TestExperimentsAreListed(t *testing.T) {
-	list, err := Experiments(configs.Papers(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(Experiments(configs.Papers(), false))(t)
 	for i, item := range list.Items {
 		l := item.JSON.(experimentJSON)
 		if l.Name != configs.Papers()[i] || l.Title == "" || l.Source == "" || l.Cells == 0 || l.Claims == 0 ||

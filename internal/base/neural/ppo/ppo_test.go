@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
@@ -19,10 +20,7 @@ func train(t testing.TB, o Options, a *ActorCritic, r Rollouts, report func(Prog
 	if report == nil {
 		report = func(Progress) {}
 	}
-	a, err := Train(t.Context(), o, a, r, report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a = must.Get(Train(t.Context(), o, a, r, report))(t)
 	return a
 }
 
@@ -114,9 +112,7 @@ func TestGradientOfAMinibatch(t *testing.T) {
 		e.Rewards = append(e.Rewards, random.Normal(bits))
 		e.States = append(e.States, random.Normal(bits), random.Normal(bits), random.Normal(bits))
 	}
-	if err := tr.collect([]Trajectory{e}, &Progress{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.collect([]Trajectory{e}, &Progress{}))
 	for i := range tr.samples {
 		tr.samples[i].logP += 0.3 * random.Normal(bits)
 	}
@@ -125,10 +121,7 @@ func TestGradientOfAMinibatch(t *testing.T) {
 		rows[i] = i
 	}
 	total := func() float64 {
-		l, err := tr.step(t.Context(), rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(tr.step(t.Context(), rows))(t)
 		return (l.policy - o.Entropy*l.entropy + o.Value*l.value) / 40
 	}
 	total()
@@ -191,9 +184,7 @@ func TestActorCriticIsReadAsItWasWritten(t *testing.T) {
 	a := New(1, 3, 4, 5)
 	a.Round()
 	var b bytes.Buffer
-	if err := a.Write(&b, "command", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Write(&b, "command", 1))
 	text := b.Bytes()
 	got, made, err := Read(bytes.NewReader(text), 3, 4, 5)
 	if err != nil || made != "command" || !slices.Equal(got.net.Weights(), a.net.Weights()) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
@@ -204,9 +205,7 @@ func TestGoodKernelsOfSeveral(t *testing.T) {
 	in := numbers(96)
 	for seed := range uint64(5) {
 		got, err := runs(Options{Seed: seed}, violations, "good_bytes", cuda.Grid{Blocks: 1, Threads: 64}, in, 16)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range 64 {
 			if b := byte(got[i/4] >> (8 * (i % 4))); b != byte(2*in[i]) {
 				t.Errorf("byte %d is %d, want %d", i, b, byte(2*in[i]))
@@ -224,14 +223,10 @@ func TestGoodKernelsOfSeveral(t *testing.T) {
 		}
 		m := New(Options{Seed: seed})
 		module, err := m.Load(violations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		from, _ := cuda.Upload(m, in)
 		to, _ := m.Alloc(256)
-		if err := module.Launch("good_some_warps", cuda.Grid{Blocks: 1, Threads: 96}, from, to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, module.Launch("good_some_warps", cuda.Grid{Blocks: 1, Threads: 96}, from, to))
 		some := make([]uint32, 64)
 		if err := cuda.Download(m, some, to); err != nil || some[0] != in[63] {
 			t.Errorf("seed %d: the first of some warps has %d, %v; want %d", seed, some[0], err, in[63])
@@ -254,20 +249,13 @@ func TestProduct(t *testing.T) {
 	left, right := values(a), values(b)
 	for seed := range uint64(6) {
 		m := New(Options{Seed: seed})
-		module, err := m.Load(copiesPTX)
-		if err != nil {
-			t.Fatal(err)
-		}
+		module := must.Get(m.Load(copiesPTX))(t)
 		pa, _ := cuda.Upload(m, a)
 		pb, _ := cuda.Upload(m, b)
 		pc, _ := m.Alloc(512)
-		if err := module.Launch("good_product", cuda.Grid{Blocks: 1, Threads: 32}, pa, pb, pc); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, module.Launch("good_product", cuda.Grid{Blocks: 1, Threads: 32}, pa, pb, pc))
 		c := make([]float32, 128)
-		if err := cuda.Download(m, c, pc); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cuda.Download(m, c, pc))
 		for i := range 16 {
 			for j := range 8 {
 				want := 0.0
@@ -285,26 +273,13 @@ func TestProduct(t *testing.T) {
 // BenchmarkInterpreter executes the functions of the twins, mostly arithmetic, and reports instructions of lanes.
 func BenchmarkInterpreter(b *testing.B) {
 	m := New(Options{})
-	module, err := m.Load(twins)
-	if err != nil {
-		b.Fatal(err)
-	}
+	module := must.Get(m.Load(twins))(b)
 	const n = 4096
-	from, err := cuda.Upload(m, words(3*n, rand.New(rand.NewPCG(1, 2))))
-	if err != nil {
-		b.Fatal(err)
-	}
-	to, err := m.Alloc(n * 8 * 200)
-	if err != nil {
-		b.Fatal(err)
-	}
+	from := must.Get(cuda.Upload(m, words(3*n, rand.New(rand.NewPCG(1, 2)))))(b)
+	to := must.Get(m.Alloc(n * 8 * 200))(b)
 	for b.Loop() {
-		if err := module.Launch("twins", cuda.Grid{Blocks: n / 128, Threads: 128}, from, to, uint32(n)); err != nil {
-			b.Fatal(err)
-		}
-		if err := m.Sync(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, module.Launch("twins", cuda.Grid{Blocks: n / 128, Threads: 128}, from, to, uint32(n)))
+		must.Do(b, m.Sync())
 	}
 	b.ReportMetric(32*float64(m.Executed())/b.Elapsed().Seconds()/1e6, "Minstr/s")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
@@ -369,21 +370,11 @@ $three:
 	ret;
 }`
 	m := New(Options{})
-	module, err := m.Load([]byte(ptx))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := m.Alloc(128)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := module.Launch("k", cuda.Grid{Blocks: 1, Threads: 32}, p); err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(m.Load([]byte(ptx)))(t)
+	p := must.Get(m.Alloc(128))(t)
+	must.Do(t, module.Launch("k", cuda.Grid{Blocks: 1, Threads: 32}, p))
 	got := make([]uint32, 32)
-	if err := cuda.Download(m, got, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cuda.Download(m, got, p))
 	for i, v := range got {
 		if want := uint32(6*i + 30); v != want {
 			t.Errorf("thread %d has %d, want %d", i, v, want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
@@ -102,14 +103,8 @@ func TestMemoryOfTheDevice(t *testing.T) {
 // TestLaunches starts kernels with arguments and grids that do not fit, and one that uses memory that was freed.
 func TestLaunches(t *testing.T) {
 	m := New(Options{})
-	module, err := m.Load(violations)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := cuda.Upload(m, numbers(64))
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(m.Load(violations))(t)
+	in := must.Get(cuda.Upload(m, numbers(64)))(t)
 	grid := cuda.Grid{Blocks: 1, Threads: 64}
 	for _, c := range []struct {
 		kernel    string
@@ -129,9 +124,7 @@ func TestLaunches(t *testing.T) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
-	if err := m.Free(in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Free(in))
 	if err := module.Launch("good_reverse", grid, in, in); err != nil {
 		t.Fatal("an error of a kernel is reported by the next call, not by", err)
 	}
@@ -166,16 +159,10 @@ func TestDynamicShared(t *testing.T) {
 		one := strings.Replace(ptx, "st.shared.u32 [first], 1;", ".reg .pred %p; setp.eq.u32 %p, %r0, 0;\n"+
 			"@%p st.shared.u32 [first], 1;", 1)
 		module, err := m.Load([]byte(one))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		p, err := m.Alloc(128)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := module.Launch("k", cuda.Grid{Blocks: 1, Threads: 32, Shared: room}, p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, module.Launch("k", cuda.Grid{Blocks: 1, Threads: 32, Shared: room}, p))
 		got := make([]uint32, 32)
 		err = cuda.Download(m, got, p)
 		if want == "" && (err != nil || got[0] != 31) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -209,10 +196,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal("no kernels", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(f)
 		f.Add(text[:min(len(text), 6000)])
 	}
 	for _, body := range []string{"mov.b64 {%r1, %r2}, %rd1;",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
@@ -77,10 +78,7 @@ add.u32 %r6, %r6, %r8;
 st.global.u32 [%rd0], %r6;
 `
 	for seed := range uint64(4) {
-		got, err := runSnippet(Options{Seed: seed}, body, 96, column)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(runSnippet(Options{Seed: seed}, body, 96, column))(t)
 		if got[0] != want || got[1] != 1 {
 			t.Errorf("the sum is %d and the next number %d, want %d and 1", got[0], got[1], want)
 		}

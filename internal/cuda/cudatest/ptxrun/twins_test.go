@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
@@ -59,40 +60,24 @@ func TestTwins(t *testing.T) {
 	const n = 1500
 	in := words(3*n, rand.New(rand.NewPCG(3, 4)))
 	var input bytes.Buffer
-	if err := binary.Write(&input, binary.LittleEndian, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, binary.Write(&input, binary.LittleEndian, in))
 	c := exec.Command(program)
 	c.Stdin = &input
 	output, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	functions := len(output) / 8 / n
 	want := make([]uint64, functions*n)
-	if err := binary.Read(bytes.NewReader(output), binary.LittleEndian, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, binary.Read(bytes.NewReader(output), binary.LittleEndian, want))
 	m := New(Options{})
 	module, err := m.Load(twins)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	from, err := cuda.Upload(m, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	to, err := m.Alloc(int64(8 * len(want)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := module.Launch("twins", cuda.Grid{Blocks: (n + 63) / 64, Threads: 64}, from, to, uint32(n)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, module.Launch("twins", cuda.Grid{Blocks: (n + 63) / 64, Threads: 64}, from, to, uint32(n)))
 	got := make([]uint64, len(want))
-	if err := cuda.Download(m, got, to); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cuda.Download(m, got, to))
 	failures := map[int]bool{}
 	for i := range got {
 		if k := i % functions; got[i] != want[i] && !failures[k] {

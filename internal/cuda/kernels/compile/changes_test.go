@@ -6,25 +6,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // TestChangesAreFound changes a kernel and what it includes, and takes its PTX away.
 func TestChangesAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	const kernel = "#include \"a.h\"\nextern \"C\" __attribute__((global)) void k(int *p) { *p = ONE; }\n"
 	source := filepath.Join(dir, "k.cu")
 	write("k.cu", kernel)
 	write("a.h", "#include \"b.h\"\n")
 	write("b.h", "#define ONE 1\n")
-	_, sum, err := digest(source, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, sum := must.Get2(digest(source, dir))(t)
 	check := func(want string) {
 		t.Helper()
 		err := compiled(source, dir, false)
@@ -50,9 +47,7 @@ func TestChangesAreFound(t *testing.T) {
 	write("k.cu", kernel+"// Target: sm_80\n")
 	check("run make kernels")
 	write("k.cu", kernel)
-	if err := os.Remove(filepath.Join(dir, "b.h")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "b.h")))
 	check("b.h")
 }
 
@@ -63,9 +58,7 @@ func TestWrongRotation(t *testing.T) {
 	}
 	source := filepath.Join(t.TempDir(), "k.cu")
 	const kernel = "#include \"device.h\"\nKERNEL k(uint64_t *p) { p[0] = p[0] << (p[1] & 63) | p[0] >> (-p[1] & 63); }\n"
-	if err := os.WriteFile(source, []byte(kernel), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(source, []byte(kernel), 0o644))
 	if err := compiled(source, headers, true); err == nil || !strings.Contains(err.Error(), "rotations of 64 bits") {
 		t.Errorf("error %v", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // compiler makes PTX of kernels. Its version is fixed, as another one makes other PTX of the same sources.
@@ -39,7 +41,7 @@ const headers = ".."
 // With COMPILE=1 in the environment, it compiles those that were changed.
 func TestCompiled(t *testing.T) {
 	sources := 0
-	err := filepath.WalkDir("../..", func(file string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../..", func(file string, _ fs.DirEntry, err error) error {
 		switch filepath.Ext(file) {
 		case ".cu":
 			sources++
@@ -54,10 +56,7 @@ func TestCompiled(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if sources < 3 {
 		t.Errorf("only %d kernels were found", sources)
 	}
