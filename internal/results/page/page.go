@@ -144,7 +144,7 @@ func (p Page) Write(w io.Writer) error {
 	return err
 }
 
-// bounded returns sections within the bounds of a page.
+// bounded returns copies of sections, cut to the bounds of a page.
 func bounded(sections []Section) []Section {
 	drawn := 0
 	kept := make([]Section, len(sections))
@@ -160,6 +160,7 @@ func bounded(sections []Section) []Section {
 				t.Rows = t.Rows[:mostRows]
 				part.Table = &t
 			case part.Figure != nil:
+				// A figure that is left out counts, too: once one is, none of the later ones takes its place.
 				drawn += len(part.Figure.SVG)
 				if drawn > mostDrawing {
 					f := *part.Figure

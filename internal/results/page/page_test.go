@@ -151,7 +151,7 @@ func TestPageIsBounded(t *testing.T) {
 	if n := len(found["tr"]); n != mostRows+1 {
 		t.Errorf("%d rows, want the head and %d", n, mostRows)
 	}
-	if len(found["svg"]) != 1 || !strings.Contains(text, "too large together") ||
+	if len(found["svg"]) != 1 || !strings.Contains(text, "page are too large") ||
 		!strings.Contains(text, "The first 2,000 of 2,005 rows") {
 		t.Errorf("%d drawings; what is left out is not said", len(found["svg"]))
 	}

@@ -15,7 +15,6 @@ var style string
 //go:embed page.js
 var script string
 
-// html returns the text of the page.
 func (p Page) html() markup.HTML {
 	var w markup.Writer
 	w.HTML("<!DOCTYPE html>\n<html lang=\"en\">\n")
@@ -66,9 +65,11 @@ func (p Page) writeFooter(w *markup.Writer) {
 		w.Line()
 		w.Element("p", nil, func() {
 			w.Text("Made by cachesim " + p.Version + ".")
-			for i, f := range p.Files {
-				w.Text(lead(i, " Beside this page: ", ", "))
+			before := " Beside this page: "
+			for _, f := range p.Files {
+				w.Text(before)
 				w.Link(f.Path, f.Kind)
+				before = ", "
 			}
 			if len(p.Files) > 0 {
 				w.Text(".")
@@ -82,14 +83,6 @@ func (p Page) writeFooter(w *markup.Writer) {
 		}
 	})
 	w.Line()
-}
-
-// lead returns what comes before item i of a list.
-func lead(i int, first, others string) string {
-	if i == 0 {
-		return first
-	}
-	return others
 }
 
 func (s Section) write(w *markup.Writer) {
@@ -138,7 +131,7 @@ func (f *Figure) write(w *markup.Writer) {
 	w.Element("figure", markup.Attributes{"id", "figure-" + f.Name}, func() {
 		w.Line()
 		if f.LeftOut {
-			w.Paragraph("note", "The figures of this page are too large together; this one is in its files.")
+			w.Paragraph("note", "Together, the figures of this page are too large; this one is only in its files.")
 		} else {
 			w.Element("div", markup.Attributes{"class", "drawing", "role", "img", "aria-label", f.Alt,
 				"style", fmt.Sprintf("--least: %drem", f.Least)},
@@ -219,7 +212,6 @@ func writeTable(w *markup.Writer, caption string, heads, rows func()) {
 	w.Line()
 }
 
-// writeNotes writes the notes below a table, each on a line.
 func writeNotes(w *markup.Writer, notes []string) {
 	if len(notes) == 0 {
 		return
@@ -249,13 +241,13 @@ func writePivot(w *markup.Writer, all *records.Tables) {
 	}
 	var notes []string
 	if ref := all.Against; ref != nil {
-		notes = append(notes, fmt.Sprintf("Below a value: that of %s (%s), and by how much ours differs; ! where it is "+
-			"too much.", ref.Name, ref.Source))
+		notes = append(notes, fmt.Sprintf("Below a value: the number of %s (%s) and the difference from ours; ! where it "+
+			"exceeds the tolerance.", ref.Name, ref.Source))
 	}
 	writeNotes(w, append(notes, all.Notes...))
 }
 
-// writePivotRow writes a line of a figure; one that is not of an online policy is in grey.
+// writePivotRow writes a line of a figure. Policies that are not online are grey.
 func writePivotRow(w *markup.Writer, row records.TableRow) {
 	name, class := row.Name, ""
 	if row.Kind != records.Online {

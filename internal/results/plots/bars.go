@@ -31,7 +31,7 @@ type bar struct {
 	end      float64 // where the bar ends
 	interval         // what is drawn as a whisker, if anything
 	mark     float64 // a mark that the label must not cover, or 0
-	dot      bool    // as of all
+	dot      bool    // as bars.dots
 	color    color.NRGBA
 	label    string
 }
@@ -66,7 +66,7 @@ func (b bars) drawBar(c draw.Canvas, r bar, x, y func(float64) vg.Length) {
 		for _, line := range whisker() {
 			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
 			c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
-			if r.low < r.end {
+			if r.low < r.end { // otherwise the end of the bar is the lower end
 				c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
 			}
 		}
@@ -79,7 +79,7 @@ func (b bars) drawBar(c draw.Canvas, r bar, x, y func(float64) vg.Length) {
 	c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
 }
 
-// whisker returns the strokes of an interval, which is seen on its bar and beside it.
+// whisker returns the strokes of an interval: black on white, to be seen on its bar and beside it.
 func whisker() []draw.LineStyle {
 	return []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
 }

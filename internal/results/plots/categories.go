@@ -37,6 +37,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 	for i, s := range lines {
 		point := s.Points[0]
 		low, high := d.interval(point)
+		// names leave the bars nearly half of the width
 		names[i] = shorten(d.barName(s), f.legend.style, min(labelWidth, f.width*5/9))
 		chart.bars = append(chart.bars, bar{
 			line: s.Name, at: i, end: point.Mean, interval: interval{low, high},
@@ -80,9 +81,8 @@ func (d *drawing) barLabel(panel records.Panel, p records.Point) string {
 	return label
 }
 
-// isBest reports whether a bar has the best value of the online policies in its panel, of the metric that the figure
-// shows: there is no best of several seeds together, of values that are all equal, nor of a metric of which more is
-// neither good nor bad.
+// isBest reports whether a bar has the best value of the online policies in its panel. Means over seeds, values that
+// are all equal, and metrics of which more is neither good nor bad have no best.
 func (d *drawing) isBest(panel records.Panel, p records.Point) bool {
 	if d.Lines != records.DimPolicy || !d.competes(p) || d.superlative() == "" {
 		return false
@@ -146,7 +146,7 @@ func (d *drawing) base(lines []records.Series) float64 {
 // groupedBars are upright bars, one group per category.
 type groupedBars struct {
 	base  float64
-	dots  bool // as of bars
+	dots  bool // as in bars
 	count int  // of bars in a group
 	bars  []groupedBar
 }
@@ -210,7 +210,7 @@ func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.Length) {
-	half := groupShare / float64(g.count) * 0.9 / 2
+	half := groupShare / float64(g.count) * 0.9 / 2 // the rest is the gap between two bars
 	if !g.dots {
 		c.SetColor(b.color)
 		foot, top := y(g.base), y(b.value)

@@ -31,13 +31,13 @@ type Chart struct {
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	LogX, LogY     bool
 	XLabel, YLabel string // "" for the names of the dimension and the metric
-	// drawn as hollow marks in the colours of their lines, as far as they are of the metric Y and lie between our numbers
+	// published values of Y, drawn as hollow marks in the colours of their lines, within the range of our numbers
 	Marks  []records.Published
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
-// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. What records.Arrange
-// refuses and a chart without any point that can be drawn are an UndrawableError.
+// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
+// records.Arrange refuses the records, or if the axes can show no point.
 func (c Chart) Draw(recs []records.Record) (Drawing, error) {
 	return c.render(recs, asSVG, asPNG, asPDF)
 }
@@ -89,7 +89,6 @@ func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error)
 	return s.render(c.Name, formats...)
 }
 
-// arrange lays out the records.
 func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
 	layout := records.Layout{Panels: c.Panels, Lines: c.Lines, Along: cmp.Or(c.Along, c.X), Metric: c.Y}
 	panels, err := records.Arrange(recs, layout)
@@ -126,8 +125,7 @@ func against(panels, across []records.Panel) []records.Panel {
 	return out
 }
 
-// placedBy returns the points of s, in the order of their places, at the values that the series of the same name has
-// there.
+// placedBy moves the points of s, sorted by place, to the values that the series of the same name has at these places.
 func placedBy(s records.Series, lines []records.Series) (points []records.Point) {
 	i := slices.IndexFunc(lines, func(other records.Series) bool { return other.Name == s.Name })
 	if i < 0 {
@@ -152,8 +150,7 @@ func (c Chart) title() string {
 	if c.Title != "" {
 		return c.Title
 	}
-	metric := records.MetricName(c.Y)
-	return strings.ToUpper(metric[:1]) + metric[1:] + " by " + records.MetricName(c.X)
+	return sentence(c.Y) + " by " + records.MetricName(c.X)
 }
 
 // drawing is a chart being drawn.
@@ -171,7 +168,7 @@ type drawing struct {
 func newDrawing(c Chart, panels []records.Panel) *drawing {
 	d := &drawing{Chart: c, styles: Styles{}, bars: true, xMin: math.Inf(1), xMax: math.Inf(-1)}
 	maps.Copy(d.styles, c.Styles)
-	d.findCategories(panels)
+	d.findCategories(panels) // first: what can be drawn, and where, depends on them
 	for _, p := range panels {
 		if p = d.drawable(p); len(p.Lines) > 0 {
 			d.panels = append(d.panels, p)
@@ -190,7 +187,7 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 		}
 		d.bars = d.bars && len(places) <= 1
 	}
-	lines := d.ranked()
+	lines := d.ranked() // of all panels together: a line looks the same in each
 	d.faded = fadedOf(lines, c.Y)
 	var coloured []string
 	for _, l := range lines {
@@ -257,7 +254,7 @@ func (d *drawing) note() string {
 		notes = append(notes, fmt.Sprintf("* %s %s of the online policies", d.superlative(), d.yLabel(d.panels[0])))
 	}
 	if d.skipped > 0 {
-		notes = append(notes, fmt.Sprintf("not shown: %s at 0 or below, where a logarithmic axis has no place",
+		notes = append(notes, fmt.Sprintf("not shown: %s at 0 or below, as the axis is logarithmic",
 			plural(d.skipped, "point")))
 	}
 	return joined(notes...)
@@ -306,7 +303,7 @@ func (d *drawing) draw(p records.Panel) (*Figure, error) {
 	}
 	f.SetY(scaleOf(d.LogY), d.yUnit())
 	if !d.grouped(p) && slices.ContainsFunc(p.Lines, isSampled) {
-		f.limitIntervals()
+		f.limitIntervals() // after the scale, on which the room depends, and before marks, which the axis must include
 	}
 	d.addMarks(f, p)
 	d.setAxes(f, p)
@@ -366,7 +363,7 @@ func (d *drawing) addLines(f *Figure, p records.Panel) error {
 	return nil
 }
 
-// greyFirst returns the lines in the order in which they are drawn: those that are grey are behind the others.
+// greyFirst returns the lines in drawing order: the grey ones first, behind the others.
 func greyFirst[T any](lines []T, isGrey func(T) bool) []T {
 	isColoured := func(l T) bool { return !isGrey(l) }
 	return append(slices.DeleteFunc(slices.Clone(lines), isColoured), slices.DeleteFunc(slices.Clone(lines), isGrey)...)
@@ -382,7 +379,7 @@ func (d *drawing) lastMean(s records.Series) float64 {
 func (d *drawing) line(s records.Series) Line {
 	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
 	points := slices.Clone(s.Points)
-	if d.Along == "" {
+	if d.Along == "" { // with Along, the line follows the places on it, by which the points are sorted
 		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	}
 	uncertain := d.isInterval(s)
@@ -405,8 +402,8 @@ func (d *drawing) line(s records.Series) Line {
 	return l
 }
 
-// interval returns the ends of the interval in which a value is known to lie or, of several seeds, those of the
-// confidence interval, as far as the axis can show them.
+// interval returns the interval in which a value is known to lie or, for several seeds, the confidence interval, as far
+// as the axis can show it.
 func (d *drawing) interval(p records.Point) (low, high float64) {
 	if known := d.known(p); known.low != known.high {
 		return known.low, known.high
@@ -416,7 +413,7 @@ func (d *drawing) interval(p records.Point) (low, high float64) {
 		low, high = max(low, 0), min(high, max(p.Mean, 1)) // a normalized ratio may be above 1
 	}
 	if d.LogY && low <= 0 {
-		low = p.Mean / 10
+		low = p.Mean / 10 // a logarithmic axis cannot reach 0
 	}
 	return low, high
 }
@@ -562,7 +559,8 @@ func (d *drawing) xLabel(p records.Panel) string {
 	return records.MetricName(d.X)
 }
 
-// yLabel says if the mean over seeds is that of the lower ends of intervals, as the optimum is unknown.
+// yLabel adds "at least" if the values are means over seeds of the lower ends of intervals, because the optimum is
+// unknown.
 func (d *drawing) yLabel(p records.Panel) string {
 	if d.YLabel != "" {
 		return d.YLabel

@@ -236,8 +236,8 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 	recs[1].Set(metric.HitRatio, 0)
 	c := Chart{Name: "zero", X: "capacity", Y: "hit_ratio", LogX: true, LogY: true}
 	d := drawingOf(t, c, recs[:4])
-	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "not shown: 2 points at 0 or below, where a "+
-		"logarithmic axis has no place" {
+	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "not shown: 2 points at 0 or below, as the "+
+		"axis is logarithmic" {
 		t.Errorf("%d panels, note %q", len(d.panels), d.note())
 	}
 	dir := t.TempDir()
@@ -250,7 +250,7 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.LogY = false
-	if d := drawingOf(t, c, recs); d.note() != "not shown: 1 point at 0 or below, where a logarithmic axis has no place" {
+	if d := drawingOf(t, c, recs); d.note() != "not shown: 1 point at 0 or below, as the axis is logarithmic" {
 		t.Errorf("noise 0 on a logarithmic axis of noise: note %q", d.note())
 	}
 	c.LogX = false

@@ -21,8 +21,8 @@ type ranked struct {
 	values    map[string]float64 // by place
 }
 
-// fadedOf returns the names of the lines that are grey: none of up to mostColoured, and otherwise all but the
-// references and the best, which are first on average over the places.
+// fadedOf returns the names of the grey lines: none if there are at most mostColoured lines, otherwise all except the
+// references and the lines with the best mean ranks.
 func fadedOf(lines []ranked, metric string) map[string]bool {
 	grey := map[string]bool{}
 	if len(lines) <= mostColoured {
@@ -38,7 +38,8 @@ func fadedOf(lines []ranked, metric string) map[string]bool {
 	return grey
 }
 
-// meanRanks returns the rank of each line, from 0 for the best, averaged over the places at which it has a value.
+// meanRanks returns the rank of each line, from 0 for the best, averaged over the places at which it has a value. With
+// ranks each place has the same weight; with values the place with the largest differences would decide.
 func meanRanks(lines []ranked, lowest bool) map[string]float64 {
 	sum, count := map[string]float64{}, map[string]float64{}
 	places := map[string]bool{}
@@ -47,7 +48,7 @@ func meanRanks(lines []ranked, lowest bool) map[string]float64 {
 			places[place] = true
 		}
 	}
-	for place := range places {
+	for place := range places { // in any order: the sums are of whole numbers
 		for _, l := range lines {
 			x, ok := l.values[place]
 			if !ok {

@@ -54,6 +54,7 @@ func (e *endLabels) width() vg.Length {
 func (e *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	labels := slices.Clone(e.labels)
+	// in 64ths of a point, so that lines that end together keep their order
 	slices.SortStableFunc(labels, func(a, b endLabel) int { return int(y(b.y)*64) - int(y(a.y)*64) })
 	wanted := make([]vg.Length, len(labels))
 	for i, l := range labels {
@@ -75,8 +76,8 @@ func (e *endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: e.width()}}}}
 }
 
-// spread moves places, which descend, so far apart that they are a pitch from each other, and keeps them between low
-// and high as far as there is room.
+// spread moves descending places apart, to at least a pitch from each other, and keeps them between low and high.
+// Where there is too little room for all, the first ones are above high.
 func spread(wanted []vg.Length, pitch, low, high vg.Length) []vg.Length {
 	at := slices.Clone(wanted)
 	for i := range at {

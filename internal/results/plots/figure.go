@@ -51,7 +51,7 @@ type Figure struct {
 	note     string    // below the plot
 	width    vg.Length // of the plot, without the legend
 	height   vg.Length
-	// between these values are all intervals of confidence, if lowest < highest
+	// the range of all confidence intervals, if lowest < highest
 	lowest, highest float64
 }
 
@@ -124,7 +124,7 @@ type Line struct {
 	Low   []float64 // nil, or per point the lower end of the interval around Y, which begins at Y otherwise
 	High  []float64 // nil, or per point the upper end of the interval; drawn as a band
 	Bars  bool      // draw the intervals as vertical bars at the points instead
-	// how far to the right of their points the bars stand, so that those of several lines do not hide each other
+	// moves the bars to the right of their points, so that the bars of several lines do not hide each other
 	Shift vg.Length
 	Steps bool // hold each value until the next one, as a distribution function does
 	Style Style
@@ -134,14 +134,8 @@ type Line struct {
 // AddLine adds a line. Different lengths and values that are not finite are errors.
 func (f *Figure) AddLine(l Line) error {
 	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) || l.Low != nil && len(l.Low) != len(l.High) {
-		return fmt.Errorf(
-			"line %q: %d x, %d y, %d lower and %d upper values, want the same number of each",
-			l.Label,
-			len(l.X),
-			len(l.Y),
-			len(l.Low),
-			len(l.High),
-		)
+		return fmt.Errorf("line %q: %d x, %d y, %d lower and %d upper values, want the same number of each",
+			l.Label, len(l.X), len(l.Y), len(l.Low), len(l.High))
 	}
 	if len(l.X) == 0 {
 		return fmt.Errorf("line %q has no points", l.Label)
@@ -170,7 +164,7 @@ func (f *Figure) AddLine(l Line) error {
 		}
 	}
 	if len(xys) == 1 && l.Style.Marker == nil {
-		l.Style.Marker = levelGlyph{} // a line of one point is nothing to see
+		l.Style.Marker = levelGlyph{} // a line through one point has no length
 	}
 	line.LineStyle = l.Style.line()
 	if l.Steps {
@@ -330,7 +324,6 @@ func (f *Figure) drawPlot(c draw.Canvas) {
 	f.drawYLabel(inner)
 }
 
-// xLabelHeight returns the room that the label of the horizontal axis takes below the plot.
 func (f *Figure) xLabelHeight() vg.Length {
 	if f.xLabel == "" {
 		return 0
@@ -338,7 +331,6 @@ func (f *Figure) xLabelHeight() vg.Length {
 	return f.Plot.X.Label.TextStyle.FontExtents().Height + f.Plot.X.Label.Padding
 }
 
-// yLabelWidth returns the room that the label of the vertical axis takes on the left of the plot.
 func (f *Figure) yLabelWidth() vg.Length {
 	if f.yLabel == "" {
 		return 0

@@ -24,15 +24,15 @@ const (
 	bandRoom  = 0.75
 	// shiftRoom is how far apart the first and the last interval at a place are, at most.
 	shiftRoom = vg.Length(20)
-	// intervalRoom is how far intervals of confidence may extend the vertical axis beyond the lines on either side, in
-	// parts of what the lines span. Those of two seeds would leave the lines a thin strip.
+	// intervalRoom is how far confidence intervals may extend the vertical axis beyond the lines on either side, as a
+	// share of what the lines span. The wide intervals of two seeds, with t = 12.7, would leave the lines a thin strip.
 	intervalRoom = 0.5
 )
 
 // interval is a value known to lie between low and high; mostly they are the same.
 type interval struct{ low, high float64 }
 
-// boundsOf returns between which values the metric of a record lies: from its own to that of the metric UpTo.
+// boundsOf returns the interval of a record's metric: from its value to the value of the metric UpTo.
 func boundsOf(m metric.Metric, r *records.Record) (low, high float64) {
 	low, _ = r.Figure(m.Name)
 	if high, ok := r.Figure(m.UpTo); ok && m.UpTo != "" {
@@ -47,7 +47,7 @@ func isInterval(m metric.Metric, r *records.Record) bool {
 	return low != high
 }
 
-// known returns between which values a point is known to lie. The mean over several seeds has a margin instead.
+// known returns the interval in which a point is known to lie. The mean over several seeds has a margin instead.
 func (d *drawing) known(p records.Point) interval {
 	if p.Seeds != 1 {
 		return interval{p.Mean, p.Mean}
@@ -73,7 +73,7 @@ func (d *drawing) isInterval(s records.Series) bool {
 // unless they are too many.
 type intervals struct {
 	count  int       // of the lines that would have bars
-	crowds bool      // intervals of confidence would hide the lines as bands
+	crowds bool      // confidence intervals would hide the lines as bands
 	pitch  vg.Length // from one line's bars to the next
 	shift  vg.Length // of the next bars
 }
@@ -96,7 +96,7 @@ func (d *drawing) intervalsOf(lines []records.Series) (n intervals) {
 	return n
 }
 
-// crowded reports whether the intervals of confidence at one place are together wider than bandRoom.
+// crowded reports whether the confidence intervals at one place are together wider than bandRoom.
 func crowded(lines []records.Series) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	together := map[string]float64{}
@@ -114,7 +114,7 @@ func crowded(lines []records.Series) bool {
 	return false
 }
 
-// isSampled reports whether a series has intervals of confidence: its values are means over seeds.
+// isSampled reports whether a series has confidence intervals: its values are means over seeds.
 func isSampled(s records.Series) bool {
 	return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Margin > 0 })
 }

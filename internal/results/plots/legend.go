@@ -12,7 +12,7 @@ import (
 const (
 	labelWidth    = 3 * vg.Inch // of a name in the legend, at most
 	legendGap     = vg.Length(14)
-	maxLegendRows = 40 // from which a legend beside a plot takes another column
+	maxLegendRows = 40 // above which a legend beside a plot gets another column
 )
 
 // legend names the lines and marks, in one or more columns.

@@ -21,9 +21,9 @@ type OverTime struct {
 	Name  string // of the series: "hit_ratio"
 	File  string // without its ending
 	Title string
-	// Labels are those of the rows that are drawn; nil: all. "" is the label of rows of everything together.
+	// Labels are the labels of the rows to draw; nil for all. "" is the label of rows of everything together.
 	Labels []string
-	From   float64 // windows that end until then are left out; requests or seconds, as the rows have them
+	From   float64 // windows that end by then are left out; requests or seconds, as the rows have them
 	Styles Styles  // the looks of the lines, to be the same in several figures; nil: those of the records
 }
 
@@ -133,8 +133,8 @@ func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, 
 	return s.render(f.File, formats...)
 }
 
-// panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line,
-// their mean.
+// panels returns the lines of each trace and capacity, in the order of the records. Records that differ in their seeds
+// alone are one line, their mean.
 func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) (panels []timePanel) {
 	policies, traces := map[string]bool{}, map[string]bool{}
 	var drawn []records.Record
@@ -202,7 +202,7 @@ func lineName(r *records.Record, label string, severalPolicies bool, differ map[
 	return strings.Join(parts, ", ")
 }
 
-// add adds a line, or takes it into the mean of the line of that name whose windows are the same.
+// add adds a line or, if the line of that name has the same windows, averages the two.
 func (p *timePanel) add(line timeLine) {
 	at := slices.IndexFunc(p.lines, func(l timeLine) bool { return l.name == line.name && slices.Equal(l.x, line.x) })
 	if at < 0 {
@@ -230,7 +230,8 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 		lines[at].x = append(lines[at].x, row.Time)
 		lines[at].y = append(lines[at].y, row.Value)
 	}
-	// One may be of the only node or tenant, and the other of everything together. Two tenants may be equal, too.
+	// The line of the only node or tenant repeats that of everything together. Two tenants may be equal by chance: both
+	// stay.
 	ofAll := func(l timeLine) bool { return l.name == "" }
 	if f.Labels == nil && len(lines) == 2 && slices.ContainsFunc(lines, ofAll) && lines[0].sameAs(lines[1]) {
 		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return !ofAll(l) })
@@ -238,12 +239,11 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 	return lines
 }
 
-// sameAs reports whether two lines have the same points.
 func (l timeLine) sameAs(other timeLine) bool {
 	return slices.Equal(l.x, other.x) && slices.Equal(l.y, other.y)
 }
 
-// thin takes means of as many windows as are necessary to have no more points than are drawn.
+// thin replaces the windows by means of several consecutive ones where there are more than mostTimes.
 func (l *timeLine) thin() {
 	l.merged = (len(l.x) + mostTimes - 1) / mostTimes
 	if l.merged <= 1 {
@@ -256,7 +256,7 @@ func (l *timeLine) thin() {
 		for _, y := range l.y[from:to] {
 			sum += y
 		}
-		l.x[points], l.y[points] = l.x[to-1], sum/float64(to-from)
+		l.x[points], l.y[points] = l.x[to-1], sum/float64(to-from) // the time of a row is the end of its window
 		points++
 	}
 	l.x, l.y = l.x[:points], l.y[:points]
@@ -327,7 +327,7 @@ func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) 
 	return figure, nil
 }
 
-// noteOf says of how many windows and seeds a point is the mean, where it is one.
+// noteOf says how many windows and seeds a point is the mean of; "" if none is.
 func noteOf(panels []timePanel) string {
 	merged, seeds := 1, 1
 	for _, p := range panels {

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// PolicyStyle returns the look of a policy by its name. That of one with other parameters, or under another name, has
-// the colour of the policy, and a mark that depends on the name it goes by.
+// PolicyStyle returns the look of a policy by its name. With other parameters, or under another name, it keeps the
+// colour of the policy and has a mark that depends on that name.
 func PolicyStyle(policy, name, kind string) Style {
 	style := Style{Width: lineWidth}
 	switch {
@@ -24,8 +24,8 @@ func PolicyStyle(policy, name, kind string) Style {
 	return style
 }
 
-// policyStyle returns the look of a line of a record. What was published of a policy that is not replayed has no more
-// than its label.
+// policyStyle returns the look of a line of a record. A published number of a policy that was not replayed has only a
+// label.
 func policyStyle(r *records.Record, name string) Style {
 	policy := r.Policy
 	if policy == "" {
@@ -39,7 +39,7 @@ func isReference(policy, kind string) bool {
 	return kind == records.Offline || kind == records.Bound || roleOf(policy).Unlimited
 }
 
-// roleOf returns the role of a policy; that of a policy that is not in this program is empty.
+// roleOf returns the role of a policy; an empty one for a policy that is not in this program.
 func roleOf(policy string) records.Role {
 	r, _ := records.RoleOf(policy)
 	return r
@@ -58,7 +58,7 @@ func referenceStyle(policy, kind string) Style {
 	if kind == records.Bound {
 		style.Color, style.Dashes = bound, []vg.Length{1.5, 3}
 	}
-	if style.Dashes == nil {
+	if style.Dashes == nil { // not dashes[0], which is solid as the lines of other policies
 		style.Dashes = dashes[1+hashOf(policy)%(len(dashes)-1)]
 	}
 	return style
@@ -75,10 +75,10 @@ func policyMarker(policy string) int {
 	if mark := roleOf(policy).Mark; mark > 0 {
 		return mark - 1
 	}
-	return hashOf(policy) / len(palette) % len(markers)
+	return hashOf(policy) / len(palette) % len(markers) // by what of the hash did not choose the colour
 }
 
-// hashOf returns a number that depends on a name alone.
+// hashOf returns a number that depends on a name alone. Without its top bit it is positive where int has 32 bits, too.
 func hashOf(name string) int {
 	h := fnv.New32a()
 	h.Write([]byte(name))

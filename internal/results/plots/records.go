@@ -122,7 +122,7 @@ func fileSuffixes(groups []records.Group) []string {
 	taken := map[string]bool{}
 	for i, g := range groups {
 		s := "-" + fileName(g.Name)
-		for n := 2; taken[s]; n++ {
+		for n := 2; taken[s]; n++ { // names may differ only in what a file name leaves out
 			s = fmt.Sprintf("-%s-%d", fileName(g.Name), n)
 		}
 		taken[s] = true

@@ -51,7 +51,7 @@ func (s *sheet) columns() int {
 
 func (s *sheet) rows() int { return (len(s.panels) + s.columns() - 1) / s.columns() }
 
-// share gives all panels the same axis of values: the horizontal one of bars with names on their left.
+// share gives all panels the same axis of values, which is the horizontal one for bars with names on their left.
 func (s *sheet) share(bars bool) {
 	axis := func(f *Figure) *plot.Axis {
 		if bars {
@@ -115,13 +115,12 @@ func (s *sheet) render(name string, formats ...format) (Drawing, error) {
 	return render(name, s.title, width, height, s.draw, formats)
 }
 
-// rowHeight returns the height of the tallest panel with its label.
 func (s *sheet) rowHeight() vg.Length {
 	tallest := slices.MaxFunc(s.panels, func(a, b *Figure) int { return int(a.height - b.height) })
 	return tallest.height
 }
 
-// width is that of the columns, each of the width of the widest panel.
+// width is the width of all columns, each as wide as the widest panel.
 func (s *sheet) width() vg.Length {
 	widest := vg.Length(0)
 	for _, f := range s.panels {
@@ -168,8 +167,8 @@ func (s *sheet) draw(c draw.Canvas) {
 	s.drawPanels(c)
 }
 
-// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis is in the first
-// column, that of the horizontal axis, unless the panels differ in it, below the lowest panel of each column.
+// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis is in the first column
+// only. The label of the horizontal axis is below the lowest panel of each column, or below every panel if they differ.
 func (s *sheet) drawPanels(c draw.Canvas) {
 	grid := make([][]*plot.Plot, s.rows())
 	for i := range grid {

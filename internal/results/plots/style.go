@@ -93,9 +93,8 @@ func translucent(c color.NRGBA) color.NRGBA {
 // Styles are the looks of lines by their names.
 type Styles map[string]Style
 
-// StylesOf gives each place on the dimension lines one look. That of a policy is its own unless another one has its
-// colour; those of other lines are given out in turn. They are the same in several figures if all records of these are
-// given here.
+// StylesOf gives each place on the dimension lines one look. A policy has its own unless another one has its colour;
+// other lines get theirs in turn. Several figures agree in them if recs has the records of all of them.
 func StylesOf(recs []records.Record, lines string) Styles {
 	styles := Styles{}
 	for i := range recs {
@@ -125,16 +124,15 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 	s[name] = policyStyle(r, name)
 }
 
-// apart gives lines of one figure that share a colour others that no line has, as long as there are any, and those
-// that would still look alike other dashes. Of lines of one colour, the policy under its own name keeps it, the first
-// one in the list of policies, or else the first in the order of their names.
+// apart gives lines of one figure that share a colour unused ones, as long as there are any, and lines that would still
+// look alike other dashes. The first of them by inRank keeps its look.
 func (s Styles) apart(names []string) {
 	names = inRank(names)
 	s.colorsApart(names)
 	s.dashesApart(names)
 }
 
-// inRank returns names in the order in which lines keep their looks.
+// inRank returns names in the order in which lines keep their looks: policies as in their list, then others by name.
 func inRank(names []string) []string {
 	rank := func(name string) int {
 		if role, ok := records.RoleOf(name); ok {
@@ -161,7 +159,7 @@ func (s Styles) colorsApart(names []string) {
 		}
 		lines[c] = 1
 	}
-	for _, name := range others {
+	for _, name := range others { // afterwards, so that none gets the colour of a line that keeps it
 		style := s[name]
 		style.Color = slices.MinFunc(palette, func(a, b color.NRGBA) int { return cmp.Compare(lines[a], lines[b]) })
 		lines[style.Color]++

@@ -120,7 +120,7 @@ func (p ofLine) Plot(c draw.Canvas, on *plot.Plot) {
 	grouped(c, p.line, func() { p.Plotter.Plot(c, on) })
 }
 
-// DataRange implements plot.DataRanger. That of a plotter without one changes no axis.
+// DataRange implements plot.DataRanger. A plotter that has no range changes no axis.
 func (p ofLine) DataRange() (xmin, xmax, ymin, ymax float64) {
 	if r, ok := p.Plotter.(plot.DataRanger); ok {
 		return r.DataRange()
@@ -136,7 +136,7 @@ func (p ofLine) GlyphBoxes(on *plot.Plot) []plot.GlyphBox {
 	return nil
 }
 
-// mostSpots is how many points of a plot say their values. Of more, each line has the same part, and its last one.
+// mostSpots is how many points of a plot say their values. If it has more, every n-th of each line does, and its last.
 const mostSpots = 400
 
 // spots show the values of the points of all lines of a figure. They are above everything else, so that the mouse finds

@@ -49,6 +49,7 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	if t.scale == Linear {
 		return t.linearTicks(low, high)
 	}
+	// The densest level that fits has the labels. With fewer than three, a reader cannot tell that it is logarithmic.
 	levels := t.logLevels(low, high)
 	for _, major := range levels {
 		if len(major) > t.room() {

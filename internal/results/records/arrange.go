@@ -81,16 +81,17 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	}
 	a.shares = sharesApart(a.recs)
 	a.further = slices.DeleteFunc(append([]string{DimTrace, DimPolicy, DimCapacity}, AxisNames(recs)...), l.uses)
-	var panels []Panel
-	for _, p := range a.panels() {
+	split := a.panels()
+	for _, p := range split { // all of them before any series: a line has the same name in each panel
 		a.separate(p.recs)
-		panels = append(panels, Panel{Name: p.name, Place: p.place})
 	}
-	for i, p := range a.panels() {
-		var err error
-		if panels[i].Lines, err = a.series(p.recs); err != nil {
+	var panels []Panel
+	for _, p := range split {
+		lines, err := a.series(p.recs)
+		if err != nil {
 			return nil, err
 		}
+		panels = append(panels, Panel{p.name, p.place, lines})
 	}
 	return panels, nil
 }
@@ -135,7 +136,7 @@ type arranger struct {
 	Layout
 	recs    []*Record           // those with the metric
 	further []string            // dimensions that the layout does not use
-	apart   map[string][]string // those in which the records of one line differ, by the line's place
+	apart   map[string][]string // further dimensions in which the records of one line differ, by the line's place
 	shares  map[float64]string  // texts of capacity shares that need more digits than others
 }
 
@@ -189,7 +190,8 @@ func (a *arranger) line(r *Record) string {
 	return r.Label
 }
 
-// separate finds the further dimensions in which the records of one line differ at one place.
+// separate finds the further dimensions in which the records of one line differ at one place. Comparing each with the
+// first is enough: two that differ in a dimension cannot both equal the first.
 func (a *arranger) separate(recs []*Record) {
 	first := map[[2]string]*Record{}
 	for _, r := range recs {
@@ -332,7 +334,7 @@ func (a *arranger) average(recs []*Record) (Estimate, error) {
 		}
 		samples[r.Seed] = x
 	}
-	var inOrder []float64
+	var inOrder []float64 // by seed: the sum of floats depends on the order, which is not to be that of the records
 	for _, seed := range slices.Sorted(maps.Keys(samples)) {
 		inOrder = append(inOrder, samples[seed])
 	}

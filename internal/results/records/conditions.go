@@ -13,7 +13,7 @@ import (
 // Condition is a place on a dimension, as users name it: policy=lru.
 type Condition struct{ Dimension, Value string }
 
-// ParseConditions parses a list of them: "policy=lhd,trace=oltp". Dimensions are trace, policy, capacity, seed and the
+// ParseConditions parses a list such as "policy=lhd,trace=oltp". Dimensions are trace, policy, capacity, seed and the
 // axes of an experiment.
 func ParseConditions(text string) (all []Condition, err error) {
 	items, err := params.Split(text, ',')

@@ -37,7 +37,7 @@ func (r *Record) digest() string {
 		return cmp.Compare(a[:strings.Index(a, "=")], b[:strings.Index(b, "=")])
 	})
 	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:8]) // enough to notice damage, which is all that it is for
 }
 
 // digestLine is a field's contribution to a digest. A line end in its text may be one or two characters, as CSV has it.
@@ -87,12 +87,12 @@ func WithoutDigest(path string, recs []Record) string {
 
 // Incomplete says how many of the records that were written together are at path; "" if all are.
 func Incomplete(path string, recs []Record) string {
-	there := map[int64]int64{} // key: how many were written together
+	there := map[int64]int64{} // by how many were written together
 	for _, r := range recs {
 		there[r.FileRecords]++
 	}
 	for _, together := range slices.Sorted(maps.Keys(there)) {
-		if n := there[together]; together > 0 && n%together != 0 {
+		if n := there[together]; together > 0 && n%together != 0 { // a multiple: several files were joined
 			return fmt.Sprintf("%s: contains only %d of the %d records that were written together",
 				path, n%together, together)
 		}

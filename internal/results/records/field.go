@@ -54,7 +54,6 @@ func identityFields() (before, after []field) {
 	return before, after
 }
 
-// metricField is the field of a metric.
 func metricField(name string, m metric.Metric) field {
 	f := field{name: name, kind: reflect.Float64, optional: !alwaysThere(name), index: asMetric}
 	if m.Whole() {
@@ -100,7 +99,6 @@ var known = func() map[string]field {
 	return fields
 }()
 
-// fieldOf returns the field of that name.
 func fieldOf(name string) (field, error) {
 	if f, ok := known[name]; ok {
 		return f, nil
@@ -133,7 +131,7 @@ func needed() []field {
 	return slices.DeleteFunc(append(all, behind...), field.mayBeAbsent)
 }
 
-// fieldsOf returns the fields for a file of recs: the metrics are those of at least one record.
+// fieldsOf returns the fields for a file of recs, with the metrics that at least one record has.
 func fieldsOf(recs []Record) []field {
 	names := map[string]bool{}
 	for i := range recs {
@@ -153,7 +151,7 @@ func fieldsOf(recs []Record) []field {
 		}
 		delete(names, f.name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) { // by labels
+	for _, name := range slices.Sorted(maps.Keys(names)) { // the rest have labels
 		all = append(all, metricFieldOf(name))
 	}
 	return append(all, slices.DeleteFunc(slices.Clone(behind), unset)...)
@@ -248,7 +246,6 @@ var kinds = map[reflect.Kind]reflect.Type{
 	reflect.Bool: reflect.TypeFor[bool](),
 }
 
-// set puts a value of the field's kind into a record.
 func (f field) set(r *Record, v reflect.Value) {
 	switch {
 	case f.index == asMetric && f.kind == reflect.Int64:
@@ -266,7 +263,6 @@ func (f field) set(r *Record, v reflect.Value) {
 	}
 }
 
-// want describes a value of the field.
 func (f field) want() string {
 	switch f.kind {
 	case reflect.Int64:

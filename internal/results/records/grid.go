@@ -16,7 +16,7 @@ type Grid struct {
 	Heads []Head
 	Rows  [][]string // an empty one is a line between the others, which Markdown leaves out
 	// Folds says that all columns matter: those that do not fit are in a second table below, whose first column is the
-	// same. Otherwise the least important columns leave.
+	// same. Otherwise the least important columns are left out.
 	Folds bool
 	// InFolder says that all columns are also in the files of -o DIR.
 	InFolder bool
@@ -26,13 +26,13 @@ type Grid struct {
 type Head struct {
 	Name   string
 	IsText bool
-	// Weight says how important the column is. Where there is no room for all, the column of the least weight leaves
-	// first, of equal ones the last. The first column and those of the weight Key never leave.
+	// Weight says how important the column is. Where there is no room for all, the column of the least weight is left out
+	// first; ties go to the last one. The first column and columns of the weight Key always stay.
 	Weight int
 	// Wrap lets long cells go on in further lines; it is the least width at which they may. 0 keeps them in one line,
-	// unless all other columns have left.
+	// unless all columns that may be left out are.
 	Wrap int
-	// Beside keeps the column in the same table as the one before it, where the grid folds.
+	// Beside keeps the column in the same table as the previous one, where the grid folds.
 	Beside bool
 	// Below writes the cells of the column on lines of their own below the rows of a terminal, without its name: for
 	// sentences. It is for the last columns of a grid that does not fold.
@@ -133,8 +133,7 @@ type measured struct {
 	Grid
 	heads []gridCell
 	rows  [][]gridCell // nil for a line
-	// natural are the widths at which each cell has the lines that it came with, least those below which a column is not
-	// readable.
+	// the widths at which no line of a cell is broken, and the widths below which a column is not readable
 	natural, least []int
 }
 
@@ -165,7 +164,7 @@ func (g Grid) measure() *measured {
 	return m
 }
 
-// gap is what a column takes besides its text: a blank on both sides.
+// gap is what a column needs besides its text: a blank on both sides.
 const gap = 2
 
 // layout is a table as it is written: which columns, and how wide.
@@ -220,18 +219,18 @@ func (m *measured) all() []int {
 func (m *measured) fitted(width int) (l layout, left []int) {
 	columns := slices.DeleteFunc(m.all(), func(c int) bool { return m.Heads[c].Below })
 	for total(pick(m.least, columns)) > width {
-		leaves := -1
+		lightest := -1
 		for place, c := range columns {
 			if place > 0 && m.Heads[c].Weight < Key &&
-				(leaves < 0 || m.Heads[c].Weight <= m.Heads[columns[leaves]].Weight) {
-				leaves = place
+				(lightest < 0 || m.Heads[c].Weight <= m.Heads[columns[lightest]].Weight) {
+				lightest = place
 			}
 		}
-		if leaves < 0 {
+		if lightest < 0 {
 			break
 		}
-		left = append(left, columns[leaves])
-		columns = slices.Delete(columns, leaves, leaves+1)
+		left = append(left, columns[lightest])
+		columns = slices.Delete(columns, lightest, lightest+1)
 	}
 	slices.Sort(left)
 	return m.spread(columns, width), left
@@ -264,7 +263,8 @@ func (m *measured) folded(width int) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// spread shares the width among columns that need no more than that, if it can be: it has the narrowest grow first.
+// spread shares the width among columns. Those with text to break grow from their least widths, the narrowest first. If
+// even the least widths are too much, the widest texts shrink.
 func (m *measured) spread(columns []int, width int) layout {
 	l := layout{measured: m, columns: columns, widths: pick(m.least, columns)}
 	for total(l.widths) < width {
@@ -292,13 +292,13 @@ func (m *measured) spread(columns []int, width int) layout {
 		}
 		l.widths[shrinks]--
 	}
-	l.fits = true
+	l.fits = true // before tighten, which measures broken lines
 	l.tighten()
 	l.rule = total(l.widths)
 	return l
 }
 
-// tighten takes from each column what its broken lines do not need.
+// tighten narrows each column to its longest line after breaking.
 func (l *layout) tighten() {
 	for i, c := range l.columns {
 		needed := 0
@@ -317,7 +317,6 @@ func (l *layout) tighten() {
 	}
 }
 
-// pick returns the values at these places.
 func pick(values, places []int) []int {
 	picked := make([]int, len(places))
 	for i, place := range places {
@@ -363,7 +362,7 @@ func (l layout) writeBelow(s *strings.Builder, row []gridCell) {
 	}
 }
 
-// writeHeads writes the names of the columns, which stand directly above the line below them.
+// writeHeads writes the names of the columns. Names with fewer lines than others end at the bottom, above the rule.
 func (l layout) writeHeads(s *strings.Builder) {
 	heads := slices.Clone(l.heads)
 	height := 0
@@ -378,7 +377,7 @@ func (l layout) writeHeads(s *strings.Builder) {
 	l.writeRow(s, heads)
 }
 
-// broken returns a cell of a column, whose place in the layout is given, with lines that fit where they must.
+// broken breaks the lines of a cell that are wider than the column at this place of the layout, if they must fit.
 func (l layout) broken(c gridCell, place int) gridCell {
 	if !l.fits || c.width <= l.widths[place] {
 		return c

@@ -10,7 +10,7 @@ import (
 
 // Group contains the records of one table and one figure: the same trace, replayed in the same way.
 type Group struct {
-	Name    string // the trace, and whatever else distinguishes this group
+	Name    string // the trace, and what else distinguishes this group from others
 	Records []Record
 }
 

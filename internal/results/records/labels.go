@@ -9,7 +9,7 @@ import (
 )
 
 // LabelsOf returns the kind of labels of a metric that has several values, such as "job" for job_hit_ratio: the
-// dimension that ByLabel adds. It is "" if the name is that of a single value, as job_hit_ratio[web] is.
+// dimension that ByLabel adds. It is "" if the name means a single value, as job_hit_ratio[web] does.
 func LabelsOf(name string) string {
 	if m, ok := metric.Lookup(name); !ok && m.Name == name {
 		return m.Labels

@@ -56,7 +56,6 @@ func (g inOrder) Fields() []parquet.Field {
 	return all
 }
 
-// writeParquet writes a Parquet file of records.
 func writeParquet(w io.Writer, recs []Record, options ...parquet.WriterOption) error {
 	fields := fieldsOf(recs)
 	group := inOrder{parquet.Group{}, fields}
@@ -242,7 +241,7 @@ func placeOfDigest(file []byte) []byte {
 	if places == nil {
 		return nil
 	}
-	last := places[len(places)-1]
+	last := places[len(places)-1] // the metadata are at the end: an earlier match is text of a record
 	return file[last[2]:last[3]]
 }
 

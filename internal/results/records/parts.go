@@ -12,7 +12,7 @@ const NoPart = "none"
 // cells, flags and lists go through PartKinds, so that no kind is forgotten anywhere. Package sim gives each kind its
 // registry.
 type PartKind struct {
-	// Name is that of the kind's axis in experiments, and of its field in cells and records.
+	// Name is the name of the kind's axis in experiments, and of its field in cells and records.
 	Name string
 	// Plural is its key in experiment files, and the command that lists its parts.
 	Plural string
@@ -25,7 +25,7 @@ type PartKind struct {
 	// Default is the part that records have unless they say otherwise; it is not mentioned. Without one, a replay may have
 	// no part of the kind, or needs one if the policy works with them.
 	Default string
-	// Some says that only some policies work with parts of the kind, so that those without one do not differ in it.
+	// Some says that only some policies work with parts of the kind, so that records without one do not differ in it.
 	Some bool
 	// Apart says that records with different parts are never compared, unless they are rows of one table.
 	Apart bool
@@ -51,7 +51,7 @@ type PartFlag struct {
 var PartKinds = []PartKind{
 	{
 		Name: "cache", Plural: "caches", Field: func(r *Record) *string { return &r.Cache }, Default: "exact",
-		Decides: "what a hit is and what may leave", Apart: true, heading: true, inRows: never,
+		Decides: "what a hit is and what can be evicted", Apart: true, heading: true, inRows: never,
 		group: func(part string) string { return part + " cache" },
 		Flag: PartFlag{Default: "exact", List: "list of kinds of caches: what counts as a hit, and what can be evicted",
 			One: "the kind of cache: exact or semantic"},
@@ -145,7 +145,7 @@ func (k PartKind) cell(r *Record) string {
 	return part
 }
 
-// hasOwnCapacity reports whether the capacity is that of the cache itself, without a share of the trace.
+// hasOwnCapacity reports whether the cache defines its capacity itself, which is then no share of the trace.
 func (r *Record) hasOwnCapacity() bool { return r.CapacityShare == nil }
 
 // NamedByParts gives the lines of one policy with several parts of a kind that are rows of one table, such as

@@ -141,7 +141,6 @@ func (p Pivot) withDefaults() Pivot {
 	return p
 }
 
-// table makes the table of one panel.
 func (p Pivot) table(panel Panel) Table {
 	t := Table{Name: Printable(panel.Name), Place: panel.Place, Corner: MetricName(p.Rows)}
 	for _, place := range placesOf(panel) {
@@ -218,7 +217,6 @@ func (p Pivot) heading(panel Panel, place string) string {
 	return number
 }
 
-// cell writes one value.
 func (p Pivot) cell(point Point) TableCell {
 	c := TableCell{Text: MetricText(p.Cells, point.Mean), Estimate: point.Estimate}
 	if point.Record.Kind == Bound {
@@ -317,7 +315,7 @@ func (t *Tables) note() {
 		return
 	}
 	if compared == 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("no number of %s is about anything in this table", t.Against.Name))
+		t.Notes = append(t.Notes, t.Against.Name+" has no number for any cell of this table")
 		return
 	}
 	if agree < compared {

@@ -37,7 +37,7 @@ type paint struct {
 	width           int // 0 for as much as is needed
 }
 
-// paint is that of a format, table or markdown.
+// paint returns how cells stand out in a format, table or markdown.
 func (o PrintOptions) paint(format string) paint {
 	if format == "markdown" {
 		return paint{markdown: true}
@@ -75,7 +75,7 @@ func printTables(w io.Writer, recs []Record, p paint) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		heading := p.eachLine(title(g), p.bold)
+		heading := p.eachLine(g.Title(), p.bold)
 		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s", heading, renderGroup(g, p), footer(g, p)); err != nil {
 			return err
 		}
@@ -83,7 +83,8 @@ func printTables(w io.Writer, recs []Record, p paint) error {
 	return nil
 }
 
-func title(g Group) string {
+// Title is the line above the table of the group.
+func (g Group) Title() string {
 	first := &g.Records[0]
 	s := fmt.Sprintf("%s: %s requests", g.Name, Count(first.Int(metric.Requests)))
 	if first.IsSample() {
@@ -155,7 +156,7 @@ func isShown(m metric.Metric, recs []Record) bool {
 	})
 }
 
-// metricCell formats a value, or the interval from it to that of another metric. For a bound it says what no policy can
+// metricCell formats a value, or the interval from it to the value of UpTo. For a bound it says what no policy can
 // exceed or go below.
 func metricCell(m metric.Metric, r *Record) string {
 	x, ok := r.Figure(m.Name)
@@ -183,7 +184,7 @@ func metricCell(m metric.Metric, r *Record) string {
 // shortText formats a value for a column.
 func shortText(m metric.Metric, x float64) string {
 	switch {
-	case m.Unit == metric.Nanoseconds && x >= 99.95: // which nobody measures to a tenth
+	case m.Unit == metric.Nanoseconds && x >= 99.95: // nobody measures these to a tenth
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	case m.Column.Digits > 0:
 		return strconv.FormatFloat(x, 'f', m.Column.Digits, 64)

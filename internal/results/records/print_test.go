@@ -217,7 +217,7 @@ func TestPrintSaysWhatIsOfTheSample(t *testing.T) {
 	}
 	tables := must.Get(Pivot{Cells: "misses"}.Tables(recs))(t)
 	notes := strings.Join(tables.Notes, "\n")
-	if !strings.Contains(notes, "counts and other ratios are those of the sample") {
+	if !strings.Contains(notes, "counts and other ratios refer to the sample") {
 		t.Errorf("notes of the table of misses: %s", notes)
 	}
 }

@@ -101,18 +101,13 @@ func decodeJSON(data []byte) ([]Record, error) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		r, err := decodeObject(text)
-		if err != nil {
+		var r Record
+		if err := r.UnmarshalJSON(text); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		recs = append(recs, r)
 	}
 	return recs, nil
-}
-
-func decodeObject(text []byte) (Record, error) {
-	var r Record
-	return r, r.UnmarshalJSON(text)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -164,18 +159,19 @@ func objectFields(text []byte) (map[string]json.RawMessage, error) {
 	if err := json.Unmarshal(text, &values); err != nil {
 		return nil, fmt.Errorf("want one JSON object: %w", err)
 	}
-	seen := map[string]bool{}
+	seen := map[string]bool{} // values has only the last of several fields with one name; the tokens show all
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.Token() // the text is known to be an object, and so are its braces
 	for d.More() {
-		name, err := d.Token()
+		token, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		if name := fmt.Sprint(name); seen[name] {
+		name := fmt.Sprint(token)
+		if seen[name] {
 			return nil, fmt.Errorf("field %.80q appears twice", name)
 		}
-		seen[fmt.Sprint(name)] = true
+		seen[name] = true
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return nil, err
@@ -201,7 +197,7 @@ func decodeCSV(data []byte) ([]Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
-	if data[len(data)-1] != '\n' {
+	if data[len(data)-1] != '\n' { // a last number that was cut would be read as another number
 		return nil, fmt.Errorf("line %d: truncated; want a line end after the last record", bytes.Count(data,
 			[]byte("\n"))+1)
 	}

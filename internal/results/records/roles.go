@@ -46,9 +46,9 @@ func (r *Record) Foresees() string {
 	return ""
 }
 
-// Competes reports whether a record is one of those among which the best is sought, in tables, figures, targets and
-// claims alike: that of a policy that could run in production and has to choose. What knows the future, itself or
-// through a part, does not compete, nor does a cache without bounds.
+// Competes reports whether the record may be the best, in tables, figures, targets and claims alike: its policy could
+// run in production and has to choose. A policy that knows the future, itself or through a part, does not compete, nor
+// does a cache without bounds.
 func (r *Record) Competes() bool {
 	return r.Kind == Online && !roles[r.Policy].Unlimited && r.Foresees() == ""
 }
@@ -82,7 +82,7 @@ func FutureNote(recs []Record) string {
 // other policies have no role.
 func DeclareRole(policy string, r Role) { roles[strings.ToLower(policy)] = r }
 
-// RoleOf returns the role of a policy; ok is false if it has none, as one that is not part of this program.
+// RoleOf returns the role of a policy; ok is false if it has none, for example because this program does not have it.
 func RoleOf(policy string) (r Role, ok bool) {
 	r, ok = roles[strings.ToLower(policy)]
 	return r, ok

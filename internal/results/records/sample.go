@@ -18,15 +18,15 @@ func SampleNote(recs []Record) string {
 		if rate := Share(r.SampleRate); r.IsSample() && !slices.Contains(rates, rate) {
 			rates = append(rates, rate)
 		}
-		_, ofPrompts := r.Get("prompts") // whose hit ratio is that of the sample
+		_, ofPrompts := r.Get("prompts") // their hit ratio is not scaled
 		prompts = prompts || r.IsSample() && ofPrompts
 	}
 	if len(rates) == 0 {
 		return ""
 	}
-	says := "capacities and hit ratios are scaled to the whole trace; counts and other ratios are those of the sample"
+	says := "capacities and hit ratios are scaled to the whole trace; counts and other ratios refer to the sample"
 	if prompts {
-		says = "capacities are scaled to the whole trace; counts and ratios are those of the sample"
+		says = "capacities are scaled to the whole trace; counts and ratios refer to the sample"
 	}
 	return "sample of " + strings.Join(rates, ", ") + ": " + says
 }

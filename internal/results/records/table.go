@@ -19,6 +19,3 @@ func (g Group) Table() (heads []Head, rows [][]string, labels, notes []string) {
 	}
 	return heads, rows, labels, strings.Split(strings.TrimSpace(footer(g, paint{})), "\n")
 }
-
-// Title is what stands above the table of the group.
-func (g Group) Title() string { return title(g) }

@@ -34,7 +34,6 @@ func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 	return strings.Join(append(words, "-o DIR"), " ")
 }
 
-// isSlice reports whether a flag may be repeated.
 func isSlice(v pflag.Value) bool {
 	_, ok := v.(pflag.SliceValue)
 	return ok

@@ -88,7 +88,6 @@ func answerTable(a target.Answer) *page.Table {
 	return t
 }
 
-// groups returns the tables of the records, as they are printed.
 func (r Results) groups() (tables []*page.Table) {
 	for _, g := range records.Groups(records.NamedByParts(r.Records)) {
 		heads, rows, labels, notes := g.Table()

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
-// Results is what a command gave.
+// Results is what a command writes, and what it says about it.
 type Results struct {
 	Records  []records.Record
 	Rows     []series.Row
@@ -23,8 +23,7 @@ type Results struct {
 	Version  string         // of the program
 	Command  string         // that gave the results
 	Notes    []string       // what limits them, an interrupt say
-	// Tables are on the page instead of those of the records, and Draw makes the figures instead of those of the records;
-	// nil for those of the records.
+	// Tables and Draw replace the tables on the page and the figures that are made from the records; nil keeps these.
 	Tables []*page.Table
 	Draw   func() ([]plots.Drawing, error)
 }
@@ -34,7 +33,7 @@ type Results struct {
 // an error while figures are drawn, the folder still has records and series.
 func (r Results) Write(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx)
+		ctx = context.WithoutCancel(ctx) // the interrupt ended the replays; what they gave is still drawn
 	}
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (r Results) Write(ctx context.Context, dir string) error {
 	if err := atomicfile.WriteAllIn(dir, outputs...); err != nil {
 		return err
 	}
-	if len(r.Rows) == 0 {
+	if len(r.Rows) == 0 { // an earlier run may have left series, which are not of these records
 		if err := series.Remove(dir); err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func Outputs(rows []Row) ([]atomicfile.Output, error) {
 	}, nil
 }
 
-// Remove takes away the files that Write has made in a folder, if there are any.
+// Remove deletes the files that Write made in a folder, if there are any.
 func Remove(dir string) error {
 	for _, name := range FileNames() {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,8 +21,7 @@ type Window struct {
 	Names    string        // of the wanted metrics, separated by commas; "" for all
 }
 
-// Names are the names of metrics that series may have. The cache and the model of a replay determine which of them it
-// has.
+// Names are the metrics that series may have. The cache and the model of a replay determine which of them it has.
 var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota", "benefit",
 	"window_requests",
 	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio",
@@ -105,6 +104,6 @@ func (w Window) CheckSpan(lasts time.Duration) error {
 		return nil
 	}
 	shortest := (lasts/MaxWindows + time.Second).Truncate(time.Second)
-	return fmt.Errorf("series %s: a trace that lasts %s has more than %d windows of that length; "+
-		"%s would do", w, lasts.Round(time.Millisecond), MaxWindows, shortest)
+	return fmt.Errorf("series %s: a trace that lasts %s has more than %d windows of that length; the shortest that fits "+
+		"is %s", w, lasts.Round(time.Millisecond), MaxWindows, shortest)
 }

@@ -89,7 +89,7 @@ type Need struct {
 
 // Answer says what capacity each policy needs.
 type Answer struct {
-	Name   string // of the trace, and of what distinguishes its group of records from others
+	Name   string // of the group of records: the trace, and what else distinguishes it
 	Target Target
 	Level  float64 // the hit ratio to reach
 	// Largest is the largest hit ratio of the online policies, and Of the policy that had it.
@@ -98,10 +98,10 @@ type Answer struct {
 	Unit    string // records.Objects or records.Bytes
 	Remark  string // what limits all of it, "" for nothing
 	Noun    string // what an object of the trace is: "objects", "blocks"
-	Needs   []Need // online policies first, those that need least before the others
+	Needs   []Need // online policies first, then by capacity; policies that miss the target come last of their kind
 }
 
-// leastCapacities is from how many capacities on an answer is given without being asked for.
+// leastCapacities is how many capacities an answer needs to be shown unless the user has given a target.
 const leastCapacities = 3
 
 // capacities returns how many different capacities the curves have.
@@ -161,7 +161,8 @@ func (n Need) rank() (rank int) {
 	return rank
 }
 
-// need finds the smallest capacity at which a policy reaches a hit ratio.
+// need finds the smallest capacity at which a policy reaches a hit ratio. Larger ones may have a lower hit ratio again,
+// as with FIFO (Belady's anomaly); they do not matter.
 func (c Curve) need(level float64) Need {
 	n := Need{Policy: c.Policy, Online: c.Online}
 	i := slices.IndexFunc(c.Points, func(p Point) bool { return p.HitRatio >= level })
@@ -169,12 +170,11 @@ func (c Curve) need(level float64) Need {
 	case i < 0:
 		last := c.Points[len(c.Points)-1]
 		n.How, n.Capacity, n.Below, n.Above = MoreThan, last.Capacity, last, last
-	case c.Points[i].HitRatio == level && !c.Estimate:
+	case !c.Estimate && (c.Points[i].HitRatio == level || i > 0 && c.Points[i].Capacity-c.Points[i-1].Capacity == 1):
+		// exactly the target, or the previous capacity is one less and misses it
 		n.How, n.Capacity, n.Below, n.Above = Replayed, c.Points[i].Capacity, c.Points[i], c.Points[i]
 	case i == 0:
 		n.How, n.Capacity, n.Below, n.Above = AtMost, c.Points[0].Capacity, c.Points[0], c.Points[0]
-	case c.Points[i].Capacity-c.Points[i-1].Capacity == 1 && !c.Estimate: // nothing is between
-		n.How, n.Capacity, n.Below, n.Above = Replayed, c.Points[i].Capacity, c.Points[i], c.Points[i]
 	default:
 		n.Below, n.Above = c.Points[i-1], c.Points[i]
 		n.How, n.Capacity = Estimated, between(n.Below, n.Above, level)
@@ -187,7 +187,7 @@ func between(low, high Point, level float64) int64 {
 	part := (level - low.HitRatio) / (high.HitRatio - low.HitRatio)
 	from, to := math.Log(float64(low.Capacity)), math.Log(float64(high.Capacity))
 	capacity := int64(math.Ceil(math.Exp(from + part*(to-from))))
-	return min(max(capacity, low.Capacity), high.Capacity)
+	return min(max(capacity, low.Capacity), high.Capacity) // rounding may leave the interval
 }
 
 // FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is.
@@ -204,7 +204,7 @@ func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) strin
 }
 
 // curvesOf returns the curves of policies that have to choose. A bound is not a policy, and a cache without bounds has
-// no capacity. What knows the future through a part of it is listed with the offline policies.
+// no capacity. A policy that knows the future through a part is listed with the offline policies.
 func curvesOf(recs []records.Record) (curves []Curve) {
 	for i := range recs {
 		r := &recs[i]

@@ -43,7 +43,7 @@ func (a Answer) Sentence() string {
 	return records.Printable(a.Subject() + ": " + strings.Join(lists, "; "))
 }
 
-// separator stands between two policies. The names of some have a comma: "arc, next" is arc with a prefetcher.
+// separator goes between two policies. Some names have a comma: "arc, next" is arc with a prefetcher.
 func (a Answer) separator() string {
 	if slices.ContainsFunc(a.Needs, func(n Need) bool { return strings.Contains(n.Policy, ", ") }) {
 		return "; "
@@ -66,7 +66,7 @@ func (a Answer) CapacityOf(n Need) string {
 
 func (a Answer) capacity(n int64) string { return records.Capacity(n, a.Unit) }
 
-// withNoun says what a number counts that has no unit.
+// withNoun says what a capacity counts if its text has no unit.
 func (a Answer) withNoun(number string) string {
 	if a.Unit == records.Bytes {
 		return number
@@ -105,7 +105,7 @@ func (a Answer) some(how How) bool {
 	return slices.ContainsFunc(a.Needs, func(n Need) bool { return n.How == how })
 }
 
-// Basis says of a need how it is known: "between 2 GiB (41.02%) and 4 GiB (46.73%)".
+// Basis says how a need is known: "between 2 GiB (41.02%) and 4 GiB (46.73%)".
 func (a Answer) Basis(n Need) string {
 	point := func(p Point) string { return fmt.Sprintf("%s (%s)", a.capacity(p.Capacity), hitRatio(p.HitRatio)) }
 	switch n.How {

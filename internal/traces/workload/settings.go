@@ -40,7 +40,7 @@ func (w Workload) Settings(t *traces.Trace) (settings []page.Setting) {
 		add("limit", "the first "+records.Count(int64(w.Limit))+" requests")
 	}
 	if w.SampleRate > 0 && w.SampleRate < 1 {
-		add("sample", fmt.Sprintf("%s of the objects, seed %d; all counts are those of the sample",
+		add("sample", fmt.Sprintf("%s of the objects, seed %d; all counts refer to the sample",
 			records.Share(w.SampleRate), w.SampleSeed))
 	}
 	if w.Merge {
