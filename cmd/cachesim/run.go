@@ -104,10 +104,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.divide(lists); err != nil {
+	setups := experiment.Setups(lists)
+	if err := f.divide(setups, lists[sim.AllocatorKind]); err != nil {
 		return err
 	}
-	setups := experiment.Setups(lists)
 	capacities, mode, err := f.capacitiesIn(cmd, setups)
 	if err != nil {
 		return err
@@ -198,20 +198,23 @@ func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 
 // divide rejects allocators without tenants. If tenants are given without an allocator, they share the exact cache,
 // so that their hit ratios are reported.
-func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
-	allocators := lists[sim.AllocatorKind]
+func (f *runFlags) divide(setups []experiment.Setup, allocators []sim.Part) error {
 	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
 	byTenants := func(s experiment.Setup) bool { // what does not fit together otherwise is rejected later
 		return s.Parts.Cache.Entry.Pools == nil && !s.Parts.Allocator.Entry.Serving
 	}
 	switch {
-	case f.trace.tenants == "" && len(allocators) > 0 && slices.ContainsFunc(experiment.Setups(lists), byTenants):
+	case f.trace.tenants == "" && len(allocators) > 0 && slices.ContainsFunc(setups, byTenants):
 		return fmt.Errorf("--allocate %s: a cache is divided among tenants, but no tenants are given; add --tenant with "+
 			"column, prefix or file", allocators[0])
-	case f.trace.tenants != "" && len(allocators) == 0 && !slices.ContainsFunc(experiment.Setups(lists), undivided):
+	case f.trace.tenants != "" && len(allocators) == 0 && !slices.ContainsFunc(setups, undivided):
 		shared, err := sim.AllocatorKind.Parse("shared")
-		lists[sim.AllocatorKind] = []sim.Part{shared}
-		return err
+		if err != nil {
+			return err
+		}
+		for i := range setups {
+			shared.Into(&setups[i].Parts)
+		}
 	}
 	return nil
 }
