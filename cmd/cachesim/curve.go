@@ -138,7 +138,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	table, beside := design, design
-	table.Inputs, beside.Inputs = f.input(w, c.Capacities, f.trace.seed), f.input(w, grid, f.trace.seed)
+	table.Inputs, beside.Inputs = inputs(w, c.Capacities, f.trace.seed), inputs(w, grid, f.trace.seed)
 	beside.Entrants = curve.OnePass()
 	atTable, err := table.Cells()
 	if err != nil {
@@ -183,7 +183,7 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	whole := design
-	whole.Entrants, whole.Inputs = curve.OnePass(), f.input(w, slices.Concat(c.Capacities, grid), f.trace.seed)
+	whole.Entrants, whole.Inputs = curve.OnePass(), inputs(w, slices.Concat(c.Capacities, grid), f.trace.seed)
 	held := curve.Scaled(c.Capacities, f.trace.sample)
 	planned = whole.Rows() + f.samples*len(design.Entrants)*len(held)
 	if len(held) > 0 {
@@ -204,7 +204,7 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 				t.Name)
 		}
 		design.Warmup = len(warmup.Sample(f.trace.sample, seed).Objects)
-		design.Inputs = f.input(curve.Sampled(w, sample, seed), held, seed)
+		design.Inputs = inputs(curve.Sampled(w, sample, seed), held, seed)
 		recs, err := f.records(cmd, sample, design, t.Bytes(), silent)
 		experiment.MarkAllBest(recs)
 		c.Sampled = append(c.Sampled, recs...)
@@ -224,7 +224,7 @@ func (f *curveFlags) replayCheckpoints(cmd *cobra.Command, t *traces.Trace, w wo
 		return nil
 	}
 	whole.Entrants = experiment.Entrants(c.Specs, nil)
-	whole.Inputs = f.input(w, at, f.trace.seed)
+	whole.Inputs = inputs(w, at, f.trace.seed)
 	recs, err := f.records(cmd, t, whole, 0, func(string) {})
 	c.Exact = append(c.Exact, recs...)
 	return err

@@ -107,13 +107,9 @@ func (f *replayFlags) design(mode capacity.Mode) experiment.Design {
 	return experiment.Design{Sizes: mode, Warmup: f.warmup, Version: version()}
 }
 
-// input returns a workload with its capacities, which are known by now.
-func (f *replayFlags) input(w workload.Workload, capacities []capacity.Capacity, seed uint64) []experiment.Input {
-	specs := make([]capacity.Spec, len(capacities))
-	for i, c := range capacities {
-		specs[i] = c.Spec()
-	}
-	return []experiment.Input{{Workload: w, Capacities: specs, Seeds: []uint64{seed}}}
+// inputs returns a workload with its capacities, which are known by now.
+func inputs(w workload.Workload, capacities []capacity.Capacity, seed uint64) []experiment.Input {
+	return []experiment.Input{{Workload: w, Capacities: capacities, Seeds: []uint64{seed}}}
 }
 
 // execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.

@@ -140,7 +140,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	design.Inputs = f.input(w, resolved, f.trace.seed)
+	design.Inputs = inputs(w, resolved, f.trace.seed)
 	cells, err := design.Cells()
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.floors.CheckNames(experiment.RowNames(cells, t.Name)); err != nil {
 		return err
 	}
-	byCapacity(cells, design.Inputs[0].Capacities)
+	byCapacity(cells, resolved)
 	replayed, stopped := f.execute(cmd, t, cells, 0, nil)
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
@@ -177,7 +177,7 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 		case !cmd.Flags().Changed("capacity"):
 		case slices.ContainsFunc(capacities, func(c capacity.Spec) bool { return !c.Is(own) }):
 			return nil, mode, fmt.Errorf("--capacity %s: the cache %s has a capacity of its own, %s by its parameters; remove "+
-				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own.Text)
+				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own)
 		}
 	}
 	for _, flag := range []string{"bytes", "unit-size"} {
@@ -190,7 +190,7 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 }
 
 // byCapacity sorts cells by capacity, because rows of one capacity are meant to be compared.
-func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
+func byCapacity(cells []experiment.Cell, capacities []capacity.Capacity) {
 	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
 		return cmp.Compare(slices.Index(capacities, a.Capacity), slices.Index(capacities, b.Capacity))
 	})

@@ -20,17 +20,17 @@ type Cell struct {
 	Number    int // its place in the plan, from 0
 	Hash      string
 	Workload  workload.Workload
-	Parts     *Parts        // what is replayed; shared by cells
-	Label     string        // its name in figures, tables and claims
-	Capacity  capacity.Spec // as written: "1%"
-	Sizes     capacity.Mode // which sizes count
-	Seed      uint64        // the first seed for a policy without random choices, unless the requests depend on the seed
-	Warmup    int           // requests
-	Series    series.Window // of the series
-	Axes      string        // "small=0.1,alpha=0.9"
-	Against   []string      // hashes of the optimum cells that its record is compared with
-	Auxiliary bool          // needed only for comparison; has no record of its own
-	Version   string        // of the program
+	Parts     *Parts            // what is replayed; shared by cells
+	Label     string            // its name in figures, tables and claims
+	Capacity  capacity.Capacity // as written; with numbers if the trace was known to the plan
+	Sizes     capacity.Mode     // which sizes count
+	Seed      uint64            // the first of the seeds for a policy without random choices, unless requests depend on it
+	Warmup    int               // requests
+	Series    series.Window     // of the series
+	Axes      string            // "small=0.1,alpha=0.9"
+	Against   []string          // hashes of the optimum cells that its record is compared with
+	Auxiliary bool              // needed only for comparison; has no record of its own
+	Version   string            // of the program
 	// OnePass says that the cell may share one pass over reuse distances with others, as in sim.Cell. Plans leave it out,
 	// because the counts are the same.
 	OnePass bool
@@ -176,7 +176,7 @@ func (r CellReader) Read(t CellText) (c Cell, err error) {
 			return c, err
 		}
 	}
-	if c.Capacity, err = capacity.Parse(t.Capacity); err != nil {
+	if c.Capacity.Spec, err = capacity.Parse(t.Capacity); err != nil {
 		return c, err
 	}
 	c.Sizes, err = capacity.ParseMode(t.Sizes)

@@ -19,7 +19,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -107,21 +106,18 @@ func (r Result) RecordOf(c Cell) (records.Record, error) {
 }
 
 // on returns the cell for a trace.
-func (c Cell) on(t *traces.Trace) (sim.Cell, error) {
+func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 	if err := sim.CheckWarmup(t, c.Warmup); err != nil {
-		return sim.Cell{}, err
+		return on, err
 	}
-	on := sim.Cell{Parts: c.Parts.Parts, Seed: c.Seed, Series: c.Series, OnePass: c.OnePass && !c.Series.Asked()}
+	on = sim.Cell{Parts: c.Parts.Parts, Capacity: c.Capacity, Seed: c.Seed, Series: c.Series,
+		OnePass: c.OnePass && !c.Series.Asked()}
 	if own, ok := sim.OwnCapacity(c.Parts.Cache); ok {
 		on.Capacity = own
-		return on, nil
+	} else if c.Capacity.Amount == 0 {
+		on.Capacity, err = c.Capacity.On(t, c.Sizes)
 	}
-	resolved, err := capacity.Resolve([]capacity.Spec{c.Capacity}, c.Sizes, t)
-	if err != nil {
-		return sim.Cell{}, err
-	}
-	on.Capacity = resolved[0]
-	return on, nil
+	return on, err
 }
 
 // ByWorkload groups cells by workload, both in order of first appearance.

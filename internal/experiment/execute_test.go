@@ -21,7 +21,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -453,14 +452,14 @@ func TestTheSlowestStartFirst(t *testing.T) {
 	for _, c := range []string{"lru 1", "lru 2", "fifo 1", "fifo 2", "arc 1", "lru 3"} {
 		policy, size, _ := strings.Cut(c, " ")
 		c := newCell(zipfA, policy, size)
-		jobs = append(jobs, job{replayed: []sim.Cell{{Parts: c.Parts.Parts, Capacity: capacity.Capacity{Text: size}}}})
+		jobs = append(jobs, job{replayed: []sim.Cell{{Parts: c.Parts.Parts, Capacity: c.Capacity}}})
 	}
 	g := &group{queues: inQueues(jobs)}
 	var order []string
 	take := func(n int) {
 		for range n {
 			j := e.takeLongest(g)
-			order = append(order, j.policy()+" "+j.replayed[0].Capacity.Text)
+			order = append(order, j.policy()+" "+j.replayed[0].Capacity.String())
 		}
 	}
 	take(3)

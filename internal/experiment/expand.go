@@ -416,9 +416,13 @@ func (s fileSetup) with(p partVariant) fileSetup {
 // inputs returns the workloads of a trace at every place on its axes.
 func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all []Input, err error) {
 	t := f.Traces[index]
-	capacities, err := f.capacitiesOf(index)
+	specs, err := f.capacitiesOf(index)
 	if err != nil {
 		return nil, err
+	}
+	capacities := make([]capacity.Capacity, len(specs))
+	for i, s := range specs {
+		capacities[i].Spec = s
 	}
 	known := checksums{}
 	serving := []int{}

@@ -36,8 +36,8 @@ type Design struct {
 // Input is a workload and the capacities to replay it at.
 type Input struct {
 	Workload   workload.Workload
-	Setups     []int // the Design.Setups that serve it; nil: all
-	Capacities []capacity.Spec
+	Setups     []int               // the Design.Setups that serve it; nil: all
+	Capacities []capacity.Capacity // as for cells
 	Seeds      []uint64
 	Warmup     int // instead of that of the Design, unless it is 0
 	Axes       string
@@ -279,7 +279,7 @@ func (p *planner) plan() error {
 
 // capacities returns those of an input in a setup: its own, or that of a cache that has one. Other capacities of the
 // input are then an error, unless another setup uses them.
-func (p *planner) capacities(in *Input, setup int) ([]capacity.Spec, error) {
+func (p *planner) capacities(in *Input, setup int) ([]capacity.Capacity, error) {
 	own, ok := sim.OwnCapacity(p.Setups[setup].Parts.Cache)
 	if !ok {
 		return in.Capacities, nil
@@ -288,14 +288,14 @@ func (p *planner) capacities(in *Input, setup int) ([]capacity.Spec, error) {
 	for _, c := range in.Capacities {
 		if !others && !c.Is(own) {
 			return nil, fmt.Errorf("capacity %s: the cache %s has a capacity of its own, %s by its parameters; leave the "+
-				"capacity out, or change the parameters", c, p.Setups[setup].Parts.Cache, own.Text)
+				"capacity out, or change the parameters", c, p.Setups[setup].Parts.Cache, own)
 		}
 	}
-	return []capacity.Spec{own.Spec()}, nil
+	return []capacity.Capacity{own}, nil
 }
 
 // add adds the cells of all policies at one capacity, and then those that they are compared with.
-func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
+func (p *planner) add(in *Input, setup int, c capacity.Capacity) error {
 	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: cmp.Or(in.Warmup, p.Warmup), Series: p.Series,
 		Version: p.Version}
 	base.Axes = joinAxes(in.Axes, p.Setups[setup].Axes)
@@ -312,7 +312,7 @@ func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
 		}
 		f := p.fit(setup, i, bytes)
 		if f.err != nil {
-			return &Misfit{c, f.err, e}
+			return &Misfit{c.Spec, f.err, e}
 		}
 		against := f.against
 		if e.Beside {

@@ -99,7 +99,7 @@ func checkCaffeine(t *testing.T, tr *traces.Trace, row map[string]string) {
 	want := parseInt(t, row["hits"])
 	if ours := caffeine[row["policy"]]; ours != "" {
 		if rec := replayOne(t, tr, ours, size); rec.Int(metric.Hits) != want {
-			t.Errorf("%s at %s: %d hits, Caffeine's %s %d", ours, size.Text, rec.Int(metric.Hits), row["policy"], want)
+			t.Errorf("%s at %s: %d hits, Caffeine's %s %d", ours, size, rec.Int(metric.Hits), row["policy"], want)
 		}
 		return
 	}
@@ -110,10 +110,10 @@ func checkCaffeine(t *testing.T, tr *traces.Trace, row map[string]string) {
 		hits += float64(replaySeeded(t, tr, near.ours, size, uint64(seed)).Int(metric.Hits)) / seeds
 	}
 	difference := (hits - float64(want)) / float64(len(tr.Objects))
-	t.Logf("%s at %s: %+.2f points", row["policy"], size.Text, 100*difference)
+	t.Logf("%s at %s: %+.2f points", row["policy"], size, 100*difference)
 	if math.Abs(difference) > near.bandAt(size.Amount, row["trace"]) {
 		t.Errorf("%s at %s: %.0f hits, Caffeine's %s %d, difference %+.4f of the requests, permitted %v", near.ours,
-			size.Text, hits, row["policy"], want, difference, near.bandAt(size.Amount, row["trace"]))
+			size, hits, row["policy"], want, difference, near.bandAt(size.Amount, row["trace"]))
 	}
 }
 

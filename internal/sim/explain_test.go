@@ -29,7 +29,7 @@ func TestExplainAddsUp(t *testing.T) {
 			continue
 		}
 		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
-		c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: 20, Simulated: 20, Text: "20"}}
+		c := Cell{Parts: parts, Capacity: capacity.Of(20, false)}
 		if e.Predicts {
 			predictor := must.Get(predict.Registry.Parse("oracle"))(t)
 			c.Predictor = &predictor
@@ -81,7 +81,7 @@ func zipfTrace(t testing.TB, requests, objects int) *traces.Trace {
 
 func TestExplainRefuses(t *testing.T) {
 	r := NewReplayer(zipfTrace(t, 100, 20), ReplayerOptions{})
-	capacity := capacity.Capacity{Amount: 5, Simulated: 5, Text: "5"}
+	capacity := capacity.Of(5, false)
 	sets, err := cache.Registry.Parse("sets")
 	must.Do(t, err)
 	for _, test := range []struct {

@@ -67,7 +67,7 @@ func TestKeysTellOutcomesApart(t *testing.T) {
 		return cellOf(t, policy, c, seed).Key()
 	}
 	plain := capacity.Capacity{Amount: 10, Simulated: 10}
-	if cell("lru", 0, plain) != cell("lru", 1, capacity.Capacity{Amount: 10, Simulated: 10, Text: "1%"}) {
+	if cell("lru", 0, plain) != cell("lru", 1, capacity.Of(10, false)) {
 		t.Error("lru at 10 has two keys, though neither its seed nor how the capacity is written matters")
 	}
 	seen := map[string]bool{}

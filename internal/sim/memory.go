@@ -157,6 +157,6 @@ func (r *Replayer) sharedNeed() int64 {
 func (r *Replayer) Fits(job []Cell, budget *memory.Budget) error {
 	c := job[0]
 	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
-		c.Capacity.Text, r.trace.Name),
+		c.Capacity, r.trace.Name),
 		"--sample", "--limit", "a smaller capacity")
 }

@@ -28,7 +28,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		Kind:              c.Policy.Entry.Kind.String(),
 		Capacity:          c.Capacity.Amount,
 		CapacityUnit:      c.Capacity.Unit(),
-		CapacityText:      c.Capacity.Text,
+		CapacityText:      c.Capacity.String(),
 		SimulatedCapacity: c.Capacity.Simulated,
 		PartChecksum:      c.Checksum,
 		Seed:              c.Seed,

@@ -126,7 +126,7 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 					for _, m := range []metric.Metric{metric.Requests, metric.Hits, metric.Misses, metric.Evictions,
 						metric.Oversized} {
 						if g := got[label]; g.Int(m) != w.Int(m) || g.Has(m) != w.Has(m) {
-							t.Errorf("%s %v in %s: %s is %d with everything at once, %d without a model", label, lists, size.Text, m.Name,
+							t.Errorf("%s %v in %s: %s is %d with everything at once, %d without a model", label, lists, size, m.Name,
 								g.Int(m), w.Int(m))
 						}
 					}

@@ -63,7 +63,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	}
 	parts, err := sim.PartsOf(&rec)
 	if err == nil {
-		p.cell.Capacity, err = capacity.Parse(capacityText(&rec))
+		p.cell.Capacity.Spec, err = capacity.Parse(capacityText(&rec))
 	}
 	if err != nil {
 		p.problem = err
@@ -114,7 +114,7 @@ func usePasses(all []planned) {
 	for i, p := range all {
 		if p.problem == nil && p.cell.Parts.Policy.Entry.OnePass {
 			c := p.cell
-			c.Capacity = capacity.Spec{}
+			c.Capacity = capacity.Capacity{}
 			place := c.WithHash().Hash
 			sharing[place] = append(sharing[place], i)
 		}

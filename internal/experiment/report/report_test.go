@@ -57,7 +57,7 @@ func sample() Input {
 		spec := amount(text)
 		for j, label := range []string{"lru", "arc"} {
 			cell := experiment.Cell{
-				Number: len(in.Cells), Hash: label + text, Label: label, Capacity: spec,
+				Number: len(in.Cells), Hash: label + text, Label: label, Capacity: size.Capacity{Spec: spec},
 				Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}, Checksum: "sha256:abcdef"},
 			}
 			parts, err := sim.PartsOf(&records.Record{Policy: label, Cache: "exact"})

@@ -36,7 +36,7 @@ func ExamplePrint() {
 	}
 	cell := sim.Cell{
 		Parts:    sim.Parts{Policy: fifo, Cache: cache.ExactSpec()},
-		Capacity: capacity.Capacity{Amount: 2, Simulated: 2, Text: "2"},
+		Capacity: capacity.Of(2, false),
 	}
 	options := explain.Options{From: 1, Format: "csv"}
 	if err := explain.Print(ctx, os.Stdout, t, cell, sim.ReplayerOptions{}, options); err != nil {

@@ -1,5 +1,5 @@
-// Package capacity parses capacities as users write them: objects, bytes, shares, lists and ranges. Resolve turns them
-// into numbers for a trace.
+// Package capacity parses capacities as users write them: objects, bytes, shares, lists and ranges. With a trace they
+// become numbers.
 package capacity
 
 import (
@@ -15,10 +15,10 @@ import (
 
 // Capacity is the size of a cache: a number of objects or of bytes.
 type Capacity struct {
+	Spec      // as the user wrote it: "1%"
 	Amount    int64
 	Bytes     bool
-	Simulated int64  // capacity of the replayed cache: less than Amount on a sampled trace
-	Text      string // as the user wrote it: "1%"
+	Simulated int64 // capacity of the replayed cache: less than Amount on a sampled trace
 }
 
 // Unit returns "objects" or "bytes", as in records.
@@ -31,11 +31,11 @@ func (c Capacity) Unit() string {
 
 // Of returns the capacity of a number of objects or of bytes.
 func Of(amount int64, bytes bool) Capacity {
-	c := Capacity{Amount: amount, Bytes: bytes, Simulated: amount, Text: strconv.FormatInt(amount, 10)}
+	s := Spec{text: strconv.FormatInt(amount, 10), value: float64(amount)}
 	if bytes {
-		c.Text += "B"
+		s.text, s.kind = s.text+"B", capacityBytes
 	}
-	return c
+	return Capacity{Spec: s, Amount: amount, Bytes: bytes, Simulated: amount}
 }
 
 // OfBytes returns the capacity of a number of bytes, written in the largest unit that divides it.
@@ -43,24 +43,15 @@ func OfBytes(bytes int64) Capacity {
 	c := Of(bytes, true)
 	for _, unit := range []string{"TB", "TiB", "GB", "GiB", "MB", "MiB", "kB", "KiB"} {
 		if size := int64(byteUnits[unit]); bytes >= size && bytes%size == 0 {
-			c.Text = strconv.FormatInt(bytes/size, 10) + unit
+			c.text = strconv.FormatInt(bytes/size, 10) + unit
 			return c
 		}
 	}
 	return c
 }
 
-// Spec returns how a user would have written c: on the same trace it gives c again.
-func (c Capacity) Spec() Spec {
-	s := Spec{text: c.Text, value: float64(c.Amount)}
-	if c.Bytes {
-		s.kind = capacityBytes
-	}
-	return s
-}
-
 // Same reports whether two capacities are equal, however they were written.
-func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
+func (c Capacity) Same(other Capacity) bool { c.Spec = other.Spec; return c == other }
 
 // OnSample returns the capacity that represents c on a sample of that share of the keys; ok is false if it is less than
 // one object or byte.
@@ -309,14 +300,13 @@ func roundTo(x float64, digits int) float64 {
 	return math.Round(x*f) / f
 }
 
-// Resolve returns the capacities for a trace, without duplicates, in the given order. On a trace sampled at rate R the
-// simulated cache has R times the capacity, as in SHARDS; a share refers to the estimated whole trace.
+// Resolve returns the capacities for a trace, without duplicates, in the given order.
 func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
 	var out []Capacity
 	for _, s := range specs {
-		c, err := s.resolve(mode, t)
+		c, err := s.On(t, mode)
 		if err != nil {
-			return nil, fmt.Errorf("capacity %q: %w", s.text, err)
+			return nil, err
 		}
 		if !slices.ContainsFunc(out, c.Same) {
 			out = append(out, c)
@@ -325,15 +315,16 @@ func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
 	return out, nil
 }
 
-func (s Spec) resolve(mode Mode, t *traces.Trace) (Capacity, error) {
-	c := Capacity{Bytes: s.CountsBytes(mode), Text: s.String()}
+// On returns the capacity for a trace. On a trace sampled at rate R the simulated cache has R times the capacity, as in
+// SHARDS; a share refers to the estimated whole trace.
+func (s Spec) On(t *traces.Trace, mode Mode) (Capacity, error) {
+	c := Capacity{Spec: s, Bytes: s.CountsBytes(mode)}
 	if s.kind == capacityBytes && mode == UnitSize {
-		return c, fmt.Errorf(
-			"counts bytes, but --unit-size ignores sizes; write a number of objects, or remove --unit-size",
-		)
+		return c, fmt.Errorf("capacity %q: counts bytes, but --unit-size ignores sizes; write a number of objects, or "+
+			"remove --unit-size", s)
 	}
 	if c.Bytes && !t.HasSizes() {
-		return c, fmt.Errorf("counts bytes, but %s has no sizes", t.Name)
+		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes", s, t.Name)
 	}
 	amount := s.value
 	if s.kind == capacityShare {
@@ -344,7 +335,7 @@ func (s Spec) resolve(mode Mode, t *traces.Trace) (Capacity, error) {
 		amount = s.value / 100 * whole / t.SampleRate
 	}
 	if amount > math.MaxInt64/2 {
-		return c, fmt.Errorf("is too large")
+		return c, fmt.Errorf("capacity %q: is too large", s)
 	}
 	c.Amount = wholeUnits(amount)
 	c.Simulated = wholeUnits(float64(c.Amount) * t.SampleRate)

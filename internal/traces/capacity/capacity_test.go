@@ -154,7 +154,7 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 func TestCapacityText(t *testing.T) {
 	tr := sizedTrace()
 	for _, c := range amounts(t, "1%..20%x2,0.1%..0.3%+0.1%,10..100x3,1KiB..5KiBx1.5,7%,64KiB", AsWritten, tr) {
-		if again := amounts(t, c.Text, AsWritten, tr); len(again) != 1 || again[0] != c {
+		if again := amounts(t, c.String(), AsWritten, tr); len(again) != 1 || again[0] != c {
 			t.Errorf("%+v is read again as %+v", c, again)
 		}
 	}
