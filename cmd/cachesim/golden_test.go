@@ -111,8 +111,7 @@ func runForRecords(t *testing.T, args []string) []records.Record {
 	if code := run(append(args, "--format", "json"), nil, &out, &errors); code != exitFine {
 		t.Fatalf("exit code %d: %s", code, errors.String())
 	}
-	recs := must.Get(records.Read("-", &out))(t)
-	return recs
+	return must.Get(records.Read("-", &out))(t)
 }
 
 // linesOf writes a short line per record: what was replayed, a star for the best policy, and the results with all

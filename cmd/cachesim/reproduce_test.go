@@ -21,8 +21,7 @@ func loadText(t *testing.T, text string) *experiment.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "experiment.yaml")
 	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-	f := must.Get(experiment.Load(path))(t)
-	return f
+	return must.Get(experiment.Load(path))(t)
 }
 
 // TestReproduceGoesOnPastMissingTraces: with all, reproduce continues after a missing trace; with a name, it fails.
@@ -63,9 +62,7 @@ claims:
 	}
 	must.Do(t, report.WriteIndex(f.out, "1", summaries))
 	index := must.Get(os.ReadFile(filepath.Join(f.out, report.IndexName)))(t)
-	if page := string(
-		index,
-	); strings.Contains(page, `href="first/`) ||
+	if page := string(index); strings.Contains(page, `href="first/`) ||
 		!strings.Contains(page, `href="second/report.html"`) {
 		t.Error("the index should link the second report alone")
 	}

@@ -70,17 +70,9 @@ func startSlurm(t *testing.T) *slurm {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &slurm{t: t, dir: dir, env: append(os.Environ(), "SLURM_CONF="+filepath.Join(dir, "slurm.conf"))}
 	s.configure()
-	s.start(
-		"munged",
-		"--foreground",
-		"--force",
-		"--num-threads=1",
-		"--key-file="+s.path("munge.key"),
-		"--socket="+s.path("munge.sock"),
-		"--pid-file="+s.path("munged.pid"),
-		"--log-file="+s.path("munged.log"),
-		"--seed-file="+s.path("munge.seed"),
-	)
+	s.start("munged", "--foreground", "--force", "--num-threads=1", "--key-file="+s.path("munge.key"),
+		"--socket="+s.path("munge.sock"), "--pid-file="+s.path("munged.pid"), "--log-file="+s.path("munged.log"),
+		"--seed-file="+s.path("munge.seed"))
 	s.waitFor("munged", func() bool { _, err := os.Stat(s.path("munge.sock")); return err == nil })
 	s.start("slurmctld", "-D", "-f", s.path("slurm.conf"))
 	s.start("slurmd", "-D", "-N", "localhost", "-f", s.path("slurm.conf"))

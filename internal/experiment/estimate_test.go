@@ -30,13 +30,8 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 	} {
 		s := must.Get(takeSample(t.Context(), []Cell{test.cell}, nil))(t)
 		if s.scale < 0.9*test.want || s.scale > 1.1*test.want {
-			t.Errorf(
-				"%s, at most %d requests: is taken to be %v times what is measured, want %v",
-				test.cell,
-				test.cell.Workload.Limit,
-				s.scale,
-				test.want,
-			)
+			t.Errorf("%s, at most %d requests: is taken to be %v times what is measured, want %v", test.cell,
+				test.cell.Workload.Limit, s.scale, test.want)
 		}
 	}
 }

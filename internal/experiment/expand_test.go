@@ -21,8 +21,7 @@ func parseText(text string) (*File, error) {
 
 func mustParse(t *testing.T, text string) *File {
 	t.Helper()
-	f := must.Get(parseText(text))(t)
-	return f
+	return must.Get(parseText(text))(t)
 }
 
 func mustExpand(t *testing.T, f *File) []Cell {

@@ -189,10 +189,7 @@ quick: {limit: 100}
 		"short 50 ",
 		"all 100 alpha=0.5",
 		"all 100 alpha=1",
-	}; !slices.Equal(
-		got,
-		want,
-	) {
+	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -102,8 +102,7 @@ func named(t rapid.TB, spec string) func(Config) Policy {
 	s := must.Get(Registry.Parse(spec))(t)
 	return func(c Config) Policy {
 		c.Params = s.Params
-		p := must.Get(s.Entry.New(c))(t)
-		return p
+		return must.Get(s.Entry.New(c))(t)
 	}
 }
 

@@ -176,12 +176,8 @@ func TestExtremeParameters(t *testing.T) {
 						sum += size
 					}
 					if sum != d.used || sum > d.capacity {
-						t.Fatalf(
-							"objects of %d in a cache of %d that counts %d: an object left that was not there",
-							sum,
-							d.capacity,
-							d.used,
-						)
+						t.Fatalf("objects of %d in a cache of %d that counts %d: an object left that was not there",
+							sum, d.capacity, d.used)
 					}
 				})
 			})

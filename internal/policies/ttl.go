@@ -51,9 +51,7 @@ type ttl struct {
 
 func newTTL(c Config) (*ttl, error) {
 	p := &ttl{
-		expiry: dense.NewLogQueue(
-			c.Objects,
-		),
+		expiry:   dense.NewLogQueue(c.Objects),
 		lru:      c.Params.Text("order") == "lru",
 		renew:    c.Params.Bool("renew"),
 		begun:    make([]int64, c.Objects),

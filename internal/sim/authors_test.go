@@ -156,8 +156,7 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 	if row["limit"] != "" {
 		w.Limit = int(parseInt(t, row["limit"]))
 	}
-	tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs}))(t)
-	return tr
+	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs}))(t)
 }
 
 // checkCounts compares each count of a row with that of our cell.
@@ -229,6 +228,5 @@ func permittedHits(t *testing.T, row map[string]string) (permitted float64) {
 
 func parseFloat(t *testing.T, text string) float64 {
 	t.Helper()
-	x := must.Get(strconv.ParseFloat(text, 64))(t)
-	return x
+	return must.Get(strconv.ParseFloat(text, 64))(t)
 }

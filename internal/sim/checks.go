@@ -62,11 +62,8 @@ func (r *Replayer) checkParts(c Cell) error {
 	cache := c.Cache.Entry
 	switch {
 	case cache.Prompts && prompts.Of(r.trace.Kind) != nil && r.options.Warmup >= len(r.trace.Groups):
-		return fmt.Errorf(
-			"a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
-			r.options.Warmup,
-			len(r.trace.Groups),
-		)
+		return fmt.Errorf("a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
+			r.options.Warmup, len(r.trace.Groups))
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; cachesim formats lists the "+
 			"formats with prompts", cache.Name, r.trace.Name)
@@ -77,11 +74,8 @@ func (r *Replayer) checkParts(c Cell) error {
 		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; remove --per-file",
 			c.Allocator.Name(), r.trace.Name)
 	case c.Model != nil && len(r.trace.Starts) > 0:
-		return fmt.Errorf(
-			"model %s: %s is replayed file by file, each from time 0 on; remove --per-file",
-			c.Model.Name(),
-			r.trace.Name,
-		)
+		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; remove --per-file",
+			c.Model.Name(), r.trace.Name)
 	}
 	if c.Model != nil && c.Model.Entry.Check != nil {
 		return c.Model.Entry.Check(c.Model.Params, r.trace)
@@ -94,11 +88,8 @@ func CheckParts(c Cell) error {
 	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
 	case e.Predicts && c.Predictor == nil:
-		return fmt.Errorf(
-			"policy %s needs a predictor; add --predictor with one of: %s",
-			e.Name,
-			suggest.List(predict.Registry.Names()),
-		)
+		return fmt.Errorf("policy %s needs a predictor; add --predictor with one of: %s", e.Name,
+			suggest.List(predict.Registry.Names()))
 	case e.Manages && !cache.IsExact(c.Cache):
 		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+
 			"cache %s", e.Name, kind.Name)
@@ -135,13 +126,8 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("allocator %s: %s ignores the capacity, so there is nothing to divide",
 			c.Allocator.Name(), e.Name)
 	case c.Model != nil && c.Model.Entry.Cache != kind.Name:
-		return fmt.Errorf(
-			"model %s works on the cache %s, not on %s; add --cache %s",
-			c.Model.Name(),
-			c.Model.Entry.Cache,
-			kind.Name,
-			c.Model.Entry.Cache,
-		)
+		return fmt.Errorf("model %s works on the cache %s, not on %s; add --cache %s", c.Model.Name(),
+			c.Model.Entry.Cache, kind.Name, c.Model.Entry.Cache)
 	}
 	if kind.Modelled && c.Model == nil {
 		return fmt.Errorf("cache %s needs a model of time, which says when requests are served; add --model with one of: %s",

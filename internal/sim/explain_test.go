@@ -44,14 +44,8 @@ func TestExplainAddsUp(t *testing.T) {
 			return nil
 		}))
 		if hits != recs[0].Int(metric.Hits) || evictions != recs[0].Int(metric.Evictions) {
-			t.Errorf(
-				"%s: explained %d hits and %d evictions, replayed %d and %d",
-				e.Name,
-				hits,
-				evictions,
-				recs[0].Int(metric.Hits),
-				recs[0].Int(metric.Evictions),
-			)
+			t.Errorf("%s: explained %d hits and %d evictions, replayed %d and %d", e.Name, hits, evictions,
+				recs[0].Int(metric.Hits), recs[0].Int(metric.Evictions))
 		}
 	}
 }
@@ -75,8 +69,7 @@ func TestExplainOverZeroSizes(t *testing.T) {
 func zipfTrace(t testing.TB, requests, objects int) *traces.Trace {
 	t.Helper()
 	w := must.Get(workload.Generated(fmt.Sprintf("zipf(requests=%d,objects=%d)", requests, objects), 1))(t)
-	trace := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
-	return trace
+	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 }
 
 func TestExplainRefuses(t *testing.T) {

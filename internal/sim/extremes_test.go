@@ -155,6 +155,5 @@ func cacheExtremes() (texts []string) {
 
 func mustCache(t *testing.T, text string) cache.Spec {
 	t.Helper()
-	spec := must.Get(cache.Registry.Parse(text))(t)
-	return spec
+	return must.Get(cache.Registry.Parse(text))(t)
 }

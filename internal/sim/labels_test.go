@@ -35,13 +35,8 @@ func TestLabelsAreThoseOfTheOptimum(t *testing.T) {
 		kept := keptByOpt(next, tr.Objects, 10)
 		for pos, evicts := range policies.OptEvicts(tr.Objects, tr.NumObjects, next, 10) {
 			if evicts != !kept[pos] {
-				t.Fatalf(
-					"seed %d, request %d: label %v, but the optimum keeps it until its next request: %v",
-					seed,
-					pos,
-					evicts,
-					kept[pos],
-				)
+				t.Fatalf("seed %d, request %d: label %v, but the optimum keeps it until its next request: %v", seed,
+					pos, evicts, kept[pos])
 			}
 			if next[pos] == policies.Never && !evicts {
 				t.Fatalf("seed %d, request %d is the last of its object, but its label says to keep it", seed, pos)

@@ -16,8 +16,7 @@ import (
 func generated(t *testing.T, generator string) *traces.Trace {
 	t.Helper()
 	w := must.Get(workload.Generated(generator, 1))(t)
-	trace := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true}}))(t)
-	return trace
+	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true}}))(t)
 }
 
 // What an Entry says about its memory is held against what the policy takes, at a capacity and in units for which it

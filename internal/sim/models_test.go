@@ -127,14 +127,8 @@ func predictsInTheBackground(t *testing.T, policy string) {
 		}
 		if ns <= 80 && (rec.Int(metric.Hits) != plain.Int(metric.Hits) ||
 			rec.Int(predict.PredictionsMetric) != plain.Int(predict.PredictionsMetric)) {
-			t.Errorf(
-				"%d ns: %d hits and %d predictions, without a clock %d and %d",
-				ns,
-				rec.Int(metric.Hits),
-				rec.Int(predict.PredictionsMetric),
-				plain.Int(metric.Hits),
-				plain.Int(predict.PredictionsMetric),
-			)
+			t.Errorf("%d ns: %d hits and %d predictions, without a clock %d and %d", ns, rec.Int(metric.Hits),
+				rec.Int(predict.PredictionsMetric), plain.Int(metric.Hits), plain.Int(predict.PredictionsMetric))
 		}
 		if before != nil && rec.Int(predict.PredictionsMetric) > before.Int(predict.PredictionsMetric) {
 			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, rec.Int(predict.PredictionsMetric),
@@ -190,14 +184,8 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	for name, rec := range rec {
 		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) ||
 			rec.Int(prefix.HitTokens) != want.Int(prefix.HitTokens) || rec.Int(prefix.Prompts) != n-warm {
-			t.Errorf(
-				"%s: %d hits and %d tokens with a model, %d and %d without",
-				name,
-				rec.Int(metric.Hits),
-				rec.Int(prefix.HitTokens),
-				want.Int(metric.Hits),
-				want.Int(prefix.HitTokens),
-			)
+			t.Errorf("%s: %d hits and %d tokens with a model, %d and %d without", name, rec.Int(metric.Hits),
+				rec.Int(prefix.HitTokens), want.Int(metric.Hits), want.Int(prefix.HitTokens))
 		}
 		want := float64(rec.Int(prefix.Tokens)-rec.Int(prefix.HitTokens)) / (n - warm)
 		if math.Abs(rec.Float(models.LatencyMean)-want) > 1e-3 {
@@ -211,12 +199,8 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	all := timed(t, trace, "lru,infinite", "prefix", model, int64(trace.NumObjects), warm)
 	if lru, infinite := all["lru"].Float(models.LatencyMean), all["infinite"].Float(models.LatencyMean); lru != infinite ||
 		lru > rec["opt"].Float(models.LatencyMean) {
-		t.Errorf(
-			"with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v",
-			lru,
-			infinite,
-			rec["opt"].Float(models.LatencyMean),
-		)
+		t.Errorf("with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v", lru, infinite,
+			rec["opt"].Float(models.LatencyMean))
 	}
 }
 

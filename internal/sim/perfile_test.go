@@ -39,15 +39,8 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		sum := want[rec.Label]
 		if rec.Int(metric.Misses) != sum[rec.Capacity-1] || rec.Int(metric.Evictions) != sum[rec.Capacity+1] ||
 			rec.Int(metric.Requests) != 12 {
-			t.Errorf(
-				"%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v",
-				rec.Label,
-				rec.Capacity,
-				rec.Int(metric.Misses),
-				rec.Int(metric.Evictions),
-				rec.Int(metric.Requests),
-				sum,
-			)
+			t.Errorf("%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v", rec.Label,
+				rec.Capacity, rec.Int(metric.Misses), rec.Int(metric.Evictions), rec.Int(metric.Requests), sum)
 		}
 		if !rec.Has(metric.OptMisses) || rec.Int(metric.OptMisses) != want["opt"][rec.Capacity-1] {
 			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.Int(metric.OptMisses))

@@ -16,9 +16,8 @@ func benchPrompts(b *testing.B) *traces.Trace {
 	if dir == "" {
 		return nil
 	}
-	t := must.Get(traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
+	return must.Get(traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
 		traces.LoadOptions{}))(b)
-	return t
 }
 
 // BenchmarkPrefix replays prompts through a prefix cache of a twentieth of the blocks.

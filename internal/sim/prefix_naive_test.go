@@ -219,15 +219,8 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 			}
 			got, want := replayPrompts(t, tr, c), naive.replay(concurrency, choosers[policy])
 			if got.Hits != want {
-				t.Fatalf(
-					"seed %d, %s, capacity %d, concurrency %d: %d hits, want %d",
-					seed,
-					policy,
-					capacity,
-					concurrency,
-					got.Hits,
-					want,
-				)
+				t.Fatalf("seed %d, %s, capacity %d, concurrency %d: %d hits, want %d", seed, policy, capacity,
+					concurrency, got.Hits, want)
 			}
 		}
 		fallbacks += laru.fallbacks + slow.fallbacks

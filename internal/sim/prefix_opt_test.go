@@ -98,14 +98,8 @@ func TestPrefixOptimumAgainstBruteForce(t *testing.T) {
 				}
 				if want := (schedules{trace: tr, capacity: capacity, closed: closed,
 					bypass: true}).most(); bypass.Hits != int64(want) {
-					t.Fatalf(
-						"seed %d, capacity %d, closed %v: opt-bypass has %d hits of %d",
-						seed,
-						capacity,
-						closed,
-						bypass.Hits,
-						want,
-					)
+					t.Fatalf("seed %d, capacity %d, closed %v: opt-bypass has %d hits of %d", seed, capacity, closed,
+						bypass.Hits, want)
 				}
 			}
 		}
@@ -163,14 +157,8 @@ func TestLooseOptimumIsABound(t *testing.T) {
 			most := looseOptimum(tr, capacity)
 			lru := replayPrompts(t, tr, prefixCell(t, "prefix(evict=any)", "lru", "", int64(capacity)))
 			if bound.Hits < int64(most) || int64(most) < lru.Hits {
-				t.Fatalf(
-					"seed %d, capacity %d: opt finds %d blocks, the most hits are %d, lru has %d",
-					seed,
-					capacity,
-					bound.Hits,
-					most,
-					lru.Hits,
-				)
+				t.Fatalf("seed %d, capacity %d: opt finds %d blocks, the most hits are %d, lru has %d", seed, capacity,
+					bound.Hits, most, lru.Hits)
 			}
 		}
 	}

@@ -82,15 +82,8 @@ func TestPrefixWorkedExample(t *testing.T) {
 		tr := policytest.Prompts(16, test.texts...)
 		got := replayPrompts(t, tr, prefixCell(t, test.cache, "lru", "", test.capacity))
 		if got.Hits != test.hits || got.HitTokens != 16*test.hits {
-			t.Errorf(
-				"%s of %d blocks, prompts %q: %d hits, %d tokens; want %d hits",
-				test.cache,
-				test.capacity,
-				test.texts,
-				got.Hits,
-				got.HitTokens,
-				test.hits,
-			)
+			t.Errorf("%s of %d blocks, prompts %q: %d hits, %d tokens; want %d hits", test.cache, test.capacity,
+				test.texts, got.Hits, got.HitTokens, test.hits)
 		}
 	}
 }
@@ -153,14 +146,8 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 			got := replayPrompts(t, &tr, c)
 			c.Cache = cache.ExactSpec()
 			if want := replayPrompts(t, exact, c); got.Hits != want.Hits || got.Evictions != want.Evictions {
-				t.Fatalf(
-					"seed %d: %d hits and %d evictions, in the exact cache %d and %d",
-					seed,
-					got.Hits,
-					got.Evictions,
-					want.Hits,
-					want.Evictions,
-				)
+				t.Fatalf("seed %d: %d hits and %d evictions, in the exact cache %d and %d", seed, got.Hits,
+					got.Evictions, want.Hits, want.Evictions)
 			}
 		}
 	})

@@ -324,21 +324,14 @@ func checkPrinted(t *testing.T, rec records.Record, printed string, band float64
 		tolerance = 100 * band
 	}
 	if math.Abs(got-want) > tolerance {
-		t.Errorf(
-			"%s at %d: hit ratio %.4f%%, reference %s%%, permitted difference %v",
-			rec.Label,
-			rec.Capacity,
-			got,
-			printed,
-			tolerance,
-		)
+		t.Errorf("%s at %d: hit ratio %.4f%%, reference %s%%, permitted difference %v", rec.Label, rec.Capacity, got,
+			printed, tolerance)
 	}
 }
 
 func parseInt(t *testing.T, text string) int64 {
 	t.Helper()
-	n := must.Get(strconv.ParseInt(text, 10, 64))(t)
-	return n
+	return must.Get(strconv.ParseInt(text, 10, 64))(t)
 }
 
 // comparisonReport collects the comparisons of a test as Markdown tables: `make references` writes them to

@@ -269,11 +269,8 @@ func checkQueries(c Cell, t *traces.Trace) error {
 func checkEmbeddings(t *traces.Trace, who string) error {
 	switch {
 	case queries.Of(t.Kind) == nil:
-		return fmt.Errorf(
-			"%s needs queries, but %s has none; cachesim formats lists the formats with queries",
-			who,
-			t.Name,
-		)
+		return fmt.Errorf("%s needs queries, but %s has none; cachesim formats lists the formats with queries", who,
+			t.Name)
 	case queries.Of(t.Kind).Dim == 0:
 		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to compute them from; give a file of "+
 			"embeddings with --embeddings", who, t.Name)

@@ -36,8 +36,7 @@ func fromKeys(keys string) *traces.Trace {
 
 func specs(t *testing.T, list string) []policies.Spec {
 	t.Helper()
-	s := must.Get(policies.Registry.ParseList(list))(t)
-	return s
+	return must.Get(policies.Registry.ParseList(list))(t)
 }
 
 func objects(n ...int64) (c []capacity.Capacity) {
@@ -49,8 +48,7 @@ func objects(n ...int64) (c []capacity.Capacity) {
 
 func mustRun(t *testing.T, tr *traces.Trace, options RunOptions) []records.Record {
 	t.Helper()
-	recs := must.Get(Run(t.Context(), tr, options))(t)
-	return recs
+	return must.Get(Run(t.Context(), tr, options))(t)
 }
 
 // The textbook string of Belady's anomaly (Belady, Nelson, Shedler, CACM 1969): FIFO misses 9 times with 3 frames and
@@ -65,15 +63,8 @@ func TestRunBeladysAnomaly(t *testing.T) {
 		opt := recs[i/3*3+2].Int(metric.Misses)
 		if rec.Int(metric.OptMisses) != opt ||
 			rec.Float(metric.CompetitiveRatio) != float64(rec.Int(metric.Misses))/float64(opt) || rec.Optimum != "opt" {
-			t.Errorf(
-				"%s at %d: against %s with %d misses, ratio %v; want opt with %d",
-				rec.Label,
-				rec.Capacity,
-				rec.Optimum,
-				rec.Int(metric.OptMisses),
-				rec.Float(metric.CompetitiveRatio),
-				opt,
-			)
+			t.Errorf("%s at %d: against %s with %d misses, ratio %v; want opt with %d", rec.Label, rec.Capacity,
+				rec.Optimum, rec.Int(metric.OptMisses), rec.Float(metric.CompetitiveRatio), opt)
 		}
 	}
 	if recs[0].Best != true || recs[1].Best || recs[2].Best || !recs[4].Best {
@@ -117,13 +108,8 @@ func TestRunSizedInterval(t *testing.T) {
 	if lru.Int(metric.OptMisses) != feasible.Int(metric.Misses) ||
 		lru.Float(metric.LowerBoundMisses) != bound.Float(metric.LowerBoundMisses) ||
 		bound.Int(metric.Misses) > feasible.Int(metric.Misses) {
-		t.Errorf(
-			"feasible schedule misses %d, bound %d; lru was held against %d and %v",
-			feasible.Int(metric.Misses),
-			bound.Int(metric.Misses),
-			lru.Int(metric.OptMisses),
-			lru.Float(metric.LowerBoundMisses),
-		)
+		t.Errorf("feasible schedule misses %d, bound %d; lru was held against %d and %v", feasible.Int(metric.Misses),
+			bound.Int(metric.Misses), lru.Int(metric.OptMisses), lru.Float(metric.LowerBoundMisses))
 	}
 	var bytes, misses int64
 	for i := range tr.Objects {
@@ -204,11 +190,8 @@ func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
 		Policies: specs(t, "lru"), Capacities: []capacity.Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
 	})
 	if recs[0].Int(metric.Misses) != 9 || recs[1].Int(metric.Misses) != 3 {
-		t.Errorf(
-			"a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3",
-			recs[0].Int(metric.Misses),
-			recs[1].Int(metric.Misses),
-		)
+		t.Errorf("a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3",
+			recs[0].Int(metric.Misses), recs[1].Int(metric.Misses))
 	}
 }
 
@@ -222,15 +205,8 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 		options.Warmup = warmup
 		for _, rec := range mustRun(t, tr, options) {
 			if rec.Int(metric.Requests) != want || rec.Int(metric.Hits)+rec.Int(metric.Misses) != want {
-				t.Errorf(
-					"%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests",
-					rec.Label,
-					warmup,
-					rec.Int(metric.Requests),
-					rec.Int(metric.Hits),
-					rec.Int(metric.Misses),
-					want,
-				)
+				t.Errorf("%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests", rec.Label,
+					warmup, rec.Int(metric.Requests), rec.Int(metric.Hits), rec.Int(metric.Misses), want)
 			}
 		}
 	}

@@ -107,14 +107,8 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 				q.answers, capacity, true, from)
 			if bound := int(countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", int64(capacity))).Hits); bound < passing ||
 				passing < loading {
-				t.Fatalf(
-					"seed %d, capacity %d: at most %d hits by the bound, %d and %d by trying all",
-					seed,
-					capacity,
-					bound,
-					passing,
-					loading,
-				)
+				t.Fatalf("seed %d, capacity %d: at most %d hits by the bound, %d and %d by trying all", seed, capacity,
+					bound, passing, loading)
 			} else if bound == passing {
 				reached++
 			}

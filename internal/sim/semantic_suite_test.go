@@ -200,8 +200,7 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 	_, known := must.Get2(r.relate(t.Context(), c, r.trace))(t)
 	config := cacheConfig(c, r.trace, func() []uint32 { return policytest.NextUse(r.trace) })
 	config.Relations = known
-	p := must.Get(c.Policy.Entry.New(config.PolicyConfig()))(t)
-	return p
+	return must.Get(c.Policy.Entry.New(config.PolicyConfig()))(t)
 }
 
 // Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against

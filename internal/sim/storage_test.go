@@ -33,9 +33,8 @@ func fileTrace(t testing.TB, reads, blocks int, gap time.Duration) *traces.Trace
 		fmt.Fprintf(&text, "%v,%s,/data/%s,%d,%d,%d\n", (time.Duration(i) * gap).Seconds(), job, job,
 			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
 	}
-	tr := must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+	return must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
 		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
-	return tr
 }
 
 // into sets a part in the form of parts, "model=storage".

@@ -118,7 +118,6 @@ func longReads(t *testing.T) *traces.Trace {
 	for i := range 40 {
 		text += fmt.Sprintf("%d,a,/data/a,%d,%d,%d\n", i, i%3*(7<<22), 7<<22, 21<<22)
 	}
-	tr := must.Get(tracetest.LoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+	return must.Get(tracetest.LoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
 		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
-	return tr
 }

@@ -62,17 +62,8 @@ func check(t rapid.TB, v Vectors, from float32, got *Neighbours) {
 	for i := range v.Len() {
 		of, how := got.Of(uint32(i))
 		if !slices.Equal(of, ids[i]) || !slices.Equal(how, similarities[i]) {
-			t.Fatalf(
-				"%d vectors of %d from %v: neighbours of %d are %v %v, want %v %v",
-				v.Len(),
-				v.Dim,
-				from,
-				i,
-				of,
-				how,
-				ids[i],
-				similarities[i],
-			)
+			t.Fatalf("%d vectors of %d from %v: neighbours of %d are %v %v, want %v %v", v.Len(), v.Dim, from, i, of,
+				how, ids[i], similarities[i])
 		}
 	}
 }

@@ -197,8 +197,7 @@ func TestNextUsesBelongToTheWholeTrace(t *testing.T) {
 	load := func(change func(*LoadOptions), paths ...string) *Trace {
 		changed := opts
 		change(&changed)
-		got := must.Get(Load(t.Context(), paths, changed))(t)
-		return got
+		return must.Get(Load(t.Context(), paths, changed))(t)
 	}
 	whole := load(func(*LoadOptions) {}, path)
 	if want := []uint32{2, 3, oracle.Never, oracle.Never}; !slices.Equal(whole.NextUse(), want) {
@@ -350,12 +349,8 @@ func TestSampling(t *testing.T) {
 			SampleSeed: seed},
 			Needs: Needs{Keys: true}}))(t)
 		if len(got.Objects) != 2*got.NumObjects {
-			t.Errorf(
-				"rate %v: %d requests of %d objects, want all requests of an object or none",
-				rate,
-				len(got.Objects),
-				got.NumObjects,
-			)
+			t.Errorf("rate %v: %d requests of %d objects, want all requests of an object or none", rate,
+				len(got.Objects), got.NumObjects)
 		}
 		want := rate * keys
 		if d := math.Abs(float64(got.NumObjects) - want); d > 5*math.Sqrt(want) {

@@ -24,8 +24,7 @@ func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
 		must.Do(t, os.WriteFile(path, []byte(f[1]), 0o644))
 		paths = append(paths, path)
 	}
-	got := must.Get(Load(t.Context(), paths, opts))(t)
-	return got
+	return must.Get(Load(t.Context(), paths, opts))(t)
 }
 
 // A reading is reported in one line, and as a format that needs no detection.

@@ -441,10 +441,6 @@ func (s *scan) nothingKept() error {
 		}
 		return fmt.Errorf("%s: holds no requests", s.paths[0])
 	}
-	return fmt.Errorf(
-		"%s: sampling at %v kept none of %d requests: use a higher rate or another seed",
-		s.paths[0],
-		s.opts.SampleRate,
-		s.seen,
-	)
+	return fmt.Errorf("%s: sampling at %v kept none of %d requests: use a higher rate or another seed", s.paths[0],
+		s.opts.SampleRate, s.seen)
 }

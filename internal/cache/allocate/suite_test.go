@@ -31,8 +31,7 @@ func build(t interface {
 }, text string, tenants []string) Allocator {
 	t.Helper()
 	s := must.Get(Registry.Parse(text))(t)
-	a := must.Get(New(s, tenants))(t)
-	return a
+	return must.Get(New(s, tenants))(t)
 }
 
 func names(n int) []string {

@@ -228,8 +228,7 @@ func TestBlocksInOrder(t *testing.T) {
 
 func mustParse(t *testing.T, text string) Spec {
 	t.Helper()
-	spec := must.Get(Registry.Parse(text))(t)
-	return spec
+	return must.Get(Registry.Parse(text))(t)
 }
 
 func TestParametersReachTheTree(t *testing.T) {

@@ -23,8 +23,7 @@ func traceOfKeys(keys ...uint64) *traces.Trace {
 
 func addressesOf(t *testing.T, keys ...uint64) *Addresses {
 	t.Helper()
-	a := must.Get(NewAddresses(traceOfKeys(keys...)))(t)
-	return a
+	return must.Get(NewAddresses(traceOfKeys(keys...)))(t)
 }
 
 func TestAddressesFindEveryKey(t *testing.T) {

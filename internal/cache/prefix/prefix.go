@@ -79,11 +79,8 @@ var entry = cache.Entry{
 
 func check(v params.Values, _ policies.Entry) error {
 	if v.Text("evict") == evictAny && v.Int("concurrency") != 1 {
-		return fmt.Errorf(
-			"cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d",
-			evictAny,
-			v.Int("concurrency"),
-		)
+		return fmt.Errorf("cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d", evictAny,
+			v.Int("concurrency"))
 	}
 	return nil
 }

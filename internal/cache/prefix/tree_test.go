@@ -79,8 +79,7 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 	if chosen.Entry.Predicts {
 		config.Predictor = policytest.Noisy(tb, tr, capacity) // with labels of the exact cache
 	}
-	p := must.Get(New(config))(tb)
-	return p
+	return must.Get(New(config))(tb)
 }
 
 func TestPrefixSuiteKeepsToTheTree(t *testing.T) {

@@ -216,8 +216,7 @@ func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capa
 	if spec.Entry.Check != nil {
 		must.Do(tb, spec.Entry.Check(spec.Params, config.Policy.Entry))
 	}
-	c := must.Get(spec.Entry.New(config))(tb)
-	return c
+	return must.Get(spec.Entry.New(config))(tb)
 }
 
 // configOf is what setsOf builds a cache from.
@@ -243,10 +242,9 @@ func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, ca
 func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predictor {
 	tb.Helper()
 	spec := must.Get(predict.Registry.Parse(text))(tb)
-	p := must.Get(spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t),
+	return must.Get(spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t),
 		Groups: t.Groups,
 		Seed:   3, Params: spec.Params}))(tb)
-	return p
 }
 
 // serveInWindows serves a trace in windows of random lengths.

@@ -66,16 +66,11 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: " +
 			"prefill(arrivals=poisson,rate=2)")
 	case arrivals != prefill.Poisson && rate != 0:
-		return fmt.Errorf(
-			"model prefill: rate=%v has no effect with arrivals=%s; remove it, or write arrivals=poisson",
-			rate,
-			arrivals,
-		)
+		return fmt.Errorf("model prefill: rate=%v has no effect with arrivals=%s; remove it, or write arrivals=poisson",
+			rate, arrivals)
 	case v.Float("decode_ms") < 0 && v.Float("decode_ms") != -1:
-		return fmt.Errorf(
-			"model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model",
-			v.Float("decode_ms"),
-		)
+		return fmt.Errorf("model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model",
+			v.Float("decode_ms"))
 	case arrivals == prefill.FromTrace && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Arrivals == nil:
 		return fmt.Errorf(
 			"model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
@@ -129,9 +124,7 @@ func prefillConfig(v params.Values) prefill.Config {
 		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
 		PredictCall: microseconds(v.Float("predict_call_us")),
 		PredictRow:  microseconds(v.Float("predict_us")),
-		TrainUnit: v.Float(
-			"train_ns",
-		),
+		TrainUnit:   v.Float("train_ns"),
 		Concurrency: v.Int("concurrency"),
 		Arrivals:    prefill.Arrivals(v.Text("arrivals")),
 		Rate:        v.Float("rate"),

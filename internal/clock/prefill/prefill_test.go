@@ -27,8 +27,7 @@ func (s *scripted) Finish(i int) { s.events = append(s.events, fmt.Sprintf("fini
 
 func mustRun(t testing.TB, p Prompts, cache *scripted, c Config) []Served {
 	t.Helper()
-	served := must.Get(Run(t.Context(), p, cache, c))(t)
-	return served
+	return must.Get(Run(t.Context(), p, cache, c))(t)
 }
 
 // perToken is a machine that takes 1 ms per computed token and 10 ms per output token, and nothing besides.
@@ -175,9 +174,7 @@ func TestPoissonArrivals(t *testing.T) {
 func TestMoreIsNeverSlower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Config{
-			Shape: ShapeOf(
-				rapid.SampledFrom(Models()).Draw(t, "model"),
-			),
+			Shape:       ShapeOf(rapid.SampledFrom(Models()).Draw(t, "model")),
 			Hardware:    HardwareOf(rapid.SampledFrom(HardwareNames()).Draw(t, "hardware")),
 			Concurrency: rapid.IntRange(1, 4).Draw(t, "concurrency"),
 			Arrivals:    Poisson,
@@ -193,8 +190,7 @@ func TestMoreIsNeverSlower(t *testing.T) {
 		}
 		p := Prompts{Tokens: tokens, Outputs: slices.Repeat([]int32{10}, n)}
 		run := func(hits []Hit, c Config) []Served {
-			served := must.Get(Run(t.Context(), p, &scripted{hits: hits}, c))(t)
-			return served
+			return must.Get(Run(t.Context(), p, &scripted{hits: hits}, c))(t)
 		}
 		base := run(less, c)
 		better := c

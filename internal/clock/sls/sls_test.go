@@ -57,8 +57,7 @@ func config() Config {
 
 func mustRun(t testing.TB, cache *scripted, c Config) []Served {
 	t.Helper()
-	served := must.Get(Run(t.Context(), len(cache.batches), cache, c))(t)
-	return served
+	return must.Get(Run(t.Context(), len(cache.batches), cache, c))(t)
 }
 
 // within fails unless got is want to the rounding of each of its parts to the nanosecond.

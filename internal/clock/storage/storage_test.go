@@ -101,8 +101,7 @@ func drawn(seed uint64, closed bool) (Reads, Config, *fifoCache) {
 
 func mustRunModel(t rapid.TB, r Reads, cache Cache, c Config) *Result {
 	t.Helper()
-	result := must.Get(Run(context.Background(), r, cache, c))(t)
-	return result
+	return must.Get(Run(context.Background(), r, cache, c))(t)
 }
 
 // TestAgainstNaive holds the model to one without queues, heaps and shortcuts. The clock of the model has nanoseconds,

@@ -68,8 +68,7 @@ func check(t *testing.T, recs []records.Record, dir string, rules ...string) *Re
 		r := must.Get(ParseRule(text))(t)
 		options.Rules = append(options.Rules, r)
 	}
-	report := must.Get(Check(t.Context(), "base", recs, options))(t)
-	return report
+	return must.Get(Check(t.Context(), "base", recs, options))(t)
 }
 
 func TestRecordsOfASweep(t *testing.T) {
@@ -191,18 +190,8 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 	updated := must.Get(check(t, moved, dir).Updated())(t)
 	for i, r := range updated {
 		if r.Best != recs[i].Best || r.Int(metric.Misses) != recs[i].Int(metric.Misses) {
-			t.Errorf(
-				"%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d",
-				r.Label,
-				r.CapacityText,
-				r.Trace,
-				r.Axes,
-				r.Seed,
-				r.Best,
-				r.Int(metric.Misses),
-				recs[i].Best,
-				recs[i].Int(metric.Misses),
-			)
+			t.Errorf("%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d", r.Label, r.CapacityText,
+				r.Trace, r.Axes, r.Seed, r.Best, r.Int(metric.Misses), recs[i].Best, recs[i].Int(metric.Misses))
 		}
 	}
 }

@@ -140,15 +140,8 @@ func checkRepetitions(all []planned) error {
 		}
 		if differences := compare(&all[at].was, &p.was, tolerances{}); len(differences) > 0 {
 			d := differences[0]
-			return fmt.Errorf(
-				"records %d and %d are of the same cell, %s, and contradict each other: %s is %s and %s",
-				at+1,
-				i+1,
-				p.cell,
-				d.Figure,
-				exact(d.Was),
-				exact(d.Is),
-			)
+			return fmt.Errorf("records %d and %d are of the same cell, %s, and contradict each other: %s is %s and %s",
+				at+1, i+1, p.cell, d.Figure, exact(d.Was), exact(d.Is))
 		}
 	}
 	return nil

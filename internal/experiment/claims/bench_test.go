@@ -21,11 +21,8 @@ func manyRecords() (recs []records.Record) {
 						Label:    fmt.Sprint("p", policy),
 						Capacity: int64(capacity + 1),
 						Kind:     "online",
-						Axes: fmt.Sprintf(
-							"noise=%d",
-							at/5,
-						),
-						Seed: uint64(at % 5),
+						Axes:     fmt.Sprintf("noise=%d", at/5),
+						Seed:     uint64(at % 5),
 						Values: metric.ValuesOf(map[string]float64{"requests": 1000, "hits": float64(hits),
 							"misses": float64(1000 - hits), "hit_ratio": float64(hits) / 1000}),
 					})

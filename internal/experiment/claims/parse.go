@@ -270,11 +270,9 @@ func (p *parser) ranking(start int, value expr) statement {
 	}
 	policies := policiesOf(value)
 	if len(policies) != 1 {
-		p.fail(
-			start,
+		p.fail(start,
 			"a ranked value must have exactly one policy; this one has %d. With several, compare: A > max over POLICIES of B",
-			len(policies),
-		)
+			len(policies))
 		return r
 	}
 	r.subject = policies[0]

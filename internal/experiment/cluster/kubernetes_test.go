@@ -35,8 +35,7 @@ func jobSchema(t *testing.T) *jsonschema.Schema {
 	}
 	compiler := jsonschema.NewCompiler()
 	must.Do(t, compiler.AddResource("job.json", document))
-	schema := must.Get(compiler.Compile("job.json"))(t)
-	return schema
+	return must.Get(compiler.Compile("job.json"))(t)
 }
 
 func validate(t *testing.T, schema *jsonschema.Schema, manifest []byte) error {

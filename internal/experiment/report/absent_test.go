@@ -43,16 +43,8 @@ func TestPublishedAlone(t *testing.T) {
 	}{{33990, "sigma=0"}, {34084, "sigma=2"}} {
 		if r := recs[i]; r.Int(metric.Misses) != want.misses || r.Axes != want.axes || r.Label != "fpb (published)" ||
 			r.Trace != "bk" {
-			t.Errorf(
-				"record %d: %s of %s at %s: %d misses, want %d at %s",
-				i,
-				r.Label,
-				r.Trace,
-				r.Axes,
-				r.Int(metric.Misses),
-				want.misses,
-				want.axes,
-			)
+			t.Errorf("record %d: %s of %s at %s: %d misses, want %d at %s", i, r.Label, r.Trace, r.Axes,
+				r.Int(metric.Misses), want.misses, want.axes)
 		}
 	}
 	// Over the capacity, the numbers of all sigmas would have the same place.

@@ -72,8 +72,7 @@ func mustParse(t *testing.T, text string) *experiment.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "experiment.yaml")
 	must.Do(t, os.WriteFile(path, []byte("name: test\ntitle: a test\nsource: none\n"+text), 0o644))
-	f := must.Get(experiment.Load(path))(t)
-	return f
+	return must.Get(experiment.Load(path))(t)
 }
 
 // mustExpand returns the cells of an experiment.

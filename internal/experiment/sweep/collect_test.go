@@ -43,14 +43,8 @@ func TestRecordsComeInTheOrderOfThePlanBesideTheirOptima(t *testing.T) {
 		}
 		if rec.Optimum != "opt" || rec.Int(metric.OptMisses) > rec.Int(metric.Misses) ||
 			rec.Float(metric.CompetitiveRatio) != float64(rec.Int(metric.Misses))/float64(rec.Int(metric.OptMisses)) {
-			t.Errorf(
-				"%s: %d misses beside %d of %s, ratio %v",
-				asked[i],
-				rec.Int(metric.Misses),
-				rec.Int(metric.OptMisses),
-				rec.Optimum,
-				rec.Float(metric.CompetitiveRatio),
-			)
+			t.Errorf("%s: %d misses beside %d of %s, ratio %v", asked[i], rec.Int(metric.Misses),
+				rec.Int(metric.OptMisses), rec.Optimum, rec.Float(metric.CompetitiveRatio))
 		}
 	}
 }
@@ -88,12 +82,9 @@ func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
 		c.Axes, c.Seed = axes, seed
 		return c
 	}
-	recs := collectAll(t, numbered(
-		at("lru", "", 0), at("opt", "", 0),
+	recs := collectAll(t, numbered(at("lru", "", 0), at("opt", "", 0),
 		at("s3fifo(small=0.1)", "small=0.1", 0), at("s3fifo(small=0.9)", "small=0.9", 0),
-		at("random", "", 0), at("random", "", 1),
-		at("lru-k(k=2)", "k=2", 0), at("lru-k(k=4)", "k=4", 0),
-	))
+		at("random", "", 0), at("random", "", 1), at("lru-k(k=2)", "k=2", 0), at("lru-k(k=4)", "k=4", 0)))
 	best := func(i int) float64 { return recs[i].Float(metric.HitRatio) }
 	rivals := map[int][]int{0: {2, 3, 4, 5, 6, 7}, 2: {0, 4, 5, 6, 7}, 3: {0, 4, 5, 6, 7}, 4: {0, 2, 3, 6, 7},
 		5: {0, 2, 3, 6, 7}, 6: {0, 2, 3, 4, 5}, 7: {0, 2, 3, 4, 5}}

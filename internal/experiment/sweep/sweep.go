@@ -109,12 +109,8 @@ func (s *Sweep) Check(version string) error {
 	checksums, ofParts := map[string]string{}, workload.Checksums{}
 	for _, c := range s.Cells {
 		if c.Version != version {
-			return fmt.Errorf(
-				"%s was planned by cachesim %s, this is %s; plan it again, or use that version",
-				s.Dir,
-				c.Version,
-				version,
-			)
+			return fmt.Errorf("%s was planned by cachesim %s, this is %s; plan it again, or use that version", s.Dir,
+				c.Version, version)
 		}
 		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
 		ofParts.Put(c.Parts.Files(), c.Parts.Checksum)
@@ -256,11 +252,8 @@ func OpenAll(dirs []string) (*Sweep, error) {
 			return nil, err
 		}
 		if !SamePlan(first.Cells, cells) {
-			return nil, fmt.Errorf(
-				"%s and %s are sweeps of different plans, so their results cannot be combined",
-				dirs[0],
-				dir,
-			)
+			return nil, fmt.Errorf("%s and %s are sweeps of different plans, so their results cannot be combined",
+				dirs[0], dir)
 		}
 	}
 	return first, nil

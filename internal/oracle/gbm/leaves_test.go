@@ -22,8 +22,7 @@ func loadLeaves(tb testing.TB, m *Model) *leaves.Ensemble {
 	tb.Helper()
 	var file bytes.Buffer
 	must.Get(m.WriteTo(&file))(tb)
-	other := must.Get(leaves.LGEnsembleFromReader(bufio.NewReader(&file), true))(tb)
-	return other
+	return must.Get(leaves.LGEnsembleFromReader(bufio.NewReader(&file), true))(tb)
 }
 
 func TestTrainedModelInLeaves(t *testing.T) {

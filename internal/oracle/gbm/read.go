@@ -112,15 +112,8 @@ func (s section) integer(key string, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(e.value)
 	if err != nil || n < low || n > high {
-		return 0, fmt.Errorf(
-			"line %d: %s of %s is %q, want a whole number from %d to %d",
-			e.line,
-			key,
-			s.title,
-			clip(e.value),
-			low,
-			high,
-		)
+		return 0, fmt.Errorf("line %d: %s of %s is %q, want a whole number from %d to %d", e.line, key, s.title,
+			clip(e.value), low, high)
 	}
 	return n, nil
 }
@@ -133,27 +126,15 @@ func list[T any](s section, key string, n int, parse func(string) (T, bool)) ([]
 	}
 	words := strings.Fields(e.value)
 	if len(words) != n {
-		return nil, fmt.Errorf(
-			"line %d: %s of %s has %d values, want %d; the file may be cut off or edited",
-			e.line,
-			key,
-			s.title,
-			len(words),
-			n,
-		)
+		return nil, fmt.Errorf("line %d: %s of %s has %d values, want %d; the file may be cut off or edited", e.line,
+			key, s.title, len(words), n)
 	}
 	values := make([]T, n)
 	for i, w := range words {
 		v, ok := parse(w)
 		if !ok {
-			return nil, fmt.Errorf(
-				"line %d: value %d of %s of %s is %q, which cannot be used",
-				e.line,
-				i+1,
-				key,
-				s.title,
-				clip(w),
-			)
+			return nil, fmt.Errorf("line %d: value %d of %s of %s is %q, which cannot be used", e.line, i+1, key,
+				s.title, clip(w))
 		}
 		values[i] = v
 	}
@@ -276,13 +257,8 @@ func (m *Model) parseFeatures(h section) error {
 	}
 	m.names = strings.Fields(e.value)
 	if len(m.names) != last+1 {
-		return fmt.Errorf(
-			"line %d: feature_names has %d names, but max_feature_idx is %d, so want %d",
-			e.line,
-			len(m.names),
-			last,
-			last+1,
-		)
+		return fmt.Errorf("line %d: feature_names has %d names, but max_feature_idx is %d, so want %d", e.line,
+			len(m.names), last, last+1)
 	}
 	m.infos = strings.Fields(h.entries["feature_infos"].value)
 	if len(m.infos) != len(m.names) {
@@ -435,13 +411,8 @@ func (t *tree) parseChildren(s section) (left, right []int32, err error) {
 			if c < 0 {
 				at = n + int(^c)
 			} else if at <= i {
-				return nil, nil, fmt.Errorf(
-					"line %d: node %d of %s has node %d as its child, which is not after it",
-					s.entries["left_child"].line,
-					i,
-					s.title,
-					c,
-				)
+				return nil, nil, fmt.Errorf("line %d: node %d of %s has node %d as its child, which is not after it",
+					s.entries["left_child"].line, i, s.title, c)
 			}
 			if parents[at]++; parents[at] > 1 {
 				return nil, nil, fmt.Errorf("line %d: child %d of %s has two parents", s.entries["left_child"].line, c, s.title)
@@ -463,12 +434,8 @@ func (t *tree) parseCategories(s section) error {
 		if boundaries, err = list(s, "cat_boundaries", sets+1, parseIndex); err != nil {
 			return err
 		}
-		if words, err = list(
-			s,
-			"cat_threshold",
-			len(strings.Fields(s.entries["cat_threshold"].value)),
-			parseWord,
-		); err != nil {
+		if words, err = list(s, "cat_threshold", len(strings.Fields(s.entries["cat_threshold"].value)),
+			parseWord); err != nil {
 			return err
 		}
 	}
@@ -508,10 +475,8 @@ func (t *tree) parseDescription(s section) error {
 		}
 		return err
 	}
-	return errors.Join(
-		set("split_gain", n, func(i int, x float64) { t.nodes[i].gain = x }),
+	return errors.Join(set("split_gain", n, func(i int, x float64) { t.nodes[i].gain = x }),
 		set("internal_value", n, func(i int, x float64) { t.nodes[i].value = x }),
 		set("internal_count", n, func(i int, x float64) { t.nodes[i].rows = int(x) }),
-		set("leaf_count", n+1, func(i int, x float64) { t.leaves[i].rows = int(x) }),
-	)
+		set("leaf_count", n+1, func(i int, x float64) { t.leaves[i].rows = int(x) }))
 }

@@ -59,8 +59,7 @@ func rmse(m *Model, d *Data) float64 {
 func train(tb testing.TB, d *Data, o Options) *Model {
 	tb.Helper()
 	t := must.Get(NewTrainer(o))(tb)
-	m := must.Get(t.Train(d))(tb)
-	return m
+	return must.Get(t.Train(d))(tb)
 }
 
 func TestTrainingLearnsTheSignal(t *testing.T) {

@@ -199,13 +199,8 @@ func TestEarlyStopping(t *testing.T) {
 	}
 	rmse, kept, grown := held(20)
 	if grown != kept+20 || rmse > 1.05*best {
-		t.Errorf(
-			"RMSE %.3f with %d of %d trees, want the end 20 after the last that is kept, and about %.3f",
-			rmse,
-			kept,
-			grown,
-			best,
-		)
+		t.Errorf("RMSE %.3f with %d of %d trees, want the end 20 after the last that is kept, and about %.3f", rmse,
+			kept, grown, best)
 	}
 }
 
@@ -323,11 +318,7 @@ func TestFit(t *testing.T) {
 		t.Errorf("%d rows trained on, %d held back of 2000", trained.Rows, held.Rows)
 	}
 	if !(trained.RMSE < held.RMSE && held.RMSE < held.MeanRMSE) {
-		t.Errorf(
-			"RMSE %v on rows trained on, %v held back, %v of the mean: want them to grow",
-			trained.RMSE,
-			held.RMSE,
-			held.MeanRMSE,
-		)
+		t.Errorf("RMSE %v on rows trained on, %v held back, %v of the mean: want them to grow", trained.RMSE, held.RMSE,
+			held.MeanRMSE)
 	}
 }

@@ -18,12 +18,9 @@ func (m *Model) WriteTo(w io.Writer) (int64, error) {
 		m.trees[i].write(&trees, i)
 		sizes = append(sizes, strconv.Itoa(trees.Len()-before))
 	}
-	fmt.Fprintf(
-		&file,
+	fmt.Fprintf(&file,
 		"tree\nversion=v3\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=%d\nobjective=%s\n",
-		len(m.names)-1,
-		m.objective,
-	)
+		len(m.names)-1, m.objective)
 	if m.average {
 		file.WriteString("average_output\n")
 	}

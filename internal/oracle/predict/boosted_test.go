@@ -49,11 +49,8 @@ func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
 		}
 	}
 	if later < asked*95/100 {
-		t.Errorf(
-			"an object that came once is predicted later than one that comes often in %d of %d cases, want most",
-			later,
-			asked,
-		)
+		t.Errorf("an object that came once is predicted later than one that comes often in %d of %d cases, want most",
+			later, asked)
 	}
 }
 

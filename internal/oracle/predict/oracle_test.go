@@ -14,8 +14,7 @@ func mustNew(t *testing.T, text string, c Config) Predictor {
 	t.Helper()
 	spec := must.Get(Registry.Parse(text))(t)
 	c.Params = spec.Params
-	p := must.Get(spec.Entry.New(c))(t)
-	return p
+	return must.Get(spec.Entry.New(c))(t)
 }
 
 // predictions returns what p says of the object of each request as soon as the request is observed.

@@ -93,15 +93,8 @@ func TestWTinyLFUEqualsNaive(t *testing.T) {
 			hit, victims := got.Serve(o, 1, i)
 			wantHit, wantVictims := want.serve(o)
 			if hit != wantHit || !slices.Equal(victims, wantVictims) {
-				t.Fatalf(
-					"request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v",
-					i,
-					o,
-					hit,
-					victims,
-					wantHit,
-					wantVictims,
-				)
+				t.Fatalf("request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v", i, o, hit, victims,
+					wantHit, wantVictims)
 			}
 		}
 	})
@@ -181,21 +174,12 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.Used())
 			}
 			if p.used[inWindow] > p.limit[inWindow] || p.used[inProtected] > p.limit[inProtected] {
-				t.Fatalf(
-					"window %d of %d, protected %d of %d",
-					p.used[inWindow],
-					p.limit[inWindow],
-					p.used[inProtected],
-					p.limit[inProtected],
-				)
+				t.Fatalf("window %d of %d, protected %d of %d", p.used[inWindow], p.limit[inWindow],
+					p.used[inProtected], p.limit[inProtected])
 			}
 			if p.resident != len(d.Stored) || p.resident*p.counters > p.sketch.Counters() {
-				t.Fatalf(
-					"%d resident objects counted, %d stored, %d counters",
-					p.resident,
-					len(d.Stored),
-					p.sketch.Counters(),
-				)
+				t.Fatalf("%d resident objects counted, %d stored, %d counters", p.resident, len(d.Stored),
+					p.sketch.Counters())
 			}
 		}
 	})

@@ -131,15 +131,8 @@ func (p *cacheus) check(t rapid.TB, stored map[policies.Object]int64, sizes []in
 		}
 	}
 	if demoted != p.demoted || fresh != p.fresh || int(resident) != len(stored) || resident != p.resident {
-		t.Fatalf(
-			"demoted %d, fresh %d, resident %d; counted %d, %d, %d",
-			demoted,
-			fresh,
-			resident,
-			p.demoted,
-			p.fresh,
-			p.resident,
-		)
+		t.Fatalf("demoted %d, fresh %d, resident %d; counted %d, %d, %d", demoted, fresh, resident, p.demoted, p.fresh,
+			p.resident)
 	}
 	if !near(p.weights[0]+p.weights[1], 1) || p.rate.started() && (p.rate.now <= 0 || p.rate.now > 1.2) {
 		t.Fatalf("weights %v, learning rate %v", p.weights, p.rate.now)

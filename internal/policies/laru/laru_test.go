@@ -253,17 +253,8 @@ func TestEqualsPseudoCode(t *testing.T) {
 		batch := newPolicy(t, text, capacity, count, nil, newPredictor())
 		hits, evictions := replayInPieces(batch, objects)
 		if hits != want.hits || evictions != len(want.evictions) || batch.figures != p.figures {
-			t.Fatalf(
-				"run %d, %s, capacity %d, predictor %s: batch path %d hits, %d evictions; one by one %d, %d",
-				run,
-				text,
-				capacity,
-				asked,
-				hits,
-				evictions,
-				want.hits,
-				len(want.evictions),
-			)
+			t.Fatalf("run %d, %s, capacity %d, predictor %s: batch path %d hits, %d evictions; one by one %d, %d", run,
+				text, capacity, asked, hits, evictions, want.hits, len(want.evictions))
 		}
 	}
 }
@@ -349,15 +340,8 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 				p := newPolicy(t, text, capacity, count, nil, predictor(t, "oracle", objects, count))
 				got, _ := p.ReplayUnit(objects, 0)
 				if got != want || p.figures.Fallbacks != 0 {
-					t.Fatalf(
-						"run %d, %s, capacity %d: %d hits, optimum %d; %d fallbacks",
-						run,
-						text,
-						capacity,
-						got,
-						want,
-						p.figures.Fallbacks,
-					)
+					t.Fatalf("run %d, %s, capacity %d: %d hits, optimum %d; %d fallbacks", run, text, capacity, got,
+						want, p.figures.Fallbacks)
 				}
 			}
 		}

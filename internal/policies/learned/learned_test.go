@@ -52,8 +52,7 @@ func mustMake(t *testing.T, policy string, objects []policies.Object, capacity i
 	if spec.Entry.Predicts {
 		c.Predictor = predictorOf(t, predictor, objects, capacity, seed)
 	}
-	p := must.Get(spec.Entry.New(c))(t)
-	return p
+	return must.Get(spec.Entry.New(c))(t)
 }
 
 // replay serves the trace and returns the misses. After each request it calls done with the victim, or with the
@@ -415,15 +414,8 @@ func TestCombinationsAreRobust(t *testing.T) {
 				got := replay(t, p, objects, capacity, nil)
 				switches := p.(policies.Reporter).Counters()[0].Value
 				if most := float64(min(fpb+lru, 2*min(fpb, lru)+max(fpb, lru))) + switches*float64(capacity); float64(got) > most {
-					t.Errorf(
-						"%s, %s: %d misses, at most %v are possible with fpb's %d and lru's %d",
-						policy,
-						predictor,
-						got,
-						most,
-						fpb,
-						lru,
-					)
+					t.Errorf("%s, %s: %d misses, at most %v are possible with fpb's %d and lru's %d", policy, predictor,
+						got, most, fpb, lru)
 				}
 			}
 			if got := missesOf(t, "blindoracle-lru(bound=1000000)", objects, capacity, predictor, seed); got > fpb {
@@ -503,13 +495,8 @@ func TestTrustDoubtSimulatesACache(t *testing.T) {
 		replay(t, p, objects, capacity, func(pos int, _ bool, _ policies.Object) {
 			seen[objects[pos]] = true
 			if got, want := len(p.simulated.list), min(len(seen), int(capacity)); got != want || !p.simulated.has(objects[pos]) {
-				t.Fatalf(
-					"request %d: %d objects, want %d; holds the requested one: %t",
-					pos,
-					got,
-					want,
-					p.simulated.has(objects[pos]),
-				)
+				t.Fatalf("request %d: %d objects, want %d; holds the requested one: %t", pos, got, want,
+					p.simulated.has(objects[pos]))
 			}
 			for i, c := range p.clean {
 				if p.followed.has(c.proxy) && p.requested[c.proxy] == uint32(pos) {

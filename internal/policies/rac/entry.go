@@ -164,11 +164,8 @@ func check(v policies.Values) error {
 		return err
 	}
 	if v.Text("structure") != structurePageRank && v.Float("damping") != 0.85 {
-		return fmt.Errorf(
-			"damping has no effect with structure=%s; leave it out, or write structure=%s",
-			v.Text("structure"),
-			structurePageRank,
-		)
+		return fmt.Errorf("damping has no effect with structure=%s; leave it out, or write structure=%s",
+			v.Text("structure"), structurePageRank)
 	}
 	if v.Bool("strict") {
 		return checkStrict(v)
@@ -234,21 +231,17 @@ func newRAC(c policies.Config) (policies.Policy, error) {
 		return nil, err
 	}
 	s := settings{
-		rule: ruleOf(
-			v.Text("variant"),
-		),
-		alphaText:  v.Text("alpha"),
-		keepTP:     float64(v.Int("keep-tp")),
-		alpha:      alpha,
-		lambda:     v.Float("lambda"),
-		tauRoute:   float32(v.Float("tau-route")),
-		protectNew: v.Bool("protect-new"),
-		links:      true,
-		tauEdge:    float32(v.Float("tau-edge")),
-		window:     uint32(v.Int("window")),
-		reparent: v.Bool(
-			"reparent-if-gone",
-		),
+		rule:              ruleOf(v.Text("variant")),
+		alphaText:         v.Text("alpha"),
+		keepTP:            float64(v.Int("keep-tp")),
+		alpha:             alpha,
+		lambda:            v.Float("lambda"),
+		tauRoute:          float32(v.Float("tau-route")),
+		protectNew:        v.Bool("protect-new"),
+		links:             true,
+		tauEdge:           float32(v.Float("tau-edge")),
+		window:            uint32(v.Int("window")),
+		reparent:          v.Bool("reparent-if-gone"),
 		sameTopic:         v.Bool("same-topic"),
 		pagerank:          v.Text("structure") == structurePageRank,
 		damping:           v.Float("damping"),

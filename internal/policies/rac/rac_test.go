@@ -343,24 +343,12 @@ func compare(t rapid.TB, p *policy, n *naive) {
 		}
 	}
 	if alive, dead := p.alive.Len(), p.dead.Len(); alive != len(number) || dead != len(n.dead()) {
-		t.Fatalf(
-			"request %d: %d topics with entries and %d without, want %d and %d",
-			n.now,
-			alive,
-			dead,
-			len(number),
-			len(n.dead()),
-		)
+		t.Fatalf("request %d: %d topics with entries and %d without, want %d and %d", n.now, alive, dead, len(number),
+			len(n.dead()))
 	}
 	if int(p.refreshes) != n.refreshes || int(p.figures.links) != n.newLinks {
-		t.Fatalf(
-			"request %d: %d refreshes and %d links, want %d and %d",
-			n.now,
-			p.refreshes,
-			p.figures.links,
-			n.refreshes,
-			n.newLinks,
-		)
+		t.Fatalf("request %d: %d refreshes and %d links, want %d and %d", n.now, p.refreshes, p.figures.links,
+			n.refreshes, n.newLinks)
 	}
 }
 

@@ -112,10 +112,8 @@ func TestSameRecordsSameFigures(t *testing.T) {
 }
 
 func TestOneSetOfFiguresPerTrace(t *testing.T) {
-	recs := slices.Concat(
-		sweep("a/b c.zst", 2, records.Objects, 100, 1000),
-		sweep("a/b?c.zst", 2, records.Objects, 100, 1000),
-	)
+	recs := slices.Concat(sweep("a/b c.zst", 2, records.Objects, 100, 1000),
+		sweep("a/b?c.zst", 2, records.Objects, 100, 1000))
 	dir := t.TempDir()
 	must.Do(t, writeAll(t, dir, recs))
 	want := []string{

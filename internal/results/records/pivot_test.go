@@ -52,13 +52,7 @@ func classic() []Record {
 		cell("oltp", "lru", 1000, 0.32834),
 		cell("oltp", "arc", 250, 0.20411, seed(0)),
 		cell("oltp", "arc", 1000, 0.38926),
-		cell(
-			"oltp",
-			"random",
-			250,
-			0.17,
-			seed(0),
-		),
+		cell("oltp", "random", 250, 0.17, seed(0)),
 		cell("oltp", "random", 250, 0.17, seed(1)),
 		cell("oltp", "random", 250, 0.17, seed(2)),
 		cell("oltp", "opt", 250, 0.3839),
@@ -90,12 +84,7 @@ var pivots = map[string]struct {
 	"shares": {
 		Pivot{Rows: "trace", Columns: "policy", Cells: "hit_ratio"},
 		[]Record{
-			cell(
-				"a",
-				"lru",
-				10,
-				0.1,
-			),
+			cell("a", "lru", 10, 0.1),
 			cell("a", "arc", 10, 0.2),
 			cell("a", "opt", 10, 0.5),
 			cell("b", "lru", 10, 0.3),
@@ -105,22 +94,10 @@ var pivots = map[string]struct {
 	"axis": {
 		Pivot{Columns: "small", Cells: "hit_ratio", Panels: "capacity"},
 		[]Record{
-			cell(
-				"oltp",
-				"s3fifo",
-				250,
-				0.2,
-				axes("small=0.1"),
-			),
+			cell("oltp", "s3fifo", 250, 0.2, axes("small=0.1")),
 			cell("oltp", "s3fifo", 250, 0.21, axes("small=0.2")),
 			cell("oltp", "lru", 250, 0.205),
-			cell(
-				"oltp",
-				"s3fifo",
-				500,
-				0.3,
-				axes("small=0.1"),
-			),
+			cell("oltp", "s3fifo", 500, 0.3, axes("small=0.1")),
 			cell("oltp", "s3fifo", 500, 0.31, axes("small=0.2")),
 			cell("oltp", "lru", 500, 0.305),
 		},
@@ -128,13 +105,7 @@ var pivots = map[string]struct {
 	"apart": {
 		Pivot{Cells: "hit_ratio"},
 		[]Record{
-			cell(
-				"oltp",
-				"s3fifo",
-				250,
-				0.2,
-				axes("small=0.1"),
-			),
+			cell("oltp", "s3fifo", 250, 0.2, axes("small=0.1")),
 			cell("oltp", "s3fifo", 250, 0.21, axes("small=0.2")),
 			cell("oltp", "lru", 250, 0.205),
 		},
@@ -142,13 +113,7 @@ var pivots = map[string]struct {
 	"percents": {
 		Pivot{Cells: "hit_ratio"},
 		[]Record{
-			cell(
-				"a",
-				"lru",
-				48,
-				0.2,
-				func(r *Record) { r.CapacityText = "1%" },
-			),
+			cell("a", "lru", 48, 0.2, func(r *Record) { r.CapacityText = "1%" }),
 			cell("a", "lru", 48<<20, 0.9, func(r *Record) { r.CapacityText, r.CapacityUnit = "20%", Bytes }),
 		},
 	},
@@ -205,11 +170,7 @@ func TestArrangeErrors(t *testing.T) {
 		t.Errorf("pivot: got error %v", err)
 	}
 	tables := must.Get(Pivot{Cells: "misses"}.Tables(recs))(t)
-	if err := tables.Print(
-		&strings.Builder{},
-		"json",
-		PrintOptions{},
-	); err == nil ||
+	if err := tables.Print(&strings.Builder{}, "json", PrintOptions{}); err == nil ||
 		!strings.Contains(err.Error(), `unknown format "json"`) {
 		t.Errorf("format: got error %v", err)
 	}

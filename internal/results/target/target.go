@@ -142,10 +142,7 @@ func Of(t Target, unit string, curves []Curve) (a Answer, ok bool) {
 		}
 	}
 	slices.SortStableFunc(a.Needs, func(x, y Need) int {
-		return cmp.Or(
-			cmp.Compare(y.rank(), x.rank()),
-			cmp.Compare(x.Capacity, y.Capacity),
-		)
+		return cmp.Or(cmp.Compare(y.rank(), x.rank()), cmp.Compare(x.Capacity, y.Capacity))
 	})
 	return a, true
 }

@@ -38,8 +38,7 @@ type tester interface {
 func build(t tester, text string) allocate.Allocator {
 	t.Helper()
 	s := must.Get(allocate.Registry.Parse(text))(t)
-	a := must.Get(allocate.NewNumbered(s, []string{"embeddings", "users"}, testSeed, 0))(t)
-	return a
+	return must.Get(allocate.NewNumbered(s, []string{"embeddings", "users"}, testSeed, 0))(t)
 }
 
 // bowl is a forecast with its optimum at a ratio.

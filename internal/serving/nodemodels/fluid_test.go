@@ -141,9 +141,8 @@ func divided(t testing.TB, columns *requests.Columns, users int, text string) *p
 	t.Helper()
 	lru := must.Get(policies.Registry.Parse("lru"))(t)
 	spec := must.Get(allocate.Registry.Parse(text))(t)
-	c := must.Get(pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
+	return must.Get(pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
 		Embeddings: lru, Users: lru, Seed: 1, Allocator: &spec, Requests: columns, Count: users}))(t)
-	return c
 }
 
 // TestSeriesOfFluid checks that windows cover the whole trace, in time and in requests.

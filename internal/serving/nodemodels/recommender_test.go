@@ -45,9 +45,8 @@ func recommendations(t testing.TB, n int, rate float64) *traces.Trace {
 func memory(t testing.TB, tr *traces.Trace) *pools.Cache {
 	t.Helper()
 	lru := must.Get(policies.Registry.Parse("lru"))(t)
-	c := must.Get(pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
+	return must.Get(pools.New(pools.Config{Nodes: 2, GPUs: 2, Memory: 8e9, Start: 0.4, Least: 0.1, Most: 0.9,
 		Embeddings: lru, Users: lru, Seed: 1, Requests: requests.Of(tr.Kind), Count: tr.NumObjects}))(t)
-	return c
 }
 
 // serve runs a model on a trace.
@@ -69,8 +68,7 @@ func serve(t testing.TB, tr *traces.Trace, text string, c models.Config) (metric
 
 func mustServe(t testing.TB, tr *traces.Trace, text string, c models.Config) metric.Values {
 	t.Helper()
-	v := must.Get(serve(t, tr, text, c))(t)
-	return v
+	return must.Get(serve(t, tr, text, c))(t)
 }
 
 // checkParts checks that the parts of the mean latency sum up to it: the rest is 0.8 ms for every request.

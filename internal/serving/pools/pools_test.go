@@ -57,8 +57,7 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 func countUsers(c *requests.Columns) int { return int(slices.Max(c.Users)) + 1 }
 
 func spec(tb rapid.TB, text string) policies.Spec {
-	s := must.Get(policies.Registry.Parse(text))(tb)
-	return s
+	return must.Get(policies.Registry.Parse(text))(tb)
 }
 
 // config returns the config of nodes of so many pages.

@@ -176,8 +176,7 @@ func TestEpisodeOfTheEventModel(t *testing.T) {
 	replay := func() ppo.Trajectory {
 		e := &explorer{policy: policy, work: policy.NewWork(), bits: random.Stream(1, 1), ratio: 0.5, model: w.model()}
 		must.Do(t, w.replay(t.Context(), 4, e))
-		kept := must.Get(e.trajectory())(t)
-		return kept
+		return must.Get(e.trajectory())(t)
 	}
 	got := replay()
 	steps := len(got.Actions)

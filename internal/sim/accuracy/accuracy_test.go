@@ -36,31 +36,20 @@ func alternating(often, requests int) *traces.Trace {
 func measure(t *testing.T, tr *traces.Trace, predictor string, o Options) *Result {
 	t.Helper()
 	spec := must.Get(predict.Registry.Parse(predictor))(t)
-	r := must.Get(Measure(t.Context(), tr, spec, o))(t)
-	return r
+	return must.Get(Measure(t.Context(), tr, spec, o))(t)
 }
 
 func TestOracleIsRightAboutEverything(t *testing.T) {
 	r := measure(t, alternating(10, 4000), "oracle", Options{Capacity: 20, Moments: 100, Warmup: 100})
 	if r.Agreement != 1 || *r.All.Spearman < 1-1e-9 || *r.All.RMSE != 0 || *r.NeverRight != 1 {
-		t.Errorf(
-			"agreement %v, rank correlation %v, RMSE %v, never right %v: want 1, 1, 0, 1",
-			r.Agreement,
-			*r.All.Spearman,
-			*r.All.RMSE,
-			*r.NeverRight,
-		)
+		t.Errorf("agreement %v, rank correlation %v, RMSE %v, never right %v: want 1, 1, 0, 1", r.Agreement,
+			*r.All.Spearman, *r.All.RMSE, *r.NeverRight)
 	}
 	// Half of LRU's residents were requested once, and exactly these leave the optimum's cache: the 10 that are
 	// requested again fit.
 	if r.Chance != 0.5 || r.Moments != 100 || r.Questions != 100*questionsPerMoment {
-		t.Errorf(
-			"chance %v in %d moments, %d questions: want 0.5, 100, %d",
-			r.Chance,
-			r.Moments,
-			r.Questions,
-			100*questionsPerMoment,
-		)
+		t.Errorf("chance %v in %d moments, %d questions: want 0.5, 100, %d", r.Chance, r.Moments, r.Questions,
+			100*questionsPerMoment)
 	}
 	for _, d := range r.Calibration {
 		if d.Predicted < d.Low || d.Predicted > d.High {
@@ -86,12 +75,8 @@ func TestHorizonsHoldEachQuestionOnce(t *testing.T) {
 		sum += h.Questions
 	}
 	if sum != r.Questions || r.All.Questions != r.Questions || !r.Horizons[len(r.Horizons)-1].Never {
-		t.Errorf(
-			"horizons %+v hold %d of %d questions; want all, those without a next request last",
-			r.Horizons,
-			sum,
-			r.Questions,
-		)
+		t.Errorf("horizons %+v hold %d of %d questions; want all, those without a next request last", r.Horizons, sum,
+			r.Questions)
 	}
 }
 

@@ -130,17 +130,8 @@ func encodeCSV(w io.Writer, results []*Result) error {
 			if i == 0 || h.Never {
 				from, to = "", ""
 			}
-			_ = out.Write(append(
-				of[:len(of):len(of)],
-				from,
-				to,
-				strconv.FormatBool(h.Never),
-				strconv.Itoa(h.Questions),
-				exact(&h.Median),
-				exact(h.Spearman),
-				exact(h.RMSE),
-				exact(&h.SaidNever),
-			))
+			_ = out.Write(append(of[:len(of):len(of)], from, to, strconv.FormatBool(h.Never), strconv.Itoa(h.Questions),
+				exact(&h.Median), exact(h.Spearman), exact(h.RMSE), exact(&h.SaidNever)))
 		}
 	}
 	out.Flush()

@@ -21,8 +21,7 @@ var quick = Options{Length: 24, Requests: 300, Tries: 1500, Seed: 1}
 
 func policy(t *testing.T, text string) policies.Spec {
 	t.Helper()
-	spec := must.Get(policies.Registry.Parse(text))(t)
-	return spec
+	return must.Get(policies.Registry.Parse(text))(t)
 }
 
 func TestExactPredictionsMakeSomeOptimal(t *testing.T) {

@@ -43,12 +43,8 @@ func TestTrainPredictsLoops(t *testing.T) {
 			t.Errorf("RMSE of the mean %.3f, want about %.3f", s.Validation.MeanRMSE, spread)
 		}
 		if s.Validation.RMSE > 0.1*s.Validation.MeanRMSE {
-			t.Errorf(
-				"%d features: RMSE %.3f, of the mean %.3f; the times follow from the history",
-				features,
-				s.Validation.RMSE,
-				s.Validation.MeanRMSE,
-			)
+			t.Errorf("%d features: RMSE %.3f, of the mean %.3f; the times follow from the history", features,
+				s.Validation.RMSE, s.Validation.MeanRMSE)
 		}
 		share := 0.0
 		for _, f := range s.Features {

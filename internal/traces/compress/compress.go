@@ -186,11 +186,6 @@ func (d *decompressed) fail(err error) error {
 	if errors.Is(err, errWindow) {
 		return fmt.Errorf("%s: %s data %w", d.place, d.Compression, err)
 	}
-	return fmt.Errorf(
-		"%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w",
-		d.place,
-		d.Compression,
-		d.n,
-		err,
-	)
+	return fmt.Errorf("%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w", d.place,
+		d.Compression, d.n, err)
 }

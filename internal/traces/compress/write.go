@@ -30,11 +30,8 @@ func ChooseCompressor(path string) (func(io.Writer) (io.WriteCloser, error), err
 	}
 	switch ending {
 	case ".bz2", ".zstd", ".snappy", ".tar", ".zip":
-		return nil, fmt.Errorf(
-			"%s: cannot write %s: use one of .gz, .zst, .xz, .s2, .sz, .lz4, or no compression",
-			path,
-			ending,
-		)
+		return nil, fmt.Errorf("%s: cannot write %s: use one of .gz, .zst, .xz, .s2, .sz, .lz4, or no compression",
+			path, ending)
 	}
 	return func(w io.Writer) (io.WriteCloser, error) { return uncompressed{w}, nil }, nil
 }

@@ -267,15 +267,8 @@ func TestDistancesHitTheirMean(t *testing.T) {
 		mean, deviation := sum/n, math.Sqrt(squares/n)
 		if n != 20000 || math.Abs(mean-200) > 0.03*200 || math.Abs(deviation-want.deviation) > 0.1*want.deviation ||
 			float64(slices.Max(distances)) > want.most {
-			t.Errorf(
-				"%s: %v distances of mean %.1f, deviation %.1f, at most %d; want 20000, 200, %+v",
-				gaps,
-				n,
-				mean,
-				deviation,
-				slices.Max(distances),
-				want,
-			)
+			t.Errorf("%s: %v distances of mean %.1f, deviation %.1f, at most %d; want 20000, 200, %+v", gaps, n, mean,
+				deviation, slices.Max(distances), want)
 		}
 		t.Logf("%s: mean %.2f, deviation %.2f, at most %d", gaps, mean, deviation, slices.Max(distances))
 	}

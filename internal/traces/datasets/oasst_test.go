@@ -42,11 +42,7 @@ func drawTree(t *rapid.T, number, second int) *exported {
 	var grow func(parent *exported, depth int) *exported
 	grow = func(parent *exported, depth int) *exported {
 		m := &exported{
-			ID: fmt.Sprintf(
-				"t%d-%d",
-				number,
-				0,
-			),
+			ID:      fmt.Sprintf("t%d-%d", number, 0),
 			User:    "u",
 			Role:    "prompter",
 			Lang:    rapid.SampledFrom([]string{"en", "de"}).Draw(t, "lang"),

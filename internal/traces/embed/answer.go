@@ -28,10 +28,8 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	x, err := strconv.ParseFloat(string(text), 32)
 	switch {
 	case err != nil && len(text) > longestNumber: // its beginning may be a part of the key
-		return fmt.Errorf(
-			"an embedding with %d bytes that are not a number: want numbers within the range of float32",
-			len(text),
-		)
+		return fmt.Errorf("an embedding with %d bytes that are not a number: want numbers within the range of float32",
+			len(text))
 	case err != nil:
 		return fmt.Errorf("an embedding that contains %q: want numbers within the range of float32", text)
 	}
@@ -65,20 +63,13 @@ func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error
 		case item.Index == nil:
 			return nil, errors.New("an embedding without an index: want one, as it could belong to any text")
 		case *item.Index < 0 || *item.Index >= count:
-			return nil, fmt.Errorf(
-				"an embedding with index %d: want 0 to %d, as there were %d texts",
-				*item.Index,
-				count-1,
-				count,
-			)
+			return nil, fmt.Errorf("an embedding with index %d: want 0 to %d, as there were %d texts", *item.Index,
+				count-1, count)
 		case given[*item.Index]:
 			return nil, fmt.Errorf("two embeddings with index %d: want one for each text", *item.Index)
 		case len(item.Embedding) != dim:
-			return nil, fmt.Errorf(
-				"an embedding of %d numbers: want %d, as requested or as in the others",
-				len(item.Embedding),
-				dim,
-			)
+			return nil, fmt.Errorf("an embedding of %d numbers: want %d, as requested or as in the others",
+				len(item.Embedding), dim)
 		}
 		given[*item.Index] = true
 		vector := vectors[*item.Index*dim:][:dim]

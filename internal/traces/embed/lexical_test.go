@@ -23,8 +23,7 @@ import (
 func embedded(t testing.TB, text string, texts []string) Embeddings {
 	t.Helper()
 	spec := must.Get(Parse(text))(t)
-	e := must.Get(Texts(t.Context(), spec, texts, nil))(t)
-	return e
+	return must.Get(Texts(t.Context(), spec, texts, nil))(t)
 }
 
 // cosine returns how similar two embedded texts are.

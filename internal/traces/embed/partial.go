@@ -66,9 +66,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progr
 	distinct, numbers := Distinct(texts)
 	address, _ := e.address()
 	p, err := openPartial(path, partialHeader{
-		Texts: checksumOf(
-			distinct,
-		),
+		Texts:      checksumOf(distinct),
 		Count:      len(distinct),
 		Endpoint:   redacted(address),
 		Model:      e.Model,
@@ -99,13 +97,8 @@ func (e *UnfinishedError) Error() string {
 	if e.Done == 0 {
 		return text
 	}
-	return fmt.Sprintf(
-		"%s; %d of %d texts are embedded and kept in %s: the same command continues from there",
-		text,
-		e.Done,
-		e.Total,
-		e.Path,
-	)
+	return fmt.Sprintf("%s; %d of %d texts are embedded and kept in %s: the same command continues from there", text,
+		e.Done, e.Total, e.Path)
 }
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }

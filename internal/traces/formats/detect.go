@@ -17,10 +17,8 @@ import (
 // detect returns the format that the beginning of s looks like.
 func detect(s *source.Source, head source.Head) (source.Format, error) {
 	if len(bytes.TrimLeft(head.Bytes, "\r\n")) == 0 {
-		return source.Format{}, s.Errorf(
-			"begins with only blank lines: want a trace (formats: %s)",
-			suggest.List(Names()),
-		)
+		return source.Format{}, s.Errorf("begins with only blank lines: want a trace (formats: %s)",
+			suggest.List(Names()))
 	}
 	if len(head.Bytes) < len(parquet.Magic) && strings.HasPrefix(parquet.Magic, string(head.Bytes)) {
 		return source.Format{}, s.Errorf("holds only %q, the first bytes of a Parquet file: the file is cut off",

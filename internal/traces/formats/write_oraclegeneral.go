@@ -60,11 +60,8 @@ func (o *oracleGeneralWriter) Write(rec *stream.Record) error {
 		id, o.hasText = textID(rec.Text), true
 	}
 	if seconds > math.MaxUint32 {
-		return fmt.Errorf(
-			"time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d",
-			seconds,
-			uint32(math.MaxUint32),
-		)
+		return fmt.Errorf("time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d", seconds,
+			uint32(math.MaxUint32))
 	}
 	if size > math.MaxUint32 {
 		return fmt.Errorf("size %d does not fit the 32 bits of oracleGeneral: it holds 0 to %d", size, uint32(math.MaxUint32))

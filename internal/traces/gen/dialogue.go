@@ -75,12 +75,8 @@ func newDialogueTrace(v params.Values) (RecordSource, error) {
 		return nil, fmt.Errorf("a=%v, b=%v: want a sum of at most 1; the rest is each query's own share", a, b)
 	}
 	if need := 2 + maxAnchors*v.Int("families"); v.Int("dim") <= need {
-		return nil, fmt.Errorf(
-			"dim=%d: the directions of %d families need more than %d dimensions",
-			v.Int("dim"),
-			v.Int("families"),
-			need,
-		)
+		return nil, fmt.Errorf("dim=%d: the directions of %d families need more than %d dimensions", v.Int("dim"),
+			v.Int("families"), need)
 	}
 	if n := v.Int("topics") * max(v.Int("sessions"), v.Int("families")); n > maxPool {
 		return nil, fmt.Errorf("%d sessions or families of all topics: want at most %d", n, maxPool)

@@ -64,9 +64,7 @@ type poolSession struct {
 
 func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
 	p := &dialoguePlan{
-		topics: v.Int(
-			"topics",
-		),
+		topics:   v.Int("topics"),
 		families: v.Int("families"),
 		sessions: v.Int("sessions"),
 		zipf:     v.Float("zipf"),
@@ -178,12 +176,8 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 		}
 	}
 	if p.missedBy(best) > within {
-		return fmt.Errorf(
-			"long=%v: the share of long reuses reaches only %.3f; use %s",
-			p.long,
-			best.share,
-			p.remedy(best.share),
-		)
+		return fmt.Errorf("long=%v: the share of long reuses reaches only %.3f; use %s", p.long, best.share,
+			p.remedy(best.share))
 	}
 	p.sessionOrder = best
 	return nil

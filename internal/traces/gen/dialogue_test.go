@@ -165,14 +165,8 @@ func TestDialogueSimilarities(t *testing.T) {
 	trace := load(t, "dialogue(requests=2000,capacity=200,seed=1)")
 	q := queries.Of(trace.Kind)
 	if q.Dim != 384 || q.NumTopics > 120 || q.NumSessions != 250 || q.NumAnswers == trace.NumObjects {
-		t.Fatalf(
-			"dim %d, %d topics, %d sessions, %d answers of %d queries",
-			q.Dim,
-			q.NumTopics,
-			q.NumSessions,
-			q.NumAnswers,
-			trace.NumObjects,
-		)
+		t.Fatalf("dim %d, %d topics, %d sessions, %d answers of %d queries", q.Dim, q.NumTopics, q.NumSessions,
+			q.NumAnswers, trace.NumObjects)
 	}
 	plan := open(t, "dialogue(requests=2000,capacity=200,seed=1)").records.(*dialogueTrace).plan
 	// The first query of an answer is its first wording; its key is the number of the question, plus one.
@@ -209,15 +203,8 @@ func TestDialogueSimilarities(t *testing.T) {
 		// number suggests.
 		if n := len(measured[kind]); n < 20 || math.Abs(mean-want.mean) > 0.002+want.deviation/8 ||
 			deviation > 1.3*want.deviation+1e-6 || deviation < want.deviation/2-1e-6 {
-			t.Errorf(
-				"%s: %d pairs of mean %.4f and deviation %.4f, want %.4f and %.4f",
-				kind,
-				n,
-				mean,
-				deviation,
-				want.mean,
-				want.deviation,
-			)
+			t.Errorf("%s: %d pairs of mean %.4f and deviation %.4f, want %.4f and %.4f", kind, n, mean, deviation,
+				want.mean, want.deviation)
 		}
 	}
 }
@@ -303,11 +290,7 @@ func TestDialogueProperties(t *testing.T) {
 				requests,
 				capacity,
 				long,
-				one(
-					"topics",
-					10,
-					40,
-				),
+				one("topics", 10, 40),
 				one("sessions", 40, 200),
 				one("families", 4, 7),
 				one("zipf", 0, 0.7, 1),

@@ -52,12 +52,10 @@ func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
 		tables:  make([]embeddingTable, tables),
 		pooling: v.Int("pooling"),
 		batch:   v.Int("pooling") * v.Int("batch"),
-		day: v.Int(
-			"day",
-		),
-		drift: v.Float("drift"),
-		bits:  random.Stream(seed, requestBits),
-		moves: random.Stream(seed, driftBits),
+		day:     v.Int("day"),
+		drift:   v.Float("drift"),
+		bits:    random.Stream(seed, requestBits),
+		moves:   random.Stream(seed, driftBits),
 	}
 	for i := range d.tables {
 		n := rows / tables

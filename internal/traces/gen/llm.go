@@ -162,11 +162,8 @@ func newLLMTrace(given params.Values) (RecordSource, error) {
 	conversations, prompts := v.Int("conversations"), v.Int("prompts")
 	switch {
 	case conversations < 1 || prompts < conversations:
-		return nil, fmt.Errorf(
-			"conversations=%d, prompts=%d: want at least one conversation, and a prompt for each",
-			conversations,
-			prompts,
-		)
+		return nil, fmt.Errorf("conversations=%d, prompts=%d: want at least one conversation, and a prompt for each",
+			conversations, prompts)
 	case v.Int("systems") < 1:
 		return nil, fmt.Errorf("systems=%d: want at least 1; shared=0 means that there is no system prompt", v.Int("systems"))
 	}
@@ -207,23 +204,13 @@ func checkUsed(given, v params.Values) error {
 	} {
 		value := given[use.name]
 		if value != asShape && value != float64(asShape) && v.Text(use.with) != use.is {
-			return fmt.Errorf(
-				"%s=%v has no effect with %s=%s; leave it out, or write %[3]s=%s",
-				use.name,
-				value,
-				use.with,
-				v.Text(use.with),
-				use.is,
-			)
+			return fmt.Errorf("%s=%v has no effect with %s=%s; leave it out, or write %[3]s=%s", use.name, value,
+				use.with, v.Text(use.with), use.is)
 		}
 	}
 	if mean := float64(v.Int("prompts")) / float64(v.Int("conversations")); v.Float("turns-sd") > maxTurnsSD*mean {
-		return fmt.Errorf(
-			"turns-sd=%v: want at most %d times the mean, which is %.4g turns",
-			v.Float("turns-sd"),
-			maxTurnsSD,
-			mean,
-		)
+		return fmt.Errorf("turns-sd=%v: want at most %d times the mean, which is %.4g turns", v.Float("turns-sd"),
+			maxTurnsSD, mean)
 	}
 	return nil
 }

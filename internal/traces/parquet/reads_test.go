@@ -115,9 +115,8 @@ func TestParquetKeepsReads(t *testing.T) {
 	}
 	load := func(path, format string) *traces.Trace {
 		t.Helper()
-		trace := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{
+		return must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{
 			Selection: traces.Selection{Format: format}, Needs: traces.Needs{Times: true, Sizes: true, Kind: true}}))(t)
-		return trace
 	}
 	in := tracetest.WriteTexts(t, table.String())[0]
 	from := must.Get(traces.Open(in, traces.LoadOptions{}))(t)

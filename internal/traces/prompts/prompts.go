@@ -220,13 +220,8 @@ func checkBlocks(blockTokens int, tokens int32, blocks int) error {
 	if partial > 0 {
 		want += fmt.Sprintf(", or %d with the last partial one", full+1)
 	}
-	return fmt.Errorf(
-		"%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s",
-		blocks,
-		tokens,
-		blockTokens,
-		want,
-	)
+	return fmt.Errorf("%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s", blocks, tokens,
+		blockTokens, want)
 }
 
 // Of returns the columns of prompts; nil if the requests are not prompts.

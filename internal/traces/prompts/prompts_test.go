@@ -122,22 +122,15 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 		content.WriteString(
 			`{"session_id": "s` + string(
 				rune('A'+i%20),
-			) + `", "input_length": 600, "hash_ids": [1, ` + string(
-				rune('2'+i%8),
-			) + "]}\n",
+			) + `", "input_length": 600, "hash_ids": [1, ` + string(rune('2'+i%8)) + "]}\n",
 		)
 	}
 	got := tracetest.MustLoadText(t, content.String(), traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
 	sessions := len(prompts.Of(got.Kind).SessionKeys)
 	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions ||
 		got.SampledFrom != 800 {
-		t.Errorf(
-			"%d conversations with %d prompts and %d blocks out of %d",
-			sessions,
-			len(got.Groups),
-			len(got.Objects),
-			got.SampledFrom,
-		)
+		t.Errorf("%d conversations with %d prompts and %d blocks out of %d", sessions, len(got.Groups),
+			len(got.Objects), got.SampledFrom)
 	}
 	_, err := tracetest.LoadText(t, threePrompts, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
 	if err == nil || !strings.Contains(err.Error(), "use --limit instead") {

@@ -40,13 +40,11 @@ func TestQueryLines(t *testing.T) {
 	)
 	want := []stream.Record{
 		{Time: second / 2, Text: []byte("q17"), Extra: &queries.Head{
-			Session: []byte(
-				"s1",
-			),
-			Topic:  []byte(".."),
-			Answer: []byte("7"),
-			Text:   []byte(`A "film"?`),
-			Vector: []float32{0.6, -0.8},
+			Session: []byte("s1"),
+			Topic:   []byte(".."),
+			Answer:  []byte("7"),
+			Text:    []byte(`A "film"?`),
+			Vector:  []float32{0.6, -0.8},
 		}},
 		{Time: second, Num: 17, Extra: &queries.Head{Vector: []float32{1, 0}}},
 	}

@@ -286,10 +286,8 @@ func (v *VectorFile) parseNpyHeader(text string) error {
 	}
 	lengths := strings.FieldsFunc(shape[1], func(r rune) bool { return !('0' <= r && r <= '9') })
 	if len(lengths) != 2 {
-		return fmt.Errorf(
-			"a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
-			shape[1],
-		)
+		return fmt.Errorf("a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
+			shape[1])
 	}
 	rows, err := strconv.ParseInt(lengths[0], 10, 64)
 	if err != nil || rows > stream.MaxCount {

@@ -19,8 +19,7 @@ func init() { gen.Register(traffic.Generators...) } // as package all does in th
 func generated(t *testing.T) *gen.Generator {
 	t.Helper()
 	spec := must.Get(gen.Parse("recommender(nodes=2,users=300,shards=20000,requests=9000,regime=burst)", ""))(t)
-	g := must.Get(gen.New(t.Context(), spec, nil))(t)
-	return g
+	return must.Get(gen.New(t.Context(), spec, nil))(t)
 }
 
 // TestGeneratedRequestsAreTheSameFromAFile compares requests whose lookups are drawn again with those that are stored
@@ -59,8 +58,7 @@ func TestSampleOfGeneratedRequests(t *testing.T) {
 	load := func(rate float64) *traces.Trace {
 		g, opts := generated(t), needs
 		opts.SampleRate = rate
-		trace := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts))(t)
-		return trace
+		return must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts))(t)
 	}
 	whole := stated(load(1))
 	sample := stated(load(0.1))

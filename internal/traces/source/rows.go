@@ -175,11 +175,8 @@ func (r *Rows) column(choice string) (int, error) {
 	case err == nil:
 		return -1, r.Src.Errorf("no column %d: the file has %d columns", n, r.Columns)
 	case r.Header == nil:
-		return -1, r.Src.Errorf(
-			"no column %q, since the file has no header: give a number from 1 to %d",
-			choice,
-			r.Columns,
-		)
+		return -1, r.Src.Errorf("no column %q, since the file has no header: give a number from 1 to %d", choice,
+			r.Columns)
 	}
 	return -1, r.Src.Errorf("%w", suggest.Unknown("column", choice, r.Header))
 }

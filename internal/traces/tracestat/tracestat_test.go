@@ -49,8 +49,7 @@ func generated(t testing.TB, spec string) *traces.Trace {
 
 func summarize(t testing.TB, trace *traces.Trace) *Summary {
 	t.Helper()
-	s := must.Get(Summarize(trace))(t)
-	return s
+	return must.Get(Summarize(trace))(t)
 }
 
 func TestWorkedExample(t *testing.T) {

@@ -309,11 +309,8 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 	options.Find = func(path string) (string, error) { return Find(path, dirs) }
 	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
 	if special >= 0 && w.Checksum != "" {
-		return nil, "", fmt.Errorf(
-			"%s: not a regular file, so its checksum cannot be compared with the recorded %s",
-			found[special],
-			w.Checksum,
-		)
+		return nil, "", fmt.Errorf("%s: not a regular file, so its checksum cannot be compared with the recorded %s",
+			found[special], w.Checksum)
 	}
 	beside := ""
 	if options.Embeddings && w.EmbeddingsFile() != "" {
@@ -484,12 +481,8 @@ func FromRecord(rec *records.Record) (Workload, error) {
 	}
 	switch {
 	case len(w.Files) == 0 && w.Generator == "":
-		return w, fmt.Errorf(
-			"the record of %s at %d on %s does not say which files were replayed",
-			rec.Label,
-			rec.Capacity,
-			rec.Trace,
-		)
+		return w, fmt.Errorf("the record of %s at %d on %s does not say which files were replayed", rec.Label,
+			rec.Capacity, rec.Trace)
 	case slices.Contains(w.Files, "-"):
 		return w, fmt.Errorf("%s was read from standard input and cannot be replayed; name a file", rec.Trace)
 	}

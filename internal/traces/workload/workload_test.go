@@ -90,8 +90,7 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 		for i, content := range contents {
 			w.Files = append(w.Files, write(t, filepath.Join(dir, strconv.Itoa(i)), content))
 		}
-		got := must.Get(w.ReadChecksum(t.Context(), nil))(t)
-		return got
+		return must.Get(w.ReadChecksum(t.Context(), nil))(t)
 	}
 	seen := map[string][]string{}
 	for _, contents := range [][]string{{"1\n2\n1\n"}, {"1\n2\n", "1\n"}, {"1\n", "2\n1\n"}, {"1\n", "2\n", "1\n"},
@@ -225,8 +224,7 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	}
 	a, b := write(t, filepath.Join(dir, "a.txt"), lines.String()), write(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
 	load := func(w Workload) *traces.Trace {
-		loaded := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
-		return loaded
+		return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 	}
 	if got := load(Workload{Selection: traces.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
 		t.Errorf("%d requests, limited to 40", len(got.Objects))

@@ -84,14 +84,8 @@ func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
 		0,
 		barStyle(),
 		mpb.PrependDecorators(decor.Name(what+" ")),
-		mpb.AppendDecorators(
-			decor.Name(" "),
-			counters,
-			speed,
-			decor.Name(", "),
-			decor.AverageETA(decor.ET_STYLE_GO),
-			decor.Name(" left"),
-		),
+		mpb.AppendDecorators(decor.Name(" "), counters, speed, decor.Name(", "), decor.AverageETA(decor.ET_STYLE_GO),
+			decor.Name(" left")),
 	)
 	return p
 }
