@@ -43,6 +43,7 @@ func (s *Sets) Load(end int) (evictions int) {
 	if s.worker == nil {
 		return s.Ranked.Load(end)
 	}
+	// What is loaded was requested before end: it must not see predictions that are finished only at end.
 	s.worker.publish(end-1, s.Learn)
 	evictions = s.Ranked.Load(end)
 	s.worker.publish(end, s.Learn)

@@ -15,8 +15,8 @@ const (
 // The parameters of a policy that can have its predictions made in the background.
 var (
 	Mode = policies.Param{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: " +
-		"predictions are made when an object must leave; async: those for a batch of requests when the next batch comes, " +
-		"and an object without one leaves first"}
+		"predictions are made when an object must be evicted; async: the objects of a batch of requests are predicted when " +
+		"the next batch comes, and an object without a prediction is evicted first"}
 	Batch = policies.Param{Name: "batch", Default: 0, Min: 0, Max: 1e9, Doc: "requests per batch in mode async; 0: the " +
 		"groups of the trace, or each request alone if it has none"}
 	Latency = policies.Param{Name: "latency", Default: 0, Min: 0, Max: 1e9, Doc: "requests after the end of a batch " +
@@ -31,15 +31,6 @@ func Check(v policies.Values) error {
 	if !In(v) && (v.Int("batch") != 0 || v.Int("latency") != 0) {
 		return fmt.Errorf("batch and latency have no effect in mode=%s; leave them out, or write mode=%s",
 			modeSync, modeAsync)
-	}
-	return nil
-}
-
-// checkHolds rejects caches that hold objects.
-func checkHolds(c policies.Config) error {
-	if c.Holds {
-		return fmt.Errorf("mode=%s predicts every requested object, not only those that may leave; in this cache write "+
-			"mode=%s", modeAsync, modeSync)
 	}
 	return nil
 }

@@ -1,13 +1,14 @@
 package background
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Predictor is a predict.Predictor whose predictions are those that a worker has made in the background. It is told
-// every request of a cache that serves one at a time, and finds out where batches end.
+// Predictor is a predict.Predictor that returns what a worker has predicted in the background. It receives every
+// request of a cache that serves one at a time, and finds out where batches end.
 //
 // It is not steady: Learned says which prediction changes.
 type Predictor struct {
@@ -26,8 +27,9 @@ func New(c policies.Config) (*Predictor, error) {
 	if !In(c.Params) {
 		return nil, nil
 	}
-	if err := checkHolds(c); err != nil {
-		return nil, err
+	if c.Holds {
+		return nil, fmt.Errorf("mode=%s predicts every requested object, not only those that may be evicted; in this "+
+			"cache write mode=%s", modeAsync, modeSync)
 	}
 	p := &Predictor{worker: newWorker(c.Predictor, c.Objects, c.Params.Int("latency")), size: c.Params.Int("batch"),
 		groups: c.Groups, Learned: func(policies.Object, float64) {}}
@@ -46,7 +48,7 @@ func (p *Predictor) CatchUp(pos int) {
 
 func (p *Predictor) work(pos int) {
 	for pos >= p.due {
-		p.publish(pos, p.Learned)
+		p.publish(pos, p.Learned) // first, so that a worker that finishes now can take the batch that ends now
 		if pos >= p.ends {
 			p.endBatch(p.ends)
 			p.ends = p.nextEnd(pos)
@@ -72,17 +74,15 @@ func (p *Predictor) nextEnd(pos int) int {
 	return p.groups[0]
 }
 
-// Observe implements predict.Predictor.
 func (p *Predictor) Observe(o policies.Object, pos int) {
 	p.CatchUp(pos)
 	p.predictor.Observe(o, pos)
 	p.requested = append(p.requested, o)
 }
 
-// Known returns the latest prediction for o; never if it has none.
+// Known returns the latest prediction for o; predict.Never if it has none.
 func (p *Predictor) Known(o policies.Object) float64 { return p.known[o] }
 
-// Predict implements predict.Predictor.
 func (p *Predictor) Predict(objects []policies.Object, pos int, next []float64) {
 	p.CatchUp(pos)
 	for i, o := range objects {
@@ -90,5 +90,4 @@ func (p *Predictor) Predict(objects []policies.Object, pos int, next []float64) 
 	}
 }
 
-// Steady implements predict.Predictor.
 func (p *Predictor) Steady() bool { return false }

@@ -1,7 +1,7 @@
 // Package background makes the predictions of policies in mode=async: a worker predicts the objects of a batch of
 // requests while the next ones are served, so that no request waits for it (LCR, arXiv 2509.20979, section 4.1, where
 // all policies with a predictor work in this way). It has the parameters that these policies share, a Predictor for
-// those of an exact cache, and sets of slots that follow what is known.
+// policies of an exact cache, and sets of slots that follow what is known.
 package background
 
 import (
@@ -14,7 +14,8 @@ import (
 
 // worker makes the predictions. When a batch of requests ends and the worker is idle, it predicts the objects of the
 // batch, each once, as of that time. Their predictions are known latency requests later, and stay until the worker
-// predicts the object again. An object without a prediction counts as never requested again, so that it leaves first.
+// predicts the object again. An object without a prediction counts as never requested again, so that it is evicted
+// first.
 //
 // Memory: 12 bytes per object, and 16 to 20 per object of a batch.
 type worker struct {
@@ -31,7 +32,6 @@ type worker struct {
 	clock     predict.Worker // decides when pending is known; nil: latency does, in requests after the end of a batch
 }
 
-// newWorker returns an idle worker for so many objects.
 func newWorker(predictor predict.Predictor, objects, latency int) worker {
 	return worker{predictor: predictor, known: slices.Repeat([]float64{predict.Never}, objects),
 		batchOf: make([]uint32, objects), latency: latency}

@@ -1,5 +1,5 @@
 // Package baselines has the policies that file caches for training are compared with: eviction as in JuiceFS, and no
-// cache at all. Those for caches of any kind are in package policies.
+// cache at all. Policies for caches of any kind are in package policies.
 package baselines
 
 import (
@@ -14,7 +14,7 @@ var twoRandomEntry = policies.Entry{
 	Name:   "2-random",
 	Look:   policies.Look{Color: policies.Blue, Mark: policies.Box},
 	Memory: policies.Memory{PerObject: 12, PerSlot: 8},
-	Summary: "evicts the object requested longer ago of two drawn at random, again and again until the cache is below " +
+	Summary: "draws two objects at random and evicts the one requested longer ago, repeatedly until the cache is below " +
 		"a low-water mark: JuiceFS",
 	Source: "JuiceFS (juicedata/juicefs), pkg/chunk/disk_cache.go, cleanupFull; Mitzenmacher, The power of two choices " +
 		"in randomized load balancing, IEEE Transactions on Parallel and Distributed Systems 2001",
@@ -27,7 +27,7 @@ var twoRandomEntry = policies.Entry{
 		{Name: "overhead", Default: 0, Min: 0, Max: 1 << 20,
 			Doc: "bytes that an object takes besides its own, where the capacity counts bytes; 4096 in JuiceFS"},
 		{Name: "expire", Default: 0.0, Min: 0, Max: 9e9,
-			Doc: "seconds of the trace's clock without a request after which an object leaves; 0: never"},
+			Doc: "seconds of the trace's clock without a request after which an object expires; 0: never"},
 	},
 	NeedsTime: func(v policies.Values) bool { return v.Float("expire") > 0 },
 	New:       func(c policies.Config) (policies.Policy, error) { return newTwoRandom(c), nil },
@@ -36,10 +36,10 @@ var twoRandomEntry = policies.Entry{
 // Entries are the policies of this package.
 var Entries = []policies.Entry{twoRandomEntry, noCacheEntry}
 
-// twoRandom evicts in passes. A pass draws pairs among the residents, each resident at most once, and evicts the one of
-// each pair that was requested longer ago. It begins when room is missing and ends at the low-water marks, or when
-// there are no pairs left. The cache asks for victims only until there is room; the rest of a pass leaves before the
-// next request, as if it had expired.
+// twoRandom evicts in passes. A pass draws pairs of residents, each resident at most once, and evicts from each pair
+// the one requested longer ago. It begins when room is missing and ends at the low-water marks, or when there are no
+// pairs left. The cache asks for victims only until there is room; the rest of a pass is evicted before the next
+// request, as if it had expired.
 type twoRandom struct {
 	low, items float64
 	overhead   int64 // charged for each object in addition to its size
@@ -66,7 +66,7 @@ func newTwoRandom(c policies.Config) *twoRandom {
 	p := &twoRandom{
 		low:      c.Params.Float("low"),
 		items:    c.Params.Float("items"),
-		life:     int64(min(c.Params.Float("expire")*1e9, math.MaxInt64/2)),
+		life:     int64(min(c.Params.Float("expire")*1e9, math.MaxInt64/2)), // MaxInt64 as a float64 overflows int64
 		draws:    random.NewDraws(c.Seed),
 		capacity: c.Capacity,
 		charges:  dense.NewCharges(c.Objects, c.Unit),
@@ -154,9 +154,9 @@ func (p *twoRandom) swap(i, j int) {
 	p.at[a], p.at[b] = uint32(j)+1, uint32(i)+1
 }
 
-// Remove implements policies.Policy.
 func (p *twoRandom) Remove(o policies.Object) {
 	i := int(p.at[o]) - 1
+	// Of the objects not drawn in this pass the last one takes o's place, so that those stay in front of the others.
 	if i < p.undrawn {
 		p.undrawn--
 		p.swap(i, p.undrawn)
@@ -193,10 +193,8 @@ func (p *twoRandom) Expired(now int64) (policies.Object, bool) {
 	return p.next(), true
 }
 
-// Resize implements policies.Resizer.
 func (p *twoRandom) Resize(capacity int64) { p.capacity = capacity }
 
-// Grow implements policies.Grower.
 func (p *twoRandom) Grow(objects int) {
 	p.at = dense.Grown(p.at, objects)
 	p.stamps = dense.Grown(p.stamps, objects)

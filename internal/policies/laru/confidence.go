@@ -17,7 +17,7 @@ type settings struct {
 	bitset     bool       // marks are bits of a MarkedSet
 }
 
-// read returns the settings for a cache of so many objects.
+// read returns the settings for a cache of the given capacity in objects.
 func read(v policies.Values, capacity int) (settings, error) {
 	decayEvery, err := parseDecay(v.Text("decay"), capacity)
 	if err != nil {
@@ -55,8 +55,7 @@ type confidence struct {
 	fallbacks  int // since lambda last shrank, in this phase
 }
 
-// candidatesOf returns how many of the objects that may leave are candidates, when those are not all objects of the
-// cache.
+// candidatesOf returns how many of a number of objects are candidates, if only these can be evicted.
 func (c *confidence) candidatesOf(objects int) int { return max(1, int(float64(objects)/c.power)) }
 
 // resize changes the capacity. The confidence stays as it is.
@@ -84,13 +83,13 @@ func (c *confidence) lose() {
 // shrink divides the confidence by b.
 func (c *confidence) shrink() {
 	c.power *= c.b
-	c.candidates = max(1, int(float64(c.capacity)/c.power))
+	c.candidates = c.candidatesOf(c.capacity)
 }
 
 // Metrics of figures.
 var (
 	numPhases = metric.Metric{Name: "phases", Unit: metric.Count, Doc: "phases begun; a new one begins when an object " +
-		"must leave and all residents were requested in the current one"}
+		"must be evicted and all residents were requested in the current one"}
 	predictionEvictions = metric.Metric{Name: "prediction_evictions", Unit: metric.Count,
 		Doc: "evictions decided by a prediction"}
 	fallbackEvictions = metric.Metric{Name: "fallback_evictions", Unit: metric.Count,
@@ -104,8 +103,8 @@ var (
 // figures are the counters of a replay.
 type figures slabs.Tally
 
-// counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all
-// evictions is the mean confidence.
+// counters returns the figures as sums, so that several caches can be added up; lambda_sum divided by all evictions is
+// the mean confidence.
 func (f figures) counters() []policies.Counter {
 	return []policies.Counter{
 		policies.Count(numPhases, float64(f.Phases)),
@@ -124,13 +123,11 @@ const (
 	markedBitsLog = 13
 )
 
-// Add adds o.
 func (s *MarkedSet) Add(o policies.Object) { s[bit(o)>>6] |= 1 << (bit(o) & 63) }
 
 // Has reports whether o, or an object with its hash, was added.
 func (s *MarkedSet) Has(o policies.Object) bool { return s[bit(o)>>6]>>(bit(o)&63)&1 != 0 }
 
-// bit hashes o.
 func bit(o policies.Object) uint64 {
 	return random.Mix((uint64(o)+1)*random.Golden) >> (64 - markedBitsLog)
 }

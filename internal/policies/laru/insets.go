@@ -70,12 +70,10 @@ func (p *inSets) Candidates(set int, o policies.Object) int {
 	return candidates
 }
 
-// Evicted implements slabs.Rule.
 func (p *inSets) Evicted(set int, o policies.Object) {
 	if mark := p.each[set].mark(o); p.marks != nil {
 		p.marks[o] = mark
 	}
 }
 
-// Counters implements policies.Reporter.
 func (p *inSets) Counters() []policies.Counter { return p.figures.counters() }

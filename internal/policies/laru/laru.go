@@ -1,5 +1,5 @@
 // Package laru holds LARU, the learning-augmented LRU of LCR. It evicts the object that a predictor expects to be
-// needed last among the least recently used ones, and considers fewer of those whenever that turns out wrong. With
+// needed last among the least recently used ones, and considers fewer of them whenever that turns out wrong. With
 // exact predictions it misses as often as the optimum; with any predictions it stays within a factor of the order of
 // the capacity (LCR, arXiv 2509.20979, section 3 and appendices C to E).
 package laru
@@ -36,8 +36,7 @@ var entry = policies.Entry{
 		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which the share shrinks: a whole number, or k/32 for " +
 			"the capacity divided by 32"},
 		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "how evictions by " +
-			"prediction in a phase are recorded: " +
-			"per object, or in 8192 bits by hash"},
+			"prediction in a phase are recorded: per object, or in 8192 bits by hash"},
 		background.Batch,
 		background.Latency,
 	},
@@ -184,6 +183,7 @@ func (p *laru) insert(o policies.Object, pos int) {
 func (p *laru) load(o policies.Object) {
 	p.recency.push(o)
 	if p.background != nil {
+		// Every slot has what the worker last published, be it Never, so that latest finds nothing left to ask for.
 		p.recency.learn(p.recency.end-1, p.background.Known(o))
 		p.recency.known = p.recency.end
 	}
@@ -295,5 +295,4 @@ func indexOfLatest(next []float64) (latest int) {
 	return latest
 }
 
-// Counters implements policies.Reporter.
 func (p *laru) Counters() []policies.Counter { return p.figures.counters() }

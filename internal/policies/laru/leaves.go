@@ -15,19 +15,19 @@ import (
 //
 //   - A group is one request. The candidates are the share lambda of the objects that are not held, the least recently
 //     used of them, at least one.
-//   - A phase begins when an object has to leave and none is old: resident since the phase began and not requested
+//   - A phase begins when an object must be evicted and none is old: resident since the phase began and not requested
 //     since. The objects of the group that begins it are not old, like the requested object in the exact cache.
-//   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency instead
-//     of by prediction. Those that were loaded into free room, before anything had to leave, do not count.
-//   - The candidates of a group are predicted in one batch when the first object is to leave; later only those that are
+//   - For each missing object of a group that predictions evicted in the phase, one object is evicted by recency
+//     instead of by prediction. Objects that were loaded into free room, before any eviction, do not count.
+//   - The candidates of a group are predicted in one batch before the first eviction; later only candidates that are
 //     released or come within reach.
 //
-// With exact predictions it evicts what Belady's policy evicts. Proof: let y leave by prediction in a phase with lambda
-// = 1, and be requested again in that phase. Every object that was not held then is requested no later than y. That
-// includes every old object, which was resident and not requested by the group then running. Those of them that are
-// still resident have been requested before y is loaded (blocks ahead of y in its prompt are hits, and those behind it
-// left before y did). So nothing is old, and a new phase begins in which y is not marked: no object ever leaves by
-// recency instead of by prediction.
+// With exact predictions it evicts what Belady's policy evicts. Proof: let y be evicted by prediction in a phase with
+// lambda = 1, and be requested again in that phase. Every object that was not held then is requested no later than y.
+// That includes every old object, which was resident and not requested by the group then running. The old objects that
+// are still resident have been requested before y is loaded (blocks ahead of y in its prompt are hits, and blocks
+// behind it were evicted before y was). So nothing is old, and a new phase begins in which y is not marked: no object
+// is ever evicted by recency instead of by prediction.
 type onLeaves struct {
 	predictor predict.Predictor
 	steady    bool
@@ -36,7 +36,7 @@ type onLeaves struct {
 	phases
 
 	group   []policies.Object // missing objects of the group, until their marks are counted
-	credit  int               // how many objects must leave by recency for them
+	credit  int               // how many of the next evictions for them are by recency
 	current int               // resident objects of the group
 	asked   bool              // the group's candidates have predictions
 	marks   bool              // whether the last victim was marked
@@ -54,14 +54,13 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := background.New(c); err != nil {
+	if _, err := background.New(c); err != nil { // mode=async, which does not work here
 		return nil, err
 	}
-	p := &onLeaves{
+	return &onLeaves{
 		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
 		order: newLeafOrder(c.Objects, capacity), phases: settings.newPhases(),
-	}
-	return p, nil
+	}, nil
 }
 
 func (p *onLeaves) Hit(r policies.Request) {
@@ -70,7 +69,6 @@ func (p *onLeaves) Hit(r policies.Request) {
 	p.asked = false // for a shrinking cache, also after a group without misses
 }
 
-// MissGroup implements policies.GroupMisser.
 func (p *onLeaves) MissGroup(objects []policies.Object, hits int) {
 	p.group, p.credit, p.current, p.asked = objects, 0, hits, false
 }
@@ -119,7 +117,7 @@ func (p *onLeaves) Insert(r policies.Request) {
 	}
 }
 
-// Remove removes an object that leaves along with the last victim, or the last victim itself.
+// Remove removes the last victim, or an object that is evicted along with it.
 func (p *onLeaves) Remove(o policies.Object) {
 	mark := uint32(0)
 	if p.marks {
@@ -145,7 +143,7 @@ func (p *onLeaves) beginPhase() {
 	p.credit = 0
 }
 
-// countMarks counts the marked ones among the missing objects of a group, when the first object has to leave for it.
+// countMarks counts the marked objects among those that a group misses, once, before its first eviction.
 func (p *onLeaves) countMarks() {
 	for _, o := range p.group {
 		if p.marked(o, p.order.place[o]) {
@@ -191,7 +189,6 @@ func (p *onLeaves) forgetVoid(pos int) {
 	}
 }
 
-// Counters implements policies.Reporter.
 func (p *onLeaves) Counters() []policies.Counter { return p.figures.counters() }
 
 // leafOrder is a recency in which only objects that are not held count as live and occupy their slots. A held object
@@ -221,18 +218,18 @@ func (l *leafOrder) push(o policies.Object) {
 
 // renew makes o, which is held, the most recently used object.
 func (l *leafOrder) renew(o policies.Object) {
-	l.leave(o, 0)
+	l.vacate(o, 0)
 	l.push(o)
 }
 
 // remove removes o, which is not held, and leaves a mark in its place.
 func (l *leafOrder) remove(o policies.Object, mark uint32) {
 	l.hold(o)
-	l.leave(o, mark)
+	l.vacate(o, mark)
 }
 
-// leave removes o, which is held, from its slot.
-func (l *leafOrder) leave(o policies.Object, mark uint32) {
+// vacate removes o, which is held, from its slot.
+func (l *leafOrder) vacate(o policies.Object, mark uint32) {
 	if int(l.place[o]&^resident) < l.oldEnd {
 		l.old--
 	}
@@ -240,6 +237,7 @@ func (l *leafOrder) leave(o policies.Object, mark uint32) {
 	l.residents--
 }
 
+// hold forgets the prediction for o, too: after release it is asked for again.
 func (l *leafOrder) hold(o policies.Object) {
 	slot := int(l.place[o] &^ resident)
 	word, bit := slot>>6, uint64(1)<<(slot&63)
@@ -267,7 +265,7 @@ func (l *leafOrder) release(o policies.Object) {
 	l.unaskedAt = min(l.unaskedAt, slot)
 }
 
-// age makes all resident objects old, except the most recently requested ones.
+// age makes all resident objects old, except the most recently requested ones, which have the last slots.
 func (l *leafOrder) age(but int) { l.old, l.oldEnd = l.residents-but, l.end-but }
 
 // forgetPredictions forgets all predictions.
@@ -315,7 +313,7 @@ func (l *leafOrder) compact() {
 	keys := l.next.levels[0]
 	end, bound, oldEnd := 0, 0, 0
 	for slot, o := range l.objects[:last] {
-		if l.place[o] != resident|uint32(slot) {
+		if l.place[o] != resident|uint32(slot) { // held objects have slots, too, but are not in occupied
 			continue
 		}
 		l.objects[end], l.place[o], keys[end] = o, resident|uint32(end), keys[slot]

@@ -2,8 +2,8 @@ package laru
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// phases is what algorithm 1 of LCR knows besides the order of requests: how far it follows predictions in the current
-// phase, and what they have evicted in it.
+// phases is the state of algorithm 1 of LCR besides the order of requests: how far it follows predictions in the
+// current phase, and what they have evicted in it.
 type phases struct {
 	confidence confidence
 	phase      uint32     // the mark of objects evicted by prediction; 0 before the first phase
@@ -30,7 +30,7 @@ func (p *phases) begin(f *figures) {
 
 // followed decides whether a prediction chooses the victim, and counts that eviction. wrong says that the object to be
 // loaded was evicted by prediction in this phase. In that case, or with only one candidate, the least recently used
-// object leaves.
+// object is evicted.
 func (p *phases) followed(wrong bool, candidates int, f *figures) bool {
 	f.Lambda += p.confidence.lambda()
 	switch {

@@ -37,6 +37,7 @@ type recency struct {
 
 // newRecency returns an empty recency for up to capacity of n objects.
 func newRecency(n, capacity int) recency {
+	// Twice what fits, so that as many requests pay for a compact as it moves objects; in whole words, at least one more.
 	slots := (2*min(capacity, n) + 127) &^ 63
 	return recency{
 		place:    make([]uint32, n),
@@ -49,8 +50,7 @@ func newRecency(n, capacity int) recency {
 // grow makes room for objects up to objects-1. The slots grow when they are full.
 func (r *recency) grow(objects int) { r.place = dense.Grown(r.place, objects) }
 
-// needsSlots reports whether so many objects would fill more than half of the slots. There are twice as many slots as
-// objects that fit, unless the cache has grown.
+// needsSlots reports whether a number of objects would fill more than half of the slots, as after the cache has grown.
 func (r *recency) needsSlots(objects int) bool { return 2*objects > len(r.objects) }
 
 // addSlots doubles the slots. The maxima must be rebuilt afterwards.
@@ -63,7 +63,6 @@ func (r *recency) addSlots() {
 	copy(r.next.levels[0], keys)
 }
 
-// has reports whether o is resident.
 func (r *recency) has(o policies.Object) bool { return r.place[o]&resident != 0 }
 
 // push makes o, which is not resident, the most recently used object.

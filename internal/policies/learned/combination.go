@@ -14,14 +14,13 @@ var blindOracleLRUEntry = policies.Entry{
 	Look:    policies.Look{Color: policies.Cyan, Mark: policies.Circle},
 	Memory:  policies.Memory{PerObject: 65, PerSlot: 56},
 	Aliases: []string{"bo-lru"},
-	Summary: "simulates fpb and lru and follows one of them, until its misses are twice those of the other",
+	Summary: "simulates fpb and lru and follows one of them, until it has twice as many misses as the other",
 	Source: "Wei, Better and simpler learning-augmented online caching, APPROX 2020, section 4; switching as in " +
-		"OptiSys-ZJU/Cache-Coliseum, or with " +
-		"gamma as in chledowski/ml_caching_with_guarantees",
+		"OptiSys-ZJU/Cache-Coliseum, or with gamma as in chledowski/ml_caching_with_guarantees",
 	Units: policies.UnitsObjects,
 	Params: []policies.Param{
-		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch when the misses of the followed policy reach so many " +
-			"times those of the other"},
+		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch when the followed policy has this many times the " +
+			"misses of the other"},
 		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (at least 0.0001): switch instead when they pass a " +
 			"number that starts at 1 and grows by this share at each switch"},
 		lazyParam,
@@ -122,8 +121,7 @@ type combination struct {
 
 // switching decides which of two simulated policies is followed.
 type switching interface {
-	// follow returns which policy is followed after a request, given the one followed before and which of them missed
-	// the request.
+	// follow returns which policy to follow after a request, given the one followed before and which of them missed.
 	follow(was int, missed [2]bool) int
 }
 
@@ -161,7 +159,6 @@ func (p *combination) Insert(r policies.Request) {
 	p.observe(r)
 }
 
-// Resize changes the capacity of both policies.
 func (p *combination) Resize(capacity int64) {
 	for i, s := range p.policies {
 		s.resize(capacity, p.pos, func(victim policies.Object) { p.cache.targetEvicts(i, victim) })
@@ -181,7 +178,6 @@ func (p *combination) Remove(o policies.Object) { p.cache.remove(o) }
 var switches = metric.Metric{Name: "switches", Unit: metric.Count,
 	Doc: "switches from one simulated policy to another"}
 
-// Counters implements policies.Reporter.
 func (p *combination) Counters() []policies.Counter {
 	return []policies.Counter{policies.Count(switches, float64(p.switches))}
 }
@@ -224,7 +220,7 @@ type fixedBound struct {
 func (b *fixedBound) follow(was int, missed [2]bool) int {
 	count(&b.misses, missed)
 	if !missed[was] {
-		return was
+		return was // its share of the misses has not grown
 	}
 	fewest := 0
 	if b.misses[1] < b.misses[0] {
@@ -236,7 +232,7 @@ func (b *fixedBound) follow(was int, missed [2]bool) int {
 	return was
 }
 
-// growingBound leaves the followed policy when its misses exceed a bound, which then grows.
+// growingBound switches to the other policy when the misses of the followed one exceed a bound, which then grows.
 type growingBound struct {
 	bound, growth float64
 	misses        [2]int
@@ -246,7 +242,7 @@ func newGrowingBound(gamma float64) *growingBound { return &growingBound{bound: 
 
 func (b *growingBound) follow(was int, missed [2]bool) int {
 	count(&b.misses, missed)
-	for float64(b.misses[was]) > b.bound {
+	for float64(b.misses[was]) > b.bound { // the other one may exceed it, too
 		was = 1 - was
 		b.bound *= b.growth
 	}
@@ -272,8 +268,8 @@ type weights struct {
 }
 
 func newWeights(c policies.Config) *weights {
-	return &weights{beta: 1 - float64(c.Params.Float("epsilon")/2), share: [2]float64{0.5,
-		0.5}, bits: rand.New(rand.NewPCG(c.Seed, 1))}
+	return &weights{beta: 1 - float64(c.Params.Float("epsilon")/2), share: [2]float64{0.5, 0.5},
+		bits: rand.New(rand.NewPCG(c.Seed, 1))}
 }
 
 func (w *weights) follow(was int, missed [2]bool) int {

@@ -5,7 +5,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// following is what policies share that consult a simulated cache under fpb and let a lazy cache follow another
+// following is shared by policies that consult a simulated cache under fpb and let a lazy cache follow another
 // simulated cache, which may exchange objects that are not requested.
 type following struct {
 	predictor predict.Predictor
@@ -24,8 +24,8 @@ func newFollowing(c policies.Config, byLoad bool) (following, error) {
 		simulated: newMembers(c.Objects), capacity: int(c.Capacity)}, err
 }
 
-// resize changes the capacity of the cache of fpb, and empties the simulated one. That one continues from empty, while
-// the real residents stay until their room is needed. evicted is called for what leaves fpb.
+// resize changes the capacity of the cache of fpb, and empties the simulated one, which starts from scratch, while the
+// real residents stay until their room is needed. evicted is called for each object that fpb evicts.
 func (f *following) resize(capacity int64, evicted func(victim policies.Object)) {
 	f.capacity = int(capacity)
 	f.followed.resize(capacity, f.pos, evicted)
@@ -45,7 +45,7 @@ func (f *following) Hit(r policies.Request) {
 	f.predictor.Observe(r.Object, r.Pos)
 }
 
-// Miss leaves the simulated cache as it is if the trace does not ask: such a load goes beside it.
+// Miss changes the simulated cache only if the trace requests the object: other loads go beside it.
 func (f *following) Miss(r policies.Request) {
 	if r.Reason == policies.Demand {
 		f.request(r)
@@ -53,7 +53,7 @@ func (f *following) Miss(r policies.Request) {
 }
 
 // Victim takes an object that the simulated cache does not hold. For a request of the trace there always is one;
-// otherwise the least recently requested resident leaves.
+// otherwise the least recently requested resident is evicted.
 func (f *following) Victim(r policies.Request) policies.Object {
 	if f.cache.surplus[0].size() > 0 {
 		return f.cache.evict(0, r.Pos)

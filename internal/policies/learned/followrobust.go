@@ -16,8 +16,7 @@ var followRobustEntry = policies.Entry{
 	Summary: "follows fpb while it misses only what the optimum of the past misses too; otherwise marks for a phase and " +
 		"consults fpb at ever shorter intervals",
 	Source: "Abdel Sadek and Elias, Algorithms for caching and MTS with reduced number of predictions, ICLR 2024 (F&R), " +
-		"with a prediction for every " +
-		"decision",
+		"with a prediction for every decision",
 	Units:    policies.UnitsObjects,
 	Random:   true,
 	Predicts: true,
@@ -30,7 +29,7 @@ var followRobustEntry = policies.Entry{
 // followRobust simulates the cache that it follows, in one of two modes. As a follower it evicts objects that were not
 // in the cache of fpb when it last looked there. It looks again when it misses an object that was not there either. If
 // by then it has missed an object that the optimum of the past did not miss, it turns robust until as many distinct
-// objects as fit have arrived: the simulated cache then holds the last objects of that number, and marks.
+// objects have arrived as fit: the simulated cache then begins with the last distinct objects that fit, and marks.
 //
 // A request takes amortized logarithmic time in the capacity.
 type followRobust struct {
@@ -85,7 +84,7 @@ func (p *followRobust) Resize(capacity int64) {
 	if int(capacity) == p.capacity {
 		return
 	}
-	p.lookAtPredicted() // how many changes are remembered depends on the capacity, which is another one from here on
+	p.lookAtPredicted() // now, because how many changes are remembered depends on the capacity
 	for _, o := range slices.Clone(p.simulated.list) {
 		p.release(o)
 	}
@@ -137,6 +136,8 @@ func (p *followRobust) follow(r policies.Request) {
 	}
 }
 
+// change remembers that o has entered or left the cache of fpb. With more changes than objects fit, lookAtPredicted is
+// faster if it compares the caches.
 func (p *followRobust) change(o policies.Object) {
 	if len(p.changed) < p.capacity {
 		p.changed = append(p.changed, o)
@@ -200,8 +201,8 @@ func (p *followRobust) serveRobust(o policies.Object) {
 	}
 }
 
-// robustVictim returns the victim for o. For objects that are new, and those that fpb would have kept, an object leaves
-// that fpb did not keep.
+// robustVictim returns the victim for o. An object that is new in the phase, or that fpb would have kept, replaces one
+// that fpb did not keep; any other replaces an unmarked one.
 func (p *followRobust) robustVictim(o policies.Object, arrives bool) policies.Object {
 	clean := p.startedIn[o] != p.phase
 	if arrives && (clean || p.missing[o] == p.window) {
@@ -269,9 +270,9 @@ func (p *followRobust) random(set *members) policies.Object {
 	return set.list[p.bits.IntN(len(set.list))]
 }
 
-func (p *followRobust) exchange(leaves, comes policies.Object) {
-	p.release(leaves)
-	p.hold(comes)
+func (p *followRobust) exchange(victim, loaded policies.Object) {
+	p.release(victim)
+	p.hold(loaded)
 }
 
 // hold loads o into the simulated cache.

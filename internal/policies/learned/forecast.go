@@ -33,7 +33,8 @@ func newForecast(p predict.Predictor, objects int) forecast {
 	}
 }
 
-// followLate has predictions made in the background. It is called before there are members, and f stays where it is.
+// followLate has predictions made in the background. It is called before there are members, and f must not be copied
+// afterwards. A prediction then counts as steady, because Learned reports every change.
 func (f *forecast) followLate(late *background.Predictor) {
 	f.predictor, f.late, f.steady, f.kept = late, late, true, predict.Kept{}
 	late.Learned = func(o policies.Object, _ float64) { f.renew(o) }
@@ -125,7 +126,8 @@ func (f *forecast) latestOfAll() policies.Object {
 	return f.members[latest]
 }
 
-// later reports whether the member at i comes before the one at j.
+// later reports whether the member at i is above the one at j: predicted to be requested later, or, on a tie, requested
+// longer ago.
 func (f *forecast) later(i, j int) bool {
 	return f.next[i] > f.next[j] || f.next[i] == f.next[j] && f.requested[f.members[i]] < f.requested[f.members[j]]
 }
@@ -134,7 +136,7 @@ func (f *forecast) later(i, j int) bool {
 func (f *forecast) unrank(i int) {
 	f.ranked--
 	f.swap(i, f.ranked)
-	if i < f.ranked && !f.siftUp(i) {
+	if i < f.ranked && !f.siftUp(i) { // the last member of the heap is at i now, and may belong higher or lower
 		f.siftDown(i)
 	}
 }

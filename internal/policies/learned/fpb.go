@@ -51,7 +51,7 @@ var fpbEntry = policies.Entry{
 	},
 }
 
-// describeAmong describes sets in which predictions choose among so many objects.
+// describeAmong describes sets in which predictions choose among a fixed number of candidates.
 func describeAmong(v policies.Values, candidates int) (d policies.SetsDescription, why string) {
 	if background.In(v) {
 		return d, background.WhyNoReplacement
@@ -82,7 +82,7 @@ func (p *fpb) Insert(r policies.Request) {
 	p.insert(r)
 }
 
-// insert reports the request that loaded an object, if there was one.
+// insert records the load of an object, and reports the request that caused it, if there was one.
 func (p *fpb) insert(r policies.Request) {
 	p.residents.request(r.Object, r.Pos)
 	if r.Reason == policies.Demand {

@@ -25,7 +25,7 @@ var fpbBinaryEntry = policies.Entry{
 type fpbBinary struct {
 	predictor predict.Predictor
 	labeler   predict.Labeler
-	leaving   members
+	leaving   members // labelled: the optimum evicts them before their next request
 	staying   members
 	bits      *rand.Rand
 	capacity  int // batch path only

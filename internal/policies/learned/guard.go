@@ -13,8 +13,7 @@ var guardEntry = policies.Entry{
 	Look:   policies.Look{Color: policies.Violet, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 32, PerSlot: 19},
 	Summary: "follows predictions; an object evicted in the same phase is guarded when it is requested again: a random " +
-		"object that was not requested in the phase " +
-		"is evicted for it, and it stays until the next phase",
+		"object that was not requested in the phase is evicted for it, and it stays until the next phase",
 	Source: "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without " +
 		"compromising 1-consistency, NeurIPS 2025",
 	Units:    policies.UnitsObjects,
@@ -29,7 +28,7 @@ var guardEntry = policies.Entry{
 
 // guard begins a phase with a miss on a full cache that has no old object: one resident since the phase began and not
 // requested since. Every eviction in a phase is remembered until the next. Old objects are never guarded, so there is
-// always one that may leave.
+// always one to evict.
 type guard struct {
 	predictor predict.Predictor
 	unguarded forecast
@@ -44,9 +43,9 @@ type guard struct {
 
 func newGuard(c policies.Config) *guard {
 	return &guard{
-		predictor: c.Predictor, unguarded: newForecast(c.Predictor,
-			c.Objects), guarded: newMembers(c.Objects), old: newMembers(c.Objects),
-		evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
+		predictor: c.Predictor, unguarded: newForecast(c.Predictor, c.Objects), guarded: newMembers(c.Objects),
+		old: newMembers(c.Objects), evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)),
+		capacity: int(c.Capacity),
 	}
 }
 
@@ -147,6 +146,7 @@ func (p *guard) evict(o policies.Object, pos int) (victim policies.Object) {
 	return victim
 }
 
+// startPhase makes every resident old and unguarded; none was old before.
 func (p *guard) startPhase() {
 	p.phase++
 	for _, o := range p.guarded.list {

@@ -38,7 +38,8 @@ var hfEntry = policies.Entry{
 	},
 }
 
-// hf is LRU with predictions at its end: at each eviction a predictor chooses among the last few objects.
+// hf is LRU with predictions at its end: at each eviction a predictor chooses among the few least recently used
+// objects.
 type hf struct {
 	predictor  predict.Predictor
 	recency    dense.Lists // of residents, the most recently used in front

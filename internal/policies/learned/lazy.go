@@ -17,7 +17,7 @@ const byLoad = "load"
 // lazy is a cache that follows one of several simulated caches, its targets. It does not load what they load. On a miss
 // it loads only the missed object, and evicts, of the objects that its target does not hold, the least recently
 // requested or, if byLoad, the least recently loaded. So it never has more misses than a target that it follows all the
-// time, however often that exchanges objects, and switching to another target has no immediate cost.
+// time, however often the target exchanges objects, and switching to another target has no immediate cost.
 //
 // Every operation takes logarithmic time in the capacity. Memory: 1 byte per object, and 8 per object and target.
 type lazy struct {
@@ -68,7 +68,7 @@ func (l *lazy) targetEvicts(t int, o policies.Object) {
 // request records a request to o, which every target now holds, before o is loaded if it is not resident.
 func (l *lazy) request(o policies.Object, pos int) {
 	if l.byLoad && l.resident[o] {
-		return
+		return // the order is that of loads, which a hit does not change
 	}
 	for t := range l.surplus {
 		l.surplus[t].request(o, pos)
@@ -98,7 +98,7 @@ func (l *lazy) insertBeside(o policies.Object, pos int) {
 func (l *lazy) remove(o policies.Object) {
 	l.resident[o] = false
 	for t := range l.surplus {
-		l.targetLoads(t, o)
+		l.targetLoads(t, o) // only residents are surplus
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *simulated) giveUp(pos int) policies.Object {
 	return victim
 }
 
-// resize changes the capacity; evicted is called for the objects that leave because of that.
+// resize changes the capacity; evicted is called for each object that no longer fits.
 func (s *simulated) resize(capacity int64, pos int, evicted func(victim policies.Object)) {
 	s.capacity = int(capacity)
 	if p, ok := s.policy.(policies.Resizer); ok {

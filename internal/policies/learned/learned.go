@@ -1,5 +1,5 @@
 // Package learned holds the policies that follow predictions in one way or another, except those with packages of their
-// own. They are the policies with which LCR compares LARU (section 2), and those of the theory of algorithms with
+// own: the policies with which LCR compares LARU (section 2), and policies from the theory of algorithms with
 // predictions. All of them count objects, not bytes, and load every missed object.
 package learned
 

@@ -11,11 +11,9 @@ var lNonMarkerEntry = policies.Entry{
 	Look:   policies.Look{Color: policies.Olive, Mark: policies.Plus},
 	Memory: policies.Memory{PerObject: 44, PerSlot: 19},
 	Summary: "as lmarker, but an object evicted for one that is new in the phase may evict, when requested again, " +
-		"any object, marked or not; " +
-		"robust=true combines it with marker",
+		"any object, marked or not; robust=true combines it with marker",
 	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; " +
-		"combined as in " +
-		"adampolak/mts-with-predictions",
+		"combined as in adampolak/mts-with-predictions",
 	Units: policies.UnitsObjects,
 	Params: []policies.Param{
 		{Name: "robust", Default: false, Doc: "follow marker instead while that has fewer misses, and back, at a bound " +
@@ -36,12 +34,9 @@ var lNonMarkerEntry = policies.Entry{
 
 func newLNonMarker(c policies.Config) (policies.Policy, error) {
 	if !c.Params.Bool("robust") {
-		return newPlainLNonMarker(c), nil
+		return newPlainLNonMarker(c)
 	}
-	return newCombination(c, newGrowingBound(0.01), func(c policies.Config) (policies.Policy,
-		error) {
-		return newPlainLNonMarker(c), nil
-	}, named("marker"))
+	return newCombination(c, newGrowingBound(0.01), newPlainLNonMarker, named("marker"))
 }
 
 // lNonMarker has the marks of a marking policy but does not always spare marked objects. For a cache of k objects, a
@@ -53,9 +48,9 @@ type lNonMarker struct {
 	evictedBy []policies.Object // per object: the object for which it was last evicted, NoObject for none
 }
 
-func newPlainLNonMarker(c policies.Config) *lNonMarker {
+func newPlainLNonMarker(c policies.Config) (policies.Policy, error) {
 	return &lNonMarker{marks: newMarking(c), arrivedIn: make([]uint32, c.Objects),
-		evictedBy: make([]policies.Object, c.Objects)}
+		evictedBy: make([]policies.Object, c.Objects)}, nil
 }
 
 func (p *lNonMarker) Hit(r policies.Request) {
@@ -104,6 +99,8 @@ func (p *lNonMarker) startPhase() {
 
 func (p *lNonMarker) Remove(o policies.Object) { p.marks.Remove(o) }
 
+// choose evicts by prediction for an object that is new in the phase. A stale object has been evicted in this phase. If
+// that was for another stale one, chance chooses among the unmarked objects, otherwise among all.
 func (p *lNonMarker) choose(r policies.Request) policies.Object {
 	switch {
 	case !p.marks.stale(r.Object):

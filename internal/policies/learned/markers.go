@@ -46,7 +46,7 @@ func newOPTMarking(c policies.Config) (policies.Policy, error) {
 		return nil, err
 	}
 	m := newFPBMarking(c)
-	m.grown = c.Predictor.(policies.Grower).Grow
+	m.grown = c.Predictor.(policies.Grower).Grow // the cache grows the predictors that it knows, and not this one
 	return m, nil
 }
 
@@ -82,8 +82,7 @@ var predictiveMarkerEntry = policies.Entry{
 	Summary: "marker that follows chains of evictions: the first H_k evictions of a chain are by predictions, further " +
 		"ones at random",
 	Source: "Lykouris and Vassilvitskii, Competitive caching with machine learned advice, ICML 2018, section 4; chains " +
-		"as in " +
-		"chledowski/ml_caching_with_guarantees",
+		"as in chledowski/ml_caching_with_guarantees",
 	Units:    policies.UnitsObjects,
 	Random:   true,
 	Predicts: true,
@@ -95,7 +94,7 @@ var predictiveMarkerEntry = policies.Entry{
 }
 
 // chains are the chains of evictions of one phase. A clean request opens a chain with its victim. When the last victim
-// of a chain is requested again, the object that leaves for it takes its place.
+// of a chain is requested again, the object evicted for it becomes the last victim.
 type chains struct {
 	phase  uint32
 	length []int    // per chain

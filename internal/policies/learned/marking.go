@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// marking is what the marking policies share. A request marks its object. A phase begins with a miss when every
-// resident is marked; then all marks are cleared. A marked object stays until then. Objects resident at the start of
+// marking is shared by the marking policies. A request marks its object. A phase begins with a miss when every resident
+// is marked; then all marks are cleared. Until then, a marked object is not evicted. Objects resident at the start of
 // the phase are stale, all others clean.
 //
 // Marking policies differ in which unmarked object they evict.
@@ -155,7 +155,7 @@ func (m *marking) startPhase() {
 
 // stale reports whether o was resident when the phase began.
 func (m *marking) stale(o policies.Object) bool {
-	return o != policies.NoObject && m.startedIn[o] == m.phase && m.phase > 0
+	return o != policies.NoObject && m.startedIn[o] == m.phase && m.phase > 0 // startedIn is 0 for none, too
 }
 
 // random returns one of the unmarked objects, uniformly.

@@ -15,8 +15,7 @@ var trustDoubtEntry = policies.Entry{
 	Summary: "trusts fpb to choose the victim for an object that is new in the phase, and doubts it for twice as long " +
 		"after each error",
 	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
-		"2020, section 4 (Trust&Doubt); " +
-		"choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
+		"2020, section 4 (Trust&Doubt); choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
 	Units:    policies.UnitsObjects,
 	Params:   []policies.Param{lazyParam},
 	Random:   true,
@@ -27,15 +26,15 @@ var trustDoubtEntry = policies.Entry{
 // trustDoubt simulates the cache that it follows.
 //
 // A phase ends when more distinct objects were requested in it than fit. At its start the simulated cache holds ancient
-// objects, requested neither in the previous phase nor now, and stale ones. First the ancient ones leave, starting with
-// those that fpb does not hold. From then on an object that arrives and is not stale is clean. Each clean object has a
-// proxy, an object that fpb does not hold; while the clean object is trusted, its proxy must be out of the cache. A
-// request to a proxy shows that fpb was wrong: another proxy takes its place, and the clean object is doubted until as
-// many objects have arrived as in its current interval, which then doubles. Otherwise, stale objects that were not
-// requested in the phase leave in random order.
+// objects, requested neither in the previous phase nor now, and stale ones. First the ancient ones are evicted,
+// beginning with those that fpb does not hold. From then on an object that arrives and is not stale is clean. Each
+// clean object has a proxy, an object that fpb does not hold; while the clean object is trusted, its proxy must be out
+// of the cache. A request to a proxy shows that fpb was wrong: another proxy takes its place, and the clean object is
+// doubted until as many objects have arrived as in its current interval, which then doubles. Otherwise, stale objects
+// that were not requested in the phase are evicted in random order.
 //
 // A request takes time proportional to the number of clean objects of the phase, or to the capacity if it needs a proxy
-// or brings back a stale object.
+// or loads a stale object again.
 type trustDoubt struct {
 	following
 	bits *rand.Rand
@@ -43,7 +42,7 @@ type trustDoubt struct {
 	phase     uint32
 	filling   bool              // no phase has ended
 	marked    []policies.Object // requested in this phase
-	stale     []policies.Object // in the order in which they leave, requested in this phase or not
+	stale     []policies.Object // in the order of eviction, requested in this phase or not
 	ancient   []policies.Object // still held
 	clean     []cleanObject
 	markedIn  []uint32 // per object: 1 + the last phase in which it was requested
@@ -137,14 +136,14 @@ func (p *trustDoubt) startPhase(o policies.Object) {
 
 // serveAmongAncient serves o while there are ancient objects.
 func (p *trustDoubt) serveAmongAncient(o policies.Object) {
-	leaves := o
+	gone := o // no longer ancient: o itself, if it was, or the victim
 	if !p.simulated.has(o) {
-		leaves = p.leastRecentAncient()
-		p.drop(leaves)
+		gone = p.leastRecentAncient()
+		p.drop(gone)
 		p.load(o)
 	}
 	for i, x := range p.ancient {
-		if x == leaves {
+		if x == gone {
 			p.ancient[i] = p.ancient[len(p.ancient)-1]
 			p.ancient = p.ancient[:len(p.ancient)-1]
 			return
@@ -172,6 +171,7 @@ func (p *trustDoubt) serveAmongStale(o policies.Object, arrives bool) {
 		p.load(o)
 	}
 	if arrives && !p.isStale(o) {
+		// The first interval is one arrival long, this one: endIntervals ends it, which evicts the proxy.
 		proxy := p.newProxy()
 		p.proxyOf[proxy] = uint32(len(p.clean))
 		p.clean = append(p.clean, cleanObject{proxy: proxy, trusted: true, since: len(p.marked) - 1, length: 1})
@@ -203,9 +203,8 @@ func (p *trustDoubt) firstStale() policies.Object {
 	panic("trust-doubt: every object is marked")
 }
 
-// newProxy returns the least recently requested of the stale and marked objects that fpb does not hold and that are not
-// proxies. There is one: there are as many stale and marked objects as fit, plus one for each clean object, one of
-// which has no proxy.
+// newProxy returns the least recently requested stale or marked object that fpb does not hold and that is not a proxy.
+// There is one: the stale and marked objects are as many as fit plus the clean objects, one of which has no proxy.
 func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	best := uint32(policies.Never)
 	consider := func(x policies.Object) {
@@ -222,8 +221,8 @@ func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	return proxy
 }
 
-// endIntervals begins a new interval for each clean object whose current one is over: it is trusted, its proxy leaves,
-// and the last stale object in order that may come back does so.
+// endIntervals begins a new interval for each clean object whose current one is over: the object is trusted, its proxy
+// is evicted, and a stale object takes the proxy's room.
 func (p *trustDoubt) endIntervals() {
 	for i := range p.clean {
 		c := &p.clean[i]
@@ -242,8 +241,8 @@ func (p *trustDoubt) endIntervals() {
 	}
 }
 
-// bringBackStale loads the last, in their order, of the stale objects that are neither marked nor held nor the proxy of
-// a trusted object.
+// bringBackStale loads the stale object that is last in the order of eviction, among those that are neither marked nor
+// held nor the proxy of a trusted object.
 func (p *trustDoubt) bringBackStale() {
 	for i := len(p.stale) - 1; i >= 0; i-- {
 		x := p.stale[i]

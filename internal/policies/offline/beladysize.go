@@ -12,7 +12,7 @@ var beladySizeEntry = policies.Entry{
 	Name:   "belady-size",
 	Look:   policies.Look{Dashes: []float64{8, 3}},
 	Memory: policies.Memory{PerObject: 32, PerSlot: 15},
-	Summary: "evicts the object that takes the most room until it is needed: the largest size x time to the next " +
+	Summary: "evicts the object that takes the most room until its next request: the largest size x time to the next " +
 		"request; every miss is loaded",
 	Source: "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object " +
 		"sizes, SIGMETRICS 2018",
@@ -29,9 +29,9 @@ var beladySizeEntry = policies.Entry{
 // products change with every request, so they cannot be kept in order. But among objects of one size the farthest has
 // the largest product. So residents are grouped in narrow size classes, each ordered by next request, and the victim is
 // the best of the farthest of each class. If the objects of a class have one size, that is the largest product of all;
-// otherwise it is at least 1/(1 + 1/classes) of that. (libCacheSim's BeladySize takes the best of 128 residents drawn
-// at random.) An eviction looks at every class that occurs; a hit or a load takes logarithmic time in the residents of
-// a class.
+// otherwise it is at least 1/(1 + 1/classes) of the largest. (libCacheSim's BeladySize takes the best of 128 residents
+// drawn at random.) An eviction looks at every class that occurs; a hit or a load takes logarithmic time in the
+// residents of a class.
 type beladySize struct {
 	known    *schedule
 	perTwo   int // classes per doubling of the size
@@ -132,8 +132,8 @@ func (p *beladySize) expect(o policies.Object) {
 	p.classes[p.held[o].class].Push(o, p.due)
 }
 
-// sizeClassOf returns the number of the size class: there are perTwo classes of equal width between a power of two and
-// the next.
+// sizeClassOf numbers the size classes, perTwo of equal width between a power of two and the next. An object of no size
+// counts as one byte: its fraction would be 0, below every class.
 func sizeClassOf(size int64, perTwo int) int {
 	fraction, exponent := math.Frexp(float64(max(1, size)))
 	return exponent*perTwo + int((2*fraction-1)*float64(perTwo))

@@ -26,8 +26,8 @@ var farthestSimilarEntry = policies.Entry{
 var farthestSimilarBypassEntry = policies.Entry{
 	Name: "farthest-similar-bypass",
 	Look: policies.Look{Dashes: []float64{7, 2, 1.5, 2}},
-	Summary: "as farthest-similar, but a missed query is not loaded if the next request similar to it is no sooner " +
-		"than that of every resident entry",
+	Summary: "as farthest-similar, but a missed query is not loaded if its next similar request is at least as far away " +
+		"as every resident entry's",
 	Source:      "opt-bypass for queries that similar entries answer, cachesim",
 	Kind:        policies.Offline,
 	Reference:   func(r policies.Rules) bool { return r.Similar && r.Bypass },
@@ -44,11 +44,11 @@ func hitSimilarity(_ policies.Values, hitFrom, _ float64) float64 { return hitFr
 
 // farthestSimilar is opt with similar requests in place of requests to the same object. An entry is due at the next
 // request that it could answer. That is not an optimum: another entry may answer that request, and a miss may be worth
-// more than a hit if it lets a better entry in.
+// more than a hit if it loads a better entry.
 //
-// For each request the list of its similar objects is searched; every resident one among them was due now, and its own
-// list is searched for its next. Entries of one cache are not similar to each other, so those are few. Memory: 12 bytes
-// per object and 8 to 16 per resident one, besides the positions of the next requests.
+// Each request searches the list of its similar objects. Every resident object on it was due now, and the object's own
+// list is searched for its next similar request. Entries of one cache are not similar to each other, so there are few.
+// Memory: 12 bytes per object and 8 to 16 per resident, besides the positions of the next requests.
 type farthestSimilar struct {
 	nextUse []uint32
 	similar neighbourhood
@@ -62,8 +62,8 @@ type farthestSimilar struct {
 
 func newFarthestSimilar(c policies.Config, bypass bool) *farthestSimilar {
 	p := &farthestSimilar{
-		nextUse: c.NextUse, similar: newNeighbourhood(c.Relations), bypass: bypass, coming: make([]uint32,
-			c.Objects), due: make([]uint32, c.Objects),
+		nextUse: c.NextUse, similar: newNeighbourhood(c.Relations), bypass: bypass,
+		coming: make([]uint32, c.Objects), due: make([]uint32, c.Objects),
 	}
 	for o := range p.coming {
 		p.coming[o] = policies.Never
@@ -107,7 +107,7 @@ func (p *farthestSimilar) Grow(objects int) {
 	p.due = dense.Grown(p.due, objects)
 }
 
-// pass records that r has come: entries that were due now are due later.
+// pass records a request of the trace: entries that were due now are due later.
 func (p *farthestSimilar) pass(r policies.Request) {
 	p.coming[r.Query] = p.nextUse[r.Pos]
 	p.postpone(r.Query)
@@ -125,7 +125,7 @@ func (p *farthestSimilar) postpone(o policies.Object) {
 	p.heap.Push(o, p.due)
 }
 
-// next returns the position of the next request that is similar to o.
+// next is the position of the next request that o could answer.
 func (p *farthestSimilar) next(o policies.Object) uint32 {
 	next := p.coming[o]
 	for _, similar := range p.similar.of(o) {
@@ -134,7 +134,8 @@ func (p *farthestSimilar) next(o policies.Object) uint32 {
 	return next
 }
 
-// neighbourhood lists the objects that an object may answer, without itself: none where there are no embeddings.
+// neighbourhood lists the objects that an object may answer, without itself: none without embeddings, or if only a
+// query's own entry answers it.
 type neighbourhood struct {
 	neighbours *similarity.Neighbours
 	from       float32
@@ -151,7 +152,7 @@ func (n neighbourhood) of(o policies.Object) []policies.Object {
 	if n.neighbours == nil {
 		return nil
 	}
-	ids, similarities := n.neighbours.Of(o)
+	ids, similarities := n.neighbours.Of(o) // the most similar first, down to what the policy asked for
 	end := sort.Search(len(ids), func(i int) bool { return similarities[i] < n.from })
 	return ids[:end]
 }

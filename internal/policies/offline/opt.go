@@ -46,7 +46,7 @@ type opt struct {
 
 	// batch path
 	free int64 // objects that still fit
-	over int64 // residents that are never requested again
+	over int64 // residents that are never requested again; it makes no difference which of them is evicted
 
 	// one-by-one path, allocated on its first Miss
 	known    *schedule
@@ -61,7 +61,6 @@ func newOPT(c policies.Config, bypass bool) *opt {
 	}
 }
 
-// newOPTBypass returns opt-bypass.
 func newOPTBypass(c policies.Config) (policies.Policy, error) {
 	p := newOPT(c, true)
 	if c.Holds {
@@ -71,7 +70,7 @@ func newOPTBypass(c policies.Config) (policies.Policy, error) {
 }
 
 // holding is opt-bypass where what is loaded may be held for a while: an object that is never requested again is not
-// loaded even if there is room, because it would keep that from others.
+// loaded even if there is room, because nothing else can use that room while the object is held.
 type holding struct{ *opt }
 
 // Admit implements policies.Admitter.
@@ -98,7 +97,7 @@ func (p *opt) Miss(r policies.Request) {
 func (p *opt) Victim(r policies.Request) policies.Object {
 	bypass := p.bypass && r.Reason == policies.Demand
 	if bypass && p.nextUse[r.Pos] == policies.Never {
-		return r.Object
+		return r.Object // it can bring no hit, so nothing is evicted for it, not even what is never requested again
 	}
 	if o, ok := p.finished.Max(); ok {
 		p.finished.Clear(o)
@@ -144,7 +143,7 @@ func (p *opt) Release(o policies.Object) {
 	p.objectAt[due] = o
 }
 
-// file is Release, unless o is held until then.
+// file stores o under the position of its next request, unless o is held: then Release does.
 func (p *opt) file(o policies.Object) {
 	if !p.holds {
 		p.Release(o)

@@ -9,8 +9,7 @@ import (
 var pfooSimilarEntry = policies.Entry{
 	Name: "pfoo-similar",
 	Summary: "lower bound on misses if similar queries answer each other: the hits that take the least room over " +
-		"time; with room for all, " +
-		"those with any similar query before them",
+		"time; with room for everything, every query with a similar one before it",
 	Source:      "cachesim, after PFOO-L of Berger, Beckmann, Harchol-Balter, SIGMETRICS 2018",
 	Kind:        policies.Bound,
 	Reference:   func(r policies.Rules) bool { return r.Similar },

@@ -7,7 +7,7 @@ import (
 
 var unheldEntry = policies.Entry{
 	Name: "opt-unheld",
-	Summary: "lower bound on misses of prompts that run at the same time: those of the optimum if running prompts held " +
+	Summary: "lower bound on misses of prompts that run at the same time: the optimum's, if running prompts held " +
 		"nothing and any block could be bypassed",
 	Source:    "Carlisle and Lloyd, On the k-coloring of intervals, Discrete Applied Mathematics 1995",
 	Kind:      policies.Bound,

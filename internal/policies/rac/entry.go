@@ -37,13 +37,12 @@ const defaultTau = 0.6
 // routingParams control how requests are sorted into topics.
 var routingParams = []policies.Param{
 	{Name: "tau-route", Default: defaultTau, Min: 0, Max: 1, Doc: "a query joins a topic whose representative is at " +
-		"least this similar (cosine); at most the similarity at which " +
-		"an entry answers, or every topic has one entry"},
-	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "how many topics, those with the nearest representatives, " +
-		"are considered to route a query"},
+		"least this similar (cosine); at most the similarity at which an entry answers, or every topic has one entry"},
+	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "how many topics, nearest representatives first, are " +
+		"considered to route a query"},
 	{Name: "routing", Default: routeSimilar, Choices: []string{routeSimilar, routeLabel}, Doc: "similar: topics are " +
-		"found by similarity; in caches without it they are the " +
-		"labels or key prefixes of the trace, or else single objects. label: they are the topic labels of the trace"},
+		"found by similarity; in caches without it they are the labels or key prefixes of the trace, or else single " +
+		"objects. label: they are the topic labels of the trace"},
 }
 
 var racParams = append([]policies.Param{
@@ -64,7 +63,7 @@ var racParams = append([]policies.Param{
 	{Name: "same-topic", Default: true, Doc: "entries build only on entries of the same topic"},
 	{Name: "variant", Default: variantFull, Choices: []string{variantFull, variantNoTP, variantNoTSI},
 		Doc: "full: prevalence times importance. no-tp: importance alone. " +
-			"no-tsi: prevalence alone; the least recently used entry of the topic leaves"},
+			"no-tsi: prevalence alone; the least recently used entry of the topic is evicted"},
 	{Name: "structure", Default: structureLinks, Choices: []string{structureLinks, structurePageRank},
 		Doc: "what entries that build on an entry add to its importance. " +
 			"links: their requests. pagerank: its PageRank in the links"},
@@ -76,9 +75,8 @@ var racParams = append([]policies.Param{
 var entry = policies.Entry{
 	Name: "rac",
 	Look: policies.Look{Color: policies.Magenta, Mark: policies.Circle},
-	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, " +
-		"and its structural importance, its own " +
-		"requests and those of entries that build on it",
+	Summary: "evicts the entry with the least product of its topic's prevalence (requests that fade with a half-life) " +
+		"and its structural importance (its own requests and the requests to entries that build on it)",
 	Source:      source + ", algorithms 1 to 5",
 	Units:       policies.UnitsObjects,
 	BypassIf:    func(v policies.Values) bool { return !v.Bool("protect-new") || v.Bool("strict") },
@@ -93,8 +91,8 @@ var entry = policies.Entry{
 var topicLRUEntry = policies.Entry{
 	Name: "topic-lru",
 	Look: policies.Look{Color: policies.Olive, Mark: policies.Ring},
-	Summary: "evicts the least recently used entry of the least recently requested topic; requests to any of its " +
-		"entries and those that join it count",
+	Summary: "evicts the least recently used entry of the least recently requested topic; a topic is requested by hits " +
+		"of its entries and by queries that join it",
 	Source:      "cachesim; topics as in " + source,
 	Units:       policies.UnitsObjects,
 	Relates:     true,
@@ -109,8 +107,8 @@ var topicLRUEntry = policies.Entry{
 var topicLFUEntry = policies.Entry{
 	Name: "topic-lfu",
 	Look: policies.Look{Color: policies.Pink, Mark: policies.Plus},
-	Summary: "evicts the least recently used entry of the topic with the fewest requests since it got entries; " +
-		"requests to any of them and those that join it count",
+	Summary: "evicts the least recently used entry of the topic with the fewest requests since it got entries: hits of " +
+		"its entries and queries that join it",
 	Source:      "cachesim; topics as in " + source,
 	Units:       policies.UnitsObjects,
 	Relates:     true,
@@ -122,7 +120,7 @@ var topicLFUEntry = policies.Entry{
 	},
 }
 
-// topicMetrics are those of policies that sort requests into topics.
+// topicMetrics are the metrics of policies that sort requests into topics.
 var topicMetrics = []metric.Metric{topicsAlive, topicsDead, newTopics, revivedTopics, forgottenTopics, routed,
 	refreshes}
 
@@ -144,7 +142,7 @@ var (
 // Entries are the policies of this package.
 var Entries = []policies.Entry{entry, topicLRUEntry, topicLFUEntry}
 
-// similarFrom returns the least similarity that the policy needs.
+// similarFrom returns the least similarity that the policy needs. Only rac has the parameters strict and tau-edge.
 func similarFrom(v policies.Values, hitFrom, tau float64) float64 {
 	from := hitFrom
 	if strict, ok := v["strict"]; ok && strict.(bool) {
@@ -190,7 +188,7 @@ func checkStrict(v policies.Values) error {
 func parseAlpha(text string, capacity float64) (float64, error) {
 	number, perCapacity := strings.CutSuffix(text, "/C")
 	alpha, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(alpha >= 0 && alpha <= maxAlpha) {
+	if err != nil || !(alpha >= 0 && alpha <= maxAlpha) { // NaN fails both comparisons
 		return 0, fmt.Errorf("alpha=%s: want a number from 0 to %d, or one divided by the capacity, such as 1/C", text,
 			maxAlpha)
 	}

@@ -38,7 +38,7 @@ func (p *policy) link(o policies.Object) {
 		e.parentOf, e.given = p.entries[e.parent].inserted, 0
 	}
 	switch {
-	case !p.pagerank && isNew:
+	case !p.pagerank && isNew: // dep is a sum of frequencies (definition 2), so earlier requests count, too
 		p.raise(e.parent, int64(e.requests))
 	case !p.pagerank:
 		p.raise(e.parent, 1)
@@ -47,8 +47,8 @@ func (p *policy) link(o policies.Object) {
 	}
 }
 
-// hasParent reports whether the parent of e, which has one, is resident. With PageRank an entry that left and came back
-// counts as another node.
+// hasParent reports whether the parent of e, which has one, is resident. With PageRank an entry that was evicted and
+// loaded again counts as another node.
 func (p *policy) hasParent(e *entryState) bool {
 	return p.seen[e.parent] != 0 && (!p.pagerank || p.entries[e.parent].inserted == e.parentOf)
 }
@@ -65,7 +65,7 @@ func (p *policy) detectParent(o policies.Object) policies.Object {
 	self := &p.entries[o]
 	for i, id := range ids {
 		similarity := similarities[i]
-		// No later one is more similar, and none was requested more recently than one request ago.
+		// No later candidate is more similar, and a score is at most the similarity: o itself is the last request.
 		if similarity < p.tauEdge || float64(similarity) < best {
 			break
 		}
@@ -121,7 +121,7 @@ func (p *policy) give(o policies.Object) {
 	}
 }
 
-// unlink takes back what o, which leaves, has added to the PageRank of others.
+// unlink takes back what o, which is removed, has added to the PageRank of others.
 func (p *policy) unlink(o policies.Object) {
 	e := &p.entries[o]
 	if !p.pagerank || e.parent == none || !p.hasParent(e) || e.given == 0 {

@@ -13,15 +13,14 @@ type entryState struct {
 	parent     policies.Object // the entry on which it builds, or none
 	// inserted of the parent when it was found, to tell it from a later entry with the same number
 	parentOf uint32
-	// The entries of a topic that may leave are a pairing heap with the least on top. It takes no memory besides these
-	// links, however topics grow and shrink. Adding an entry takes constant time, removing one amortized logarithmic
-	// time in the topic's entries. back: the previous sibling or, for the first one, the parent in the heap; none at
-	// the top
+	// The evictable entries of a topic are a pairing heap with the least on top. It takes no memory besides these links,
+	// however topics grow and shrink. Adding an entry takes constant time, removing one amortized logarithmic time in
+	// the topic's entries. back: the previous sibling or, for the first one, the parent in the heap; none at the top
 	child, sibling, back policies.Object
 }
 
-// before reports whether a leaves before b, both of one topic: the less important one, or the less recently requested
-// one if they tie or importance does not count. No two were requested at the same time.
+// before reports whether a is evicted before b of the same topic: the less important one is, or the less recently
+// requested one on a tie, or if importance does not count. No two were requested at the same time.
 func (p *policy) before(a, b policies.Object) bool {
 	if p.ranksMembers {
 		if x, y := p.entries[a].importance, p.entries[b].importance; x != y {
@@ -49,7 +48,7 @@ func (p *policy) meld(a, b policies.Object) policies.Object {
 	return a
 }
 
-// add puts o among the entries of its topic that may leave.
+// add makes o evictable.
 func (p *policy) add(o policies.Object) {
 	e := &p.entries[o]
 	e.child, e.sibling, e.back = none, none, none
@@ -57,7 +56,7 @@ func (p *policy) add(o policies.Object) {
 	t.least = p.meld(t.least, o)
 }
 
-// take removes o from the entries of its topic that may leave.
+// take removes o from the evictable entries of its topic.
 func (p *policy) take(o policies.Object) {
 	e := &p.entries[o]
 	t := &p.topics[e.topic]
@@ -77,7 +76,8 @@ func (p *policy) take(o policies.Object) {
 	t.least = p.meld(t.least, rest)
 }
 
-// meldSiblings merges a list of heaps: in pairs from the first on, then those from the last on.
+// meldSiblings merges a list of heaps: in pairs from the first on, then the pairs from the last on. These two passes
+// make removal logarithmic (Fredman, Sedgewick, Sleator and Tarjan, The pairing heap, Algorithmica 1986).
 func (p *policy) meldSiblings(first policies.Object) policies.Object {
 	pairs := none // the last first, linked by sibling
 	for first != none {
@@ -103,7 +103,8 @@ func (p *policy) meldSiblings(first policies.Object) policies.Object {
 	return top
 }
 
-// mostImportant returns the most important entry of s that may leave; ties go to the one requested last.
+// mostImportant returns the most important evictable entry of s; ties go to the one requested last. The heap has the
+// least on top, so it looks at all of them.
 func (p *policy) mostImportant(s topicID) policies.Object {
 	best := p.topics[s].least
 	for o := best; o != none; o = p.following(o) {

@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// rule says which entry leaves.
+// rule says which entry is evicted.
 type rule int
 
 const (
@@ -20,20 +20,20 @@ const (
 // policy keeps entries in topics. Its clock counts the requests and loads that it sees.
 //
 // The paper inserts an entry and then evicts. Here the cache asks for victims before it inserts, so Miss does the work
-// of the insertion. The new entry joins those that may leave at Insert, or at once without protect-new.
+// of the insertion. The new entry becomes evictable at Insert, or at once without protect-new.
 //
 // All topics fade alike, so their order changes only with requests. Instead of TP, the policy compares the logarithm of
 // what TP would be at time 0, which does not depend on the time of the comparison and does not underflow.
 type policy struct {
 	settings
 	topicIndex
-	ranksMembers bool // entries of a topic leave by importance
+	ranksMembers bool // entries of a topic are evicted by importance
 
 	entries []entryState
 	seen    []uint32 // per object: its last request, 0 if it is not resident
 	clock   uint32
 
-	// topics with entries that may leave, and topics without entries; ties go to the least time
+	// topics with evictable entries, and topics without entries; ties go to the least time
 	alive, dead dense.KeyedHeap
 
 	routed   topicID // of the current request
@@ -59,8 +59,7 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 }
 
 func (p *policy) Hit(r policies.Request) {
-	// On a hit the topic of the entry counts, not that of the query. The search is needed only for the anchors that it
-	// renews.
+	// On a hit the entry's topic counts, not the query's. The search is needed only for the anchors that it renews.
 	if p.stale > 0 && !p.isRouted {
 		p.search(p.queryOf(r))
 	}
@@ -69,7 +68,7 @@ func (p *policy) Hit(r policies.Request) {
 	o := r.Object
 	s := p.entries[o].topic
 	p.credit(s)
-	p.take(o)
+	p.take(o) // while what the heap orders it by changes
 	p.touch(o, true)
 	p.add(o)
 	p.rank(s)
@@ -125,7 +124,8 @@ func (p *policy) Remove(o policies.Object) {
 	p.leave(s, o)
 	p.rank(s)
 	if p.topics[s].members == 0 {
-		p.bury(s)
+		p.rankDead(s)
+		p.limitDead()
 	}
 }
 
@@ -159,12 +159,10 @@ func (p *policy) Grow(objects int) {
 	p.topicIndex.grow(objects)
 }
 
-// InScope implements policies.Scoper.
 func (p *policy) InScope(r policies.Request, o policies.Object) bool {
 	return p.entries[o].topic == p.route(r)
 }
 
-// Counters implements policies.Reporter.
 func (p *policy) Counters() []policies.Counter {
 	all := []policies.Counter{
 		policies.Count(topicsAlive, float64(len(p.topics)-len(p.unused)-p.dead.Len())),
@@ -204,8 +202,7 @@ func (p *policy) credit(s topicID) {
 	t.last = p.clock
 }
 
-// rank updates the place of s, whose prevalence or least entry has changed, among the topics with entries that may
-// leave.
+// rank updates the place of s, whose prevalence or least entry has changed, among the topics with evictable entries.
 func (p *policy) rank(s topicID) {
 	t := &p.topics[s]
 	if t.least == none {
@@ -234,18 +231,12 @@ func (p *policy) lasting(t *topic, importance float64) float64 {
 	return math.Log2(t.prevalence*importance) + float64(p.alpha*float64(t.last))
 }
 
-// bury remembers s, which has no entries, as long as it is among the most prevalent of those.
-func (p *policy) bury(s topicID) {
-	p.rankDead(s)
-	p.limitDead()
-}
-
 func (p *policy) rankDead(s topicID) {
 	t := &p.topics[s]
 	p.dead.Set(s, p.lasting(t, 1), uint64(t.last))
 }
 
-// limitDead forgets the least prevalent of the remembered topics until the rest are within their limit.
+// limitDead forgets the least prevalent topics without entries until the rest are within their limit.
 func (p *policy) limitDead() {
 	for p.dead.Len() > p.keep {
 		least, _ := p.dead.Least()

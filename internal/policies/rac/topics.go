@@ -22,7 +22,7 @@ type topic struct {
 	least      policies.Object
 
 	// The representative is the query that others are compared with to join the topic. It is the anchor or, once the
-	// anchor has left, the last anchor until a new one is needed.
+	// anchor has been evicted, the last anchor until a new one is needed.
 	anchor         policies.Object
 	representative policies.Object
 
@@ -192,6 +192,7 @@ func (p *policy) search(q policies.Object) topicID {
 	refreshed := 0
 	nearest := x.look(q)
 	for i, id := range ids {
+		// The first topic found is the nearest. The others matter only while there are anchors to renew.
 		if similarities[i] < x.from || x.stale == 0 && nearest != none || len(x.looked) == x.shortlist {
 			break
 		}

@@ -2,9 +2,9 @@ package slabs
 
 import "math"
 
-// LRU is HugeCTR's own replacement. One counter goes up by one with every batch. A slot has the count of the last batch
-// that looked it up or loaded it, and the smallest count leaves. Ties go to the slab nearest to the one that is probed
-// first, then to the lowest lane.
+// LRU is HugeCTR's own replacement. A counter goes up by one with every batch. A slot has the count of the last batch
+// that looked it up or loaded it, and the slot with the smallest count is evicted. Ties go to the slab nearest to the
+// one that is probed first, then to the lowest lane.
 type LRU struct {
 	Slots
 	batch  uint32
@@ -52,23 +52,23 @@ func (l *LRU) Load(int) (evictions int) {
 	return evictions
 }
 
-// oldest returns the slot of a full set whose count is the smallest. In order of distance and lane, slots come from the
-// first probed slab on, and then those before it.
+// oldest returns the slot of a full set with the smallest count. By distance and lane, the slots from the first probed
+// slab on come first, and then the slots before it.
 func (l *LRU) oldest(set, slab int) int {
 	start := set << l.shift
 	counts := l.counts[start : start+l.Ways]
 	first := min(slab*l.Lanes, l.Ways)
 	near, far := counts[first:], counts[:first]
 	oldest := min(smallestCount(near, 0), smallestCount(far, len(near)))
-	order := int(uint32(oldest))
+	order := int(uint32(oldest)) // the lower half
 	if order < len(near) {
 		return start + first + order
 	}
 	return start + order - len(near)
 }
 
-// smallestCount returns the smallest of the counts combined with their places, where the place first comes first. It
-// makes four independent comparisons at a time.
+// smallestCount returns the smallest count in the upper half and its place, counted from first, in the lower half, so
+// that ties go to the lower place. Four minima are independent of each other, so that none waits for the one before.
 func smallestCount(counts []uint32, first int) uint64 {
 	place := uint64(first)
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64)

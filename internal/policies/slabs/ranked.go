@@ -9,14 +9,14 @@ import (
 
 // Rule decides how far predictions are followed.
 type Rule interface {
-	// Candidates returns how many objects of a full set are candidates when room is needed for o: the first so many in
-	// the order of LRU. A prediction chooses among them. 0: the first one leaves and no predictor is asked.
+	// Candidates returns how many objects of a full set, in the order of LRU, are candidates when room is needed for o.
+	// A prediction chooses among them. 0: the first one is evicted, without a prediction.
 	Candidates(set int, o Object) int
-	// Evicted reports which object left a set by prediction.
+	// Evicted reports which object of a set a prediction has evicted.
 	Evicted(set int, o Object)
 }
 
-// Among is the rule that predictions always choose among so many candidates, or among all objects of a smaller set.
+// Among is the rule that predictions always choose among this many candidates, or all objects of a smaller set.
 type Among int
 
 // Candidates implements Rule.
@@ -75,8 +75,8 @@ func (r *Ranked) Old(set int) bool { return r.marks[set].old != 0 }
 // Age makes all objects of a full set old.
 func (r *Ranked) Age(set int) { r.marks[set].old = ^uint64(0) >> (MaxWays - r.Ways) }
 
-// LookUp looks up requests of the current batch, the first of them at a position, and returns how many objects must be
-// fetched.
+// LookUp looks up requests of the current batch, the first of which is at position first, and returns how many objects
+// must be fetched.
 func (r *Ranked) LookUp(objects []Object, first int, _ []int64) (fetches int) {
 	place, counts, marks, batch, shift := r.place, r.counts, r.marks, r.batch, r.shift
 	lanes := uint32(1)<<shift - 1
@@ -134,8 +134,8 @@ func (r *Ranked) victim(o Object, set, slab int) (slot int) {
 	return slot
 }
 
-// latest returns the slot of the candidate predicted to be requested last. Candidates are the first so many slots of a
-// full set, in order from the slot first on.
+// latest returns the slot of the candidate predicted to be requested last. Candidates are the first slots of a full set
+// in the order of LRU, for a key that probes from slot first on.
 func (r *Ranked) latest(set, first, candidates int) int {
 	start := set << r.shift
 	counts, next := r.counts[start:start+r.Ways], r.next[start:start+r.Ways]
@@ -166,7 +166,7 @@ func (r *Ranked) latest(set, first, candidates int) int {
 	return slot
 }
 
-// ask makes sure that the predictions of some slots of a set are known. A steady predictor is asked once after each
+// ask makes sure that the predictions for some slots of a set are known. A steady predictor is asked once after each
 // request to an object.
 func (r *Ranked) ask(set int, slots uint64) {
 	if r.known != nil {
@@ -227,10 +227,10 @@ func inOrder(count uint32, i, first, slots int) uint64 {
 	if i -= first; i < 0 {
 		i += slots
 	}
-	return uint64(count)<<6 | uint64(i)
+	return uint64(count)<<6 | uint64(i) // i is below MaxWays
 }
 
-// leastRecent returns the first so many slots of a set in the order of LRU.
+// leastRecent returns the first n slots of a set in the order of LRU, one bit for each.
 func leastRecent(counts []uint32, first, slots, n int) (chosen uint64) {
 	var orders [MaxWays]uint64
 	for i, count := range counts {
