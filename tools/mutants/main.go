@@ -13,6 +13,7 @@ import (
 	"log"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -51,6 +52,7 @@ type runner struct {
 	seed                    uint64
 	least                   time.Duration
 	tests, flags            []string
+	goFlags                 string // GOFLAGS of the user, to which tests add the change
 	folder                  string // for programs and changed files
 }
 
@@ -59,6 +61,11 @@ func (r *runner) run(ctx context.Context, patterns []string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(r.folder)
+	goFlags, err := output(exec.CommandContext(ctx, "go", "env", "GOFLAGS"))
+	if err != nil {
+		return err
+	}
+	r.goFlags = strings.TrimSpace(string(goFlags))
 	packages, err := list(ctx, patterns)
 	if err != nil {
 		return err

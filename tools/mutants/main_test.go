@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,14 +66,59 @@ func TestGreet(t *testing.T) { Greet("you") }
 `,
 }
 
-func TestOutcomes(t *testing.T) {
+// built are a program, and tests of another package that build and run it.
+var built = map[string]string{
+	"go.mod":  "module example.com/m\n\ngo 1.26\n",
+	"main.go": "package main\n\nfunc main() { println(double(len(\"ab\"))) }\n\nfunc double(n int) int { return n * 2 }\n",
+	"scripts/scripts_test.go": `package scripts
+
+import (
+	"os/exec"
+	"testing"
+)
+
+func TestDouble(t *testing.T) {
+	if out, err := exec.Command("go", "run", "..").CombinedOutput(); err != nil || string(out) != "4\n" {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+`,
+}
+
+// moduleOf writes the files of a module into a folder and goes there.
+func moduleOf(t *testing.T, files map[string]string) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		name = filepath.Join(dir, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Chdir(dir)
+}
+
+// TestBuiltPrograms checks that tests which build a program build it with the change, and that what they run of it
+// counts as reached.
+func TestBuiltPrograms(t *testing.T) {
+	moduleOf(t, built)
+	packages, err := list(t.Context(), []string{".", "./scripts"})
+	if err != nil || len(packages) != 2 {
+		t.Fatalf("%d packages, %v", len(packages), err)
+	}
+	r := runner{workers: 1, memory: 16 << 20, least: time.Minute, folder: t.TempDir()}
+	got, err := r.mutate(t.Context(), packages[0], packages[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (tally{killed: 2}); got != want {
+		t.Errorf("outcomes %v, want %v", got, want)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	moduleOf(t, files)
 	packages, err := list(t.Context(), []string{"."})
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("%d packages, %v", len(packages), err)

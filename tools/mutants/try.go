@@ -22,7 +22,10 @@ type suite struct {
 }
 
 // coverage has the pieces of each file that are counted, and whether tests run them.
-type coverage map[string][]piece
+type coverage struct {
+	pieces  map[string][]piece
+	unknown bool // some tests are not linked with the package: what they run in other programs is not counted
+}
 
 type piece struct {
 	fromLine, fromCol, toLine, toCol int
@@ -32,7 +35,7 @@ type piece struct {
 // has reports whether tests may reach a mutant: nothing counts the conditions of a switch.
 func (c coverage) has(m mutant) bool {
 	counted := false
-	for _, p := range c[path.Join(m.pack, filepath.Base(m.file))] {
+	for _, p := range c.pieces[path.Join(m.pack, filepath.Base(m.file))] {
 		begun := p.fromLine < m.line || p.fromLine == m.line && p.fromCol <= m.col
 		if begun && (m.line < p.toLine || m.line == p.toLine && m.col < p.toCol) {
 			if p.run {
@@ -41,15 +44,16 @@ func (c coverage) has(m mutant) bool {
 			counted = true
 		}
 	}
-	return !counted
+	return c.unknown || !counted
 }
 
-// read adds a profile.
-func (c coverage) read(file string) error {
+// read adds the profile of one package's tests.
+func (c *coverage) read(file string) error {
 	profile, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
+	counted := false
 	for line := range strings.Lines(string(profile)) {
 		name, rest, ok := strings.Cut(strings.TrimSpace(line), ".go:")
 		if !ok {
@@ -60,26 +64,28 @@ func (c coverage) read(file string) error {
 			return fmt.Errorf("%s: line %q: %w", file, line, err)
 		}
 		p.run = !strings.HasSuffix(rest, " 0")
-		c[name+".go"] = append(c[name+".go"], p)
+		c.pieces[name+".go"] = append(c.pieces[name+".go"], p)
+		counted = true
 	}
+	c.unknown = c.unknown || !counted
 	return nil
 }
 
 // suites runs the tests once without a change. They must pass.
 func (r *runner) suites(ctx context.Context, p pack, testing []pack) (suites []suite, reached coverage, err error) {
-	reached = coverage{}
+	reached.pieces = map[string][]piece{}
 	program, profile := filepath.Join(r.folder, "unchanged"), filepath.Join(r.folder, "profile")
 	for _, tested := range testing {
 		if err := r.build(ctx, tested, program, "-cover", "-coverpkg="+p.ImportPath); err != nil {
-			return nil, nil, err
+			return nil, reached, err
 		}
 		start := time.Now()
-		if out, err := r.test(ctx, tested, program, "-test.coverprofile="+profile); err != nil {
-			return nil, nil, fmt.Errorf("the tests of %s fail without any change: %w\n%s", tested.ImportPath, err, out)
+		if out, err := r.test(ctx, tested, program, os.Environ(), "-test.coverprofile="+profile); err != nil {
+			return nil, reached, fmt.Errorf("the tests of %s fail without any change: %w\n%s", tested.ImportPath, err, out)
 		}
 		suites = append(suites, suite{tested, max(r.least, 5*time.Since(start))})
 		if err := reached.read(profile); err != nil {
-			return nil, nil, err
+			return nil, reached, err
 		}
 	}
 	return suites, reached, nil
@@ -92,12 +98,13 @@ func (r *runner) build(ctx context.Context, p pack, program string, flags ...str
 	return err
 }
 
-// test runs compiled tests until the first fails. A mutant may ask for memory without end.
-func (r *runner) test(ctx context.Context, p pack, program string, flags ...string) ([]byte, error) {
+// test runs compiled tests until the first fails. A mutant may ask for memory without end. Tests that build programs
+// build them with the change, too: the go command reads the flags in environ.
+func (r *runner) test(ctx context.Context, p pack, program string, environ []string, flags ...string) ([]byte, error) {
 	limited := fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, r.memory)
 	args := append([]string{"-c", limited, program, "-test.failfast", "-test.timeout=0"}, r.flags...)
 	c := exec.CommandContext(ctx, "sh", append(args, flags...)...)
-	c.Dir, c.WaitDelay = p.Dir, time.Second
+	c.Dir, c.WaitDelay, c.Env = p.Dir, time.Second, environ
 	return c.CombinedOutput()
 }
 
@@ -142,12 +149,13 @@ func (r *runner) try(ctx context.Context, m mutant, suites []suite, base string)
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		return uncompiled
 	}
+	environ := append(os.Environ(), fmt.Sprintf("GOFLAGS=%s -overlay=%s", r.goFlags, overlay))
 	for _, s := range suites {
 		if r.build(ctx, s.pack, program, "-overlay", overlay) != nil {
 			return uncompiled
 		}
 		limited, cancel := context.WithTimeout(ctx, s.limit)
-		_, err := r.test(limited, s.pack, program)
+		_, err := r.test(limited, s.pack, program, environ)
 		late := limited.Err() != nil
 		cancel()
 		if late {
