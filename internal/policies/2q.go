@@ -7,7 +7,7 @@ var twoQEntry = Entry{
 	Look:    Look{Color: Cyan, Mark: Box},
 	Memory:  Memory{PerObject: 22, PerSlot: 14},
 	Aliases: []string{"twoq"},
-	Summary: "a FIFO queue for new objects, a ghost queue of what it evicted, and an LRU queue for those requested " +
+	Summary: "a FIFO queue for new objects, a ghost queue of what it evicted, and an LRU queue for objects requested " +
 		"again while in the ghost",
 	Source: "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB " +
 		"1994, full version",
@@ -37,7 +37,6 @@ func newTwoQ(c Config) *twoQ {
 	return &twoQ{segments: newSegments(c, twoQLimits(c, c.Capacity)...), config: c}
 }
 
-// twoQLimits returns the limits of the three queues.
 func twoQLimits(c Config, capacity int64) []int64 {
 	kin := max(1, dense.Multiple(capacity, c.Params.Float("kin")))
 	return []int64{dense.Multiple(capacity, c.Params.Float("kout")), kin, capacity - kin}
@@ -128,8 +127,7 @@ func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		if at >= twoQIn {
 			hits++
 			if at == twoQAm {
-				am.Unlink(o)
-				am.PushFront(0, o)
+				am.MoveToFront(0, o)
 			}
 			continue
 		}
@@ -156,10 +154,8 @@ func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 
 func (b *twoQBatch) evict() {
 	if b.in.Len() <= b.kin && b.amLen > 0 {
-		o, _ := b.am.Back(0)
-		b.am.Unlink(o)
+		b.place[b.am.PopBack(0)] = 0
 		b.amLen--
-		b.place[o] = 0
 		return
 	}
 	o := b.in.Pop()

@@ -10,10 +10,10 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 // longer requested are overtaken in time. The two policies differ in the cost of a miss. Ties go to the least recently
 // requested object: it is evicted first.
 
-// newAging returns the policy for that cost per size. If all objects have the same size, their priorities are in the
-// order of age + requests, whatever the cost.
+// newAging returns the policy for a cost of a miss by size. If all objects have the same size, their priorities are in
+// the order of age + requests, whatever the cost.
 func newAging(c Config, cost func(size float64) float64) Policy {
-	if c.Unit {
+	if c.Unit { // no priority exceeds the number of requests
 		return newUnitAging(c, min(windowFor(c.Objects), dense.CeilPowerOfTwo(c.Requests+1)))
 	}
 	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: dense.NewCharges(c.Objects, c.Unit)}
@@ -59,7 +59,7 @@ func (p *aging) Grow(objects int) {
 // agingWindow is how many priorities, counted from the age, have a list of their own in unitAging.
 const agingWindow = 1 << 14
 
-// windowFor returns the window for so many objects. It takes no more memory than the objects themselves.
+// windowFor returns the window for a number of objects. It takes no more memory than the objects themselves.
 func windowFor(objects int) int { return min(agingWindow, dense.CeilPowerOfTwo(max(objects, 64))) }
 
 // unitAging is the policy for objects of one size. Priorities are then whole numbers. Each priority from the age up to,
@@ -138,7 +138,7 @@ func (p *unitAging) list(priority uint32) uint32 { return p.n + priority&(p.wind
 // beyond returns the sentinel of the list of the objects above the window.
 func (p *unitAging) beyond() uint32 { return p.n + p.window }
 
-// put links o, after so many requests, as the last object of its list.
+// put makes o, with its new number of requests, the last object of its list.
 func (p *unitAging) put(o Object, requests uint32) { p.link(o, requests, p.age+requests) }
 
 // link makes o the last object of the list for its priority.

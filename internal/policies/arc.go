@@ -103,7 +103,7 @@ func (p *arcState) load(r Request) {
 	p.put(r.Object, to)
 }
 
-// forgetUnlessAsked takes an object that is about to be loaded off its ghost list if the trace does not ask for it:
+// forgetUnlessAsked takes an object that is about to be loaded off its ghost list if the trace does not request it:
 // only a request shows that it should have stayed.
 func (p *arcState) forgetUnlessAsked(r Request) {
 	if r.Reason != Demand && p.where[r.Object] != arcAbsent {
@@ -137,7 +137,7 @@ func (p *arcState) forget(size int64) {
 	for p.size[arcT1]+p.size[arcB1]+size > p.capacity && p.size[arcB1] > 0 {
 		p.dropOldest(arcB1)
 	}
-	t1 := min(p.size[arcT1], p.capacity-size) // whatever exceeds that leaves without being remembered
+	t1 := min(p.size[arcT1], p.capacity-size) // whatever exceeds that is evicted without being remembered
 	other := t1 + p.size[arcT2] + p.size[arcB1] + size
 	// Compared without 2*capacity, which could overflow.
 	for other-p.capacity > p.capacity-p.size[arcB2] && p.size[arcB2] > 0 {
@@ -145,10 +145,11 @@ func (p *arcState) forget(size int64) {
 	}
 }
 
-func (p *arcState) dropOldest(l arcList) {
+func (p *arcState) dropOldest(l arcList) Object {
 	o := p.lists.PopBack(int(l))
 	p.size[l] -= p.charge.Of(o)
 	p.where[o] = arcAbsent
+	return o
 }
 
 func (p *arcState) Hit(r Request) {
@@ -185,10 +186,7 @@ func (p *arc) Victim(r Request) Object {
 		missed = p.where[r.Object]
 	}
 	if missed == arcAbsent && p.size[arcT1]+r.Size > p.capacity {
-		// T1 alone fills the cache, so there is no room to remember its victim.
-		o, _ := p.lists.Back(int(arcT1))
-		p.take(o)
-		return o
+		return p.dropOldest(arcT1) // T1 alone fills the cache, so there is no room to remember its victim
 	}
 	return p.replace(missed)
 }
@@ -199,8 +197,7 @@ func (p *arcState) replace(missed arcList) Object {
 	if p.replaceT1(missed) {
 		from, to = arcT1, arcB1
 	}
-	o, _ := p.lists.Back(int(from))
-	p.take(o)
+	o := p.dropOldest(from)
 	p.put(o, to)
 	return o
 }

@@ -31,9 +31,7 @@ func (p *arcByteSteps) Victim(r Request) Object {
 		case recent+r.Size > p.capacity && p.size[arcB1] > 0:
 			p.dropOldest(arcB1)
 		case recent+r.Size > p.capacity:
-			o, _ := p.lists.Back(int(arcT1))
-			p.take(o)
-			return o
+			return p.dropOldest(arcT1)
 		case recent+p.size[arcT2]+p.size[arcB2] >= 2*p.capacity && p.size[arcB2] > 0:
 			p.dropOldest(arcB2)
 		}

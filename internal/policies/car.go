@@ -36,8 +36,7 @@ func (p *car) Victim(Request) Object {
 		if p.size[arcT2] == 0 || p.size[arcT1] > 0 && float64(p.size[arcT1]) >= p.target {
 			from, ghosts = arcT1, arcB1
 		}
-		o, _ := p.lists.Back(int(from))
-		p.take(o)
+		o := p.dropOldest(from)
 		if !p.referenced[o] {
 			p.put(o, ghosts)
 			return o

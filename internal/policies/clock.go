@@ -57,8 +57,7 @@ func (p *clock) Miss(Request) {}
 
 func (p *clock) Victim(Request) Object {
 	for {
-		o, _ := p.list.Back(0)
-		p.list.Unlink(o)
+		o := p.list.PopBack(0)
 		if p.turns[o] == 0 {
 			return o
 		}
@@ -125,7 +124,7 @@ func (p *clock) replace(o Object) {
 }
 
 // clockWithNew is the clock of Caffeine's simulator: the new object joins the queue before the hand moves. Where every
-// other object stays for another turn, the hand comes to the new one, which has none yet, and evicts that.
+// other object stays for another turn, the hand comes to the new one, which has none yet, and evicts it.
 type clockWithNew struct {
 	queue  *clock
 	queued bool // the missed object is in the queue

@@ -3,9 +3,9 @@ package policies
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
 // gdsfWithNew is GDSF as Caffeine's simulator has it. The new object takes part in the choice of victims: if it is
-// among the objects of lowest priority that would have to leave, it is not admitted, and none of them leaves. Otherwise
-// all of them do, and the age is the priority of the last. Of equal priorities the smallest key leaves first; without
-// keys the object that was requested first.
+// among the objects of lowest priority that would have to be evicted, it is not admitted, and nothing is evicted.
+// Otherwise all of them are, and the age is the priority of the last. Ties go to the smallest key; without keys, to the
+// object that was requested first.
 type gdsfWithNew struct {
 	heap     dense.KeyedHeap
 	requests []uint32  // since the object was loaded
@@ -17,11 +17,11 @@ type gdsfWithNew struct {
 	capacity int64
 	used     int64
 	missed   float64      // priority of the missed object, by the age before the eviction
-	leaving  []gdsfLeaver // what has to leave for it
-	asked    int          // how many of those the cache has asked for
+	victims  []gdsfVictim // what is evicted for it
+	asked    int          // how many of the victims the cache has asked for
 }
 
-type gdsfLeaver struct {
+type gdsfVictim struct {
 	object   Object
 	priority float64
 }
@@ -49,7 +49,7 @@ func (p *gdsfWithNew) Hit(r Request) {
 }
 
 func (p *gdsfWithNew) Miss(r Request) {
-	p.leaving, p.asked = p.leaving[:0], 0
+	p.victims, p.asked = p.victims[:0], 0
 	cost := 1.0
 	if p.packets {
 		cost = packets(float64(r.Size))
@@ -65,33 +65,33 @@ func (p *gdsfWithNew) Victim(r Request) Object {
 		p.Remove(o)
 		return o
 	}
-	if p.asked == len(p.leaving) && !p.choose(r) {
+	if p.asked == len(p.victims) && !p.choose(r) {
 		return r.Object
 	}
 	p.asked++
-	return p.leaving[p.asked-1].object
+	return p.victims[p.asked-1].object
 }
 
-// choose takes the objects that have to leave for r out of the heap. It puts them back and returns false if r's object
-// is one of them. It chooses at least one: a cache that asks again has kept one that was to leave.
+// choose takes the victims for r out of the heap. It puts them back and returns false if r's object is one of them. It
+// chooses at least one: a cache that asks again has kept a victim.
 func (p *gdsfWithNew) choose(r Request) bool {
 	p.heap.Set(r.Object, p.missed, p.key(r.Object))
-	p.leaving, p.asked = p.leaving[:0], 0
+	p.victims, p.asked = p.victims[:0], 0
 	need := p.used + r.Size - p.capacity
-	for need > 0 || len(p.leaving) == 0 {
+	for need > 0 || len(p.victims) == 0 {
 		o, priority := p.heap.Least()
 		p.heap.Remove(o)
 		if o == r.Object {
-			for _, v := range p.leaving {
+			for _, v := range p.victims {
 				p.heap.Set(v.object, v.priority, p.key(v.object))
 			}
-			p.leaving = p.leaving[:0]
+			p.victims = p.victims[:0]
 			return false
 		}
 		need -= p.charges.Of(o)
-		p.leaving = append(p.leaving, gdsfLeaver{o, priority})
+		p.victims = append(p.victims, gdsfVictim{o, priority})
 	}
-	for _, v := range p.leaving {
+	for _, v := range p.victims {
 		p.used -= p.charges.Of(v.object)
 		p.age = v.priority
 	}

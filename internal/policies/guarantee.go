@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Guarantee is what is proven about the ratio of a policy's misses to those of the optimum, up to a constant number of
-// misses, as the literature states it; "" if nothing is.
+// Guarantee is what is proven about the ratio of a policy's misses to the optimum's, up to a constant number of misses,
+// as the literature states it; "" if nothing is.
 type Guarantee struct {
 	Consistency string // with exact predictions
 	Robustness  string // with any predictions

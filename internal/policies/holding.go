@@ -5,9 +5,9 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// holdingQueue is lru or fifo in a cache that holds objects: of those not held, the one requested (or loaded) longest
-// ago leaves. A hit only records the time, since the order of held objects is never needed. Memory: 4 bytes per object,
-// and a little over 4 per request.
+// holdingQueue is lru or fifo in a cache that holds objects: among the objects that are not held, it evicts the one
+// requested (or loaded) longest ago. A hit only records the time, since the order of held objects is never needed.
+// Memory: 4 bytes per object, and a little over 4 per request.
 type holdingQueue struct {
 	byLoad   bool
 	last     []uint32 // per object: the position of its last request, or of its load with byLoad

@@ -9,14 +9,14 @@ import (
 // their slots. A cache passes the requests of a batch to LookUp, in one call or several, and then loads what they
 // missed. Positions grow from call to call, and no request comes twice.
 //
-// Each key of a batch is looked up as often as it is requested, but fetched only once: of the lookups of a missing key
-// the first is a miss and the others are hits, since the same fetch serves them. So misses are fetches, as in the exact
+// Each key of a batch is looked up as often as it is requested, but fetched only once: the first lookup of a missing
+// key is a miss and the others are hits, since the same fetch serves them. So misses are fetches, as in the exact
 // cache.
 //
-// Counters and predictions in the background work as those of a Policy: Reporter, Background.
+// Counters and predictions in the background work as for a Policy: Reporter, Background.
 type SetsPolicy interface {
-	// LookUp looks up requests of the current batch, the first at a position of the trace, and returns how many objects
-	// must be fetched. times are the times of the requests in nanoseconds; nil without a clock.
+	// LookUp looks up requests of the current batch and returns how many objects must be fetched. first is the position
+	// of objects[0] in the trace. times are the times of the requests in nanoseconds; nil without a clock.
 	LookUp(objects []Object, first int, times []int64) (fetches int)
 	// Missed returns what the current batch has missed so far, each object once. The slice is valid until Load.
 	Missed() []Object
@@ -48,8 +48,7 @@ type SetsDescription struct {
 	Counters func(slabs.Tally) []Counter // as Reporter returns them; nil if there are none
 }
 
-// describeLRUInSets describes lru for caches of sets.
 func describeLRUInSets(Values, int) (d SetsDescription, why string) { return d, "" }
 
-// lruInSets is lru for caches of sets: the object of a set that batches used least recently leaves.
+// lruInSets is lru for caches of sets: it evicts the object of a set that batches used least recently.
 func lruInSets(c SetsConfig) (SetsPolicy, error) { return slabs.NewLRU(c.Geometry), nil }

@@ -3,7 +3,7 @@ package policies
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
 // keeper keeps what it has loaded and refuses everything else. Only a cache that shrinks makes it evict: the object
-// loaded last leaves first, as if it had come when the cache was full.
+// loaded last goes first, as if the cache had been full when it came.
 type keeper struct {
 	order   dense.Lists // residents, the one loaded last in front; made at the first Insert: the batch path has none
 	made    bool

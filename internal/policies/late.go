@@ -6,7 +6,7 @@ import "slices"
 // until it takes them as expired, or as victims of the next request.
 type late []Object
 
-// Expired implements Expirer: it returns what has left, in the order in which it was evicted.
+// Expired implements Expirer: the cache takes the objects in the order of eviction.
 func (l *late) Expired(int64) (Object, bool) {
 	if len(*l) == 0 {
 		return 0, false
@@ -14,7 +14,7 @@ func (l *late) Expired(int64) (Object, bool) {
 	return l.next(), true
 }
 
-// next returns the first of the objects, of which there is one.
+// next takes the first object off the list, which must not be empty.
 func (l *late) next() Object {
 	o := (*l)[0]
 	*l = slices.Delete(*l, 0, 1)

@@ -11,12 +11,8 @@ var lfuEntry = Entry{
 	Holds:   true,
 	Params: []Param{
 		{Name: "ties", Default: "lru", Choices: []string{"lru", "fifo"},
-			Doc: "which of the least frequent objects leaves: the one requested longest ago, or the one loaded longest ago"},
-		{
-			Name:    "perfect",
-			Default: false,
-			Doc:     "keep the count of an evicted object instead of starting again at 1",
-		},
+			Doc: "which of the least frequent objects is evicted: the one requested longest ago, or loaded longest ago"},
+		{Name: "perfect", Default: false, Doc: "keep the count of an evicted object instead of starting again at 1"},
 	},
 	New: func(c Config) (Policy, error) {
 		var past []uint32
@@ -109,9 +105,9 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// lfuInHeap is LFU with ties broken by load: the object loaded longest ago goes first. It needs a heap, since lists
-// that objects join as their frequency grows lose the order of loading. So does a cache that holds objects: on release
-// they would join those lists out of order. There either tie-break is possible.
+// lfuInHeap is LFU with ties broken by load: the object loaded longest ago is evicted first. It needs a heap, since
+// lists that objects join as their frequency grows lose the order of loading. So does a cache that holds objects: on
+// release they would join those lists out of order. There either tie-break is possible.
 type lfuInHeap struct {
 	heap dense.LazyHeap
 	past []uint32 // as in lfu
@@ -137,8 +133,7 @@ func (p *lfuInHeap) remember(o Object, frequency float64) {
 }
 
 func (p *lfuInHeap) Insert(r Request) {
-	frequency := frequencyAtLoad(r, p.past)
-	p.heap.Add(r.Object, float64(frequency))
+	p.heap.Add(r.Object, float64(frequencyAtLoad(r, p.past)))
 }
 
 func (p *lfuInHeap) Remove(o Object) {

@@ -26,7 +26,7 @@ var lirsEntry = Entry{
 	},
 	Check: func(v Values) error {
 		if v.Text("rule") == "libcachesim" && v.Float("nonresident") != 0 {
-			return fmt.Errorf("nonresident=%v: rule=libcachesim has no such bound, only that of stack; leave it out",
+			return fmt.Errorf("nonresident=%v: rule=libcachesim has no such bound, only stack; leave it out",
 				v.Float("nonresident"))
 		}
 		return nil
@@ -54,7 +54,7 @@ const (
 // always an LIR object.
 type lirs struct {
 	stack dense.Lists
-	queue dense.Lists // list 0: the queue, last to leave in front; list 1: the ghosts, last evicted in front
+	queue dense.Lists // list 0: the queue, the next victim at the back; list 1: the ghosts, last evicted in front
 	state []lirsState
 	// scan is the lowest object of the stack that may not be LIR: all below it are. It is the stack's sentinel if the
 	// whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
@@ -118,7 +118,7 @@ func (p *lirs) Grow(objects int) {
 	p.state = dense.Grown(p.state, objects)
 	p.charge.Grow(objects)
 	if whole {
-		p.scan = Object(objects)
+		p.scan = Object(objects) // the sentinel comes after the last object
 	}
 }
 
@@ -153,8 +153,7 @@ func (p *lirs) Hit(r Request) {
 		p.raise(o)
 		p.makeLIR(o)
 	case lirsHIROut:
-		p.queue.Unlink(o)
-		p.queue.PushFront(lirsQueue, o)
+		p.queue.MoveToFront(lirsQueue, o)
 		p.state[o] = lirsHIR
 		p.push(o)
 		p.limitStack()
@@ -273,7 +272,7 @@ func (p *lirs) prune() {
 // limitStack bounds the stack as the authors' program does: the lowest object that is not LIR is taken off first.
 func (p *lirs) limitStack() {
 	if p.lirSize == 0 {
-		p.prune()
+		p.prune() // without an LIR object at the bottom the stack is empty
 	}
 	for p.stackSize > p.stackLimit {
 		for p.state[p.scan] == lirsLIR {

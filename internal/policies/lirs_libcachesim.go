@@ -7,8 +7,8 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 // objects make room for it, although it stays HIR; a stack that exceeds its bound loses the object that was evicted
 // longest ago, not the lowest; and room is made in the LIR set and in the queue, whether or not the cache has some.
 //
-// libCacheSim takes an object for resident that its own hit pushes out of the queue, beyond the capacity; here it is
-// evicted. That needs a queue of very few places.
+// In libCacheSim an object that its own hit pushes out of the queue stays resident beyond the capacity; here it is
+// evicted. That happens only in a queue of very few places.
 type lirsDemoting struct {
 	stack dense.Lists
 	queue dense.Lists // as in lirs
@@ -45,7 +45,7 @@ func (p *lirsDemoting) limitTo(capacity int64) {
 	p.stackLimit = dense.Multiple(capacity, p.config.Params.Float("stack"))
 }
 
-// Resize makes what no longer fits leave at once.
+// Resize evicts at once what no longer fits.
 func (p *lirsDemoting) Resize(capacity int64) {
 	if capacity == p.capacity {
 		return
@@ -110,7 +110,7 @@ func (p *lirsDemoting) Miss(r Request) {
 	}
 }
 
-// makeRoomForLIR evicts until an object of that size fits, which enters the LIR set.
+// makeRoomForLIR evicts until an object of a size that enters the LIR set fits.
 func (p *lirsDemoting) makeRoomForLIR(size int64) {
 	for p.lirSize+p.hirSize+size > p.capacity {
 		for p.hirSize >= p.hirLimit && p.hirSize > 0 {
@@ -179,7 +179,7 @@ func (p *lirsDemoting) makeLIR(o Object) {
 	p.lirSize += p.charge.Of(o)
 }
 
-// shrinkLIR demotes until the LIR set has room for that size.
+// shrinkLIR demotes until the LIR set has room for a size.
 func (p *lirsDemoting) shrinkLIR(size int64) {
 	for p.lirSize+size > p.lirLimit && p.demote() {
 	}
@@ -208,7 +208,7 @@ func (p *lirsDemoting) demote() bool {
 	return true
 }
 
-// shrinkHIR evicts until the queue has room for that size.
+// shrinkHIR evicts until the queue has room for a size.
 func (p *lirsDemoting) shrinkHIR(size int64) {
 	for p.hirSize+size > p.hirLimit && p.evictHIR() {
 	}

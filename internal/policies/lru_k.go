@@ -153,8 +153,7 @@ func (p *lruK) Victim(Request) Object {
 	if p.eligible.Live > 0 {
 		o, _ = p.eligible.PopLeast()
 	} else { // all are within their correlated reference period
-		o, _ = p.lists.Back(lruKRecents)
-		p.lists.Unlink(o)
+		o = p.lists.PopBack(lruKRecents)
 	}
 	p.where[o] = lruKGhost
 	p.lists.PushFront(lruKGhosts, o)

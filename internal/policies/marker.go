@@ -9,12 +9,12 @@ var markerEntry = Entry{
 	Name:   "marker",
 	Look:   Look{Color: Olive, Mark: Circle},
 	Memory: Memory{PerObject: 4, PerSlot: 5},
-	Summary: "marks requested objects and evicts an unmarked one at random; once all are marked, all marks go and a " +
-		"phase begins",
+	Summary: "marks requested objects and evicts an unmarked one at random; once all are marked, all marks are cleared " +
+		"and a phase begins",
 	Source: "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
 	Holds:  true,
 	Random: true,
-	Guarantee: func(_ Values, capacity int) Guarantee { // Fiat et al., Journal of Algorithms 1991
+	Guarantee: func(_ Values, capacity int) Guarantee {
 		return Guarantee{Robustness: CompetitiveRatio("2H_k", 2*Harmonic(int64(capacity)))}
 	},
 	New: func(c Config) (Policy, error) {
@@ -112,7 +112,6 @@ func (p *marker) evictMarked() Object {
 	return v
 }
 
-// swap exchanges the objects at i and j.
 func (p *marker) swap(i, j int) {
 	a, b := p.resident[i], p.resident[j]
 	p.resident[i], p.resident[j] = b, a

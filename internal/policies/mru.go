@@ -27,10 +27,7 @@ func newMRU(c Config) *mru {
 
 func (p *mru) Grow(objects int) { p.list.Grow(objects) }
 
-func (p *mru) Hit(r Request) {
-	p.list.Unlink(r.Object)
-	p.list.PushFront(0, r.Object)
-}
+func (p *mru) Hit(r Request) { p.list.MoveToFront(0, r.Object) }
 
 func (p *mru) Miss(Request) {}
 

@@ -63,20 +63,20 @@ type Policy interface {
 	// made.
 	Miss(r Request)
 	// Victim chooses one resident object to make room for r, and forgets it. The answer r.Object means: do not admit r;
-	// the cache then neither asks again nor calls Insert. For Shrink there is no such answer: a resident object has to
-	// leave. Victim is called only while at least one object is resident.
+	// the cache then neither asks again nor calls Insert. For Shrink there is no such answer: a resident object must be
+	// evicted. Victim is called only while at least one object is resident.
 	Victim(r Request) Object
 	// Insert reports that r's object is now resident.
 	Insert(r Request)
-	// Remove reports that a resident object left for a reason other than the policy's choice (expiry, a quota that
+	// Remove reports that a resident object was dropped for a reason other than the policy's choice (expiry, a quota that
 	// shrank).
 	Remove(o Object)
 }
 
 // UnitReplayer is the batch path: an exact-match cache whose capacity counts objects passes whole runs of requests, so
 // that a policy's own methods inline into its own loop. first is the position of objects[0] in the trace. ReplayUnit
-// returns how many requests hit and how many objects were evicted. The result equals that of the one-by-one calls; a
-// test of the suite checks that for every policy. A policy value is driven in one way or the other, never both.
+// returns how many requests hit and how many objects were evicted, the same as the one-by-one calls: a test of the
+// suite checks that for every policy. A policy value is driven in one way or the other, never both.
 type UnitReplayer interface {
 	Policy
 	ReplayUnit(objects []Object, first int) (hits, evictions int)
@@ -88,8 +88,8 @@ type UnitReplayer interface {
 type UnitServer interface {
 	Policy
 	// ServeUnit serves requests of the trace in order. resident has whether each object is resident, and is kept up to
-	// date; room is the number of objects that fit in addition. It appends the objects that become resident or leave to
-	// changed, one after another, and returns that and the room that is left.
+	// date; room is the number of objects that fit in addition. It appends each object that is loaded or evicted to
+	// changed, in order, and returns that and the room that is left.
 	ServeUnit(objects []Object, resident []bool, room int64, changed []Object) (left int64, all []Object)
 }
 

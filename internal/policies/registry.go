@@ -76,23 +76,22 @@ type Entry struct {
 	// trace if its Kind is Offline, as the bound beside that if it is Bound. There is at most one of each Kind under
 	// any rules. Nil if it never is.
 	Reference func(Rules) bool
-	// Memory is what it takes beside the trace, with its default parameters; the zero Memory is that of a policy that
-	// keeps little.
+	// Memory is what it takes beside the trace, with its default parameters; the zero Memory says that it keeps little.
 	Memory Memory
 	// Look is how it looks in figures.
 	Look Look
-	// Guarantee returns what is proven about it with room for so many objects; nil if nothing is.
+	// Guarantee returns what is proven about it with room for capacity objects; nil if nothing is.
 	Guarantee func(v Values, capacity int) Guarantee
 	Params    []Param
-	// Metrics are those that it reports beside the counts of the cache, in its Counters.
+	// Metrics are what it reports in its Counters, beside the counts of the cache.
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound, and with Manages
 	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
-	// DescribeInSets describes what InSets makes for sets of so many slots, for devices that replay sets by themselves.
-	// Where that has no description, why says the reason, as in "its predictions are made in the background". Nil if it
+	// DescribeInSets describes what InSets makes for sets of a number of slots, for devices that replay sets on their own.
+	// If that has no description, why gives the reason, as in "its predictions are made in the background". Nil if it
 	// never has one.
 	DescribeInSets func(v Values, ways int) (d SetsDescription, why string)
 	// LowerBound returns the least number of misses that any schedule can have on these requests. Set only for a Bound.
@@ -109,7 +108,7 @@ type Memory struct {
 // sizeBytes is what sizes, and links between objects of different size, take per object if capacities count bytes.
 const sizeBytes = 16
 
-// Bytes returns what a policy takes for a trace with so many objects and a cache with room for so many of them.
+// Bytes returns what a policy takes for a trace with a number of objects and a cache with room for slots of them.
 func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
 	if m.PerObject+m.PerSlot == 0 {
 		m.PerObject, m.PerSlot = 32, 16
@@ -189,8 +188,8 @@ func init() {
 	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
 }
 
-// Register adds entries to a family, after those it already has. Package all registers the policies that have folders
-// of their own.
+// Register adds entries to the end of a family. Package policies/all registers the policies that have folders of their
+// own.
 func Register(family Family, entries ...Entry) {
 	for _, e := range entries {
 		e.Family = family

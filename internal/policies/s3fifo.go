@@ -67,7 +67,6 @@ func newS3FIFO(c Config) (*s3fifo, error) {
 	}, nil
 }
 
-// s3Limits returns the limits of the three queues.
 func s3Limits(c Config, capacity int64) []int64 {
 	small := max(1, dense.Multiple(capacity, c.Params.Float("small")))
 	return []int64{dense.Multiple(capacity, c.Params.Float("ghost")), small, capacity - small}
@@ -94,11 +93,11 @@ func (p *s3fifo) Miss(r Request) {
 	p.returning = remembered && r.Reason == Demand
 }
 
-// Admit refuses an object that would take the whole small queue: all others there would have to leave at once.
+// Admit refuses an object that would take the whole small queue: it would push all others there out at once.
 func (p *s3fifo) Admit(r Request) bool { return p.charged == nil || r.Size < p.limit[s3Small] }
 
-// Victim takes an object from the main queue if that is over its limit, otherwise from the small one. Objects that
-// leave the small queue for the main queue meanwhile may take it over its limit.
+// Victim takes an object from the main queue if that is over its limit, otherwise from the small one. Objects that it
+// promotes meanwhile may take the main queue over its limit.
 func (p *s3fifo) Victim(Request) Object {
 	if p.used[s3Main] > p.limit[s3Main] {
 		return p.evictMain()

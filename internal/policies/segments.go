@@ -23,7 +23,6 @@ func newSegments(c Config, limit ...int64) segments {
 	}
 }
 
-// Grow implements Grower.
 func (s *segments) Grow(objects int) {
 	s.list.Grow(objects)
 	s.segment = dense.Grown(s.segment, objects)
@@ -59,8 +58,7 @@ func (s *segments) take(o Object) {
 
 // renew moves o to the front of its segment.
 func (s *segments) renew(o Object) {
-	s.list.Unlink(o)
-	s.list.PushFront(int(s.segment[o])-1, o)
+	s.list.MoveToFront(int(s.segment[o])-1, o)
 }
 
 // pop removes the last object of segment k; ok is false if the segment is empty.
@@ -71,11 +69,9 @@ func (s *segments) pop(k int) (o Object, ok bool) {
 	return o, ok
 }
 
-// in reports whether o is in segment k.
 func (s *segments) in(k int, o Object) bool { return int(s.segment[o]) == k+1 }
 
-// remember puts o, which is leaving the cache, into the ghost segment k, and drops the oldest ghosts that no longer
-// fit.
+// remember puts o, which is being evicted, into the ghost segment k, and drops the oldest ghosts that no longer fit.
 func (s *segments) remember(k int, o Object) {
 	if s.charged.Of(o) > s.limit[k] {
 		return

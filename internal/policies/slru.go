@@ -20,7 +20,7 @@ var slruEntry = Entry{
 			"in equal parts; 0 makes all segments equal"},
 		{Name: "rule", Default: "room", Choices: []string{"room", "caffeine", "libcachesim"},
 			Doc: "where a new object enters: room, the lowest segment with room; caffeine, always the lowest; libcachesim, " +
-				"as room, and what a hit pushes out of the lowest segment leaves the cache, which may have room"},
+				"as room, and what a hit pushes out of the lowest segment is evicted, even if the cache has room"},
 	},
 	New: func(c Config) (Policy, error) {
 		if c.Params.Text("rule") == "libcachesim" {
@@ -67,7 +67,7 @@ func (p *slru) divide() {
 	p.limit[0] = p.capacity - upper*(n-1)
 }
 
-// lowestShare returns what the lowest segment has if each has its share, rounded down.
+// lowestShare returns the size of the lowest segment if each gets its share, rounded down.
 func (p *slru) lowestShare() int64 {
 	if p.protected > 0 {
 		return p.capacity - int64(math.Ceil(float64(p.capacity)*p.protected))

@@ -1,9 +1,9 @@
 package policies
 
-// slruEvicting is SLRU as libCacheSim has it. All segments have a share of their own, so that parts of a capacity that
-// they do not divide are used only while the cache fills. A hit that lifts an object pushes others down, and what then
-// exceeds the share of the lowest segment leaves the cache at once, although that may have room. If nothing was pushed
-// into the lowest segment, that stays as large as it is.
+// slruEvicting is SLRU as libCacheSim has it. Each segment has its share, rounded down, so that the rest of the
+// capacity is used only while the cache fills. A hit that lifts an object pushes others down, and what then exceeds the
+// share of the lowest segment is evicted at once, even if the cache has room. If nothing was pushed into the lowest
+// segment, it stays as large as it is.
 type slruEvicting struct {
 	segments *slru
 	late
@@ -21,8 +21,8 @@ func (p *slruEvicting) limitLowest() {
 	s.limit[0] = min(s.limit[0], max(1, s.lowestShare()))
 }
 
-// Hit is a request to a resident object. A cache that serves several requests before it asks what has left, as that of
-// prompts does, may also hit an object that is gone, which then enters like a new one.
+// Hit is a request to a resident object. A cache that serves several requests before it takes what was evicted, as the
+// prefix cache does, may also hit an evicted object, which then enters like a new one.
 func (p *slruEvicting) Hit(r Request) {
 	s := p.segments
 	if p.strike(r.Object) {

@@ -24,10 +24,9 @@ var ttlEntry = Entry{
 	Params: []Param{
 		{Name: "ttl", Default: 3600.0, Min: 1e-9, Max: 9e9, Doc: "how long an object lives"},
 		{Name: "unit", Default: ttlSeconds, Choices: []string{ttlSeconds, ttlRequests, ttlCapacity}, Doc: "of ttl: seconds " +
-			"of the trace's clock; requests; or capacity: " +
-			"as many requests as the cache has room for objects"},
+			"of the trace's clock; requests; or capacity: as many requests as the cache has room for objects"},
 		{Name: "renew", Default: false, Doc: "a hit restarts the time"},
-		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "which object leaves a full cache: the one " +
+		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "which object a full cache evicts: the one " +
 			"requested longest ago, or loaded longest ago"},
 	},
 	NeedsTime: func(v Values) bool { return v.Text("unit") == ttlSeconds },
@@ -38,8 +37,8 @@ var ttlEntry = Entry{
 // sees.
 type ttl struct {
 	expiry   dense.LogQueue // in order of expiry
-	order    dense.LogQueue // in the order in which objects leave a full cache; unused if that is the order of expiry
-	byExpiry bool           // that is the order of expiry
+	order    dense.LogQueue // in the order in which a full cache evicts; unused with byExpiry
+	byExpiry bool           // a full cache evicts in the order of expiry
 	lru      bool
 	renew    bool
 	begun    []int64 // per resident object: when its lifetime began, in nanoseconds or requests
@@ -57,7 +56,7 @@ func newTTL(c Config) (*ttl, error) {
 		begun:    make([]int64, c.Objects),
 		requests: c.Params.Text("unit") != ttlSeconds,
 	}
-	p.byExpiry = p.lru == p.renew
+	p.byExpiry = p.lru == p.renew // a hit moves an object in both orders, or in neither
 	if !p.byExpiry {
 		p.order = dense.NewLogQueue(c.Objects)
 	}

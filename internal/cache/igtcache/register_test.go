@@ -5,7 +5,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Tests parse the parts of this package, which package all registers in the program.
+// Tests parse the parts of this package, which package sim/all registers in the program.
 func init() {
 	cache.RegisterManagers(policies.Systems, New, Entries...)
 }

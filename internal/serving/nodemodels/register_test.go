@@ -6,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 )
 
-// Tests parse the parts of this package, which package all registers in the program.
+// Tests parse the parts of this package, which package sim/all registers in the program.
 func init() {
 	models.Registry.Register(Entries...)
 	allocate.Registry.Register(controllers.Entries...)

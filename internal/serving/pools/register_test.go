@@ -4,7 +4,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 )
 
-// Tests parse the parts of this package, which package all registers in the program.
+// Tests parse the parts of this package, which package sim/all registers in the program.
 func init() {
 	cache.Registry.Register(Entries...)
 }

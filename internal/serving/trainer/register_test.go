@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
-// Tests parse the parts that training uses, which package all registers in the program.
+// Tests parse the parts that training uses, which package sim/all registers in the program.
 func init() {
 	models.Registry.Register(nodemodels.Entries...)
 	allocate.Registry.Register(controllers.Entries...)

@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-func init() { gen.Register(traffic.Generators...) } // as package all does in the program
+func init() { gen.Register(traffic.Generators...) } // as package sim/all does in the program
 
 // generated returns a generator of few requests.
 func generated(t *testing.T) *gen.Generator {

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-func init() { gen.Register(traffic.Generators...) } // as package all does in the program
+func init() { gen.Register(traffic.Generators...) } // as package sim/all does in the program
 
 func TestRecommenderRequests(t *testing.T) {
 	trace := tracetest.MustLoadText(t,
