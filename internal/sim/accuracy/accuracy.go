@@ -43,11 +43,10 @@ type Result struct {
 	Capacity  int64  `json:"capacity"` // objects
 	Clock     string `json:"clock"`    // requests or prompts
 	Moments   int    `json:"moments"`
-	Questions int    `json:"questions"` // objects drawn at the moments, which all figures but those of victims are about
+	Questions int    `json:"questions"` // objects drawn at the moments, for all but the next two figures
 
-	// Agreement is the share of moments at which the object predicted to be requested last, of those that a cache with LRU
-	// holds, is one that the optimum evicts before its next request; Chance is the share of such objects among all that
-	// the cache holds.
+	// Agreement is the share of moments at which the object in a cache with LRU that is predicted to be requested last is
+	// one that the optimum evicts before its next request; Chance is the share of such objects in the cache.
 	Agreement float64 `json:"agreement"`
 	Chance    float64 `json:"chance"`
 	// SaidNever are the questions answered with a time at or after the end of the trace; NeverRight is the share of them
@@ -59,7 +58,7 @@ type Result struct {
 	Horizons    []Horizon `json:"horizons"` // by the true distance of the next request
 	Calibration []Decile  `json:"calibration"`
 
-	PredictionNs float64 `json:"prediction_ns"` // per object asked about, without training
+	PredictionNs float64 `json:"prediction_ns"` // per predicted object, without training
 	Trainings    int64   `json:"trainings"`
 }
 
@@ -69,7 +68,7 @@ type Horizon struct {
 	To        float64 `json:"to"`   // requests, excluded; 0: no limit
 	Never     bool    `json:"never"`
 	Questions int     `json:"questions"`
-	Median    float64 `json:"median"` // predicted time from now; one after the end of the trace counts as that
+	Median    float64 `json:"median"` // predicted time from now; the end of the trace for times after it
 	// Spearman is the rank correlation of predicted and true times; never is latest.
 	Spearman *float64 `json:"spearman"`
 	// RMSE is the root of the mean squared error of log(1 + time from now), where both times are within the trace.
@@ -77,7 +76,7 @@ type Horizon struct {
 	SaidNever float64  `json:"said_never"` // share
 }
 
-// Decile is a tenth of the questions, by predicted time from now. What is after the end of the trace counts as its end.
+// Decile is a tenth of the questions, by predicted time from now. Times after the end of the trace count as the end.
 type Decile struct {
 	Predicted float64 `json:"predicted"` // median
 	Low       float64 `json:"low"`       // tenth percentile of the true times
@@ -100,9 +99,8 @@ func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 
 func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
 	if n := len(t.Objects); max(o.Warmup, filled(t, o.Capacity)) >= n {
-		return nil, fmt.Errorf("%s: after a warm-up of %d requests and those that fill a cache of %d objects, none of its "+
-			"%d requests is left to measure at",
-			t.Name, o.Warmup, o.Capacity, n)
+		return nil, fmt.Errorf("%s: after a warm-up of %d requests, and with a full cache of %d objects, none of its %d "+
+			"requests is left to measure at", t.Name, o.Warmup, o.Capacity, n)
 	}
 	nextUse := oracle.NextUse(t.Objects, t.NumObjects)
 	evicts := policies.OptEvicts(t.Objects, t.NumObjects, nextUse, o.Capacity)
@@ -111,9 +109,8 @@ func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 		return nil, err
 	}
 	m := &measurement{
-		options: o, trace: t, nextUse: nextUse, evicts: evicts, predictor: p, clock: newClock(t, p), last: make([]int,
-			t.NumObjects),
-		bits: rand.New(rand.NewPCG(o.Seed, 0)),
+		options: o, trace: t, nextUse: nextUse, evicts: evicts, predictor: p, clock: newClock(t, p),
+		last: make([]int, t.NumObjects), bits: rand.New(rand.NewPCG(o.Seed, 0)),
 	}
 	if err := m.replay(ctx); err != nil {
 		return nil, err
@@ -174,7 +171,8 @@ func filled(t *traces.Trace, capacity int64) int {
 	return len(t.Objects)
 }
 
-// ask has the predictor predict what LRU holds before the request at pos: the most recently requested objects.
+// ask has the predictor predict what LRU holds before the request at pos: the most recently requested objects. No cache
+// is needed to find them, backwards from pos, as each counts at its last request only.
 func (m *measurement) ask(pos int) {
 	m.held = m.held[:0]
 	for at := pos - 1; int64(len(m.held)) < m.options.Capacity; at-- {
@@ -221,23 +219,19 @@ func (m *measurement) answer(o predict.Object, next float64, pos int) answer {
 func (m *measurement) result(spec predict.Spec) *Result {
 	cost := m.predictor.Cost()
 	r := &Result{
-		Trace:       m.trace.Name,
-		Predictor:   spec.String(),
-		Seed:        m.options.Seed,
-		Capacity:    m.options.Capacity,
-		Clock:       m.clock.name(),
-		Moments:     m.moments,
-		Questions:   len(m.answers),
-		Agreement:   float64(m.agreed) / float64(m.moments),
-		Chance:      float64(m.evictable) / float64(m.candidates),
-		All:         horizonOf(m.answers),
-		Calibration: calibration(m.answers),
-		PredictionNs: float64(
-			(cost.Elapsed - cost.Training.Elapsed).Nanoseconds(),
-		) / float64(
-			cost.Predictions,
-		),
-		Trainings: cost.Training.Models,
+		Trace:        m.trace.Name,
+		Predictor:    spec.String(),
+		Seed:         m.options.Seed,
+		Capacity:     m.options.Capacity,
+		Clock:        m.clock.name(),
+		Moments:      m.moments,
+		Questions:    len(m.answers),
+		Agreement:    float64(m.agreed) / float64(m.moments),
+		Chance:       float64(m.evictable) / float64(m.candidates),
+		All:          horizonOf(m.answers),
+		Calibration:  calibration(m.answers),
+		PredictionNs: float64((cost.Elapsed - cost.Training.Elapsed).Nanoseconds()) / float64(cost.Predictions),
+		Trainings:    cost.Training.Models,
 	}
 	right := 0
 	for _, a := range m.answers {
@@ -310,7 +304,7 @@ func horizonOf(answers []answer) Horizon {
 	return h
 }
 
-// ranks returns the rank of each value, equal ones sharing the mean of theirs.
+// ranks returns the rank of each value. Ties share the mean of their ranks.
 func ranks(values []float64) []float64 {
 	order := make([]int, len(values))
 	for i := range order {
@@ -376,7 +370,7 @@ func (c clock) at(pos int) float64 {
 	case pos == c.end:
 		return float64(len(c.prompts))
 	}
-	begun, _ := slices.BinarySearch(c.prompts, pos+1)
+	begun, _ := slices.BinarySearch(c.prompts, pos+1) // prompts that begin at pos or before
 	return float64(begun - 1)
 }
 

@@ -21,8 +21,8 @@ import (
 
 // Options say how long to search, and where.
 type Options struct {
-	Length   int    // a trace is a pattern of at most so many requests,
-	Requests int    // repeated until there are so many
+	Length   int    // requests of a pattern, at most
+	Requests int    // of a trace, which repeats its pattern
 	Tries    int    // traces that are replayed in a search
 	Seed     uint64 // of all random choices
 }
@@ -55,13 +55,13 @@ type search struct {
 	rng      *rand.Rand
 }
 
-// Exact searches a trace on which the policy does badly although its predictions are exact: the measured side of
+// Exact searches for a trace on which the policy does badly although its predictions are exact: the measured side of
 // consistency.
 func Exact(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
 	return newSearch(policy, capacity, options, true).run(ctx)
 }
 
-// Any searches a trace and predictions with which the policy does badly: the measured side of robustness. A policy
+// Any searches for a trace and predictions with which the policy does badly: the measured side of robustness. A policy
 // without predictions gets a trace only.
 func Any(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
 	return newSearch(policy, capacity, options, false).run(ctx)
@@ -83,8 +83,8 @@ func (s *search) run(ctx context.Context) (Found, error) {
 	return s.replay(ctx, best, finalSeeds)
 }
 
-// slacks are how much a ratio may fall in a step, so that a climb passes small dips: it keeps this share of it. Each
-// climb has its own.
+// slacks are the shares of its ratio that a climb must keep in a step: below 1 it passes small dips. Each climb draws
+// one of them.
 var slacks = []float64{1, 0.98, 0.95, 0.9}
 
 // climb changes a pattern as long as the ratio does not fall, or falls only a little, and repeats this from other
@@ -94,7 +94,7 @@ func (s *search) climb(ctx context.Context) (best pattern, err error) {
 	var bestRatio, ratio, slack float64
 	idle := patience // start from scratch
 	for range s.options.Tries {
-		next := s.start(best)
+		next := s.start(best) // drawn even where change replaces it: the random numbers of all recorded searches are such
 		if idle < patience {
 			next = s.change(current)
 		}
@@ -148,7 +148,7 @@ func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, er
 	}
 	first := uint64(0)
 	if seeds == finalSeeds {
-		first = searchSeeds
+		first = searchSeeds // none of the seeds for which the search chose the trace
 	}
 	total := int64(0)
 	for seed := range seeds {

@@ -32,7 +32,7 @@ func init() {
 	allocate.Registry.Register(controllers.Entries...)
 	models.Registry.Register(nodemodels.Entries...)
 	gen.Register(traffic.Generators...)
-	plain := policies.Registry.All()
+	plain := policies.Registry.All() // before the managers join them, whose metrics come last
 	cache.RegisterManagers(policies.Systems, igtcache.New, igtcache.Entries...)
 
 	// The order is that of columns in tables and files of results.

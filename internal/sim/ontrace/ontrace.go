@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// New builds a predictor for a replay of t. Only one that knows the future sees nextUse and optEvicts (see
-// predict.Config), of which the latter may be nil.
+// New builds a predictor for a replay of t. Only a predictor that knows the future sees nextUse and optEvicts (see
+// predict.Config); optEvicts may be nil.
 func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
 	optEvicts func() []bool) (*predict.Counted, error) {
 	return NewWith(spec, t, 0, seed, nextUse, optEvicts)

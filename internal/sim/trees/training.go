@@ -49,7 +49,7 @@ type Summary struct {
 	Requests   int64     `json:"requests"`
 	Samples    int64     `json:"samples"` // that the trace gave
 	Trees      int       `json:"trees"`   // that were kept
-	Grown      int       `json:"grown"`   // trees
+	Grown      int       `json:"grown"`   // trees, with those after the smallest validation error
 	Trained    Fit       `json:"trained"`
 	Validation *Fit      `json:"validation"` // nil where no rows were held back
 	Features   []Feature `json:"features"`
@@ -66,7 +66,7 @@ type Fit struct {
 type Feature struct {
 	Name      string  `json:"name"`
 	Splits    int     `json:"splits"`
-	GainShare float64 `json:"gain_share"` // of all that splits take off the squared error
+	GainShare float64 `json:"gain_share"` // of the reduction of the squared error by all splits
 }
 
 // Train trains a model on the samples of a trace. Progress is called with the number of trees.
