@@ -17,7 +17,7 @@ type point struct {
 }
 
 func pointOf(rec *records.Record) point {
-	w, _ := workload.FromRecord(rec) // a capacity that cannot be replayed has a key too
+	w, _ := workload.FromRecord(rec) // a workload that cannot be replayed has a key, too
 	parts := ""
 	for _, k := range records.PartKinds {
 		if k.Apart {

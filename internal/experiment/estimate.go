@@ -75,7 +75,7 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 		}
 	}}
 	limit := w.Limit
-	w.Checksum, w.Limit = "", measuredRequests
+	w.Checksum, w.Limit = "", measuredRequests // the checksum would have the whole file read
 	if limit > 0 {
 		w.Limit = min(limit, measuredRequests)
 	}
@@ -98,8 +98,8 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	return s, nil
 }
 
-// countedRequests is the number of requests at the start of a file that determine its estimated length: so many that
-// buffered input matters little.
+// countedRequests is the number of requests at the start of a file that determine its estimated length: enough for
+// buffered input to matter little.
 const countedRequests = 1_000_000
 
 // requests estimates the number of requests in a workload's files. It assumes the requests per byte at the start of the

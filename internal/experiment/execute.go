@@ -274,6 +274,7 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 				return g, &j
 			}
 		}
+		// Jobs that cannot start wait for memory or for the device; another trace would only take more of it.
 		held := slices.ContainsFunc(e.open, func(g *group) bool { return len(g.queues) > 0 })
 		if len(e.waiting) > 0 && !held && e.roomForAnother() {
 			g := e.waiting[0]

@@ -273,7 +273,7 @@ func (f *File) isAmbiguous(axis string) bool {
 	return owners > 1 || reserved
 }
 
-// dimensions are those that every record has.
+// dimensions are the dimensions that every record has.
 var dimensions = []string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}
 
 // formatAxes formats axes as in records.
@@ -309,8 +309,7 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	}
 	if len(own) == 0 {
 		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; add some for all traces, for example capacities: "+
-			"[1%%, 10%%]",
-			f.Traces[index].Name), "traces", index)
+			"[1%%, 10%%]", f.Traces[index].Name), "traces", index)
 	}
 	specs, err := capacity.ParseList(strings.Join(own, ","))
 	if err != nil {
@@ -331,8 +330,8 @@ func (f *File) ownCapacities(t Trace) bool {
 	return f.replayedBy(t, func(e cache.Entry) bool { return e.Capacity != nil })
 }
 
-// replayedBy reports whether all caches that replay a trace have a property. The default cache has none of those that
-// it is used for.
+// replayedBy reports whether all caches that replay a trace have a property. The default cache has none of the
+// properties that callers ask for.
 func (f *File) replayedBy(t Trace, property func(cache.Entry) bool) bool {
 	return len(f.Caches) > 0 && !slices.ContainsFunc(f.Caches, func(p Part) bool {
 		spec, err := cache.Registry.Parse(withArgs(p.Use, firstPlace(p.With)))

@@ -110,7 +110,7 @@ func withReferences(cells []Cell, stays []bool) (kept []Cell) {
 	}
 	for i, c := range cells {
 		if stays[i] {
-			held[c.Hash] = false
+			held[c.Hash] = false // it needs no auxiliary cell beside it
 		}
 	}
 	for i, c := range cells {
@@ -118,7 +118,7 @@ func withReferences(cells []Cell, stays []bool) (kept []Cell) {
 			if !held[c.Hash] {
 				continue
 			}
-			held[c.Hash] = false
+			held[c.Hash] = false // one of several cells with the hash is enough
 			c.Auxiliary, c.Against = true, nil
 		}
 		kept = append(kept, c)

@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/series"
 )
 
-// This file checks that whatever figures, tables, references and claims mention exists.
+// This file checks that everything that figures, tables, references and claims mention exists.
 
 // timeMetrics are the metrics that depend on the machine. The records of an experiment do not contain them; figures,
 // tables and claims get them from its timings.
@@ -97,7 +97,7 @@ func (f *File) Dimensions() []string {
 	return append(slices.Clone(dimensions), sortedKeys(f.axes())...)
 }
 
-// checkShown rejects a metric that cannot be shown. One with a value for each label is shown for all of them.
+// checkShown rejects a metric that cannot be shown. A metric with a value for each label is shown for all of them.
 func checkShown(name string) error {
 	if records.LabelsOf(name) != "" {
 		return nil
@@ -242,7 +242,7 @@ func (f *File) referenceNames() (names []string) {
 	return names
 }
 
-// referenceAxes returns the names of the references' dimensions. Those of absent policies may have their own.
+// referenceAxes returns the names of the references' dimensions. Absent policies may have dimensions of their own.
 func (f *File) referenceAxes() (names []string) {
 	for _, r := range f.References {
 		for _, p := range r.Points {
@@ -259,7 +259,7 @@ func (f *File) hasReference(name string) error {
 	return nil
 }
 
-// checkNames rejects a name that is not a valid file name or appears twice. Names that differ only in case are the same
+// checkName rejects a name that is not a valid file name or appears twice. Names that differ only in case are the same
 // on some file systems.
 func (f *File) checkName(name string, seen map[string]bool, path ...any) error {
 	switch {
@@ -343,7 +343,7 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 	case figure.Along+figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Log)+
 		len(figure.References) > 0:
 		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
-			"all keys but name, title, x, y, only and from"), "figures", i)
+			"all keys except name, title, x, y, only and from"), "figures", i)
 	case !(figure.From >= 0):
 		return f.errorAt(fmt.Errorf("from %v: want a number of requests or, with windows of time, of seconds, from 0",
 			figure.From), "figures", i, "from")

@@ -39,7 +39,7 @@ type Input struct {
 	Setups     []int               // the Design.Setups that serve it; nil: all
 	Capacities []capacity.Capacity // as for cells
 	Seeds      []uint64
-	Warmup     int // instead of that of the Design, unless it is 0
+	Warmup     int // 0 for the warm-up of the Design
 	Axes       string
 }
 
@@ -277,8 +277,8 @@ func (p *planner) plan() error {
 	return nil
 }
 
-// capacities returns those of an input in a setup: its own, or that of a cache that has one. Other capacities of the
-// input are then an error, unless another setup uses them.
+// capacities returns the capacities of an input in a setup: its own or, if the cache defines its capacity, only that
+// one. Other capacities of the input are then an error, unless another setup uses them.
 func (p *planner) capacities(in *Input, setup int) ([]capacity.Capacity, error) {
 	own, ok := sim.OwnCapacity(p.Setups[setup].Parts.Cache)
 	if !ok {
@@ -423,7 +423,7 @@ func (p *planner) findFit(parts sim.Parts, bytes bool) *fit {
 	return f
 }
 
-// reference returns what parts are compared with; the same for the same parts.
+// reference returns what parts are compared with: one pointer for equal parts, because references are keys of hashes.
 func (p *planner) reference(c sim.Cell) reference {
 	texts := textsOf(&c.Parts)
 	r, ok := p.references[texts]

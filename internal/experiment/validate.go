@@ -25,8 +25,7 @@ import (
 func (f *File) validate() error {
 	for _, check := range []func() error{
 		f.checkHead, f.checkTraces, f.checkPolicies, f.checkParts, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics,
-		f.checkReferences, f.checkFigures,
-		f.checkTables, f.checkClaims, f.checkQuick,
+		f.checkReferences, f.checkFigures, f.checkTables, f.checkClaims, f.checkQuick,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -288,11 +287,9 @@ func (f *File) checkSize() error {
 		capacities = max(capacities, 1, len(specs))
 	}
 	if cells > maxCells {
-		return f.errorAt(
-			fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, policies "+
-				"with their axes %.0f, seeds %.0f; split it, or remove some", cells, maxCells, workloads, capacities,
-				once+perSeed, seeds),
-		)
+		return f.errorAt(fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities "+
+			"%d, policies with their axes %.0f, seeds %.0f; split it, or remove some", cells, maxCells, workloads, capacities,
+			once+perSeed, seeds))
 	}
 	return nil
 }
@@ -306,8 +303,8 @@ func countParts(parts []Part) float64 {
 	return max(1, n)
 }
 
-// countChosen is countParts of the parts of a kind with the given names, of all if there are none; random counts those
-// that make random choices.
+// countChosen is countParts for the parts of a kind with the given names, or for all without names; random counts the
+// parts that make random choices.
 func (f *File) countChosen(kind partKind, names Values) (all, random float64) {
 	for _, p := range *kind.of(f) {
 		if len(names) > 0 && !slices.Contains(names, p.Label()) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// traceChange says what has changed of a trace. Counts are missing where no record has them.
+// traceChange is how a trace has changed. Counts are missing where no record has them.
 type traceChange struct {
 	Trace       string `json:"trace"`
 	Records     int    `json:"records"` // of the baseline, on this trace
@@ -54,7 +54,7 @@ func (r *Report) changes() (all []*traceChange) {
 	return all
 }
 
-// measure takes the counts that a replay knows, unless an earlier one did.
+// measure sets the counts that a replay knows and no earlier one did.
 func (c *traceChange) measure(r *Result) {
 	if r.Is == nil {
 		return

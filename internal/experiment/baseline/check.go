@@ -76,12 +76,11 @@ type Result struct {
 
 // Report is the outcome of a check, its results in the order of the baseline.
 type Report struct {
-	Baseline  string // its path
-	Version   string // of the program that checked
-	Results   []Result
-	NewTraces []string // traces, and files of parts, that were accepted with a new checksum
-	// AllowsTraceChange is that of Options.
-	AllowsTraceChange bool
+	Baseline          string // its path
+	Version           string // of the program that checked
+	Results           []Result
+	NewTraces         []string // traces, and files of parts, that were accepted with a new checksum
+	AllowsTraceChange bool     // as in Options
 }
 
 // Check replays the records of a baseline and compares. It is an error if the records do not say what to replay or
@@ -127,7 +126,7 @@ func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed [
 		if w.Checksum == "" {
 			continue
 		}
-		key := w.Checksum + strings.Join(w.Paths(), "\n")
+		key := w.Checksum + strings.Join(w.Paths(), "\n") // records of the same files may have different checksums
 		sum, known := sums[key]
 		if !known {
 			sum, err = w.ReadChecksum(ctx, dirs)
@@ -169,7 +168,7 @@ func takeNewFiles(ctx context.Context, all []planned) (changed []string, err err
 	return changed, nil
 }
 
-// replayed is the results of the replays, by the hashes of the cells.
+// replayed has the results of the replays, by the hashes of the cells.
 type replayed struct {
 	results  experiment.Results
 	problems map[string]error

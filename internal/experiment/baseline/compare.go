@@ -73,6 +73,7 @@ func (t tolerances) allow(was, is *records.Record, differences []Difference) boo
 		case capacityFigure, metric.Requests.Name:
 			return true
 		case metric.Misses.Name:
+			// as far as the hit ratio that follows from them may
 			more := (is.Float(metric.Misses) - was.Float(metric.Misses)) / max(1, is.Float(metric.Requests))
 			return !t.Allows(was.Float(metric.HitRatio), was.Float(metric.HitRatio)-more)
 		case metric.HitRatio.Name, metric.ByteHitRatio.Name:

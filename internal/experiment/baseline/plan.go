@@ -114,7 +114,7 @@ func usePasses(all []planned) {
 	for i, p := range all {
 		if p.problem == nil && p.cell.Parts.Policy.Entry.OnePass {
 			c := p.cell
-			c.Capacity = capacity.Capacity{}
+			c.Capacity = capacity.Capacity{} // the hash is then the same at all capacities
 			place := c.WithHash().Hash
 			sharing[place] = append(sharing[place], i)
 		}

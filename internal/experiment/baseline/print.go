@@ -61,7 +61,7 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 	}
 	var problems []string
 	for _, c := range r.changes() {
-		problems = append(problems, fmt.Sprintf("%s (%s)", c, plural(c.Records, "record")))
+		problems = append(problems, fmt.Sprintf("%s (%s)", c, records.Counted(c.Records, "record")))
 	}
 	if problems = append(problems, r.problems()...); len(problems) > 0 {
 		parts = append(parts, terminal.Wrapped(bullet+strings.Join(problems, "\n"+bullet), width))
@@ -72,7 +72,7 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 
 // Summary says in one line how the check ended.
 func (r *Report) Summary() string {
-	s := fmt.Sprintf("%s: %s", records.Printable(r.Baseline), plural(len(r.Results), "record"))
+	s := fmt.Sprintf("%s: %s", records.Printable(r.Baseline), records.Counted(len(r.Results), "record"))
 	if r.Count(Equal) == len(r.Results) {
 		s += ", all equal"
 	} else {
@@ -118,14 +118,7 @@ func (r *Report) counts(of ...Status) (list []string) {
 	return list
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return records.Count(int64(n)) + " " + noun + "s"
-}
-
-// moved returns the results that are not equal, and those on traces that have changed, as long as they were replayed.
+// moved returns the results that are not equal or are on a changed trace, if they were replayed.
 func (r *Report) moved() []*Result {
 	var moved []*Result
 	for i := range r.Results {
@@ -151,7 +144,7 @@ func (r *Report) problems() (lines []string) {
 		affected[reason]++
 	}
 	for _, reason := range order {
-		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, plural(affected[reason], "record")))
+		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, records.Counted(affected[reason], "record")))
 	}
 	return lines
 }
@@ -182,7 +175,7 @@ func columns(moved []*Result) []column {
 		all = append(all, column{"besides", true, others})
 	}
 	if slices.ContainsFunc(moved, func(r *Result) bool { return r.Tolerance != Tolerance{} }) {
-		all = append(all, column{"tolerance", false, func(r *Result) string { return allowance(r) }})
+		all = append(all, column{"tolerance", false, allowance})
 	}
 	return all
 }

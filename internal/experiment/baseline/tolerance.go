@@ -50,7 +50,7 @@ func ParseTolerance(text string) (t Tolerance, err error) {
 // parseAmount parses a number from 0 to 100.
 func parseAmount(text string) (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(x >= 0 && x <= 100) {
+	if err != nil || !(x >= 0 && x <= 100) { // as NaN is
 		return 0, errors.New("want a number from 0 to 100 before the unit")
 	}
 	return x, nil
@@ -96,7 +96,7 @@ const metricCondition = "metric"
 // then compared even if it otherwise would not be, and only by this rule.
 func ParseRule(text string) (r Rule, err error) {
 	r.text = text
-	at := strings.LastIndex(text, ":")
+	at := strings.LastIndex(text, ":") // the places before it may have colons
 	if r.Tolerance, err = ParseTolerance(text[at+1:]); err != nil || at < 0 {
 		return r, err
 	}
@@ -145,7 +145,7 @@ type tolerances struct {
 	of        map[string]Tolerance // of metrics that rules name
 }
 
-// tolerancesOf returns the tolerances of a cell: those of the last rules that match it.
+// tolerancesOf returns the tolerances of a cell, from the last rules that match it.
 func tolerancesOf(rules []Rule, rec *records.Record) tolerances {
 	t := tolerances{of: map[string]Tolerance{}}
 	for _, r := range rules {

@@ -34,7 +34,7 @@ func (r *Report) acceptHint() string {
 	return "; if traces or files of parts were changed on purpose, --update --new-traces accepts them"
 }
 
-// Series returns the series of the replays, as those of the baseline's records.
+// Series returns the series of the replays, with the cells of the baseline's records.
 func (r *Report) Series() (rows []series.Row) {
 	for _, result := range r.Results {
 		for _, row := range result.series {

@@ -1,4 +1,4 @@
-// Package checks tells CI systems what was checked and what came of it: test cases of JUnit XML, annotations of GitHub
+// Package checks tells CI systems what was checked and how it ended: test cases of JUnit XML, annotations of GitHub
 // Actions, and the summary of a job there.
 package checks
 
@@ -32,7 +32,7 @@ func (e FailedError) Unwrap() error { return e.error }
 // Failed marks err as the outcome of a check.
 func Failed(err error) error { return FailedError{err} }
 
-// Outcome is what came of a case.
+// Outcome is how a case ended.
 type Outcome int
 
 // The outcomes of a case.
@@ -189,8 +189,8 @@ func (s Suite) properties(c Case) string {
 	return strings.Join(append(list, "title="+escapeProperty(c.Title)), ",")
 }
 
-// asText keeps a line of the log from being read as a workflow command, of today's form or of the earlier one: a
-// summary begins with a name that users give.
+// asText keeps a line of the log from being read as a workflow command, in the current or the earlier form: a summary
+// begins with a name that users give.
 func asText(line string) string {
 	return strings.NewReplacer("::", ": :", "##[", "# #[").Replace(line)
 }

@@ -35,14 +35,14 @@ type floor struct {
 // parseFloor parses "60%", "0.6" or "policy=lru:60%".
 func parseFloor(text string) (f floor, err error) {
 	f.whole = text
-	at := strings.LastIndex(text, ":")
+	at := strings.LastIndex(text, ":") // the places before it may have colons
 	f.text = strings.TrimSpace(text[at+1:])
 	number, isPercent := strings.CutSuffix(f.text, "%")
 	f.least, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if isPercent {
 		f.least /= 100
 	}
-	if err != nil || !(f.least >= 0 && f.least <= 1) {
+	if err != nil || !(f.least >= 0 && f.least <= 1) { // as NaN is
 		return f, fmt.Errorf("%q is no hit ratio; want 60%% or 0.6, and conditions before a colon: policy=lru:60%%", f.text)
 	}
 	if at >= 0 {
@@ -120,7 +120,7 @@ func (f floor) check(recs []records.Record) error {
 	return fmt.Errorf("--%s %q matches no row: none meets all conditions at once", FloorFlag, f.whole)
 }
 
-// Judged is which records reach their floors.
+// Judged says which records reach their floors.
 type Judged struct {
 	suite   Suite
 	rows    int      // of all records

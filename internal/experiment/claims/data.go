@@ -63,7 +63,7 @@ type Data struct {
 	groups     []string // groupOnline or groupOffline for each label; "" for bounds and for caches without bounds
 	cells      [][]cell // of each label
 	columns    map[string][]float64
-	random     *rand.Rand // draws the values of columns in place of the measured ones; nil for those
+	random     *rand.Rand // draws the values of columns in place of the measured ones; nil for the measured ones
 	measured   *Data      // if random
 }
 
@@ -131,7 +131,7 @@ func (d *Data) label(r *records.Record) int {
 		d.kinds, d.groups = append(d.kinds, r.Kind), append(d.groups, "")
 		d.cells = append(d.cells, nil)
 	}
-	switch { // a policy that knows the future with one of several parts is in the group of those that do
+	switch { // a policy that knows the future with any of its parts counts as offline with all of them
 	case r.Kind == records.Offline || r.Foresees() != "":
 		d.groups[at] = groupOffline
 	case r.Competes() && d.groups[at] == "":
@@ -188,13 +188,13 @@ func (d *Data) axes(r *records.Record) (all []coordinate) {
 
 // column returns a metric for every record, NaN if it is null.
 func (d *Data) column(metric string) []float64 {
-	column, ok := d.columns[metric]
-	if !ok && d.random != nil {
-		column = d.draw(metric)
-		d.columns[metric] = column
+	if column, ok := d.columns[metric]; ok {
 		return column
 	}
-	if !ok {
+	var column []float64
+	if d.random != nil {
+		column = d.draw(metric)
+	} else {
 		column = make([]float64, len(d.in.Records))
 		for i := range d.in.Records {
 			x, ok := d.in.Records[i].Metric(metric)
@@ -203,8 +203,8 @@ func (d *Data) column(metric string) []float64 {
 			}
 			column[i] = x
 		}
-		d.columns[metric] = column
 	}
+	d.columns[metric] = column
 	return column
 }
 

@@ -12,7 +12,7 @@ import (
 // outcome is the result of a claim at one point.
 type outcome struct {
 	point int // one of the points that are this point of the claim
-	// the compared values; for a trend those along the dimension, for a ranking the ranked value and the others
+	// the compared values; for a trend the values along the dimension, for a ranking the ranked value and the others
 	values []float64
 	points []int // for a trend: the places of its values
 	slots  []int // for a ranking: the policies of its values
@@ -87,7 +87,8 @@ func (e *evaluator) valuesAt(nodes []node, at, bound int) (values []float64, why
 
 func (c comparison) unit() unit { return unitOfAll(c.values) }
 
-// testsOf returns the tests of the comparison between values i and i+1. Those of != are the tests of ==.
+// testsOf returns the tests of the comparison between values i and i+1. The tests of != are those of ==, which decide
+// the other way round.
 func (c comparison) testsOf(e *evaluator, i int, left, right float64) (tests []test, slack float64) {
 	tolerance := c.toleranceOf(e, i, right)
 	above, below := right+tolerance, right-tolerance
@@ -246,7 +247,7 @@ func (t trend) decide(tests []test) Verdict {
 	return max(up, down).verdict()
 }
 
-// decides is the step that decides; for isMonotone it is one in the direction in which the values move rather.
+// decides is the step that decides; for isMonotone a step in the direction that the values fail less.
 func (t trend) decides(o outcome) int {
 	verdict := t.decide(o.tests)
 	switch t.moves {
@@ -337,7 +338,7 @@ func (r ranking) sign() float64 {
 	return 1
 }
 
-// tests returns one for each of the others: that it is not better than x, or for the last rank not worse.
+// tests returns a test for each of the others: that it is not better than x, or for the last rank not worse.
 func (r ranking) tests(x float64, others []float64) (tests []test) {
 	sign := r.sign()
 	if r.rank == last {
@@ -350,7 +351,8 @@ func (r ranking) tests(x float64, others []float64) (tests []test) {
 	return tests
 }
 
-// decide counts those that are better than the ranked policy.
+// decide counts the policies that are better than the ranked one: at least the tests that fail, and at most those and
+// the unsure ones.
 func (r ranking) decide(tests []test) Verdict {
 	if r.rank != second && r.rank != third {
 		return every(tests).verdict()
@@ -365,7 +367,7 @@ func (r ranking) decide(tests []test) Verdict {
 	return Holds
 }
 
-// decides is the test beside the next in the order or, if the rank is undecided, beside the nearest of unsure ones.
+// decides is the test against the next policy in the order or, if the rank is undecided, the nearest unsure test.
 func (r ranking) decides(o outcome) int {
 	verdict := r.decide(o.tests)
 	if verdict == Undecided || r.rank != second && r.rank != third {

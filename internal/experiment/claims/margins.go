@@ -19,7 +19,7 @@ const (
 	yes
 )
 
-// verdict is that of a claim that holds where the answer is yes.
+// verdict is the verdict of a claim that holds where the answer is yes.
 func (a answer) verdict() Verdict {
 	return [...]Verdict{no: DoesNotHold, unsure: Undecided, yes: Holds}[a]
 }
@@ -55,8 +55,8 @@ func nearest(tests []test, is answer, by func(i int) float64) (at int) {
 	return at
 }
 
-// nearestTest is the test with the least margin of those that decide a verdict: where it does not hold, of those that
-// fail.
+// nearestTest is the test with the least margin among those that decide a verdict: if it does not hold, among those
+// that fail.
 func nearestTest(tests []test, verdict Verdict) int {
 	return nearest(tests, verdict.answer(), func(i int) float64 { return tests[i].margin })
 }

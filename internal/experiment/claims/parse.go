@@ -20,7 +20,7 @@ const (
 	maxDepth  = 50   // nested parentheses
 )
 
-// functions are the functions in expressions. Those of takes may also precede "over".
+// functions are the functions in expressions. The takes may also precede "over".
 var (
 	takes     = []string{"min", "max", "mean", "median", "sum", "geomean"}
 	placeOf   = []string{"argmin", "argmax"} // the place on a dimension where the value is lowest or highest
@@ -270,9 +270,8 @@ func (p *parser) ranking(start int, value expr) statement {
 	}
 	policies := policiesOf(value)
 	if len(policies) != 1 {
-		p.fail(start,
-			"a ranked value must have exactly one policy; this one has %d. With several, compare: A > max over POLICIES of B",
-			len(policies))
+		p.fail(start, "a ranked value must have exactly one policy; this one has %d. With several, compare: A > max over "+
+			"POLICIES of B", len(policies))
 		return r
 	}
 	r.subject = policies[0]

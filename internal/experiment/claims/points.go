@@ -96,10 +96,8 @@ func (e *evaluator) join() string {
 		points := []point{e.emptyPoint()}
 		for i := range e.slots {
 			if points = e.extend(points, i, e.slots[i].bySpot[s]); len(points)+len(e.points) > maxPoints {
-				return fmt.Sprintf(
-					"its policies have axes of their own, which give more than %d points; restrict them with where",
-					maxPoints,
-				)
+				return fmt.Sprintf("its policies have axes of their own, which give more than %d points; restrict them with "+
+					"where", maxPoints)
 			}
 		}
 		e.points = append(e.points, points...)
@@ -162,7 +160,7 @@ func (e *evaluator) extend(points []point, i int, cells []int32) (extended []poi
 			extended = append(extended, p)
 		}
 	}
-	if !e.hasRequired {
+	if !e.hasRequired { // with members of groups alone, a cell that joins no point is one by itself
 		for _, c := range cells {
 			if !used[c] {
 				alone, _ := e.emptyPoint().with(i, c, s.cells[c].at)
@@ -335,7 +333,7 @@ func (f *filter) order(d *Data, c slotCell, l limit) order {
 	if !ok || !l.isNumber {
 		return incomparable
 	}
-	return order(compare(x, l.x)) + equalTo
+	return order(compare(x, l.x)) + equalTo // from -1, 0 and 1
 }
 
 // capacityBeside returns the cell's capacity in the unit of the limit: as a share if the limit is one, otherwise in

@@ -72,9 +72,9 @@ func (c *Claim) Evaluate(d *Data) Result {
 	return r
 }
 
-// verdict is the verdict that enough of the points allow: first that it holds, and last that it does not.
+// verdict is the best verdict that enough of the points have or exceed: holds, exceeds, undecided, does not hold.
 func (c *Claim) verdict(r Result) Verdict {
-	enough := c.share * float64(len(r.Points)) * (1 - 1e-12)
+	enough := c.share * float64(len(r.Points)) * (1 - 1e-12) // the product may be rounded up
 	n := 0
 	for _, verdict := range []Verdict{Holds, Exceeds, Undecided} {
 		if n += r.count(verdict); float64(n) >= enough {
@@ -127,7 +127,7 @@ func (e *evaluator) collapse(all []outcome) []outcome {
 // place.
 func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 	if r.LeftOut > 0 {
-		text = fmt.Sprintf("; %s left out: %s", points(r.LeftOut), commonest(all))
+		text = fmt.Sprintf("; %s left out: %s", records.Counted(r.LeftOut, "point"), commonest(all))
 	}
 	if missing := e.missing(); len(missing) > 0 {
 		text += "; no record at " + strings.Join(missing, ", ")
@@ -212,14 +212,7 @@ func (e *evaluator) counted(n int) string {
 	if _, isTrend := e.claim.says.(trend); isTrend {
 		return fmt.Sprintf("%d series", n)
 	}
-	return points(n)
-}
-
-func points(n int) string {
-	if n == 1 {
-		return "1 point"
-	}
-	return fmt.Sprintf("%d points", n)
+	return records.Counted(n, "point")
 }
 
 // missing lists the places in = and in conditions that have no record, though other places do.

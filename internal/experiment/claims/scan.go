@@ -10,20 +10,7 @@ import (
 
 // keywords are the words that cannot be names without quotes.
 var keywords = []string{
-	"where",
-	"and",
-	"in",
-	"not",
-	"between",
-	"within",
-	"at",
-	"of",
-	"over",
-	"with",
-	"is",
-	"among",
-	"never",
-	"increases",
+	"where", "and", "in", "not", "between", "within", "at", "of", "over", "with", "is", "among", "never", "increases",
 	"decreases",
 }
 

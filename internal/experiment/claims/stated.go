@@ -47,7 +47,7 @@ func (s stated) band(values []float64) (low, high float64) {
 	return low - within.beside(low), high + within.beside(high)
 }
 
-// judge makes two tests: that the value falls short of the band nowhere, and that it does not exceed it.
+// judge makes two tests: that the value reaches the band, and that it does not exceed it.
 func (s stated) judge(e *evaluator) []outcome {
 	return e.judgePoints(s.operands(), func(o *outcome) {
 		low, high := s.band(o.values)

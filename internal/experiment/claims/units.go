@@ -108,7 +108,7 @@ func (u unit) write(x float64, extra int) string {
 	case u == count || math.Abs(x) >= 1000:
 		whole := math.Trunc(x)
 		digits := strconv.FormatFloat(math.Abs(x-whole), 'f', 1+extra, 64)
-		if digits[0] == '1' || x < 0 {
+		if digits[0] == '1' || x < 0 { // rounded up to the next whole number, or -0.4, whose whole part has no sign
 			return strconv.FormatFloat(x, 'f', 1+extra, 64)
 		}
 		return records.Count(int64(whole)) + digits[1:]

@@ -255,7 +255,7 @@ func (d *drawing) note() string {
 	}
 	if d.skipped > 0 {
 		notes = append(notes, fmt.Sprintf("not shown: %s at 0 or below, as the axis is logarithmic",
-			plural(d.skipped, "point")))
+			records.Counted(d.skipped, "point")))
 	}
 	return joined(notes...)
 }
@@ -271,13 +271,6 @@ func intervalsNote(figures []*Figure) string {
 		return ""
 	}
 	return "some intervals reach beyond the axis"
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // draw draws one panel.

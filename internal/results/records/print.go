@@ -368,6 +368,14 @@ var english = message.NewPrinter(language.English)
 // Count formats a whole number with thousands separators: 914,145.
 func Count(n int64) string { return english.Sprintf("%d", n) }
 
+// Counted formats a number with what it counts: 1 record, 914,145 records.
+func Counted[N int | int64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return Count(int64(n)) + " " + noun
+}
+
 // Capacity formats a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are not a multiple of a unit are rounded
 // to four digits.
 func Capacity(n int64, unit string) string {
