@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -24,13 +26,10 @@ func newStatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat TRACE...",
 		Short: "Describe a trace: requests, objects, bytes, popularity, reuse",
-		Long: `Describes a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint, time span and
-rate, the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances (other
-distinct objects between two requests to an object) and reuse times. What a trace does not contain, such as sizes or
-times, is left out. For prompts to a language model also the number of prompts, conversations and tokens, and the share
-of tokens that an earlier prompt started with. For queries also the number of distinct queries, texts, topics, sessions
-and answer labels, if known, and the length of the embeddings. For reads of files also the number of reads, files,
-directories and jobs, and the distributions of the lengths of reads and of the sizes of the files that are read.
+		Long: terminal.Wrapped("Describes a trace: requests and objects, compulsory misses, one-hit wonders, bytes and "+
+			"footprint, time span and rate, the skew of popularity with a fitted Zipf exponent, and the distributions of "+
+			"sizes, reuse distances (other distinct objects between two requests to an object) and reuse times. What a "+
+			"trace does not contain, such as sizes or times, is left out. "+strings.Join(tracestat.Also(), " "), 120) + `
 
 With -o the folder gets report.html, one page with everything, stat.json, stat.csv, distributions.csv and figures (SVG
 and PNG).

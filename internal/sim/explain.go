@@ -7,10 +7,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -127,9 +126,9 @@ func managing() (names []string) {
 type placeInWhole struct {
 	whole     *traces.Trace
 	bytes     bool
-	next      int               // position of the request after the last translated one
-	objects   []policies.Object // for each object of the replay, its number in the whole trace
-	layout    *streams.Layout   // nil unless the replay has addresses
+	next      int                 // position of the request after the last translated one
+	objects   []policies.Object   // for each object of the replay, its number in the whole trace
+	addresses *prefetch.Addresses // nil unless the replay has them
 	strangers []stream.Key
 	numbers   map[uint64]policies.Object // of strangers, by address
 }
@@ -137,11 +136,11 @@ type placeInWhole struct {
 // placeInWhole returns the translation of a cell's replay.
 func (r *Replayer) placeInWhole(c Cell) (*placeInWhole, error) {
 	v := r.view(c.Capacity)
-	layout, err := v.layoutFor(c)
+	addresses, err := v.addressesFor(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &placeInWhole{whole: r.trace, bytes: c.Capacity.Bytes, layout: layout,
+	p := &placeInWhole{whole: r.trace, bytes: c.Capacity.Bytes, addresses: addresses,
 		objects: make([]policies.Object, v.trace.NumObjects), numbers: map[uint64]policies.Object{}}
 	pos := -1
 	for _, o := range v.trace.Objects {
@@ -176,18 +175,9 @@ func (p *placeInWhole) stranger(address uint64) policies.Object {
 	o, known := p.numbers[address]
 	if !known {
 		o = policies.Object(p.whole.NumObjects + len(p.strangers))
-		p.numbers[address], p.strangers = o, append(p.strangers, p.key(address))
+		p.numbers[address], p.strangers = o, append(p.strangers, p.addresses.KeyAt(address))
 	}
 	return o
-}
-
-// key returns what a request for an address would have for its key.
-func (p *placeInWhole) key(address uint64) stream.Key {
-	if p.layout == nil || files.Of(p.whole.Kind) == nil {
-		return stream.Key{Num: address}
-	}
-	file, block := p.layout.Find(address)
-	return stream.Key{Text: fmt.Sprintf("%s#%d", p.layout.Path(file), block)}
 }
 
 // witness records what happens in a pool at a request.

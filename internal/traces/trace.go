@@ -204,6 +204,14 @@ func (t *Trace) ReadsCut() (n int64) {
 	return n
 }
 
+// Depths returns the depth of each object; nil unless the objects of a group continue each other.
+func (t *Trace) Depths() []int32 {
+	if chained, ok := t.Kind.(stream.Chained); ok {
+		return chained.Depths()
+	}
+	return nil
+}
+
 // mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
 

@@ -11,11 +11,10 @@ import (
 // Addresses finds the objects of a trace by their keys, or by their places if its kind of workload has these. It is
 // made once per trace and shared by all replays. Memory: 8 bytes per object, and 8 to 16 for the hash table.
 type Addresses struct {
-	keys   []uint64                  // per object
-	slots  []Object                  // open addressing by hash of the key: 1 + object, 0 for none
-	exists func(address uint64) bool // whether there is a further object at an address; nil: there always is
-	owners []uint32                  // per object: its tenant; nil if the trace has none
-	apart  bool                      // several tenants have objects with the same key: each has addresses of its own
+	stream.Addresses
+	slots  []Object // open addressing by hash of the address: 1 + object, 0 for none
+	owners []uint32 // per object: its tenant; nil if the trace has none
+	apart  bool     // several tenants have objects with the same address: each has addresses of its own
 }
 
 // NewAddresses returns the addresses of the objects of a trace. Unless its kind has addresses, its keys must be loaded
@@ -27,9 +26,10 @@ func NewAddresses(t *traces.Trace) (*Addresses, error) {
 	}
 	var err error
 	if addressed, ok := t.Kind.(stream.Addressed); ok {
-		a.keys, a.exists, err = addressed.Addresses()
+		a.Addresses, err = addressed.Addresses()
 	} else {
-		a.keys, err = numericKeys(t)
+		a.Of, err = numericKeys(t)
+		a.KeyAt = func(address uint64) stream.Key { return stream.Key{Num: address} }
 	}
 	if err != nil {
 		return nil, err
@@ -39,10 +39,10 @@ func NewAddresses(t *traces.Trace) (*Addresses, error) {
 		size *= 2
 	}
 	a.slots = make([]Object, size)
-	for o, key := range a.keys {
+	for o, key := range a.Of {
 		i := a.slot(key)
 		for a.slots[i] != 0 {
-			a.apart = a.apart || a.keys[a.slots[i]-1] == key
+			a.apart = a.apart || a.Of[a.slots[i]-1] == key
 			i = (i + 1) & (len(a.slots) - 1)
 		}
 		a.slots[i] = Object(o) + 1
@@ -73,7 +73,7 @@ func (a *Addresses) slot(key uint64) int {
 // Find returns the object with a key.
 func (a *Addresses) Find(key uint64) (o Object, ok bool) {
 	for i := a.slot(key); a.slots[i] != 0; i = (i + 1) & (len(a.slots) - 1) {
-		if o := a.slots[i] - 1; a.keys[o] == key {
+		if o := a.slots[i] - 1; a.Of[o] == key {
 			return o, true
 		}
 	}
@@ -86,7 +86,7 @@ func (a *Addresses) FindOf(tenant uint32, key uint64) (o Object, ok bool) {
 		return a.Find(key)
 	}
 	for i := a.slot(key); a.slots[i] != 0; i = (i + 1) & (len(a.slots) - 1) {
-		if o := a.slots[i] - 1; a.keys[o] == key && a.owners[o] == tenant {
+		if o := a.slots[i] - 1; a.Of[o] == key && a.owners[o] == tenant {
 			return o, true
 		}
 	}
@@ -94,7 +94,7 @@ func (a *Addresses) FindOf(tenant uint32, key uint64) (o Object, ok bool) {
 }
 
 // Objects returns how many objects the trace has.
-func (a *Addresses) Objects() int { return len(a.keys) }
+func (a *Addresses) Objects() int { return len(a.Of) }
 
 // Strangers returns how many addresses that the trace never requests can have a number at a time.
 func (a *Addresses) Strangers() int {
@@ -102,7 +102,7 @@ func (a *Addresses) Strangers() int {
 }
 
 // Key returns the key of an object of the trace.
-func (a *Addresses) Key(o Object) uint64 { return a.keys[o] }
+func (a *Addresses) Key(o Object) uint64 { return a.Of[o] }
 
 const (
 	// leastStrangers is the least number of numbers for addresses that the trace never requests.
@@ -171,7 +171,7 @@ func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	if o, ok := n.strangers[strange]; ok {
 		return o, true
 	}
-	if n.exists != nil && !n.exists(key) {
+	if n.Exists != nil && !n.Exists(key) {
 		return 0, false
 	}
 	i, ok := n.place()

@@ -44,8 +44,8 @@ func (s FeatureSet) Names() []string {
 // ages reports whether the features depend on the time of the prediction.
 func (s FeatureSet) ages() bool { return s == LLMFeatures }
 
-// Features keeps the history of each object and describes objects to a model. Its clock counts finished prompts where
-// the trace has prompts, and requests elsewhere. Memory: 12 bytes per object for DLRMFeatures, 84 for LLMFeatures.
+// Features keeps the history of each object and describes objects to a model. Its clock counts finished groups where
+// objects have a depth, and requests elsewhere. Memory: 12 bytes per object for DLRMFeatures, 84 for LLMFeatures.
 type Features struct {
 	set    FeatureSet
 	clock  clock
@@ -125,7 +125,7 @@ func (f *Features) Row(o Object, now int, row []float64) {
 
 // clock is the time of predictors that measure intervals.
 type clock struct {
-	prompts  []int // positions at which they begin; nil where requests come without
+	groups   []int // positions at which they begin, if it counts those that have finished; nil where it counts requests
 	finished int
 }
 
@@ -133,15 +133,15 @@ func newClock(c Config) clock {
 	if c.Depth == nil {
 		return clock{}
 	}
-	return clock{prompts: c.Groups}
+	return clock{groups: c.Groups}
 }
 
 // at returns the time of the request at a position, which must not be before that of the previous call.
 func (c *clock) at(pos int) int {
-	if c.prompts == nil {
+	if c.groups == nil {
 		return pos
 	}
-	for c.finished+1 < len(c.prompts) && c.prompts[c.finished+1] <= pos {
+	for c.finished+1 < len(c.groups) && c.groups[c.finished+1] <= pos {
 		c.finished++
 	}
 	return c.finished

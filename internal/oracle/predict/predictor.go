@@ -66,15 +66,15 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 	return l, ok
 }
 
-// CountsPrompts reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished
-// prompts. All others predict positions.
-func CountsPrompts(p Predictor) bool {
+// CountsGroups reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished
+// groups, such as prompts. All others predict positions.
+func CountsGroups(p Predictor) bool {
 	p = unwrapped(p)
 	if a, ok := p.(*auto); ok {
 		p = a.boosted
 	}
 	b, ok := p.(*boosted)
-	return ok && b.features.clock.prompts != nil
+	return ok && b.features.clock.groups != nil
 }
 
 // neverFor predicts never for each of the objects.
@@ -97,8 +97,8 @@ type Config struct {
 	// Nil: each comes alone.
 	Groups []int
 	Times  []int64 // nanoseconds per request; nil without a clock
-	// Depth is the number of tokens from the root of the prefix tree to the end of a block, per object; nil if objects
-	// are not blocks.
+	// Depth is how much there is from the beginning of a chain to the end of an object, per object: tokens of a prompt.
+	// Nil if the objects of a group do not continue each other.
 	Depth  []int32
 	Seed   uint64        // the only source of randomness
 	Params params.Values // every parameter of the Entry

@@ -19,6 +19,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers the optimum
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Options say when a predictor is tested.
@@ -34,14 +35,14 @@ type Options struct {
 // cache would add little, as most are the same from one moment to the next.
 const questionsPerMoment = 50
 
-// Result is what was measured. Times are on the clock of the predictor: requests, or finished prompts (see Clock).
+// Result is what was measured. Times are on the clock of the predictor: requests, or finished groups (see Clock).
 // Figures that do not exist are nil.
 type Result struct {
 	Trace     string `json:"trace"`
 	Predictor string `json:"predictor"`
 	Seed      uint64 `json:"seed"`
 	Capacity  int64  `json:"capacity"` // objects
-	Clock     string `json:"clock"`    // requests or prompts
+	Clock     string `json:"clock"`    // what it counts: requests, or groups such as prompts
 	Moments   int    `json:"moments"`
 	Questions int    `json:"questions"` // objects drawn at the moments, for all but the next two figures
 
@@ -223,7 +224,7 @@ func (m *measurement) result(spec predict.Spec) *Result {
 		Predictor:    spec.String(),
 		Seed:         m.options.Seed,
 		Capacity:     m.options.Capacity,
-		Clock:        m.clock.name(),
+		Clock:        m.clock.name,
 		Moments:      m.moments,
 		Questions:    len(m.answers),
 		Agreement:    float64(m.agreed) / float64(m.moments),
@@ -350,14 +351,15 @@ func calibration(answers []answer) (deciles []Decile) {
 
 // clock is the clock of a predictor.
 type clock struct {
-	prompts []int // positions at which they begin; nil where it counts requests
-	end     int   // position after the last request
+	groups []int  // positions at which they begin, if it counts those that have finished; nil where it counts requests
+	name   string // what it counts
+	end    int    // position after the last request
 }
 
 func newClock(t *traces.Trace, p *predict.Counted) clock {
-	c := clock{end: len(t.Objects)}
-	if predict.CountsPrompts(p) {
-		c.prompts = t.Groups
+	c := clock{name: "requests", end: len(t.Objects)}
+	if chained, ok := t.Kind.(stream.Chained); ok && predict.CountsGroups(p) {
+		c.groups, c.name = t.Groups, chained.Groups()
 	}
 	return c
 }
@@ -365,18 +367,11 @@ func newClock(t *traces.Trace, p *predict.Counted) clock {
 // at returns the time of the request at pos, or of the end of the trace.
 func (c clock) at(pos int) float64 {
 	switch {
-	case c.prompts == nil:
+	case c.groups == nil:
 		return float64(pos)
 	case pos == c.end:
-		return float64(len(c.prompts))
+		return float64(len(c.groups))
 	}
-	begun, _ := slices.BinarySearch(c.prompts, pos+1) // prompts that begin at pos or before
+	begun, _ := slices.BinarySearch(c.groups, pos+1) // groups that begin at pos or before
 	return float64(begun - 1)
-}
-
-func (c clock) name() string {
-	if c.prompts == nil {
-		return "requests"
-	}
-	return "prompts"
 }

@@ -99,7 +99,7 @@ func TestErrorsByHand(t *testing.T) {
 }
 
 func TestTimesOfPromptsAreCountedInPrompts(t *testing.T) {
-	c := clock{prompts: []int{0, 3, 5}, end: 8}
+	c := clock{groups: []int{0, 3, 5}, end: 8}
 	for pos, want := range []float64{0, 0, 0, 1, 1, 2, 2, 2, 3} {
 		if got := c.at(pos); got != want {
 			t.Errorf("position %d is at %v, want %v", pos, got, want)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // New builds a predictor for a replay of t. Only a predictor that knows the future sees nextUse and optEvicts (see
@@ -24,7 +23,7 @@ func NewWith(spec predict.Spec, t *traces.Trace, further int, seed uint64, nextU
 		Count:   t.NumObjects + further,
 		Groups:  t.Groups,
 		Times:   t.Times,
-		Depth:   prompts.Of(t.Kind).Depths(),
+		Depth:   t.Depths(),
 		Seed:    seed,
 		Params:  spec.Params,
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Options say which samples to learn from, and how.
@@ -105,7 +104,7 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 		return nil, err
 	}
 	samples := predict.NewSamples(o.Features, o.Horizon, predict.Config{
-		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Depth: prompts.Of(t.Kind).Depths(), Seed: o.Boosting.Seed,
+		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Depth: t.Depths(), Seed: o.Boosting.Seed,
 	})
 	add := func(row []float64, label float64) {
 		s.Samples++

@@ -231,10 +231,10 @@ func (c *Columns) FileBits() (shift int, err error) {
 
 // Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
 // so that what comes after its last block is no block of the next file.
-func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, err error) {
+func (c *Columns) Addresses() (stream.Addresses, error) {
 	shift, err := c.FileBits()
 	if err != nil {
-		return nil, nil, err
+		return stream.Addresses{}, err
 	}
 	inOrder := make([]int32, len(c.Paths))
 	for file := range inOrder {
@@ -245,14 +245,19 @@ func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, er
 	for i, file := range inOrder {
 		rank[file] = uint64(i)
 	}
-	of = make([]uint64, len(c.Files))
+	a := stream.Addresses{Of: make([]uint64, len(c.Files))}
 	for o, file := range c.Files {
-		of[o] = rank[file]<<shift | uint64(c.Numbers[o])
+		a.Of[o] = rank[file]<<shift | uint64(c.Numbers[o])
 	}
-	return of, func(address uint64) bool {
+	a.Exists = func(address uint64) bool {
 		place := address >> shift
 		return place < uint64(len(inOrder)) && int64(address&(1<<shift-1)) < c.BlocksOf(int(inOrder[place]))
-	}, nil
+	}
+	a.KeyAt = func(address uint64) stream.Key {
+		path := []byte(c.Paths[inOrder[address>>shift]])
+		return stream.Key{Text: string(appendKey(nil, path, int64(address&(1<<shift-1))))}
+	}
+	return a, nil
 }
 
 // Slice implements stream.Columns.

@@ -308,24 +308,27 @@ func TestAddressesOfBlocks(t *testing.T) {
 	c := &files.Columns{
 		Block: 10, Paths: []string{"/b", "/a"}, Sizes: []int64{35, 20}, Files: []int32{0, 0, 1}, Numbers: []int64{3, 0, 1},
 	}
-	got, exists := must.Get2(c.Addresses())(t)
+	got := must.Get(c.Addresses())(t)
 	const b = 1 << 16 // where the second file begins
-	if want := []uint64{b + 3, b, 1}; !reflect.DeepEqual(got, want) {
-		t.Errorf("addresses %v, want %v", got, want)
+	if want := []uint64{b + 3, b, 1}; !reflect.DeepEqual(got.Of, want) {
+		t.Errorf("addresses %v, want %v", got.Of, want)
 	}
 	for address, want := range map[uint64]bool{0: true, 1: true, 2: false, b - 1: false, b + 3: true, b + 4: false,
 		2 * b: false} {
-		if exists(address) != want {
+		if got.Exists(address) != want {
 			t.Errorf("address %d: %v, want %v", address, !want, want)
 		}
 	}
+	if key := got.KeyAt(b + 2); key.Text != "/b#2" {
+		t.Errorf("the third block of /b has the key %s", key)
+	}
 	c.Sizes[1] = 1 << 62
 	c.Block = 1
-	if _, _, err := c.Addresses(); err != nil {
+	if _, err := c.Addresses(); err != nil {
 		t.Errorf("2 files of 2^62 blocks: %v", err)
 	}
 	c.Paths, c.Sizes = append(c.Paths, "/c"), append(c.Sizes, 1)
-	if _, _, err := c.Addresses(); err == nil {
+	if _, err := c.Addresses(); err == nil {
 		t.Error("3 files of 2^62 blocks have no error: want one, as they need more than 64 bits")
 	}
 }

@@ -55,10 +55,10 @@ func TestListing(t *testing.T) {
 	if want := "data set of 5 files (list.csv, 4 of them with sizes)"; !strings.Contains(trace.ReadAs(), want) {
 		t.Errorf("read as %q, want %q", trace.ReadAs(), want)
 	}
-	_, exists := must.Get2(c.Addresses())(t)
+	addresses := must.Get(c.Addresses())(t)
 	for rank, blocks := range []uint64{1, 3, 1, 1, 0, 1} { // /a /b /c /d /e /z
 		for block := range uint64(4) {
-			if got := exists(uint64(rank)<<16 | block); got != (block < blocks) {
+			if got := addresses.Exists(uint64(rank)<<16 | block); got != (block < blocks) {
 				t.Errorf("block %d of file %d of the listing exists: %v", block, rank, got)
 			}
 		}

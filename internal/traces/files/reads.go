@@ -145,7 +145,7 @@ func (r *reader) Read(rec *stream.Record) error {
 			return err
 		}
 	}
-	r.key = strconv.AppendInt(append(append(r.key[:0], r.access.Path...), '#'), r.at, 10)
+	r.key = appendKey(r.key[:0], r.access.Path, r.at)
 	*rec = stream.Record{Time: r.access.Time, Size: r.size(), Text: r.key, Op: stream.OpRead, Begins: begins}
 	if begins {
 		rec.Extra = &r.access.Head
@@ -197,4 +197,9 @@ func (r *reader) size() int64 {
 		end = min(end, size)
 	}
 	return end - r.at*r.block
+}
+
+// appendKey appends the key of a block of a file.
+func appendKey(to, path []byte, block int64) []byte {
+	return strconv.AppendInt(append(append(to, path...), '#'), block, 10)
 }

@@ -96,7 +96,4 @@ func TestDepthsCountTheTokensFromTheRoot(t *testing.T) {
 	if got, want := p.Depths(), []int32{16, 32, 48, 48, 16, 64}; !slices.Equal(got, want) {
 		t.Errorf("depths are %v, want %v", got, want)
 	}
-	if got := (*Columns)(nil).Depths(); got != nil {
-		t.Errorf("depths without prompts are %v, want none", got)
-	}
 }

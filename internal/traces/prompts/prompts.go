@@ -247,12 +247,9 @@ type Columns struct {
 	SessionKeys []uint64 // per conversation: its number in the file, or the hash of its name; nil if Sessions is
 }
 
-// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, counting every
-// block as full. Without prompts it returns nil.
+// Depths implements stream.Chained: the tokens from the root of the prefix tree to the end of the block, counting every
+// block as full.
 func (p *Columns) Depths() []int32 {
-	if p == nil {
-		return nil
-	}
 	depths := make([]int32, len(p.Parents))
 	for o, parent := range p.Parents {
 		depths[o] = int32(p.BlockTokens)
@@ -262,6 +259,9 @@ func (p *Columns) Depths() []int32 {
 	}
 	return depths
 }
+
+// Groups implements stream.Chained.
+func (p *Columns) Groups() string { return Kind{}.Name() }
 
 // Slice implements Columns.
 func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {

@@ -3,9 +3,23 @@ package stream
 // Addressed is implemented by Columns of requests whose keys are no numbers but which lie in an order, such as the
 // blocks of files.
 type Addressed interface {
-	// Addresses returns the address of each object, and what says whether there is an object at an address that the trace
-	// does not ask for.
-	Addresses() (of []uint64, exists func(address uint64) bool, err error)
+	Addresses() (Addresses, error)
+}
+
+// Addresses are numbers in the order of the objects, among which there may be objects that the trace never requests.
+type Addresses struct {
+	Of     []uint64                  // per object of the trace
+	Exists func(address uint64) bool // whether there is an object at an address; nil: there always is
+	KeyAt  func(address uint64) Key  // of requests for the object at an address
+}
+
+// Chained is implemented by Columns of groups whose objects continue each other, such as the blocks of prompts. Models
+// that learn from such objects count time in finished groups.
+type Chained interface {
+	// Depths returns for each object how much there is from the beginning of its chain to its end.
+	Depths() []int32
+	// Groups names the groups, in the plural.
+	Groups() string
 }
 
 // Sized is implemented by Columns that know the sizes of objects only once all requests are there.

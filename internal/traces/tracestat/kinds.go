@@ -1,53 +1,90 @@
 package tracestat
 
 import (
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// ByKind describes requests that are more than a key, by their kind: at most one field is set.
-type ByKind struct {
-	Prompts *PromptSummary `json:"prompts"` // nil if the requests are not blocks of prompts
-	Queries *QuerySummary  `json:"queries"` // nil if the requests are not queries
-	Reads   *ReadSummary   `json:"reads"`   // nil if the requests are not reads of files
-	// nil if the requests are not for recommendations
-	Recommender *RecommenderSummary `json:"recommender"`
-}
-
-// kindSummary is the part of the tables about a kind.
-type kindSummary interface {
+// Section describes requests that are more than a key, by their kind. In JSON it is an object.
+type Section interface {
 	rows() []row
 	distributions() []namedDistribution
 }
 
-// describe fills in the field of t's kind.
-func (k *ByKind) describe(t *traces.Trace) {
-	switch t.Kind.(type) {
-	case *prompts.Columns:
-		k.Prompts = summarizePrompts(t)
-	case *queries.Columns:
-		k.Queries = summarizeQueries(t)
-	case *files.Columns:
-		k.Reads = summarizeReads(t)
-	case *recommender.Columns:
-		k.Recommender = summarizeRecommender(t)
+// kind is what statistics say about one kind of workload.
+type kind struct {
+	name string // of its section in JSON
+	also string // what the section has, for the help
+	// describe returns the section of a trace, nil if its requests are of another kind.
+	describe func(t *traces.Trace) Section
+}
+
+// kinds lists them. A kind without an entry is described as plain objects.
+var kinds = []kind{
+	{"prompts", "For prompts to a language model also the number of prompts, conversations and tokens, and the share " +
+		"of tokens that an earlier prompt started with.", section(prompts.Of, summarizePrompts)},
+	{"queries", "For queries also the number of distinct queries, texts, topics, sessions and answer labels, if known, " +
+		"and the length of the embeddings.", section(queries.Of, summarizeQueries)},
+	{"reads", "For reads of files also the number of reads, files, directories and jobs, and the distributions of the " +
+		"lengths of reads and of the sizes of the files that are read.", section(files.Of, summarizeReads)},
+	{"recommender", "For requests for recommendations also the number of users and of hot users, the shards that are " +
+		"read, and the distributions of tokens, rows and shards per request.",
+		section(recommender.Of, summarizeRecommender)},
+}
+
+// section returns how traces with columns of type C are described.
+func section[C any, S Section](of func(stream.Columns) *C, summarize func(*traces.Trace, *C) S) func(
+	*traces.Trace) Section {
+	return func(t *traces.Trace) Section {
+		if c := of(t.Kind); c != nil {
+			return summarize(t, c)
+		}
+		return nil
 	}
 }
 
-// summary returns the summary of the kind, nil for plain objects.
-func (k ByKind) summary() kindSummary {
-	switch {
-	case k.Prompts != nil:
-		return k.Prompts
-	case k.Queries != nil:
-		return k.Queries
-	case k.Reads != nil:
-		return k.Reads
-	case k.Recommender != nil:
-		return k.Recommender
+// Also returns a sentence about each kind of workload: what its statistics have besides those of every trace.
+func Also() (sentences []string) {
+	for _, k := range kinds {
+		sentences = append(sentences, k.also)
 	}
-	return nil
+	return sentences
+}
+
+// describeKind sets the section of t's kind.
+func (s *Summary) describeKind(t *traces.Trace) {
+	for _, k := range kinds {
+		if s.Kind = k.describe(t); s.Kind != nil {
+			s.kindName = k.name
+			return
+		}
+	}
+}
+
+// MarshalJSON writes one object: the counts, a section for each kind, null unless the trace is of this kind, and the
+// distributions.
+func (s *Summary) MarshalJSON() ([]byte, error) {
+	parts := []any{s.Counts}
+	for _, k := range kinds {
+		var about Section
+		if k.name == s.kindName {
+			about = s.Kind
+		}
+		parts = append(parts, map[string]Section{k.name: about})
+	}
+	var object []byte
+	for _, part := range append(parts, s.Shape) {
+		members, err := jsonlines.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		object = append(append(object, ','), members[1:len(members)-1]...)
+	}
+	object[0] = '{'
+	return append(object, '}'), nil
 }

@@ -44,8 +44,8 @@ func (s *Summary) rows() []row {
 			rows = append(rows, row{"requests of size 0", s.ofRequests(n, float64(n)/float64(s.Requests))})
 		}
 	}
-	if kind := s.summary(); kind != nil {
-		rows = append(kind.rows(), rows...)
+	if s.Kind != nil {
+		rows = append(s.Kind.rows(), rows...)
 	}
 	rows = append(rows, s.clockRows()...)
 	if ops := s.Operations; ops != nil {
@@ -114,8 +114,8 @@ func (s *Summary) distributions() []namedDistribution {
 		{"reuse_time_requests", "reuse time, requests", s.ReuseTimeRequests, number},
 		{"reuse_time_seconds", "reuse time, clock", s.ReuseTimeSeconds, duration},
 	}
-	if kind := s.summary(); kind != nil {
-		all = append(kind.distributions(), all...)
+	if s.Kind != nil {
+		all = append(s.Kind.distributions(), all...)
 	}
 	for _, d := range all {
 		if d.Distribution != nil {

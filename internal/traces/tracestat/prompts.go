@@ -29,10 +29,9 @@ type PromptSummary struct {
 }
 
 // summarizePrompts describes the prompts of t.
-func summarizePrompts(t *traces.Trace) *PromptSummary {
-	p := prompts.Of(t.Kind)
+func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
 	s := &PromptSummary{Prompts: int64(len(t.Groups)), BlockTokens: p.BlockTokens}
-	s.addTokens(t)
+	s.addTokens(t, p)
 	s.InputTokens, s.Lengths = sumAndDistribution(p.InputTokens)
 	s.SharedPrefixRatio = float64(s.SharedTokens) / float64(s.InputTokens)
 	if p.OutputTokens != nil {
@@ -47,14 +46,14 @@ func summarizePrompts(t *traces.Trace) *PromptSummary {
 }
 
 // addTokens counts the tokens of shared prefixes, and those of distinct blocks.
-func (s *PromptSummary) addTokens(t *traces.Trace) {
+func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
 	known := 0 // objects are numbered in order of first appearance: those below were requested
 	for i, from := range t.Groups {
 		to := len(t.Objects)
 		if i+1 < len(t.Groups) {
 			to = t.Groups[i+1]
 		}
-		tokens, leading := int64(prompts.Of(t.Kind).InputTokens[i]), 0
+		tokens, leading := int64(p.InputTokens[i]), 0
 		for block, object := range t.Objects[from:to] {
 			if int(object) < known {
 				leading = block + 1

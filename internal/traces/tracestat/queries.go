@@ -24,8 +24,7 @@ type QuerySummary struct {
 }
 
 // summarizeQueries describes the queries of t.
-func summarizeQueries(t *traces.Trace) *QuerySummary {
-	q := queries.Of(t.Kind)
+func summarizeQueries(t *traces.Trace, q *queries.Columns) *QuerySummary {
 	s := &QuerySummary{
 		Queries: int64(len(t.Objects)), Distinct: int64(t.NumObjects), Embeddings: q.Embeddings,
 		Topics: known(q.NumTopics), Sessions: known(q.NumSessions), Answers: known(q.NumAnswers), Dimension: known(q.Dim),

@@ -23,7 +23,7 @@ func queryTrace() *traces.Trace {
 
 func TestQueries(t *testing.T) {
 	s := must.Get(Summarize(queryTrace()))(t)
-	q := s.Queries
+	q := s.Kind.(*QuerySummary)
 	if q.Queries != 5 || q.Distinct != 3 || *q.Texts != 1 || *q.Topics != 2 || *q.Sessions != 2 || *q.Answers != 1 ||
 		*q.Labelled != 2 || *q.Dimension != 2 {
 		t.Errorf("%+v", q)
@@ -46,8 +46,8 @@ func TestQueriesOfWhichLittleIsKnown(t *testing.T) {
 	trace := queryTrace()
 	trace.Kind = &queries.Columns{Texts: []string{"a", "b", "c"}}
 	s := must.Get(Summarize(trace))(t)
-	if q := s.Queries; *q.Texts != 3 || q.Topics != nil || q.Sessions != nil || q.Answers != nil || q.Labelled != nil ||
-		q.Dimension != nil || q.Turns != nil {
+	if q := s.Kind.(*QuerySummary); *q.Texts != 3 || q.Topics != nil || q.Sessions != nil || q.Answers != nil ||
+		q.Labelled != nil || q.Dimension != nil || q.Turns != nil {
 		t.Errorf("%+v", q)
 	}
 }

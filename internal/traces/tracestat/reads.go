@@ -25,8 +25,7 @@ type ReadSummary struct {
 }
 
 // summarizeReads describes the reads of t.
-func summarizeReads(t *traces.Trace) *ReadSummary {
-	c := files.Of(t.Kind)
+func summarizeReads(t *traces.Trace, c *files.Columns) *ReadSummary {
 	s := &ReadSummary{Reads: int64(len(c.Offsets)), Late: int64(c.Late), Cut: t.ReadsCut(), Jobs: known(len(c.JobNames)),
 		Files: int64(c.Read), Unlisted: int64(c.Unlisted)}
 	directories := map[string]bool{}

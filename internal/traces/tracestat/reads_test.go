@@ -17,8 +17,8 @@ func TestReads(t *testing.T) {
 		traces.LoadOptions{Selection: traces.Selection{Format: "reads:block=1,files=" + list},
 			Needs: traces.Needs{Sizes: true, Times: true, Kind: true}})
 	s := must.Get(tracestat.Summarize(trace))(t)
-	r := s.Reads
-	if r == nil || r.Reads != 3 || r.Files != 3 || r.Directories != 2 || *r.Jobs != 2 || *r.Listed != 3 ||
+	r := s.Kind.(*tracestat.ReadSummary)
+	if r.Reads != 3 || r.Files != 3 || r.Directories != 2 || *r.Jobs != 2 || *r.Listed != 3 ||
 		r.Unlisted != 1 || r.Late != 1 || r.Cut != 1 || r.Lengths.Max != 3000 || r.Lengths.Min != 10 || r.Sizes.Median != 90 {
 		t.Errorf("summary %+v, lengths %+v, sizes %+v", r, r.Lengths, r.Sizes)
 	}

@@ -28,8 +28,7 @@ type RecommenderSummary struct {
 }
 
 // summarizeRecommender describes the requests of t.
-func summarizeRecommender(t *traces.Trace) *RecommenderSummary {
-	c := recommender.Of(t.Kind)
+func summarizeRecommender(t *traces.Trace, c *recommender.Columns) *RecommenderSummary {
 	s := &RecommenderSummary{Requests: int64(len(c.Users)), Users: int64(t.NumObjects), Shards: int64(c.Shards),
 		ShardRows: int64(c.ShardRows)}
 	if p := c.Population; p != nil {

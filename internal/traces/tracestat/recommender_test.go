@@ -19,7 +19,7 @@ func TestRecommenderRequests(t *testing.T) {
 		"time,user,tokens,shards,shard_rows,hot\n0,a,10,1:5 7:3,5,1\n1,b,30,1:2,5,0\n2,a,10,2:1,5,1\n3,a,20,1:4,5,1\n",
 		traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
 	s := must.Get(tracestat.Summarize(trace))(t)
-	r := s.Recommender
+	r := s.Kind.(*tracestat.RecommenderSummary)
 	if r == nil || r.Requests != 4 || r.Users != 2 || r.Active != nil || r.HotUsers != 1 || r.HotShare != 0.75 ||
 		r.Shards != 8 || r.Touched != 3 || r.ShardRows != 5 || r.ProfileShare != 1 || r.Tokens.Max != 30 ||
 		r.Rows.Max != 8 || r.Rows.Min != 1 || r.ShardsRead.Max != 2 {
@@ -41,7 +41,7 @@ func TestProfilesCoverWhatTheSpecificationSays(t *testing.T) {
 	trace := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()),
 		traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(t)
 	s := must.Get(tracestat.Summarize(trace))(t)
-	if r := s.Recommender; r.ProfileShare < 0.95 || r.ProfileShare > 0.99 || *r.Active != 500 {
+	if r := s.Kind.(*tracestat.RecommenderSummary); r.ProfileShare < 0.95 || r.ProfileShare > 0.99 || *r.Active != 500 {
 		t.Errorf("profiles cover %.4f of the rows, want 0.95 to 0.99; %d active users", r.ProfileShare, *r.Active)
 	}
 }

@@ -17,6 +17,15 @@ import (
 // Counts of a sampled trace (SampleRate below 1) are the sample's own. Reuse distances, and reuse times in requests,
 // are divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST 2015).
 type Summary struct {
+	Counts
+	Kind     Section // what the trace's kind of workload adds; nil for plain objects
+	kindName string
+	Shape
+	popularity []uint32 // requests of each object, most first
+}
+
+// Counts are sums over the requests.
+type Counts struct {
 	Trace      string  `json:"trace"`
 	SampleRate float64 `json:"sample_rate"`
 	Requests   int64   `json:"requests"`
@@ -40,9 +49,10 @@ type Summary struct {
 	OutOfOrder *int64 `json:"out_of_order"`
 
 	Operations *Operations `json:"operations"`
+}
 
-	ByKind
-
+// Shape is how the requests are distributed.
+type Shape struct {
 	Zipf      *ZipfFit   `json:"zipf"` // nil for fewer than two objects
 	TopShares []TopShare `json:"top_shares"`
 
@@ -52,7 +62,6 @@ type Summary struct {
 	ReuseDistance     *Distribution `json:"reuse_distance"`
 	ReuseTimeRequests *Distribution `json:"reuse_time_requests"` // requests from a request to the next of the same object
 	ReuseTimeSeconds  *Distribution `json:"reuse_time_seconds"`  // the same by the clock of the trace
-	popularity        []uint32      // requests of each object, most first
 }
 
 // Operations counts requests by operation.
@@ -78,7 +87,8 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	if rate == 0 {
 		rate = 1
 	}
-	s := &Summary{Trace: t.Name, SampleRate: rate, Requests: int64(len(t.Objects)), Objects: int64(t.NumObjects)}
+	s := &Summary{Counts: Counts{Trace: t.Name, SampleRate: rate, Requests: int64(len(t.Objects)),
+		Objects: int64(t.NumObjects)}}
 	distances := make(chan *histogram, 1)
 	go func() { distances <- reuseDistances(t) }() // as long as everything else together
 	counts := s.scanReuse(t)
@@ -90,7 +100,7 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	if t.Ops != nil {
 		s.Operations = countOperations(t.Ops)
 	}
-	s.describe(t)
+	s.describeKind(t)
 	s.addPopularity(counts)
 	s.ReuseDistance = (<-distances).distribution(rate)
 	return s, nil
