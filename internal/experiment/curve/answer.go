@@ -30,11 +30,10 @@ func (c *Curve) Answer(t target.Target) (a target.Answer, ok bool) {
 		return a, false
 	}
 	a.Name = c.Trace
-	a.Remark = "the hit ratios of all policies but " + exact.Policy + " are estimates from samples"
+	a.Remark = "the hit ratios of all policies except " + exact.Policy + " are estimates from samples"
 	return a, true
 }
 
-// sampledCurve is the means of the samples of one policy.
 func (c *Curve) sampledCurve(s policies.Spec) target.Curve {
 	i := slices.IndexFunc(c.Sampled, func(r records.Record) bool { return r.Label == s.String() })
 	curve := target.Curve{Policy: s.String(), Online: i >= 0 && c.Sampled[i].Competes(), Estimate: true}

@@ -159,7 +159,7 @@ func (c *Curve) online(capacity int64, m measured) (hits []within) {
 	return hits
 }
 
-// unsureOf returns the policies that may be in another order than a neighbour.
+// unsureOf returns the policies whose order with another one is uncertain.
 func unsureOf(hits []within) (labels []string) {
 	hits = slices.SortedStableFunc(slices.Values(hits), func(a, b within) int { return cmp.Compare(b.mean, a.mean) })
 	for i, a := range hits {

@@ -61,28 +61,35 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 		return e, false
 	}
 	standardError := statistics.StdDev(ratios) / math.Sqrt(float64(len(ratios)))
-	// Only the mean is limited: the estimate of one sample may be below 0, and is as far off as those above.
+	// Only the mean is limited: a sample's estimate may be below 0, and limiting it would make the mean too high.
 	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
 }
 
 // Print writes the hit ratios, as markdown or as a table.
 func (c *Curve) Print(w io.Writer, format string) error {
 	width := terminal.Width(w)
-	title := fmt.Sprintf("%s: %s requests, hit ratios", c.Trace, records.Count(c.requests()))
-	t := records.Grid{Folds: true, Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(c.title(), width), c.grid().In(format, width),
+		terminal.Wrapped(c.footer(), width))
+	return err
+}
+
+func (c *Curve) title() string {
+	return fmt.Sprintf("%s: %s requests, hit ratios", c.Trace, records.Count(c.requests()))
+}
+
+func (c *Curve) grid() records.Grid {
+	g := records.Grid{Folds: true, Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
 	if c.Rate > 0 {
-		t.Heads = append(t.Heads, records.Head{Name: "lru sampled", Beside: true},
+		g.Heads = append(g.Heads, records.Head{Name: policies.Recency() + " sampled", Beside: true},
 			records.Head{Name: "error", Beside: true})
 	}
 	for _, s := range c.Specs {
-		t.Heads = append(t.Heads, records.Head{Name: c.heading(s)})
+		g.Heads = append(g.Heads, records.Head{Name: c.heading(s)})
 	}
 	for _, capacity := range c.Capacities {
-		t.Rows = append(t.Rows, c.row(capacity))
+		g.Rows = append(g.Rows, c.row(capacity))
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), t.In(format, width),
-		terminal.Wrapped(c.footer(), width))
-	return err
+	return g
 }
 
 func (c *Curve) heading(s policies.Spec) string {

@@ -211,7 +211,7 @@ func (c Claim) remark() string {
 	case c.Expected.Met(c.Verdict):
 		return "as expected"
 	}
-	return "expected was that it " + expectedWords(c.Expected.Verdict)
+	return "but expected " + expectedWords[c.Expected.Verdict]
 }
 
 // read says how the claim reads the sentence, and what the other readings give; "" if there is one reading.
@@ -229,10 +229,6 @@ func (c Claim) read() string {
 	return text
 }
 
-// expectedWords is a verdict after "expected was that it".
-func expectedWords(v claims.Verdict) string {
-	if v == claims.Undecided {
-		return "is undecided"
-	}
-	return string(v)
-}
+// expectedWords are verdicts after "expected".
+var expectedWords = map[claims.Verdict]string{claims.Holds: "to hold", claims.Exceeds: "to exceed",
+	claims.Undecided: "to be undecided", claims.DoesNotHold: "not to hold"}

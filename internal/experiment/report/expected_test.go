@@ -35,9 +35,9 @@ func TestJudgeComparesWithWhatIsExpected(t *testing.T) {
 		{fails, "", "1 claim does not hold", "does not hold"},
 		{exceeds, "", "", "exceeds"},
 		{fails, "fails, because a hits more", "", "does not hold, as expected"},
-		{holds, "fails, because a hits more", other, "holds, expected was that it does not hold"},
-		{exceeds, "fails, because a hits more", other, "exceeds, expected was that it does not hold"},
-		{fails, "undecided, because a hits more", other, "does not hold, expected was that it is undecided"},
+		{holds, "fails, because a hits more", other, "holds, but expected not to hold"},
+		{exceeds, "fails, because a hits more", other, "exceeds, but expected not to hold"},
+		{fails, "undecided, because a hits more", other, "does not hold, but expected to be undecided"},
 		{"hit_ratio(a) > hit_ratio(b) where trace = u", "fails, because a hits more", "", "not checkable here"},
 	} {
 		s := judged(t, experiment.Claim{Claim: test.claim, Expected: test.expected})

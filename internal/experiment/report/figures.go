@@ -106,8 +106,7 @@ func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 		Lines:  figure.Lines,
 		Panels: figure.Panels,
 		LogX:   slices.Contains(figure.Log, "x"),
-		LogY: slices.Contains(figure.Log,
-			"y"),
+		LogY:   slices.Contains(figure.Log, "y"),
 		XLabel: figure.XLabel,
 		YLabel: figure.YLabel,
 	}

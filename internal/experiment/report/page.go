@@ -62,7 +62,7 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.
 	add("setup", "Setup", page.Part{Settings: setup(in.File, in.Records)}, page.Part{Table: &traces},
 		page.Part{Table: &policies})
 	add("records", "Records", page.Part{Table: &recs}, page.Part{Text: "The files beside this page have every figure of " +
-		"every record. How long each replay took, which is another time at every run, is in timings.csv alone."})
+		"every record. The times of the replays, which differ from run to run, are only in timings.csv."})
 	return p
 }
 
@@ -172,7 +172,7 @@ func tracesTable(in Input) page.Table {
 	return withoutEmptyColumns(t)
 }
 
-// mostSizes is the number of traces whose sizes the note of a quick version has; the table of traces has all.
+// mostSizes is how many traces the note of a quick version lists; the table of traces has all.
 const mostSizes = 6
 
 // sizes says how large the traces and the caches of the records are, how many seeds there are, and where they are on
@@ -252,7 +252,7 @@ func asWritten(f *experiment.File, name string) string {
 	return text
 }
 
-// each returns the distinct texts of the records.
+// each lists the distinct texts of the records, in order of first appearance.
 func each(recs []records.Record, text func(*records.Record) string) string {
 	var texts []string
 	for i := range recs {

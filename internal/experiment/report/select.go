@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// selected returns the records that a figure or a table shows: those at one of only's places on each of its dimensions.
+// selected returns the records that a figure or a table shows: on each dimension in only they are at one of its places.
 // A record without the dimension stays, and so does a record for all seeds if the dimension is seed. Places on the
 // dimension policy may be names of groups.
 func selected(recs []records.Record, only map[string]experiment.Values, groups map[string][]string) []records.Record {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Summary is a report in short.
@@ -52,11 +53,7 @@ func (s Summary) Verdict() string {
 		}
 		parts = append(parts, text)
 	}
-	noun := "claims"
-	if len(s.Claims) == 1 {
-		noun = "claim"
-	}
-	return fmt.Sprintf("%d %s: %s", len(s.Claims), noun, strings.Join(parts, ", "))
+	return records.Counted(len(s.Claims), "claim") + ": " + strings.Join(parts, ", ")
 }
 
 // asExpected counts the claims with a verdict that the experiment announces.
@@ -79,10 +76,7 @@ func Total(summaries []Summary) string {
 			notRun++
 		}
 	}
-	text := fmt.Sprintf("%d experiments", len(summaries))
-	if len(summaries) == 1 {
-		text = "1 experiment"
-	}
+	text := records.Counted(len(summaries), "experiment")
 	if notRun > 0 {
 		text += fmt.Sprintf(", %d of them not run", notRun)
 	}
@@ -108,7 +102,7 @@ type outcome struct {
 // head is the head of a column with numbers of claims.
 func (o outcome) head() string { return strings.TrimPrefix(o.many, "are ") }
 
-// occurring returns the outcomes to list: those that some claim has, and always those that hold or do not.
+// occurring returns the outcomes to list: holds and does not hold, and the others if some claim has them.
 func occurring(summaries []Summary) (all []outcome) {
 	for _, o := range outcomes {
 		if o.verdict == claims.Holds || o.verdict == claims.DoesNotHold ||

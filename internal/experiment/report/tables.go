@@ -16,8 +16,8 @@ func pivots(in Input) (tables []*records.Tables, notes []string) {
 			continue
 		}
 		pivot := records.Pivot{
-			Title: t.Title, Rows: t.Rows, Columns: t.Columns, Cells: t.Cells, Panels: t.Panels, Against: reference(in.File,
-				t.Against),
+			Title: t.Title, Rows: t.Rows, Columns: t.Columns, Cells: t.Cells, Panels: t.Panels,
+			Against: reference(in.File, t.Against),
 		}
 		made, err := pivot.Tables(recs)
 		if err != nil {

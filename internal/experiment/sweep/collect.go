@@ -106,7 +106,7 @@ type outcome struct {
 	rec records.Record
 }
 
-// holdAgainstOptima compares each record with those of its own optimum cells.
+// holdAgainstOptima compares each record with the records of its optimum cells.
 func holdAgainstOptima(all []outcome) error {
 	byHash := map[string]records.Record{}
 	for _, o := range all {
@@ -144,10 +144,9 @@ func writeTimings(w io.Writer, timings []Timing) error {
 	for _, t := range timings {
 		c := t.Cell
 		out.Write([]string{
-			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed,
-				10), c.Axes, strconv.FormatBool(c.Auxiliary),
-			nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest), strconv.FormatFloat(t.Seconds, 'f', 6, 64),
-			cmp.Or(t.Device, "cpu"),
+			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed, 10), c.Axes,
+			strconv.FormatBool(c.Auxiliary), nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest),
+			strconv.FormatFloat(t.Seconds, 'f', 6, 64), cmp.Or(t.Device, "cpu"),
 		})
 	}
 	out.Flush()

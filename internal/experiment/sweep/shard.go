@@ -41,7 +41,6 @@ func WritePlan(dir string, cells []experiment.Cell, file []byte) error {
 	return atomicfile.WriteIn(dir, planName, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// planLines returns the lines of the cells.
 func planLines(cells []experiment.Cell) []byte {
 	var lines bytes.Buffer
 	texts := make([]experiment.CellText, len(cells))
@@ -99,7 +98,7 @@ func decodePlan(text []byte) (cells []experiment.Cell, end planEnd, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	lines := bytes.Count(text, []byte("\n"))
-	for n := range lines - 1 {
+	for n := range lines - 1 { // the last line is the end
 		var t experiment.CellText
 		if err := decoder.Decode(&t); err != nil {
 			return nil, end, fmt.Errorf("cell %d: %w", n, err)
