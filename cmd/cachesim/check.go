@@ -51,8 +51,8 @@ policy's counter works too: --tolerance metric=phases:1%rel.
 
 Trace files are searched for at the path in the baseline, in --trace-dir, in the baseline's folder, in its parent
 folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure of its own: its records are replayed
-and compared, but fail whatever comes out. With --allow-trace-change they are judged by their hit ratios and byte hit
-ratios alone, which may change within their tolerance; requests and capacities then may change, too.
+and compared, but fail in any case. With --allow-trace-change they are judged by their hit ratios and byte hit ratios
+alone, which may change within their tolerance; requests and capacities may then change, too.
 
 --update replaces the changed records, in every format that BASELINE contains. It changes nothing if a record cannot be
 replayed. If traces, or files that parts read, were changed on purpose, --new-traces accepts them.
@@ -142,7 +142,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 			}
 		},
 		Progress: func(cells int) experiment.Progress {
-			display.Finish() // that of the records before those on changed traces
+			display.Finish() // of the first call: records on changed traces are replayed again after the others
 			if display = progress.NewCells(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
 				return nil
 			}

@@ -37,11 +37,11 @@ temporarily and next to OUT, as much disk space as the uncompressed trace. OUT i
 written.
 
 Some formats lose information. Plain text keeps only the keys; batches keep the keys and their grouping; .jsonl keeps
-prompts or queries with their attributes; .parquet keeps queries and reads of files too. No other format keeps batches,
-prompts, or anything of queries except their ids; .npy and .fvecs keep only their embeddings. oracleGeneral keeps no operations and
-only whole seconds, turns text keys into 64-bit hashes (it is an error if two keys have the same hash), and gives
-objects without a size the size 1, because its readers skip requests of size 0. A note lists what was lost and what was
-added when OUT is written.
+prompts or queries with their attributes; .parquet keeps queries and reads of files too. Other formats keep neither
+batches nor prompts, and of queries only the ids; .npy and .fvecs keep only the embeddings of queries. oracleGeneral
+keeps no operations and only whole seconds, turns text keys into 64-bit hashes (it is an error if two keys have the same
+hash), and gives objects without a size the size 1, because its readers skip requests of size 0. A note lists what was
+lost and what was added when OUT is written.
 
 With --embeddings, requests (which may be keys alone) become queries with the embeddings from that file.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
@@ -96,7 +96,7 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	return err
 }
 
-// openEmbeddings opens the file of embeddings that OUT will hold.
+// openEmbeddings opens the file of embeddings that go into OUT.
 func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*queries.VectorFile, error) {
 	if !queries.IsVectorFile(f.embeddings) {
 		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; to compute "+

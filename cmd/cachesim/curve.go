@@ -20,7 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// defaultCurveCapacities are those of `cachesim curve TRACE`.
+// defaultCurveCapacities are the capacities of `cachesim curve TRACE`.
 const defaultCurveCapacities = "0.01%..81.92%x2,100%"
 
 type curveFlags struct {
@@ -49,9 +49,9 @@ because a sample may lack the hottest objects, whose requests are hits. Several 
 1, ..., give a mean and its standard error. All samples share the bias of small caches, which the standard error does
 not show, and which differs between policies. So LRU is replayed on the samples, too, and its error against the exact
 curve is printed; every other policy is replayed on the whole trace at two capacities, where LRU on the samples is
-furthest off and in the middle of the table, and its errors there are printed. Capacities at which such errors may hide
-another order of the policies are named. The trace is still loaded whole. Capacities of less than one object after
-scaling are left out.
+furthest off and in the middle of the table, and its errors there are printed. A warning names the capacities at which
+such errors may change the order of the policies. The trace is still loaded whole. Capacities of less than one object
+after scaling are left out.
 
 If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
 changes its size; otherwise it is replayed.
@@ -192,7 +192,7 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	if c.Exact, err = f.records(cmd, t, whole, 0, nil); err != nil {
 		return planned, err
 	}
-	warmup := *t
+	warmup := *t // its sample is the warm-up of the sample
 	warmup.Objects = t.Objects[:f.warmup]
 	silent := func(string) {} // the whole trace has already given every note
 	for i := range uint64(f.samples) {
@@ -230,7 +230,7 @@ func (f *curveFlags) replayCheckpoints(cmd *cobra.Command, t *traces.Trace, w wo
 	return err
 }
 
-// records replays a design on a trace in memory. held is the memory that is in use besides.
+// records replays a design on a trace in memory. held is the other memory in use.
 func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experiment.Design, held int64,
 	note func(string)) ([]records.Record, error) {
 	cells, err := design.Cells()

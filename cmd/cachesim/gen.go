@@ -166,7 +166,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}
 	if listing != nil && f.listing == "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "the files that nobody reads are not in the trace; --listing FILE writes them all")
+		fmt.Fprintln(cmd.ErrOrStderr(), "files that are never read are not in the trace; --listing FILE writes all files")
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (f *genFlags) listingOf(text string, g *gen.Generator) (*files.Listing, err
 	return kind.Listing, nil
 }
 
-// sameName reports whether two names are those of one file, which need not exist.
+// sameName reports whether two names are names of one file, which need not exist.
 func sameName(a, b string) bool {
 	fullA, errA := filepath.Abs(a)
 	fullB, errB := filepath.Abs(b)

@@ -67,8 +67,8 @@ query, rank, nearest and similarity. They are not kept for later runs.`,
 	f.device.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.taus, "tau", "0.6,0.7,0.85,0.95", "list of thresholds, each from -1 to 1")
-	flags.IntVar(&f.nearest, "nearest", 0, "find this many most similar others of each query, instead of all from a "+
-		"threshold on")
+	flags.IntVar(&f.nearest, "nearest", 0, "find this many of the most similar other queries for each query, instead "+
+		"of all from a threshold on")
 	flags.IntVar(&f.jobs, "jobs", 0, "cores to use (0: all)")
 	flags.StringVarP(&f.out, "output", "o", "", "output file for the similar pairs or the nearest queries, as CSV")
 	return cmd

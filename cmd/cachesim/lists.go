@@ -78,7 +78,7 @@ func newPrefetchersCommand() *cobra.Command {
 		Use:   "prefetchers [NAME...]",
 		Short: "List the prefetchers with their parameters and sources, or describe some of them",
 		Long: `Lists every prefetcher. A prefetcher proposes further objects or addresses that a cache should load. The
-list has its kind (those of kind addresses compute with the trace's keys, which must be numbers; those of kind objects
+list has its kind (prefetchers of addresses compute with the trace's keys, which must be numbers; prefetchers of objects
 propose objects that were requested before), what it proposes, its parameters with their defaults, and the paper or page
 that defines it. Given names, describes these prefetchers: how much memory they need, what each parameter means and
 which values it accepts.`,

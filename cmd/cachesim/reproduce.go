@@ -37,9 +37,9 @@ func newReproduceCommand() *cobra.Command {
 		Use:   "reproduce [--list] [NAME|all]...",
 		Short: "Reproduce figures of papers and check the papers' claims",
 		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
-sweep does. For each claim, prints what was measured, what the paper states and whether the claim holds; for a claim
-that is not met also the reason, in at most two lines (the report has all of it). After several experiments, a table
-of all figures with a total follows.
+sweep does. For each claim, prints what was measured, what the paper states and whether the claim holds; if it does not,
+also the reason, in at most two lines (the report has all of it). After several experiments, a table of all figures with
+a total follows.
 
 DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
 those that earlier calls of the same version of the program left in DIR. DIR/reproduced.md contains the tables for
@@ -182,7 +182,7 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 		var missing *workload.MissingError
 		if errors.As(err, &missing) && goOn {
 			reason := fmt.Sprintf("trace %s is missing; set %s", missing.Path, workload.Env)
-			f.note(cmd, "skipping %s: %s; cachesim reproduce %s says where it can be had", file.Name, reason, file.Name)
+			f.note(cmd, "skipping %s: %s; cachesim reproduce %s says where to get it", file.Name, reason, file.Name)
 			s, err = report.NotRun(file, f.quick, reason), nil
 		}
 		if missing != nil && err != nil { // without the line of a file that is part of the program

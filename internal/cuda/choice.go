@@ -34,7 +34,7 @@ func ParseChoice(text string) (Choice, error) {
 	}
 	number, isGPU := strings.CutPrefix(text, gpuPrefix)
 	if !isGPU {
-		return Choice{}, fmt.Errorf("device %q: want cpu, cuda (an NVIDIA GPU), cuda:N (that with number N) or auto", text)
+		return Choice{}, fmt.Errorf("device %q: want cpu, cuda (an NVIDIA GPU), cuda:N (the GPU with number N) or auto", text)
 	}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if err != nil {

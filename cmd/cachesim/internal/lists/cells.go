@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// cellJSON is a cell as JSON has it.
 type cellJSON struct {
 	experiment.CellText
 	Finished bool    `json:"finished"`

@@ -41,7 +41,6 @@ func Experiments(names []string, quick bool) (List, error) {
 	return list, nil
 }
 
-// experimentJSON is an experiment as JSON has it.
 type experimentJSON struct {
 	Name          string   `json:"name"`
 	Title         string   `json:"title"`

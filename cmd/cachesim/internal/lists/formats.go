@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// formatJSON is a trace format as JSON has it.
 type formatJSON struct {
 	Name       string      `json:"name"`
 	Summary    string      `json:"summary"`

@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// ofKinds returns an empty list of entries that are each of a kind; does says what their summaries tell.
+// ofKinds returns an empty list of entries that are each of a kind; does is the verb of their summaries: "evicts".
 func ofKinds(noun, does string) List {
 	return List{
 		Noun: noun,
@@ -47,7 +47,6 @@ func (e entry) item(asJSON any) Item {
 	}
 }
 
-// policyJSON is a policy as JSON has it.
 type policyJSON struct {
 	Name       string      `json:"name"`
 	Aliases    []string    `json:"aliases"`
@@ -94,10 +93,11 @@ func policyTraits(e policies.Entry) []string {
 	}
 	lines = append(lines, "capacity in "+unitsOf(e))
 	if e.Bypass {
-		lines = append(lines, "may leave a missed object out, so it is compared with opt-bypass")
+		lines = append(lines, "may bypass a missed object (not load it), so it is compared with opt-bypass")
 	}
 	if e.BypassIf != nil {
-		lines = append(lines, "may leave a missed object out with some parameters, and is then compared with opt-bypass")
+		lines = append(lines, "may bypass a missed object (not load it) with some parameters, and is then compared with "+
+			"opt-bypass")
 	}
 	if e.Unbounded {
 		lines = append(lines, "ignores the capacity")
@@ -106,7 +106,7 @@ func policyTraits(e policies.Entry) []string {
 		lines = append(lines, "needs a trace with times, unless its parameters say otherwise")
 	}
 	if e.Similar {
-		lines = append(lines, "of the caches exact and semantic")
+		lines = append(lines, "knows the hits of the caches exact and semantic only")
 	}
 	if e.Predicts {
 		lines = append(lines, "uses a predictor of next requests: see cachesim predictors")
@@ -129,7 +129,6 @@ func unitsOf(e policies.Entry) string {
 	return "objects or bytes"
 }
 
-// predictorJSON is a predictor as JSON has it.
 type predictorJSON struct {
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind"`
@@ -159,7 +158,6 @@ func Predictors() List {
 	return l
 }
 
-// prefetcherJSON is a prefetcher as JSON has it.
 type prefetcherJSON struct {
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind"`

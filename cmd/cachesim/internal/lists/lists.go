@@ -20,7 +20,7 @@ type List struct {
 	// Columns are the headers of the table. On a terminal that is too narrow for its rows, Narrow replaces them; its last
 	// column contains texts below each other. If Narrow is nil, the columns are always the same.
 	Columns, Narrow []records.Head
-	// NarrowAlways says that the table is narrow also where there is no terminal.
+	// NarrowAlways says that the table is narrow without a terminal, too.
 	NarrowAlways bool
 	Items        []Item
 }
@@ -30,7 +30,7 @@ type Item struct {
 	Name    string
 	Aliases []string
 	Row     []string // of Columns
-	Narrow  []string // of all columns of List.Narrow but the last
+	Narrow  []string // of all columns of List.Narrow except the last
 	Texts   []string // of the last column of List.Narrow; empty ones are left out
 	About   []string // the full description, line by line, indented by blanks; nil if the row says everything
 	JSON    any      // what is printed as JSON

@@ -7,7 +7,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// metricJSON is a metric as JSON has it.
 type metricJSON struct {
 	Name   string   `json:"name"`
 	Unit   string   `json:"unit"`

@@ -7,7 +7,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 )
 
-// defaultsOf writes parameters with their defaults.
 func defaultsOf(ps []params.Param) string { return params.Format(ps, params.Defaults(ps)) }
 
 // breakable makes parameters breakable between lines, which is possible only at a space.
@@ -37,7 +36,6 @@ func permitted(p params.Param) string {
 	return "a number " + p.Range()
 }
 
-// paramJSON is a parameter as JSON has it.
 type paramJSON struct {
 	Name    string   `json:"name"`
 	Default any      `json:"default"`
@@ -47,7 +45,7 @@ type paramJSON struct {
 	Choices []string `json:"choices,omitempty"`
 }
 
-// paramsJSON returns an empty list where there are none.
+// paramsJSON returns an empty list, which JSON does not write as null, if there are no parameters.
 func paramsJSON(ps []params.Param) []paramJSON {
 	list := []paramJSON{}
 	for _, p := range ps {

@@ -7,7 +7,6 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// partJSON is a part as JSON has it.
 type partJSON struct {
 	Name       string      `json:"name"`
 	Summary    string      `json:"summary"`

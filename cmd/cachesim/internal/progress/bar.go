@@ -35,7 +35,7 @@ const (
 // any goroutine.
 type Bar struct {
 	container *mpb.Progress // nil: no bar
-	notes     io.Writer     // of lines for the user, which stand above the bar
+	notes     io.Writer     // writes lines for the user above the bar
 	bar       *mpb.Bar
 	done      atomic.Int64
 	scale     int64 // the bar counts in this unit: single requests would fill the line with digits
@@ -125,7 +125,7 @@ func (p *Bar) Interlude(what string, unit Unit) (set func(done, total int64), en
 	other := newBar(p.container, what, unit)
 	return other.Set, func() {
 		other.bar.Abort(true)
-		p.bar.DecoratorAverageAdjust(time.Now())
+		p.bar.DecoratorAverageAdjust(time.Now()) // the rate of p's bar does not include the interlude
 	}
 }
 

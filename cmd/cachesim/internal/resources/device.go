@@ -16,8 +16,8 @@ type Device struct {
 
 // Register adds the flag to a command.
 func (d *Device) Register(cmd *cobra.Command) {
-	RegisterDevice(cmd, &d.choice, "device for what it can compute: cpu, cuda (an NVIDIA GPU; cuda:N is that with number "+
-		"N) or auto (a GPU if there is one); results are the same")
+	RegisterDevice(cmd, &d.choice, "device for what it can compute: cpu, cuda (an NVIDIA GPU; cuda:N is the GPU with "+
+		"number N) or auto (a GPU if there is one); results are the same")
 }
 
 // RegisterDevice adds a flag for a choice that is made elsewhere.
