@@ -43,7 +43,7 @@ type Divided struct {
 	moved   int64 // capacity that pools were given after the first division
 }
 
-// tally is what counts of one tenant.
+// tally has the counts of one tenant.
 type tally struct {
 	requests, hits, bytes, hitBytes int64
 	// held is the sum of the tenant's capacity over all counted requests; since is the number of these at the last
@@ -52,7 +52,6 @@ type tally struct {
 	since int64
 }
 
-// newDivided returns the cache of the tenants of a trace.
 func newDivided(c Config) (*Divided, error) {
 	tenants := c.Trace.Tenants
 	names := tenants.Names
@@ -123,7 +122,7 @@ func (d *Divided) build(c Config) error {
 	}
 	for i := range d.pools {
 		config := c.PolicyConfig()
-		config.Capacity = max(1, d.targets[i])
+		config.Capacity = max(1, d.targets[i]) // policies have room for an object; the pool may get none, below
 		if d.shared {
 			p, err := c.Policy.Entry.New(config)
 			if err != nil {
@@ -151,9 +150,9 @@ func (d *Divided) build(c Config) error {
 // Tenant is the state of a tenant, or of a stream of accesses, at some time.
 type Tenant struct {
 	Name           string
-	Requests, Hits int64 // so far, without those of a warm-up
+	Requests, Hits int64 // so far, without the warm-up
 	Used, Quota    int64 // of the capacity; the quota is 0 where tenants share one pool
-	// Benefit is what one more object, or 4 MiB, is worth in hits per second, if Valued: if the allocator estimates it.
+	// Benefit is what one more object, or 4 MiB, is worth in hits per second; Valued says that the allocator estimates it.
 	Benefit float64
 	Valued  bool
 }
@@ -251,7 +250,6 @@ func (d *Divided) Serve(w Window, n *Counts) {
 	n.Requests += int64(len(w.Objects))
 }
 
-// serve serves one request.
 func (d *Divided) serve(r policies.Request, n *Counts) {
 	pool := d.pools[d.pool(r.Object)]
 	evictions, oversized := pool.Evictions(), pool.Oversized()
@@ -313,7 +311,8 @@ func (d *Divided) due(now int64) bool {
 	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.needs.Period > 0 && now >= d.late
 }
 
-// redivide calls the allocator and resizes the pools, shrinking ones first. It returns the number of evicted objects.
+// redivide calls the allocator and resizes the pools, shrinking ones first, so that they never hold more than the
+// capacity together. It returns the number of evicted objects.
 func (d *Divided) redivide(r policies.Request) (evicted int64) {
 	d.state.Time = r.Time
 	if d.started {

@@ -28,7 +28,6 @@ func (d *Divided) Counters() []policies.Counter {
 	return append(all, d.counted()...)
 }
 
-// counted returns the counts of tenants.
 func (d *Divided) counted() []policies.Counter {
 	d.hold()
 	counters := []policies.Counter{policies.Count(allocate.TenantCount, float64(len(d.tallies)))}
@@ -54,7 +53,6 @@ func (d *Divided) counted() []policies.Counter {
 	return counters
 }
 
-// ofTenant returns the counts of a tenant.
 func (d *Divided) ofTenant(i int) (counters []policies.Counter) {
 	t := d.tallies[i]
 	add := func(m metric.Metric, value float64) {
@@ -77,7 +75,7 @@ func (d *Divided) ofTenant(i int) (counters []policies.Counter) {
 // hitRatio returns hits over requests, 0 without any.
 func (t tally) hitRatio() float64 { return float64(t.hits) / float64(max(1, t.requests)) }
 
-// largest returns the tenants with the most requests, in their order.
+// largest returns the tenants with the most requests, in the order of their numbers; ties go to the lower number.
 func (d *Divided) largest() []int {
 	order := make([]int, len(d.tallies))
 	for i := range order {

@@ -60,8 +60,7 @@ func newPatterns(c Config, ghosts int) *patterns {
 	return p
 }
 
-// request records a request to an object of a tenant. Objects outside the trace, which are only prefetched, do not
-// count.
+// request records a request to an object of a tenant. Strangers have no rank, but are never requested either.
 func (p *patterns) request(tenant int, r policies.Request) {
 	p.trees[tenant].Access(uint64(p.ranks[r.Object]), r.Time)
 }

@@ -12,7 +12,6 @@ type prefetchingTenants struct {
 	divided *Divided
 }
 
-// newPrefetchingTenants returns the empty cache of tenants that prefetches.
 func newPrefetchingTenants(c Config) (*prefetchingTenants, error) {
 	d, err := newDivided(c)
 	if err != nil {

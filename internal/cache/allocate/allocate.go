@@ -1,6 +1,6 @@
-// Package allocate divides one capacity among the pools of a cache: those of its tenants, say. An allocator sees
-// counts and miss curves of the pools, never their objects, and answers with a capacity for each; the cache resizes
-// its pools.
+// Package allocate divides one capacity among the pools of a cache, such as one for each tenant. An allocator sees
+// counts and miss curves of the pools, never their objects, and answers with a capacity for each; the cache resizes its
+// pools.
 //
 // To add one, write a file with its Entry and add that to the table in registry.go.
 package allocate
@@ -18,7 +18,7 @@ type State struct {
 	Pools    []Pool
 }
 
-// Pool is what an allocator sees of one pool. Counts are those since the previous call.
+// Pool is what an allocator sees of one pool. It counts since the previous call.
 type Pool struct {
 	ID       int   // identifies the pool over its life, in rising order; where pools stay, its number
 	Capacity int64 // at present; 0 at the first call
@@ -90,7 +90,7 @@ type Needs struct {
 // Sampling says how the curve of a pool is measured.
 type Sampling struct {
 	// Whole measures the whole trace before the first request, every object of it: offline. Otherwise the curve is of the
-	// requests since the beginning, where those of each epoch count half as much as those of the next.
+	// requests since the beginning, and a request counts half as much as one in the next epoch.
 	Whole bool
 	Tags  int // most objects that the monitor of a pool follows; 0: all
 	Steps int // least number of steps of the capacity in which hits are counted; 0: every capacity by itself
@@ -100,8 +100,8 @@ type Sampling struct {
 type Config struct {
 	Tenants []string // the names of the pools, in their order
 	Params  Values
-	// Seed is that of the random choices of a replay. Number tells apart the allocators of one cache that has several, one
-	// for each node: those with random choices draw different ones.
+	// Seed is the seed of a replay. Number tells apart the allocators of one cache that has several, one for each node, so
+	// that their random choices differ.
 	Seed   uint64
 	Number int
 }

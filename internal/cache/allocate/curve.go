@@ -7,7 +7,7 @@ type Point struct {
 }
 
 // Curve is a miss curve in terms of hits: points of growing capacity, each with more hits than the previous one.
-// Between two points the hits are those of the lower one; at capacity 0, and below the first point, they are 0.
+// Between two points the lower one's hits apply; at capacity 0, and below the first point, there are none.
 type Curve []Point
 
 // At returns the hits at a capacity.

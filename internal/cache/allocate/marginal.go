@@ -26,7 +26,7 @@ var marginalEntry = Entry{
 			Doc: "megabytes that a pool keeps, never more than least_share, nor half of an equal share"},
 		{Name: "least_share", Default: 0.005, Min: 0, Max: 1,
 			Doc: "share of the capacity that least_mb is limited to: 640 MB are 0.0043 of the paper's cache of 150 GB, and " +
-				"0.085 of that of its figure 12"},
+				"0.085 of the cache of its figure 12"},
 		{Name: "ghosts", Default: 100, Min: 1, Max: 1 << 20,
 			Doc: "evicted objects of a pool that are remembered: hits on them say what more capacity is worth"},
 		{Name: "weight", Default: 0.5, Min: 0.01, Max: 1,
@@ -89,7 +89,7 @@ func (a *marginal) Allocate(s *State, capacities []int64) {
 		return
 	}
 	amount := min(a.amount(s), s.Pools[donor].Capacity-least)
-	if to := &s.Pools[receiver]; to.Pattern == streams.Random {
+	if to := &s.Pools[receiver]; to.Pattern == streams.Random { // more than its data set would stay empty
 		amount = min(amount, to.Data-to.Capacity)
 	}
 	capacities[donor] -= amount

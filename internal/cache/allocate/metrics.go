@@ -37,9 +37,9 @@ var (
 		Doc: "capacity moved between tenants after the first division, as a multiple of the whole capacity"}
 )
 
-// tenantMetrics are those of every allocator.
+// tenantMetrics are reported with every allocator.
 var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
 	TenantHitBytes, TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
 
-// divisionMetrics are those of allocators that divide.
+// divisionMetrics are reported with allocators that divide.
 var divisionMetrics = append(slices.Clone(tenantMetrics), TenantCapacity, Divisions, CapacityMoved)

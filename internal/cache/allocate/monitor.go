@@ -17,11 +17,11 @@ type Monitor struct {
 	capacity int64
 	unit     int64 // capacity in a step
 	tags     int   // most objects to follow; 0: all
-	halvings uint  // one object of 2^halvings is followed
+	halvings uint  // one object in 2^halvings is followed
 	seed     uint64
 
 	requests float64   // all of them
-	followed float64   // those to objects that are followed, scaled to all objects
+	followed float64   // requests to followed objects, scaled to all objects
 	hits     []float64 // per step, the requests with a depth within it
 }
 

@@ -22,11 +22,11 @@ var optimalEntry = Entry{
 	New: func(c Config) (Allocator, error) { return &optimal{steps: c.Params.Int("steps")}, nil },
 }
 
-// optimal divides once, before the first request, by the curves of the whole trace. Curves of LRU may have cliffs, for
-// which giving capacity to the largest gain of the moment fails; this finds the best division all the same.
+// optimal divides once, before the first request, by the curves of the whole trace. Curves of LRU may have cliffs,
+// where giving capacity to the largest gain of the moment fails; this finds the best division all the same.
 //
-// It bounds the hits of lru in fixed pools if each object has one size, not above that of its pool. Another policy, or
-// a division that changes, may do better.
+// It bounds the hits of lru in fixed pools if every object keeps its size and fits into its pool. Another policy, or a
+// division that changes, may do better.
 type optimal struct{ steps int }
 
 func (a *optimal) Needs() Needs { return Needs{Curves: &Sampling{Whole: true, Steps: a.steps}} }
@@ -107,7 +107,7 @@ func fillUp(curves []Curve, capacity int64, given []int64) {
 	for _, n := range given {
 		left -= n
 	}
-	for range len(curves) {
+	for range len(curves) { // a curve that was chosen has no further point within what is left
 		best, gain := -1, 0.0
 		for i, c := range curves {
 			if g := c.At(given[i]+left) - c.At(given[i]); g > gain {
@@ -155,7 +155,7 @@ type choice struct {
 // run returns the best division; ok is false if none is better than the known one, or if the work is too much.
 func (k *knapsack) run() (given []int64, ok bool) {
 	if !(k.gap > 0) {
-		return nil, false
+		return nil, false // the known division is the relaxed optimum
 	}
 	k.least = make([]choice, k.capacity+1)
 	layers := make([][]choice, 1, len(k.curves)+1)

@@ -10,14 +10,14 @@ import (
 
 var quiverEntry = Entry{
 	Name: "quiver",
-	Summary: "half to training tenants, whole data sets of those first that caching speeds up most; the other half is a " +
-		"pool that all other tenants share",
+	Summary: "half to training tenants: whole data sets, beginning with the tenants that caching speeds up most; the " +
+		"other half is a pool that all other tenants share",
 	Source: "Kumar and Sivathanu, Quiver: an informed storage cache for deep learning, FAST 2020, as the IGTCache paper " +
 		"(arXiv 2506.12370), section 5.4, extends it",
 	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "train", Default: "", Doc: "the training tenants, separated by semicolons: imagenet;places to profile them, " +
-			"or imagenet:3.2;places:2 with the time per batch without the cache, divided by that with it"},
+			"or imagenet:3.2;places:2 with the time per batch without the cache, divided by the time with it"},
 		{Name: "share", Default: 0.5, Min: 0, Max: 1, Doc: "share of the capacity for training tenants"},
 		{Name: "profile", Default: 1000, Min: 1, Doc: "requests to all tenants in the profile; until then all pools have " +
 			"the same capacity"},
@@ -77,7 +77,7 @@ func (a *quiver) Allocate(s *State, capacities []int64) {
 	a.rest(s, capacities)
 }
 
-// fill gives whole data sets in an order, as long as they fit. What is left then goes to the first one that did not.
+// fill gives whole data sets in an order, as long as they fit. The rest goes to the first one that did not.
 func (a *quiver) fill(s *State, order []int, capacities []int64) {
 	left := a.claim(s)
 	first := -1
@@ -96,9 +96,9 @@ func (a *quiver) fill(s *State, order []int, capacities []int64) {
 	}
 }
 
-// benefit returns the time of a request without the cache, divided by that with it: the time between two requests in
-// the profile, as if all of it were computation, and that of a miss or of a hit. Nothing is known of a tenant that has
-// not begun: it comes last.
+// benefit returns the time of a request without the cache, divided by the time with it: the time between two requests
+// in the profile, as if all of it were computation, and a miss or a hit. Nothing is known of a tenant that has not
+// begun: it comes last.
 func (a *quiver) benefit(s *State, p Pool) float64 {
 	if p.Requests == 0 {
 		return 0

@@ -15,7 +15,7 @@ type Entry struct {
 	Name    string
 	Summary string // one line: how it divides
 	Source  string // the paper or page that defines it
-	Future  bool   // knows the trace beyond the present request
+	Future  bool   // knows the trace beyond the current request
 	// Shared says that nothing is divided: all tenants share one pool, the only one that the allocator sees.
 	Shared bool
 	// Patterns says that it needs the patterns of the requests: it uses the times and the addresses of a trace that has
@@ -27,7 +27,7 @@ type Entry struct {
 	Serving bool
 	Random  bool // makes random choices, so that its divisions depend on the seed
 	Params  []params.Param
-	// Metrics are those of the tenants and of the allocator.
+	// Metrics are about the tenants and the allocator.
 	Metrics []metric.Metric
 	// Check rejects values of Params that exclude each other, or a text that cannot be read; nil if all are accepted.
 	Check func(Values) error
@@ -66,8 +66,8 @@ func (e Entry) CheckValues(v Values) error {
 // Spec is an allocator with its parameters: what a user writes as `ucp(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// Registry has every allocator in the order in which `cachesim allocators` prints them: those of this package, and
-// those that package all registers.
+// Registry has every allocator in the order in which `cachesim allocators` prints them: first this package's, then what
+// package sim/all registers.
 var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	sharedEntry,
 	equalEntry,
@@ -80,10 +80,10 @@ var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	fluidEntry,
 )
 
-// New returns the allocator of a spec for tenants of these names.
+// New returns the allocator of a spec for the named tenants.
 func New(s Spec, tenants []string) (Allocator, error) { return NewNumbered(s, tenants, 0, 0) }
 
-// NewNumbered returns the allocator with a number of a cache that has several, all of the same tenants and seed.
+// NewNumbered returns an allocator of a cache that has several, all with the same tenants and seed; see Config.Number.
 func NewNumbered(s Spec, tenants []string, seed uint64, number int) (Allocator, error) {
 	a, err := s.Entry.New(Config{Tenants: tenants, Params: s.Params, Seed: seed, Number: number})
 	if err != nil {

@@ -23,7 +23,7 @@ var staticEntry = Entry{
 		{Name: "rest", Default: 0.0,
 			Doc: "the share of each tenant that is not in shares; 0: a tenant without a share is an error"},
 		{Name: "r", Default: 0.0, Min: 0, Max: 1,
-			Doc: "instead of shares, the share of the first of two pools: of the embeddings on a serving node"},
+			Doc: "instead of shares, the share of the first of two pools: the embeddings on a serving node"},
 	},
 	Check: func(v Values) error {
 		if v.Float("r") == 0 {

@@ -64,8 +64,8 @@ func (a *ucp) Allocate(s *State, capacities []int64) {
 // once, not only one more, and each time chooses the one with the most hits per way (Lookahead in section 6 of the
 // paper); ties go to the lower number. Ways that help no curve are divided equally.
 //
-// The most hits per way from a point on are those to the next point of the upper convex hull, so that the hull of a
-// curve gives all of its offers except the last, which may need more ways than are left.
+// From a point on, the next point of the upper convex hull has the most hits per way, so that the hull of a curve gives
+// all of its offers except the last, which may need more ways than are left.
 func lookahead(curves []Curve, ways int64) (given []int64) {
 	given = make([]int64, len(curves))
 	left := ways - int64(len(curves))
@@ -82,17 +82,10 @@ func lookahead(curves []Curve, ways int64) (given []int64) {
 	for left > 0 && len(queue) > 0 {
 		best := queue[0]
 		i := best.pool
-		if best.to-given[i] > left { // made when more ways were left
-			if o, ok := offerWithin(curves[i], i, given[i], left); ok {
-				queue[0] = o
-				heap.Fix(&queue, 0)
-			} else {
-				heap.Pop(&queue)
-			}
-			continue
+		if best.to-given[i] <= left { // otherwise it was made when more ways were left
+			left -= best.to - given[i]
+			given[i] = best.to
 		}
-		left -= best.to - given[i]
-		given[i] = best.to
 		if o, ok := nextOffer(curves[i], &hulls[i], i, given[i], left); ok {
 			queue[0] = o
 			heap.Fix(&queue, 0)
@@ -131,7 +124,7 @@ func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
 	return offer{pool, next.Capacity, worth(Point{has, c.At(has)}, next)}, true
 }
 
-// offerWithin returns the best offer of a pool among those that need at most the ways left.
+// offerWithin returns the best offer of a pool that needs at most the ways left.
 func offerWithin(c Curve, pool int, has, left int64) (best offer, ok bool) {
 	start := Point{has, c.At(has)}
 	best.worth = math.Inf(-1)

@@ -16,8 +16,8 @@ var ampEntry = Entry{
 	Addresses: true,
 	Params: []params.Param{
 		{Name: "step", Default: 1, Min: 1, Max: 1 << 40, Doc: "distance of two neighbours, in addresses"},
-		{Name: "read", Default: 1, Min: 1, Max: 1024, Doc: "by how many addresses the degree of a stream grows: those " +
-			"that a request reads"},
+		{Name: "read", Default: 1, Min: 1, Max: 1024, Doc: "addresses that a request reads: the degree of a stream grows " +
+			"by as many"},
 		{Name: "apt", Default: 4, Min: 1, Max: 1024, Doc: "asynchronous prefetch threshold: above this degree the next " +
 			"addresses are proposed apt/2 addresses before the last ones are used up, at or below it after a miss"},
 		{Name: "max", Default: 256, Min: 1, Max: 1 << 16, Doc: "largest degree"},
@@ -87,7 +87,7 @@ func (m *amp) hit(key uint64, page ampPage, proposals []Proposal) []Proposal {
 	first, trigger := !page.accessed, page.trigger
 	page.accessed, page.trigger = true, false
 	m.pages[key] = page
-	n := m.degreeOf(page.last)
+	n := m.degreeOf(page.last) // before this hit raises it
 	if first && key == page.last && !page.old {
 		m.adapt(page, m.read)
 	}
@@ -110,7 +110,7 @@ func (m *amp) miss(key uint64, proposals []Proposal) []Proposal {
 	return m.propose(key, n, proposals)
 }
 
-// degreeOf returns the degree of a page, or that of a new stream if the page has none.
+// degreeOf returns the degree of a page, or a new stream's if the page has none.
 func (m *amp) degreeOf(key uint64) int {
 	if page, ok := m.pages[key]; ok && page.degree > 0 {
 		return int(page.degree)
@@ -120,7 +120,7 @@ func (m *amp) degreeOf(key uint64) int {
 
 // propose proposes the n addresses after key.
 func (m *amp) propose(key uint64, n int, proposals []Proposal) []Proposal {
-	for ; n > 0; n-- {
+	for ; n > 0; n-- { // fewer at the end of the addresses
 		if _, ok := after(key, m.step, n); ok {
 			break
 		}
@@ -183,7 +183,6 @@ func (m *amp) lastOfStream(page ampPage) (uint64, bool) {
 	return page.last, true
 }
 
-// Loaded implements Watcher.
 func (m *amp) Loaded(p Proposal) {
 	if page, again := m.pages[p.Key]; again {
 		page.old = true

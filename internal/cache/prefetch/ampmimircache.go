@@ -60,13 +60,13 @@ func (m *mimirAMP) hit(key uint64, page mimirPage, proposals []Proposal) []Propo
 	if !page.trigger {
 		return proposals
 	}
-	page = m.pages[key]
+	page = m.pages[key] // adapt may have changed it
 	page.trigger = false
 	m.pages[key] = page
 	return m.propose(page.last, n, proposals)
 }
 
-// degreeOf returns the degree in a page, or that of a new stream if it has none.
+// degreeOf returns the degree in a page, or a new stream's if it has none.
 func (m *mimirAMP) degreeOf(page mimirPage) int32 {
 	if page.degree > 0 {
 		return page.degree
@@ -74,7 +74,6 @@ func (m *mimirAMP) degreeOf(page mimirPage) int32 {
 	return m.read
 }
 
-// adapt changes the degree in a page.
 func (m *mimirAMP) adapt(key uint64, by int32) {
 	page := m.pages[key]
 	page.degree += by
@@ -134,7 +133,6 @@ func (m *mimirAMP) lastOfStream(page mimirPage) (uint64, bool) {
 	return page.last, true
 }
 
-// Loaded implements Watcher.
 func (m *mimirAMP) Loaded(p Proposal) {
 	page, again := m.pages[p.Key]
 	if again {

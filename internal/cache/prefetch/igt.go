@@ -38,14 +38,14 @@ func TreeParams() []params.Param {
 	o := streams.Defaults()
 	return []params.Param{
 		{Name: "window", Default: o.Window, Min: 2, Max: 1 << 20, Doc: "W: a file or directory with more children is a " +
-			"stream, and so many of its last transitions are tested"},
+			"stream, and this many of its last transitions are tested"},
 		{Name: "alpha", Default: o.Alpha, Min: 1e-9, Max: 0.5, Doc: "significance level of the Kolmogorov-Smirnov test"},
-		{Name: "ks", Default: "integer", Choices: []string{"integer", "scipy"}, Doc: "form of its statistic: that for " +
-			"integers, or that of scipy, which the paper used"},
+		{Name: "ks", Default: "integer", Choices: []string{"integer", "scipy"}, Doc: "form of its statistic: right for " +
+			"integers, or as in scipy, which the paper used"},
 		{Name: "guard", Default: o.RepeatGuard, Doc: "a stream whose children repeat too often for a random order is " +
 			"skewed, whatever the test says; not in the paper"},
-		{Name: "order", Default: "names", Choices: []string{"names", "numbers"}, Doc: "order of the listings: that of the " +
-			"names, or with the numbers in them compared by value"},
+		{Name: "order", Default: "names", Choices: []string{"names", "numbers"}, Doc: "order of the listings: by name, or " +
+			"with the numbers in names compared by value"},
 		{Name: "steps", Default: o.Share, Min: 0, Max: 1, Doc: "least share of steps to the next child in a sequential " +
 			"stream"},
 		{Name: "readers", Default: o.Readers, Min: 1, Max: 64, Doc: "interleaved sequential readers of a stream that are " +
@@ -79,11 +79,11 @@ func StreamsParams() []params.Param {
 		{Name: "depth", Default: 4, Min: 0, Max: 64, Doc: "N: children that are proposed ahead of a sequential reader; 0: " +
 			"none"},
 		{Name: "hierarchical", Default: true, Doc: "of a file or directory propose only what is read of its siblings"},
-		{Name: "threshold", Default: 0.8, Min: 0.01, Max: 1, Doc: "f_p: least share of the siblings that a position is " +
-			"read of"},
+		{Name: "threshold", Default: 0.8, Min: 0.01, Max: 1, Doc: "f_p: least share of the siblings in which a position " +
+			"is read"},
 		{Name: "statistical", Default: true, Doc: "propose all of a random stream in the background"},
-		{Name: "expected", Default: 0.8, Min: 0, Max: 1, Doc: "least expected hit ratio for that: the cache's share in " +
-			"the data"},
+		{Name: "expected", Default: 0.8, Min: 0, Max: 1, Doc: "least expected hit ratio for that: the cache's size as a " +
+			"share of the data's"},
 	}
 }
 
@@ -167,7 +167,7 @@ func (s *Streams) ahead(m streams.Move, proposals []Proposal, most int) []Propos
 		entries = uint64(n)
 	}
 	index := m.Index
-	if entries == 0 {
+	if entries == 0 { // entries-1 would wrap
 		return proposals
 	}
 	for found, empty := 0, 0; found < s.depth && empty < atOnce && len(proposals) < most && index < entries-1; {
@@ -188,7 +188,7 @@ func (s *Streams) ahead(m streams.Move, proposals []Proposal, most int) []Propos
 	return proposals
 }
 
-// child proposes what is to be read of a child of a sequential stream.
+// child proposes what to read of a child of a sequential stream.
 func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Proposal, most int) []Proposal {
 	l := s.layout
 	if l.IsFile(child) && l.Blocks(child) == 1 {
@@ -218,7 +218,7 @@ func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Pro
 	return proposals
 }
 
-// queue leaves a child for More, unless it was left a short time ago. If too many wait, the oldest one is dropped.
+// queue keeps a child for More, unless it was queued a short time ago. If too many wait, the oldest one is dropped.
 func (s *Streams) queue(child streams.Place, walk streams.Walk) {
 	for _, p := range s.recent {
 		if p == child+1 {

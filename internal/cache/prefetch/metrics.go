@@ -7,9 +7,9 @@ var (
 	Prefetches = metric.Metric{Name: "prefetches", Unit: metric.Count,
 		Doc: "objects loaded because the prefetcher proposed them"}
 	UsefulPrefetches = metric.Metric{Name: "prefetch_hits", Unit: metric.Count, Better: metric.Higher,
-		Doc: "of these, those that were requested before they left the cache"}
+		Doc: "prefetched objects that were requested before they were evicted"}
 	WastedPrefetches = metric.Metric{Name: "prefetch_wasted", Unit: metric.Count, Better: metric.Lower,
-		Doc: "of these, those that left the cache unrequested, or were still unrequested at the end"}
+		Doc: "prefetched objects that were evicted unrequested, or were still unrequested at the end"}
 	LateProposals = metric.Metric{Name: "prefetch_late", Unit: metric.Count, Better: metric.Lower,
 		Doc: "proposed objects that were requested, and so missed, before they arrived: with a delay in requests"}
 	Accuracy = metric.Metric{Name: "prefetch_accuracy", Title: "accuracy", Unit: metric.Share, Digits: 2,
@@ -19,15 +19,15 @@ var (
 	Coverage = metric.Metric{Name: "prefetch_coverage", Title: "coverage", Unit: metric.Share, Digits: 2,
 		Better: metric.Higher, Merge: metric.Apart,
 		Column: metric.Column{At: 75, Weight: 50}, Figure: metric.Figure{Title: "Prefetch coverage"},
-		Doc: "prefetch_hits / (prefetch_hits + misses): the share of what would have missed that the prefetcher has loaded " +
-			"in time"}
+		Doc: "prefetch_hits / (prefetch_hits + misses): of what would have missed, the share that the prefetcher loaded in " +
+			"time"}
 	PrefetchedBytes = metric.Metric{Name: "prefetch_bytes", Unit: metric.Bytes,
 		Doc: "sum of the sizes of prefetched objects"}
 	WastedBytes = metric.Metric{Name: "prefetch_wasted_bytes", Unit: metric.Bytes, Better: metric.Lower,
 		Doc: "sum of the sizes of objects that were prefetched in vain"}
 )
 
-// Metrics are those of every prefetcher, BytesMetrics those that they have in addition where capacities count bytes.
+// Every prefetcher reports Metrics, and BytesMetrics too if capacities count bytes.
 var (
 	Metrics = []metric.Metric{Prefetches, UsefulPrefetches, WastedPrefetches, LateProposals, Accuracy, Coverage}
 

@@ -33,10 +33,10 @@ var mithrilEntry = Entry{
 		{Name: "chances", Default: 1, Min: 0, Max: 100, Doc: "how often what was prefetched in vain is loaded again"},
 		{Name: "record", Default: "miss", Choices: []string{"miss", "all"}, Doc: "which requests are recorded"},
 		{Name: "mining", Default: 2560, Min: 2, Max: 1 << 20, Doc: "objects that are mined at a time"},
-		{Name: "recording", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects that wait for enough requests, oldest " +
-			"out first"},
-		{Name: "table", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects whose associations are kept, oldest out " +
-			"first"},
+		{Name: "recording", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects that wait for enough requests; a new one " +
+			"replaces the oldest"},
+		{Name: "table", Default: 1 << 16, Min: 1, Max: 1 << 26, Doc: "objects whose associations are kept; a new one " +
+			"replaces the oldest"},
 	},
 	Check: func(v params.Values) error {
 		if v.Int("min") > v.Int("max") {
@@ -53,7 +53,7 @@ const authors = "authors"
 // mithril records when objects miss, and mines its records once it has enough objects.
 //
 // An object is first in the recording table. With its min-th time it moves to the mining table, and with more than max
-// times it leaves that. When the mining table is full, all pairs in it with times close to each other become
+// times it is forgotten. When the mining table is full, all pairs in it with times close to each other become
 // associations, and it is emptied.
 type mithril struct {
 	lookahead int32
@@ -102,11 +102,11 @@ func (t *timeTable) of(row int) []uint32 { return t.times[row*t.width:][:t.count
 // grow adds an empty row and returns it.
 func (t *timeTable) grow() int {
 	t.objects, t.counts = append(t.objects, 0), append(t.counts, 0)
-	t.times = t.times[:len(t.times)+t.width]
+	t.times = t.times[:len(t.times)+t.width] // newTimeTable has allocated all rows
 	return len(t.objects) - 1
 }
 
-// set makes row that of an object.
+// set gives a row to an object.
 func (t *timeTable) set(row int, o Object, times []uint32) {
 	t.objects[row], t.counts[row] = o, uint8(len(times))
 	copy(t.times[row*t.width:], times)
@@ -235,8 +235,8 @@ func (m *mithril) mine() {
 	t.reset()
 }
 
-// mineFrom associates the object of one row with those of the rows behind it: with the first one whose times are within
-// the lookahead of its own, and with all others that were once requested right after it, or right before.
+// mineFrom associates the object of one row with objects of the rows behind it: with the first one whose times are
+// within the lookahead of its own, and with all others that were once requested right after it, or right before.
 func (m *mithril) mineFrom(row int, behind []int) {
 	times := m.mining.of(row)
 	first := true
@@ -279,7 +279,7 @@ func (m *mithril) compare(a, b []uint32) (together, adjacent bool) {
 func distance(a, b uint32) int32 { return int32(b - a) }
 
 // associate has b proposed after a. If the list of a is full, its oldest association is removed; if the table is full,
-// all those of its oldest object.
+// its oldest object loses all of its associations.
 func (m *mithril) associate(a, b Object) {
 	row, ok := m.rows[a]
 	if !ok {
@@ -305,8 +305,6 @@ func (m *mithril) associate(a, b Object) {
 	m.lengths[row]++
 }
 
-// Loaded implements Watcher.
 func (m *mithril) Loaded(Proposal) {}
 
-// Evicted implements Watcher.
 func (m *mithril) Evicted(e Eviction) (again bool) { return e.Unused > 0 && e.Unused <= m.chances }

@@ -13,8 +13,8 @@ var nextEntry = Entry{
 		{Name: "step", Default: 1, Min: 1, Max: 1 << 40, Doc: "distance of two neighbours, in addresses"},
 		{Name: "when", Default: "always", Choices: []string{"always", "miss", "tagged"}, Doc: "after which requests: " +
 			"always, after a miss, or (tagged) after a miss and after the first request to a prefetched object"},
-		{Name: "after", Default: 0, Min: 0, Max: 1 << 20, Doc: "only where so many requests before this one were to " +
-			"the addresses ahead of it, in order; libCacheSim's OBL has 4"},
+		{Name: "after", Default: 0, Min: 0, Max: 1 << 20, Doc: "number of requests right before this one that must have " +
+			"been to the addresses ahead of it, in order; libCacheSim's OBL has 4"},
 		{Name: "size", Default: 0, Min: 0, Max: 1 << 40, Doc: "bytes charged for a proposal if sizes count; " +
 			"0: the object's size in the trace"},
 	},

@@ -36,7 +36,6 @@ type nextFile struct {
 	last   streams.Place // the file of the previous request; -1: none
 }
 
-// Request implements Prefetcher.
 func (x *nextFile) Request(a Access, proposals []Proposal) []Proposal {
 	file, _ := x.layout.Find(a.Key)
 	if file == x.last {

@@ -53,12 +53,12 @@ func NewAddresses(t *traces.Trace) (*Addresses, error) {
 // numericKeys returns the keys of the objects, which must be numbers.
 func numericKeys(t *traces.Trace) ([]uint64, error) {
 	if t.Keys == nil && t.NumObjects > 0 {
-		return nil, fmt.Errorf("those of %s are not loaded", t.Name)
+		return nil, fmt.Errorf("the keys of %s are not loaded", t.Name)
 	}
 	keys := make([]uint64, t.NumObjects)
 	for o, key := range t.Keys {
 		if key.Text != "" {
-			return nil, fmt.Errorf("that of object %d of %s is the text %.60q, not a number", o, t.Name, key.Text)
+			return nil, fmt.Errorf("the key of object %d of %s is the text %.60q, not a number", o, t.Name, key.Text)
 		}
 		keys[o] = key.Num
 	}
@@ -80,7 +80,7 @@ func (a *Addresses) Find(key uint64) (o Object, ok bool) {
 	return 0, false
 }
 
-// FindOf returns the object with a key, that of the given tenant if several tenants have such objects.
+// FindOf returns the object with a key, the given tenant's if several tenants have one.
 func (a *Addresses) FindOf(tenant uint32, key uint64) (o Object, ok bool) {
 	if !a.apart || a.owners == nil {
 		return a.Find(key)
@@ -96,7 +96,7 @@ func (a *Addresses) FindOf(tenant uint32, key uint64) (o Object, ok bool) {
 // Objects returns how many objects the trace has.
 func (a *Addresses) Objects() int { return len(a.Of) }
 
-// Strangers returns how many addresses that the trace never requests can have a number at a time.
+// Strangers returns how many strangers can have a number at a time.
 func (a *Addresses) Strangers() int {
 	return min(max(a.Objects(), leastStrangers), math.MaxInt32-a.Objects())
 }
@@ -111,8 +111,8 @@ const (
 	searched = 256
 )
 
-// Numbers gives every address a dense number: those of the trace have theirs, and one that the trace never requests, a
-// stranger, gets the next number above. There are as many of those as the trace has objects, and at least 1024; after
+// Numbers gives every address a dense number: objects of the trace keep theirs, and a stranger, an address that the
+// trace never requests, gets the next number above. There are as many strangers as objects, and at least 1024; after
 // that a new stranger takes over the number of one that is not resident, in turn. Memory: about 70 bytes per stranger.
 type Numbers struct {
 	*Addresses
@@ -161,8 +161,8 @@ func (n *Numbers) Known(key uint64) (o Object, ok bool) {
 	return o, ok
 }
 
-// Number returns the number of an address; false if there is no object, or if so many strangers are resident that no
-// number is free.
+// Number returns the number of an address; false if there is no object, or if too many strangers are resident for a
+// number to be free.
 func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	if o, ok := n.FindOf(n.tenant, key); ok {
 		return o, true

@@ -27,7 +27,7 @@ type oracle struct {
 
 func newOracle(r reads, objects []Object, n int) *oracle {
 	o := &oracle{reads: r, objects: objects, n: n, next: make([]int32, r.count())}
-	upcoming := make([]int32, r.jobs()+1) // per job, the unknown one first: its first read after the present one
+	upcoming := make([]int32, r.jobs()+1) // per job, the unknown one first: its first read after the current one
 	for job := range upcoming {
 		upcoming[job] = -1
 	}

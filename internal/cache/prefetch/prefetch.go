@@ -1,6 +1,6 @@
 // Package prefetch proposes what a cache should load besides the requested objects. A prefetcher sees the requests of a
 // trace, hit or miss, and returns proposals; the cache (package cache) leaves out resident objects and loads the rest,
-// under any policy. A prefetcher knows neither the policy nor the capacity.
+// under any policy. A prefetcher does not know the policy.
 //
 // To add a prefetcher, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package prefetch
@@ -20,7 +20,7 @@ type Access struct {
 	Object Object
 	Key    uint64 // the address of the object; 0 where the entry has no Addresses
 	Pos    int    // number of requests before it
-	At     int    // position in the trace, from 0: that number, unless a model of time changes the order of requests
+	At     int    // position in the trace, from 0: the same as Pos, unless a model of time changes the order of requests
 	Size   int64  // what the object is charged: bytes, or 1 where the capacity is in objects
 	Time   int64  // nanoseconds; 0 where the trace has no clock
 	Hit    bool
@@ -35,8 +35,8 @@ type Access struct {
 type Proposal struct {
 	Object Object // where the entry has no Addresses
 	Key    uint64 // the address, where the entry has Addresses
-	// Size is what the object is charged where sizes count. 0: its size in the trace, or that of the request if the trace
-	// never requests the object.
+	// Size is what the object is charged where sizes count. 0: its size in the trace, or the request's if the trace never
+	// requests the object.
 	Size int64
 }
 
@@ -52,10 +52,9 @@ type Watcher interface {
 	// Loaded reports that a proposal, or an object that Evicted requested back, has been loaded, or is being loaded if
 	// objects arrive later. It is called before the next Request.
 	Loaded(p Proposal)
-	// Evicted reports that an object has left the cache, prefetched or not, or will not arrive, and returns whether one
-	// that was prefetched
-	// in vain should be loaded again, as new as the current request. If that fails it is called once more, with Unused
-	// raised by one.
+	// Evicted reports that an object has left the cache, prefetched or not, or will not arrive. It returns whether one
+	// that was prefetched in vain should be loaded again, as new as the current request. If that fails, Evicted is called
+	// once more, with Unused raised by one.
 	Evicted(e Eviction) (again bool)
 }
 
@@ -81,8 +80,8 @@ type Eviction struct {
 type Config struct {
 	Params params.Values // every parameter of the Entry
 
-	// Layout is the directory tree of the trace, for prefetchers with Layout. Capacity is that of the cache, in bytes, or
-	// in objects if Unit is set.
+	// Layout is the directory tree of the trace, for prefetchers with Layout. Capacity is the cache's, in bytes, or in
+	// objects if Unit is set.
 	Layout   *streams.Layout
 	Capacity int64
 	Unit     bool

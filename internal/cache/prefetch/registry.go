@@ -12,10 +12,10 @@ type Entry struct {
 	Summary string // one line: what it proposes
 	Source  string // the paper or page that defines it
 	Memory  string // its memory in bytes, and what bounds it
-	// Addresses says that it computes with keys, so that those of the trace must be numbers: addresses of blocks, say.
-	// Others propose objects that have been requested before.
+	// Addresses says that it computes with keys, so that the trace's must be numbers, such as addresses of blocks. Others
+	// propose objects that have been requested before.
 	Addresses bool
-	// Layout says that it needs the directory tree of the trace, or that of its keys.
+	// Layout says that it needs the directory tree of the trace, or of its keys.
 	Layout bool
 	// Files says that it works on reads of files only.
 	Files bool

@@ -15,12 +15,10 @@ var sfpEntry = Entry{
 		{Name: "count", Default: 2, Min: 1, Max: 1 << 30, Doc: "least number of times that the successor followed"},
 		{Name: "blocks", Default: 256, Min: 1, Max: 1 << 20, Doc: "most blocks of the successor that are proposed, from " +
 			"its first one on"},
-		{Name: "per", Default: "trace", Choices: []string{"trace", "job"}, Doc: "whose reads follow each other: those of " +
-			"the whole trace, as a cache sees them, or those of each job"},
+		{Name: "per", Default: "trace", Choices: []string{"trace", "job"}, Doc: "whose reads follow each other: the whole " +
+			"trace's, as a cache sees them, or each job's"},
 	},
-	New: func(c Config) Prefetcher {
-		return newSFP(readsOf(c.Trace), c.Params)
-	},
+	New: func(c Config) Prefetcher { return newSFP(readsOf(c.Trace), c.Params) },
 }
 
 // sfp counts which file is read after which, and proposes the likely successor of a file when that begins to be read.
@@ -53,7 +51,6 @@ func newSFP(r reads, v params.Values) *sfp {
 	return s
 }
 
-// Request implements Prefetcher.
 func (s *sfp) Request(a Access, proposals []Proposal) []Proposal {
 	file := s.files.Files[a.Object]
 	last := &s.last[0]

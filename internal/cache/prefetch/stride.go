@@ -4,12 +4,11 @@ import "github.com/cachesim/cachesim/internal/base/params"
 
 var strideEntry = Entry{
 	Name: "stride",
-	Summary: "the next addresses at the distance that the last ones had, forwards or backwards, for each zone of " +
-		"addresses by itself",
+	Summary: "the next addresses at the distance that the last ones had, forwards or backwards, in each zone of " +
+		"addresses separately",
 	Source: "Chen and Baer, Effective Hardware-Based Data Prefetching for High-Performance Processors, IEEE " +
 		"Transactions on Computers 44(5), 1995 (reference prediction table); Palacharla and Kessler, Evaluating Stream " +
-		"Buffers as a " +
-		"Secondary Cache Replacement, ISCA 1994 (zones of addresses in place of instructions)",
+		"Buffers as a Secondary Cache Replacement, ISCA 1994 (zones of addresses in place of instructions)",
 	Memory:    "48 bytes per row of the table",
 	Addresses: true,
 	Params: []params.Param{
@@ -19,7 +18,7 @@ var strideEntry = Entry{
 		{Name: "table", Default: 1024, Min: 1, Max: 1 << 24, Doc: "zones that are known at a time; a zone takes the row " +
 			"of the one that has the same number modulo the table"},
 		{Name: "run", Default: 0, Min: 0, Max: 1 << 20, Doc: "requests in a row at the same distance after which addresses " +
-			"are proposed, and again after so many more; 0: as soon as a distance has occurred twice, after each request"},
+			"are proposed, and again after as many more; 0: as soon as a distance has occurred twice, after each request"},
 		{Name: "distance", Default: 0, Min: 0, Max: 1 << 40, Doc: "only streams forwards at this distance; 0: at any"},
 	},
 	New: func(c Config) Prefetcher {
@@ -84,8 +83,8 @@ func (s *stride) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// distance returns the distance at which addresses are proposed after a request that has moved a row on, or has not;
-// false if none are.
+// distance returns the distance at which to propose addresses after a request; moved says that it has moved the row on.
+// ok is false if nothing is to be proposed.
 func (s *stride) distance(row *strideRow, moved bool) (distance int64, ok bool) {
 	distance, ok = row.stride, row.state == steady
 	if s.run > 0 {
@@ -104,7 +103,7 @@ func (r *strideRow) observe(key uint64) (moved bool) {
 	if distance == r.step {
 		r.run++
 	} else {
-		r.step, r.run = distance, 2
+		r.step, r.run = distance, 2 // this request and the one before it
 	}
 	r.advance(distance)
 	return true

@@ -25,9 +25,9 @@ type chooser struct {
 	// otherwise.
 	requested []int
 
-	named   policies.Object // a block that the policy has forgotten and that has not left
+	named   policies.Object // a block that the policy has forgotten and that is still resident
 	isNamed bool
-	inner   int64 // blocks that were named in vain
+	inner   int64 // blocks that the policy named and that were not evicted
 }
 
 // newChooser returns a Holder that chooses with p, an Expirer if p is one.
@@ -45,12 +45,11 @@ func newChooser(p policies.Policy, t *tree, offline bool, observer *silentPredic
 	return c
 }
 
-// Counters implements policies.Reporter.
 func (c *chooser) Counters() []policies.Counter {
 	return append(cache.CountersOf(c.policy), policies.Count(innerVictims, float64(c.inner)))
 }
 
-// listOf returns the list on which o is while it is resident.
+// listOf returns the list that has o while it is resident.
 func (c *chooser) listOf(o policies.Object) int {
 	if parent := c.tree.parents[o]; parent >= 0 {
 		return int(parent)
@@ -64,7 +63,7 @@ func (c *chooser) Hit(r policies.Request) {
 	c.policy.Hit(r)
 }
 
-// note takes the position of a request.
+// note remembers the position of a request.
 func (c *chooser) note(r policies.Request) {
 	if c.requested != nil {
 		c.requested[r.Object] = r.Pos
@@ -117,8 +116,8 @@ func (c *chooser) Hold(policies.Object) {}
 
 func (c *chooser) Release(policies.Object) {}
 
-// leafNear returns a leaf that may leave: o itself, one behind it, or one behind the nearest block ahead of it. There
-// must be one in the cache.
+// leafNear returns an evictable leaf: o itself, one behind it, or one behind the nearest block ahead of it. There must
+// be one in the cache.
 func (c *chooser) leafNear(o policies.Object) policies.Object {
 	for {
 		if leaf, ok := c.leafFrom(o); ok {
@@ -133,15 +132,15 @@ func (c *chooser) leafNear(o policies.Object) policies.Object {
 	}
 }
 
-// leafFrom returns a leaf that may leave: o itself, or one behind it.
+// leafFrom returns an evictable leaf: o itself, or one behind it.
 func (c *chooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
-	if c.tree.mayLeave(o) {
+	if c.tree.evictable(o) {
 		return o, true
 	}
 	return c.leafOn(int(o))
 }
 
-// leafOn returns a leaf that may leave of the blocks on a list or behind them.
+// leafOn returns an evictable leaf among the blocks on a list or behind them.
 func (c *chooser) leafOn(list int) (leaf policies.Object, ok bool) {
 	for child, more := c.children.Back(list); more; child, more = c.children.Before(child) {
 		if leaf, ok := c.leafFrom(child); ok {
@@ -152,7 +151,7 @@ func (c *chooser) leafOn(list int) (leaf policies.Object, ok bool) {
 }
 
 // reload tells the policy that o, which it has forgotten, is resident, at the time of r. That is no request of the
-// trace, so no predictor hears of it.
+// trace, so no predictor observes it.
 func (c *chooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(true)
 	r.Object, r.Query = o, o
@@ -170,12 +169,12 @@ type admittingChooser struct {
 	policies.Admitter
 }
 
-// expiringChooser chooses with a policy of which blocks expire.
+// expiringChooser chooses with a policy under which blocks expire.
 type expiringChooser struct {
 	*chooser
 	expirer policies.Expirer
 
-	due   policies.Object // a block that has expired and leaves as soon as all behind it have
+	due   policies.Object // a block that has expired, evicted as soon as no block behind it is resident
 	isDue bool
 }
 
@@ -225,14 +224,12 @@ func silence(c *policies.Config) *silentPredictor {
 	return s
 }
 
-// Observe implements predict.Predictor.
 func (s *silentPredictor) Observe(o policies.Object, pos int) {
 	if !s.silent {
 		s.Predictor.Observe(o, pos)
 	}
 }
 
-// Unwrap implements predict.Wrapper.
 func (s *silentPredictor) Unwrap() predict.Predictor { return s.Predictor }
 
 func (s *silentPredictor) setSilent(silent bool) {

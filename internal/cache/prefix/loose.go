@@ -31,7 +31,7 @@ func (b *looseBlocks) Used() int64 { return b.pool.Used() }
 func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
 
 func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
-	for hits < len(blocks) && b.pool.Resident(blocks[hits]) {
+	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
 	}
 	evictions, found := b.pool.Evictions(), 0

@@ -24,10 +24,10 @@ const (
 // Metrics of a cache that serves prompts.
 var (
 	Prompts = metric.Metric{Name: "prompts", Unit: metric.Count,
-		Doc: "prompts that count, without those of a warm-up"}
+		Doc: "prompts, without the warm-up"}
 	Tokens    = metric.Metric{Name: "tokens", Unit: metric.Count, Doc: "tokens of the prompts"}
 	HitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
-		Doc: "prompt tokens that need not be computed: those of the blocks that hit"}
+		Doc: "tokens of the blocks that hit, which need not be computed"}
 	TokenHitRatio = metric.Metric{Name: "token_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Quotient(HitTokens, Tokens), Column: metric.Column{At: 30, Weight: 92},
 		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
@@ -38,7 +38,6 @@ var (
 		Doc: "times that the policy chose a block with resident blocks after it, one of which was evicted instead"}
 )
 
-// measure makes the metrics of prompts.
 func measure(c cache.Counts, v *metric.Values) {
 	v.SetInt(Prompts, c.Prompts)
 	v.SetInt(Tokens, c.Tokens)
@@ -53,18 +52,18 @@ var Entries = []cache.Entry{entry}
 var entry = cache.Entry{
 	Name: "prefix",
 	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block is " +
-		"evicted before those that precede it in its prompts",
+		"evicted before the blocks that precede it in its prompts",
 	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its " +
-		"radix_cache.py; Kwon et al., " +
-		"Efficient memory management for large language model serving with PagedAttention, SOSP 2023",
+		"radix_cache.py; Kwon et al., Efficient memory management for large language model serving with PagedAttention, " +
+		"SOSP 2023",
 	Metrics:     append(slices.Clone(promptMetrics), innerVictims),
 	Measure:     measure,
 	ObjectsOnly: true,
 	Prompts:     true,
 	Params: []params.Param{
 		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what is evicted: " +
-			"leaf: the last block of a resident prefix ; node: such a block with all blocks before it back to the last fork " +
-			"or the end of an earlier prompt, as in SGLang ; any: any block, so that blocks after it stay, though they cannot " +
+			"leaf, the last block of a resident prefix; node, such a block with all blocks before it back to the last fork " +
+			"or the end of an earlier prompt, as in SGLang; any, any block, so that blocks after it stay, though they cannot " +
 			"hit"},
 		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at the same time, in order of arrival: " +
 			"their blocks cannot be evicted; not with evict=any"},

@@ -2,9 +2,9 @@ package prefix
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// segments are the nodes of a radix tree: runs of blocks that were loaded together and have not been the place of a
-// fork or of the end of a prompt since (SGLang, radix_cache.py). All blocks of a segment were requested by the same
-// prompts, so what a policy knows about one it knows about all: a split copies nothing.
+// segments are the nodes of a radix tree: runs of blocks that were loaded together, within which no prompt has forked
+// or ended since (SGLang, radix_cache.py). All blocks of a segment were requested by the same prompts, so what a policy
+// knows about one it knows about all: a split copies nothing.
 type segments struct {
 	behind []int32 // per block: the block behind it in its segment, -1 for the last
 }

@@ -17,14 +17,14 @@ import (
 //
 // The optimum. Let the policy be Belady's: it evicts the block whose next request is farthest away in the sequence of
 // blocks. No other schedule misses less, whether it keeps to the tree or not, as long as it loads what is missing as
-// said above.
+// described above.
 //
 //   - It keeps to the tree by itself: of two resident blocks, one ahead of the other in its prompts, the deeper one is
-//     requested last. For each prompt that has the deeper one has the other too, at an earlier position; hence the next
+//     requested last. For each prompt with the deeper one also has the other, at an earlier position; hence the next
 //     position of the other is smaller, or both are never requested again. (Without locks this fails: the newest block
 //     of a prompt must stay, and the one ahead of it may be the farthest of the rest.) So the block of largest next
-//     position among those of no running prompt is a leaf, or, where there are several that are never requested again,
-//     a leaf is among them; and it makes no difference which of these leaves.
+//     position among those of no running prompt is a leaf, or, if several are never requested again, a leaf is among
+//     them; and it makes no difference which of these is evicted.
 //   - No schedule that may evict any block of no running prompt misses fewer blocks. Take an optimal one, S, that
 //     agrees with Belady's up to a prompt at which Belady's drops x and S drops y instead, so that the next prompt with
 //     y is not later than that with x. Let S' drop x, and from there on do as S does, with y in its cache where S has
@@ -35,8 +35,8 @@ import (
 //   - A schedule that does not keep to the tree has at most as many hits as it has requested blocks that are resident,
 //     since a hit is one of these.
 //
-// Blocks of equal next prompt differ only in position, which the second argument leaves open; so deeper-first ties cost
-// nothing. That prompts hold their blocks for longer than they are served (concurrency) changes nothing either: a
+// Blocks with the same next prompt differ only in position, which the second argument leaves open; so deeper-first ties
+// cost nothing. That prompts hold their blocks for longer than they are served (concurrency) changes nothing either: a
 // prompt holds as many of its first blocks as fit beside those that are held, so what is held is the same in every
 // schedule.
 //
@@ -52,10 +52,10 @@ type tree struct {
 	parents []int32
 	locked  int // blocks that running prompts hold
 
-	// deepestFirst says that the policy hears of the last block of a prompt before the others, see leafChooser.
+	// deepestFirst says that the policy is notified of the last block of a prompt before the others, see chooser.
 	deepestFirst bool
 
-	// segments is nil where blocks leave one by one.
+	// segments is nil if blocks are evicted one by one.
 	segments *segments
 }
 
@@ -66,10 +66,8 @@ type node struct {
 }
 
 func newTree(c cache.Config) (*tree, error) {
-	t := &tree{
-		nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents,
-	}
-	// The optimum stays that over blocks: it is the reference of all policies.
+	t := &tree{nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents}
+	// The optimum evicts single blocks in any case: policies are compared with it whatever they evict.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
 		t.segments = newSegments(c.Trace.NumObjects)
 	}
@@ -93,6 +91,7 @@ func (t *tree) usePolicy(c cache.Config) error {
 		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
 			!c.Policy.Entry.Bypasses(c.Policy.Params)
 	}
+	// More room than for all blocks changes nothing, and the sum in lock could overflow.
 	t.pool = cache.NewPool(t.policy, min(c.Capacity, int64(c.Trace.NumObjects)), c.Trace.NumObjects)
 	t.pool.Observe(t)
 	return nil
@@ -168,7 +167,8 @@ func (t *tree) link(o policies.Object) {
 	}
 }
 
-// Left implements cache.Observer. Where blocks leave together, the rest of the segment of o follows.
+// Left implements cache.Observer. If segments are evicted as a whole, the rest of the segment of o follows; only the
+// policy says which blocks have expired.
 func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
 	t.unlink(o)
 	if t.segments == nil || why == cache.Expired {
@@ -186,33 +186,33 @@ func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
 	}
 }
 
-// unlink notes that o leaves: the block before it may be a leaf now.
+// unlink notes that o is no longer resident: the block before it may be a leaf now.
 func (t *tree) unlink(o policies.Object) {
-	if !t.mayLeave(o) {
+	if !t.evictable(o) {
 		t.accuse(o)
 	}
 	if parent := t.parents[o]; parent >= 0 {
 		t.nodes[parent].children--
-		if t.mayLeave(policies.Object(parent)) {
+		if t.evictable(policies.Object(parent)) {
 			t.policy.Release(policies.Object(parent))
 		}
 	}
 }
 
-// accuse stops at a broken policy. It stays a call, out of the way of what happens at each eviction.
+// accuse stops at a broken policy. It is not inlined, to keep what happens at each eviction short.
 //
 //go:noinline
 func (t *tree) accuse(o policies.Object) {
-	panic(fmt.Sprintf("policy %T evicts block %d, which may not leave", t.policy, o))
+	panic(fmt.Sprintf("policy %T evicts block %d, which is no leaf or is held", t.policy, o))
 }
 
-// mayLeave reports whether o, which is resident or leaves just now, is a leaf that no running prompt holds.
-func (t *tree) mayLeave(o policies.Object) bool { return t.nodes[o] == node{} }
+// evictable reports whether o, which is resident or being evicted, is a leaf that no running prompt holds.
+func (t *tree) evictable(o policies.Object) bool { return t.nodes[o] == node{} }
 
 // lock holds as many blocks of a prompt as fit, and returns how many. The first `hits` of them are resident.
 func (t *tree) lock(blocks []policies.Object, hits int) (held int) {
-	// Of the resident blocks only the last can be a leaf. This comes before the locks, which mayLeave counts.
-	if hits > 0 && t.mayLeave(blocks[hits-1]) {
+	// Of the resident blocks only the last can be a leaf. This comes before the locks, which evictable looks at.
+	if hits > 0 && t.evictable(blocks[hits-1]) {
 		t.policy.Hold(blocks[hits-1])
 	}
 	t.lockAll(blocks[:hits])
@@ -248,7 +248,8 @@ func (t *tree) finish(blocks []policies.Object) {
 	if len(blocks) == 0 {
 		return
 	}
-	if last := blocks[len(blocks)-1]; t.mayLeave(last) {
+	// The others have a resident block behind them, so that only the last can be a leaf.
+	if last := blocks[len(blocks)-1]; t.evictable(last) {
 		t.policy.Release(last)
 	}
 }

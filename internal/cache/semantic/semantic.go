@@ -27,13 +27,13 @@ var (
 	LabelledRequests = metric.Metric{Name: "labelled_requests", Checked: true, Unit: metric.Count,
 		Doc: "requests with a label, which identifies their right answer"}
 	LabelledHits = metric.Metric{Name: "labelled_hits", Checked: true, Unit: metric.Count,
-		Doc: "those of the labelled requests that an entry with a label answers"}
+		Doc: "labelled requests that an entry with a label answers"}
 	WrongHits = metric.Metric{Name: "wrong_hits", Checked: true, Unit: metric.Count, Better: metric.Lower,
 		Doc: "labelled hits that were answered by an entry with a different label"}
 	WrongAnswerRatio = metric.Metric{Name: "wrong_answer_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Quotient(WrongHits, LabelledRequests),
 		Column: metric.Column{At: 60, Head: "wrong", Weight: 80, IfAny: true,
-			Note:       "wrong: requests answered by an entry with a different label, of those with a label",
+			Note:       "wrong: share of the requests with a label that an entry with a different label answered",
 			NoteIfNone: "no hit is wrong by the labels of the trace"},
 		Doc: "wrong_hits / labelled_requests: users with a wrong answer"}
 	WrongHitRatio = metric.Metric{Name: "wrong_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
@@ -41,7 +41,7 @@ var (
 		Doc:   "wrong_hits / labelled_hits: answers from the cache that are wrong"}
 )
 
-// measure makes the metrics of labels, where the trace has some.
+// measure sets the metrics of labels, if the trace has any.
 func measure(c cache.Counts, v *metric.Values) {
 	if c.Labelled == 0 {
 		return
@@ -68,19 +68,14 @@ var entry = cache.Entry{
 	Queries:     true,
 	OneByOne:    true,
 	Params: []params.Param{
-		{
-			Name:    "tau",
-			Default: 0.85,
-			Min:     -1,
-			Max:     1,
-			Doc:     "similarity (cosine) from which a resident entry answers a query",
-		},
-		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: " +
-			"the nearest resident entry with a similarity of at least tau ; identity: only the entry of the same query id, " +
+		{Name: "tau", Default: 0.85, Min: -1, Max: 1, Doc: "similarity (cosine) from which a resident entry answers a " +
+			"query"},
+		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar, " +
+			"the nearest resident entry with a similarity of at least tau; identity, only the entry of the same query id, " +
 			"though policies still see similarities"},
 		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is " +
-			"searched for: global: among all entries ; topic: among those in the topic of the query, for policies that sort " +
-			"entries into topics"},
+			"searched for: global, among all entries; topic, among the entries in the topic of the query, for policies that " +
+			"sort entries into topics"},
 	},
 	Similarity: similarityOf,
 	References: references,
@@ -95,12 +90,11 @@ func check(v params.Values, p policies.Entry) error {
 	}
 	switch {
 	case p.Kind == policies.Offline && !p.Similar:
-		return fmt.Errorf("policy %s knows when the same query comes again, which is not what hits in a semantic cache; "+
-			"write farthest-similar, or semantic(match=%s)",
-			p.Name, matchIdentity)
+		return fmt.Errorf("policy %s knows when the same query is requested again, which is not what hits in a semantic "+
+			"cache; write farthest-similar, or semantic(match=%s)", p.Name, matchIdentity)
 	case p.Predicts:
-		return fmt.Errorf("policy %s asks when the same query comes again, which is not what hits in a semantic cache; "+
-			"write semantic(match=%s)", p.Name, matchIdentity)
+		return fmt.Errorf("policy %s predicts when the same query is requested again, which is not what hits in a semantic "+
+			"cache; write semantic(match=%s)", p.Name, matchIdentity)
 	}
 	return nil
 }
@@ -122,8 +116,8 @@ func similarityOf(v params.Values) cache.Similarity {
 	return s
 }
 
-// references has answers looked for among all entries. What a policy could have had elsewhere counts against it, and a
-// reference that sorts nothing into topics can be replayed there.
+// references makes references search all entries for answers: an answer in another topic counts against a policy, and
+// references need not sort anything into topics.
 func references(v params.Values) params.Values {
 	v = maps.Clone(v)
 	v["scope"] = scopeGlobal
@@ -160,7 +154,7 @@ func New(c cache.Config) (*Cache, error) {
 	if c.Params.Text("scope") == scopeTopic {
 		ok := false
 		if s.scoper, ok = p.(policies.Scoper); !ok {
-			return nil, fmt.Errorf("it sorts nothing into topics, which semantic(scope=%s) asks for", scopeTopic)
+			return nil, fmt.Errorf("it sorts nothing into topics, which semantic(scope=%s) needs", scopeTopic)
 		}
 	}
 	return s, nil
@@ -218,12 +212,12 @@ func (s *Cache) lookup(r policies.Request) (entry policies.Object, ok bool) {
 	return 0, false
 }
 
-// holds reports whether o is resident where the answer to r is searched for.
+// holds reports whether o is resident, and in the topic of r if only that is searched.
 func (s *Cache) holds(r policies.Request, o policies.Object) bool {
 	return s.entries.Resident(o) && (s.scoper == nil || s.scoper.InScope(r, o))
 }
 
-// judge compares an entry's label with that of the query it answers, and counts the result.
+// judge compares the labels of a query and of the entry that answers it, and counts the result.
 func (s *Cache) judge(query, entry policies.Object, hit bool, n *cache.Counts) {
 	want := s.answers[query]
 	if want < 0 {

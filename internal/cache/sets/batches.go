@@ -8,7 +8,7 @@ import (
 
 // batches says where the batches of a trace end: where its groups do or, where it has none, after every size requests.
 type batches struct {
-	groups []int // positions at which those begin that have not begun
+	groups []int // positions at which the batches still to come begin
 	size   int
 	length int // of the trace
 }
@@ -39,7 +39,6 @@ func (b *batches) starts() []int {
 	return starts
 }
 
-// countBatches returns the number of batches of a trace.
 func countBatches(t *traces.Trace, v params.Values) (count int) {
 	b := batches{groups: t.Groups, size: v.Int("batch"), length: len(t.Objects)}
 	if b.groups == nil {
@@ -51,8 +50,8 @@ func countBatches(t *traces.Trace, v params.Values) (count int) {
 	return count
 }
 
-// firstLookups returns the positions at which a batch looks an object up first, and per batch where its own end among
-// them.
+// firstLookups returns the positions at which each batch looks up an object for the first time, and per batch where its
+// positions end among them.
 func (b batches) firstLookups(objects []policies.Object, count int) (firsts []uint32, ends []int) {
 	lastBatch := make([]uint32, count) // per object: 1 + the last batch that looked it up
 	for pos, end := 0, 0; pos < len(objects); {

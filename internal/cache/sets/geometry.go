@@ -13,8 +13,8 @@ import (
 // newGeometry divides the capacity into sets and determines the set and slab of each object of t.
 //
 // A key belongs to the set MurmurHash3_32(key) mod the number of sets, and is looked for in the slab key mod slabs
-// first, as in HugeCTR. Keys of a trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, with
-// the hash in the place of the key to find the slab; objects of a trace without keys have their dense numbers for keys.
+// first, as in HugeCTR. Keys of a trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, and
+// the hash of a text also finds its slab; in a trace without keys the dense numbers of objects are their keys.
 func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geometry, error) {
 	g, err := divide(capacity, v)
 	if err != nil {
@@ -34,14 +34,13 @@ func divide(capacity int64, v params.Values) (slabs.Geometry, error) {
 	g := slabs.Geometry{Ways: ways, Slabs: v.Int("slabs")}
 	g.Lanes = (ways + g.Slabs - 1) / g.Slabs
 	sets := capacity / int64(ways)
-	if sets > math.MaxUint32/slabs.MaxWays/int64(g.Slabs) {
+	if sets > math.MaxUint32/slabs.MaxWays/int64(g.Slabs) { // homes and slots have numbers of 32 bits
 		return g, fmt.Errorf("a capacity of %d objects gives %d sets, which is more than supported", capacity, sets)
 	}
 	g.Sets = int(sets)
 	return g, nil
 }
 
-// keyOf returns the key of an object.
 func keyOf(t *traces.Trace, object int) stream.Key {
 	if t.Keys != nil {
 		return t.Keys[object]
@@ -58,7 +57,6 @@ func place(key stream.Key) (hash uint32, slab uint64) {
 	return murmur3OfNumber(key.Num), key.Num
 }
 
-// places returns the place of each object of a trace.
 func places(t *traces.Trace) (hashes []uint32, slabs []uint64) {
 	hashes, slabs = make([]uint32, t.NumObjects), make([]uint64, t.NumObjects)
 	for o := range hashes {

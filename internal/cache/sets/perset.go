@@ -21,11 +21,11 @@ type perSet struct {
 	number   []uint32 // per object: its number in its set
 	seen     []uint32 // per object: the last batch that looked it up
 	batch    uint32
-	hits     []lookup // of the present batch, each object once
+	hits     []lookup // of the current batch, each object once
 	misses   []lookup
 	missed   []policies.Object // the objects of misses
 	expires  bool
-	expired  int             // objects in the present batch
+	expired  int             // objects in the current batch
 	timeline *timeline       // of an offline policy; nil for all others
 	shared   *batchPredictor // nil where the policy asks none
 }
@@ -37,7 +37,7 @@ type oneSet struct {
 	expired uint32            // the last batch before which it was asked what expires
 }
 
-// lookup is the first one of an object in a batch.
+// lookup is the first lookup of an object in a batch.
 type lookup struct {
 	object policies.Object
 	set    uint32
@@ -63,7 +63,6 @@ func newPerSet(c cache.Config, g *slabs.Geometry, b batches) (*perSet, error) {
 	return p, nil
 }
 
-// Used implements policies.SetsPolicy.
 func (p *perSet) Used() (used int64) {
 	for i := range p.each {
 		used += p.each[i].pool.Used()
@@ -119,7 +118,6 @@ func (p *perSet) build(c cache.Config, i int) error {
 	return nil
 }
 
-// topicsIn returns the labels of the members of a set.
 func topicsIn(members []policies.Object, labels []int32) []int32 {
 	if labels == nil {
 		return nil
@@ -131,7 +129,6 @@ func topicsIn(members []policies.Object, labels []int32) []int32 {
 	return topics
 }
 
-// LookUp implements policies.SetsPolicy.
 func (p *perSet) LookUp(objects []policies.Object, first int, times []int64) (fetches int) {
 	for i, o := range objects {
 		if p.shared != nil {
@@ -146,7 +143,7 @@ func (p *perSet) LookUp(objects []policies.Object, first int, times []int64) (fe
 			l.time = times[i]
 		}
 		set := &p.each[l.set]
-		if p.expires && set.expired != p.batch {
+		if p.expires && set.expired != p.batch { // before the first lookup of the set, so that what hits stays resident
 			set.expired = p.batch
 			before := set.pool.Evictions()
 			set.pool.Expire(l.time)
@@ -162,7 +159,6 @@ func (p *perSet) LookUp(objects []policies.Object, first int, times []int64) (fe
 	return fetches
 }
 
-// Missed implements policies.SetsPolicy.
 func (p *perSet) Missed() []policies.Object {
 	p.missed = p.missed[:0]
 	for _, m := range p.misses {
@@ -171,8 +167,7 @@ func (p *perSet) Missed() []policies.Object {
 	return p.missed
 }
 
-// Load implements policies.SetsPolicy. What hit in the batch is resident still, since nothing has left after its
-// lookup.
+// Load implements policies.SetsPolicy. What hit in the batch is still resident: nothing was dropped after its lookup.
 func (p *perSet) Load(end int) (evictions int) {
 	if p.shared != nil {
 		p.shared.now = end
@@ -204,7 +199,7 @@ func (p *perSet) request(l lookup) policies.Request {
 	return r
 }
 
-// Counters implements policies.Reporter: they are the sums of those of all sets.
+// Counters implements policies.Reporter: sums over all sets, which report the same counters in the same order.
 func (p *perSet) Counters() (sums []policies.Counter) {
 	for i := range p.each {
 		for k, c := range p.each[i].pool.Counters() {
@@ -218,8 +213,8 @@ func (p *perSet) Counters() (sums []policies.Counter) {
 	return sums
 }
 
-// batchPredictor is the predictor of a whole trace, which the cache itself tells about every lookup: a batch is known
-// when it comes, so that its predictions are those as of its end.
+// batchPredictor is the predictor of a whole trace. The cache itself reports every lookup to it: a batch is known when
+// it comes, so that predictions are as of its end.
 type batchPredictor struct {
 	predictor predict.Predictor
 	now       int // where the batch ends that is being loaded
@@ -232,10 +227,9 @@ type setPredictor struct {
 	members []policies.Object
 }
 
-// Observe implements predict.Predictor; the cache has observed the whole batch.
+// Observe has nothing to do: the cache has reported the whole batch.
 func (*setPredictor) Observe(predict.Object, int) {}
 
-// Predict implements predict.Predictor.
 func (p *setPredictor) Predict(objects []predict.Object, _ int, next []float64) {
 	p.objects = p.objects[:0]
 	for _, o := range objects {
@@ -244,5 +238,4 @@ func (p *setPredictor) Predict(objects []predict.Object, _ int, next []float64) 
 	p.predictor.Predict(p.objects, p.now, next)
 }
 
-// Steady implements predict.Predictor.
 func (p *setPredictor) Steady() bool { return p.predictor.Steady() }

@@ -51,10 +51,8 @@ func check(v params.Values, policy policies.Entry) error {
 		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; choose a number of slabs "+
 			"that divides the ways", ways, slabs)
 	case policy.Unbounded:
-		return fmt.Errorf(
-			"cache sets: policy %s ignores capacities, but a set has a fixed number of ways; use --cache exact",
-			policy.Name,
-		)
+		return fmt.Errorf("cache sets: policy %s ignores capacities, but a set has a fixed number of ways; use --cache "+
+			"exact", policy.Name)
 	case policy.Relates:
 		return fmt.Errorf("cache sets: policy %s uses relations between objects, but each set decides for itself; use "+
 			"--cache exact", policy.Name)
@@ -62,7 +60,6 @@ func check(v params.Values, policy policies.Entry) error {
 	return nil
 }
 
-// sets is the cache.
 type sets struct {
 	geometry *slabs.Geometry
 	batches  batches
@@ -92,11 +89,10 @@ func newSets(c cache.Config) (*sets, error) {
 	return s, nil
 }
 
-// Serve implements cache.Cache.
 func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 	for from := 0; from < len(w.Objects); {
 		end := s.batches.end(w.First + from)
-		to := min(end-w.First, len(w.Objects))
+		to := min(end-w.First, len(w.Objects)) // a batch may go on in the next window
 		var times []int64
 		if w.Times != nil {
 			times = w.Times[from:to]
@@ -114,7 +110,6 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 	n.Requests += int64(len(w.Objects))
 }
 
-// Used implements cache.Occupied: the number of used slots.
 func (s *sets) Used() int64 { return s.policy.Used() }
 
 // BatchStarts returns the positions at which the batches begin.
@@ -126,7 +121,6 @@ func (s *sets) Watch() func() []policies.Object {
 	return func() []policies.Object { return s.missed }
 }
 
-// UseClock implements policies.Background.
 func (s *sets) UseClock(clock predict.Worker) (background bool, err error) {
 	if b, ok := s.policy.(policies.Background); ok {
 		return b.UseClock(clock)
@@ -134,7 +128,6 @@ func (s *sets) UseClock(clock predict.Worker) (background bool, err error) {
 	return false, nil
 }
 
-// Counters implements cache.Reporting.
 func (s *sets) Counters() []policies.Counter {
 	counters := countersOf(s.geometry, s.served)
 	if reporter, ok := s.policy.(policies.Reporter); ok {

@@ -12,9 +12,9 @@ import (
 // with the farthest number, is optimal.
 //
 // Where all of a batch is looked up before anything is loaded, two objects that are requested next in the same batch
-// are equally far, but not equally good to keep: whichever of them is missed then is loaded and cannot leave at once,
-// while the other may leave after its hit. So the one to miss is the one that is wanted sooner after that batch: it has
-// the larger number.
+// are equally far, but not equally good to keep: whichever of them is missed then is loaded and cannot be evicted at
+// once, while the other may be evicted after its hit. So the one to miss is the one that is requested sooner after that
+// batch: it has the larger number.
 type timeline struct {
 	*slabs.Geometry
 	at     []uint32 // per request that is the first of its object in its batch: its number in its set
@@ -39,6 +39,7 @@ func newTimeline(objects []policies.Object, g *slabs.Geometry, b batches) *timel
 		if i > 0 {
 			batch = batch[ends[i-1]:]
 		}
+		// The soonest is numbered first, from the last number down.
 		slices.SortFunc(batch, func(p, q uint32) int {
 			return cmp.Or(cmp.Compare(later[objects[p]], later[objects[q]]), cmp.Compare(p, q))
 		})

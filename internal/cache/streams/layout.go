@@ -31,7 +31,7 @@ type File struct {
 type Layout struct {
 	tree    []place
 	names   []string
-	bytes   []int64 // per place: of all its files; -1 if that of one is unknown
+	bytes   []int64 // per place: of all its files; -1 if the size of one is unknown
 	blocks  []int64 // likewise
 	ranks   []int32 // per file: position in the order of the paths, the upper part of its addresses
 	ofRank  []Place
@@ -81,7 +81,7 @@ func newLayout(inOrder []File, block int64, shift int, natural bool) *Layout {
 // by their values, so that 9 comes before 10. It is made when it is first needed.
 func (l *Layout) Natural() *Layout { return l.natural() }
 
-// group is the files below one entry of a directory: those from to end in the order of their components.
+// group is the files at or below one entry of a directory: a range of the order of build.
 type group struct {
 	name      string
 	from, end int
@@ -90,7 +90,8 @@ type group struct {
 
 // build numbers the places, directory by directory, so that the entries of each have consecutive numbers.
 func (l *Layout) build() {
-	byParts := make([]int32, len(l.paths)) // ranks in the order of the components of their paths
+	// ranks in the order of the components of their paths, in which the files of a directory are adjacent
+	byParts := make([]int32, len(l.paths))
 	for rank := range byParts {
 		byParts[rank] = int32(rank)
 	}
@@ -181,7 +182,7 @@ func compareParts(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// compareNatural orders names with numbers in them by the values of these.
+// compareNatural orders names by the values of the numbers in them, which may have any number of digits.
 func compareNatural(a, b string) int {
 	for i, j := 0, 0; ; {
 		if i == len(a) || j == len(b) {
@@ -220,7 +221,7 @@ func (l *Layout) Len() int { return len(l.tree) }
 
 // Find returns the file and the number of the block at an address of the layout.
 func (l *Layout) Find(address uint64) (file Place, block uint64) {
-	return l.ofRank[address>>l.shift], address & (1<<l.shift - 1)
+	return l.ofRank[address>>l.shift], address & (1<<l.shift - 1) // with a shift of 64, file 0 and all bits
 }
 
 // FileAfter returns the file with the next addresses: files are in the order of their paths. ok is false for the last.
@@ -237,8 +238,8 @@ func (l *Layout) Address(file Place, block uint64) uint64 {
 	return uint64(l.ranks[file])<<l.shift | block
 }
 
-// Bytes returns the size of the block at an address: that of a full one, or what is left of the file. It is 0 behind
-// the end of the file, and a full block where the size of the file is unknown.
+// Bytes returns the size of the block at an address: a full block, or what is left of the file. It is 0 behind the end
+// of the file, and a full block if the size of the file is unknown.
 func (l *Layout) Bytes(address uint64) int64 {
 	file, block := l.Find(address)
 	size := l.bytes[file]
@@ -251,7 +252,7 @@ func (l *Layout) Bytes(address uint64) int64 {
 	return min(l.block, size-int64(block)*l.block)
 }
 
-// Charge returns Bytes, or 0 where sizes are not known.
+// Charge returns Bytes, or 0 for a layout of keys.
 func (l *Layout) Charge(address uint64) int64 {
 	if l.shift == 64 {
 		return 0
@@ -282,13 +283,13 @@ func (l *Layout) Entry(directory Place, index int64) Place {
 // Index returns the position of a place in the listing of its parent, from 0.
 func (l *Layout) Index(p Place) int64 { return int64(l.tree[p].index) }
 
-// Parent returns the directory of a place; that of the root is the root.
+// Parent returns the directory of a place; the root is its own.
 func (l *Layout) Parent(p Place) Place { return l.tree[p].parent }
 
 // Name returns the last component of the path of a place.
 func (l *Layout) Name(p Place) string { return l.names[p] }
 
-// Path returns the path of a place, which is never empty. That of the root is "/"; where paths are absolute, "/" is the
+// Path returns the path of a place, which is never empty. The root's is "/"; if paths are absolute, "/" is the
 // directory that they have in common, and the root above it is ".".
 func (l *Layout) Path(p Place) string {
 	slash := Root

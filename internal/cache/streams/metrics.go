@@ -7,41 +7,41 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 )
 
-// Metrics of every part with a tree. Those of nodes and streams describe the end of the replay, those of tests all of
-// it.
+// Metrics of every part with a tree. Nodes and streams are counted at the end of the replay, tests during all of it.
 var (
 	NodesMetric = metric.Metric{Name: "tree_nodes", Unit: metric.Count, Merge: metric.Max,
 		Doc: "directories, files and blocks in the tree of recent accesses, at the end"}
 	BytesMetric = metric.Metric{Name: "tree_bytes", Unit: metric.Bytes, Better: metric.Lower, Merge: metric.Max,
-		Doc: "memory of that tree, without the listing of the data set", Figure: metric.Figure{Axis: "memory of the tree"}}
+		Doc:    "memory of the tree of recent accesses, without the listing of the data set",
+		Figure: metric.Figure{Axis: "memory of the tree"}}
 	StreamsMetric = metric.Metric{Name: "streams", Unit: metric.Count,
 		Doc: "directories and files whose pattern has been recognised, at the end"}
 	SequentialMetric = metric.Metric{Name: "streams_sequential", Unit: metric.Count,
-		Doc: "of these, those that are read in the order of the listing"}
+		Doc: "streams that are read in the order of the listing"}
 	RandomMetric = metric.Metric{Name: "streams_random", Unit: metric.Count,
-		Doc: "of these, those that are read in a random order"}
+		Doc: "streams that are read in a random order"}
 	SkewedMetric = metric.Metric{Name: "streams_skewed", Unit: metric.Count,
-		Doc: "of these, all others: some of their entries are read more often"}
+		Doc: "all other streams: some of their entries are read more often"}
 	TestsMetric = metric.Metric{Name: "pattern_tests", Unit: metric.Count,
 		Doc: "tests of the pattern of a directory or file"}
 	SequentialTests = metric.Metric{Name: "tests_sequential", Unit: metric.Share, Digits: 2,
-		Merge: metric.MeanBy(TestsMetric), Doc: "share of these with the verdict sequential"}
+		Merge: metric.MeanBy(TestsMetric), Doc: "share of the tests with the verdict sequential"}
 	RandomTests = metric.Metric{Name: "tests_random", Unit: metric.Share, Digits: 2, Merge: metric.MeanBy(TestsMetric),
-		Doc: "share of these with the verdict random"}
+		Doc: "share of the tests with the verdict random"}
 	SkewedTests = metric.Metric{Name: "tests_skewed", Unit: metric.Share, Digits: 2, Merge: metric.MeanBy(TestsMetric),
-		Doc: "share of these with the verdict skewed"}
+		Doc: "share of the tests with the verdict skewed"}
 	// GapsMetric and GapDistance are measured if Options.Gaps asks for them.
 	GapsMetric = metric.Metric{Name: "gap_share", Unit: metric.Share, Digits: 2, Labels: "gap", Merge: metric.Apart,
-		Doc: "of the gaps in the tests, the share that is as long as that share of the entries, or up to a bin shorter"}
+		Doc: "share of the gaps in the tests that are as long as the labelled share of the entries, or up to a bin shorter"}
 	GapDistance = metric.Metric{Name: "gap_distance", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
-		Doc: "largest difference, at the ends of the bins, of the gaps in all tests from those of a random order"}
+		Doc: "largest difference, at the ends of the bins, between the gaps in all tests and the gaps of a random order"}
 )
 
-// Metrics are those of every part that recognises how files are read.
+// Metrics are reported by every part that recognises how files are read.
 var Metrics = []metric.Metric{NodesMetric, BytesMetric, StreamsMetric, SequentialMetric, RandomMetric, SkewedMetric,
 	TestsMetric, SequentialTests, RandomTests, SkewedTests, GapsMetric, GapDistance}
 
-// countGaps adds the gaps of a test among so many items to the histogram.
+// countGaps adds the gaps of a test to the histogram, as shares of the number of items.
 func (t *Tree) countGaps(gaps []uint64, items float64) {
 	bins := float64(len(t.gaps))
 	if bins == 0 || items < 2 {
@@ -71,8 +71,8 @@ func (t *Tree) Measure() (v metric.Values) {
 	return v
 }
 
-// measureGaps adds the histogram of gaps, and its distance from that of a random order among many items: up to a share
-// x of them, 2x - x² of the gaps.
+// measureGaps adds the histogram of gaps, and its distance from a random order of many items, in which 2x - x² of the
+// gaps are at most a share x of the items long.
 func (t *Tree) measureGaps(v *metric.Values) {
 	sum := int64(0)
 	for _, n := range t.gaps {

@@ -1,7 +1,7 @@
 package streams
 
-// insert adds the node of a block, and one where its path leaves that of others. It returns 0 if there is no room,
-// because every node is pinned.
+// insert adds the node of a block, and one where its path branches off the path of others. It returns 0 if there is no
+// room, because every node is pinned.
 func (t *Tree) insert(file Place, block uint64) int32 {
 	needed := 2
 	if !t.o.Compress {
@@ -9,7 +9,7 @@ func (t *Tree) insert(file Place, block uint64) int32 {
 			needed++
 		}
 	}
-	if !t.makeRoom(needed) {
+	if !t.makeRoom(needed) { // first, since it may remove what would be the parent
 		return 0
 	}
 	bottom := file
@@ -44,10 +44,10 @@ func (t *Tree) insert(file Place, block uint64) int32 {
 	return leaf
 }
 
-// split makes a place a node of its own that has been part of the one below it.
+// split gives a place that has been part of the node below it a node of its own.
 func (t *Tree) split(p Place) int32 {
 	below := t.at[p]
-	b := t.nodes[below]
+	b := t.nodes[below] // a copy, since newNode may move the nodes
 	m := t.newNode(node{place: p, bottom: p, parent: b.parent, window: -1, created: b.created, seen: 1,
 		streams: b.streams})
 	t.replace(amongSiblings, &t.nodes[b.parent].children, below, m)
@@ -65,6 +65,7 @@ func (t *Tree) split(p Place) int32 {
 	v := &t.nodes[below]
 	v.parent, v.links[amongSiblings] = m, link{}
 	t.nodes[m].children = chain{below, below, 1}
+	// The node has had one transition: to the only child, when that was first accessed.
 	now := t.now
 	t.now = b.created
 	t.record(m, index)
@@ -72,8 +73,8 @@ func (t *Tree) split(p Place) int32 {
 	return m
 }
 
-// makeRoom removes the least recently accessed leaves until so many nodes can be added. A pinned leaf counts as just
-// accessed, so that it is not met again soon. False if nothing can be removed.
+// makeRoom removes the least recently accessed leaves until a number of nodes can be added. A pinned leaf counts as
+// just accessed, so that it is not met again soon. False if nothing can be removed.
 func (t *Tree) makeRoom(nodes int) bool {
 	for pinned := int32(0); t.count+nodes > t.o.Nodes; {
 		n := t.leaves.oldest

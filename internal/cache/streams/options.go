@@ -11,7 +11,7 @@ type Options struct {
 	Alpha float64
 	// Form is the form of its statistic.
 	Form Form
-	// RepeatGuard also takes streams for skewed whose children repeat more often than in a random order.
+	// RepeatGuard also counts streams as skewed if their children repeat more often than in a random order.
 	RepeatGuard bool
 	// Share is the least share of steps to the next child in a sequential stream, from 0 to 1.
 	Share float64
@@ -30,8 +30,7 @@ type Options struct {
 // MinNodes is the least limit of nodes.
 const MinNodes = 16
 
-// Defaults are the options of the paper, and where it has none (Readers, Share, Verdicts, RepeatGuard), what was
-// chosen.
+// Defaults are the options of the paper, and our choices where it has none: Readers, Share, Verdicts, RepeatGuard.
 func Defaults() Options {
 	return Options{Window: 100, Nodes: 10_000, Alpha: 0.01, RepeatGuard: true, Share: 0.9, Readers: 4, Verdicts: 2,
 		Compress: true, Prune: true}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// selection is which positions of the children of a stream are read by most of them.
+// selection is the positions at which most children of a stream are read.
 type selection struct {
 	share     float64
 	at        int64 // transitions when it was computed
@@ -22,14 +22,14 @@ type position struct {
 	block uint64
 }
 
-// Select appends the addresses that are to be read of a child of the stream, a file or a directory: those at the
-// positions that at least the given share of its recently accessed siblings were read at. A position is a path relative
-// to the child and the number of a block; one that the child does not have is left out. whole says that at least that
-// share of the siblings was read as a whole, so that all blocks of the child are to be read; then none is appended.
+// Select appends the addresses to read of a child of the stream, a file or a directory: the positions at which at least
+// the given share of its recently accessed siblings were read. A position is a path relative to the child and the
+// number of a block; positions that the child does not have are left out. whole says that at least that share of the
+// siblings was read as a whole, so that all blocks of the child are to be read; then nothing is appended.
 //
-// Siblings are those in the tree, at most Options.Window of them, without the one that is being accessed. Of siblings
-// that are streams themselves only the recent blocks count, unless as many were read as they have. Addresses are in
-// their order. The selection is computed again after a tenth of the siblings are new.
+// Siblings are at most Options.Window children in the tree, without the one that is being accessed. If a sibling is a
+// stream itself, only its recent blocks count, unless as many were read as it has. The appended addresses ascend. The
+// selection is computed again after a tenth of the siblings are new.
 func (s *Stream) Select(child Place, share float64, to []uint64) (addresses []uint64, whole bool) {
 	if s.tree == nil || s.tree.layout.IsFile(s.Place) {
 		return to, false
@@ -52,7 +52,7 @@ func (s *Stream) Select(child Place, share float64, to []uint64) (addresses []ui
 	return to, false
 }
 
-// counterpart returns the place below p that has the path of another one below an example.
+// counterpart returns the place at or below p that has the relative path of q at or below an example.
 func (l *Layout) counterpart(q, example, p Place) (Place, bool) {
 	if q == example {
 		return p, true
@@ -110,7 +110,7 @@ func (t *Tree) childOf(n int32, directory Place) Place {
 	return p
 }
 
-// complete reports whether all blocks of a place have been read, whose node is n.
+// complete reports whether all blocks of a place p with the node n have been read.
 func (t *Tree) complete(n int32, p Place) bool {
 	l, v := t.layout, &t.nodes[n]
 	for q := v.place; q != p; q = l.tree[q].parent { // nothing has branched here

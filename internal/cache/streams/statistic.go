@@ -29,8 +29,8 @@ func CDF(k, c float64) float64 {
 	return k / (c - 1) * (2 - (k+1)/c)
 }
 
-// D returns the Kolmogorov-Smirnov statistic of gaps against CDF: the largest difference of the two distributions. It
-// sorts the gaps, which are at least 1. It is 0 without any.
+// D returns the Kolmogorov-Smirnov statistic of gaps against CDF: the largest difference between the two distributions,
+// 0 without gaps. It sorts the gaps, which are at least 1.
 func D(gaps []uint64, c float64, form Form) float64 {
 	slices.Sort(gaps)
 	n, d := float64(len(gaps)), 0.0
@@ -67,8 +67,8 @@ func Items(largest uint64, n int) float64 {
 // repeatLevel is the significance level of the guard against repeats.
 const repeatLevel = 0.001
 
-// TooManyRepeats reports whether so many repeated items among n draws out of c are too many for a random order: if the
-// probability of at least as many is below 0.001, with their number Poisson distributed around n²/(2c).
+// TooManyRepeats reports whether n draws out of c items have too many repeats for a random order: at least as many have
+// a probability below 0.001, with their number Poisson distributed around n²/(2c).
 func TooManyRepeats(repeats, n int, c float64) bool {
 	if repeats == 0 {
 		return false
@@ -89,7 +89,7 @@ func Steps(indexes []uint64, readers int) int {
 	readers = min(max(readers, 1), maxReaders)
 	for _, x := range indexes {
 		i := 0
-		for i < known && (x == 0 || lasts[i] != x-1) {
+		for i < known && (x == 0 || lasts[i] != x-1) { // nothing precedes 0
 			i++
 		}
 		if i < known {

@@ -61,7 +61,7 @@ func (t *Tree) openStream(n int32) {
 	t.nodes[n].stream = s
 	t.addStreams(n, 1)
 	s.test()
-	s.Pattern, s.Verdicts = s.Verdict, t.o.Verdicts
+	s.Pattern, s.Verdicts = s.Verdict, t.o.Verdicts // the first verdict is in force at once
 	t.open[Unknown]++
 	t.open[s.Pattern]++
 	if t.Opened != nil {
@@ -130,7 +130,7 @@ func (s *Stream) MeanGap() float64 {
 }
 
 // TemporalGaps returns the mean and the standard deviation of the time between two transitions, in nanoseconds, over
-// the window, and how many gaps that are. A time to live follows from a Normal distribution with both.
+// the window, and the number of these gaps. A time to live follows from a normal distribution with both.
 func (s *Stream) TemporalGaps() (mean, deviation float64, n int) {
 	if s.tree == nil {
 		return 0, 0, 0
@@ -191,7 +191,7 @@ func (b *scratch) bytes() int64 {
 		int64(unsafe.Sizeof(position{}))*int64(cap(b.read))
 }
 
-// transitions returns those in the window of a node, from the oldest on. The slice is valid until the next call.
+// transitions returns the window of a node, from the oldest transition on. The slice is valid until the next call.
 func (t *Tree) transitions(n int32) []transition {
 	b := &t.scratch
 	b.ordered = b.ordered[:0]
@@ -202,7 +202,7 @@ func (t *Tree) transitions(n int32) []transition {
 	return b.ordered
 }
 
-// leastItems is how many items a stream needs for the test of gaps; one with fewer is taken for skewed.
+// leastItems is how many items a stream needs for the test of gaps; with fewer it counts as skewed.
 const leastItems = 20
 
 // test sets the fields of the last test from the window.

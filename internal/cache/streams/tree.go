@@ -130,7 +130,7 @@ func (t *Tree) Access(address uint64, now int64) *Stream {
 		return t.owner(file) // every node is pinned
 	}
 	var owner *Stream
-	below := file
+	below := file // goes up the path to the entry of each parent, whose position in the listing is the index
 	for child := leaf; child != 0; {
 		parent := t.nodes[child].parent
 		index := block
@@ -168,7 +168,7 @@ func (t *Tree) owner(p Place) *Stream {
 	return t.nodes[0].stream
 }
 
-// isAt reports whether a node is that of a place itself, not one below it.
+// isAt reports whether a node is a place's own, not the node of something below it.
 func (t *Tree) isAt(n int32, p Place) bool { return t.nodes[n].place == p && !t.nodes[n].isBlock }
 
 // observe records an access to a child of a node.
