@@ -149,11 +149,11 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 		return 0, err
 	}
 	results, stopped := f.execute(cmd, t, slices.Concat(atTable, atGrid), 0, nil)
-	if c.Exact, err = results.Records(atTable); err != nil {
+	if c.Exact, err = results.Records(atTable, ""); err != nil {
 		return 0, err
 	}
 	experiment.MarkAllBest(c.Exact)
-	more, err := results.Records(atGrid)
+	more, err := results.Records(atGrid, "")
 	c.Exact = append(c.Exact, more...)
 	return table.Rows() + beside.Rows(), cmp.Or(err, stopped)
 }
@@ -238,7 +238,7 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 		return nil, err
 	}
 	results, stopped := f.execute(cmd, t, cells, held, note)
-	recs, err := results.Records(cells)
+	recs, err := results.Records(cells, "")
 	return recs, cmp.Or(stopped, err)
 }
 

@@ -147,12 +147,11 @@ func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []
 
 // longNote gives the expected time if the predictors, one after another, take long.
 func longNote(specs []predict.Spec, requests, questions int64) string {
-	var jobs [][]sim.Cell
+	var cells []sim.Cell
 	for i := range specs {
-		jobs = append(jobs, []sim.Cell{{Parts: sim.Parts{Predictor: &specs[i]}}})
+		cells = append(cells, sim.Cell{Parts: sim.Parts{Predictor: &specs[i]}})
 	}
-	return sim.LongNote(jobs, 1, func(job []sim.Cell) time.Duration {
-		spec := job[0].Predictor
-		return spec.Entry.Duration(spec.Params, requests) + time.Duration(questions)*answerTime
+	return sim.LongNote(cells, 1, func(c sim.Cell) time.Duration {
+		return c.Predictor.Entry.Duration(c.Predictor.Params, requests) + time.Duration(questions)*answerTime
 	}, int(requests))
 }

@@ -153,7 +153,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
 	}
-	recs, err := replayed.Records(cells)
+	recs, err := replayed.Records(cells, "")
 	if err != nil {
 		return err
 	}

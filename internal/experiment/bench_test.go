@@ -79,7 +79,7 @@ func alone(b *testing.B, cells []Cell) (load, replays time.Duration) {
 	start = time.Now()
 	for _, c := range cells {
 		one := must.Get(c.on(trace))(b)
-		must.Get(replayer.Replay(b.Context(), []sim.Cell{one}))(b)
+		must.Get(replayer.Replay(b.Context(), one))(b)
 	}
 	return load, time.Since(start)
 }

@@ -186,6 +186,6 @@ func (s *sample) replay(ctx context.Context, c Cell) (float64, error) {
 		return 0, err
 	}
 	start := time.Now()
-	_, err = replayer.Replay(ctx, []sim.Cell{one})
+	_, err = replayer.Replay(ctx, one)
 	return time.Since(start).Seconds(), err
 }

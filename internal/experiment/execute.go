@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -77,12 +75,8 @@ type Task interface {
 
 // Result is the result of replaying a cell.
 type Result struct {
-	Record       records.Record `json:"record"`         // without time, and without comparison to others
-	NsPerRequest *float64       `json:"ns_per_request"` // nil for a bound
-	// PredictionNsPerRequest is the part that predictions took; nil without predictions.
-	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request,omitempty"`
-	// OtherTimes are the further metrics of the record that depend on the machine, by name.
-	OtherTimes map[string]float64 `json:"other_times,omitempty"`
+	Record records.Record `json:"record"` // of the cell that ran, without times, and without comparison to others
+	Times  sim.Times      `json:"times,omitempty"`
 	// of the replay; if several cells shared a pass, each has an equal share
 	Seconds float64 `json:"seconds"`
 	// Device is the model of the GPU that replayed the cell, and so made the times; "" for the CPU.
@@ -100,7 +94,7 @@ func (r Result) RecordOf(c Cell) (records.Record, error) {
 	if c.Label != "" {
 		rec.Label = c.Label
 	}
-	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed = c.Axes, c.Hash, c.Capacity.String(), c.Seed
+	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed, rec.Version = c.Axes, c.Hash, c.Capacity.String(), c.Seed, c.Version
 	c.Parts.NameFiles(&rec)
 	return rec, c.Workload.Describe(&rec)
 }
@@ -196,12 +190,11 @@ type queue struct {
 
 // job is one pass over a trace.
 type job struct {
-	need     int64    // estimated memory
-	cells    [][]Cell // for each cell of the replay, the experiment's cells that it serves
-	replayed []sim.Cell
+	sim.Job
+	serves   [][]Cell // for each of its cells, the experiment's cells that it serves
 	replayer *sim.Replayer
+	need     int64 // estimated memory
 	requests int
-	onDevice bool
 }
 
 // plan groups the cells by trace, and reports those that cannot be replayed.
@@ -268,7 +261,7 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 		for _, g := range e.open {
 			if e.startable(g) && e.fits(g) {
 				j := e.takeLongest(g)
-				e.busy = e.busy || j.onDevice
+				e.busy = e.busy || j.OnDevice()
 				g.running++
 				e.taken += j.need
 				return g, &j
@@ -295,7 +288,7 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 // trace.
 func (e *executor) largestNeed(jobs []job) (need int64, err error) {
 	for _, j := range jobs {
-		if err := j.replayer.Fits(j.replayed, e.options.Memory); err != nil {
+		if err := j.replayer.Fits(j.Job, e.options.Memory); err != nil {
 			return 0, err
 		}
 		need = max(need, j.need)
@@ -406,16 +399,16 @@ func (e *executor) cost(policy string) float64 {
 
 // policy names the queue of a job.
 func (j job) policy() string {
-	if j.onDevice {
+	if j.OnDevice() {
 		return "" // no policy has this name
 	}
-	return j.replayed[0].Policy.String()
+	return j.Cells()[0].Policy.String()
 }
 
 // inQueues returns jobs grouped by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
 	for _, same := range groupBy(jobs, job.policy) {
-		queues = append(queues, queue{policy: same[0].policy(), onDevice: same[0].onDevice, jobs: same})
+		queues = append(queues, queue{policy: same[0].policy(), onDevice: same[0].OnDevice(), jobs: same})
 	}
 	return queues
 }
@@ -428,7 +421,7 @@ func (e *executor) ended(g *group, j *job) {
 		g.loading = false
 	} else {
 		g.running--
-		e.busy = e.busy && !j.onDevice
+		e.busy = e.busy && !j.OnDevice()
 		e.taken -= j.need
 	}
 	if !g.loading && g.running == 0 && len(g.queues) == 0 {
@@ -518,10 +511,10 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 
 // sayDuration notes the expected time of a trace's replays on the CPU if it is long.
 func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
-	var passes [][]sim.Cell
+	var passes []sim.Cell
 	for _, j := range jobs {
-		if !j.onDevice {
-			passes = append(passes, j.replayed)
+		if !j.OnDevice() {
+			passes = append(passes, j.Cells()[0])
 		}
 	}
 	if len(passes) == 0 {
@@ -573,13 +566,11 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 		served[k] = append(served[k], c)
 	}
 	for _, warmup := range warmups {
-		replayers[warmup].Expect(once[warmup])
-		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
-			j := job{replayed: replayed, replayer: replayers[warmup],
-				requests: replayers[warmup].Requests(replayed[0].Capacity), onDevice: replayers[warmup].OnDevice(replayed)}
-			j.need = replayers[warmup].Need(replayed)
-			for _, s := range replayed {
-				j.cells = append(j.cells, served[key(warmup, s)])
+		r := replayers[warmup]
+		for _, pass := range r.Jobs(once[warmup]) {
+			j := job{Job: pass, replayer: r, need: r.Need(pass), requests: r.Requests(pass.Cells()[0].Capacity)}
+			for _, s := range pass.Cells() {
+				j.serves = append(j.serves, served[key(warmup, s)])
 			}
 			jobs = append(jobs, j)
 		}
@@ -589,7 +580,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 
 // replay runs a job and delivers its results.
 func (e *executor) replay(ctx context.Context, j job) error {
-	all := slices.Concat(j.cells...)
+	all := slices.Concat(j.serves...)
 	task := e.replayingTask(all)
 	defer task.End()
 	var done int64
@@ -598,7 +589,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 		task.Set(done, int64(j.requests))
 	})
 	start := time.Now()
-	recs, rows, err := replayer.ReplaySeries(ctx, j.replayed)
+	replayed, err := replayer.ReplayJob(ctx, j.Job)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -609,13 +600,16 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	e.learn(j, elapsed)
 	e.reporting.Lock()
 	defer e.reporting.Unlock()
-	for k, rec := range recs {
-		for _, c := range j.cells[k] {
-			result := Result{Record: rec, Series: rows[k], Seconds: elapsed / float64(len(all))}
-			if j.onDevice {
+	for k, r := range replayed {
+		for _, c := range j.serves[k] {
+			result := Result{Record: r.Record, Times: r.Times, Series: r.Series, Seconds: elapsed / float64(len(all))}
+			if j.OnDevice() {
 				result.Device = e.options.Device.Name()
 			}
-			if err := e.finish(c, result); err != nil {
+			if result.Record, err = result.RecordOf(c); err != nil {
+				return err
+			}
+			if err := e.options.Finished(c, result); err != nil {
 				return err
 			}
 		}
@@ -628,20 +622,6 @@ func (e *executor) learn(j job, seconds float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.costs[j.policy()] = 1e9 * seconds / float64(j.requests)
-}
-
-// finish delivers the result of a cell, whose times are still in its record.
-func (e *executor) finish(c Cell, result Result) error {
-	rec := &result.Record
-	result.NsPerRequest = takeTime(rec, metric.NsPerRequest)
-	result.PredictionNsPerRequest = takeTime(rec, predict.NsMetric)
-	result.OtherTimes = takeOtherTimes(rec)
-	rec.Version = c.Version
-	var err error
-	if result.Record, err = result.RecordOf(c); err != nil {
-		return err
-	}
-	return e.options.Finished(c, result)
 }
 
 func (e *executor) loadingTask(trace string) Task {

@@ -114,8 +114,8 @@ func TestExecuteRunsEveryCellOnce(t *testing.T) {
 			rec.CapacityText != c.Capacity.String() || rec.Version != "test" || rec.Int(metric.Requests) != 20000 {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
-		if rec.Has(metric.NsPerRequest) || r.NsPerRequest == nil || r.Seconds <= 0 {
-			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.Float(metric.NsPerRequest), r.NsPerRequest,
+		if rec.Has(metric.NsPerRequest) || r.Times[metric.NsPerRequest.Name] <= 0 || r.Seconds <= 0 {
+			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.Float(metric.NsPerRequest), r.Times,
 				r.Seconds)
 		}
 	}
@@ -448,18 +448,21 @@ func TestExecuteLoadsTheColumnsThatCellsNeed(t *testing.T) {
 // Each policy is timed once before any is replayed a second time; then the slowest comes first.
 func TestTheSlowestStartFirst(t *testing.T) {
 	e := &executor{costs: map[string]float64{}}
-	var jobs []job
+	var cells []sim.Cell
 	for _, c := range []string{"lru 1", "lru 2", "fifo 1", "fifo 2", "arc 1", "lru 3"} {
 		policy, size, _ := strings.Cut(c, " ")
-		c := newCell(zipfA, policy, size)
-		jobs = append(jobs, job{replayed: []sim.Cell{{Parts: c.Parts.Parts, Capacity: c.Capacity}}})
+		cells = append(cells, must.Get(newCell(zipfA, policy, size).on(&traces.Trace{Objects: []uint32{0}}))(t))
+	}
+	var jobs []job
+	for _, j := range sim.NewReplayer(&traces.Trace{}, sim.ReplayerOptions{}).Jobs(cells) {
+		jobs = append(jobs, job{Job: j})
 	}
 	g := &group{queues: inQueues(jobs)}
 	var order []string
 	take := func(n int) {
 		for range n {
 			j := e.takeLongest(g)
-			order = append(order, j.policy()+" "+j.replayed[0].Capacity.String())
+			order = append(order, j.policy()+" "+j.Cells()[0].Capacity.String())
 		}
 	}
 	take(3)

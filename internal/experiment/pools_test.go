@@ -118,10 +118,8 @@ policies: [lru]
 				t.Errorf("%s: the record has %s", c, name)
 			}
 		}
-		rec := r.Record
-		r.AddTimes(&rec)
-		if !(rec.Float(nodemodels.DecisionTime) > 0) {
-			t.Errorf("%s: decisions take %v ns", c, rec.Float(nodemodels.DecisionTime))
+		if ns := r.Times[nodemodels.DecisionTime.Name]; !(ns > 0) {
+			t.Errorf("%s: decisions take %v ns", c, ns)
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -23,9 +21,10 @@ func (r Results) Keep(c Cell, result Result) error {
 	return nil
 }
 
-// Records returns the records of the finished cells, with their times, in the order of the cells. Each is compared with
-// those of its optima that are finished. The records belong to no plan, so they do not name their cells.
-func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
+// Records returns the records of the finished cells in the order of the cells, each compared with those of its optima.
+// With the digest of a plan they name it and their cells, and have no times. Without a plan only those with series name
+// their cells, and optima need not be finished.
+func (r Results) Records(cells []Cell, plan string) (recs []records.Record, err error) {
 	for _, c := range cells {
 		result, ended := r[c.Hash]
 		if !ended || c.Auxiliary {
@@ -33,62 +32,24 @@ func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
 		}
 		rec, err := result.RecordOf(c)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", c, err)
 		}
 		for _, hash := range c.Against {
 			if optimum, ended := r[hash]; ended {
 				sim.HoldAgainst(&rec, optimum.Record)
+			} else if plan != "" {
+				return nil, fmt.Errorf("%s: the plan has no cell %s, which is its optimum", c, hash)
 			}
 		}
-		if !c.Series.Asked() {
-			rec.Cell = ""
+		if rec.Plan = plan; plan == "" {
+			result.Times.AddTo(&rec)
+			if !c.Series.Asked() {
+				rec.Cell = ""
+			}
 		}
-		result.AddTimes(&rec)
 		recs = append(recs, rec)
 	}
 	return recs, nil
-}
-
-// AddTimes adds the replay's times to a record.
-func (r Result) AddTimes(rec *records.Record) {
-	setTime(rec, metric.NsPerRequest, r.NsPerRequest)
-	setTime(rec, predict.NsMetric, r.PredictionNsPerRequest)
-	for name, x := range r.OtherTimes {
-		rec.SetNamed(name, x)
-	}
-}
-
-// setTime sets a time in a record, if it is known.
-func setTime(rec *records.Record, m metric.Metric, ns *float64) {
-	if ns != nil {
-		rec.Set(m, *ns)
-	}
-}
-
-// takeTime removes a time from a record and returns it; nil if the record has none.
-func takeTime(rec *records.Record, m metric.Metric) *float64 {
-	x, ok := rec.Get(m.Name)
-	if !ok {
-		return nil
-	}
-	rec.Delete(m)
-	return &x
-}
-
-// takeOtherTimes removes from a record all metrics that depend on the machine, and returns them; nil if there is none.
-func takeOtherTimes(rec *records.Record) (taken map[string]float64) {
-	for name := range rec.Names() {
-		m, ok := metric.Lookup(name)
-		if !ok || !m.OfMachine {
-			continue
-		}
-		if taken == nil {
-			taken = map[string]float64{}
-		}
-		taken[name] = rec.Float(m)
-		rec.Delete(m)
-	}
-	return taken
 }
 
 // SameAs checks that two results of c are the same, apart from times and from the names that they ran under. The error

@@ -38,16 +38,12 @@ func TestOnlyPredictionsHaveATime(t *testing.T) {
 	tr := fromKeys(strings.Repeat("abcdefghij", 20) + strings.Repeat("ajbicd", 20))
 	for policy, predicts := range map[string]bool{"laru": true, "fpb": true, "lru": false, "opt": false} {
 		c := cellOf(t, policy, objects(4)[0], 1)
-		recs := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
-		rec := recs[0]
-		if !rec.Has(metric.NsPerRequest) || rec.Float(metric.NsPerRequest) <= 0 {
+		times := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), c))(t).Times
+		if times[metric.NsPerRequest.Name] <= 0 {
 			t.Errorf("%s has no time per request", policy)
 		}
-		if got := rec.Has(predict.NsMetric); got != predicts {
-			t.Errorf("%s has a time of predictions: %v, want %v", policy, got, predicts)
-		}
-		if predicts && rec.Float(predict.NsMetric) <= 0 {
-			t.Errorf("%s predicts in no time", policy)
+		if ns, got := times[predict.NsMetric.Name]; got != predicts || predicts && ns <= 0 {
+			t.Errorf("%s has a time of predictions: %v, %v ns, want %v", policy, got, ns, predicts)
 		}
 	}
 }

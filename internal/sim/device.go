@@ -15,7 +15,7 @@ type deviceReplay struct {
 	// group returns a key: cells with the same key are one job. If this kind of replay is for cells such as c, but cannot
 	// serve c itself, why says the reason, as in "its predictor learns"; the key is then "". If this kind is not for such
 	// cells, both are "".
-	group func(r *Replayer, c Cell) (key, why string)
+	group func(c Cell) (key, why string)
 	// test shows whether the device computes such replays as it should.
 	test *cuda.SelfTest
 	// bytes estimates the host's memory for a job, in addition to the trace and the next uses.
@@ -30,75 +30,44 @@ var deviceReplays = []*deviceReplay{setsOnDevice, lruOnDevice}
 // noKernel is why the device does not replay cells for which there is no kind of replay.
 const noKernel = "no kernel replays them"
 
-// onDevice returns how the device replays a cell and the key of its job, or why it does not. Models of time, pools,
-// prefetchers and series need the requests one by one.
-func (r *Replayer) onDevice(c Cell) (kind *deviceReplay, key, why string) {
-	why = noKernel
+// site is where a cell is replayed, and with which others.
+type site struct {
+	device *deviceReplay // nil: on the CPU
+	key    string        // cells on the same device with the same key are one job; "": the cell needs a replay of its own
+	why    string        // why the device, if there is one, does not replay the cell
+}
+
+// siteOf decides whether the device or the CPU replays a cell. Models of time, pools, prefetchers and series need the
+// requests one by one.
+func (r *Replayer) siteOf(c Cell) site {
+	cpu := site{key: r.passOf(c)}
+	if r.options.Device == nil {
+		return cpu
+	}
+	cpu.why = noKernel
 	for _, kind := range deviceReplays {
-		key, reason := kind.group(r, c)
+		key, why := kind.group(c)
 		switch {
-		case key == "" && reason == "":
+		case key == "" && why == "":
 			continue
 		case c.Series.Asked():
-			return nil, "", "a series is made on the CPU"
+			cpu.why = "a series is made on the CPU"
+			return cpu
 		case c.Model != nil || c.Allocator != nil || c.Prefetcher != nil:
-			return nil, "", "models, allocators and prefetchers run on the CPU"
+			cpu.why = "models, allocators and prefetchers run on the CPU"
+			return cpu
 		case key != "":
-			return kind, key, ""
+			return site{device: kind, key: key}
 		}
-		why = reason
+		cpu.why = why
 	}
-	return nil, "", why
-}
-
-// deviceJobs groups the cells that the device replays into jobs, and returns the other cells.
-func (r *Replayer) deviceJobs(cells []Cell) (jobs [][]Cell, others []Cell) {
-	if r.options.Device == nil {
-		return nil, cells
-	}
-	type group struct {
-		kind *deviceReplay
-		key  string
-	}
-	at := map[group]int{}
-	for _, c := range cells {
-		kind, key, _ := r.onDevice(c)
-		if kind == nil {
-			others = append(others, c)
-			continue
-		}
-		i, known := at[group{kind, key}]
-		if !known {
-			i = len(jobs)
-			at[group{kind, key}] = i
-			jobs = append(jobs, nil)
-		}
-		jobs[i] = append(jobs[i], c)
-	}
-	return jobs, others
-}
-
-// OnDevice reports whether the device, and not the CPU, replays a job.
-func (r *Replayer) OnDevice(job []Cell) bool { return r.deviceReplayOf(job) != nil }
-
-// deviceReplayOf returns how the device replays a job; nil if the CPU does.
-func (r *Replayer) deviceReplayOf(job []Cell) *deviceReplay {
-	if r.options.Device == nil {
-		return nil
-	}
-	kind, key, _ := r.onDevice(job[0])
-	for _, c := range job[1:] {
-		if other, k, _ := r.onDevice(c); other != kind || k != key {
-			return nil
-		}
-	}
-	return kind
+	return cpu
 }
 
 // replayOnDevice replays a job when no other computation uses the device.
-func (r *Replayer) replayOnDevice(ctx context.Context, kind *deviceReplay, job []Cell) (outcomes []outcome, err error) {
-	err = r.options.Device.Compute(ctx, kind.test, func(d cuda.Device) (err error) {
-		outcomes, err = kind.replay(ctx, r, d, job)
+func (r *Replayer) replayOnDevice(ctx context.Context, job Job) (outcomes []outcome, err error) {
+	err = r.options.Device.Compute(ctx, job.device.test, func(d cuda.Device) (err error) {
+		outcomes, err = job.device.replay(ctx, r, d, job.cells)
 		return err
 	})
 	if err != nil {
@@ -107,21 +76,21 @@ func (r *Replayer) replayOnDevice(ctx context.Context, kind *deviceReplay, job [
 	return outcomes, nil
 }
 
-// notePlaces says which cells the device replays, and why the CPU replays the others.
-func (r *Replayer) notePlaces(cells []Cell) {
+// noteSites says which cells the device replays, and why the CPU replays the others.
+func (r *Replayer) noteSites(cells []Cell, sites []site) {
 	if r.options.Device == nil || r.options.Note == nil || len(cells) == 0 {
 		return
 	}
 	var device []string
 	var reasons []string // in order of appearance
 	cpu := map[string][]string{}
-	for _, c := range cells {
+	for i, c := range cells {
 		name := c.Policy.String()
 		if !cache.IsExact(c.Cache) {
 			name += " in " + c.Cache.String()
 		}
-		kind, _, why := r.onDevice(c)
-		if kind != nil {
+		why := sites[i].why
+		if sites[i].device != nil {
 			device = append(device, name)
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 // policies and predictors.
 var setsOnDevice = &deviceReplay{group: groupSets, test: setreplay.SelfTest, bytes: bytesOfSets, replay: replaySets}
 
-func groupSets(_ *Replayer, c Cell) (key, why string) {
+func groupSets(c Cell) (key, why string) {
 	if c.Cache.Entry.Associative == nil || c.Policy.Entry.DescribeInSets == nil {
 		return "", ""
 	}

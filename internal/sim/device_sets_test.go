@@ -10,7 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -19,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -115,11 +113,11 @@ func TestSetsBeyondMemory(t *testing.T) {
 	}
 	device := cuda.Share(cudatest.Device(t, ptxrun.Options{Memory: 2 << 20}))
 	sameOnDevice(t, tr, ReplayerOptions{}, device, cells)
-	large := []Cell{setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 300_000, 1)}
-	recs, err := NewReplayer(tr, ReplayerOptions{Device: device}).Replay(t.Context(), large)
+	large := setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 300_000, 1)
+	_, err := NewReplayer(tr, ReplayerOptions{Device: device}).Replay(t.Context(), large)
 	want := "caches of sets, 1 of them, need at least 4 MiB on the GPU, of which 1 MiB are free"
-	if recs != nil || err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("records %v, error %v", recs, err)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -132,25 +130,19 @@ func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device 
 	options.Progress = func(n int64) { served += n }
 	gpu := NewReplayer(tr, options)
 	jobs := gpu.Jobs(cells)
-	if len(jobs) != 1 || !gpu.OnDevice(jobs[0]) || gpu.Need(jobs[0]) <= 0 {
+	if len(jobs) != 1 || !jobs[0].OnDevice() || gpu.Need(jobs[0]) <= 0 {
 		t.Fatalf("%d jobs of %d cells", len(jobs), len(cells))
 	}
-	got := must.Get(gpu.Replay(context.Background(), jobs[0]))(t)
+	got := must.Get(gpu.ReplayJob(context.Background(), jobs[0]))(t)
 	if served != int64(len(tr.Objects)) {
 		t.Fatalf("progress of %d requests, want %d", served, len(tr.Objects))
 	}
-	for k, c := range jobs[0] {
-		want := must.Get(cpu.Replay(context.Background(), []Cell{c}))(t)
-		if a, b := withoutTimes(got[k]), withoutTimes(want[0]); !reflect.DeepEqual(a, b) {
+	for k, c := range jobs[0].Cells() {
+		want := must.Get(cpu.Replay(context.Background(), c))(t)
+		if a, b := got[k].Record, want.Record; !reflect.DeepEqual(a, b) {
 			t.Fatalf("%s on the device:\n%v\non the CPU:\n%v", c.Key(), a, b)
 		}
 	}
-}
-
-func withoutTimes(rec records.Record) records.Record {
-	rec.Delete(metric.NsPerRequest)
-	rec.Delete(predict.NsMetric)
-	return rec
 }
 
 // BenchmarkGPUSets replays Zipf(1.0) over 1 M objects in sets of 64 ways: 1562 of them, or capacities up to that.
@@ -193,7 +185,7 @@ func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []C
 		r := NewReplayer(tr, ReplayerOptions{Device: device})
 		return func() {
 			for _, job := range r.Jobs(cells) {
-				must.Get(r.Replay(b.Context(), job))(b)
+				must.Get(r.ReplayJob(b.Context(), job))(b)
 			}
 		}
 	}

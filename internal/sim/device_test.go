@@ -9,13 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -29,7 +27,7 @@ func replayFIFOOnDevice(t *testing.T, fail error) {
 	before := deviceReplays
 	t.Cleanup(func() { deviceReplays = before })
 	deviceReplays = []*deviceReplay{{
-		group: func(_ *Replayer, c Cell) (key, why string) {
+		group: func(c Cell) (key, why string) {
 			switch {
 			case c.Policy.Name() != "fifo":
 				return "", ""
@@ -69,9 +67,9 @@ func TestDeviceJobs(t *testing.T) {
 	var notes []string
 	on := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(namedDevice{}),
 		Note: func(text string) { notes = append(notes, text) }})
-	on.Expect(cells)
 	jobs := on.Jobs(cells)
-	if len(jobs) != 8 || len(jobs[0]) != 2 || !on.OnDevice(jobs[0]) || on.OnDevice(jobs[1]) || on.Need(jobs[0]) < 1<<30 {
+	if len(jobs) != 8 || len(jobs[1].Cells()) != 2 || jobs[0].OnDevice() || !jobs[1].OnDevice() ||
+		on.Need(jobs[1]) < 1<<30 {
 		t.Errorf("jobs %v", jobs)
 	}
 	want := []string{"replaying on test GPU: fifo; on the CPU: fifo (its cache is too small); " +
@@ -81,26 +79,21 @@ func TestDeviceJobs(t *testing.T) {
 	}
 	off := NewReplayer(tr, ReplayerOptions{})
 	for _, job := range jobs {
-		got := must.Get(on.Replay(t.Context(), job))(t)
-		for k, c := range job {
-			want := must.Get(off.Replay(t.Context(), []Cell{c}))(t)
-			if !reflect.DeepEqual(withoutTime(got[k]), withoutTime(want[0])) {
-				t.Errorf("%s: %v, on the CPU %v", c.Key(), got[k], want[0])
+		got := must.Get(on.ReplayJob(t.Context(), job))(t)
+		for k, c := range job.Cells() {
+			want := must.Get(off.Replay(t.Context(), c))(t)
+			if !reflect.DeepEqual(got[k].Record, want.Record) {
+				t.Errorf("%s: %v, on the CPU %v", c.Key(), got[k], want)
 			}
 		}
 	}
-}
-
-func withoutTime(rec records.Record) records.Record {
-	rec.Delete(metric.NsPerRequest)
-	return rec
 }
 
 func TestDeviceErrorsNameIt(t *testing.T) {
 	lost := errors.New("the GPU was lost")
 	replayFIFOOnDevice(t, lost)
 	r := NewReplayer(policytest.Trace(4, 300, 20), ReplayerOptions{Device: cuda.Share(namedDevice{})})
-	recs, err := r.Replay(t.Context(), r.Jobs(cellsOnDevice(t))[0])
+	recs, err := r.ReplayJob(t.Context(), r.Jobs(cellsOnDevice(t))[1])
 	if recs != nil || !errors.Is(err, lost) || err.Error() != "test GPU: the GPU was lost" {
 		t.Errorf("records %v, error %v", recs, err)
 	}
@@ -118,7 +111,8 @@ func TestFaultyDevices(t *testing.T) {
 	} {
 		replay := func(fault cudatest.Fault, right int) (launches int, err error) {
 			d := &cudatest.Faulty{Device: ptxrun.New(ptxrun.Options{}), Fault: fault, Right: right}
-			recs, err := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(d)}).Replay(t.Context(), cells)
+			r := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(d)})
+			recs, err := r.ReplayJob(t.Context(), r.Jobs(cells)[0])
 			if (recs != nil) == (err != nil) {
 				t.Errorf("%s: records %v and error %v", name, recs, err)
 			}

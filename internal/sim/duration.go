@@ -16,10 +16,9 @@ const usualTime = 100 * time.Nanosecond
 // prefetchTime is the time of prefetching per request if most requests cause a load.
 const prefetchTime = 300 * time.Nanosecond
 
-// Duration estimates the time of a job, per request: of the policy, of its predictor and of prefetching. It is a rough
+// Duration estimates the time of a replay: of the policy, of its predictor and of prefetching. It is a rough
 // figure, measured on a server, without similarity and models of time.
-func (r *Replayer) Duration(job []Cell) time.Duration {
-	c := job[0] // several share one pass
+func (r *Replayer) Duration(c Cell) time.Duration {
 	requests := int64(r.Requests(c.Capacity))
 	d := time.Duration(requests) * usualTime
 	if c.Prefetcher != nil {
@@ -31,24 +30,24 @@ func (r *Replayer) Duration(job []Cell) time.Duration {
 	return d
 }
 
-// LongNote says how long jobs are expected to take, with the given number at a time, and which of them take longest. It
-// is empty if that is no more than a minute.
-func LongNote(jobs [][]Cell, atATime int, durationOf func(job []Cell) time.Duration, requests int) string {
+// LongNote says how long replays are expected to take, with the given number at a time, and which of them take longest.
+// It is empty if that is no more than a minute.
+func LongNote(cells []Cell, atATime int, durationOf func(Cell) time.Duration, requests int) string {
 	var sum, longest time.Duration
 	var slowest Cell
-	for _, job := range jobs {
-		d := durationOf(job)
+	for _, c := range cells {
+		d := durationOf(c)
 		sum += d
 		if d > longest {
-			longest, slowest = d, job[0]
+			longest, slowest = d, c
 		}
 	}
-	total := max(sum/time.Duration(max(1, min(atATime, len(jobs)))), longest)
+	total := max(sum/time.Duration(max(1, min(atATime, len(cells)))), longest)
 	if total <= longReplay {
 		return ""
 	}
-	replays := fmt.Sprintf("%d replays", len(jobs))
-	if len(jobs) == 1 {
+	replays := fmt.Sprintf("%d replays", len(cells))
+	if len(cells) == 1 {
 		replays = "a replay"
 	}
 	return fmt.Sprintf("about %s: %s of %s requests (%s: %.2g us per request)",

@@ -15,26 +15,26 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 	laru := must.Get(policies.Registry.Parse("laru"))(t)
 	gbm := must.Get(predict.Registry.Parse("gbm"))(t)
 	const requests = 10_000_000
-	duration := func(job []Cell) time.Duration {
-		if job[0].Predictor == nil {
+	duration := func(c Cell) time.Duration {
+		if c.Predictor == nil {
 			return requests * usualTime
 		}
-		return job[0].Predictor.Entry.Duration(gbm.Params, requests)
+		return c.Predictor.Entry.Duration(gbm.Params, requests)
 	}
-	learned, plain := []Cell{{Parts: Parts{Policy: laru, Predictor: &gbm}}},
-		[]Cell{{Parts: Parts{Policy: mustSpec("lru")}}}
-	note := LongNote([][]Cell{learned, plain, learned}, 1, duration, requests)
+	learned, plain := Cell{Parts: Parts{Policy: laru, Predictor: &gbm}},
+		Cell{Parts: Parts{Policy: mustSpec("lru")}}
+	note := LongNote([]Cell{learned, plain, learned}, 1, duration, requests)
 	each := fmt.Sprintf("(laru with gbm: %.2g us per request)", 1e6*duration(learned).Seconds()/requests)
 	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests ", each} {
 		if !strings.Contains(note, want) {
 			t.Errorf("%q lacks %q", note, want)
 		}
 	}
-	if note := LongNote([][]Cell{plain, plain}, 1, duration, requests); note != "" {
+	if note := LongNote([]Cell{plain, plain}, 1, duration, requests); note != "" {
 		t.Errorf("two seconds are announced: %s", note)
 	}
-	if one, two := LongNote([][]Cell{learned, learned}, 1, duration, requests),
-		LongNote([][]Cell{learned, learned}, 2, duration, requests); one == two {
+	if one, two := LongNote([]Cell{learned, learned}, 1, duration, requests),
+		LongNote([]Cell{learned, learned}, 2, duration, requests); one == two {
 		t.Errorf("two at a time take as long as one: %s", two)
 	}
 }

@@ -24,11 +24,11 @@ func ExampleReplayer() {
 		if err := replayer.Check(cell); err != nil {
 			panic(err)
 		}
-		recs, err := replayer.Replay(context.Background(), []sim.Cell{cell})
+		rec, err := replayer.Replay(context.Background(), cell)
 		if err != nil {
 			panic(err)
 		}
-		hits, _ := recs[0].Figure("hits")
+		hits, _ := rec.Figure("hits")
 		fmt.Println(name, hits)
 	}
 	// Output:

@@ -51,7 +51,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	case c.Policy.Entry.Kind == policies.Bound:
 		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
 	}
-	r.Expect([]Cell{c})
+	r.expect([]Cell{c})
 	v := r.view(c.Capacity)
 	place, err := r.placeInWhole(c)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestExplainAddsUp(t *testing.T) {
 			predictor := must.Get(predict.Registry.Parse("oracle"))(t)
 			c.Predictor = &predictor
 		}
-		recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
+		rec := must.Get(r.Replay(t.Context(), c))(t)
 		var hits, evictions int64
 		must.Do(t, r.Explain(t.Context(), c, func(d Decision) error {
 			if d.Hit {
@@ -43,9 +43,9 @@ func TestExplainAddsUp(t *testing.T) {
 			evictions += int64(len(d.Evicted))
 			return nil
 		}))
-		if hits != recs[0].Int(metric.Hits) || evictions != recs[0].Int(metric.Evictions) {
+		if hits != rec.Int(metric.Hits) || evictions != rec.Int(metric.Evictions) {
 			t.Errorf("%s: explained %d hits and %d evictions, replayed %d and %d", e.Name, hits, evictions,
-				recs[0].Int(metric.Hits), recs[0].Int(metric.Evictions))
+				rec.Int(metric.Hits), rec.Int(metric.Evictions))
 		}
 	}
 }

@@ -69,7 +69,7 @@ func replayExtreme(t *testing.T, tr *traces.Trace, c Cell) {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			_, err := r.Replay(ctx, []Cell{c})
+			_, err := r.Replay(ctx, c)
 			if errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: not replayed within %v", c.Key(), patience)
 			}

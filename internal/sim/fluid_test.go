@@ -34,8 +34,7 @@ func TestFluidAgainstEvents(t *testing.T) {
 					into(t, &c.Parts, list)
 				}
 				c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
-				record := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
-				cells, all = append(cells, c), append(all, record...)
+				cells, all = append(cells, c), append(all, must.Get(r.Replay(t.Context(), c))(t).Record)
 			}
 		}
 		for i := 0; i < len(all); i += 2 {
@@ -78,8 +77,8 @@ func TestLayersOfTheTrace(t *testing.T) {
 				into(t, &c.Parts, list)
 			}
 			c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
-			all := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
-			x, _ := all[0].Get(nodemodels.NodeUtilisation.Name)
+			rec := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), c))(t)
+			x, _ := rec.Get(nodemodels.NodeUtilisation.Name)
 			return x
 		}
 		own, three, six := utilisation(""), utilisation("(layers=3)"), utilisation("(layers=6)")

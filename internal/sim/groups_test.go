@@ -13,9 +13,8 @@ import (
 func TestPoliciesKnowTheGroups(t *testing.T) {
 	tr := policytest.Trace(4, 3000, 200)
 	hits := func(policy string) int64 {
-		recs := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
-			[]Cell{cellOf(t, policy, capacity.Capacity{Amount: 40, Simulated: 40}, 1)}))(t)
-		return recs[0].Int(metric.Hits)
+		c := cellOf(t, policy, capacity.Of(40, false), 1)
+		return must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), c))(t).Int(metric.Hits)
 	}
 	modes := []string{"laru(mode=async", "fpb(mode=async", "hf(candidates=40,mode=async"}
 	var alone, want []int64

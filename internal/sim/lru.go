@@ -1,48 +1,28 @@
 package sim
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"fmt"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
-// byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order;
-// the other cells are replayed.
-func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
-	sorted := slices.SortedStableFunc(slices.Values(cells),
-		func(a, b Cell) int { return cmp.Compare(a.Capacity.Simulated, b.Capacity.Simulated) })
-	type pass struct {
-		bytes bool
-		seed  uint64
+// passOf returns a key if one pass over reuse distances can serve a cell and others: those with the same key. It has
+// LRU's counts at capacities in objects and, if no object changes its size, at those in bytes that hold any object.
+func (r *Replayer) passOf(c Cell) string {
+	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
+	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
+	if !inPass || !alone || c.Series.Asked() || !cache.IsExact(c.Cache) {
+		return ""
 	}
-	index := map[pass]int{}
-	for _, c := range sorted {
-		if !r.onePass(c.Capacity) {
-			single = append(single, c)
-			continue
-		}
-		key := pass{c.Capacity.Bytes, c.Seed}
-		at, ok := index[key]
-		if !ok {
-			at = len(shared)
-			index[key] = at
-			shared = append(shared, nil)
-		}
-		shared[at] = append(shared[at], c)
+	v := r.view(c.Capacity)
+	if c.Capacity.Bytes && (v.trace.RequestSizes != nil || c.Capacity.Simulated < v.largest) {
+		return ""
 	}
-	return shared, single
-}
-
-// onePass reports whether one pass over reuse distances gives LRU's counts at c: always if c counts objects; if it
-// counts bytes, only if no object changes its size or is larger than the cache.
-func (r *Replayer) onePass(c capacity.Capacity) bool {
-	return !c.Bytes || r.sizedOnly().trace.RequestSizes == nil && c.Simulated >= r.sizedOnly().largest
+	return fmt.Sprintf("reuse distances in %s, seed %d", c.Capacity.Unit(), c.Seed)
 }
 
 // lruStack gives LRU's counts at many capacities in one pass.
@@ -56,8 +36,8 @@ type lruStack interface {
 	hits() (hits, hitBytes []int64, err error)
 }
 
-// replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, for all of which
-// onePass is true. Each part of the trace has a stack that newStack returns. The time per request is that of the pass,
+// replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, with one
+// key of passOf. Each part of the trace has a stack that newStack returns. The time per request is that of the pass,
 // which serves all of them.
 func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	newStack func(*traces.Trace) (lruStack, error)) ([]outcome, error) {

@@ -32,8 +32,6 @@ func TestLRUInOnePassEqualsReplay(t *testing.T) {
 				t.Fatalf("%d records, want %d", len(got), len(want))
 			}
 			for i := range got {
-				got[i].Delete(metric.NsPerRequest)
-				want[i].Delete(metric.NsPerRequest)
 				if !reflect.DeepEqual(got[i], want[i]) {
 					t.Fatalf("bytes=%v, seed %d:\none pass %+v\nreplayed %+v", bytes, seed, got[i], want[i])
 				}
@@ -51,9 +49,9 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 	options := RunOptions{Policies: specs(t, "lru,fifo"), Capacities: capacities, OnePass: true}
 	cells := slices.Concat(options.cells()...)
 	jobs := NewReplayer(tr, ReplayerOptions{}).Jobs(cells)
-	if len(jobs) != 51 || len(jobs[0]) != 50 {
+	if len(jobs) != 51 || len(jobs[0].Cells()) != 50 {
 		t.Errorf("%d jobs, the first of %d cells; want one pass for 50 capacities of lru, and 50 replays of fifo",
-			len(jobs), len(jobs[0]))
+			len(jobs), len(jobs[0].Cells()))
 	}
 	options.OnePass = false
 	if jobs := NewReplayer(tr, ReplayerOptions{}).Jobs(slices.Concat(options.cells()...)); len(jobs) != 100 {
@@ -123,8 +121,6 @@ func TestLRUStackEqualsLRU(t *testing.T) {
 			lru, stack := recs[i], recs[i+1]
 			lru.Policy = stack.Policy
 			lru.Label = stack.Label
-			lru.Delete(metric.NsPerRequest)
-			stack.Delete(metric.NsPerRequest)
 			if !reflect.DeepEqual(lru, stack) {
 				t.Fatalf("seed %d, bytes %t:\nlru       %+v\nlru-stack %+v", seed, bytes, lru, stack)
 			}

@@ -11,7 +11,7 @@ import (
 
 // lruOnDevice replays LRU at any number of capacities in objects, by reuse distances.
 var lruOnDevice = &deviceReplay{
-	group: func(_ *Replayer, c Cell) (key, why string) {
+	group: func(c Cell) (key, why string) {
 		lru := c.Policy.Entry.OnePass || c.Policy.Entry.ReuseDistances
 		switch {
 		case !lru || !cache.IsExact(c.Cache):

@@ -38,17 +38,17 @@ func TestLRUOnDevice(t *testing.T) {
 		options.Device = cuda.Share(ptxrun.New(ptxrun.Options{Seed: seed}))
 		on := NewReplayer(tr, options)
 		jobs := on.Jobs(append(slices.Clone(cells), bytes))
-		if len(jobs) != 2 || !on.OnDevice(jobs[0]) || on.OnDevice(jobs[1]) {
+		if len(jobs) != 2 || !jobs[0].OnDevice() || jobs[1].OnDevice() {
 			t.Fatalf("jobs %v; want one on the device, and one on the CPU for the capacity in bytes", jobs)
 		}
-		got := must.Get(on.Replay(t.Context(), jobs[0]))(t)
+		got := must.Get(on.ReplayJob(t.Context(), jobs[0]))(t)
 		if served != int64(len(tr.Objects)) {
 			t.Errorf("progress of %d requests, want %d", served, len(tr.Objects))
 		}
-		for k, c := range jobs[0] {
-			want := must.Get(off.Replay(t.Context(), []Cell{c}))(t)
-			if !reflect.DeepEqual(withoutTime(got[k]), withoutTime(want[0])) {
-				t.Errorf("seed %d, %s:\ndevice %+v\nCPU    %+v", seed, c.Key(), got[k], want[0])
+		for k, c := range jobs[0].Cells() {
+			want := must.Get(off.Replay(t.Context(), c))(t)
+			if !reflect.DeepEqual(got[k].Record, want.Record) {
+				t.Errorf("seed %d, %s:\ndevice %+v\nCPU    %+v", seed, c.Key(), got[k], want)
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func TestLRUOnDevice(t *testing.T) {
 // Errors of the device leave no records: too little memory, and a device that is lost.
 func TestLRUOnDeviceFails(t *testing.T) {
 	tr := policytest.Trace(1, 500, 50)
-	cells := []Cell{cellOf(t, "lru", capacity.Capacity{Amount: 9, Simulated: 9}, 0)}
+	cell := cellOf(t, "lru", capacity.Capacity{Amount: 9, Simulated: 9}, 0)
 	for _, test := range []struct {
 		options ptxrun.Options
 		want    string
@@ -66,9 +66,9 @@ func TestLRUOnDeviceFails(t *testing.T) {
 		{ptxrun.Options{Fail: 25}, ptxrun.ErrLost.Error()},
 	} {
 		r := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(ptxrun.New(test.options))})
-		recs, err := r.Replay(t.Context(), cells)
-		if recs != nil || err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("records %v, error %v; want none and %q", recs, err, test.want)
+		_, err := r.Replay(t.Context(), cell)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
 		}
 		if strings.Contains(test.want, "lost") && !errors.Is(err, ptxrun.ErrLost) {
 			t.Errorf("error %v does not wrap that of the device", err)

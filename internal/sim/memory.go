@@ -43,11 +43,11 @@ const (
 )
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
-func (r *Replayer) Need(job []Cell) int64 {
-	if kind := r.deviceReplayOf(job); kind != nil {
-		return replayBytes + kind.bytes(r, job)
+func (r *Replayer) Need(job Job) int64 {
+	if job.device != nil {
+		return replayBytes + job.device.bytes(r, job.cells)
 	}
-	c := job[0] // several share one pass
+	c := job.cells[0] // several share one pass
 	t := r.trace
 	objects := int64(t.NumObjects)
 	need := int64(replayBytes)
@@ -154,8 +154,8 @@ func (r *Replayer) sharedNeed() int64 {
 }
 
 // Fits rejects a job that does not fit into the rest of a budget. The shared memory must not be allocated yet.
-func (r *Replayer) Fits(job []Cell, budget *memory.Budget) error {
-	c := job[0]
+func (r *Replayer) Fits(job Job, budget *memory.Budget) error {
+	c := job.cells[0]
 	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
 		c.Capacity, r.trace.Name),
 		"--sample", "--limit", "a smaller capacity")

@@ -72,7 +72,7 @@ func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 		predictor := must.Get(predict.Registry.Parse(name))(t)
 		parts := Parts{Policy: mustSpec("laru"), Cache: cache.ExactSpec(), Predictor: &predictor}
 		c := Cell{Parts: parts, Capacity: capacity.Of(100, false)}
-		return NewReplayer(trace, ReplayerOptions{}).Need([]Cell{c})
+		return NewReplayer(trace, ReplayerOptions{}).Need(Job{cells: []Cell{c}})
 	}
 	for _, learns := range []string{"gbm", "auto"} {
 		for _, other := range []string{"ewma", "popu", "oracle"} {

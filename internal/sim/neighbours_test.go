@@ -56,8 +56,8 @@ func (h *heard) options(dir string) NeighbourOptions {
 // hitsOf replays a cell alone.
 func hitsOf(t *testing.T, trace *traces.Trace, cell Cell, options NeighbourOptions) int64 {
 	t.Helper()
-	recs := must.Get(NewReplayer(trace, ReplayerOptions{Neighbours: options}).Replay(t.Context(), []Cell{cell}))(t)
-	return recs[0].Int(metric.Hits)
+	rec := must.Get(NewReplayer(trace, ReplayerOptions{Neighbours: options}).Replay(t.Context(), cell))(t)
+	return rec.Int(metric.Hits)
 }
 
 func TestNeighboursAreKeptForTheNextTime(t *testing.T) {
@@ -95,7 +95,7 @@ func TestNeighboursFromADevice(t *testing.T) {
 		var h heard
 		dir := t.TempDir()
 		options := ReplayerOptions{Neighbours: h.options(dir), Device: d}
-		recs, err := NewReplayer(trace, options).Replay(t.Context(), []Cell{cell})
+		rec, err := NewReplayer(trace, options).Replay(t.Context(), cell)
 		must.Do(t, err)
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil || len(files) != 1 {
@@ -104,12 +104,12 @@ func TestNeighboursFromADevice(t *testing.T) {
 		written, err := os.ReadFile(files[0])
 		must.Do(t, err)
 		if d == nil {
-			want, hits = written, recs[0].Int(metric.Hits)
+			want, hits = written, rec.Int(metric.Hits)
 			continue
 		}
-		if !bytes.Equal(written, want) || recs[0].Int(metric.Hits) != hits || hits == 0 {
+		if !bytes.Equal(written, want) || rec.Int(metric.Hits) != hits || hits == 0 {
 			t.Errorf("%d bytes and %d hits with a device, want %d and %d, or others", len(written),
-				recs[0].Int(metric.Hits), len(want), hits)
+				rec.Int(metric.Hits), len(want), hits)
 		}
 		if notes := strings.Join(h.notes, "; "); notes != "PTX interpreter compares the queries" {
 			t.Errorf("notes %q", notes)
@@ -173,9 +173,9 @@ func TestCellsShareTheJoin(t *testing.T) {
 	r := NewReplayer(circleOfQueries(300), ReplayerOptions{Neighbours: h.options("")})
 	cells := []Cell{semanticCell(t, "semantic(tau=0.99)"), semanticCell(t, "semantic(tau=0.9)"),
 		semanticCell(t, "semantic(tau=0.95)")}
-	r.Expect(cells)
+	r.Jobs(cells)
 	for _, c := range cells {
-		must.Get(r.Replay(t.Context(), []Cell{c}))(t)
+		must.Get(r.Replay(t.Context(), c))(t)
 	}
 	if h.joins != 1 || r.similar.have.From != 0.9 {
 		t.Errorf("%d joins, the last from %v, want 1 from 0.9", h.joins, r.similar.have.From)

@@ -122,14 +122,13 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 			if CheckParts(c) != nil {
 				return
 			}
-			first, err := r.Replay(t.Context(), []Cell{c})
+			rec, err := r.Replay(t.Context(), c)
 			if err != nil {
 				if strings.Contains(err.Error(), "does not know what the optimum evicts") {
 					return
 				}
 				t.Fatal(err)
 			}
-			rec := first[0]
 			if got := rec.Int(metric.Requests); got != int64(len(tr.Objects)-100) {
 				t.Errorf("%s: %d requests", allocator, got)
 			}
@@ -139,16 +138,9 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 			if rec.CapacityText != "600MiB" || rec.CapacityShare != nil || rec.Optimum != "" {
 				t.Errorf("%s: capacity %s, share %v, optimum %q", allocator, rec.CapacityText, rec.CapacityShare, rec.Optimum)
 			}
-			again, err := r.Replay(t.Context(), []Cell{c})
+			again, err := r.Replay(t.Context(), c)
 			must.Do(t, err)
-			unclock := func(v metric.Values) metric.Values {
-				v = metric.Values{}.Merge(v)
-				for _, m := range []metric.Metric{metric.NsPerRequest, predict.NsMetric} {
-					v.Set(m, 0)
-				}
-				return v
-			}
-			if !reflect.DeepEqual(unclock(rec.Values), unclock(again[0].Values)) {
+			if !reflect.DeepEqual(rec.Values, again.Values) {
 				t.Errorf("%s: two replays differ", allocator)
 			}
 			tested++
@@ -231,9 +223,8 @@ func TestNodesHaveSeries(t *testing.T) {
 	c := onNodes(t, "lru", "pools(nodes=2,gpus=1,memory=300MiB,kv=sieve,embeddings=s3fifo)")
 	window := must.Get(series.ParseWindow("100"))(t)
 	c.Series = window
-	_, rows := must.Get2(r.ReplaySeries(t.Context(), []Cell{c}))(t)
 	names := map[string]int{}
-	for _, row := range rows[0] {
+	for _, row := range must.Get(r.Replay(t.Context(), c))(t).Series {
 		names[row.Name]++
 		if row.Name == occupancy.Name && (row.Value <= 0 || row.Value > 1) {
 			t.Errorf("occupancy %v", row.Value)
@@ -255,7 +246,7 @@ func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
 		served, _ := must.Get2(r.build(t.Context(), c, tr, 0, nil, nil))(t)
 		config := models.Config{Trace: tr, Cache: served, EndWarmup: func() {}}
 		must.Get(takingTurns.Entry.Run(t.Context(), config))(t)
-		taken, said := policytest.ReachableBytes()-before, r.Need([]Cell{c})-modelledBytes*int64(len(tr.Objects))
+		taken, said := policytest.ReachableBytes()-before, r.Need(Job{cells: []Cell{c}})-modelledBytes*int64(len(tr.Objects))
 		runtime.KeepAlive(served)
 		t.Logf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
 		if taken > said || said > 3*taken+(10<<20) {
@@ -276,7 +267,7 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 	before := allocated()
 	_, _ = must.Get2(r.build(t.Context(), predicted, tr, 0, nil, nil))(t)
 	taken := allocated() - before
-	served, said := r.Need([]Cell{c}), r.Need([]Cell{predicted})
+	served, said := r.Need(Job{cells: []Cell{c}}), r.Need(Job{cells: []Cell{predicted}})
 	t.Logf("takes %d bytes and says %d; %d if requests are served", taken, said, served)
 	if taken > said || said > 8<<20 || served < 20<<20 {
 		t.Errorf("takes %d bytes and says %d, and %d if requests are served; want at most 8 MiB, and at least 20 MiB",
@@ -288,9 +279,9 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 func TestNodesNeedNoTenants(t *testing.T) {
 	r := NewReplayer(recommended(t, 100, 20, 30), ReplayerOptions{})
 	c := withAllocator(t, onNodes(t, "lru", twoNodes), "static(r=0.3)")
-	recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
-	if recs[0].Cache != twoNodes || recs[0].Allocator != "static(r=0.3)" {
-		t.Errorf("the record names %s and %s", recs[0].Cache, recs[0].Allocator)
+	rec := must.Get(r.Replay(t.Context(), c))(t)
+	if rec.Cache != twoNodes || rec.Allocator != "static(r=0.3)" {
+		t.Errorf("the record names %s and %s", rec.Cache, rec.Allocator)
 	}
 	if !slices.Contains(cache.WithPools(), c.Cache.Name()) {
 		t.Errorf("%v divide nodes", cache.WithPools())
@@ -305,10 +296,10 @@ func TestNodesCountAfterTheWarmup(t *testing.T) {
 		part := *trace
 		part.Objects, part.Times = trace.Objects[:length], trace.Times[:length]
 		r := NewReplayer(&part, ReplayerOptions{Warmup: warmup})
-		recs := must.Get(r.Replay(t.Context(), []Cell{withAllocator(t, onNodes(t, "lru", twoNodes), "ucp(every=100)")}))(t)
+		rec := must.Get(r.Replay(t.Context(), withAllocator(t, onNodes(t, "lru", twoNodes), "ucp(every=100)")))(t)
 		counts := map[string]float64{}
 		for _, m := range []metric.Metric{pools.ShardEvictions, pools.BorderMoved, pools.Unpinned} {
-			counts[m.Name], _ = recs[0].Values.Get(m.Name)
+			counts[m.Name], _ = rec.Values.Get(m.Name)
 		}
 		return counts
 	}
@@ -320,16 +311,6 @@ func TestNodesCountAfterTheWarmup(t *testing.T) {
 	}
 	if all[pools.ShardEvictions.Name] == before[pools.ShardEvictions.Name] || before[pools.ShardEvictions.Name] == 0 {
 		t.Errorf("shards are evicted %v times, %v of them in the warm-up", all, before)
-	}
-}
-
-// TestCellsOnNodesAreNoJob checks that cells of which each needs a replay of its own are refused in one job.
-func TestCellsOnNodesAreNoJob(t *testing.T) {
-	r := NewReplayer(recommended(t, 100, 20, 30), ReplayerOptions{})
-	c := onNodes(t, "lru", twoNodes)
-	_, err := r.Replay(t.Context(), []Cell{c, withAllocator(t, c, "static(r=0.3)")})
-	if err == nil || !strings.Contains(err.Error(), "2 cells in one job") {
-		t.Errorf("error %v, want that two cells are no job", err)
 	}
 }
 
@@ -345,9 +326,9 @@ func TestBoundsOfHindsight(t *testing.T) {
 func TestPredictionsEvictNothing(t *testing.T) {
 	c := onNodes(t, "lru", twoNodes)
 	c.Model = approximate(t)
-	recs := must.Get(NewReplayer(recommended(t, 300, 20, 90), ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
-	if recs[0].Has(pools.ShardEvictions) || recs[0].Has(pools.Unpinned) || !recs[0].Has(pools.BorderMoved) {
-		t.Errorf("the record has %v", slices.Collect(recs[0].Names()))
+	rec := must.Get(NewReplayer(recommended(t, 300, 20, 90), ReplayerOptions{}).Replay(t.Context(), c))(t)
+	if rec.Has(pools.ShardEvictions) || rec.Has(pools.Unpinned) || !rec.Has(pools.BorderMoved) {
+		t.Errorf("the record has %v", slices.Collect(rec.Names()))
 	}
 }
 

@@ -58,10 +58,7 @@ func prefetcherOf(t *testing.T, text string) *prefetch.Spec {
 func replayed(t *testing.T, r *Replayer, c Cell) records.Record {
 	t.Helper()
 	must.Do(t, r.Check(c))
-	recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
-	recs[0].Delete(metric.NsPerRequest)
-	recs[0].Delete(predict.NsMetric)
-	return recs[0]
+	return must.Get(r.Replay(t.Context(), c))(t).Record
 }
 
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.

@@ -33,8 +33,8 @@ func BenchmarkRecommender(b *testing.B) {
 			served := int64(0)
 			start := time.Now()
 			for b.Loop() {
-				recs := must.Get(r.Replay(b.Context(), []Cell{c}))(b)
-				served += recs[0].Int(metric.Requests)
+				rec := must.Get(r.Replay(b.Context(), c))(b)
+				served += rec.Int(metric.Requests)
 			}
 			b.ReportMetric(3*float64(served)/time.Since(start).Seconds(), "events/s")
 		})

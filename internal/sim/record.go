@@ -9,13 +9,15 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// record returns the record of a cell, without the comparison with others.
-func (r *Replayer) record(c Cell, out outcome) records.Record {
+// result returns the result of a cell.
+func (r *Replayer) result(c Cell, out outcome) Result {
+	values, times := out.values.Split()
 	rec := records.Record{
 		Trace:             r.trace.Name,
 		InputFormat:       r.trace.InputFormat(),
@@ -34,8 +36,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		Seed:              c.Seed,
 		SampleRate:        r.trace.SampleRate,
 		Warmup:            int64(r.options.Warmup),
-		Version:           r.options.Version,
-		Values:            out.values,
+		Values:            values,
 	}
 	if c.Cache.Entry.Capacity == nil {
 		rec.CapacityShare = new(r.share(c.Capacity))
@@ -49,21 +50,24 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}
-	if c.Policy.Entry.Kind == policies.Bound {
-		return rec
+	if c.Series.Asked() {
+		rec.Series, rec.SeriesDigest = c.Series.String(), series.Digest(out.series)
 	}
-	rec.Set(metric.NsPerRequest, perRequest(out.elapsed, out.served))
+	if c.Policy.Entry.Kind == policies.Bound {
+		return Result{rec, times, out.series}
+	}
+	times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
 	if c.Policy.Entry.Unbounded && !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) {
 		rec.Optimum = "compulsory"
 		holdAgainstMisses(&rec, rec.Int(metric.Misses))
 	}
 	if c.Predictor != nil {
-		rec.Set(predict.NsMetric, perRequest(out.predicting, out.served))
+		times[predict.NsMetric.Name] = perRequest(out.predicting, out.served)
 	}
 	if rec.Has(prefetch.Prefetches) {
 		setPrefetchRatios(&rec)
 	}
-	return rec
+	return Result{rec, times, out.series}
 }
 
 // setPrefetchRatios sets the ratios that follow from a prefetcher's counts.

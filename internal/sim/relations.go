@@ -170,10 +170,9 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 	return (&neighbourhoods{options: options, trace: t}).find(ctx, float32(from))
 }
 
-// Expect announces the cells that will be replayed, so that what they share is created once for all of them.
-func (r *Replayer) Expect(cells []Cell) {
+// expect prepares for the cells that will be replayed, and notes what a user should know about them.
+func (r *Replayer) expect(cells []Cell) {
 	r.similar.expect(cells)
-	r.notePlaces(cells)
 	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
 	if prompts.Of(r.trace.Kind) != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
 		const flat = "the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache " +

@@ -57,7 +57,7 @@ func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
 	progress := func(n int64) { longest = max(longest, int(n)) }
 	synctest.Test(t, func(t *testing.T) {
 		c := slowed(t, func() { time.Sleep(windowTime) })
-		must.Get(NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), []Cell{c}))(t)
+		must.Get(NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), c))(t)
 	})
 	if longest > shortestWindow {
 		t.Errorf("%d requests between two looks at the context, want %d at most", longest, shortestWindow)
@@ -89,7 +89,7 @@ func TestReplayDoesNotWaitForARequest(t *testing.T) {
 	defer close(forever)
 	for name, replay := range map[string]func(context.Context, Cell) error{
 		"replay": func(ctx context.Context, c Cell) error {
-			_, err := NewReplayer(tr, ReplayerOptions{}).Replay(ctx, []Cell{c})
+			_, err := NewReplayer(tr, ReplayerOptions{}).Replay(ctx, c)
 			return err
 		},
 		"explain": func(ctx context.Context, c Cell) error {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -29,8 +30,9 @@ import (
 
 // ReplayerOptions are the options of a Replayer.
 type ReplayerOptions struct {
-	Warmup     int // requests served before counting starts; 0 for a trace whose parts each start with an empty cache
-	Version    string
+	// Warmup is the number of requests served before counting starts; 0 for a trace whose parts each start with an empty
+	// cache.
+	Warmup     int
 	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
 	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
@@ -188,86 +190,96 @@ func (r *Replayer) view(c capacity.Capacity) *view {
 // have size 0, and are left out if sizes count.
 func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trace.Objects) }
 
-// Jobs groups cells into jobs for Replay: what the device replays at once, then lru-stack at several capacities of one
-// unit, which is one pass over the trace; every other cell is a replay of its own. The order of the cells stays.
-func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
-	jobs, cells = r.deviceJobs(cells)
-	var stack []Cell
-	for _, c := range cells {
-		if c.sharesPass() {
-			stack = append(stack, c)
+// Job is one pass over the trace, which replays one cell or several.
+type Job struct {
+	cells  []Cell
+	device *deviceReplay // nil: the CPU replays it
+}
+
+// Cells returns the cells of the job, in the order of its results.
+func (j Job) Cells() []Cell { return j.cells }
+
+// OnDevice reports whether the device, and not the CPU, replays the job.
+func (j Job) OnDevice() bool { return j.device != nil }
+
+// Jobs groups all cells that will be replayed into jobs for ReplayJob, so that what they share is created once. A job
+// is the cells that the device replays at once, or that one pass over reuse distances serves, or one cell.
+func (r *Replayer) Jobs(cells []Cell) (jobs []Job) {
+	type group struct {
+		device *deviceReplay
+		key    string
+	}
+	sites := make([]site, len(cells))
+	at := map[group]int{}
+	for i, c := range cells {
+		s := r.siteOf(c)
+		sites[i] = s
+		k, known := at[group{s.device, s.key}]
+		if !known || s.key == "" {
+			k = len(jobs)
+			at[group{s.device, s.key}] = k
+			jobs = append(jobs, Job{device: s.device})
+		}
+		jobs[k].cells = append(jobs[k].cells, c)
+	}
+	for _, j := range jobs {
+		if j.device == nil { // as a stack needs them
+			slices.SortStableFunc(j.cells, func(a, b Cell) int {
+				return cmp.Compare(a.Capacity.Simulated, b.Capacity.Simulated)
+			})
 		}
 	}
-	shared, _ := r.byPass(stack)
-	taken := map[string]bool{}
-	for _, job := range shared {
-		for _, c := range job {
-			taken[c.Key()] = true
-		}
-	}
-	jobs = append(jobs, shared...)
-	for _, c := range cells {
-		if !taken[c.Key()] {
-			jobs = append(jobs, []Cell{c})
-		}
-	}
+	r.noteSites(cells, sites)
+	r.expect(cells)
 	return jobs
 }
 
-// sharesPass reports whether one pass over reuse distances can serve a cell and others.
-func (c *Cell) sharesPass() bool {
-	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
-	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
-	return inPass && alone && !c.Series.Asked() && cache.IsExact(c.Cache)
+// Result is the result of replaying a cell: its record, without times and without the fields that compare it with
+// others, which HoldAgainst and MarkBest set.
+type Result struct {
+	records.Record
+	Times  Times
+	Series []series.Row // if requested; the rows do not name their cell
 }
 
-// checkJob rejects several cells that no pass serves together.
-func (r *Replayer) checkJob(job []Cell) error {
-	if r.OnDevice(job) {
-		return nil
+// Times are the metrics of a replay that depend on the machine, by their names.
+type Times map[string]float64
+
+// AddTo adds the times to a record.
+func (t Times) AddTo(rec *records.Record) {
+	for name, x := range t {
+		rec.SetNamed(name, x)
 	}
-	for i := range job {
-		if len(job) > 1 && !job[i].sharesPass() {
-			return fmt.Errorf("%d cells in one job, but cell %s needs a replay of its own; use the jobs that Jobs returns",
-				len(job), job[i].Key())
-		}
-	}
-	return nil
 }
 
-// Replay replays a job and returns the record of each of its cells. Fields that compare cells with each other are left
-// out: HoldAgainst and MarkBest set them. When ctx ends it does not wait for a request or a bound that takes long.
-func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
-	recs, _, err := r.ReplaySeries(ctx, job)
-	return recs, err
+// Replay replays a cell by itself.
+func (r *Replayer) Replay(ctx context.Context, c Cell) (Result, error) {
+	all, err := r.ReplayJob(ctx, Job{[]Cell{c}, r.siteOf(c).device})
+	if err != nil {
+		return Result{}, err
+	}
+	return all[0], nil
 }
 
-// ReplaySeries is Replay with the rows of each cell's series. The rows do not name their cells.
-func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row,
-	err error) {
-	if err := r.checkJob(job); err != nil {
-		return nil, nil, err
-	}
+// ReplayJob replays a job and returns the result of each of its cells. When ctx ends it does not wait for a request or
+// a bound that takes long.
+func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, err error) {
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
-		if kind := r.deviceReplayOf(job); kind != nil {
-			return r.replayOnDevice(ctx, kind, job)
+		switch {
+		case job.device != nil:
+			return r.replayOnDevice(ctx, job)
+		case len(job.cells) > 1:
+			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (lruStack, error) { return newLRUStack(t, job.cells) })
 		}
-		if len(job) > 1 {
-			return r.replayStack(ctx, job, func(t *traces.Trace) (lruStack, error) { return newLRUStack(t, job) })
-		}
-		return r.replayOne(ctx, job[0])
+		return r.replayOne(ctx, job.cells[0])
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for k, c := range job {
-		rec := r.record(c, outcomes[k])
-		if c.Series.Asked() {
-			rec.Series, rec.SeriesDigest = c.Series.String(), series.Digest(outcomes[k].series)
-		}
-		recs, rows = append(recs, rec), append(rows, outcomes[k].series)
+	for k, c := range job.cells {
+		results = append(results, r.result(c, outcomes[k]))
 	}
-	return recs, rows, nil
+	return results, nil
 }
 
 // replayOne replays one cell, part by part.

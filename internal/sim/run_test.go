@@ -165,9 +165,6 @@ func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 	run := func(jobs int) []records.Record {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5,
 			Jobs: jobs})
-		for i := range recs {
-			recs[i].Delete(metric.NsPerRequest)
-		}
 		return recs
 	}
 	if one, many := run(1), run(8); !reflect.DeepEqual(one, many) {

@@ -12,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -225,8 +224,7 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 				r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
 				done := map[string]records.Record{}
 				for _, c := range cells {
-					recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
-					done[c.Key()] = recs[0]
+					done[c.Key()] = must.Get(r.Replay(t.Context(), c))(t).Record
 				}
 				pair[i] = held([]Cell{c}, done)[0]
 			}
@@ -240,8 +238,6 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 			}
 			for _, rec := range []*records.Record{&exact, &similar} {
 				rec.Cache = ""
-				rec.Delete(metric.NsPerRequest)
-				rec.Delete(predict.NsMetric)
 				rec.Delete(metric.NormalizedHitRatio)
 				rec.Delete(semantic.LabelledRequests)
 				rec.Delete(semantic.LabelledHits)
@@ -325,9 +321,6 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 				false), capacity.Of(10, false),
 				capacity.Of(50, false)}, Jobs: jobs, Seed: 3,
 		}))(t)
-		for i := range recs {
-			recs[i].Delete(metric.NsPerRequest)
-		}
 		return recs
 	}
 	one := run(1)
@@ -358,8 +351,7 @@ func TestNormalizedHitRatioAboveOne(t *testing.T) {
 	c := queryCell(t, "semantic", "lru", 1)
 	done := map[string]records.Record{}
 	for _, c := range append([]Cell{c}, References(c)...) {
-		recs := must.Get(r.Replay(t.Context(), []Cell{c}))(t)
-		done[c.Key()] = recs[0]
+		done[c.Key()] = must.Get(r.Replay(t.Context(), c))(t).Record
 	}
 	if rec := held([]Cell{c}, done)[0]; rec.Float(metric.NormalizedHitRatio) != 4.0/3 {
 		t.Errorf("normalized hit ratio %v, want 4/3", rec.Float(metric.NormalizedHitRatio))
@@ -403,7 +395,7 @@ func TestSemanticRefuses(t *testing.T) {
 		}
 	}
 	if _, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
-		[]Cell{queryCell(t, "semantic(scope=topic)", "lru", 10)}); err == nil ||
+		queryCell(t, "semantic(scope=topic)", "lru", 10)); err == nil ||
 		!strings.Contains(err.Error(), "sorts nothing into topics") {
 		t.Errorf("scope=topic with lru gives %v", err)
 	}

@@ -39,8 +39,8 @@ func BenchmarkStorage(b *testing.B) {
 			requests := int64(0)
 			start := time.Now()
 			for b.Loop() {
-				recs := must.Get(r.Replay(b.Context(), []Cell{c}))(b)
-				requests += recs[0].Int(metric.Requests)
+				rec := must.Get(r.Replay(b.Context(), c))(b)
+				requests += rec.Int(metric.Requests)
 			}
 			b.ReportMetric(float64(requests)/time.Since(start).Seconds(), "req/s")
 		})

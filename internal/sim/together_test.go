@@ -103,23 +103,22 @@ func Run(ctx context.Context, t *traces.Trace, o RunOptions) ([]records.Record, 
 			seen[c.Key()] = true
 		}
 	}
-	r.Expect(once)
 	jobs := r.Jobs(once)
 	if o.Planned != nil {
 		var requests int64
 		for _, job := range jobs {
-			requests += int64(r.Requests(job[0].Capacity))
+			requests += int64(r.Requests(job.Cells()[0].Capacity))
 		}
 		o.Planned(requests)
 	}
 	done := map[string]records.Record{}
 	var mu sync.Mutex
 	err := parallel.For(ctx, max(1, o.Jobs), len(jobs), func(ctx context.Context, _, i int) error {
-		recs, err := r.Replay(ctx, jobs[i])
+		results, err := r.ReplayJob(ctx, jobs[i])
 		mu.Lock()
 		defer mu.Unlock()
-		for k := range recs {
-			done[jobs[i][k].Key()] = recs[k]
+		for k := range results {
+			done[jobs[i].Cells()[k].Key()] = results[k].Record
 		}
 		return err
 	})

@@ -46,9 +46,9 @@ func TestTopicsReachPolicies(t *testing.T) {
 		for policy, hits := range map[string]int64{"topic-lfu": 3, "lru": 0} {
 			c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: spec},
 				Capacity: capacity.Capacity{Amount: 4, Simulated: 4}}
-			recs := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c}))(t)
-			if recs[0].Int(metric.Hits) != hits {
-				t.Errorf("%s in %s: %d hits, want %d", policy, kind, recs[0].Int(metric.Hits), hits)
+			rec := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), c))(t)
+			if rec.Int(metric.Hits) != hits {
+				t.Errorf("%s in %s: %d hits, want %d", policy, kind, rec.Int(metric.Hits), hits)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestQueriesHaveNoKeyPrefixes(t *testing.T) {
 		tr.Keys = append(tr.Keys, stream.Key{Text: fmt.Sprintf("a: %d", o)})
 	}
 	_, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
-		[]Cell{queryCell(t, "semantic", "rac(routing=label)", 4)})
+		queryCell(t, "semantic", "rac(routing=label)", 4))
 	if err == nil || !strings.Contains(err.Error(), "needs a trace with topic labels") {
 		t.Errorf("error %v, want one that asks for labels", err)
 	}
@@ -86,8 +86,8 @@ func TestRACIsHeldAgainstItsRules(t *testing.T) {
 		}
 		var misses [2]int64
 		for i, cell := range []Cell{c, references[0]} {
-			recs := must.Get(r.Replay(t.Context(), []Cell{cell}))(t)
-			misses[i] = recs[0].Int(metric.Misses)
+			rec := must.Get(r.Replay(t.Context(), cell))(t)
+			misses[i] = rec.Int(metric.Misses)
 		}
 		if misses[0] < misses[1] {
 			t.Errorf("%s has %d misses, its optimum %d", policy, misses[0], misses[1])

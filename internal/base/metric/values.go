@@ -112,6 +112,19 @@ func (v Values) Names() iter.Seq[string] {
 	}
 }
 
+// Split returns the values that are the same on every machine, and the others by name.
+func (v Values) Split() (same Values, ofMachine map[string]float64) {
+	ofMachine = map[string]float64{}
+	for _, x := range v.all {
+		if m, _ := Lookup(x.name); m.OfMachine {
+			ofMachine[x.name] = x.x
+		} else {
+			same.all = append(same.all, x)
+		}
+	}
+	return same, ofMachine
+}
+
 // Merge combines the values of two parts, each by the rule of its metric. The other part comes after v.
 func (v Values) Merge(other Values) Values {
 	both := v

@@ -70,7 +70,7 @@ type Result struct {
 
 	kept   bool                 // the tolerance, or everything is equal
 	named  map[string]Tolerance // metrics for which a rule holds
-	ns     *float64             // per request of the replay
+	times  sim.Times            // of the replay
 	series []series.Row         // of the replay
 }
 
@@ -253,7 +253,7 @@ func (d *replayed) result(p planned, options Options) Result {
 	for _, c := range p.against {
 		sim.HoldAgainst(&is, d.results[c.Hash].Record)
 	}
-	r.Is, r.ns, r.series, r.named = &is, result.NsPerRequest, result.Series, allowed.of
+	r.Is, r.times, r.series, r.named = &is, result.Times, result.Series, allowed.of
 	r.Differences = compare(&p.was, &is, allowed)
 	if r.kept = allowed.allow(&p.was, &is, r.Differences); r.Change != nil {
 		r.kept = allowed.allowOnAnother(r.Differences)

@@ -56,8 +56,8 @@ func (r *Result) updated() records.Record {
 	is.Trace, is.Policy, is.Label, is.CapacityText = was.Trace, was.Policy, was.Label, was.CapacityText
 	is.Axes, is.Cell, is.Plan = was.Axes, was.Cell, was.Plan
 	is.Best = was.Best
-	if was.Has(metric.NsPerRequest) && r.ns != nil {
-		is.Set(metric.NsPerRequest, *r.ns)
+	if ns, ok := r.times[metric.NsPerRequest.Name]; ok && was.Has(metric.NsPerRequest) {
+		is.Set(metric.NsPerRequest, ns)
 	}
 	if was.Version == "" {
 		is.Version = ""

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -23,11 +25,10 @@ const timingsName = "timings.csv"
 
 // Timing is the cost of a cell.
 type Timing struct {
-	Cell                   experiment.Cell
-	NsPerRequest           *float64
-	PredictionNsPerRequest *float64
-	Seconds                float64
-	Device                 string // as in experiment.Result
+	Cell    experiment.Cell
+	Times   sim.Times
+	Seconds float64
+	Device  string // as in experiment.Result
 }
 
 // Collection is the results of a finished plan.
@@ -57,32 +58,16 @@ func Collect(cells []experiment.Cell, finished *Finished) (*Collection, error) {
 	if missing := finished.Missing(cells); len(missing) > 0 {
 		return nil, &MissingCellsError{missing, len(experiment.WithoutRepetitions(cells)), finished.Damaged}
 	}
-	c := &Collection{}
-	var all []outcome
-	plan := PlanDigest(cells)
-	for _, cell := range cells {
-		result := finished.results[cell.Hash]
-		rec, err := result.RecordOf(cell)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", cell, err)
-		}
-		rec.Plan = plan
-		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.PredictionNsPerRequest, result.Seconds,
-			result.Device})
-		all = append(all, outcome{cell, rec})
-		if !cell.Auxiliary {
-			c.Series = append(c.Series, result.SeriesOf(cell)...)
-		}
-	}
-	if err := holdAgainstOptima(all); err != nil {
+	recs, err := finished.results.Records(cells, PlanDigest(cells))
+	if err != nil {
 		return nil, err
 	}
-	for _, o := range all {
-		if !o.Auxiliary {
-			c.Records = append(c.Records, o.rec)
-		}
+	experiment.MarkAllBest(recs)
+	c := &Collection{Records: recs, Series: finished.results.Series(cells)}
+	for _, cell := range cells {
+		result := finished.results[cell.Hash]
+		c.Timings = append(c.Timings, Timing{cell, result.Times, result.Seconds, result.Device})
 	}
-	experiment.MarkAllBest(c.Records)
 	return c, nil
 }
 
@@ -92,36 +77,11 @@ func (c *Collection) Timed() []records.Record {
 	at := 0
 	for _, t := range c.Timings {
 		if !t.Cell.Auxiliary {
-			times := experiment.Result{NsPerRequest: t.NsPerRequest, PredictionNsPerRequest: t.PredictionNsPerRequest}
-			times.AddTimes(&timed[at])
+			t.Times.AddTo(&timed[at])
 			at++
 		}
 	}
 	return timed
-}
-
-// outcome is a cell with its record.
-type outcome struct {
-	experiment.Cell
-	rec records.Record
-}
-
-// holdAgainstOptima compares each record with the records of its optimum cells.
-func holdAgainstOptima(all []outcome) error {
-	byHash := map[string]records.Record{}
-	for _, o := range all {
-		byHash[o.Hash] = o.rec
-	}
-	for i := range all {
-		for _, hash := range all[i].Against {
-			optimum, ok := byHash[hash]
-			if !ok {
-				return fmt.Errorf("%s: the plan has no cell %s, which is its optimum", all[i].Cell, hash)
-			}
-			sim.HoldAgainst(&all[i].rec, optimum)
-		}
-	}
-	return nil
 }
 
 // Write writes records.jsonl, records.csv, records.parquet and timings.csv into a folder, and series.jsonl and
@@ -145,8 +105,8 @@ func writeTimings(w io.Writer, timings []Timing) error {
 		c := t.Cell
 		out.Write([]string{
 			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed, 10), c.Axes,
-			strconv.FormatBool(c.Auxiliary), nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest),
-			strconv.FormatFloat(t.Seconds, 'f', 6, 64), cmp.Or(t.Device, "cpu"),
+			strconv.FormatBool(c.Auxiliary), nanoseconds(t.Times, metric.NsPerRequest),
+			nanoseconds(t.Times, predict.NsMetric), strconv.FormatFloat(t.Seconds, 'f', 6, 64), cmp.Or(t.Device, "cpu"),
 		})
 	}
 	out.Flush()
@@ -154,11 +114,12 @@ func writeTimings(w io.Writer, timings []Timing) error {
 }
 
 // nanoseconds formats a time that may be unknown.
-func nanoseconds(ns *float64) string {
-	if ns == nil {
+func nanoseconds(times sim.Times, m metric.Metric) string {
+	ns, ok := times[m.Name]
+	if !ok {
 		return ""
 	}
-	return strconv.FormatFloat(*ns, 'f', 2, 64)
+	return strconv.FormatFloat(ns, 'f', 2, 64)
 }
 
 // MissingCellsError says that cells are not finished.

@@ -11,6 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/serving/nodemodels"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -155,14 +157,16 @@ seeds: 4
 }
 
 func TestTimedRecordsHaveTheirOwnTimes(t *testing.T) {
+	took := func(ns float64) sim.Times {
+		return sim.Times{metric.NsPerRequest.Name: ns, nodemodels.DecisionTime.Name: 2 * ns}
+	}
 	c := Collection{
 		Records: make([]records.Record, 2),
-		Timings: []Timing{{NsPerRequest: new(1.5)}, {Cell: experiment.Cell{Auxiliary: true}, NsPerRequest: new(2.5)},
-			{NsPerRequest: new(3.5)}},
+		Timings: []Timing{{Times: took(1.5)}, {Cell: experiment.Cell{Auxiliary: true}, Times: took(2.5)}, {Times: took(3.5)}},
 	}
 	timed := c.Timed()
 	if timed[0].Float(metric.NsPerRequest) != 1.5 || timed[1].Float(metric.NsPerRequest) != 3.5 ||
-		c.Records[0].Has(metric.NsPerRequest) {
+		timed[1].Float(nodemodels.DecisionTime) != 7 || c.Records[0].Has(metric.NsPerRequest) {
 		t.Error("times belong to the records of their cells, and to no others")
 	}
 }

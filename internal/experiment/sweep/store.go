@@ -43,8 +43,8 @@ func OpenStore(dir string, plan []experiment.Cell) (*Store, error) {
 
 // Finished says which cells of a plan are finished.
 type Finished struct {
-	results map[string]experiment.Result // by hash
-	Damaged []string                     // files that cannot be read, which count as missing
+	results experiment.Results // of planned cells
+	Damaged []string           // files that cannot be read, which count as missing
 	// results of cells that are not in the plan, for example from another version of the program
 	Others int
 }
@@ -64,7 +64,7 @@ func (f *Finished) Missing(cells []experiment.Cell) []experiment.Cell {
 // A cell may have several files, in several folders or copied under a name that starts with its hash; it is an error if
 // their results differ in more than times.
 func ReadFinished(cells []experiment.Cell, dirs ...string) (*Finished, error) {
-	f := &Finished{results: map[string]experiment.Result{}}
+	f := &Finished{results: experiment.Results{}}
 	planned := map[string]experiment.Cell{}
 	for _, c := range cells {
 		planned[c.Hash] = c

@@ -168,11 +168,8 @@ func misses(ctx context.Context, r *sim.Replayer, cell sim.Cell) (int64, error) 
 	if err := r.Check(cell); err != nil {
 		return 0, err
 	}
-	recs, err := r.Replay(ctx, []sim.Cell{cell})
-	if err != nil {
-		return 0, err
-	}
-	return recs[0].Int(metric.Misses), nil
+	result, err := r.Replay(ctx, cell)
+	return result.Int(metric.Misses), err
 }
 
 // Check rejects a policy that cannot be compared with the optimum on traces of equal objects.

@@ -71,8 +71,7 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		replayer := sim.NewReplayer(tr, sim.ReplayerOptions{})
 		var recs []records.Record
 		for _, c := range append([]sim.Cell{cell}, sim.References(cell)...) {
-			one := must.Get(replayer.Replay(t.Context(), []sim.Cell{c}))(t)
-			recs = append(recs, one...)
+			recs = append(recs, must.Get(replayer.Replay(t.Context(), c))(t).Record)
 		}
 		sim.HoldAgainst(&recs[0], recs[1])
 		r := recs[0]

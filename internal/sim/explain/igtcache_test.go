@@ -118,7 +118,7 @@ func TestPrefetchedObjectsAreNamed(t *testing.T) {
 
 // checkExplained compares the rows that Print prints with a replay, which must have counts of streams.
 func checkExplained(t *testing.T, r *rapid.T, tr *traces.Trace, c sim.Cell) {
-	recs := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), []sim.Cell{c}))(r)
+	rec := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), c))(r)
 	var out bytes.Buffer
 	must.Do(r, Print(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "json"}))
 	var hits, evictions, loaded, prefetched int64
@@ -134,7 +134,6 @@ func checkExplained(t *testing.T, r *rapid.T, tr *traces.Trace, c sim.Cell) {
 		evictions += int64(len(d.Evicted))
 		prefetched += int64(len(d.Prefetched))
 	}
-	rec := recs[0]
 	back := prefetched - rec.Int(prefetch.Prefetches) // loaded again when they were evicted, which is no eviction
 	if back < 0 || hits != rec.Int(metric.Hits) || evictions != rec.Int(metric.Evictions)+back {
 		r.Fatalf("%s: explained %d hits, %d evictions, %d prefetches; replayed %d, %d, %d", c.Policy, hits, evictions,
