@@ -2,7 +2,7 @@ package serving
 
 import "math"
 
-// Bests compares the ratios of epochs with the best one of each.
+// Bests compares the ratios of epochs with the best ratio of each.
 type Bests struct {
 	Epochs      int64
 	Sum         float64 // of the best ratios

@@ -10,7 +10,7 @@ type Controller interface {
 	Decide(s *allocate.State, w *Window, capacities []int64)
 }
 
-// Divide lets an allocator divide the memory of a node that measured w: a Controller sees it, others do not.
+// Divide lets an allocator divide the memory of a node that measured w, which only a Controller sees.
 func Divide(a allocate.Allocator, s *allocate.State, w *Window, capacities []int64) {
 	if c, ok := a.(Controller); ok {
 		c.Decide(s, w, capacities)

@@ -8,7 +8,7 @@ type Objective struct {
 	Epoch   time.Duration // 5 s
 }
 
-// DefaultObjective returns that of the paper.
+// DefaultObjective returns the paper's.
 func DefaultObjective() Objective { return Objective{30 * time.Millisecond, 5 * time.Second} }
 
 // Window is what a node measured in an epoch, and what its allocator decides from. Latencies are in seconds.
@@ -23,14 +23,14 @@ type Window struct {
 	Mean, P99  float64 // latency, from arrival to answer
 	Ratio      float64 // of the memory that belongs to EMB, as set in this epoch
 	Objective  Objective
-	// Least and Most bound the ratio. Both 0 stand for those of the paper's sweep, 0.10 and 0.90: see Bounds.
+	// Least and Most bound the ratio. Both 0 stand for the ends of the paper's sweep, 0.10 and 0.90: see Bounds.
 	Least, Most float64
 	// SlowEMB and SlowKV are the shares of transfer and of computation in the latency of the slowest 1% of requests.
 	SlowEMB, SlowKV float64
 	// SavedEMB is how many seconds a request of mean length would save if all of its rows were resident instead of
 	// none, SavedKV how many it saves by a KV hit.
 	SavedEMB, SavedKV float64
-	// Forecast predicts from the load of this epoch, Next from that of the next one, which only allocators that know
+	// Forecast predicts from the load of this epoch, Next from the load of the next one, which only allocators that know
 	// the future get. Either is nil if the allocator does not ask for it.
 	Forecast, Next Forecast
 }
@@ -54,7 +54,7 @@ type Forecast interface {
 	// Hits returns the hit ratios then.
 	Hits(ratio float64) (emb, kv float64)
 	// Best returns the ratio with the least P99 among least, least+step and so on up to most. If the load is too much at
-	// each of them, it is the one with the least work. A tie goes to the lower ratio.
+	// each of them, it is the one with the least work. Ties go to the lower ratio.
 	Best(least, most, step float64) float64
 }
 

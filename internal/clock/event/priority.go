@@ -12,7 +12,7 @@ const (
 	priorities
 )
 
-// PriorityLink sends transfers of two priorities. Those of a priority share the bandwidth equally (processor
+// PriorityLink sends transfers of two priorities. Transfers of one priority share the bandwidth equally (processor
 // sharing); background transfers pause while there are urgent ones. A transfer can be promoted and cancelled. The
 // caller identifies transfers by small numbers from 0, each of them in use by one transfer at a time.
 type PriorityLink struct {

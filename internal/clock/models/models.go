@@ -23,7 +23,7 @@ type Entry struct {
 	Summary string // one line: what takes time
 	Source  string // of the model and its constants
 	Params  []params.Param
-	// Metrics are the model's own, in addition to those of every model.
+	// Metrics are the model's own, in addition to LatencyMetrics.
 	Metrics []metric.Metric
 	Cache   string // the kind of cache that it works on
 	// Asynchronous says that objects arrive in the cache some time after they were requested, and that the model has
@@ -74,11 +74,11 @@ type Config struct {
 	EndWarmup func()
 	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.
 	Timed func([]Timed)
-	// Windows are those of the series of a model with Asynchronous or Drives.
+	// Windows are the windows of the series of a model with Asynchronous or Drives.
 	Windows Windows
 }
 
-// Windows are those of models.
+// Windows are the windows of a series that a model fills.
 type Windows = event.Windows[Window]
 
 // Window is what happened in a window.
@@ -88,7 +88,7 @@ type Window struct {
 	Values []WindowValue
 }
 
-// WindowValue is the value of a metric in a window, of what a label names; "" for everything.
+// WindowValue is the value of a metric in a window, for what the label names; "" for everything.
 type WindowValue struct {
 	Name, Label string
 	Value       float64
@@ -211,7 +211,7 @@ func (r *groupReplay) firstCounted() int {
 	return next - 1
 }
 
-// tell passes on how long each group took, if somebody wants to know.
+// tell passes to Timed, if it is set, how long each group took.
 func tell[E any](r *groupReplay, all []E, of func(E) waited) {
 	if r.Timed == nil {
 		return

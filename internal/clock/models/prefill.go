@@ -24,13 +24,12 @@ var prefillEntry = Entry{
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
 		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
 			string(prefill.FromTrace), string(prefill.Poisson)},
-			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it; " +
-				"trace: at the times of the trace; " +
-				"poisson: at random"},
+			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the previous one; " +
+				"trace: at the times of the trace; poisson: at random"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "prompts per second of arrivals=poisson"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of arrivals=poisson, the same for all policies"},
-		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt; -1: those of the trace, " +
-			"256 if it has none"},
+		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt; -1: as in the trace, 256 " +
+			"if it has none"},
 		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
 		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
 		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "additional time of one call of the predictor, in " +
@@ -69,13 +68,11 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 		return fmt.Errorf("model prefill: rate=%v has no effect with arrivals=%s; remove it, or write arrivals=poisson",
 			rate, arrivals)
 	case v.Float("decode_ms") < 0 && v.Float("decode_ms") != -1:
-		return fmt.Errorf("model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model",
+		return fmt.Errorf("model prefill: decode_ms=%v: want a number from 0, or -1 for the model's",
 			v.Float("decode_ms"))
 	case arrivals == prefill.FromTrace && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Arrivals == nil:
-		return fmt.Errorf(
-			"model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
-			t.Name,
-		)
+		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
+			t.Name)
 	}
 	return nil
 }
@@ -93,8 +90,8 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	}
 	replay := &prefillReplay{&groupReplay{c, c.Trace.Groups}, holding}
 	p := prompts.Of(c.Trace.Kind)
-	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
-		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
+	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions,
+		Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model prefill: %w", err)
@@ -135,9 +132,9 @@ func prefillConfig(v params.Values) prefill.Config {
 		value *float64
 		unit  float64
 	}{
-		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention,
-			1e6}, "kv_kb": {&c.KV, 1e3},
-		"peak_tflops": {&c.Peak, 1e12}, "bandwidth_gbs": {&c.Bandwidth, 1e9}, "utilisation": {&c.Utilisation, 1},
+		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention, 1e6},
+		"kv_kb": {&c.KV, 1e3}, "peak_tflops": {&c.Peak, 1e12}, "bandwidth_gbs": {&c.Bandwidth, 1e9},
+		"utilisation": {&c.Utilisation, 1},
 	} {
 		if given := v.Float(name); given > 0 {
 			*constant.value = given * constant.unit

@@ -19,8 +19,8 @@ const (
 
 var slsEntry = Entry{
 	Name: "sls",
-	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from that of " +
-		"its host; throughput counts lookups",
+	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from its " +
+		"host's; throughput counts lookups",
 	Source: "LCR (arXiv 2509.20979), section 4.1; constants in docs/models.md",
 	Cache:  "sets",
 	Params: []params.Param{

@@ -103,9 +103,8 @@ var (
 func checkStorage(v params.Values, t *traces.Trace) error {
 	switch {
 	case !t.HasSizes():
-		return fmt.Errorf("model storage: %s has no sizes, which decide how long a transfer takes; use a trace "+
-			"with "+
-			"sizes", t.Name)
+		return fmt.Errorf("model storage: %s has no sizes, which decide how long a transfer takes; use a trace with sizes",
+			t.Name)
 	case v.Text("arrivals") == arrivalsTrace && t.Times == nil:
 		return fmt.Errorf("model storage: arrivals=trace, but %s has no times; write storage(arrivals=closed)", t.Name)
 	case t.SampleRate > 0 && t.SampleRate < 1:
@@ -126,7 +125,7 @@ type jobs struct {
 // unknownJob is the job of reads whose job is not known.
 const unknownJob = "unknown"
 
-// jobsOf returns the jobs of a trace: those of reads of files, or one.
+// jobsOf returns the jobs of a trace: the jobs of its reads of files, or a single one.
 func jobsOf(t *traces.Trace) jobs {
 	c := files.Of(t.Kind)
 	if c == nil || c.Jobs == nil {
@@ -233,7 +232,7 @@ func readsOf(t *traces.Trace, closed bool) storage.Reads {
 	for read, first := range r.Starts {
 		r.Times[read] = time.Duration(t.Times[first] - start)
 		if latest = max(latest, r.Times[read]); !closed {
-			r.Times[read] = latest // a time that goes back counts as the one before it
+			r.Times[read] = latest // a time that goes back counts as the previous one
 		}
 	}
 	return r

@@ -185,7 +185,7 @@ func (m *model) abandon(job int32) {
 		if f.stage == unusedSlot || f.prefetch {
 			continue
 		}
-		m.leave(f, job)
+		m.dropWaiters(f, job)
 		if f.first != none {
 			continue
 		}
@@ -200,8 +200,8 @@ func (m *model) abandon(job int32) {
 	}
 }
 
-// leave removes the waiters of a job, whose reads are still open.
-func (m *model) leave(f *fetch, job int32) {
+// dropWaiters removes the waiters of a job, whose reads are still open.
+func (m *model) dropWaiters(f *fetch, job int32) {
 	w := f.first
 	f.first, f.last = none, none
 	for w != none {

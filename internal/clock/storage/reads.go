@@ -56,8 +56,8 @@ func (m *model) issue(read int32) {
 	m.prefetch()
 }
 
-// ask requests an object for a read of job j. It reports whether the object is resident; otherwise the
-// read waits for it.
+// ask requests an object for a read of job j. It reports whether the object is resident; otherwise the read waits for
+// it.
 func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	if m.asked == int64(m.Warmup) && !m.counting {
 		m.endWarmup()

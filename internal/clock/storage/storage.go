@@ -32,7 +32,7 @@ type Config struct {
 	// Closed says that a job issues a read when its previous one is served and it has computed; otherwise reads are issued
 	// at their times.
 	Closed bool
-	// Warmup is the number of requests at the start that do not count. EndWarmup is called when they have been asked.
+	// Warmup is the number of requests at the start that do not count. EndWarmup is called when they have been issued.
 	Warmup    int
 	EndWarmup func()
 	Windows   event.Windows[State]
@@ -56,9 +56,8 @@ type Reads struct {
 	// Starts are the requests at which reads begin; a read ends where the next begins.
 	Starts []int
 	Job    []int32 // per read: its job; nil: all reads are of job 0
-	// Times are those at which reads were issued, since the first, never decreasing within a job; nil: all at 0. In a
-	// closed loop a job starts at the time of its first read, and computes between two reads for as long as their times
-	// are apart.
+	// Times are when reads were issued, since the first, never decreasing within a job; nil: all at 0. In a closed loop a
+	// job starts at the time of its first read, and computes between two reads for as long as their times are apart.
 	Times []time.Duration
 	Stops []time.Duration // per job: when it is stopped; 0: never
 }
@@ -92,7 +91,7 @@ type Job struct {
 
 // Read is one read that was served.
 type Read struct {
-	First       int64 // requests that were asked before it
+	First       int64 // requests that were issued before it
 	Asked, Done time.Duration
 	Counts      bool // it has a request after the warm-up
 }
@@ -100,9 +99,9 @@ type Read struct {
 // Counts are sums over a run, after the warm-up.
 type Counts struct {
 	Fetched    int64 // bytes that arrived from the remote store
-	Prefetched int64 // the part of them that no request waited for when it arrived
+	Prefetched int64 // the part of them that no request waited for when they arrived
 	Served     int64 // bytes of the reads that were served and count
-	Useful     int64 // the part of these that was requested while it was resident
+	Useful     int64 // the part of Prefetched that was requested while it was resident
 	Delayed    int64 // requests that waited for a fetch that had already begun
 	Late       int64 // prefetches that were outstanding when their object was requested
 	Cancelled  int64 // prefetches that were dropped from the queue
@@ -115,7 +114,7 @@ type Counts struct {
 type Result struct {
 	Counts
 	Jobs  []Job
-	Reads []Read // in the order in which they were issued; those that a stop cut off are left out
+	Reads []Read // in the order in which they were issued, without reads that a stop cut off
 }
 
 // Run serves all reads. It stops early when ctx ends or a window returns an error, with that error.
@@ -165,7 +164,7 @@ type model struct {
 // job is a job of a run.
 type job struct {
 	Job
-	reads []int32 // in a closed loop: those that are left
+	reads []int32 // in a closed loop: the reads that are left
 	left  int     // reads that have not been served
 	next  func()  // issues the next read
 	timer event.Timer

@@ -9,9 +9,9 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-// adapterParams are those of the online adapter (section IV-A). The text says that it is a residual model of three
-// layers whose last one begins with 0, that its learning rate follows the P99, and that it replays 1 000 windows; the
-// rest is lost.
+// adapterParams are the parameters of the online adapter (section IV-A). The text says that it is a residual model of
+// three layers whose last one begins with 0, that its learning rate follows the P99, and that it replays 1 000 windows;
+// the rest is lost.
 var adapterParams = []params.Param{
 	{Name: "adapter", Default: true, Doc: "a small network that learns while it serves corrects the policy"},
 	{Name: "range", Default: 0.02, Min: 0, Max: 1, Doc: "largest correction of the adapter, in either direction"},
@@ -26,7 +26,7 @@ var adapterParams = []params.Param{
 		Doc: "reward above its average that multiplies the weight of an epoch by e"},
 	{Name: "weight_most", Default: 20.0, Min: 1, Max: 1e6, Doc: "largest weight of an epoch"},
 	{Name: "reward_weight", Default: 1.0, Min: 0, Max: 1000,
-		Doc: "weight of a P99 above the objective in the reward, beside that of the requests within it"},
+		Doc: "weight of a P99 above the objective in the reward, beside the requests within it"},
 }
 
 // The layers of the adapter: 833 parameters.
@@ -44,8 +44,8 @@ const leastHaste, mostHaste = 0.5, 2
 type experience struct {
 	inputs [adapterInputs]float64
 	target float64 // the correction as a share of the range
-	// advantage is how much better the reward that followed was than its average until then: relative to that of today,
-	// a drift of the load would make old epochs look good or bad.
+	// advantage is how much better the reward that followed was than its average until then: relative to today's, a drift
+	// of the load would make old epochs look good or bad.
 	advantage float64
 }
 
@@ -66,7 +66,7 @@ type adapter struct {
 
 	memory  []experience // the last ones, a ring once it is full
 	added   int
-	last    experience // the present decision, without its reward
+	last    experience // the current decision, without its reward
 	pending bool       // last was carried out
 	reward  average
 	p99     average
@@ -149,7 +149,7 @@ func (a *adapter) update() {
 	outputs := a.net.Forward(a.rows, a.many)
 	for i, k := range a.chosen {
 		e := &a.memory[k]
-		weight := min(a.heaviest, random.Exp(min(600, e.advantage/a.temperature)))
+		weight := min(a.heaviest, random.Exp(min(600, e.advantage/a.temperature))) // Exp(600) is still finite
 		share := tanh(outputs[i])
 		a.slopes[i] = 2 * weight * (share - e.target) * (1 - float64(share*share)) / float64(a.batch)
 	}
@@ -158,5 +158,5 @@ func (a *adapter) update() {
 	a.optimiser.Step(a.net.Weights(), a.gradient)
 }
 
-// tanh has the same bits on every machine. Those of package neural are others, and records depend on these.
+// tanh has the same bits on every machine. The one of package neural has others, and records depend on these.
 func tanh(x float64) float64 { return 1 - 2/(random.Exp(2*min(300, max(-300, x)))+1) }

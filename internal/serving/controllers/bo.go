@@ -23,7 +23,7 @@ var boEntry = entry(allocate.Entry{
 		{Name: "length", Default: 0.2, Min: 0.01, Max: 10,
 			Doc: "length of the kernel, Matérn 5/2: ratios at this distance are correlated by 0.52"},
 		{Name: "noise", Default: 0.1, Min: 0.001, Max: 10,
-			Doc: "variance of a measured P99, relative to that of the process"},
+			Doc: "variance of a measured P99, relative to the variance of the process"},
 		stepParam(1, "most that the ratio moves in an epoch; 1: no limit"),
 	},
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
@@ -62,7 +62,7 @@ func (b *bo) mostPromising(w *serving.Window) float64 {
 	if !ok {
 		return w.Ratio
 	}
-	// The smallest value is noisy; what the process thinks of the ratios that were tried is less so.
+	// The smallest measured value is noisy; the mean of the process at the ratios tried is less so.
 	incumbent := math.Inf(1)
 	for _, r := range b.ratios {
 		mean, _ := p.at(r)
@@ -72,7 +72,7 @@ func (b *bo) mostPromising(w *serving.Window) float64 {
 	low, high := w.Bounds()
 	for i := 0; ; i++ {
 		r := low + float64(float64(i)*b.grid)
-		if r > high+float64(b.grid*1e-6) {
+		if r > high+float64(b.grid*1e-6) { // rounding must not lose the last one
 			return ratio
 		}
 		mean, deviation := p.at(r)
@@ -136,8 +136,8 @@ func (b *bo) kernel(x, y float64) float64 {
 	return (1 + d + d*d/3) * math.Exp(-d)
 }
 
-// standardised returns values with mean 0 and deviation 1. Where all are nearly the same, differences stay small: a
-// tenth of a logarithm is not worth a search.
+// standardised returns values with mean 0 and deviation 1. If all are nearly the same, differences stay small: a tenth
+// of a logarithm is not worth a search.
 func standardised(values []float64) []float64 {
 	mean := 0.0
 	for _, v := range values {

@@ -32,7 +32,7 @@ const actionStep = 0.04
 // decider chooses the ratio of a node for the next epoch.
 type decider interface {
 	// next is called after each epoch with requests, with what the node measured. The caller limits the answer to the
-	// window's bounds, and keeps the present ratio if it is NaN.
+	// window's bounds, and keeps the current ratio if it is NaN.
 	next(s *allocate.State, w *serving.Window) float64
 }
 
@@ -41,7 +41,7 @@ type node struct {
 	decider
 	needs    allocate.Needs
 	foresees bool    // the decider also decides before the first request and after empty epochs, from what is to come
-	ratio    float64 // for the present epoch; before the first one, that to begin with
+	ratio    float64 // for the current epoch; before the first one, the ratio to begin with
 }
 
 func (n *node) Needs() allocate.Needs { return n.needs }
@@ -49,7 +49,6 @@ func (n *node) Needs() allocate.Needs { return n.needs }
 // Allocate keeps the ratio: without a window there is nothing to decide from.
 func (n *node) Allocate(s *allocate.State, capacities []int64) { n.Decide(s, nil, capacities) }
 
-// Decide implements serving.Controller.
 func (n *node) Decide(s *allocate.State, w *serving.Window, capacities []int64) {
 	if n.decides(w) {
 		if r := n.next(s, w); !math.IsNaN(r) {
@@ -72,7 +71,7 @@ func (n *node) decides(w *serving.Window) bool {
 	return w.Requests > 0 || n.foresees && w.Next != nil
 }
 
-// startParam is a parameter of every controller.
+// startParam is a parameter of every controller that does not know the future.
 var startParam = params.Param{Name: "start", Default: serving.StartRatio, Min: 0, Max: 1,
 	Doc: "ratio in the first epoch, which nothing is known of; the paper: the mean optimum, 0.40 by its Table III"}
 
@@ -83,15 +82,7 @@ func stepParam(step float64, doc string) params.Param {
 
 // gridParam is the distance between the ratios that a controller compares.
 var gridParam = params.Param{Name: "grid", Default: 0.01, Min: 0.001, Max: 0.5,
-	Doc: "distance of the ratios that are compared, from the least one on"}
-
-// check rejects a cache that does not divide the memory of a serving node.
-func check(c allocate.Config) error {
-	if len(c.Tenants) != pools {
-		return fmt.Errorf("%d pools: it divides the memory of a serving node between embeddings and users", len(c.Tenants))
-	}
-	return nil
-}
+	Doc: "distance between the ratios that are compared, from the least one on"}
 
 // entry completes an entry with what all controllers have in common. build returns the decider for a cache, and what it
 // needs.
@@ -103,8 +94,9 @@ func entry(e allocate.Entry, build func(c allocate.Config) (decider, allocate.Ne
 		e.Params = append(e.Params, startParam)
 	}
 	e.New = func(c allocate.Config) (allocate.Allocator, error) {
-		if err := check(c); err != nil {
-			return nil, err
+		if len(c.Tenants) != pools {
+			return nil, fmt.Errorf("%d pools: it divides the memory of a serving node between embeddings and users",
+				len(c.Tenants))
 		}
 		d, needs, err := build(c)
 		if err != nil {
@@ -119,5 +111,5 @@ func entry(e allocate.Entry, build func(c allocate.Config) (decider, allocate.Ne
 	return e
 }
 
-// towards returns target, or the point on the way to it that is step away from the present ratio.
+// towards returns target, or the point on the way to it that is step away from ratio.
 func towards(target, ratio, step float64) float64 { return ratio + min(step, max(-step, target-ratio)) }

@@ -40,7 +40,7 @@ func (h *hindsight) next(s *allocate.State, w *serving.Window) float64 {
 	return best(w.Next, w, h.grid)
 }
 
-// best returns the ratio of a grid, from the least one on, with the least P99 in a forecast; without one, the present
+// best returns the ratio of a grid, from the least one on, with the least P99 in a forecast; without one, the current
 // ratio.
 func best(f serving.Forecast, w *serving.Window, grid float64) float64 {
 	if f == nil {

@@ -75,7 +75,7 @@ func (h *hlem) next(s *allocate.State, w *serving.Window) float64 {
 	if !ok {
 		return w.Ratio
 	}
-	h.adapter.learn(w)
+	h.adapter.learn(w) // also from the last decision before a burst, in which it makes none
 	if ratio, ok := h.recovery.override(w); ok {
 		return ratio
 	}

@@ -17,7 +17,7 @@ import (
 // Actions are what a policy may change the ratio by: a small symmetric set with 0 (section IV-A). The values are ours.
 var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
 
-// hidden are the widths of the hidden layers of a policy: 9 606 parameters with those of its value.
+// hidden are the widths of the hidden layers of a policy: 9 606 parameters, including its value's.
 var hidden = []int{64, 128}
 
 // NewPolicy returns an untrained policy.
@@ -54,7 +54,7 @@ var (
 	weightsParam = params.Param{Name: "weights", Default: "", File: true,
 		Doc: "file of `cachesim train --controller ppo`; empty: a policy that the program was built with"}
 	fineTunedParam = params.Param{Name: "finetuned", Default: true, Doc: "the built-in policy was fine-tuned on the " +
-		"event model, too; off: it was trained on the fluid model only, as what it is compared with"}
+		"event model, too; off: it was trained on the fluid model only, for comparison"}
 )
 
 // policyOf returns the policy of a file, or a built-in one.

@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-// recoveryParams are those of the recovery controller (section IV-A, equation 8). The text has lost its numbers, except
-// for the 10 epochs.
+// recoveryParams are the parameters of the recovery controller (section IV-A, equation 8). The text has lost its
+// numbers, except for the 10 epochs.
 var recoveryParams = []params.Param{
 	{Name: "recovery", Default: false, Doc: "in a burst, a fixed rule decides instead"},
 	{Name: "burst_z", Default: 2.0, Min: 0, Max: 100,
@@ -19,13 +19,13 @@ var recoveryParams = []params.Param{
 	{Name: "burst_epochs", Default: 8, Min: 1, Max: 1000,
 		Doc: "epochs after which a burst ends in any case: the load has changed for longer, and a new mean is learned"},
 	{Name: "hot_share", Default: 0.4, Min: 0, Max: 1,
-		Doc: "in a burst memory moves to the users if more than this share of the requests is of hot users"},
+		Doc: "in a burst memory moves to the users if more than this share of the requests comes from hot users"},
 	{Name: "burst_step", Default: 0.1, Min: 0, Max: 1, Doc: "share of the memory that moves in each epoch of a burst"},
 	{Name: "burst_most", Default: 0.25, Min: 0, Max: 1,
 		Doc: "largest share that moves in one burst (the paper: from 0.51 to 0.26)"},
 }
 
-// withRecovery returns parameters with those of the recovery controller behind them, which is on or off by default.
+// withRecovery appends the parameters of the recovery controller, which is on or off by default.
 func withRecovery(on bool, ps ...params.Param) []params.Param {
 	for _, p := range recoveryParams {
 		if p.Name == "recovery" {
@@ -44,8 +44,8 @@ func checkRecovery(v params.Values) error {
 	return params.NoEffect(recoveryParams[1:], v, "recovery=off", "recovery=on")
 }
 
-// recovery detects bursts, and says what to do in one. Its baseline is frozen in a burst: some windows of it would lift
-// the mean otherwise, and hide it.
+// recovery detects bursts, and says what to do in one. Its baseline is frozen in a burst, a few windows of which would
+// otherwise lift the mean and hide it.
 type recovery struct {
 	z, floor      float64
 	window        int
@@ -58,7 +58,7 @@ type recovery struct {
 	burst  bool
 	start  float64 // ratio when the burst began
 	epochs int     // of the burst
-	quiet  int     // of these, the last ones in a row that were calm
+	quiet  int     // how many of the last ones in a row were calm
 }
 
 // newRecovery returns nil if the parameters say that there is none.
@@ -88,7 +88,7 @@ func (c *recovery) override(w *serving.Window) (ratio float64, ok bool) {
 		c.start = w.Ratio
 	}
 	if w.HotShare > c.hotShare {
-		return min(w.Ratio, max(w.Ratio-c.step, c.start-c.most)), true
+		return min(w.Ratio, max(w.Ratio-c.step, c.start-c.most)), true // never up, even if the ratio is already lower
 	}
 	return w.Ratio, true
 }

@@ -19,7 +19,8 @@ var treesEntry = entry(allocate.Entry{
 	Params: withRecovery(false,
 		stepParam(actionStep, "most that the ratio moves in an epoch towards the prediction"),
 		params.Param{Name: "oft", Default: false, Doc: "online fine-tuning: after each epoch a linear correction of the " +
-			"prediction makes a step towards the best of the last ratio and those 0.04 below and above, by the fluid model"},
+			"prediction makes a step towards the best of three ratios by the fluid model: the last one, and 0.04 below and " +
+			"above it"},
 		oftRateParam,
 	),
 	Check: checkTrees,
@@ -98,7 +99,7 @@ func (t *tuning) learn(w *serving.Window) {
 	t.pending = false
 	least, most := w.Bounds()
 	best := w.Forecast.Best(max(least, w.Ratio-actionStep), min(most, w.Ratio+actionStep), actionStep)
-	square := 1.0
+	square := 1.0 // of the constant
 	for _, x := range t.state {
 		square += float64(x * x)
 	}

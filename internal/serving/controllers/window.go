@@ -28,7 +28,7 @@ func latency(w *serving.Window) (float64, bool) {
 	if math.IsNaN(w.P99) || slo <= 0 {
 		return 0, false
 	}
-	return min(slowest*slo, max(slo/1000, w.P99)), true
+	return min(slowest*slo, max(slo/1000, w.P99)), true // above 0, since logarithms and ratios are taken of it
 }
 
 // averageKept is what the averages of P99 and reward keep in each epoch.

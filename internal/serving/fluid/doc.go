@@ -4,10 +4,10 @@
 //
 // # Hit ratios
 //
-// Time is counted in requests to the node. User u makes a request with probability l(u), after the one before a time a
-// that is exponential with the rate l(u). LRU holds what was requested within a characteristic time t, the same for all
-// objects (Che, Tung and Wang, Hierarchical web caching systems, IEEE JSAC 2002): it solves "what was requested within
-// t fills the cache".
+// Time is counted in requests to the node. User u makes a request with probability l(u), a time a after the previous
+// one that is exponential with the rate l(u). LRU holds what was requested within a characteristic time t, the same for
+// all objects (Che, Tung and Wang, Hierarchical web caching systems, IEEE JSAC 2002): it solves "what was requested
+// within t fills the cache".
 //
 // KV: user u has w(u) pages, all or none. Sum over u of w(u)(1 - exp(-l(u) t)) = pages of the cache; the request hits
 // if a < t.
@@ -31,7 +31,7 @@
 // # Latency
 //
 // A node has one queue and as many servers as GPUs. The service time follows from the length of the sequence, the kind
-// of the request, and the misses, whose number among k slots varies. Waiting is that of M/G/c: P(W > x) = C exp(-x/w),
+// of the request, and the misses, whose number among k slots varies. Waiting is as in M/G/c: P(W > x) = C exp(-x/w),
 // with C of Erlang's formula for M/M/c, and w = E[S] (1+c2)/2 / (c (1-rho)), where c2 is the squared coefficient of
 // variation of the service time (Allen and Cunneen; Kingman's heavy traffic is the limit). The quantile of the sum is
 // numeric. A load of rho >= 1 is unstable: its latency is +Inf.

@@ -2,7 +2,7 @@ package fluid
 
 import "math"
 
-// The times at which Latencies counts: from a nanosecond to three years, each 3% after the one before.
+// The times at which Latencies counts: from a nanosecond to three years, each 3% longer than the previous one.
 const (
 	shortest  = 1e-9
 	timesEach = 80 // of a factor of 10
@@ -24,7 +24,7 @@ var timeOf = func() (at [times]float64) {
 	return at
 }()
 
-// add adds some requests whose latencies are distributed like this, with this mean.
+// add adds requests with latencies of a distribution and a mean.
 func (l *Latencies) add(t *tail, requests, mean float64) {
 	l.requests += requests
 	l.seconds += float64(requests * mean)

@@ -27,10 +27,10 @@ type Trace struct {
 const mostRead = 20_000_000
 
 // Measure returns the model of a node that serves the users of a trace, all of them equally likely on each node, from
-// what they do in it: how often each comes and with which lengths, how many users read each shard, and which shards a
-// user reads again. It takes requests to be independent, as NewModel does: it knows nothing of users who
-// come in bursts or stay away later. The first request of a user misses KV. It panics if there are no requests or the
-// costs are invalid.
+// what they do in it: how many requests each makes and with which lengths, how many users read each shard, and which
+// shards a user reads again. It takes requests to be independent, as NewModel does: it knows nothing of bursts of a
+// user or of users who stop. The first request of a user misses KV. It panics if there are no requests or the costs are
+// invalid.
 func Measure(t Trace, c serving.Costs, gpus int, memory int64) *Model {
 	if err := c.Check(); err != nil {
 		panic("fluid: " + err.Error())
@@ -202,7 +202,7 @@ func (t Trace) locality(u *counted) (l locality) {
 			r.user(t, uint32(i)+1, requests)
 		}
 	}
-	if r.requests == 0 { // no user comes twice: nothing is own
+	if r.requests == 0 { // no user makes a second request: nothing is own
 		for i := range min(len(t.Users), 10_000) {
 			r.user(t, uint32(i)+1, []uint32{uint32(i)})
 		}
@@ -281,7 +281,7 @@ func (t Trace) sample(u *counted) [][]uint32 {
 			if bits := random.Mix(uint64(user) + random.Golden); bits>>32 < limit || len(chosen) == 0 {
 				chosen = append(chosen, nil)
 				p.number = int32(len(chosen))
-				if n := u.requests[user]; n > window {
+				if n := u.requests[user]; n > window { // a random place among its requests
 					p.skip = uint32(bits) % (n - window + 1)
 				}
 			}

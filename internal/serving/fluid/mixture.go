@@ -86,7 +86,7 @@ func (m *Model) missedAt(size, hotShare position) misses {
 	}
 }
 
-// kvHit returns the hit ratio of KV with a share of the memory.
+// kvHit returns the hit ratio of KV with a share of the memory. If sequences are twice as long, half as many fit.
 func (m *Model) kvHit(l serving.Load, size float64) (hits float64) {
 	at, hotShare := positionOf(size/m.lengths(l), sizeSteps), positionOf(l.HotShare, hotSteps)
 	for i := range m.bins {
@@ -119,6 +119,7 @@ func (m *Model) mix(l serving.Load, s sizes, x *mixture) {
 	missed := m.missedAt(emb, hotShare)
 	bandwidth := m.costs.PCIe - l.Refill
 	last := &m.bins[len(m.bins)-1]
+	// The longest service time, with nothing resident, ends in the last step.
 	x.width = m.service(last.to*longer, m.drawn(last, last.to)*longer*m.rowsDrawn, false, bandwidth) / (steps - 1)
 	for i := range m.bins {
 		b := &m.bins[i]

@@ -131,7 +131,7 @@ func (m *Model) With(o serving.Objective) *Model {
 	return &copied
 }
 
-// models are those that NewCached has built.
+// models has what NewCached has built.
 var models struct {
 	sync.Mutex
 	built map[modelKey]*Model

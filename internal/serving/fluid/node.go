@@ -14,7 +14,7 @@ const (
 )
 
 // kvAdapts is how much of the difference to its new hit ratio a KV cache gains per epoch after its users or its size
-// have changed: users must come again to be computed.
+// have changed: a user is computed, and so loaded, only at the next request.
 const kvAdapts = 0.5
 
 // Refill says how fast embeddings are loaded for which the border has made room.
@@ -28,11 +28,11 @@ const (
 )
 
 // Node is a node over time. A smaller cache loses hits at once; a larger one gains them later: EMB at the speed at
-// which shards are refilled and loaded by misses, KV by users that come again. A queue goes on from one epoch to the
-// next.
+// which shards are refilled and loaded by misses, KV by the next requests of its users. A queue goes on from one epoch
+// to the next.
 type Node struct {
 	Refill    Refill     // "" for Throttled
-	Latencies *Latencies // sums up those of the epochs from now on; may be nil
+	Latencies *Latencies // sums up the latencies of the epochs from now on; may be nil
 	Warm      float64    // the share of an epoch's requests that it leaves out
 
 	model   *Model
@@ -134,8 +134,8 @@ func sum(values *[steps]float64) (total float64) {
 	return total
 }
 
-// Idle lets some seconds pass without requests: the queue ends, and EMB grows to a ratio. It returns the bytes that are
-// refilled.
+// Idle lets some seconds pass without requests: the queue drains, and EMB grows to a ratio. It returns the bytes that
+// are refilled.
 func (n *Node) Idle(ratio, seconds float64) (refilled float64) {
 	q := &n.queue
 	waited := min(q.delay, seconds)
@@ -179,7 +179,7 @@ func (n *Node) fill(l serving.Load, ratio, kv, seconds float64, x *mixture) (sha
 	gained := min(grown, (refill+loads)*share*seconds*gpus/m.memory)
 	l.Refill += refill
 	*x = mixture{}
-	m.mix(l, sizes{n.emb + float64(gained/2), kv}, x)
+	m.mix(l, sizes{n.emb + float64(gained/2), kv}, x) // half of the gain is there on average
 	n.emb += gained
 	return share, refill
 }

@@ -26,8 +26,8 @@ func (m *Model) Predict(l serving.Load, ratio float64) Prediction {
 	return m.predict(l, sizes{ratio, 1 - ratio})
 }
 
-// PredictFrom returns what happens while the caches have the given hit ratios instead of those that they will adapt to.
-// They are taken to hold what smaller caches with these hit ratios would hold.
+// PredictFrom returns what happens while the caches have the given hit ratios, before they have adapted. They are taken
+// to hold what smaller caches with these hit ratios would hold.
 func (m *Model) PredictFrom(l serving.Load, ratio, embHit, kvHit float64) Prediction {
 	s := sizes{ratio, 1 - ratio}
 	s.emb = min(s.emb, invert(func(size float64) float64 { return m.embHit(l, size) }, embHit))
@@ -68,13 +68,13 @@ func (m *Model) predict(l serving.Load, s sizes) Prediction {
 	return p
 }
 
-// Best returns the ratio with the least P99 among min, min+step and so on up to max: r*. Of unstable loads, the one
-// that is least so counts as the fastest. A tie goes to the lower ratio.
+// Best returns the ratio with the least P99 among least, least+step and so on up to most: r*. If all loads are
+// unstable, it is the ratio with the least utilisation. Ties go to the lower ratio.
 func (m *Model) Best(l serving.Load, least, most, step float64) float64 {
 	best, bestP99, bestUtilisation := least, math.Inf(1), math.Inf(1)
 	for i := 0; ; i++ {
 		ratio := least + float64(float64(i)*step)
-		if ratio > most+float64(step*1e-6) {
+		if ratio > most+float64(step*1e-6) { // rounding must not lose the last one
 			return best
 		}
 		p := m.Predict(l, min(ratio, most))
@@ -136,7 +136,6 @@ func (f *forecast) Best(least, most, step float64) float64 {
 	return f.model.Search(f.load, least, most, step)
 }
 
-// Hits implements serving.Forecast.
 func (f *forecast) Hits(ratio float64) (emb, kv float64) {
 	return f.model.embHit(f.load, ratio), f.model.kvHit(f.load, 1-ratio)
 }

@@ -32,7 +32,7 @@ var fluidEntry = models.Entry{
 			Choices: []string{string(fluid.Throttled), string(fluid.Naive), string(fluid.Off)},
 			Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave " +
 				"room; naive: half of the link; off: by misses only"},
-		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive so many times as fast as in the trace"},
+		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive this many times as fast as in the trace"},
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed"},
 	}, servingParams...),
@@ -75,7 +75,7 @@ type measuredModels struct {
 }
 
 type measuredModel struct {
-	of                 weak.Pointer[requests.Columns]
+	of                 weak.Pointer[requests.Columns] // weak, so that the trace can be freed
 	costs              serving.Costs
 	nodes, hosts, gpus int
 	memory             int64
@@ -149,7 +149,7 @@ type fluidEpoch struct {
 	load         serving.Load  // of a node
 }
 
-// epochsOf divides requests into epochs; those without requests are left out. The last one ends with the last request.
+// epochsOf divides requests into epochs; empty epochs are left out. The last one ends with the last request.
 // If less than half of it has passed then, it continues the previous load, and is no window.
 func epochsOf(columns *requests.Columns, times []time.Duration, length time.Duration, nodes int) (all []fluidEpoch) {
 	for from := 0; from < len(times); {
@@ -215,7 +215,8 @@ type fluidRun struct {
 	passed int64         // windows of requests that have ended
 }
 
-// fluidSums are sums over epochs of nodes. Those of requests are weighted, ratio and busy by seconds.
+// fluidSums are sums over epochs of nodes. What concerns requests is weighted by their number, ratio and busy by
+// seconds.
 type fluidSums struct {
 	seconds, ratio, busy                            float64
 	requests, hot, kvHits, rows, rowHits, satisfied float64
@@ -357,7 +358,7 @@ func (r *fluidRun) ofNode(i, requests int) int {
 	return requests*(i+1)/len(r.nodes) - requests*i/len(r.nodes)
 }
 
-// tell tells the cache of some of the requests of an epoch.
+// tell reports some of the requests of an epoch to the cache.
 func (r *fluidRun) tell(e *fluidEpoch, requests int) {
 	for i := range r.nodes {
 		w, so, n := &r.windows[i], &r.counted[i], r.ofNode(i, requests)
@@ -367,7 +368,7 @@ func (r *fluidRun) tell(e *fluidEpoch, requests int) {
 	}
 }
 
-// counted are what the epochs of a node so far count as.
+// counted has the whole numbers that the epochs of a node so far count as.
 type counted struct{ hits, lookups, lookupHits wholes }
 
 // wholes adds up numbers and counts their sum in whole numbers: rounding each would lose all hits of epochs with few
@@ -444,7 +445,7 @@ func (r *fluidRun) endWindow(epoch int) error {
 	return r.Windows.End(w)
 }
 
-// merge adds the sums of other epochs to those of a window.
+// merge adds the sums of another node.
 func (s *fluidSums) merge(o *fluidSums) {
 	s.seconds += o.seconds
 	s.requests += o.requests

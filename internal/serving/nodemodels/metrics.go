@@ -82,7 +82,7 @@ var (
 	P99 = metric.Metric{Name: "p99_ms", Title: "P99 latency (ms)", Unit: metric.Milliseconds, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Doc: "P99 latency in a window of a series"}
 	HotShare = metric.Metric{Name: "hot_share", Unit: metric.Share, Digits: 1, Merge: metric.Apart,
-		Doc:    "share of the requests in a window of a series that are of hot users",
+		Doc:    "share of the requests in a window of a series that hot users make",
 		Figure: metric.Figure{Axis: "share of the requests of hot users"}}
 	RefillRate = metric.Metric{Name: "refill_gbs", Title: "refill (GB/s)", Unit: metric.GigabytesPerSecond, Digits: 2,
 		Merge: metric.Apart, Doc: "10^9 bytes of embeddings per second that are refilled, in a window of a series"}
@@ -92,7 +92,7 @@ var (
 		Merge: metric.Apart, Doc: "requests per second that arrive, in a window of a series"}
 )
 
-// servingMetrics are those of every model of such nodes.
+// servingMetrics are reported by every model of such nodes.
 var servingMetrics = []metric.Metric{
 	LatencyEMB, LatencyKV, LatencyQueue, EMBShare, SLOSatisfied, WindowP99, WindowP99Max, KVHitRatio, EMBHitRatio,
 	EMBRatio, BestRatio, LeastBest, MostBest, RatioGap, RatioMoved,

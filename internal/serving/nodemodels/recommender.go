@@ -38,7 +38,7 @@ var recommenderEntry = models.Entry{
 	Drives: true,
 	Params: append([]params.Param{
 		{Name: "router", Default: string(route.Joint), Choices: route.Kinds(),
-			Doc: "who gets a request; joint: by KV, embeddings and load; kv, embeddings: by one of them and load; " +
+			Doc: "how requests get a node; joint: by KV, embeddings and load; kv, embeddings: by one of them and load; " +
 				"least-loaded: by load; hash: a fixed node for each user"},
 		{Name: "weights", Default: weightsProfile, Choices: []string{weightsProfile, weightsKappa, weightsFixed},
 			Doc: "of the router joint; profile: what misses and waiting cost; kappa: the ratio of computation to " +
@@ -58,7 +58,7 @@ var recommenderEntry = models.Entry{
 		{Name: "prefetch", Default: 0.0, Min: 0, Max: 1,
 			Doc: "share of the shards of the next waiting request that a GPU loads while it computes"},
 		accuracyParam,
-		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive so many times as fast as in the trace"},
+		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive this many times as fast as in the trace"},
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed, by the fluid model"},
 	}, servingParams...),
@@ -69,7 +69,7 @@ var recommenderEntry = models.Entry{
 	Run:      runRecommender,
 }
 
-// scoreParams are those of routers that score the nodes.
+// scoreParams are the parameters of routers that score the nodes.
 var scoreParams = []params.Param{
 	{Name: "theta", Default: 0.85, Min: 0, Max: 1,
 		Doc: "load above which the best node is passed over for the one with the least load"},
@@ -79,7 +79,7 @@ var scoreParams = []params.Param{
 var accuracyParam = params.Param{Name: "accuracy", Default: 0.8, Min: 0, Max: 1,
 	Doc: "share of the prefetched shards that are the right ones"}
 
-// servingParams are the constants of the time of a request, of each model of such nodes.
+// servingParams are the constants of the time of a request, for every model of such nodes.
 var servingParams = []params.Param{
 	{Name: "layers", Default: 0, Min: 0, Max: 1000, Doc: "of the transformer: 3 for ranking, 6 for retrieval; 0: as " +
 		"many as a generated trace is meant for, 6 for others"},
@@ -90,7 +90,7 @@ var servingParams = []params.Param{
 	{Name: "hit_share", Default: 0.1, Min: 0, Max: 1, Doc: "share of the computation that is left after a KV hit"},
 	{Name: "base_ms", Default: 1.0, Min: 0, Max: 1e6, Doc: "milliseconds of each request in addition"},
 	{Name: "remote", Default: 1.2, Min: 1, Max: 1e6,
-		Doc: "what a row from the host of another node takes, as a multiple of one from its own"},
+		Doc: "time of a row from the host of another node, as a multiple of one from its own"},
 	{Name: "slo_ms", Default: 30.0, Min: 1e-3, Max: 1e9, Doc: "objective for the P99 latency, in milliseconds"},
 	{Name: "epoch_s", Default: 5.0, Min: 0.1, Max: 1e6, Doc: "seconds between two decisions on the ratio of a node"},
 }
@@ -155,8 +155,8 @@ func checkRecommender(v params.Values, t *traces.Trace) error {
 	return nil
 }
 
-// checkUsed rejects parameters that others make meaningless. The weights always have a meaning: the score that is
-// reported of every router is that of joint.
+// checkUsed rejects parameters that others make meaningless. The weights always have a meaning: every router's choices
+// are reported by the score of joint.
 func checkUsed(v params.Values) error {
 	switch router := v.Text("router"); route.Kind(router) {
 	case route.LeastLoaded, route.Hash:
@@ -198,8 +198,8 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	return values, nil
 }
 
-// arrivalsOf returns the arrival times of a trace, sped up by a factor. A time that goes back counts as the one before
-// it.
+// arrivalsOf returns the arrival times of a trace, sped up by a factor. A time that goes back counts as the previous
+// one.
 func arrivalsOf(t *traces.Trace, rate float64) []time.Duration {
 	times := make([]time.Duration, len(t.Times))
 	latest := time.Duration(0)
@@ -286,7 +286,7 @@ func (r *recommenderRun) endWindow(s recommender.Span) error {
 	return r.Windows.End(w)
 }
 
-// addMeasured adds what was measured on some nodes to a window. What has no requests has no ratios of them.
+// addMeasured adds what was measured on some nodes to a window. Without requests there are no ratios of them.
 func addMeasured(w *models.Window, label string, m recommender.Measured) {
 	w.Add(ArrivalRate, label, m.Rate)
 	w.Add(EMBRatio, label, m.Ratio)

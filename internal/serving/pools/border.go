@@ -129,8 +129,8 @@ func (p *Cache) Epoch(at int, w *serving.Window) float64 {
 func (p *Cache) Decision() time.Duration { return p.decision }
 
 // move moves the border towards the target. EMB grows into free pages of the users' pool and then, unless strict, into
-// those of users that do not run, whom the policy evicts. If that is not enough, the rest is tried again at the next
-// epoch. EMB shrinks at once: nothing of a user moves.
+// pages of users without running requests, whom the policy evicts. If that is not enough, the rest is tried again at
+// the next epoch. EMB shrinks at once: nothing of a user moves.
 func (p *Cache) move(n *node) {
 	emb, kv := n.pools[embeddings], n.pools[users]
 	more := n.target - emb.Capacity()

@@ -126,8 +126,8 @@ func New(c Config) (*Cache, error) {
 	return p, nil
 }
 
-// shards returns how many may become resident, and users how many of these; 1 where nothing will, so that pools that
-// nobody uses need no memory.
+// shards and users return how many of them may become resident; 1 if nothing will, so that pools that nobody uses need
+// no memory.
 func (c *Config) shards() int {
 	if c.Predicted {
 		return 1
@@ -145,7 +145,7 @@ func (c *Config) users() int {
 // UseCosts implements recommender.Cache.
 func (p *Cache) UseCosts(c serving.Costs) { p.user = c.UserBytes }
 
-// pageOf returns the bytes of a page: those of a shard.
+// pageOf returns the bytes of a page, which is the size of a shard.
 func pageOf(c *requests.Columns) int64 {
 	return int64(c.ShardRows) * int64(serving.DefaultCosts().RowBytes)
 }
@@ -253,7 +253,7 @@ func (p *Cache) judge(n *node, at int, a *recommender.Access) {
 	for i, l := range p.buffer {
 		p.read[i] = l.Shard
 		a.Rows += int64(l.Rows)
-		missed[misses] = l
+		missed[misses] = l // overwritten unless it is missing, so that only the count depends on that
 		if !pool.Has(l.Shard) {
 			misses++
 		}
@@ -324,7 +324,7 @@ func (p *Cache) startUser(n *node, request int) (hit bool) {
 }
 
 // grow charges a resident user the pages of a longer history. If these do not fit beside the running users, or a
-// running request uses the present ones, the user keeps those. The policy sees that the user leaves and is restored.
+// running request uses the current ones, the user keeps these. The policy sees that the user is dropped and restored.
 func (n *node) grow(r policies.Request) {
 	pool := n.pools[users]
 	if charge := pool.Charge(r.Object); r.Size <= charge || n.running.has(r.Object) ||
@@ -392,7 +392,7 @@ func (p *Cache) Used() (bytes int64) {
 	return bytes
 }
 
-// Counters implements cache.Reporting: those of the policies of all pools, summed, and the cache's own.
+// Counters implements cache.Reporting: the sums over the policies of all pools, and the cache's own.
 func (p *Cache) Counters() []policies.Counter {
 	var all []policies.Counter
 	add := func(c policies.Counter) {
@@ -527,7 +527,7 @@ func (r *reported) set(node int, o policies.Object, resident bool) {
 	}
 }
 
-// watcher notes which objects have become resident or left since the last report.
+// watcher notes which objects have been loaded, evicted or dropped since the last report.
 type watcher struct {
 	changed []policies.Object
 	most    int  // of them; with more, the next report looks at all objects

@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// running are the requests that a node serves at the moment, a few per GPU. Their users may not leave.
+// running are the requests that a node serves at the moment, a few per GPU. Their users must not be evicted.
 type running struct {
 	requests []runningRequest
 	pages    int64 // of their users, each counted once
@@ -55,8 +55,8 @@ func (r *running) has(user policies.Object) bool {
 }
 
 // pinning is a policy that never evicts the users of running requests, whatever the policy below chooses. If that
-// chooses one, it has to choose again; the user is restored to it afterwards, like an object from an earlier state of
-// the pool. The caller ensures that there is enough to evict beside them.
+// chooses one, it must choose again; the user is restored to it afterwards, like an object from an earlier state of the
+// pool. The caller ensures that there is enough to evict beside them.
 type pinning struct {
 	policies.Policy
 	admitter policies.Admitter // nil if it admits everything
@@ -73,6 +73,7 @@ func newUsers(spec policies.Spec, c policies.Config, r *running) (*cache.Pool, *
 	members := cache.NewMembers(nil)
 	below := spec.Entry.New
 	var p *pinning
+	// NewMemberPool builds the policy itself, from the entry.
 	spec.Entry.New = func(c policies.Config) (policies.Policy, error) {
 		policy, err := below(c)
 		if err != nil {
@@ -95,7 +96,6 @@ func newUsers(spec policies.Spec, c policies.Config, r *running) (*cache.Pool, *
 	return pool, p, nil
 }
 
-// Victim implements policies.Policy.
 func (p *pinning) Victim(r policies.Request) policies.Object {
 	for {
 		v := p.Policy.Victim(r)
@@ -106,17 +106,14 @@ func (p *pinning) Victim(r policies.Request) policies.Object {
 	}
 }
 
-// Admit implements policies.Admitter.
 func (p *pinning) Admit(r policies.Request) bool { return p.admitter == nil || p.admitter.Admit(r) }
 
-// Resize implements policies.Resizer.
 func (p *pinning) Resize(capacity int64) {
 	if p.resizer != nil {
 		p.resizer.Resize(capacity)
 	}
 }
 
-// Grow implements policies.Grower.
 func (p *pinning) Grow(objects int) { p.grower.Grow(objects) }
 
 // Expired implements policies.Expirer. A user of a running request stays, and the lifetime starts again.
@@ -133,10 +130,9 @@ func (p *pinning) Expired(now int64) (policies.Object, bool) {
 	}
 }
 
-// Counters implements policies.Reporter.
 func (p *pinning) Counters() []policies.Counter { return cache.CountersOf(p.Policy) }
 
-// restore gives the policy below the users back that it chose and that could not be evicted, after a request or a
+// restore gives back to the policy below the users that it chose and that could not be evicted, after a request or a
 // change of the capacity. This does not count as a request of theirs.
 func (p *pinning) restore(pool *cache.Pool, r policies.Request) {
 	for _, o := range p.aside {

@@ -36,8 +36,8 @@ var entry = cache.Entry{
 			"until an allocator decides"},
 		{Name: "rmin", Default: serving.LeastRatio, Min: 0, Max: 1, Doc: "least share of the embeddings"},
 		{Name: "rmax", Default: serving.MostRatio, Min: 0, Max: 1, Doc: "largest share of the embeddings"},
-		{Name: "embeddings", Default: "", Doc: "policy of the embeddings; none: that of --policy"},
-		{Name: "kv", Default: "", Doc: "policy of the users; none: that of --policy"},
+		{Name: "embeddings", Default: "", Doc: "policy of the embeddings; none: as in --policy"},
+		{Name: "kv", Default: "", Doc: "policy of the users; none: as in --policy"},
 		{Name: "strict", Default: false, Doc: "the embeddings grow into free pages only, as the paper words it; a full " +
 			"pool of users then never shrinks"},
 		{Name: "tables", Default: partitioned, Choices: []string{partitioned, replicated}, Doc: "which rows the host of a " +
@@ -69,14 +69,14 @@ var Entries = []cache.Entry{entry}
 // Metrics of the pools.
 var (
 	ShardEvictions = metric.Metric{Name: "emb_evictions", Unit: metric.Count,
-		Doc: "embedding shards that left the memory of a node; evictions counts users"}
+		Doc: "embedding shards that were evicted; evictions counts users"}
 	Unpinned = metric.Metric{Name: "kv_bypassed", Unit: metric.Count, Better: metric.Lower,
 		Doc: "requests whose user was not loaded: too little memory was left besides the running requests"}
 	BorderMoved = metric.Metric{Name: "border_moved", Unit: metric.Ratio, Digits: 2,
 		Doc: "pages that moved between embeddings and users, as a multiple of the pages of all nodes"}
 )
 
-// mostMemory and mostOfAll limit the memory of a GPU, and that of all nodes, so that sums do not overflow.
+// mostMemory and mostOfAll limit the memory of a GPU, and of all nodes, so that sums do not overflow.
 const (
 	mostMemory = 1 << 44
 	mostOfAll  = 1 << 60
@@ -95,7 +95,7 @@ func memoryOf(v params.Values) (int64, error) {
 	return bytes, nil
 }
 
-// policiesOf returns the policies of the pools, given that of the cell.
+// policiesOf returns the policies of the pools, given the cell's.
 func policiesOf(v params.Values, cell policies.Spec) (emb, kv policies.Spec, err error) {
 	parse := func(name string) (policies.Spec, error) {
 		if v.Text(name) == "" {
@@ -166,7 +166,7 @@ func checkPolicy(pool string, e policies.Entry, bytes bool) error {
 	case bytes && e.Units == policies.UnitsObjects:
 		why = "it works only where all objects have the same size, but users have different numbers of pages"
 	case !bytes && e.Units == policies.UnitsBytes:
-		why = "it works only where sizes count, but every shard has the same"
+		why = "it works only where sizes count, but every shard has the same size"
 	default:
 		return nil
 	}
@@ -179,7 +179,7 @@ func checkAllocator(v params.Values, spec allocate.Spec) error {
 	e := spec.Entry
 	refuse := func(why string) error {
 		return fmt.Errorf("cache pools: allocator %s %s; use one that divides between two pools, such as static(r=0.4) or "+
-			"those for serving nodes (see: cachesim allocators)", spec.Name(), why)
+			"one for serving nodes (see: cachesim allocators)", spec.Name(), why)
 	}
 	switch {
 	case e.Shared:
@@ -235,7 +235,7 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	return checkMemory(int64(v.Int("gpus"))*memory, pageOf(c), v.Float("rmin"), v.Float("rmax"))
 }
 
-// remark returns what is to be said of a trace that was generated for another number of nodes.
+// remark returns what to say about a trace that was generated for another number of nodes.
 func remark(v params.Values, t *traces.Trace) string {
 	c, nodes := recommender.Of(t.Kind), v.Int("nodes")
 	if c == nil || c.Population == nil || c.Population.Nodes == nodes {
@@ -247,7 +247,7 @@ func remark(v params.Values, t *traces.Trace) string {
 		float64(meant)/float64(nodes))
 }
 
-// estimate returns the memory that the cache needs. Pools of which a model computes what is served hold nothing.
+// estimate returns the memory that the cache needs. If a model computes what is served, the pools hold nothing.
 func estimate(v params.Values, t *traces.Trace, predicted bool) cache.Estimate {
 	c := recommender.Of(t.Kind)
 	if c == nil {

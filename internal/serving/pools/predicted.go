@@ -1,7 +1,7 @@
 package pools
 
 // Predict notes what a model predicts that a node has served since its last epoch, without any request being served:
-// requests, those of them that hit, lookups and hits of shards, and the time since the first request. Allocators that
+// requests and their hits, lookups of shards and their hits, and the time since the first request. Allocators that
 // count requests see them.
 func (p *Cache) Predict(at int, requests, hits, lookups, lookupHits, now int64) {
 	n := &p.nodes[at]

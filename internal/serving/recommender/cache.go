@@ -13,7 +13,7 @@ import (
 type Cache interface {
 	Nodes() int
 	GPUs() int     // of a node
-	Memory() int64 // of a node, in bytes: that of all its GPUs
+	Memory() int64 // of a node, in bytes: all its GPUs together
 	Hosts() int    // over which the embedding tables are spread: one if each has all of them
 
 	// UseCosts says what the keys and values of a user need; it is called once, before all other methods.
@@ -33,8 +33,8 @@ type Cache interface {
 	// Forecasts says which of the fields Forecast and Next of a window the allocator needs; the others stay nil.
 	Forecasts() (now, next bool)
 	// Epoch ends an epoch of a node: the allocator decides from the window, and the border between the caches moves. It
-	// returns the ratio from now on, that of EMB. It is called for each node before the first request, too, with a window
-	// of no requests. The window is valid during the call only.
+	// returns the ratio from now on. It is called for each node before the first request, too, with a window of no
+	// requests. The window is valid during the call only.
 	Epoch(node int, w *serving.Window) float64
 	// Decision returns how long the allocator took in the last call of Epoch.
 	Decision() time.Duration
@@ -53,6 +53,6 @@ type Cache interface {
 type Access struct {
 	Rows       int64 // of embeddings that it read
 	MissedRows int64 // of those, the ones that came from the memory of a host
-	RemoteRows int64 // of the missed ones, those from the host of another node
+	RemoteRows int64 // of the missed ones, the rows from the host of another node
 	KVHit      bool  // the user's keys and values were resident
 }

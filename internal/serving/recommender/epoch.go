@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-// endEpoch tells the allocator of each node what was measured, and counts the windows.
+// endEpoch shows the allocator of each node what was measured, and counts the windows.
 func (m *model) endEpoch(now time.Duration) {
 	m.sortServed()
 	next := m.nextLoad()
@@ -67,6 +67,7 @@ func (m *model) sortServed() {
 	few := false
 	for i := range m.nodes {
 		n := &m.nodes[i]
+		// The sort is not stable, and sums depend on the order, so that ties in latency are broken.
 		slices.SortFunc(n.slow, func(a, b served) int {
 			return cmp.Or(cmp.Compare(a.latency, b.latency), cmp.Compare(a.transfer, b.transfer),
 				cmp.Compare(a.compute, b.compute))
@@ -100,7 +101,7 @@ func (m *model) window(i int, length time.Duration) serving.Window {
 	case len(n.slow) > 0:
 		w.P99 = n.slow[rank99(len(n.slow))].latency
 	}
-	latency := 0.0
+	latency := 0.0 // of the slowest 1%, at least one
 	for _, s := range n.slow[len(n.slow)-(len(n.slow)+99)/100:] {
 		latency += s.latency
 		w.SlowEMB += s.transfer

@@ -33,7 +33,7 @@ type served struct{ latency, transfer, compute float64 }
 func (m *model) requests(i int) int { return m.gpus - m.nodes[i].idle + m.nodes[i].waiting.len() }
 
 // report refills the nodes for the time since the last report, ends an epoch that ends now, sets the rates of refill,
-// and tells the router about each node.
+// and reports each node to the router.
 func (m *model) report(now time.Duration) {
 	m.agenda.Advance(now)
 	seconds := (now - m.lastTick).Seconds()
@@ -111,7 +111,7 @@ func (n *node) averageMisses(seconds float64, gpus int) {
 	rate := float64(n.missed) / seconds / float64(gpus)
 	reports := int(seconds/ReportEvery.Seconds() + 0.5)
 	rest := 1.0
-	for range min(reports, 64) {
+	for range min(reports, 64) { // a power by multiplication has the same bits on every machine
 		rest *= 1 / math.E
 	}
 	n.missMean = rate + float64(rest*(n.missMean-rate))

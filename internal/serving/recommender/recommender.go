@@ -33,7 +33,8 @@ const (
 // ReportEvery is the time between two reports of the nodes to the router, at which refill rates are set, too.
 const ReportEvery = 100 * time.Millisecond
 
-// fewest is how many requests a node needs in a window for a P99 of its own. With fewer, the P99 of all nodes is used.
+// fewest is how many requests a node must have served in an epoch for a P99 of its own. With fewer, its allocator gets
+// the P99 of all nodes. Windows of a series have the P99 of what was served in them, however few that is.
 const fewest = 1000
 
 // Requests are what users request.
@@ -70,7 +71,7 @@ type Span struct {
 	Nodes   []Measured
 }
 
-// Run serves all requests. It stops early with ctx's error, or that of a series.
+// Run serves all requests. It stops early with ctx's error, or an error of a series.
 func Run(ctx context.Context, r Requests, cache Cache, c Config) (*Result, error) {
 	m := newModel(r, cache, c)
 	m.begin()
@@ -99,7 +100,7 @@ type model struct {
 	tick, lastTick time.Duration // the next report, and the previous one
 	epochEnd       time.Duration
 	active         bool      // something has arrived or ended in this epoch
-	forecast       [2]bool   // the allocator needs that of this epoch, of the next one
+	forecast       [2]bool   // the allocator needs a forecast of this epoch, of the next one
 	least, most    float64   // bounds of ratios
 	merged         []float64 // a buffer
 

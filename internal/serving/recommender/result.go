@@ -31,12 +31,12 @@ type Counts struct {
 
 	// Of each node in each epoch.
 	Windows           int64
-	Ended             int64         // of them, those with a P99: some request ended on some node
+	Ended             int64         // windows with a P99: some request ended on some node
 	WindowP99, MaxP99 float64       // seconds; the sum, and the largest
 	Ratio             float64       // sum
 	Moved             float64       // sum of the changes of the ratio, without signs
 	Unstable          int64         // at whose end the node had fallen behind
-	Bests             serving.Bests // of those whose best ratio is known
+	Bests             serving.Bests // of the windows whose best ratio is known
 }
 
 // Result is what a run measured.
@@ -105,7 +105,7 @@ func (m *model) result() *Result {
 }
 
 // histogram counts times to the nanosecond in buckets that are at most 0.1% wide: the first bits of a time, without the
-// leading one, are its bucket among those of its power of two. It needs half a megabyte at most.
+// leading one, are its bucket within its power of two. It needs half a megabyte at most.
 type histogram struct {
 	counts []int64
 	n      int64

@@ -42,8 +42,8 @@ type Config struct {
 	Weights Weights // of Joint
 	// Bonus is added to the score of the node that served the user's last request.
 	Bonus float64
-	// Overload is the load above which the best node is passed over for the one with the least load, unless that has too
-	// much, too: if all nodes have, requests that leave their caches only make it worse, and for good.
+	// Overload is the load above which the best node is passed over for the one with the least load, unless that is
+	// overloaded, too: if all nodes are, requests sent away from their caches only make it worse, and permanently.
 	Overload float64
 	// Capacity is the number of requests, running and waiting, at which the load of a node is 1.
 	Capacity int
@@ -87,8 +87,8 @@ func (r *Router) Report(node, requests int) {
 	r.refresh()
 }
 
-// refresh computes the loads. Of what was sent since the reports, only how far it differs from the mean over the nodes
-// counts: all of them finish requests, too.
+// refresh computes the loads. Of the requests sent since the reports, only the difference from the mean over the nodes
+// counts: all nodes finish requests meanwhile.
 func (r *Router) refresh() {
 	for node := range r.load {
 		requests := float64(r.reported[node])

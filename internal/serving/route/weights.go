@@ -5,12 +5,12 @@ import "github.com/cachesim/cachesim/internal/serving"
 // Weights say what counts for how much in the score of a node.
 type Weights struct{ KV, Embeddings, Load float64 }
 
-// FixedWeights are those to use where no profile is known. With them the scores that the paper reports for three
-// routers (section IV-C) follow from plausible hit ratios and loads.
+// FixedWeights are used if no profile is known. With them the scores that the paper reports for three routers (section
+// IV-C) follow from plausible hit ratios and loads.
 func FixedWeights() Weights { return Weights{KV: 0.5, Embeddings: 0.3, Load: 0.2} }
 
-// KappaWeights are those by a ratio of the cost of a KV miss to that of the embeddings, and a load that counts as much
-// as the embeddings.
+// KappaWeights are the weights if a KV miss costs kappa times what missing the embeddings does, and the load counts as
+// much as the embeddings.
 func KappaWeights(kappa float64) Weights { return Weights{kappa, 1, 1}.normalised() }
 
 // normalised returns weights with the sum 1; equal ones if all are 0.
@@ -34,8 +34,8 @@ type Profile struct {
 const halfLoad = 0.5
 
 // ProfiledWeights are in proportion to what it costs, in seconds, if the user's KV is missing, if all embeddings are,
-// and if a node has the load Overload instead of 0.5. A request that finds so many others on a node waits until all but
-// one less than the GPUs have left, and they take a mean time: that with half of the KV hits and of the embeddings.
+// and if a node has the load Overload instead of 0.5. A request waits until one fewer than the GPUs are left of the
+// requests that it finds on a node, and each takes a mean time, with half of the KV hits and of the embeddings.
 func ProfiledWeights(p Profile, costs serving.Costs, c Config) Weights {
 	var w Weights
 	var service float64

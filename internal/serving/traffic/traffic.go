@@ -31,12 +31,11 @@ var parameters = []params.Param{
 		"requests of hot users, the 5% with the most requests: 0.18, 0.24 or 0.38"},
 	{Name: "regime", Default: "steady", Choices: []string{"steady", "trend", "burst"}, Doc: "steady: the share of hot " +
 		"users is constant; trend: it rises by 0.25 over the run; burst: hot users have spikes of 3 to 5 epochs"},
-	{Name: "hot", Default: 0.0, Min: 0, Max: 0.99, Doc: "share of requests of hot users at the start; 0: that of the " +
-		"data set"},
+	{Name: "hot", Default: 0.0, Min: 0, Max: 0.99, Doc: "share of requests of hot users at the start; 0: the data set's"},
 	{Name: "epochs", Default: 200, Min: 1, Max: 1_000_000, Doc: "epochs of the load"},
 	{Name: "epoch-s", Default: 5.0, Min: 0.001, Max: 86400, Doc: "seconds of an epoch"},
 	{Name: "utilisation", Default: 0.85, Min: 0.01, Max: 10, Doc: "of the GPUs, from which the rate of requests follows"},
-	{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "requests per second of a node, without spikes; 0: those that " +
+	{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "requests per second of a node, without spikes; 0: as many as " +
 		"give the utilisation"},
 	{Name: "ratio", Default: 0.4, Min: 0.01, Max: 0.99, Doc: "share of the memory of embeddings at which the GPUs have " +
 		"that utilisation"},
@@ -52,8 +51,7 @@ var parameters = []params.Param{
 		"sequence; lengths are spread evenly over the users"},
 	{Name: "max-tokens", Default: defaultPopulation.MaxTokens, Min: 1, Max: 1 << 24, Doc: "tokens of the longest " +
 		"sequence"},
-	{Name: "tokens", Default: 0, Min: 0, Max: 1 << 24, Doc: "tokens of every sequence; 0: those from min-tokens to " +
-		"max-tokens"},
+	{Name: "tokens", Default: 0, Min: 0, Max: 1 << 24, Doc: "tokens of every sequence; 0: from min-tokens to max-tokens"},
 	{Name: "tables", Default: defaultPopulation.Tables, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which " +
 		"every token is looked up"},
 	{Name: "shards", Default: defaultPopulation.Shards, Min: 1, Max: 1 << 27, Doc: "shards of 1024 rows, of all tables"},
@@ -62,7 +60,7 @@ var parameters = []params.Param{
 		"once by the popularity of the shards"},
 	{Name: "own", Default: defaultPopulation.OwnShare, Min: 0, Max: 1, Doc: "share of a user's lookups that are of its " +
 		"own shards"},
-	{Name: "requests", Default: 0, Min: 0, Doc: "length of the trace at most; 0: those of all epochs"},
+	{Name: "requests", Default: 0, Min: 0, Doc: "length of the trace at most; 0: all epochs"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 }
 
@@ -72,7 +70,7 @@ const (
 	arrivalBits = 14
 )
 
-// Generators are those of this package.
+// Generators are the generators of this package.
 var Generators = []gen.Entry{{Name: "recommender",
 	Summary: "recommender requests of users with histories: steady, with a rising share of hot users, or with spikes; " +
 		"the rate gives GPUs a utilisation",
@@ -98,7 +96,6 @@ type trace struct {
 	head      recommender.Head
 }
 
-// populationOf returns the population that parameters describe.
 func populationOf(v params.Values) recommender.Population {
 	p := defaultPopulation
 	p.Nodes, p.Users, p.UserAlpha = v.Int("nodes"), v.Int("users"), v.Float("user-alpha")
@@ -112,7 +109,6 @@ func populationOf(v params.Values) recommender.Population {
 	return p
 }
 
-// bytesOf estimates the memory of the generator.
 func bytesOf(v params.Values) int64 { return recommender.SyntheticBytes(populationOf(v)) }
 
 // newTrace draws the shards that users own, and counts the requests. Both take minutes for many nodes.
@@ -215,7 +211,7 @@ const countedAtOnce = 1 << 18
 
 // count returns how many requests the epochs have, at most limit unless it is 0. It ends with ctx.
 func (t *trace) count(ctx context.Context, limit int, counted func(n int64)) (int, error) {
-	again := t.arrivals
+	again := t.arrivals // with a copy of the bits, so that Read draws the same times
 	bits := *again.bits
 	again.bits = &bits
 	n := 0
@@ -283,8 +279,8 @@ func (t *trace) Read(rec *stream.Record) error {
 	return nil
 }
 
-// user draws who makes a request. Each node has as many users of each rank; those of one rank have consecutive numbers,
-// the hot ones come first.
+// user draws who makes a request. Each node has one user of each rank; users of one rank have consecutive numbers, and
+// hot users come first.
 func (t *trace) user(hotShare float64) (user uint32, hot bool) {
 	hot = random.Unit(t.bits) < hotShare
 	rank := 0

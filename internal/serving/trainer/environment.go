@@ -18,7 +18,7 @@ type Workload struct {
 	Seed   uint64 // of the spikes
 }
 
-// The node that controllers are trained on: that of the paper, with the users of one node of four.
+// The node that controllers are trained on: the paper's, with the users of one node of four.
 const (
 	gpus        = 8
 	gpuMemory   = 80_000_000_000
@@ -27,8 +27,8 @@ const (
 	weight      = 1 // of the P99 in the reward
 )
 
-// Ranges from which episodes draw what they serve. The shares of hot users include those of the datasets of Table II,
-// and are those of figure 16.
+// Ranges from which episodes draw what they serve. The shares of hot users are figure 16's, and include those of the
+// datasets of Table II.
 const leastHot, mostHot = 0.05, 0.60
 
 var ownShares = [...]float64{0, 0.6, 0.96}
@@ -103,7 +103,7 @@ func (e *episode) show(state []float64) {
 	copy(state, s[:])
 }
 
-// Step changes the ratio. The reward is that of the window after the change, less that of another node under the same
+// Step changes the ratio. The reward is of the window after the change, less the reward of another node under the same
 // load, at the best ratio for the load without spikes. What is subtracted does not depend on the actions, so that the
 // same policies are the best; but most of what differs from one workload to another, and in spikes, is gone, which is
 // far more than what an action changes.

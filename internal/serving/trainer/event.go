@@ -100,10 +100,9 @@ type explorer struct {
 	kept   ppo.Trajectory
 }
 
-// Needs implements allocate.Allocator.
 func (e *explorer) Needs() allocate.Needs { return allocate.Needs{} }
 
-// Allocate implements allocate.Allocator. It keeps the ratio.
+// Allocate keeps the ratio.
 func (e *explorer) Allocate(s *allocate.State, capacities []int64) {
 	e.Decide(s, &serving.Window{}, capacities)
 }

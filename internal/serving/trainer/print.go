@@ -29,7 +29,7 @@ func (s *Summary) printTable(w io.Writer, format string) error {
 		"value after %s", records.Count(int64(s.Parameters)), records.Count(int64(s.Episodes)), s.Environments,
 		convergedWithin, records.Count(int64(s.Converged)))
 	const note = "Means of an epoch over nine workloads for each regime, in the fluid model. The gap is the distance " +
-		"from the best ratio for the epoch; hindsight has this ratio in each epoch. The best static ratio is that of " +
+		"from the best ratio for the epoch; hindsight has this ratio in each epoch. The best static ratio is chosen for " +
 		"each workload."
 	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), s.table().In(format, width),
 		terminal.Wrapped(note, width))
@@ -76,7 +76,7 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 // drawCurve writes the learning curve as a PNG.
 func (s *Summary) drawCurve(w io.Writer) error {
 	f := plots.New("Learning curve", fmt.Sprintf("episodes in each of %d environments", s.Environments),
-		"reward of an epoch, less that in hindsight")
+		"reward of an epoch, less the reward in hindsight")
 	x := make([]float64, len(s.Curve))
 	for i := range x {
 		x[i] = float64(i + 1)

@@ -1,6 +1,6 @@
 // Package trainer trains the learned controller of a node that serves recommendations: the policy of the allocators
-// ppo and hlem. Episodes are those of the fluid model, and of the event model for fine-tuning, under random workloads
-// from random ratios.
+// ppo and hlem. Episodes run on the fluid model, and for fine-tuning on the event model, with random workloads and from
+// random ratios.
 package trainer
 
 import (
@@ -48,10 +48,10 @@ func (o Options) fineTuning() ppo.Options {
 	return p
 }
 
-// ppo returns the constants of PPO: those of the specification (section 3.3) where the next lines set no others. The
-// effects of a move last for few epochs, so that a shorter horizon has less noise. Policies run greedily: without
-// sharpening, training improves one that owes much to its less probable actions, and that stops short of the best ratio
-// without them.
+// ppo returns the constants of PPO: the specification's (section 3.3), unless the next lines set others. The effects of
+// a move last for few epochs, so that a shorter horizon has less noise. Policies run greedily: without sharpening,
+// training improves one that owes much to its less probable actions, and that stops short of the best ratio without
+// them.
 func (o Options) ppo() ppo.Options {
 	p := ppo.Defaults()
 	p.Iterations, p.Seed, p.Jobs = o.Episodes, o.Seed, o.Jobs
