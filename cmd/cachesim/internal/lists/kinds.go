@@ -93,11 +93,10 @@ func policyTraits(e policies.Entry) []string {
 	}
 	lines = append(lines, "capacity in "+unitsOf(e))
 	if e.Bypass {
-		lines = append(lines, "may bypass a missed object (not load it), so it is compared with opt-bypass")
+		lines = append(lines, "may bypass a missed object, so it is compared with opt-bypass")
 	}
 	if e.BypassIf != nil {
-		lines = append(lines, "may bypass a missed object (not load it) with some parameters, and is then compared with "+
-			"opt-bypass")
+		lines = append(lines, "with some parameters it may bypass a missed object, and is compared with opt-bypass")
 	}
 	if e.Unbounded {
 		lines = append(lines, "ignores the capacity")
