@@ -47,7 +47,7 @@ quick:
 # The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long
 # and have one.
 race:
-	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim
+	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim ./internal/cache/semantic
 	$(GO) test -race -short ./internal/base/parallel ./internal/similarity ./internal/traces/... \
 	  ./internal/experiment/... ./internal/base/neural/... ./internal/cuda
 	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Progress' \
@@ -63,7 +63,7 @@ bench:
 	$(GO) test -run '^$$' -bench '(Join|Nearest)10k' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
 	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
-	  ./internal/sim >> out/bench.txt
+	  ./internal/cache/semantic ./internal/sim >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
 
 # What a GPU computes, beside the same on the CPU: seconds, how many times as fast the GPU is, and millions of requests,

@@ -209,7 +209,7 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 
 // forTests are packages that only tests import, their own and each other's.
 var forTests = []string{"base/must", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
-	"policies/policytest", "traces/tracetest"}
+	"policies/policytest", "sim/simtest", "traces/tracetest"}
 
 // TestPackagesForTests fails where the program would contain what only tests need.
 func TestPackagesForTests(t *testing.T) {

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -62,7 +64,7 @@ func TestAuthorsPrograms(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".tsv"), func(t *testing.T) {
 			t.Parallel()
 			checkSaysItsSource(t, file)
-			rows := readTSV(t, file)
+			rows := simtest.ReadTable(t, file)
 			for _, of := range byTrace(rows) {
 				t.Run(of[0]["trace"], func(t *testing.T) { holdToProgram(t, of) })
 			}
@@ -99,29 +101,29 @@ func byTrace(rows []map[string]string) (groups [][]map[string]string) {
 
 // holdToProgram replays rows of one trace.
 func holdToProgram(t *testing.T, rows []map[string]string) {
-	var cells []Cell
-	var all []Parts
+	var cells []sim.Cell
+	var all []sim.Parts
 	bytes := false
 	for _, row := range rows {
 		c := authorsCell(t, row)
 		cells, all, bytes = append(cells, c), append(all, c.Parts), bytes || c.Capacity.Bytes
 	}
-	r := NewReplayer(authorsTrace(t, rows[0], Needs(all, bytes)), ReplayerOptions{})
+	r := sim.NewReplayer(authorsTrace(t, rows[0], sim.Needs(all, bytes)), sim.ReplayerOptions{})
 	for i, row := range rows {
 		checkCounts(t, r, cells[i], row)
 	}
 }
 
 // authorsCell returns our cell for a row.
-func authorsCell(t *testing.T, row map[string]string) (c Cell) {
+func authorsCell(t *testing.T, row map[string]string) (c sim.Cell) {
 	t.Helper()
 	var err error
 	if c.Policy, err = policies.Registry.Parse(row["policy"] + "(" + row["parameters"] + ")"); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range Kinds {
+	for _, kind := range sim.Kinds {
 		text := row[kind.Name]
-		if kind == CacheKind {
+		if kind == sim.CacheKind {
 			text = cmp.Or(text, "exact")
 		}
 		if text == "" {
@@ -149,7 +151,7 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 			t.Fatal(err)
 		}
 	} else {
-		traceDir, _ := referenceDirs(t)
+		traceDir, _ := simtest.ReferenceFolders(t)
 		w.Files = []string{filepath.Join(traceDir, filepath.FromSlash(row["trace"]))}
 	}
 	w.Format, w.Tenants = row["format"], row["tenants"]
@@ -160,7 +162,7 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 }
 
 // checkCounts compares each count of a row with that of our cell.
-func checkCounts(t *testing.T, r *Replayer, c Cell, row map[string]string) {
+func checkCounts(t *testing.T, r *sim.Replayer, c sim.Cell, row map[string]string) {
 	t.Helper()
 	first, seeds := uint64(0), 1
 	switch {
@@ -174,7 +176,7 @@ func checkCounts(t *testing.T, r *Replayer, c Cell, row map[string]string) {
 	counts := map[string][]float64{}
 	for seed := range seeds {
 		c.Seed = first + uint64(seed)
-		rec := replayed(t, r, c)
+		rec := simtest.Replay(t, r, c)
 		for _, column := range countColumns(row) {
 			x, ok := rec.Get(column)
 			if !ok {
@@ -199,7 +201,7 @@ func checkCounts(t *testing.T, r *Replayer, c Cell, row map[string]string) {
 // countColumns returns the columns of a row that have counts, which are those with the names of metrics.
 func countColumns(row map[string]string) (columns []string) {
 	for column, text := range row {
-		part := slices.ContainsFunc(Kinds, func(k *Kind) bool { return k.Name == column })
+		part := slices.ContainsFunc(sim.Kinds, func(k *sim.Kind) bool { return k.Name == column })
 		if text != "" && !part && !slices.Contains(authorsColumns, column) {
 			columns = append(columns, column)
 		}

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -16,7 +17,7 @@ import (
 // the ends and in the middle of its noise: means of 10 runs there, of 4 here. The experiment learned-brightkite
 // compares all of them with as many seeds.
 func TestPublishedBrightkite(t *testing.T) {
-	traceDir, numberDir := referenceDirs(t)
+	traceDir, numberDir := simtest.ReferenceFolders(t)
 	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
 		traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
 	published := brightkiteNumbers(t, filepath.Join(numberDir, "learned-and-llm-published.tsv"))
@@ -39,8 +40,9 @@ func TestPublishedBrightkite(t *testing.T) {
 				const seeds = 4
 				sum := 0.0
 				for seed := range uint64(seeds) {
-					noisy := parts(t, "predictor=noisy(kind=lognormal,never=10000,sigma="+sigma+")")
-					recs := mustRun(t, tr, RunOptions{Policies: specs(t, policy), Parts: noisy, Capacities: objects(10), Seed: seed})
+					noisy := []string{"predictor=noisy(kind=lognormal,never=10000,sigma=" + sigma + ")"}
+					recs := simtest.Run(t, tr, simtest.Options{Policies: policy, Parts: noisy, Seed: seed,
+						Capacities: simtest.Objects(10)})
 					sum += float64(recs[0].Int(metric.Misses))
 				}
 				want, ok := published[algorithm+" "+sigma]
@@ -63,7 +65,7 @@ func TestPublishedBrightkite(t *testing.T) {
 func brightkiteNumbers(t *testing.T, path string) map[string]float64 {
 	t.Helper()
 	numbers := map[string]float64{}
-	for _, row := range readTSV(t, path) {
+	for _, row := range simtest.ReadTable(t, path) {
 		_, rest, ok := strings.Cut(row["setting"], "lognormal(0,")
 		if !ok {
 			continue

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -59,9 +60,9 @@ var caffeineOthers = []struct{ prefix, suffix, why string }{
 
 // TestCaffeine replays the traces on which Caffeine's simulator printed its hits.
 func TestCaffeine(t *testing.T) {
-	traceDir, numberDir := referenceDirs(t)
+	traceDir, numberDir := simtest.ReferenceFolders(t)
 	byTrace := map[string][]map[string]string{}
-	for _, row := range readTSV(t, filepath.Join(numberDir, "caffeine-simulator.tsv")) {
+	for _, row := range simtest.ReadTable(t, filepath.Join(numberDir, "caffeine-simulator.tsv")) {
 		if caffeineCompares(t, row["policy"]) {
 			byTrace[row["trace"]] = append(byTrace[row["trace"]], row)
 		}

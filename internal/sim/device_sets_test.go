@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"context"
@@ -11,27 +11,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // setsCell returns a cell in a set-associative cache.
-func setsCell(t rapid.TB, policy, sets, predictor string, size int64, seed uint64) Cell {
+func setsCell(t rapid.TB, policy, sets, predictor string, size int64, seed uint64) sim.Cell {
 	t.Helper()
-	spec := must.Get(policies.Registry.Parse(policy))(t)
-	c := Cell{Parts: Parts{Policy: spec}, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: seed}
-	c.Cache = must.Get(cache.Registry.Parse(sets))(t)
-	if spec.Entry.Predicts {
-		p := must.Get(predict.Registry.Parse(predictor))(t)
-		c.Predictor = &p
-	}
+	c := simtest.Cell(t, policy, capacity.Of(size, false), "cache="+sets, "predictor="+predictor)
+	c.Seed = seed
 	return c
 }
 
@@ -62,7 +56,7 @@ var setsPolicies = []string{
 	"laru(decay=k/4)",
 }
 
-func drawSetsCell(t *rapid.T, batch int) Cell {
+func drawSetsCell(t *rapid.T, batch int) sim.Cell {
 	slabs := rapid.IntRange(1, 3).Draw(t, "slabs")
 	ways := slabs * rapid.SampledFrom([]int{1, 2, 5, 11, 21}).Draw(t, "lanes")
 	predictor := rapid.SampledFrom([]string{"noisy(p=0.3)", "oracle", "popu", "ewma", "none"}).Draw(t, "predictor")
@@ -75,18 +69,15 @@ func drawSetsCell(t *rapid.T, batch int) Cell {
 // TestSetsOnDevice replays random cells in the interpreter, and compares their records with those of the CPU.
 func TestSetsOnDevice(t *testing.T) {
 	device := cuda.Share(cudatest.Device(t, ptxrun.Options{Seed: 1}))
-	untested := *setsOnDevice // a hundred self-tests would take longer than the replays
-	untested.test = nil
-	defer func(before []*deviceReplay) { deviceReplays = before }(deviceReplays)
-	deviceReplays = []*deviceReplay{&untested}
+	sim.ReplaySetsUntested(t) // a hundred self-tests would take longer than the replays
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawSetsTrace(t)
-		options := ReplayerOptions{}
+		options := sim.ReplayerOptions{}
 		if tr.Starts == nil {
 			options.Warmup = rapid.IntRange(0, len(tr.Objects)-1).Draw(t, "warmup")
 		}
 		batch := rapid.SampledFrom([]int{1, 2, 7, 50}).Draw(t, "batch")
-		var cells []Cell
+		var cells []sim.Cell
 		for range rapid.IntRange(1, 4).Draw(t, "cells") {
 			cells = append(cells, drawSetsCell(t, batch))
 		}
@@ -97,24 +88,24 @@ func TestSetsOnDevice(t *testing.T) {
 // TestWaysOnDevice replays lru with many numbers of ways at one number of sets, which is one pass on the device.
 func TestWaysOnDevice(t *testing.T) {
 	tr := policytest.Trace(3, 700, 120)
-	var cells []Cell
+	var cells []sim.Cell
 	for _, ways := range []int64{1, 2, 7, 30, 64} {
 		cells = append(cells, setsCell(t, "lru", fmt.Sprintf("sets(ways=%d,slabs=1,batch=1)", ways), "", 3*ways, 1))
 	}
-	sameOnDevice(t, tr, ReplayerOptions{Warmup: 50}, cuda.Share(cudatest.Device(t, ptxrun.Options{})), cells)
+	sameOnDevice(t, tr, sim.ReplayerOptions{Warmup: 50}, cuda.Share(cudatest.Device(t, ptxrun.Options{})), cells)
 }
 
 // TestSetsBeyondMemory replays cells whose state fits into the device one after the other, and one that does not fit.
 func TestSetsBeyondMemory(t *testing.T) {
 	tr := policytest.Trace(3, 500, 400)
-	var cells []Cell
+	var cells []sim.Cell
 	for k := range int64(5) {
 		cells = append(cells, setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 30_000+k, 1))
 	}
 	device := cuda.Share(cudatest.Device(t, ptxrun.Options{Memory: 2 << 20}))
-	sameOnDevice(t, tr, ReplayerOptions{}, device, cells)
+	sameOnDevice(t, tr, sim.ReplayerOptions{}, device, cells)
 	large := setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 300_000, 1)
-	_, err := NewReplayer(tr, ReplayerOptions{Device: device}).Replay(t.Context(), large)
+	_, err := sim.NewReplayer(tr, sim.ReplayerOptions{Device: device}).Replay(t.Context(), large)
 	want := "caches of sets, 1 of them, need at least 4 MiB on the GPU, of which 1 MiB are free"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
@@ -122,13 +113,13 @@ func TestSetsBeyondMemory(t *testing.T) {
 }
 
 // sameOnDevice compares the records of cells, which are one job of the device, with those of the CPU.
-func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device *cuda.Shared, cells []Cell) {
+func sameOnDevice(t rapid.TB, tr *traces.Trace, options sim.ReplayerOptions, device *cuda.Shared, cells []sim.Cell) {
 	t.Helper()
-	cpu := NewReplayer(tr, options)
+	cpu := sim.NewReplayer(tr, options)
 	options.Device = device
 	served := int64(0)
 	options.Progress = func(n int64) { served += n }
-	gpu := NewReplayer(tr, options)
+	gpu := sim.NewReplayer(tr, options)
 	jobs := gpu.Jobs(cells)
 	if len(jobs) != 1 || !jobs[0].OnDevice() || gpu.Need(jobs[0]) <= 0 {
 		t.Fatalf("%d jobs of %d cells", len(jobs), len(cells))
@@ -149,7 +140,7 @@ func sameOnDevice(t rapid.TB, tr *traces.Trace, options ReplayerOptions, device 
 // Package setreplay measures what is left of the time if the trace is on the GPU already.
 func BenchmarkGPUSets(b *testing.B) {
 	device := cudatest.GPU(b)
-	tr := zipfTrace(b, 20_000_000, 1_000_000)
+	tr := simtest.Generated(b, "zipf(requests=20000000,objects=1000000)", traces.Needs{})
 	for _, c := range []struct {
 		policy, predictor string
 		batch, capacities int
@@ -158,7 +149,7 @@ func BenchmarkGPUSets(b *testing.B) {
 		{"laru", "oracle", 128, 1}, {"laru", "oracle", 128, 16},
 	} {
 		b.Run(fmt.Sprintf("%s/batch=%d/capacities=%d", c.policy, c.batch, c.capacities), func(b *testing.B) {
-			var cells []Cell
+			var cells []sim.Cell
 			for k := range c.capacities {
 				sets := fmt.Sprintf("sets(ways=64,slabs=2,batch=%d)", c.batch)
 				cells = append(cells, setsCell(b, c.policy, sets, c.predictor, int64(64*1562*(k+1)/c.capacities), 1))
@@ -171,18 +162,18 @@ func BenchmarkGPUSets(b *testing.B) {
 // BenchmarkGPUWays replays lru with 1 to 64 ways at one number of sets.
 func BenchmarkGPUWays(b *testing.B) {
 	device := cudatest.GPU(b)
-	var cells []Cell
+	var cells []sim.Cell
 	for ways := range int64(64) {
 		sets := fmt.Sprintf("sets(ways=%d,slabs=1,batch=1)", ways+1)
 		cells = append(cells, setsCell(b, "lru", sets, "", 1562*(ways+1), 1))
 	}
-	compareOnGPU(b, zipfTrace(b, 20_000_000, 1_000_000), device, cells)
+	compareOnGPU(b, simtest.Generated(b, "zipf(requests=20000000,objects=1000000)", traces.Needs{}), device, cells)
 }
 
 // compareOnGPU compares the replay of cells on the device with that on one core.
-func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []Cell) {
+func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []sim.Cell) {
 	replay := func(device *cuda.Shared) func() {
-		r := NewReplayer(tr, ReplayerOptions{Device: device})
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{Device: device})
 		return func() {
 			for _, job := range r.Jobs(cells) {
 				must.Get(r.ReplayJob(b.Context(), job))(b)

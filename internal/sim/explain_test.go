@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"errors"
@@ -8,35 +8,29 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // What Explain tells adds up to what a replay counts, for every policy.
 func TestExplainAddsUp(t *testing.T) {
-	trace := zipfTrace(t, 3000, 200)
+	trace := simtest.Generated(t, "zipf(requests=3000,objects=200)", traces.Needs{})
 	for o := range trace.NumObjects {
 		trace.Keys = append(trace.Keys, stream.Key{Num: uint64(o)})
 	}
-	r := NewReplayer(trace, ReplayerOptions{})
+	r := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	for _, e := range policies.Registry.All() {
 		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil {
 			continue
 		}
-		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
-		c := Cell{Parts: parts, Capacity: capacity.Of(20, false)}
-		if e.Predicts {
-			predictor := must.Get(predict.Registry.Parse("oracle"))(t)
-			c.Predictor = &predictor
-		}
+		c := simtest.Cell(t, e.Name, capacity.Of(20, false), "predictor=oracle")
 		rec := must.Get(r.Replay(t.Context(), c))(t)
 		var hits, evictions int64
-		must.Do(t, r.Explain(t.Context(), c, func(d Decision) error {
+		must.Do(t, r.Explain(t.Context(), c, func(d sim.Decision) error {
 			if d.Hit {
 				hits++
 			}
@@ -52,11 +46,11 @@ func TestExplainAddsUp(t *testing.T) {
 
 // Decisions name requests and objects of the whole trace where those of size 0 are left out.
 func TestExplainOverZeroSizes(t *testing.T) {
-	trace := fromKeys("abcbcb")
+	trace := simtest.FromKeys("abcbcb")
 	trace.ObjectSizes = []int64{0, 10, 10}
-	c := Cell{Parts: Parts{Policy: mustSpec("fifo"), Cache: cache.ExactSpec()}, Capacity: capacity.Of(10, true)}
+	c := simtest.Cell(t, "fifo", capacity.Of(10, true))
 	var told []string
-	must.Do(t, NewReplayer(trace, ReplayerOptions{}).Explain(t.Context(), c, func(d Decision) error {
+	must.Do(t, sim.NewReplayer(trace, sim.ReplayerOptions{}).Explain(t.Context(), c, func(d sim.Decision) error {
 		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, d.Evicted))
 		return nil
 	}))
@@ -65,34 +59,24 @@ func TestExplainOverZeroSizes(t *testing.T) {
 	}
 }
 
-// zipfTrace returns a generated trace of objects that are numbered in order of first appearance.
-func zipfTrace(t testing.TB, requests, objects int) *traces.Trace {
-	t.Helper()
-	w := must.Get(workload.Generated(fmt.Sprintf("zipf(requests=%d,objects=%d)", requests, objects), 1))(t)
-	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
-}
-
 func TestExplainRefuses(t *testing.T) {
-	r := NewReplayer(zipfTrace(t, 100, 20), ReplayerOptions{})
-	capacity := capacity.Of(5, false)
-	sets, err := cache.Registry.Parse("sets")
-	must.Do(t, err)
+	r := sim.NewReplayer(simtest.Generated(t, "zipf(requests=100,objects=20)", traces.Needs{}), sim.ReplayerOptions{})
+	size := capacity.Of(5, false)
 	for _, test := range []struct {
-		cell Cell
+		cell sim.Cell
 		want string
 	}{
-		{Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: sets}, Capacity: capacity}, "use exact or semantic"},
-		{Cell{Parts: Parts{Policy: mustSpec("pfoo-l"), Cache: cache.ExactSpec()}, Capacity: capacity}, "makes no decisions"},
+		{simtest.Cell(t, "lru", size, "cache=sets"), "use exact or semantic"},
+		{simtest.Cell(t, "pfoo-l", size), "makes no decisions"},
 	} {
-		err := r.Explain(t.Context(), test.cell, func(Decision) error { return nil })
+		err := r.Explain(t.Context(), test.cell, func(sim.Decision) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s in %s gives %v, want %s", test.cell.Policy, test.cell.Cache, err, test.want)
 		}
 	}
 	stop := errors.New("enough")
 	calls := 0
-	cell := Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec()}, Capacity: capacity}
-	err = r.Explain(t.Context(), cell, func(Decision) error {
+	err := r.Explain(t.Context(), simtest.Cell(t, "lru", size), func(sim.Decision) error {
 		calls++
 		return stop
 	})

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -59,12 +61,12 @@ func extremes(name string, ps []params.Param) (texts []string) {
 const patience = 5 * time.Minute
 
 // replayExtreme replays a cell at the least and the largest capacities, in every unit that it works in.
-func replayExtreme(t *testing.T, tr *traces.Trace, c Cell) {
+func replayExtreme(t *testing.T, tr *traces.Trace, c sim.Cell) {
 	t.Helper()
-	r := NewReplayer(tr, ReplayerOptions{})
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 	for _, amount := range []int64{1, 2, 50, 1 << 40} {
 		for _, bytes := range []bool{false, true} {
-			c.Capacity = capacity.Capacity{Amount: amount, Simulated: amount, Bytes: bytes}
+			c.Capacity = capacity.Of(amount, bytes)
 			if r.Check(c) != nil {
 				continue
 			}
@@ -86,7 +88,7 @@ func TestExtremeParameters(t *testing.T) {
 	inParallel := func(name string, test func(*testing.T, extremeTraces)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, extremeTraces{policytest.Trace(9, 160, 90), conversationTrace(10), queryTrace(3, 120, 20, 0.3)})
+			test(t, extremeTraces{policytest.Trace(9, 160, 90), simtest.Conversations(10), simtest.Queries(3, 120, 20, 0.3)})
 		})
 	}
 	for _, e := range policies.Registry.All() {
@@ -95,10 +97,9 @@ func TestExtremeParameters(t *testing.T) {
 	inParallel("predictors", func(t *testing.T, on extremeTraces) {
 		for _, e := range predict.Registry.All() {
 			for _, text := range extremes(e.Name, e.Params) {
-				if spec, err := predict.Registry.Parse(text); err == nil {
+				if _, err := predict.Registry.Parse(text); err == nil {
 					for _, policy := range []string{"fpb", "laru"} {
-						replayExtreme(t, on.plain, Cell{Parts: Parts{Policy: mustSpec(policy), Predictor: &spec,
-							Cache: cache.ExactSpec()}})
+						replayExtreme(t, on.plain, simtest.Cell(t, policy, capacity.Capacity{}, "predictor="+text))
 					}
 				}
 			}
@@ -106,9 +107,9 @@ func TestExtremeParameters(t *testing.T) {
 	})
 	inParallel("caches", func(t *testing.T, on extremeTraces) {
 		for _, text := range cacheExtremes() {
-			if spec, err := cache.Registry.Parse(text); err == nil {
+			if _, err := cache.Registry.Parse(text); err == nil {
 				for _, tr := range []*traces.Trace{on.plain, on.prompts, on.queries} {
-					replayExtreme(t, tr, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}})
+					replayExtreme(t, tr, simtest.Cell(t, "lru", capacity.Capacity{}, "cache="+text))
 				}
 			}
 		}
@@ -116,10 +117,9 @@ func TestExtremeParameters(t *testing.T) {
 	inParallel("models", func(t *testing.T, on extremeTraces) {
 		for _, e := range models.Registry.All() {
 			for _, text := range extremes(e.Name, e.Params) {
-				if spec, err := models.Registry.Parse(text); err == nil {
-					replayExtreme(t, on.plain, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec}})
-					replayExtreme(t, on.prompts, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"),
-						Model: &spec}})
+				if _, err := models.Registry.Parse(text); err == nil {
+					replayExtreme(t, on.plain, simtest.Cell(t, "lru", capacity.Capacity{}, "model="+text))
+					replayExtreme(t, on.prompts, simtest.Cell(t, "lru", capacity.Capacity{}, "cache=prefix", "model="+text))
 				}
 			}
 		}
@@ -134,14 +134,14 @@ func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
 		if err != nil {
 			continue // refused
 		}
-		c := Cell{Parts: Parts{Policy: spec, Cache: cache.ExactSpec()}}
+		c := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}}
 		if e.Predicts {
 			c.Predictor = &noisy
 		}
 		replayExtreme(t, on.plain, c)
-		c.Cache = mustCache(t, "semantic")
+		c.Cache = must.Get(cache.Registry.Parse("semantic"))(t)
 		replayExtreme(t, on.queries, c)
-		c.Cache = mustCache(t, "prefix")
+		c.Cache = must.Get(cache.Registry.Parse("prefix"))(t)
 		replayExtreme(t, on.prompts, c)
 	}
 }
@@ -151,9 +151,4 @@ func cacheExtremes() (texts []string) {
 		texts = append(texts, extremes(e.Name, e.Params)...)
 	}
 	return texts
-}
-
-func mustCache(t *testing.T, text string) cache.Spec {
-	t.Helper()
-	return must.Get(cache.Registry.Parse(text))(t)
 }

@@ -1,18 +1,21 @@
-package sim
+package sim_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
+
+// requestsAndTimes are what models of nodes need of a trace.
+var requestsAndTimes = traces.Needs{Times: true, Kind: true}
 
 // TestFluidAgainstEvents holds the error of the fluid model: on a quarter of a node, its hit ratios, utilisation and
 // latencies are those of the event model, apart from how much work this sample of few users happens to bring.
@@ -21,20 +24,15 @@ func TestFluidAgainstEvents(t *testing.T) {
 		t.Skip("simulates for seconds")
 	}
 	for hot, ratios := range map[float64][]string{0.18: {"0.4", "0.8"}, 0.6: {"0.5"}} {
-		w := must.Get(workload.Generated(fmt.Sprintf(
-			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,hot=%v)", hot), 1))(t)
-		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(t)
-		r := NewReplayer(tr, ReplayerOptions{Warmup: len(tr.Objects) / 2})
-		var cells []Cell
+		tr := simtest.Generated(t, fmt.Sprintf(
+			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,hot=%v)", hot), requestsAndTimes)
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: len(tr.Objects) / 2})
+		var cells []sim.Cell
 		var all []records.Record
 		for _, ratio := range ratios {
 			for _, model := range []string{"fluid", "recommender(optimum=off)"} {
-				c := Cell{Parts: Parts{Policy: mustSpec("lru")}}
-				for _, list := range []string{"cache=pools(nodes=1,memory=20GB,r=" + ratio + ")", "model=" + model} {
-					into(t, &c.Parts, list)
-				}
-				c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
-				cells, all = append(cells, c), append(all, must.Get(r.Replay(t.Context(), c))(t).Record)
+				c := simtest.Cell(t, "lru", capacity.Capacity{}, "cache=pools(nodes=1,memory=20GB,r="+ratio+")", "model="+model)
+				cells, all = append(cells, c), append(all, simtest.Replay(t, r, c).Record)
 			}
 		}
 		for i := 0; i < len(all); i += 2 {
@@ -68,18 +66,11 @@ func TestFluidAgainstEvents(t *testing.T) {
 // they are told otherwise: with other layers, the utilisation is another one.
 func TestLayersOfTheTrace(t *testing.T) {
 	spec := "recommender(nodes=1,users=2000,shards=100000,gpus=2,memory-gb=40,epochs=8,layers=3)"
-	w := must.Get(workload.Generated(spec, 1))(t)
-	tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(t)
+	r := sim.NewReplayer(simtest.Generated(t, spec, requestsAndTimes), sim.ReplayerOptions{})
 	for _, model := range []string{"fluid", "recommender"} {
 		utilisation := func(parameters string) float64 {
-			c := Cell{Parts: Parts{Policy: mustSpec("lru")}}
-			for _, list := range []string{"cache=pools(nodes=1,gpus=2,memory=40GB)", "model=" + model + parameters} {
-				into(t, &c.Parts, list)
-			}
-			c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
-			rec := must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), c))(t)
-			x, _ := rec.Get(nodemodels.NodeUtilisation.Name)
-			return x
+			return simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Capacity{}, "cache=pools(nodes=1,gpus=2,memory=40GB)",
+				"model="+model+parameters)).Float(nodemodels.NodeUtilisation)
 		}
 		own, three, six := utilisation(""), utilisation("(layers=3)"), utilisation("(layers=6)")
 		if own != three || !(six > 1.05*own) {

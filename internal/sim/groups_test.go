@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -13,8 +15,9 @@ import (
 func TestPoliciesKnowTheGroups(t *testing.T) {
 	tr := policytest.Trace(4, 3000, 200)
 	hits := func(policy string) int64 {
-		c := cellOf(t, policy, capacity.Of(40, false), 1)
-		return must.Get(NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), c))(t).Int(metric.Hits)
+		rec := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(),
+			simtest.Cell(t, policy, capacity.Of(40, false))))(t)
+		return rec.Int(metric.Hits)
 	}
 	modes := []string{"laru(mode=async", "fpb(mode=async", "hf(candidates=40,mode=async"}
 	var alone, want []int64

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"reflect"
@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -22,12 +25,12 @@ func TestLRUInOnePassEqualsReplay(t *testing.T) {
 			}
 			var capacities []capacity.Capacity
 			for _, c := range []int64{500, 1, 7, 21, 60, 100, 180, 2000} {
-				capacities = append(capacities, capacity.Capacity{Amount: c, Bytes: bytes, Simulated: c})
+				capacities = append(capacities, capacity.Of(c, bytes))
 			}
-			options := RunOptions{Policies: specs(t, "lru"), Capacities: capacities, Warmup: int(seed) * 100}
-			want := mustRun(t, tr, options)
+			options := simtest.Options{Policies: "lru", Capacities: capacities, Warmup: int(seed) * 100}
+			want := simtest.Run(t, tr, options)
 			options.OnePass = true
-			got := mustRun(t, tr, options)
+			got := simtest.Run(t, tr, options)
 			if len(got) != len(want) {
 				t.Fatalf("%d records, want %d", len(got), len(want))
 			}
@@ -44,17 +47,18 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 	tr := policytest.Trace(1, 1000, 50)
 	var capacities []capacity.Capacity
 	for c := int64(1); c <= 50; c++ {
-		capacities = append(capacities, capacity.Capacity{Amount: c, Simulated: c})
+		capacities = append(capacities, capacity.Of(c, false))
 	}
-	options := RunOptions{Policies: specs(t, "lru,fifo"), Capacities: capacities, OnePass: true}
-	cells := slices.Concat(options.cells()...)
-	jobs := NewReplayer(tr, ReplayerOptions{}).Jobs(cells)
+	options := simtest.Options{Policies: "lru,fifo", Capacities: capacities, OnePass: true}
+	cells := slices.Concat(must.Get(options.Cells())(t)...)
+	jobs := sim.NewReplayer(tr, sim.ReplayerOptions{}).Jobs(cells)
 	if len(jobs) != 51 || len(jobs[0].Cells()) != 50 {
 		t.Errorf("%d jobs, the first of %d cells; want one pass for 50 capacities of lru, and 50 replays of fifo",
 			len(jobs), len(jobs[0].Cells()))
 	}
 	options.OnePass = false
-	if jobs := NewReplayer(tr, ReplayerOptions{}).Jobs(slices.Concat(options.cells()...)); len(jobs) != 100 {
+	cells = slices.Concat(must.Get(options.Cells())(t)...)
+	if jobs := sim.NewReplayer(tr, sim.ReplayerOptions{}).Jobs(cells); len(jobs) != 100 {
 		t.Errorf("%d jobs where no pass is shared, want 100", len(jobs))
 	}
 }
@@ -62,9 +66,11 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 // Cells that are asked for at a time share a replay where their outcome is the same, and only there.
 func TestKeysTellOutcomesApart(t *testing.T) {
 	cell := func(policy string, seed uint64, c capacity.Capacity) string {
-		return cellOf(t, policy, c, seed).Key()
+		cell := simtest.Cell(t, policy, c)
+		cell.Seed = seed
+		return cell.Key()
 	}
-	plain := capacity.Capacity{Amount: 10, Simulated: 10}
+	plain := capacity.Of(10, false)
 	if cell("lru", 0, plain) != cell("lru", 1, capacity.Of(10, false)) {
 		t.Error("lru at 10 has two keys, though neither its seed nor how the capacity is written matters")
 	}
@@ -72,7 +78,7 @@ func TestKeysTellOutcomesApart(t *testing.T) {
 	for _, key := range []string{
 		cell("random", 0, plain), cell("random", 1, plain), cell("lru", 0, plain), cell("s3fifo", 0, plain),
 		cell("s3fifo(small=0.2)", 0, plain),
-		cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 10, Bytes: true}),
+		cell("lru", 0, capacity.Of(10, true)),
 		cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 5}),
 		cell("lru", 0, capacity.Capacity{Amount: 11, Simulated: 10}),
 	} {
@@ -86,12 +92,21 @@ func TestKeysTellOutcomesApart(t *testing.T) {
 // The bound of misses that no policy can undercut may lie between whole numbers; the ratio is to the bound itself.
 func TestHoldAgainstABound(t *testing.T) {
 	rec := records.Record{Values: metric.ValuesOf(map[string]float64{"misses": 10})}
-	HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(),
+	sim.HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(),
 		Values: metric.ValuesOf(map[string]float64{"misses": 4, "lower_bound_misses": 3.2})})
 	if rec.Float(metric.LowerBoundMisses) != 3.2 || rec.Float(metric.CompetitiveRatioMax) != 10/3.2 ||
 		rec.Has(metric.CompetitiveRatio) ||
 		rec.Has(metric.OptMisses) {
 		t.Errorf("bound %v, ratio up to %v", rec.Float(metric.LowerBoundMisses), rec.Float(metric.CompetitiveRatioMax))
+	}
+}
+
+// The infinite cache is no bound: more than all of its hits are possible, where similar queries answer each other.
+func TestNormalizedHitRatioAboveOne(t *testing.T) {
+	rec := records.Record{Values: metric.ValuesOf(map[string]float64{"hits": 4})}
+	sim.HoldAgainst(&rec, records.Record{Policy: "infinite", Values: metric.ValuesOf(map[string]float64{"hits": 3})})
+	if rec.Float(metric.NormalizedHitRatio) != 4.0/3 {
+		t.Errorf("normalized hit ratio %v, want 4/3", rec.Float(metric.NormalizedHitRatio))
 	}
 }
 
@@ -114,9 +129,9 @@ func TestLRUStackEqualsLRU(t *testing.T) {
 		}
 		var capacities []capacity.Capacity
 		for _, c := range []int64{900, 3, 15, 40, 100, 333} {
-			capacities = append(capacities, capacity.Capacity{Amount: c, Bytes: bytes, Simulated: c})
+			capacities = append(capacities, capacity.Of(c, bytes))
 		}
-		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,lru-stack"), Capacities: capacities, Warmup: warmup})
+		recs := simtest.Run(t, tr, simtest.Options{Policies: "lru,lru-stack", Capacities: capacities, Warmup: warmup})
 		for i := 0; i < len(recs); i += 2 {
 			lru, stack := recs[i], recs[i+1]
 			lru.Policy = stack.Policy

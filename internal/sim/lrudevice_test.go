@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -19,24 +21,24 @@ import (
 func TestLRUOnDevice(t *testing.T) {
 	for seed := range uint64(4) {
 		tr := policytest.Trace(seed, 2500, 100)
-		options := ReplayerOptions{}
+		options := sim.ReplayerOptions{}
 		if seed%2 == 0 {
 			tr.Starts = []int{0, 500, 501, 1700}
 		} else {
 			options.Warmup = int(seed) * 200
 		}
-		var cells []Cell
+		var cells []sim.Cell
 		for _, policy := range []string{"lru", "lru-stack"} {
 			for _, c := range []int64{21, 1, 500, 60, 7} {
-				cells = append(cells, cellOf(t, policy, capacity.Capacity{Amount: c, Simulated: c}, 3))
+				cells = append(cells, simtest.Cell(t, policy, capacity.Of(c, false)))
 			}
 		}
-		bytes := cellOf(t, "lru", capacity.Capacity{Amount: 90, Bytes: true, Simulated: 90}, 3)
-		off := NewReplayer(tr, options)
+		bytes := simtest.Cell(t, "lru", capacity.Of(90, true))
+		off := sim.NewReplayer(tr, options)
 		served := int64(0)
 		options.Progress = func(n int64) { served += n }
 		options.Device = cuda.Share(ptxrun.New(ptxrun.Options{Seed: seed}))
-		on := NewReplayer(tr, options)
+		on := sim.NewReplayer(tr, options)
 		jobs := on.Jobs(append(slices.Clone(cells), bytes))
 		if len(jobs) != 2 || !jobs[0].OnDevice() || jobs[1].OnDevice() {
 			t.Fatalf("jobs %v; want one on the device, and one on the CPU for the capacity in bytes", jobs)
@@ -57,7 +59,7 @@ func TestLRUOnDevice(t *testing.T) {
 // Errors of the device leave no records: too little memory, and a device that is lost.
 func TestLRUOnDeviceFails(t *testing.T) {
 	tr := policytest.Trace(1, 500, 50)
-	cell := cellOf(t, "lru", capacity.Capacity{Amount: 9, Simulated: 9}, 0)
+	cell := simtest.Cell(t, "lru", capacity.Of(9, false))
 	for _, test := range []struct {
 		options ptxrun.Options
 		want    string
@@ -65,7 +67,7 @@ func TestLRUOnDeviceFails(t *testing.T) {
 		{ptxrun.Options{Memory: 1000}, "need at least"},
 		{ptxrun.Options{Fail: 25}, ptxrun.ErrLost.Error()},
 	} {
-		r := NewReplayer(tr, ReplayerOptions{Device: cuda.Share(ptxrun.New(test.options))})
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{Device: cuda.Share(ptxrun.New(test.options))})
 		_, err := r.Replay(t.Context(), cell)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %q", err, test.want)

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"runtime"
@@ -6,39 +6,37 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
-
-func generated(t *testing.T, generator string) *traces.Trace {
-	t.Helper()
-	w := must.Get(workload.Generated(generator, 1))(t)
-	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true}}))(t)
-}
 
 // What an Entry says about its memory is held against what the policy takes, at a capacity and in units for which it
 // may not have been measured.
 func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
-	trace := generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)")
+	trace := simtest.Generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)",
+		traces.Needs{Sizes: true, Times: true})
 	oracle := must.Get(predict.Registry.Parse("oracle"))(t)
 	for _, e := range policies.Registry.All() {
 		if e.New == nil || e.Relates {
 			continue // of similar queries the similarity takes most
 		}
-		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
-		c := Cell{Parts: parts, Capacity: capacity.Of(int64(trace.NumObjects)/5, false)}
+		parts := sim.Parts{Policy: simtest.Policy(t, e.Name), Cache: cache.ExactSpec()}
+		c := sim.Cell{Parts: parts, Capacity: capacity.Of(int64(trace.NumObjects)/5, false)}
 		if e.Units == policies.UnitsBytes {
 			c.Capacity = capacity.Of(trace.Footprint()/5, true)
 		}
 		if e.Predicts {
 			c.Predictor = &oracle
 		}
-		r := NewReplayer(trace, ReplayerOptions{})
-		taken := memoryOf(t, r, c)
-		said := e.Memory.Bytes(int64(trace.NumObjects), r.slots(c), c.Capacity.Bytes)
+		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+		taken := sim.MemoryOf(t, r, c)
+		said := e.Memory.Bytes(int64(trace.NumObjects), r.Slots(c), c.Capacity.Bytes)
 		const constant = 400 << 10 // small tables of their own
 		if taken > 2*said+constant || said > 3*taken+constant {
 			t.Errorf("%s takes %d bytes and says %d", e.Name, taken, said)
@@ -46,33 +44,12 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
-// memoryOf returns the bytes that the cache of a cell allocates in its replay, whether they are collected or not: a
-// policy makes its tables when it begins, and allocates little afterwards.
-func memoryOf(t *testing.T, r *Replayer, c Cell) int64 {
-	t.Helper()
-	v := r.view(c.Capacity)
-	v.nextUse()
-	before := allocated()
-	cache, _ := must.Get2(r.build(t.Context(), c, v.trace, 0, v.nextUse, nil))(t)
-	must.Get(Replay(t.Context(), v.trace, cache, ReplayOptions{Bytes: c.Capacity.Bytes}))(t)
-	return allocated() - before
-}
-
-// allocated returns the bytes that the program has allocated so far.
-func allocated() int64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.TotalAlloc)
-}
-
 // A predictor that follows a formula needs no room for the rows that others learn from.
 func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
-	trace := generated(t, "zipf(requests=100000,objects=1000)")
+	trace := simtest.Generated(t, "zipf(requests=100000,objects=1000)", traces.Needs{Sizes: true, Times: true})
 	need := func(name string) int64 {
-		predictor := must.Get(predict.Registry.Parse(name))(t)
-		parts := Parts{Policy: mustSpec("laru"), Cache: cache.ExactSpec(), Predictor: &predictor}
-		c := Cell{Parts: parts, Capacity: capacity.Of(100, false)}
-		return NewReplayer(trace, ReplayerOptions{}).Need(Job{cells: []Cell{c}})
+		c := simtest.Cell(t, "laru", capacity.Of(100, false), "predictor="+name)
+		return sim.NewReplayer(trace, sim.ReplayerOptions{}).NeedOf(c)
 	}
 	for _, learns := range []string{"gbm", "auto"} {
 		for _, other := range []string{"ewma", "popu", "oracle"} {
@@ -80,5 +57,43 @@ func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 				t.Errorf("%s needs %d bytes more than %s, want those of its rows", learns, more, other)
 			}
 		}
+	}
+}
+
+// TestNodesTakeTheMemoryThatTheySay compares the estimate with what the cache takes: per shard, and per user that the
+// nodes meet.
+func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
+	for _, size := range []struct{ users, shards int }{{200, 600_000}, {60_000, 6000}} {
+		tr := simtest.Recommended(t, 100_000, size.users, size.shards)
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+		c := simtest.OnNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
+		before := policytest.ReachableBytes()
+		served := must.Get(r.EmptyCache(t.Context(), c))(t)
+		config := models.Config{Trace: tr, Cache: served, EndWarmup: func() {}}
+		must.Get(simtest.TakingTurns.Entry.Run(t.Context(), config))(t)
+		taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)-sim.ModelledBytes*int64(len(tr.Objects))
+		runtime.KeepAlive(served)
+		t.Logf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
+		if taken > said || said > 3*taken+(10<<20) {
+			t.Errorf("%d users, %d shards: takes %d bytes and says %d", tr.NumObjects, size.shards, taken, said)
+		}
+	}
+}
+
+// TestPredictedNodesNeedLittle: a model that serves no request from the cache needs memory neither per shard nor per
+// user.
+func TestPredictedNodesNeedLittle(t *testing.T) {
+	tr := simtest.Recommended(t, 1000, 200, 1_000_000)
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+	c := simtest.OnNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")
+	predicted := simtest.Cell(t, "lru", capacity.Capacity{}, "cache="+c.Cache.String(), "model=fluid")
+	before := sim.Allocated()
+	must.Get(r.EmptyCache(t.Context(), predicted))(t)
+	taken := sim.Allocated() - before
+	served, said := r.NeedOf(c), r.NeedOf(predicted)
+	t.Logf("takes %d bytes and says %d; %d if requests are served", taken, said, served)
+	if taken > said || said > 8<<20 || served < 20<<20 {
+		t.Errorf("takes %d bytes and says %d, and %d if requests are served; want at most 8 MiB, and at least 20 MiB",
+			taken, said, served)
 	}
 }

@@ -1,34 +1,18 @@
-package sim
+package sim_test
 
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
-
-// lookupTrace is a trace of n batches of 100 lookups of 2000 keys, few of which are popular.
-func lookupTrace(n int) *traces.Trace {
-	rng := rand.New(rand.NewPCG(1, 2))
-	zipf := rand.NewZipf(rng, 1.1, 4, 1999)
-	t := &traces.Trace{Name: "lookups", NumObjects: 2000, SampleRate: 1}
-	for i := range n * 100 {
-		if i%100 == 0 {
-			t.Groups = append(t.Groups, i)
-		}
-		t.Objects = append(t.Objects, uint32(zipf.Uint64()))
-	}
-	return t
-}
 
 // timed replays t under the policies with a model and returns their records by policy.
 func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capacity int64,
@@ -38,10 +22,10 @@ func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capa
 	if model != "" {
 		lists = append(lists, "model="+model)
 	}
-	options := RunOptions{Policies: specs(t, policies), Parts: parts(t, lists...), Capacities: objects(capacity),
+	options := simtest.Options{Policies: policies, Parts: lists, Capacities: simtest.Objects(capacity),
 		Warmup: warmup}
 	byPolicy := map[string]records.Record{}
-	for _, rec := range mustRun(t, trace, options) {
+	for _, rec := range simtest.Run(t, trace, options) {
 		byPolicy[rec.Label] = rec
 	}
 	return byPolicy
@@ -60,7 +44,7 @@ func checkOrder(t *testing.T, name string, rec records.Record) {
 // cost and a microsecond per miss, so that policies are ordered by their misses.
 func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 	const batches, warm = 400, 100
-	trace := lookupTrace(batches)
+	trace := simtest.Lookups(batches)
 	const all = "lru,opt,random,laru"
 	plain := timed(t, trace, all, "sets", "", 640, warm*100)
 	model := timed(t, trace, all, "sets", "sls(predict_ns=0)", 640, warm*100)
@@ -91,7 +75,7 @@ func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 // TestSLSCountsPredictionsOnce: a policy that waits for its predictions pays for each, and no other does.
 func TestSLSCountsPredictionsOnce(t *testing.T) {
 	const batches = 200
-	trace := lookupTrace(batches)
+	trace := simtest.Lookups(batches)
 	free := timed(t, trace, "laru,lru", "sets", "sls(predict_ns=0)", 640, 0)
 	paid := timed(t, trace, "laru,lru", "sets", "sls(predict_ns=80)", 640, 0)
 	rec := paid["laru"]
@@ -116,7 +100,7 @@ func TestSLSPredictsInTheBackground(t *testing.T) {
 }
 
 func predictsInTheBackground(t *testing.T, policy string) {
-	trace := lookupTrace(400)
+	trace := simtest.Lookups(400)
 	plain := timed(t, trace, policy, "sets", "", 640, 0)[policy]
 	var before *records.Record
 	for _, ns := range []int{0, 80, 2000, 50_000} {
@@ -142,40 +126,11 @@ func predictsInTheBackground(t *testing.T, policy string) {
 	}
 }
 
-// conversationTrace is a trace of conversations whose turns repeat what was before, in blocks of 16 tokens.
-func conversationTrace(n int) *traces.Trace {
-	const turns, perTurn, block = 6, 5, 16
-	rng := rand.New(rand.NewPCG(3, 4))
-	t := &traces.Trace{Name: "prompts", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: block}}
-	var conversations [][]uint32
-	for i := range n {
-		if i%turns < 2 {
-			conversations = append(conversations, nil)
-		}
-		c := len(conversations) - 1 - rng.IntN(min(3, len(conversations)))
-		for range perTurn {
-			parent := int32(-1)
-			if k := len(conversations[c]); k > 0 {
-				parent = int32(conversations[c][k-1])
-			}
-			prompts.Of(t.Kind).Parents = append(prompts.Of(t.Kind).Parents, parent)
-			conversations[c] = append(conversations[c], uint32(t.NumObjects))
-			t.NumObjects++
-		}
-		t.Groups = append(t.Groups, len(t.Objects))
-		t.Objects = append(t.Objects, conversations[c]...)
-		prompts.Of(t.Kind).InputTokens = append(prompts.Of(t.Kind).InputTokens, int32(block*len(conversations[c])))
-		prompts.Of(t.Kind).Sessions = append(prompts.Of(t.Kind).Sessions, int32(c))
-		prompts.Of(t.Kind).Arrivals = append(prompts.Of(t.Kind).Arrivals, int64(i)*int64(100*time.Millisecond))
-	}
-	return t
-}
-
 // TestPrefillTimesWhatTheCacheCounts: one prompt at a time, a model changes no count, the mean TTFT is that of the
 // tokens that are computed where nothing but they cost time, and where all fits in the cache lru is infinite.
 func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	const n, warm = 120, 20
-	trace := conversationTrace(n)
+	trace := simtest.Conversations(n)
 	// 1 ms per token, and nothing else.
 	const model = "prefill(concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1e-6,weights_gb=1e-6," +
 		"peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0)"
@@ -207,7 +162,7 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 // TestPrefillSettings: every way of arriving serves all prompts and has its percentiles in order; predictions that are
 // waited for cost time.
 func TestPrefillSettings(t *testing.T) {
-	trace := conversationTrace(100)
+	trace := simtest.Conversations(100)
 	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)",
 		"prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
 		rec := timed(t, trace, "lru", "prefix", model, 80, 0)["lru"]
@@ -228,7 +183,7 @@ func TestPrefillSettings(t *testing.T) {
 
 // TestSLSWithRoomForAll: once everything is resident, every batch takes the closed form of a batch without misses.
 func TestSLSWithRoomForAll(t *testing.T) {
-	trace := lookupTrace(600)
+	trace := simtest.Lookups(600)
 	for o := range trace.NumObjects { // a first batch with everything
 		trace.Objects[o] = uint32(o)
 	}
@@ -248,7 +203,7 @@ func TestSLSWithRoomForAll(t *testing.T) {
 // TestSLSSettings: several batches at once and arrivals at a rate keep the counts; more of a memory never makes it
 // slower.
 func TestSLSSettings(t *testing.T) {
-	trace := lookupTrace(200)
+	trace := simtest.Lookups(200)
 	base := timed(t, trace, "lru", "sets", "sls", 640, 0)["lru"]
 	for _, model := range []string{"sls(inflight=3)", "sls(rate=1000)", "sls(inflight=4,rate=20000)",
 		"sls(host_gbs=120,outstanding=64)", "sls(access_ns=500)", "sls(hbm_gbs=1200)"} {
@@ -272,7 +227,7 @@ func TestSLSSettings(t *testing.T) {
 
 // TestSLSBatchesAreThoseOfTheCache: a trace without groups has the batches of the cache's parameter.
 func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
-	grouped := lookupTrace(100)
+	grouped := simtest.Lookups(100)
 	plain := *grouped
 	plain.Groups = nil
 	want := timed(t, grouped, "lru", "sets", "sls", 640, 0)["lru"]
@@ -289,13 +244,14 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 }
 
 func TestModelErrors(t *testing.T) {
-	trace := lookupTrace(3)
+	trace := simtest.Lookups(3)
 	for _, test := range []struct{ kind, model, want string }{
 		{"exact", "sls", "model sls works on the cache sets, not on exact; add --cache sets"},
 		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; add --cache prefix"},
 	} {
-		lists := parts(t, "cache="+test.kind, "model="+test.model)
-		_, err := Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Parts: lists, Capacities: objects(10)})
+		lists := []string{"cache=" + test.kind, "model=" + test.model}
+		_, err := simtest.TryRun(t.Context(), trace, simtest.Options{Policies: "lru", Parts: lists,
+			Capacities: simtest.Objects(10)})
 		if fmt.Sprint(err) != test.want {
 			t.Errorf("%s on %s: %v, want %s", test.model, test.kind, err, test.want)
 		}

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -25,8 +26,8 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		paths = append(paths, path)
 		alone := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{}))(t)
-		for _, rec := range mustRun(t, alone, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
-			Capacities: objects(1, 2)}) {
+		for _, rec := range simtest.Run(t, alone, simtest.Options{Policies: "lru,lru-stack,opt,marker,random",
+			Capacities: simtest.Objects(1, 2)}) {
 			sum := want[rec.Label]
 			sum[rec.Capacity-1] += rec.Int(metric.Misses)
 			sum[rec.Capacity+1] += rec.Int(metric.Evictions)
@@ -34,8 +35,8 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		}
 	}
 	all := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
-	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
-		Capacities: objects(1, 2)}) {
+	for _, rec := range simtest.Run(t, all, simtest.Options{Policies: "lru,lru-stack,opt,marker,random",
+		Capacities: simtest.Objects(1, 2)}) {
 		sum := want[rec.Label]
 		if rec.Int(metric.Misses) != sum[rec.Capacity-1] || rec.Int(metric.Evictions) != sum[rec.Capacity+1] ||
 			rec.Int(metric.Requests) != 12 {
@@ -46,7 +47,7 @@ func TestPerFileStartsEmpty(t *testing.T) {
 			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.Int(metric.OptMisses))
 		}
 	}
-	if _, err := Run(t.Context(), all, RunOptions{Policies: specs(t, "lru"), Capacities: objects(1),
+	if _, err := simtest.TryRun(t.Context(), all, simtest.Options{Policies: "lru", Capacities: simtest.Objects(1),
 		Warmup: 1}); err == nil {
 		t.Error("a warm-up on files that each start empty was accepted")
 	}
@@ -62,7 +63,7 @@ func TestPerFileBrightkite(t *testing.T) {
 	trace := must.Get(traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
 		traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
 	want := map[string]int64{"lru": 43883, "opt": 33990}
-	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,opt"), Capacities: objects(10)}) {
+	for _, rec := range simtest.Run(t, trace, simtest.Options{Policies: "lru,opt", Capacities: simtest.Objects(10)}) {
 		if rec.Int(metric.Misses) != want[rec.Label] {
 			t.Errorf("%s misses %d, want %d", rec.Label, rec.Int(metric.Misses), want[rec.Label])
 		}
@@ -73,14 +74,15 @@ func TestPerFileBrightkite(t *testing.T) {
 func TestPerFileSumsBounds(t *testing.T) {
 	all := policytest.Trace(4, 4000, 200)
 	all.Starts = []int{0, 1500, 2500}
-	options := RunOptions{Policies: specs(t, "pfoo-l"),
+	options := simtest.Options{Policies: "pfoo-l",
 		Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
 	var sum float64
 	for _, part := range all.Parts() {
-		sum += mustRun(t, part, options)[0].Float(metric.LowerBoundMisses)
+		sum += simtest.Run(t, part, options)[0].Float(metric.LowerBoundMisses)
 	}
-	rec := mustRun(t, all, options)[0]
-	if got := rec.Float(metric.LowerBoundMisses); math.Abs(got-sum) > 1e-9 || rec.Int(metric.Misses) != ceil(got) {
+	rec := simtest.Run(t, all, options)[0]
+	if got := rec.Float(metric.LowerBoundMisses); math.Abs(got-sum) > 1e-9 ||
+		rec.Int(metric.Misses) != int64(math.Ceil(got)) {
 		t.Errorf("bound of %v, %d misses; the files alone sum up to %v", got, rec.Int(metric.Misses), sum)
 	}
 }

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"math/rand/v2"
@@ -12,7 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -54,28 +55,21 @@ func prefetcherOf(t *testing.T, text string) *prefetch.Spec {
 	return &spec
 }
 
-// replayed returns the record of a cell.
-func replayed(t *testing.T, r *Replayer, c Cell) records.Record {
-	t.Helper()
-	must.Do(t, r.Check(c))
-	return must.Get(r.Replay(t.Context(), c))(t).Record
-}
-
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.
-func forEachPrefetching(t *testing.T, do func(t *testing.T, c Cell)) {
+func forEachPrefetching(t *testing.T, do func(t *testing.T, c sim.Cell)) {
 	noisy := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(t)
 	for _, e := range policies.Registry.All() {
 		if e.Kind == policies.Bound {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {
-			parts := Parts{Policy: policies.Spec{Entry: e, Params: params.Defaults(e.Params)}, Cache: cache.ExactSpec()}
+			parts := sim.Parts{Policy: policies.Spec{Entry: e, Params: params.Defaults(e.Params)}, Cache: cache.ExactSpec()}
 			if e.Predicts {
 				parts.Predictor = &noisy
 			}
 			for _, size := range []capacity.Capacity{capacity.Of(1, false), capacity.Of(30, false), capacity.Of(90, true)} {
-				if CheckUnits(e, size.Bytes) == nil {
-					do(t, Cell{Parts: parts, Capacity: size})
+				if sim.CheckUnits(e, size.Bytes) == nil {
+					do(t, sim.Cell{Parts: parts, Capacity: size})
 				}
 			}
 		})
@@ -83,13 +77,13 @@ func forEachPrefetching(t *testing.T, do func(t *testing.T, c Cell)) {
 }
 
 func TestEveryPolicyWorksWithEveryPrefetcher(t *testing.T) {
-	r := NewReplayer(blockTrace(1, 3000), ReplayerOptions{})
-	forEachPrefetching(t, func(t *testing.T, c Cell) {
+	r := sim.NewReplayer(blockTrace(1, 3000), sim.ReplayerOptions{})
+	forEachPrefetching(t, func(t *testing.T, c sim.Cell) {
 		loaded := false
 		for _, text := range []string{"next(n=2)", "stride", "amp(apt=2)", "mithril(mining=10)"} {
 			c.Prefetcher = prefetcherOf(t, text)
-			rec := replayed(t, r, c)
-			if again := replayed(t, r, c); !reflect.DeepEqual(rec, again) {
+			rec := simtest.Replay(t, r, c).Record
+			if again := simtest.Replay(t, r, c).Record; !reflect.DeepEqual(rec, again) {
 				t.Errorf("%s: %+v and then %+v", text, rec, again)
 			}
 			if rec.Int(metric.Requests) != 3000 || rec.Prefetcher != c.Prefetcher.String() {
@@ -112,14 +106,14 @@ func TestEveryPolicyWorksWithEveryPrefetcher(t *testing.T) {
 
 // A prefetcher that proposes nothing changes nothing, whichever path the policy takes without one.
 func TestNoPrefetcherIsNone(t *testing.T) {
-	r := NewReplayer(blockTrace(2, 2000), ReplayerOptions{Warmup: 100})
-	forEachPrefetching(t, func(t *testing.T, c Cell) {
+	r := sim.NewReplayer(blockTrace(2, 2000), sim.ReplayerOptions{Warmup: 100})
+	forEachPrefetching(t, func(t *testing.T, c sim.Cell) {
 		if c.Policy.Entry.Unbounded {
 			return // its capacity is another with a prefetcher
 		}
-		want := replayed(t, r, c)
+		want := simtest.Replay(t, r, c)
 		c.Prefetcher = prefetcherOf(t, "none")
-		got := replayed(t, r, c)
+		got := simtest.Replay(t, r, c)
 		for _, m := range []metric.Metric{metric.Hits, metric.Misses, metric.Evictions, metric.Oversized} {
 			if got.Int(m) != want.Int(m) {
 				t.Errorf("%s: %d; without a prefetcher %d", m.Name, got.Int(m), want.Int(m))
@@ -129,8 +123,8 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 }
 
 func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
-	plain := cellOf(t, "lru", capacity.Of(3, false), 0)
-	lists := must.Get(KindOf("prefetcher").ParseList("none,next"))(t)
+	plain := simtest.Cell(t, "lru", capacity.Of(3, false))
+	lists := must.Get(sim.KindOf("prefetcher").ParseList("none,next"))(t)
 	none, next := plain, plain
 	lists[0].Into(&none.Parts)
 	lists[1].Into(&next.Parts)
@@ -140,7 +134,7 @@ func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
 	if next.Key() == plain.Key() {
 		t.Errorf("with and without a prefetcher a cell is %s", plain.Key())
 	}
-	for _, reference := range References(next) {
+	for _, reference := range sim.References(next) {
 		if reference.Prefetcher != nil {
 			t.Errorf("it is held against %s, which prefetches", reference.Key())
 		}

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // BenchmarkRecommender replays recommender requests on nodes of 640 GB, whose arrival, start and end are three events
@@ -19,17 +19,11 @@ func BenchmarkRecommender(b *testing.B) {
 	for _, parts := range []string{"1 lru", "4 lru", "4 s3fifo"} {
 		b.Run(parts, func(b *testing.B) {
 			nodes, policy, _ := strings.Cut(parts, " ")
-			spec := "recommender(epochs=10,nodes=" + nodes + ")"
-			w := must.Get(workload.Generated(spec, 1))(b)
-			tr := must.Get(w.Load(b.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(b)
-			c := Cell{Parts: Parts{Policy: mustSpec(policy)}}
-			for _, list := range []string{"cache=pools(memory=80GB,nodes=" + nodes + ")",
-				"model=recommender(optimum=off)"} {
-				into(b, &c.Parts, list)
-			}
-			c.Capacity = capacity.Of(c.Cache.Entry.Capacity(c.Cache.Params), true)
+			tr := simtest.Generated(b, "recommender(epochs=10,nodes="+nodes+")", requestsAndTimes)
+			c := simtest.Cell(b, policy, capacity.Capacity{}, "cache=pools(memory=80GB,nodes="+nodes+")",
+				"model=recommender(optimum=off)")
 			requests.Of(tr.Kind).Profile(0) // of all users, once for all replays
-			r := NewReplayer(tr, ReplayerOptions{})
+			r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 			served := int64(0)
 			start := time.Now()
 			for b.Loop() {

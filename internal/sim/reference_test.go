@@ -1,10 +1,7 @@
-package sim
+package sim_test
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,8 +13,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -25,43 +22,6 @@ import (
 // These tests hold our results against numbers that other programs printed or published on real traces. Neither traces
 // nor numbers are part of the repository: CACHESIM_TRACES names the folder of the traces, and the numbers lie in
 // ../reference beside it. docs/references.md explains every band that is not 0.
-
-// referenceDirs returns the folders of the traces and of the numbers, or skips the test.
-func referenceDirs(t *testing.T) (traceDir, numberDir string) {
-	t.Helper()
-	traceDir = os.Getenv("CACHESIM_TRACES")
-	if traceDir == "" {
-		t.Skip("CACHESIM_TRACES is not set: no real traces to compare on")
-	}
-	numberDir = filepath.Join(traceDir, "..", "reference")
-	if _, err := os.Stat(numberDir); err != nil {
-		t.Skipf("no reference numbers beside the traces: %v", err)
-	}
-	return traceDir, numberDir
-}
-
-// readTSV returns the rows of a table with a header line, as maps from column to text.
-func readTSV(t *testing.T, path string) []map[string]string {
-	t.Helper()
-	file := must.Get(os.Open(path))(t)
-	defer file.Close()
-	r := csv.NewReader(file)
-	r.Comma, r.Comment, r.LazyQuotes, r.FieldsPerRecord = '\t', '#', true, -1
-	header := must.Get(r.Read())(t)
-	var rows []map[string]string
-	for {
-		fields, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return rows
-		}
-		must.Do(t, err)
-		row := map[string]string{}
-		for i, f := range fields {
-			row[header[i]] = f
-		}
-		rows = append(rows, row)
-	}
-}
 
 // traceCache loads each trace once for all comparisons.
 type traceCache struct {
@@ -88,10 +48,7 @@ func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capa
 
 func replaySeeded(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity, seed uint64) records.Record {
 	t.Helper()
-	spec := must.Get(policies.Registry.Parse(policy))(t)
-	recs := must.Get(Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec},
-		Capacities: []capacity.Capacity{size}, Seed: seed}))(t)
-	return recs[0]
+	return simtest.Run(t, tr, simtest.Options{Policies: policy, Capacities: []capacity.Capacity{size}, Seed: seed})[0]
 }
 
 // comparison says which of our policies plays the part of a reference's, and how far apart they may be.
@@ -221,10 +178,10 @@ func libCacheSimCompares(t *testing.T, table map[string]comparison, algorithm st
 }
 
 func TestLibCacheSim(t *testing.T) {
-	traceDir, numberDir := referenceDirs(t)
+	traceDir, numberDir := simtest.ReferenceFolders(t)
 	cache := &traceCache{dir: traceDir}
 	report := newComparisonReport(t, "libcachesim.md")
-	for _, row := range readTSV(t, filepath.Join(numberDir, "libcachesim-cloudphysics.tsv")) {
+	for _, row := range simtest.ReadTable(t, filepath.Join(numberDir, "libcachesim-cloudphysics.tsv")) {
 		table, size := libCacheSimObjects, capacity.Capacity{}
 		if row["config"] == "og-byte" {
 			table, size.Bytes = libCacheSimBytes, true
@@ -287,17 +244,17 @@ var published = map[[2]string]comparison{
 }
 
 func TestPublishedHitRatios(t *testing.T) {
-	traceDir, numberDir := referenceDirs(t)
+	traceDir, numberDir := simtest.ReferenceFolders(t)
 	cache := &traceCache{dir: traceDir}
 	report := newComparisonReport(t, "published.md")
-	for _, row := range readTSV(t, filepath.Join(numberDir, "hit-ratios-published.tsv")) {
+	for _, row := range simtest.ReadTable(t, filepath.Join(numberDir, "hit-ratios-published.tsv")) {
 		c, ok := published[[2]string{row["policy"], row["kind"]}]
 		if !ok {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s/%s/%s/%s", row["trace"], row["policy"], row["cache_size"], row["kind"]), func(t *testing.T) {
 			size := parseInt(t, row["cache_size"])
-			rec := replayOne(t, cache.get(t, row["trace"]), c.ours, capacity.Capacity{Amount: size, Simulated: size})
+			rec := replayOne(t, cache.get(t, row["trace"]), c.ours, capacity.Of(size, false))
 			table := "Published or printed by other programs on " + row["trace"]
 			name := fmt.Sprintf("%s (%s)", row["policy"], row["kind"])
 			if row["hits"] != "" {

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"context"
@@ -11,18 +11,20 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestGroupsLongerThanAWindow replays a trace whose groups do not end where windows do, with sizes that are spread over
 // the requests.
 func TestGroupsLongerThanAWindow(t *testing.T) {
-	tr := policytest.Trace(3, 3*longestWindow, 200)
-	want := must.Get(Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"),
+	tr := policytest.Trace(3, 3*sim.LongestWindow, 200)
+	want := must.Get(simtest.TryRun(t.Context(), tr, simtest.Options{Policies: "lru",
 		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}}))(t)
 	grouped := *tr
-	grouped.Groups = []int{0, 10, longestWindow + 7, 2*longestWindow + 9}
-	got := must.Get(Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"),
+	grouped.Groups = []int{0, 10, sim.LongestWindow + 7, 2*sim.LongestWindow + 9}
+	got := must.Get(simtest.TryRun(t.Context(), &grouped, simtest.Options{Policies: "lru",
 		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}}))(t)
 	if got[0].Int(metric.Hits) != want[0].Int(metric.Hits) || got[0].Int(metric.HitBytes) != want[0].Int(metric.HitBytes) {
 		t.Errorf("%d hits with groups, %d without", got[0].Int(metric.Hits), want[0].Int(metric.Hits))
@@ -39,9 +41,9 @@ func (p slowPolicy) Hit(r policies.Request)  { p.wait(); p.Policy.Hit(r) }
 func (p slowPolicy) Miss(r policies.Request) { p.wait(); p.Policy.Miss(r) }
 
 // slowed returns a cell of lru, each request of which waits.
-func slowed(t *testing.T, wait func()) Cell {
+func slowed(t *testing.T, wait func()) sim.Cell {
 	t.Helper()
-	c := cellOf(t, "lru", capacity.Capacity{Amount: 10, Simulated: 10}, 0)
+	c := simtest.Cell(t, "lru", capacity.Of(10, false))
 	inner := c.Policy.Entry.New
 	c.Policy.Entry.New = func(config policies.Config) (policies.Policy, error) {
 		p, err := inner(config)
@@ -56,11 +58,11 @@ func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
 	longest := 0
 	progress := func(n int64) { longest = max(longest, int(n)) }
 	synctest.Test(t, func(t *testing.T) {
-		c := slowed(t, func() { time.Sleep(windowTime) })
-		must.Get(NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), c))(t)
+		c := slowed(t, func() { time.Sleep(sim.WindowTime) })
+		must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{Progress: progress}).Replay(t.Context(), c))(t)
 	})
-	if longest > shortestWindow {
-		t.Errorf("%d requests between two looks at the context, want %d at most", longest, shortestWindow)
+	if longest > sim.ShortestWindow {
+		t.Errorf("%d requests between two looks at the context, want %d at most", longest, sim.ShortestWindow)
 	}
 }
 
@@ -70,13 +72,13 @@ func TestWindowsGrowWhereRequestsAreFast(t *testing.T) {
 		took   time.Duration
 		want   int
 	}{
-		{shortestWindow, 0, 2 * shortestWindow},
-		{longestWindow, 0, longestWindow},
-		{64, windowTime / 2, 64},
-		{64, 2 * windowTime, 32},
-		{shortestWindow, time.Hour, shortestWindow},
+		{sim.ShortestWindow, 0, 2 * sim.ShortestWindow},
+		{sim.LongestWindow, 0, sim.LongestWindow},
+		{64, sim.WindowTime / 2, 64},
+		{64, 2 * sim.WindowTime, 32},
+		{sim.ShortestWindow, time.Hour, sim.ShortestWindow},
 	} {
-		if got := nextWindow(c.length, c.took); got != c.want {
+		if got := sim.NextWindow(c.length, c.took); got != c.want {
 			t.Errorf("after %d requests in %v: %d, want %d", c.length, c.took, got, c.want)
 		}
 	}
@@ -87,13 +89,13 @@ func TestReplayDoesNotWaitForARequest(t *testing.T) {
 	tr := policytest.Trace(4, 100, 50)
 	forever := make(chan struct{})
 	defer close(forever)
-	for name, replay := range map[string]func(context.Context, Cell) error{
-		"replay": func(ctx context.Context, c Cell) error {
-			_, err := NewReplayer(tr, ReplayerOptions{}).Replay(ctx, c)
+	for name, replay := range map[string]func(context.Context, sim.Cell) error{
+		"replay": func(ctx context.Context, c sim.Cell) error {
+			_, err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(ctx, c)
 			return err
 		},
-		"explain": func(ctx context.Context, c Cell) error {
-			return NewReplayer(tr, ReplayerOptions{}).Explain(ctx, c, func(Decision) error { return nil })
+		"explain": func(ctx context.Context, c sim.Cell) error {
+			return sim.NewReplayer(tr, sim.ReplayerOptions{}).Explain(ctx, c, func(sim.Decision) error { return nil })
 		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())

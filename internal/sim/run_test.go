@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"context"
@@ -11,50 +11,17 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
-
-// fromKeys is a trace with unit sizes; keys become dense numbers in order of first appearance.
-func fromKeys(keys string) *traces.Trace {
-	t := &traces.Trace{Name: keys, SampleRate: 1}
-	number := map[rune]uint32{}
-	for _, k := range keys {
-		o, ok := number[k]
-		if !ok {
-			o = uint32(len(number))
-			number[k] = o
-		}
-		t.Objects = append(t.Objects, o)
-	}
-	t.NumObjects = len(number)
-	return t
-}
-
-func specs(t *testing.T, list string) []policies.Spec {
-	t.Helper()
-	return must.Get(policies.Registry.ParseList(list))(t)
-}
-
-func objects(n ...int64) (c []capacity.Capacity) {
-	for _, a := range n {
-		c = append(c, capacity.Capacity{Amount: a, Simulated: a})
-	}
-	return c
-}
-
-func mustRun(t *testing.T, tr *traces.Trace, options RunOptions) []records.Record {
-	t.Helper()
-	return must.Get(Run(t.Context(), tr, options))(t)
-}
 
 // The textbook string of Belady's anomaly (Belady, Nelson, Shedler, CACM 1969): FIFO misses 9 times with 3 frames and
 // 10 with 4.
 func TestRunBeladysAnomaly(t *testing.T) {
-	recs := mustRun(t, fromKeys("123412512345"), RunOptions{Policies: specs(t, "fifo,lru,opt"), Capacities: objects(3, 4)})
+	recs := simtest.Run(t, simtest.FromKeys("123412512345"), simtest.Options{Policies: "fifo,lru,opt",
+		Capacities: simtest.Objects(3, 4)})
 	want := []int64{9, 10, 7, 10, 8, 6}
 	for i, rec := range recs {
 		if rec.Int(metric.Misses) != want[i] {
@@ -73,9 +40,9 @@ func TestRunBeladysAnomaly(t *testing.T) {
 }
 
 func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
-	recs := mustRun(t, policytest.Trace(1, 3000, 200), RunOptions{
-		Policies:   specs(t, "uniform,opt-bypass,opt,lru,infinite"),
-		Capacities: objects(20)})
+	recs := simtest.Run(t, policytest.Trace(1, 3000, 200), simtest.Options{
+		Policies:   "uniform,opt-bypass,opt,lru,infinite",
+		Capacities: simtest.Objects(20)})
 	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
 	for i, rec := range recs {
 		if rec.Optimum != names[i] || rec.Float(metric.CompetitiveRatio) < 1 {
@@ -94,7 +61,7 @@ func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
 
 func TestRunSizedInterval(t *testing.T) {
 	tr := policytest.Trace(2, 3000, 200)
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"),
+	recs := simtest.Run(t, tr, simtest.Options{Policies: "lru,belady-size,pfoo-l",
 		Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
 	lru, feasible, bound := recs[0], recs[1], recs[2]
 	if !(lru.Float(metric.CompetitiveRatio) >= 1 &&
@@ -126,7 +93,7 @@ func TestRunSizedInterval(t *testing.T) {
 func TestRunInfiniteHasRoomForAll(t *testing.T) {
 	tr := policytest.Trace(6, 3000, 200)
 	for _, size := range []capacity.Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
-		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []capacity.Capacity{size}})
+		recs := simtest.Run(t, tr, simtest.Options{Policies: "infinite,lru", Capacities: []capacity.Capacity{size}})
 		if infinite := recs[0]; infinite.Int(metric.Misses) != int64(tr.NumObjects) || infinite.Int(metric.Evictions) != 0 ||
 			infinite.Best ||
 			!recs[1].Best {
@@ -139,7 +106,7 @@ func TestRunUsesTheSeed(t *testing.T) {
 	tr := policytest.Trace(7, 20000, 500)
 	misses := map[int64]bool{}
 	for seed := range uint64(5) {
-		rec := mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0]
+		rec := simtest.Run(t, tr, simtest.Options{Policies: "random", Capacities: simtest.Objects(50), Seed: seed})[0]
 		misses[rec.Int(metric.Misses)] = true
 	}
 	if len(misses) == 1 {
@@ -151,7 +118,7 @@ func TestRunUsesTheSeed(t *testing.T) {
 func TestRunCapacityShare(t *testing.T) {
 	tr := policytest.Trace(8, 3000, 200)
 	tr.SampleRate = 0.5
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"),
+	recs := simtest.Run(t, tr, simtest.Options{Policies: "lru",
 		Capacities: []capacity.Capacity{{Amount: 40, Simulated: 20}, {Amount: 600, Simulated: 300, Bytes: true}}})
 	for i, want := range []float64{20 / float64(tr.NumObjects), 300 / float64(tr.Footprint())} {
 		if got := *recs[i].CapacityShare; got != want {
@@ -163,9 +130,8 @@ func TestRunCapacityShare(t *testing.T) {
 func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 	tr := policytest.Trace(3, 20000, 500)
 	run := func(jobs int) []records.Record {
-		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5,
-			Jobs: jobs})
-		return recs
+		return simtest.Run(t, tr, simtest.Options{Policies: "lru,random,lhd,opt", Seed: 5, Jobs: jobs,
+			Capacities: simtest.Objects(10, 50, 100)})
 	}
 	if one, many := run(1), run(8); !reflect.DeepEqual(one, many) {
 		t.Errorf("records differ between 1 and 8 jobs:\n%+v\n%+v", one, many)
@@ -173,8 +139,8 @@ func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 }
 
 func TestRunWarmup(t *testing.T) {
-	tr := fromKeys("abcabcabcd")
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"), Capacities: objects(3), Warmup: 3})
+	tr := simtest.FromKeys("abcabcabcd")
+	recs := simtest.Run(t, tr, simtest.Options{Policies: "lru", Capacities: simtest.Objects(3), Warmup: 3})
 	if rec := recs[0]; rec.Int(metric.Requests) != 7 || rec.Int(metric.Hits) != 6 || rec.Warmup != 3 ||
 		rec.Int(metric.OptMisses) != 1 {
 		t.Errorf("after a warm-up of 3: %+v", rec)
@@ -183,8 +149,8 @@ func TestRunWarmup(t *testing.T) {
 
 // Two shares of a sample may be the same whole number of objects of the trace, and not of the sample.
 func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
-	recs := mustRun(t, fromKeys("abcabcabc"), RunOptions{
-		Policies: specs(t, "lru"), Capacities: []capacity.Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
+	recs := simtest.Run(t, simtest.FromKeys("abcabcabc"), simtest.Options{
+		Policies: "lru", Capacities: []capacity.Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
 	})
 	if recs[0].Int(metric.Misses) != 9 || recs[1].Int(metric.Misses) != 3 {
 		t.Errorf("a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3",
@@ -194,13 +160,13 @@ func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
 
 // Capacities in bytes leave out the requests of size 0, but a warm-up counts the requests of the trace.
 func TestRunWarmupOverZeroSizes(t *testing.T) {
-	tr := fromKeys("abccad")
+	tr := simtest.FromKeys("abccad")
 	tr.ObjectSizes = []int64{0, 0, 5, 5}
-	options := RunOptions{Policies: specs(t, "lru,belady-size,infinite,pfoo-l"),
+	options := simtest.Options{Policies: "lru,belady-size,infinite,pfoo-l",
 		Capacities: []capacity.Capacity{{Amount: 10, Bytes: true, Simulated: 10}}}
 	for warmup, want := range map[int]int64{0: 3, 2: 3, 3: 2, 5: 1} {
 		options.Warmup = warmup
-		for _, rec := range mustRun(t, tr, options) {
+		for _, rec := range simtest.Run(t, tr, options) {
 			if rec.Int(metric.Requests) != want || rec.Int(metric.Hits)+rec.Int(metric.Misses) != want {
 				t.Errorf("%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests", rec.Label,
 					warmup, rec.Int(metric.Requests), rec.Int(metric.Hits), rec.Int(metric.Misses), want)
@@ -209,7 +175,7 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 	}
 	options.Warmup = 0
 	tr.ObjectSizes = make([]int64, tr.NumObjects)
-	if _, err := Run(t.Context(), tr, options); err == nil {
+	if _, err := simtest.TryRun(t.Context(), tr, options); err == nil {
 		t.Error("a trace without any size above 0 was replayed in bytes")
 	}
 }
@@ -217,12 +183,12 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 // A share of the bytes is one of those that are replayed: an object that first comes with size 0 counts with its next
 // size.
 func TestByteSharesOverZeroSizes(t *testing.T) {
-	tr := fromKeys("abacbd")
+	tr := simtest.FromKeys("abacbd")
 	tr.ObjectSizes = []int64{0, 40, 0, 0}
 	tr.RequestSizes = []int64{0, 40, 50, 0, 40, 110}
 	specified := must.Get(capacity.ParseList("1%,50%,100%"))(t)
 	resolved := must.Get(capacity.Resolve(specified, capacity.Bytes, tr))(t)
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite"), Capacities: resolved})
+	recs := simtest.Run(t, tr, simtest.Options{Policies: "infinite", Capacities: resolved})
 	for i, want := range []struct {
 		size  int64
 		share float64
@@ -238,14 +204,14 @@ func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 	tr := policytest.Trace(4, 200_000, 500)
 	ctx, cancel := context.WithCancel(t.Context())
 	var served atomic.Int64
-	options := RunOptions{Policies: specs(t, "lru,fifo"), Capacities: objects(1, 2, 3, 4, 5, 6), Jobs: 1}
+	options := simtest.Options{Policies: "lru,fifo", Capacities: simtest.Objects(1, 2, 3, 4, 5, 6), Jobs: 1}
 	options.Progress = func(n int64) {
 		// lru and its optimum have ended, fifo has not.
 		if served.Add(n) > int64(len(tr.Objects))*5/2 {
 			cancel()
 		}
 	}
-	recs, err := Run(ctx, tr, options)
+	recs, err := simtest.TryRun(ctx, tr, options)
 	if !errors.Is(err, context.Canceled) || len(recs) == 0 || len(recs) == 12 {
 		t.Fatalf("%d rows and error %v; want some rows and %v", len(recs), err, context.Canceled)
 	}
@@ -257,8 +223,8 @@ func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 func TestRunReportsProgressOfEveryRequest(t *testing.T) {
 	tr := policytest.Trace(5, 100_000, 500)
 	var served atomic.Int64
-	options := RunOptions{Policies: specs(t, "lru,belady-size"),
-		Capacities: append(objects(10), capacity.Capacity{Amount: 100, Bytes: true, Simulated: 100})}
+	options := simtest.Options{Policies: "lru,belady-size",
+		Capacities: append(simtest.Objects(10), capacity.Of(100, true))}
 	var planned int64
 	options.Planned = func(n int64) { planned = n }
 	options.Progress = func(n int64) { served.Add(n) }
@@ -268,7 +234,7 @@ func TestRunReportsProgressOfEveryRequest(t *testing.T) {
 		}
 		planned = 0
 		served.Store(0)
-		mustRun(t, tr, options)
+		simtest.Run(t, tr, options)
 		if planned == 0 || served.Load() != planned {
 			t.Errorf("progress of %d requests, announced %d", served.Load(), planned)
 		}
@@ -276,11 +242,11 @@ func TestRunReportsProgressOfEveryRequest(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	tr := fromKeys("abc")
+	tr := simtest.FromKeys("abc")
 	for list, size := range map[string]capacity.Capacity{
 		"ttl": {Amount: 2, Simulated: 2},
 	} {
-		if _, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, list),
+		if _, err := simtest.TryRun(t.Context(), tr, simtest.Options{Policies: list,
 			Capacities: []capacity.Capacity{size}}); err == nil {
 			t.Errorf("%s ran on a trace that it cannot run on", list)
 		}
@@ -304,11 +270,11 @@ func TestHitRatioOfASample(t *testing.T) {
 		{"bcbcbc", 80, 3, 1},
 		{"bcbbcd", 80, 3, 1 - 1.0/10},
 	} {
-		sample := fromKeys(c.keys)
+		sample := simtest.FromKeys(c.keys)
 		if sample.SampledFrom = c.sampledFrom; c.sampledFrom > 0 {
 			sample.SampleRate = 0.25
 		}
-		rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Capacities: objects(2), Warmup: c.warmup})[0]
+		rec := simtest.Run(t, sample, simtest.Options{Policies: "lru", Capacities: simtest.Objects(2), Warmup: c.warmup})[0]
 		if math.Abs(rec.Float(metric.HitRatio)-c.want) > 1e-12 {
 			t.Errorf("%+v: hit ratio %v", c, rec.Float(metric.HitRatio))
 		}
@@ -318,10 +284,10 @@ func TestHitRatioOfASample(t *testing.T) {
 // A sample of conversations is a smaller trace of prompts: its hit ratio is that of its own blocks, as its token hit
 // ratio is of its tokens.
 func TestHitRatioOfSampledConversations(t *testing.T) {
-	sample := conversationTrace(30)
+	sample := simtest.Conversations(30)
 	sample.SampleRate, sample.SampledFrom = 0.25, 40*len(sample.Objects)
-	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Parts: parts(t, "cache=prefix"),
-		Capacities: objects(40)})[0]
+	rec := simtest.Run(t, sample, simtest.Options{Policies: "lru", Parts: []string{"cache=prefix"},
+		Capacities: simtest.Objects(40)})[0]
 	want := float64(rec.Int(metric.Hits)) / float64(rec.Int(metric.Requests))
 	if got := rec.Float(metric.HitRatio); got != want || rec.Float(prefix.BlockHitRatio) != want {
 		t.Errorf("hit ratio %v, of blocks %v, want %v", got, rec.Float(prefix.BlockHitRatio), want)

@@ -1,9 +1,12 @@
-package sim
+package sim_test
 
 import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestSeedsOfParts: cells differ by their seeds if any of their parts makes random choices.
@@ -18,10 +21,7 @@ func TestSeedsOfParts(t *testing.T) {
 		{[]string{"cache=pools(embeddings=random)"}, true},
 		{[]string{"cache=pools(embeddings=sieve)"}, false},
 	} {
-		cell := Cell{Parts: Parts{Policy: mustSpec("lru")}}
-		for _, list := range c.lists {
-			into(t, &cell.Parts, list)
-		}
+		cell := simtest.Cell(t, "lru", capacity.Capacity{}, c.lists...)
 		other := cell
 		other.Seed = 1
 		if got := cell.Key() != other.Key(); got != c.want {
@@ -31,7 +31,7 @@ func TestSeedsOfParts(t *testing.T) {
 		if cell.Allocator != nil {
 			rec.Allocator = cell.Allocator.String()
 		}
-		if got := DependsOnSeed(&rec); got != c.want {
+		if got := sim.DependsOnSeed(&rec); got != c.want {
 			t.Errorf("%q: the record depends on the seed: %t", c.lists, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // BenchmarkStorage replays 18 jobs in a closed loop, each of which reads blocks of 20 files of its own at random,
@@ -20,22 +20,17 @@ func BenchmarkStorage(b *testing.B) {
 	const reads, jobs, filesOfJob, blocks = 200_000, 18, 20, 64
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
-	text.WriteString("time,job,path,offset,length,file_size\n")
 	for i := range reads {
 		job := i % jobs
 		fmt.Fprintf(&text, "%.3f,%d,/data/%d/%d,%d,%d,%d\n", float64(i)/1000, job, job, rng.IntN(filesOfJob),
 			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
 	}
-	tr := must.Get(tracetest.LoadText(b, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(b)
+	tr := simtest.LoadReads(b, text.String())
 	size := capacity.Of(jobs*filesOfJob*blocks/2<<22, true)
 	for _, lists := range [][]string{{}, {"prefetcher=next(n=4)"}} {
 		b.Run(strings.Join(append([]string{"lru"}, lists...), " "), func(b *testing.B) {
-			c := Cell{Parts: Parts{Policy: mustSpec("lru")}, Capacity: size}
-			for _, list := range append([]string{"cache=exact", "model=storage(arrivals=closed)"}, lists...) {
-				into(b, &c.Parts, list)
-			}
-			r := NewReplayer(tr, ReplayerOptions{})
+			c := simtest.Cell(b, "lru", size, append([]string{"model=storage(arrivals=closed)"}, lists...)...)
+			r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 			requests := int64(0)
 			start := time.Now()
 			for b.Loop() {

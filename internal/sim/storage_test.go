@@ -1,9 +1,8 @@
-package sim
+package sim_test
 
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,59 +15,20 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
-
-// fileTrace returns reads of blocks of 4 MiB by jobs a and b, in turn: each reads random blocks of its own file, of
-// so many blocks, one every gap.
-func fileTrace(t testing.TB, reads, blocks int, gap time.Duration) *traces.Trace {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(5, 6))
-	var text strings.Builder
-	text.WriteString("time,job,path,offset,length,file_size\n")
-	for i := range reads {
-		job := string("ab"[i%2])
-		fmt.Fprintf(&text, "%v,%s,/data/%s,%d,%d,%d\n", (time.Duration(i) * gap).Seconds(), job, job,
-			rng.IntN(blocks)<<22, 1<<22, blocks<<22)
-	}
-	return must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
-}
-
-// into sets a part in the form of parts, "model=storage".
-func into(t testing.TB, p *Parts, text string) {
-	t.Helper()
-	name, text, _ := strings.Cut(text, "=")
-	for _, kind := range Kinds {
-		if kind.Name == name {
-			part := must.Get(kind.Parse(text))(t)
-			part.Into(p)
-		}
-	}
-}
-
-// stored replays a trace with a model and other parts, and returns the records by policy.
-func stored(t *testing.T, tr *traces.Trace, policies string, capacity capacity.Capacity, warmup int,
-	lists ...string) map[string]records.Record {
-	t.Helper()
-	options := RunOptions{Policies: specs(t, policies), Parts: parts(t, lists...), Warmup: warmup}
-	options.Capacities = append(options.Capacities, capacity)
-	byPolicy := map[string]records.Record{}
-	for _, rec := range mustRun(t, tr, options) {
-		byPolicy[rec.Label] = rec
-	}
-	return byPolicy
-}
 
 // blockSeconds is the time of a block of 4 MiB on the link.
 const blockSeconds = float64(1<<22) / 125e6
 
 func TestStorageClosedForms(t *testing.T) {
 	const reads = 200
-	tr := fileTrace(t, reads, 10, time.Second)
-	all := stored(t, tr, "no-cache,infinite", capacity.Of(20, false), 0, "model=storage(arrivals=closed)")
+	tr := simtest.Reads(t, reads, 10, time.Second)
+	all := simtest.ByPolicy(t, tr, "no-cache,infinite", capacity.Of(20, false), 0, "model=storage(arrivals=closed)")
 	// Jobs that compute for two seconds hardly meet on the link: 0 begins 1 s before 1.
 	none := all["no-cache"]
 	want := reads/2*(0.15+blockSeconds) + (reads/2-1)*2
@@ -99,7 +59,7 @@ func TestStorageClosedForms(t *testing.T) {
 // without a model, for every policy.
 func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 	const atOnce = "model=storage(delay_ms=0,local_ms=0,bandwidth_mbs=1000000000)"
-	tr := fileTrace(t, 3000, 40, time.Second)
+	tr := simtest.Reads(t, 3000, 40, time.Second)
 	tr.Tenants = &traces.Tenants{Names: []string{"x", "y"}, Of: make([]uint32, tr.NumObjects)}
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o & 1)
@@ -111,16 +71,16 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 				size = capacity.Of(15<<22, true)
 			}
 			for _, e := range policies.Registry.All() {
-				if e.Kind != policies.Online || e.Predicts || e.Manages || CheckUnits(e, bytes) != nil ||
+				if e.Kind != policies.Online || e.Predicts || e.Manages || sim.CheckUnits(e, bytes) != nil ||
 					e.Unbounded && lists != nil {
 					continue
 				}
 				policy := e.Name
-				if policies.NeedsClock(mustSpec(policy)) {
+				if policies.NeedsClock(simtest.Policy(t, policy)) {
 					policy += "(ttl=20.5)" // seconds, of which 3000 pass
 				}
-				want := stored(t, tr, policy, size, 100, lists...)
-				got := stored(t, tr, policy, size, 100, append([]string{atOnce}, lists...)...)
+				want := simtest.ByPolicy(t, tr, policy, size, 100, lists...)
+				got := simtest.ByPolicy(t, tr, policy, size, 100, append([]string{atOnce}, lists...)...)
 				for label, w := range want {
 					for _, m := range []metric.Metric{metric.Requests, metric.Hits, metric.Misses, metric.Evictions,
 						metric.Oversized} {
@@ -138,13 +98,13 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 // TestStorageWithEveryPolicy: delays change what is in the cache when, but nothing is lost, and the same seed gives the
 // same figures.
 func TestStorageWithEveryPolicy(t *testing.T) {
-	tr := fileTrace(t, 1500, 60, 20*time.Millisecond)
+	tr := simtest.Reads(t, 1500, 60, 20*time.Millisecond)
 	tr.Tenants = &traces.Tenants{Names: []string{"x", "y"}, Of: make([]uint32, tr.NumObjects)}
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o & 1)
 	}
 	for _, e := range policies.Registry.All() {
-		if e.Kind != policies.Online || CheckUnits(e, true) != nil {
+		if e.Kind != policies.Online || sim.CheckUnits(e, true) != nil {
 			continue
 		}
 		for _, lists := range [][]string{{}, {"prefetcher=next(n=4)"}, {"prefetcher=amp"}, {"allocator=equal"}} {
@@ -152,33 +112,20 @@ func TestStorageWithEveryPolicy(t *testing.T) {
 				continue
 			}
 			for _, model := range []string{"model=storage", "model=storage(arrivals=closed,prefetches=3,queue=5)"} {
-				c := Cell{Parts: Parts{Policy: mustSpec(e.Name)}, Capacity: capacity.Of(100<<22, true), Seed: 3,
-					Series: series.Window{Span: time.Second}}
-				for _, list := range append([]string{"cache=exact", model}, lists...) {
-					into(t, &c.Parts, list)
+				c := simtest.Cell(t, e.Name, capacity.Of(100<<22, true), append([]string{"predictor=ewma", model}, lists...)...)
+				c.Seed, c.Series = 3, series.Window{Span: time.Second}
+				name := fmt.Sprintf("%s %v %s", e.Name, lists, model)
+				r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+				first := simtest.Replay(t, r, c)
+				checkStored(t, name, first.Record, first.Series)
+				again := simtest.Replay(t, r, c)
+				if !reflect.DeepEqual(first.Series, again.Series) {
+					t.Errorf("%s: the series differs in the second run", name)
 				}
-				if e.Predicts {
-					into(t, &c.Parts, "predictor=ewma")
-				}
-				r := NewReplayer(tr, ReplayerOptions{})
-				if err := r.Check(c); err != nil {
-					t.Errorf("%s %v %s: %v", e.Name, lists, model, err)
-					continue
-				}
-				first, err := r.Replay(t.Context(), c)
-				if err != nil {
-					t.Errorf("%s %v %s: %v", e.Name, lists, model, err)
-					continue
-				}
-				checkStored(t, fmt.Sprintf("%s %v %s", e.Name, lists, model), first.Record, first.Series)
-				again, err := r.Replay(t.Context(), c)
-				if err != nil || !reflect.DeepEqual(first.Series, again.Series) {
-					t.Errorf("%s %v %s: the series differs in the second run (%v)", e.Name, lists, model, err)
-				}
-				for name := range first.Names() {
-					a, _ := first.Get(name)
-					if b, _ := again.Get(name); a != b {
-						t.Errorf("%s %v %s: %s is %v, and %v in the second run", e.Name, lists, model, name, a, b)
+				for metric := range first.Names() {
+					a, _ := first.Get(metric)
+					if b, _ := again.Get(metric); a != b {
+						t.Errorf("%s: %s is %v, and %v in the second run", name, metric, a, b)
 					}
 				}
 			}
@@ -229,7 +176,7 @@ func TestStoragePrefetching(t *testing.T) {
 	tr := must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
 		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
 	const model = "model=storage(arrivals=closed)"
-	got := stored(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
+	got := simtest.ByPolicy(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
 	if want := 0.15 + blockSeconds + 99*(1+0.001); math.Abs(got.Float(models.MeanCompletion)-want) > 1e-6 {
 		t.Errorf("JCT %v, want %v", got.Float(models.MeanCompletion), want)
 	}
@@ -243,7 +190,7 @@ func TestStoragePrefetching(t *testing.T) {
 	for i := range tr.Times {
 		tr.Times[i] = 0
 	}
-	late := stored(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
+	late := simtest.ByPolicy(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]
 	if late.Int(models.LatePrefetches) != 99 || late.Int(metric.Hits) != 0 || late.Int(models.DelayedHits) != 99 {
 		t.Errorf("%d late prefetches, %d delayed hits, %d hits", late.Int(models.LatePrefetches),
 			late.Int(models.DelayedHits), late.Int(metric.Hits))
@@ -251,9 +198,10 @@ func TestStoragePrefetching(t *testing.T) {
 }
 
 func TestStorageStops(t *testing.T) {
-	tr := fileTrace(t, 200, 10, time.Second)
+	tr := simtest.Reads(t, 200, 10, time.Second)
 	for _, arrivals := range []string{"trace", "closed"} {
-		rec := stored(t, tr, "lru", capacity.Of(8, false), 0, "model=storage(arrivals="+arrivals+",stop=a:60)")["lru"]
+		rec := simtest.ByPolicy(t, tr, "lru", capacity.Of(8, false), 0,
+			"model=storage(arrivals="+arrivals+",stop=a:60)")["lru"]
 		if _, has := rec.Get("job_completion_s[a]"); has || !rec.Has(models.MeanCompletion) {
 			t.Errorf("%s: job a is stopped, and has a completion time", arrivals)
 		}
@@ -270,9 +218,10 @@ func TestStorageStops(t *testing.T) {
 
 // What a stop cuts off is not read: within 0.1 s the store has not even answered.
 func TestStorageThroughputOfStoppedJobs(t *testing.T) {
-	tr := fileTrace(t, 200, 10, time.Microsecond)
+	tr := simtest.Reads(t, 200, 10, time.Microsecond)
 	for _, arrivals := range []string{"trace", "closed"} {
-		rec := stored(t, tr, "lru", capacity.Of(8, false), 0, "model=storage(arrivals="+arrivals+",stop=a:0.1;b:0.1)")["lru"]
+		rec := simtest.ByPolicy(t, tr, "lru", capacity.Of(8, false), 0,
+			"model=storage(arrivals="+arrivals+",stop=a:0.1;b:0.1)")["lru"]
 		if got := rec.Float(models.ReadThroughput); got != 0 || rec.Int(models.RemoteBytes) != 0 {
 			t.Errorf("%s: jobs without a byte read %v MB/s", arrivals, got)
 		}
@@ -284,12 +233,12 @@ func TestStorageThroughputOfStoppedJobs(t *testing.T) {
 
 // The number of cores changes nothing.
 func TestStorageOnSeveralCores(t *testing.T) {
-	tr := fileTrace(t, 1000, 40, 30*time.Millisecond)
-	options := RunOptions{Policies: specs(t, "lru,random,s3fifo"), Capacities: objects(10, 30), Jobs: 1, Seed: 5,
-		Parts: parts(t, "model=storage,storage(arrivals=closed)", "prefetcher=none,next(n=3)")}
-	one := mustRun(t, tr, options)
+	tr := simtest.Reads(t, 1000, 40, 30*time.Millisecond)
+	options := simtest.Options{Policies: "lru,random,s3fifo", Capacities: simtest.Objects(10, 30), Jobs: 1, Seed: 5,
+		Parts: []string{"model=storage,storage(arrivals=closed)", "prefetcher=none,next(n=3)"}}
+	one := simtest.Run(t, tr, options)
 	options.Jobs = 4
-	several := mustRun(t, tr, options)
+	several := simtest.Run(t, tr, options)
 	if len(one) != 24 {
 		t.Fatalf("%d records", len(one))
 	}
@@ -302,7 +251,7 @@ func TestStorageOnSeveralCores(t *testing.T) {
 }
 
 func TestStorageRefuses(t *testing.T) {
-	files := fileTrace(t, 50, 10, time.Second)
+	files := simtest.Reads(t, 50, 10, time.Second)
 	timeless, sizeless, sampled := *files, *files, *files
 	timeless.Times, sizeless.ObjectSizes, sampled.SampleRate = nil, nil, 0.5
 	perFile := *files
@@ -325,23 +274,20 @@ func TestStorageRefuses(t *testing.T) {
 		"number of seconds above 0":    {files, "lru", []string{"model=storage(stop=a:0)"}},
 		"the job a twice":              {files, "lru", []string{"model=storage(stop=a:1;a:2)"}},
 	} {
-		cell := Cell{Parts: Parts{Policy: mustSpec(c.policy)}, Capacity: capacity.Of(8<<22, true)}
+		cell := simtest.Cell(t, c.policy, capacity.Of(8<<22, true), append([]string{"model=storage"}, c.lists...)...)
 		if c.tr.ObjectSizes == nil || c.policy == "laru" {
 			cell.Capacity = capacity.Of(8, false)
 		}
-		for _, list := range append([]string{"cache=exact", "model=storage"}, c.lists...) {
-			into(t, &cell.Parts, list)
-		}
 		c.tr.Tenants = &traces.Tenants{Names: []string{"x"}, Of: make([]uint32, c.tr.NumObjects)}
-		if err := NewReplayer(c.tr, ReplayerOptions{}).Check(cell); err == nil || !strings.Contains(err.Error(), want) {
+		err := sim.NewReplayer(c.tr, sim.ReplayerOptions{}).Check(cell)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", want, err)
 		}
 	}
 	// How many windows there are is known only when the clock has passed them.
-	c := cellOf(t, "lru", capacity.Of(8, false), 0)
-	into(t, &c.Parts, "model=storage(arrivals=closed)")
+	c := simtest.Cell(t, "lru", capacity.Of(8, false), "model=storage(arrivals=closed)")
 	c.Series = series.Window{Span: 100 * time.Microsecond}
-	if _, err := NewReplayer(files, ReplayerOptions{}).Replay(t.Context(), c); err == nil ||
+	if _, err := sim.NewReplayer(files, sim.ReplayerOptions{}).Replay(t.Context(), c); err == nil ||
 		!strings.Contains(err.Error(), "give longer ones") {
 		t.Errorf("too many windows: %v", err)
 	}

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"reflect"
@@ -10,6 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -32,27 +34,23 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 				return
 			}
 			tr := tenantsOf(policytest.Trace(5, 3000, 150))
-			r := NewReplayer(tr, ReplayerOptions{})
-			size := capacity.Capacity{Amount: 40, Simulated: 40}
+			r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+			size := capacity.Of(40, false)
 			if bytes {
-				size = capacity.Capacity{Amount: 4000, Simulated: 4000, Bytes: true}
+				size = capacity.Of(4000, true)
 			}
 			optimum := int64(0)
 			if !bytes {
-				rec := must.Get(r.Replay(t.Context(), References(cellOf(t, policytest.Spec(e), size, 1))[0]))(t)
+				rec := must.Get(r.Replay(t.Context(), sim.References(simtest.Cell(t, policytest.Spec(e), size))[0]))(t)
 				optimum = rec.Int(metric.Misses)
 			}
 			for _, allocator := range []string{"equal", "proportional(every=100)", "ucp(every=100)", "optimal"} {
-				c := cellOf(t, policytest.Spec(e), size, 1)
-				spec := must.Get(allocate.Registry.Parse(allocator))(t)
-				c.Allocator = &spec
-				must.Do(t, r.Check(c))
-				a := must.Get(r.Replay(t.Context(), c))(t).Record
-				b := must.Get(r.Replay(t.Context(), c))(t).Record
+				c := simtest.Cell(t, policytest.Spec(e), size, "allocator="+allocator)
+				a, b := simtest.Replay(t, r, c).Record, simtest.Replay(t, r, c).Record
 				if !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: %+v, and %+v the second time", allocator, a, b)
 				}
-				if a.Int(metric.Hits) == 0 != e.Idle || a.Int(metric.Misses) < optimum || a.Allocator != spec.String() {
+				if a.Int(metric.Hits) == 0 != e.Idle || a.Int(metric.Misses) < optimum || a.Allocator != c.Allocator.String() {
 					t.Errorf("%s: %d hits, %d misses, the optimum has %d", allocator, a.Int(metric.Hits), a.Int(metric.Misses),
 						optimum)
 				}
@@ -62,25 +60,18 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 }
 
 func TestAllocatorsAreRefused(t *testing.T) {
-	equal := must.Get(allocate.Registry.Parse("equal"))(t)
-	size := capacity.Capacity{Amount: 4, Simulated: 4}
-	cell := func(policy, cache string) Cell {
-		c := cellOf(t, policy, size, 0)
-		for _, part := range parts(t, "cache="+cache)[CacheKind] {
-			part.Into(&c.Parts)
-		}
-		c.Allocator = &equal
-		return c
+	cell := func(policy, cache string) sim.Cell {
+		return simtest.Cell(t, policy, capacity.Of(4, false), "cache="+cache, "allocator=equal")
 	}
-	tenants := tenantsOf(fromKeys("abcabcdd"))
-	perFile := tenantsOf(fromKeys("abcabcdd"))
+	tenants := tenantsOf(simtest.FromKeys("abcabcdd"))
+	perFile := tenantsOf(simtest.FromKeys("abcabcdd"))
 	perFile.Starts = []int{0, 4}
 	for name, test := range map[string]struct {
 		trace *traces.Trace
-		cell  Cell
+		cell  sim.Cell
 		want  string
 	}{
-		"no tenants":     {fromKeys("abab"), cell("lru", "exact"), "the requests of abab have none"},
+		"no tenants":     {simtest.FromKeys("abab"), cell("lru", "exact"), "the requests of abab have none"},
 		"no pools":       {tenants, cell("lru", "sets(ways=2)"), "no pools to divide"},
 		"a bound":        {tenants, cell("pfoo-l", "exact"), "not divided"},
 		"no end of room": {tenants, cell("infinite", "exact"), "nothing to divide"},
@@ -96,7 +87,7 @@ func TestAllocatorsAreRefused(t *testing.T) {
 			c.Capacity.Bytes = true
 			test.trace.ObjectSizes = []int64{1, 2, 3, 4}
 		}
-		r := NewReplayer(test.trace, ReplayerOptions{})
+		r := sim.NewReplayer(test.trace, sim.ReplayerOptions{})
 		err := r.Check(c)
 		if err == nil {
 			_, err = r.Replay(t.Context(), c)
@@ -109,8 +100,8 @@ func TestAllocatorsAreRefused(t *testing.T) {
 
 // What an allocator that knows the future gives is no online policy's merit.
 func TestOptimalDivisionIsNeverBest(t *testing.T) {
-	recs := must.Get(Run(t.Context(), tenantsOf(policytest.Trace(1, 500, 50)), RunOptions{Policies: specs(t, "lru"),
-		Parts: parts(t, "allocator=optimal,equal"), Capacities: []capacity.Capacity{{Amount: 10, Simulated: 10}}}))(t)
+	recs := simtest.Run(t, tenantsOf(policytest.Trace(1, 500, 50)), simtest.Options{Policies: "lru",
+		Parts: []string{"allocator=optimal,equal"}, Capacities: simtest.Objects(10)})
 	for _, rec := range recs {
 		if rec.Best != (rec.Allocator == "equal") {
 			t.Errorf("%s: best %v", rec.Allocator, rec.Best)

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -21,18 +22,15 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 	file := filepath.Join(dir, "dlrm", "movietweetings-ratings.dat.zst")
 	trace := must.Get(traces.Load(t.Context(), []string{file},
 		traces.LoadOptions{Selection: traces.Selection{Limit: 30000}}))(t)
-	predictors := parts(t, "predictor=gbm(window=10000,horizon=10000,retrain=2000),"+
-		"gbm(window=10000,horizon=10000,weak=true)")
+	const trained, weak = "gbm(window=10000,horizon=10000,retrain=2000)", "gbm(window=10000,horizon=10000,weak=true)"
 	hits := map[string]float64{}
-	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,laru,fpb"), Parts: predictors,
-		Capacities: objects(180)}) {
+	for _, rec := range simtest.Run(t, trace, simtest.Options{Policies: "lru,laru,fpb",
+		Parts: []string{"predictor=" + trained + "," + weak}, Capacities: simtest.Objects(180)}) {
 		hits[rec.Label+" "+rec.Predictor] = rec.Float(metric.HitRatio)
 		if rec.Predictor != "" && !rec.Has(predict.TrainingsMetric) {
 			t.Errorf("%s with %s: the record does not say how often it was trained", rec.Label, rec.Predictor)
 		}
 	}
-	asked := predictors[PredictorKind]
-	trained, weak := asked[0].String(), asked[1].String()
 	lru := hits["lru "]
 	for label, least := range map[string]float64{"laru " + trained: lru + 0.03, "fpb " + trained: lru + 0.07, "laru " +
 		weak: lru - 0.02} {

@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"fmt"
@@ -16,13 +16,14 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // withModel returns a cell with a model.
-func withModel(t rapid.TB, c Cell, text string) Cell {
+func withModel(t rapid.TB, c sim.Cell, text string) sim.Cell {
 	t.Helper()
 	m := must.Get(models.Registry.Parse(text))(t)
 	c.Model = &m
@@ -31,22 +32,18 @@ func withModel(t rapid.TB, c Cell, text string) Cell {
 
 // checkSameCounts compares a cell with the same cell with a model: the counts, whatever the warm-up, and the windows of
 // a series.
-func checkSameCounts(t *rapid.T, tr *traces.Trace, c Cell, model string, warmup int) {
+func checkSameCounts(t *rapid.T, tr *traces.Trace, c sim.Cell, model string, warmup int) {
 	t.Helper()
-	options := ReplayerOptions{Warmup: warmup}
-	want, got := seriesOf(t.Context(), t, tr, c, options), seriesOf(t.Context(), t, tr, withModel(t, c, model), options)
-	if have, without := countsIn(got.values), countsIn(want.values); have != without {
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup})
+	want, got := simtest.Replay(t, r, c), simtest.Replay(t, r, withModel(t, c, model))
+	if have, without := simtest.Counts(got.Values), simtest.Counts(want.Values); have != without {
 		t.Fatalf("warm-up %d: %+v with %s, %+v without", warmup, have, model, without)
 	}
-	rows := func(o outcome) []series.Row {
-		return slices.DeleteFunc(slices.Clone(o.series), func(r series.Row) bool {
-			return strings.HasPrefix(r.Name, "latency")
-		})
+	rows := slices.DeleteFunc(got.Series, func(r series.Row) bool { return strings.HasPrefix(r.Name, "latency") })
+	if !reflect.DeepEqual(rows, want.Series) {
+		t.Fatalf("warm-up %d: windows %v with %s, %v without", warmup, rows, model, want.Series)
 	}
-	if have, without := rows(got), rows(want); !reflect.DeepEqual(have, without) {
-		t.Fatalf("warm-up %d: windows %v with %s, %v without", warmup, have, model, without)
-	}
-	if l, ok := got.values.Get(models.LatencyMean.Name); !ok || l <= 0 {
+	if l, ok := got.Get(models.LatencyMean.Name); !ok || l <= 0 {
 		t.Fatalf("warm-up %d: a mean latency of %v", warmup, l)
 	}
 }
@@ -74,7 +71,8 @@ func TestPromptsCountTheSame(t *testing.T) {
 		tr := policytest.RandomPrompts(rng, rapid.IntRange(1, 30).Draw(t, "prompts"), 5, 3)
 		policy := rapid.SampledFrom([]string{"lru", "opt", "opt-bypass", "random", "laru", "fpb"}).Draw(t, "policy")
 		kind := rapid.SampledFrom([]string{"prefix", "prefix(evict=node)", "prefix(evict=any)"}).Draw(t, "cache")
-		c := prefixCell(t, kind, policy, "oracle", rapid.Int64Range(1, 12).Draw(t, "capacity"))
+		c := simtest.Cell(t, policy, capacity.Of(rapid.Int64Range(1, 12).Draw(t, "capacity"), false), "cache="+kind,
+			"predictor=oracle")
 		c.Series = series.Window{Requests: rapid.SampledFrom([]int64{0, 1, 5, 64}).Draw(t, "window")}
 		checkSameCounts(t, tr, c, "prefill(concurrency=1)", rapid.IntRange(0, len(tr.Groups)-1).Draw(t, "warmup"))
 	})
@@ -83,27 +81,28 @@ func TestPromptsCountTheSame(t *testing.T) {
 // TestEveryModelCountsFromTheWarmupOn: what counts are the requests after the warm-up, in every model, and some of them
 // have a latency.
 func TestEveryModelCountsFromTheWarmupOn(t *testing.T) {
-	lookups, files, ratings := lookupTrace(20), fileTrace(t, 300, 10, time.Second), recommended(t, 300, 100, 300)
-	long := longReads(t)
-	nodes := onNodes(t, "lru", twoNodes)
+	lookups, files, long := simtest.Lookups(20), simtest.Reads(t, 300, 10, time.Second), longReads(t)
+	ratings := simtest.Recommended(t, 300, 100, 300)
+	nodes := simtest.Cell(t, "lru", capacity.Capacity{}, "cache=pools(nodes=2,gpus=1,memory=300MiB)")
 	for _, test := range []struct {
 		trace  *traces.Trace
-		cell   Cell
+		cell   sim.Cell
 		models []string
 	}{
 		{lookups, setsCell(t, "lru", "sets", "", 640, 1), []string{"sls"}},
-		{files, cellOf(t, "lru", capacity.Of(10, false), 0), []string{"storage"}},
-		{long, cellOf(t, "lru", capacity.Of(10, false), 0), []string{"storage(arrivals=closed)"}},
+		{files, simtest.Cell(t, "lru", capacity.Of(10, false)), []string{"storage"}},
+		{long, simtest.Cell(t, "lru", capacity.Of(10, false)), []string{"storage(arrivals=closed)"}},
 		{ratings, nodes, []string{"recommender", "recommender(rate=100)", "fluid", "fluid(rate=100)"}},
 	} {
 		n := len(test.trace.Objects)
 		for _, model := range test.models {
 			for _, warmup := range []int{0, 1, n / 3, n / 2, n - 2, n - 1} {
-				out := seriesOf(t.Context(), t, test.trace, withModel(t, test.cell, model), ReplayerOptions{Warmup: warmup})
-				if got := out.values.Int(metric.Requests); got != int64(n-warmup) {
+				r := sim.NewReplayer(test.trace, sim.ReplayerOptions{Warmup: warmup})
+				rec := simtest.Replay(t, r, withModel(t, test.cell, model))
+				if got := rec.Int(metric.Requests); got != int64(n-warmup) {
 					t.Errorf("%s, warm-up %d: %d requests count, want %d", model, warmup, got, n-warmup)
 				}
-				if l, ok := out.values.Get(models.LatencyMean.Name); !ok || !(l > 0) {
+				if l, ok := rec.Get(models.LatencyMean.Name); !ok || !(l > 0) {
 					t.Errorf("%s, warm-up %d: a mean latency of %v", model, warmup, l)
 				}
 			}
@@ -114,10 +113,9 @@ func TestEveryModelCountsFromTheWarmupOn(t *testing.T) {
 // longReads is a trace of 40 reads of seven blocks each.
 func longReads(t *testing.T) *traces.Trace {
 	t.Helper()
-	text := "time,job,path,offset,length,file_size\n"
+	var text strings.Builder
 	for i := range 40 {
-		text += fmt.Sprintf("%d,a,/data/a,%d,%d,%d\n", i, i%3*(7<<22), 7<<22, 21<<22)
+		fmt.Fprintf(&text, "%d,a,/data/a,%d,%d,%d\n", i, i%3*(7<<22), 7<<22, 21<<22)
 	}
-	return must.Get(tracetest.LoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
-		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
+	return simtest.LoadReads(t, text.String())
 }

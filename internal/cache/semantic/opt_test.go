@@ -1,4 +1,4 @@
-package sim
+package semantic_test
 
 import (
 	"math/bits"
@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/similarity"
-	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // mostSemanticHits returns the most hits from a position on that any schedule can have where a query hits if an entry
@@ -101,11 +101,11 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		q := newTinyQueries(rng)
 		from := rng.IntN(2) * rng.IntN(len(q.objects))
-		r := pairsReplayer(q.objects, q.pairs, &queries.Columns{}, from)
+		served := related{objects: q.objects, pairs: q.pairs, warmup: from}
 		for capacity := 1; capacity <= 3; capacity++ {
 			loading, passing := mostSemanticHits(q.objects, q.answers, capacity, false, from), mostSemanticHits(q.objects,
 				q.answers, capacity, true, from)
-			if bound := int(countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", int64(capacity))).Hits); bound < passing ||
+			if bound := served.bound(t, "pfoo-similar", int64(capacity)); bound < passing ||
 				passing < loading {
 				t.Fatalf("seed %d, capacity %d: at most %d hits by the bound, %d and %d by trying all", seed, capacity,
 					bound, passing, loading)
@@ -124,7 +124,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 				if e.Unbounded {
 					most = mostSemanticHits(q.objects, q.answers, len(q.answers), false, from)
 				}
-				hits := int(countsOf(t, r, queryCell(t, "semantic", e.Name, int64(capacity))).Hits)
+				hits := int(served.serve(t, "semantic", simtest.Policy(t, e.Name), int64(capacity)).Hits)
 				if hits > most {
 					t.Fatalf("seed %d, capacity %d: %s hits %d times, at most %d are possible", seed, capacity, e.Name, hits, most)
 				}
@@ -149,12 +149,13 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 // Of several entries that could answer a query, the bound must count on the one that was of use last, wherever it
 // stands in the list: 0 answers 2 after 3 has hit.
 func TestBoundCountsOnTheLatestUse(t *testing.T) {
-	objects := []policies.Object{1, 3, 3, 0, 2}
-	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9}}
-	for _, policy := range []string{"lru", "pfoo-similar"} {
-		if n := serveSemantic(t, "semantic", policy, 1, objects, pairs); n.Hits != 2 {
-			t.Errorf("%s: %d hits, want 2", policy, n.Hits)
-		}
+	q := related{objects: []policies.Object{1, 3, 3, 0, 2},
+		pairs: []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9}}}
+	if n := q.serve(t, "semantic", simtest.Policy(t, "lru"), 1); n.Hits != 2 {
+		t.Errorf("lru: %d hits, want 2", n.Hits)
+	}
+	if hits := q.bound(t, "pfoo-similar", 1); hits != 2 {
+		t.Errorf("pfoo-similar permits %d hits, want 2", hits)
 	}
 }
 

@@ -1,4 +1,4 @@
-package sim
+package semantic_test
 
 import (
 	"fmt"
@@ -15,8 +15,9 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
@@ -76,10 +77,10 @@ func (s *naiveSemantic) drop(o policies.Object) {
 	s.entries = slices.Delete(s.entries, at, at+1)
 }
 
-func (s *naiveSemantic) serve(pos int) (d Decision) {
+func (s *naiveSemantic) serve(pos int) (d sim.Decision) {
 	o := s.trace.Objects[pos]
 	r := policies.Request{Object: o, Query: o, Pos: pos, Size: 1, Time: s.trace.Times[pos]}
-	d = Decision{Pos: pos, Query: o}
+	d = sim.Decision{Pos: pos, Query: o}
 	if expirer, ok := s.policy.(policies.Expirer); ok {
 		for v, more := expirer.Expired(r.Time); more; v, more = expirer.Expired(r.Time) {
 			s.drop(v)
@@ -160,19 +161,19 @@ var ranks = map[string]func(e rankedEntry) int{
 func TestSemanticSuiteEqualsNaive(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
 		for seed := range uint64(6) {
-			tr := queryTrace(seed, 500, 6, []float64{0.3, 0.6}[seed%2])
+			tr := simtest.Queries(seed, 500, 6, []float64{0.3, 0.6}[seed%2])
 			capacity := 1 + int(seed*seed)
 			c := queryCell(t, "semantic(tau=0.7)", policytest.Spec(e), int64(capacity))
 			if e.Unbounded {
 				capacity = tr.NumObjects
 			}
-			r := NewReplayer(tr, ReplayerOptions{})
-			naive := &naiveSemantic{trace: tr, policy: policyOf(t, r, c), tau: float64(float32(0.7)), capacity: capacity}
+			r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+			naive := &naiveSemantic{trace: tr, policy: policyOf(t, tr, c), tau: float64(float32(0.7)), capacity: capacity}
 			if rank := ranks[e.Name]; rank != nil {
 				naive.policy = &ranking{rank: rank}
 			}
 			hits := 0
-			if err := r.Explain(t.Context(), c, func(got Decision) error {
+			if err := r.Explain(t.Context(), c, func(got sim.Decision) error {
 				want := naive.serve(got.Pos)
 				if !got.Hit {
 					want.Entry = 0
@@ -194,40 +195,31 @@ func TestSemanticSuiteEqualsNaive(t *testing.T) {
 }
 
 // policyOf returns a policy of its own for a cell.
-func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
+func policyOf(t *testing.T, trace *traces.Trace, c sim.Cell) policies.Policy {
 	t.Helper()
-	_, known := must.Get2(r.relate(t.Context(), c, r.trace))(t)
-	config := cacheConfig(c, r.trace, func() []uint32 { return policytest.NextUse(r.trace) })
-	config.Relations = known
+	config := cache.Config{Trace: trace, Capacity: c.Capacity.Simulated, Unit: true, Policy: c.Policy, Seed: c.Seed,
+		NextUse: func() []uint32 { return policytest.NextUse(trace) }}
+	if e := c.Policy.Entry; e.Relates {
+		asked := cache.SimilarityOf(c.Cache)
+		from := min(asked.HitFrom, e.SimilarFrom(c.Policy.Params, asked.HitFrom, asked.Tau))
+		similar := must.Get(sim.FindNeighbours(t.Context(), trace, from, sim.NeighbourOptions{}))(t)
+		config.Relations = &policies.Relations{Similar: similar, HitFrom: float32(asked.HitFrom), Tau: float32(asked.Tau),
+			Topics: queries.Of(trace.Kind).Topics}
+	}
 	return must.Get(c.Policy.Entry.New(config.PolicyConfig()))(t)
 }
 
 // Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against
 // the same optimum.
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
-	var identity []cache.Spec
-	for _, kind := range []string{"exact", "semantic(match=identity)"} {
-		spec := must.Get(cache.Registry.Parse(kind))(t)
-		identity = append(identity, spec)
-	}
 	for seed := range uint64(3) {
-		tr := queryTrace(seed, 1500, 8, 0.4)
+		tr := simtest.Queries(seed, 1500, 8, 0.4)
 		policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 			if e.Relates && !e.Similar {
 				t.Skip("sees similarities where there are embeddings")
 			}
-			var pair [2]records.Record
-			for i, kind := range identity {
-				c := cellOf(t, policytest.Spec(e), capacity.Capacity{Amount: 30, Simulated: 30}, 7)
-				c.Cache = kind
-				cells := append([]Cell{c}, References(c)...)
-				r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
-				done := map[string]records.Record{}
-				for _, c := range cells {
-					done[c.Key()] = must.Get(r.Replay(t.Context(), c))(t).Record
-				}
-				pair[i] = held([]Cell{c}, done)[0]
-			}
+			pair := simtest.Run(t, tr, simtest.Options{Policies: policytest.Spec(e), Capacities: simtest.Objects(30),
+				Parts: []string{"cache=exact,semantic(match=identity)", "predictor=noisy(p=0.3)"}, Warmup: 100, Seed: 7})
 			exact, similar := pair[0], pair[1]
 			if e.Unbounded && similar.Float(metric.NormalizedHitRatio) != 1 {
 				t.Errorf("the infinite kind has %v of its own hits", similar.Float(metric.NormalizedHitRatio))
@@ -255,8 +247,8 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 // With one place, and with room for all, every policy does the only thing that it can do.
 func TestSemanticSuiteOfOneAndOfAll(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
-		tr := queryTrace(4, 1000, 8, 0.4)
-		r := NewReplayer(tr, ReplayerOptions{})
+		tr := simtest.Queries(4, 1000, 8, 0.4)
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 		infinite := countsOf(t, r, queryCell(t, "semantic", "infinite", 1))
 		for _, capacity := range []int{tr.NumObjects, 1 << 40} {
 			n := countsOf(t, r, queryCell(t, "semantic", policytest.Spec(e), int64(capacity)))
@@ -283,17 +275,17 @@ func TestSemanticSuiteParts(t *testing.T) {
 		if e.Random {
 			t.Skip("each part draws for itself")
 		}
-		tr := queryTrace(5, 900, 8, 0.4)
+		tr := simtest.Queries(5, 900, 8, 0.4)
 		c := queryCell(t, "semantic(tau=0.8)", policytest.Spec(e), 20)
 		parted := *tr
 		parted.Starts = []int{0, 300, 600}
 		var values metric.Values
 		for _, part := range parted.Parts() {
-			n := countsOf(t, NewReplayer(part, ReplayerOptions{}), c)
+			n := countsOf(t, sim.NewReplayer(part, sim.ReplayerOptions{}), c)
 			values = values.Merge(n.Values(c.Cache.Entry, false))
 		}
-		sum := countsIn(values)
-		if got := countsOf(t, NewReplayer(&parted, ReplayerOptions{}), c); got != sum {
+		sum := simtest.Counts(values)
+		if got := countsOf(t, sim.NewReplayer(&parted, sim.ReplayerOptions{}), c); got != sum {
 			t.Errorf("in parts %+v, their sum is %+v", got, sum)
 		}
 		first := *tr
@@ -301,10 +293,10 @@ func TestSemanticSuiteParts(t *testing.T) {
 		if e.Kind == policies.Offline {
 			return // it knows what comes after the warm-up
 		}
-		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t,
-			NewReplayer(&first, ReplayerOptions{}), c)
-		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}),
-			c); countsIn(got.Values(c.Cache.Entry, false).Merge(
+		whole, head := countsOf(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), c), countsOf(t,
+			sim.NewReplayer(&first, sim.ReplayerOptions{}), c)
+		if got := countsOf(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 300}),
+			c); simtest.Counts(got.Values(c.Cache.Entry, false).Merge(
 			head.Values(c.Cache.Entry, false))) != whole {
 			t.Errorf("%+v before the end of a warm-up and %+v after it, want %+v in all", head, got, whole)
 		}
@@ -312,16 +304,11 @@ func TestSemanticSuiteParts(t *testing.T) {
 }
 
 func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
-	var specs []policies.Spec
-	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(policytest.Spec(e))) })
-	specs = append(specs, mustSpec("pfoo-similar"))
+	specs := []string{"pfoo-similar"}
+	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, policytest.Spec(e)) })
 	run := func(jobs int) []records.Record {
-		recs := must.Get(Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
-			Policies: specs, Parts: parts(t, "cache=semantic,semantic(tau=0.7)"), Capacities: []capacity.Capacity{capacity.Of(2,
-				false), capacity.Of(10, false),
-				capacity.Of(50, false)}, Jobs: jobs, Seed: 3,
-		}))(t)
-		return recs
+		return simtest.Run(t, simtest.Queries(6, 1200, 8, 0.4), simtest.Options{Policies: strings.Join(specs, ","),
+			Parts: []string{"cache=semantic,semantic(tau=0.7)"}, Capacities: simtest.Objects(2, 10, 50), Jobs: jobs, Seed: 3})
 	}
 	one := run(1)
 	if other := run(3); !reflect.DeepEqual(one, other) {
@@ -344,22 +331,8 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	}
 }
 
-// The infinite cache is no bound: more than all of its hits are possible.
-func TestNormalizedHitRatioAboveOne(t *testing.T) {
-	objects, pairs := infiniteIsNoBound()
-	r := pairsReplayer(objects, pairs, &queries.Columns{}, 0)
-	c := queryCell(t, "semantic", "lru", 1)
-	done := map[string]records.Record{}
-	for _, c := range append([]Cell{c}, References(c)...) {
-		done[c.Key()] = must.Get(r.Replay(t.Context(), c))(t).Record
-	}
-	if rec := held([]Cell{c}, done)[0]; rec.Float(metric.NormalizedHitRatio) != 4.0/3 {
-		t.Errorf("normalized hit ratio %v, want 4/3", rec.Float(metric.NormalizedHitRatio))
-	}
-}
-
 func TestSemanticRefuses(t *testing.T) {
-	tr := queryTrace(1, 100, 3, 0.4)
+	tr := simtest.Queries(1, 100, 3, 0.4)
 	plain := policytest.Trace(1, 100, 20)
 	bare := *tr
 	bare.Kind = &queries.Columns{}
@@ -383,7 +356,7 @@ func TestSemanticRefuses(t *testing.T) {
 		{&sample, "semantic", "lru", "a sample"},
 	} {
 		c := queryCell(t, test.cache, test.policy, 10)
-		err := NewReplayer(test.trace, ReplayerOptions{}).Check(c)
+		err := sim.NewReplayer(test.trace, sim.ReplayerOptions{}).Check(c)
 		if test.want == "" {
 			if err != nil {
 				t.Errorf("%s in %s: %v", test.policy, test.cache, err)
@@ -394,13 +367,13 @@ func TestSemanticRefuses(t *testing.T) {
 			t.Errorf("%s in %s gives %v, want %s", test.policy, test.cache, err, test.want)
 		}
 	}
-	if _, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
+	if _, err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(),
 		queryCell(t, "semantic(scope=topic)", "lru", 10)); err == nil ||
 		!strings.Contains(err.Error(), "sorts nothing into topics") {
 		t.Errorf("scope=topic with lru gives %v", err)
 	}
 	identical := queryCell(t, "semantic(match=identity)", "lru", 10)
-	if err := NewReplayer(&sample, ReplayerOptions{}).Check(identical); err != nil {
+	if err := sim.NewReplayer(&sample, sim.ReplayerOptions{}).Check(identical); err != nil {
 		t.Errorf("a sample in %s: %v", identical.Cache, err)
 	}
 }
@@ -410,8 +383,8 @@ func TestSemanticSuiteKeepsToTheBound(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
 		for seed := range uint64(8) {
 			rng := rand.New(rand.NewPCG(seed, 3))
-			tr := queryTrace(seed, 800, 3+rng.IntN(10), 0.2+0.5*rng.Float64())
-			r := NewReplayer(tr, ReplayerOptions{Warmup: rng.IntN(2) * 200})
+			tr := simtest.Queries(seed, 800, 3+rng.IntN(10), 0.2+0.5*rng.Float64())
+			r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: rng.IntN(2) * 200})
 			capacity := 1 + rng.Int64N(40)
 			if e.Unbounded {
 				capacity = int64(tr.NumObjects)

@@ -1,13 +1,17 @@
-package sim
+package semantic_test
 
 import (
-	"math/rand/v2"
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -76,87 +80,79 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 		pairs = append(pairs, similarity.Pair{A: 0, B: o, Similarity: 0.9})
 	}
 	pairs = append(pairs, similarity.Pair{A: 5, B: 6, Similarity: 0.9})
-	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs,
-		&queries.Columns{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
-	n := countsOf(t, r, queryCell(t, "semantic", "lru", 5))
+	n := related{objects: []policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs: pairs,
+		columns: queries.Columns{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}}.serve(t, "semantic", simtest.Policy(t, "lru"), 5)
 	if want := (cache.Counts{Requests: 8, Hits: 6, Labelled: 6, LabelledHits: 4, WrongHits: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
 	}
 }
 
-// serveSemantic replays queries of which these pairs are similar.
+// serveSemantic serves queries of which these pairs are similar.
 func serveSemantic(t *testing.T, kind, policy string, capacity int64, objects []policies.Object,
 	pairs []similarity.Pair) cache.Counts {
 	t.Helper()
-	r := pairsReplayer(objects, pairs, &queries.Columns{}, 0)
-	return countsOf(t, r, queryCell(t, kind, policy, capacity))
+	return related{objects: objects, pairs: pairs}.serve(t, kind, simtest.Policy(t, policy), capacity)
 }
 
-// pairsReplayer returns a replayer of queries of which these pairs are similar, instead of those that embeddings give.
-func pairsReplayer(objects []policies.Object, pairs []similarity.Pair, queries *queries.Columns, warmup int) *Replayer {
-	n := int(slices.Max(objects)) + 1
-	r := NewReplayer(&traces.Trace{Objects: objects, NumObjects: n, Kind: queries}, ReplayerOptions{Warmup: warmup})
-	r.similar.have = similarity.NewNeighbours(n, 0, pairs)
-	return r
+// related are requests to queries of which these pairs are similar, instead of those that embeddings would give.
+type related struct {
+	objects []policies.Object
+	pairs   []similarity.Pair
+	columns queries.Columns // with their labels
+	warmup  int
 }
 
-func countsOf(t *testing.T, r *Replayer, c Cell) cache.Counts {
+// build returns the trace and an empty cache.
+func (q related) build(t *testing.T, kind string, policy policies.Spec, capacity int64) (*traces.Trace, cache.Cache) {
 	t.Helper()
-	out := must.Get(r.replayOne(t.Context(), c))(t)
-	return countsIn(out[0].values)
+	spec := must.Get(cache.Registry.Parse(kind))(t)
+	trace := &traces.Trace{Objects: q.objects, NumObjects: int(slices.Max(q.objects)) + 1, Kind: &q.columns}
+	if policy.Entry.Unbounded {
+		capacity = int64(trace.NumObjects)
+	}
+	known := q.relations(spec)
+	return trace, must.Get(spec.Entry.New(cache.Config{Trace: trace, Capacity: capacity, Unit: true, Params: spec.Params,
+		Policy: policy, Seed: 7, NextUse: func() []uint32 { return policytest.NextUse(trace) }, Neighbours: known.Similar,
+		Relations: known}))(t)
 }
 
-// queryTrace is a random trace of n queries, some of them repeated. Their embeddings lie around a few directions, so
-// that many are similar and similarity is not transitive; every fifth has no label.
-func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
-	const dim = 6
-	rng := rand.New(rand.NewPCG(seed, 6))
-	direction := func() (v [dim]float64) {
-		for i := range v {
-			v[i] = rng.NormFloat64()
-		}
-		return v
-	}
-	var centers [][dim]float64
-	for range topics {
-		centers = append(centers, direction())
-	}
-	t := &traces.Trace{Name: "queries", SampleRate: 1, Kind: &queries.Columns{Dim: dim, NumTopics: topics,
-		NumAnswers: 3 * topics}}
-	q := queries.Of(t.Kind)
-	for i := range n {
-		t.Times = append(t.Times, int64(i)*1e9)
-		if i > 0 && rng.IntN(3) == 0 {
-			t.Objects = append(t.Objects, t.Objects[rng.IntN(i)])
-			continue
-		}
-		topic := rng.IntN(topics)
-		away := direction()
-		vector := make([]float32, dim)
-		for k := range vector {
-			vector[k] = float32(centers[topic][k] + spread*away[k])
-		}
-		if err := queries.Normalize(vector); err != nil {
-			panic(err)
-		}
-		q.Vectors = append(q.Vectors, vector...)
-		q.Topics = append(q.Topics, int32(topic))
-		q.Answers = append(q.Answers, int32(3*topic+rng.IntN(3)))
-		if t.NumObjects%5 == 4 {
-			q.Answers[t.NumObjects] = -1
-		}
-		t.Objects = append(t.Objects, uint32(t.NumObjects))
-		t.NumObjects++
-	}
-	return t
+// relations returns what the cache and its policy know.
+func (q related) relations(spec cache.Spec) *policies.Relations {
+	asked := cache.SimilarityOf(spec)
+	n := int(slices.Max(q.objects)) + 1
+	return &policies.Relations{Similar: similarity.NewNeighbours(n, 0, q.pairs), HitFrom: float32(asked.HitFrom),
+		Tau: float32(asked.Tau), Topics: q.columns.Topics}
+}
+
+// serve returns the counts after the warm-up.
+func (q related) serve(t *testing.T, kind string, policy policies.Spec, capacity int64) cache.Counts {
+	t.Helper()
+	trace, served := q.build(t, kind, policy, capacity)
+	return must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{Warmup: q.warmup}))(t)
+}
+
+// bound returns the most hits after the warm-up that a bound permits.
+func (q related) bound(t *testing.T, bound string, capacity int64) int {
+	t.Helper()
+	known := q.relations(must.Get(cache.Registry.Parse("semantic"))(t))
+	n := int(slices.Max(q.objects)) + 1
+	in := oracle.BoundInput{Objects: q.objects, NumObjects: n, NextUse: oracle.NextUse(q.objects, n), Capacity: capacity,
+		From: q.warmup}
+	misses := must.Get(simtest.Policy(t, bound).Entry.LowerBound(policies.BoundInput{BoundInput: in, Relations: known}))(t)
+	return len(q.objects) - q.warmup - int(math.Ceil(misses))
+}
+
+// countsOf replays queries with embeddings.
+func countsOf(t *testing.T, r *sim.Replayer, c sim.Cell) cache.Counts {
+	t.Helper()
+	return simtest.Counts(simtest.Replay(t, r, c).Values)
 }
 
 // queryCell is a cell in a cache of queries.
-func queryCell(t *testing.T, kind, policy string, size int64) Cell {
+func queryCell(t *testing.T, kind, policy string, size int64) sim.Cell {
 	t.Helper()
-	spec := must.Get(cache.Registry.Parse(kind))(t)
-	c := cellOf(t, policy, capacity.Capacity{Amount: size, Simulated: size}, 7)
-	c.Cache = spec
+	c := simtest.Cell(t, policy, capacity.Of(size, false), "cache="+kind)
+	c.Seed = 7
 	return c
 }
 
@@ -169,7 +165,7 @@ func (byParity) InScope(r policies.Request, o policies.Object) bool { return (r.
 func TestSemanticScope(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.95},
 		{A: 0, B: 3, Similarity: 0.9}}
-	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 1}, pairs, &queries.Columns{}, 0)
+	q := related{objects: []policies.Object{0, 1, 2, 3, 1}, pairs: pairs}
 	c := queryCell(t, "semantic(scope=topic)", "lru", 2)
 	build := c.Policy.Entry.New
 	c.Policy.Entry.New = func(config policies.Config) (policies.Policy, error) {
@@ -177,12 +173,19 @@ func TestSemanticScope(t *testing.T) {
 		return byParity{p}, err
 	}
 	// 2 touches 0, though 1 is nearer, so that 3, which 0 does not answer, pushes out 1.
-	if got, want := countsOf(t, r, c), (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); got != want {
+	got := q.serve(t, c.Cache.String(), c.Policy, 2)
+	if want := (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
-	for _, reference := range References(c) {
-		if n := countsOf(t, r, reference); n.Hits < 1 {
-			t.Errorf("%s in %s: %+v", reference.Policy, reference.Cache, n)
+	for _, reference := range sim.References(c) {
+		hits := 0
+		if reference.Policy.Entry.Kind == policies.Bound {
+			hits = q.bound(t, reference.Policy.Name(), 2)
+		} else {
+			hits = int(q.serve(t, reference.Cache.String(), reference.Policy, 2).Hits)
+		}
+		if hits < 1 {
+			t.Errorf("%s in %s: %d hits", reference.Policy, reference.Cache, hits)
 		}
 	}
 }
@@ -190,16 +193,22 @@ func TestSemanticScope(t *testing.T) {
 // By identity, too, strict RAC goes by the threshold that the cache names, and not by the labels of the trace.
 func TestStrictRACByIdentity(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 1, Similarity: 0.95}, {A: 0, B: 2, Similarity: 0.8}}
-	r := pairsReplayer([]policies.Object{0, 1, 2}, pairs, &queries.Columns{Topics: []int32{0, 0, 0}, NumTopics: 1}, 0)
-	c := queryCell(t, "semantic(tau=0.9,match=identity)", "rac(strict=true)", 3)
-	if from, ok := similarFrom(c); from != 0.9 || !ok {
-		t.Errorf("asks for similarities from %v (%v), want 0.9", from, ok)
+	q := related{objects: []policies.Object{0, 1, 2}, pairs: pairs,
+		columns: queries.Columns{Topics: []int32{0, 0, 0}, NumTopics: 1}}
+	const kind = "semantic(tau=0.9,match=identity)"
+	rac := simtest.Policy(t, "rac(strict=true)")
+	asked := cache.SimilarityOf(must.Get(cache.Registry.Parse(kind))(t))
+	if from := rac.Entry.SimilarFrom(rac.Params, asked.HitFrom, asked.Tau); from != 0.9 {
+		t.Errorf("asks for similarities from %v, want 0.9", from)
 	}
-	out := must.Get(r.replayOne(t.Context(), c))(t)
+	trace, served := q.build(t, kind, rac, 3)
+	must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
 	// 1 joins the topic of 0, and 2 founds one.
-	for name, want := range map[string]int64{"topics_alive": 2, "routed": 1} {
-		if got, ok := out[0].values.GetInt(name); !ok || got != want {
-			t.Errorf("%s is %d, want %d", name, got, want)
-		}
+	counted := map[string]int64{}
+	for _, c := range served.(cache.Reporting).Counters() {
+		counted[c.Name()] = int64(c.Value)
+	}
+	if counted["topics_alive"] != 2 || counted["routed"] != 1 {
+		t.Errorf("%v, want 2 topics and 1 query that was routed", counted)
 	}
 }

@@ -1,4 +1,4 @@
-package sim
+package prefix_test
 
 import (
 	"cmp"

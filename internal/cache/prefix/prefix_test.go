@@ -1,4 +1,4 @@
-package sim
+package prefix_test
 
 import (
 	"slices"
@@ -7,52 +7,30 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/cache/prefix"
-	"github.com/cachesim/cachesim/internal/cache/semantic"
 	"github.com/cachesim/cachesim/internal/clock/models"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // prefixCell is a cell of the prefix cache, with a predictor where the policy asks one.
-func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) Cell {
+func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) sim.Cell {
 	tb.Helper()
-	spec := must.Get(cache.Registry.Parse(kind))(tb)
-	chosen := must.Get(policies.Registry.Parse(policy))(tb)
-	parts := Parts{Policy: chosen, Cache: spec}
-	c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: 3}
-	if c.Policy.Entry.Predicts {
-		p := must.Get(predict.Registry.Parse(predictor))(tb)
-		c.Predictor = &p
-	}
+	c := simtest.Cell(tb, policy, capacity.Of(size, false), "cache="+kind, "predictor="+predictor)
+	c.Seed = 3
 	return c
 }
 
 // replayPrompts replays t and returns the counts.
-// countsIn returns the counts that values were made of.
-func countsIn(v metric.Values) cache.Counts {
-	return cache.Counts{
-		Requests: v.Int(metric.Requests), Hits: v.Int(metric.Hits), Evictions: v.Int(metric.Evictions),
-		Oversized: v.Int(metric.Oversized), Bytes: v.Int(metric.RequestedBytes), HitBytes: v.Int(metric.HitBytes),
-		Prompts: v.Int(prefix.Prompts), Tokens: v.Int(prefix.Tokens), HitTokens: v.Int(prefix.HitTokens),
-		Labelled: v.Int(semantic.LabelledRequests), LabelledHits: v.Int(semantic.LabelledHits),
-		WrongHits: v.Int(semantic.WrongHits),
-	}
-}
-
-func replayPrompts(tb testing.TB, t *traces.Trace, c Cell) cache.Counts {
+func replayPrompts(tb testing.TB, t *traces.Trace, c sim.Cell) cache.Counts {
 	tb.Helper()
-	r := NewReplayer(t, ReplayerOptions{})
-	must.Do(tb, r.Check(c))
-	out := must.Get(r.replayOne(tb.Context(), c))(tb)
-	return countsIn(out[0].values)
+	return simtest.Counts(simtest.Replay(tb, sim.NewReplayer(t, sim.ReplayerOptions{}), c).Values)
 }
 
 func TestPrefixWorkedExample(t *testing.T) {
@@ -101,9 +79,9 @@ func TestPrefixTokens(t *testing.T) {
 	if got := replayPrompts(t, tr, prefixCell(t, "prefix", "lru", "", 10)); got.HitTokens != 1030+1000+512 {
 		t.Errorf("%d tokens hit, want those of the prompts at most", got.HitTokens)
 	}
-	r := NewReplayer(tr, ReplayerOptions{Warmup: 2})
-	out := must.Get(r.replayOne(t.Context(), prefixCell(t, "prefix", "lru", "", 10)))(t)
-	if n := countsIn(out[0].values); n.Prompts != 2 || n.Requests != 4 || n.HitTokens != 1512 {
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 2})
+	n := simtest.Counts(simtest.Replay(t, r, prefixCell(t, "prefix", "lru", "", 10)).Values)
+	if n.Prompts != 2 || n.Requests != 4 || n.HitTokens != 1512 {
 		t.Errorf("after a warm-up of two prompts: %+v", n)
 	}
 }
@@ -172,13 +150,13 @@ func TestPrefixRefuses(t *testing.T) {
 	} {
 		c := prefixCell(t, test.cache, test.policy, "oracle", 2)
 		c.Model = test.model
-		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil ||
+		if err := sim.NewReplayer(test.trace, sim.ReplayerOptions{}).Check(c); err == nil ||
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s, %s: %v, want an error with %q", test.cache, test.policy, err, test.want)
 		}
 	}
 	async := prefixCell(t, "prefix", "laru(mode=async)", "oracle", 2)
-	if _, err := NewReplayer(tr, ReplayerOptions{}).replayOne(t.Context(), async); err == nil ||
+	if _, err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), async); err == nil ||
 		!strings.Contains(err.Error(), "write mode=sync") {
 		t.Errorf("laru(mode=async): %v", err)
 	}

@@ -1,4 +1,4 @@
-package sim
+package semantic_test
 
 import (
 	"fmt"

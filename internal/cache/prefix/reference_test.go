@@ -1,4 +1,4 @@
-package sim
+package prefix_test
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // The source counts every block that hits as full, so that prompts may have more tokens that hit than they have.
 func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
-	traceDir, numberDir := referenceDirs(t)
+	traceDir, numberDir := simtest.ReferenceFolders(t)
 	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")},
 		traces.LoadOptions{}))(t)
 	capacities := map[string]int64{
@@ -27,7 +29,7 @@ func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 		"unbounded": int64(tr.NumObjects),
 	}
 	compared := 0
-	for _, row := range readTSV(t, filepath.Join(numberDir, "learned-and-llm-published.tsv")) {
+	for _, row := range simtest.ReadTable(t, filepath.Join(numberDir, "learned-and-llm-published.tsv")) {
 		if row["anchor"] != "token_hit_pct" {
 			continue
 		}
@@ -39,9 +41,8 @@ func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 		if strings.Contains(row["setting"], "last 50%") {
 			warmup = len(tr.Groups) / 2
 		}
-		out := must.Get(NewReplayer(tr, ReplayerOptions{Warmup: warmup}).replayOne(t.Context(),
-			prefixCell(t, "prefix(evict=any)", "lru", "", capacity)))(t)
-		n := countsIn(out[0].values)
+		n := simtest.Counts(simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup}),
+			prefixCell(t, "prefix(evict=any)", "lru", "", capacity)).Values)
 		full := 100 * float64(n.Hits) * float64(prompts.Of(tr.Kind).BlockTokens) / float64(n.Tokens)
 		if got := fmt.Sprintf("%.1f", full); got != row["value"] {
 			t.Errorf("%s: %s%%, published are %s%%", row["setting"], got, row["value"])

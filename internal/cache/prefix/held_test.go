@@ -1,4 +1,4 @@
-package sim
+package prefix_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -150,8 +152,7 @@ func TestBoundOfPromptsAfterAWarmup(t *testing.T) {
 	forHeld(func(tr *traces.Trace, capacity, concurrency int) {
 		for warmup := range len(tr.Groups) {
 			c := prefixCell(t, "prefix", "opt-unheld", "", int64(capacity))
-			out := seriesOf(t.Context(), t, tr, c, ReplayerOptions{Warmup: warmup})
-			bound := countsIn(out.values).Hits
+			bound := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup}), c).Int(metric.Hits)
 			s := heldSchedules{trace: tr, capacity: capacity, concurrency: concurrency - 1, bypass: true, warmup: warmup}
 			if most := int64(s.most()); most > bound || s.concurrency == 1 && most < bound {
 				t.Fatalf("%v, %d at once, capacity %d, warm-up %d: %d hits, the bound is %d", tr.Objects, s.concurrency,
@@ -181,8 +182,8 @@ func TestHeldPromptsAreComparedWithABound(t *testing.T) {
 		if test.model != "" {
 			lists = append(lists, "model="+test.model)
 		}
-		rec := mustRun(t, tr, RunOptions{Policies: specs(t, test.policy+",opt-bypass"), Parts: parts(t, lists...),
-			Capacities: objects(1)})
+		rec := simtest.Run(t, tr, simtest.Options{Policies: test.policy + ",opt-bypass", Parts: lists,
+			Capacities: simtest.Objects(1)})
 		if rec[0].Optimum != test.optimum || rec[0].Has(metric.CompetitiveRatioMax) != test.bounded ||
 			test.bounded && rec[0].Float(metric.CompetitiveRatioMax) < 1 {
 			t.Errorf("%+v: compared with %s, up to %v", test, rec[0].Optimum, rec[0].Values)

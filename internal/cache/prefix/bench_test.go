@@ -1,4 +1,4 @@
-package sim
+package prefix_test
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -34,9 +35,9 @@ func BenchmarkPrefix(b *testing.B) {
 		for _, row := range rows {
 			b.Run(name+"/"+row.cache+"/"+row.policy, func(b *testing.B) {
 				c := prefixCell(b, row.cache, row.policy, "oracle", int64(t.NumObjects/20))
-				r := NewReplayer(t, ReplayerOptions{})
+				r := sim.NewReplayer(t, sim.ReplayerOptions{})
 				for b.Loop() {
-					must.Get(r.replayOne(b.Context(), c))(b)
+					must.Get(r.Replay(b.Context(), c))(b)
 				}
 				b.ReportMetric(float64(b.N)*float64(len(t.Objects))/1e6/b.Elapsed().Seconds(), "Mblocks/s")
 			})
