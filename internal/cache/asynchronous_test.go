@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -25,13 +26,13 @@ func requestOf(c Config, i int) policies.Request {
 }
 
 // askAll serves a whole trace as a model does in which every object arrives at once.
-func askAll(t *testing.T, c Config) (Asynchronous, Counts) {
+func askAll(t *testing.T, c Config) (requests.Asynchronous, Counts) {
 	t.Helper()
 	c.Asynchronous = true
 	built := must.Get(newExactCache(c))(t)
-	served := built.(Asynchronous)
+	served := built.(requests.Asynchronous)
 	var n Counts
-	var fetches []Fetch
+	var fetches []requests.Fetch
 	for i := range c.Trace.Objects {
 		r := requestOf(c, i)
 		if served.Ask(r, i) {
@@ -141,7 +142,7 @@ func driveLate(t rapid.TB, c Config, seed uint64, latest int) {
 		coming[r.Object] = f
 		order = append(order, r.Object)
 	}
-	var fetches []Fetch
+	var fetches []requests.Fetch
 	hits := 0
 	for i := range c.Trace.Objects {
 		r := requestOf(c, i)

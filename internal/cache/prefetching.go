@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // Store is an exact cache into which a prefetcher can load objects: a pool, or several.
@@ -18,7 +19,7 @@ type Store interface {
 	Request(r policies.Request) (hit bool)
 	// Load loads an object without a request, if there is room for it, and reports whether it has.
 	Load(r policies.Request) (loaded bool)
-	// Ask, Arrive and Waited are those of Asynchronous.
+	// Ask, Arrive and Waited are those of requests.Asynchronous.
 	Ask(r policies.Request, at int) (hit bool)
 	Arrive(r policies.Request) (resident bool)
 	Waited(r policies.Request)
@@ -88,7 +89,7 @@ func newPrefetching(c Config, p policies.Policy) *prefetching {
 // Prefetching is an exact cache that prefetches.
 type Prefetching interface {
 	Cache
-	Asynchronous
+	requests.Asynchronous
 	Occupied
 	Reporting
 	Warming
@@ -145,7 +146,7 @@ func (c *prefetching) present(o policies.Object) bool {
 // Address implements Addressing.
 func (c *prefetching) Address(o policies.Object) uint64 { return c.numbers.Key(o) }
 
-// Evictions implements Asynchronous.
+// Evictions implements requests.Asynchronous.
 func (c *prefetching) Evictions() int64 { return c.Store.Evictions() - c.restored }
 
 // Left implements Observer. The policy is still making room, so the prefetcher is notified later.

@@ -1,48 +1,30 @@
 package policies
 
 import (
-	"math"
-
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
-// Object is the dense number of an object: 0 to n-1 in order of first appearance in the trace, or in the pool that the
-// policy serves.
-type Object = uint32
+// Object is the dense number of an object in the trace, or in the pool that the policy serves.
+type Object = requests.Object
 
 // NoObject is the object of a request that has none: see Shrink.
-const NoObject Object = math.MaxUint32
+const NoObject = requests.NoObject
 
 // Reason says why an object is requested or loaded.
-type Reason uint8
+type Reason = requests.Reason
 
 const (
-	Demand   Reason = iota // the trace requests it
-	Prefetch               // it is loaded ahead of its request
-	Restore                // it is loaded from another pool, or from an earlier state of this one
-	Shrink                 // no request: a pool that has shrunk makes room. Object and Query are NoObject
+	Demand   = requests.Demand
+	Prefetch = requests.Prefetch
+	Restore  = requests.Restore
+	Shrink   = requests.Shrink
 )
 
-var reasonNames = [...]string{"demand", "prefetch", "restore", "shrink"}
-
-func (r Reason) String() string { return reasonNames[r] }
-
-// Request is one request as a policy sees it.
-type Request struct {
-	Object Object
-	// Query is the requested object if Config.Relations is set. Object is then the entry that answers it, or Query
-	// itself if none does.
-	Query Object
-	// Pos is the number of requests before it: its position in the replayed trace, unless a model of time changes the
-	// order of requests. If Reason is not Demand, or the object arrives later than it was requested, it is the position
-	// of the last request, 0 before the first.
-	Pos    int
-	Size   int64 // what the object is charged: bytes, or 1 if the capacity is in objects; 0 for Shrink
-	Time   int64 // nanoseconds, never decreasing within a well-formed trace; 0 if the trace has no clock
-	Reason Reason
-}
+// Request is one request. Its Query is set if Config.Relations is.
+type Request = requests.Request
 
 // Policy decides which object to evict. A cache serves a request with these calls:
 //

@@ -374,23 +374,6 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	return out, err
 }
 
-// runAsynchronous replays a part of the trace with a model in which objects arrive later.
-func runAsynchronous(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache, options ReplayOptions) (
-	cache.Counts, metric.Values, error) {
-	run, err := newStorageCache(served, t, !c.Capacity.Bytes, options.Progress)
-	if err != nil {
-		return cache.Counts{}, metric.Values{}, err
-	}
-	config := models.Config{Trace: t, Cache: run, Params: c.Model.Params, Warmup: options.Warmup,
-		EndWarmup: run.endWarmup, Windows: modelWindows(options.sampler, run.counts)}
-	if options.sampler != nil {
-		config.Timed = options.sampler.latencies
-	}
-	timed, err := c.Model.Entry.Run(ctx, config)
-	run.tell()
-	return run.counts().Minus(run.warm), timed, err
-}
-
 // build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, which
 // may be nil, is notified of what happens in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,

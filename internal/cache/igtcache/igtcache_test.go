@@ -19,6 +19,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 type tester interface {
@@ -257,7 +258,7 @@ func TestAsynchronous(t *testing.T) {
 			waiting int
 		}
 		var coming []transfer
-		var fetches []cache.Fetch
+		var fetches []requests.Fetch
 		arrive := func(now policies.Request) {
 			i := rapid.IntRange(0, len(coming)-1).Draw(t, "arrives")
 			a := coming[i]

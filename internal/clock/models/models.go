@@ -27,7 +27,7 @@ type Entry struct {
 	Metrics []metric.Metric
 	Cache   string // the kind of cache that it works on
 	// Asynchronous says that objects arrive in the cache some time after they were requested, and that the model has
-	// windows of its own: Config.Cache is a storage.Cache, and Serve is not used. Such a model knows no future, so
+	// windows of its own: Config.Cache is a requests.Asynchronous, and Serve is not used. Such a model knows no future, so
 	// whatever needs to know it cannot be combined with it.
 	Asynchronous bool
 	// Drives says that the model serves the requests from the cache itself and has windows of its own: Config.Cache is the
@@ -70,6 +70,10 @@ type Config struct {
 	// Serve serves the requests of the trace from one position to another, which are one group, and counts them. The model
 	// calls it once for each group, in their order.
 	Serve func(from, to int) Served
+	// Unit says that the capacity of the cache counts objects.
+	Unit bool
+	// Asked receives each request of a model with Asynchronous when it has been issued; may be nil.
+	Asked func(bytes int64, hit bool)
 	// EndWarmup says that counting starts now, in a model with Asynchronous or Drives.
 	EndWarmup func()
 	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.

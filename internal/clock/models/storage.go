@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/storage"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // Ways in which reads arrive.
@@ -178,7 +179,7 @@ func stopsOf(v params.Values, all jobs) ([]time.Duration, error) {
 }
 
 func runStorage(ctx context.Context, c Config) (metric.Values, error) {
-	cache, ok := c.Cache.(storage.Cache)
+	cache, ok := c.Cache.(requests.Asynchronous)
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model storage: objects cannot arrive later in a cache of type %T", c.Cache)
 	}
@@ -189,7 +190,7 @@ func runStorage(ctx context.Context, c Config) (metric.Values, error) {
 	}
 	run := &storageRun{Config: c, jobs: all, listed: listedJobs(c.Trace, all)}
 	config := storageConfig(c.Params)
-	config.Warmup, config.EndWarmup = c.Warmup, c.EndWarmup
+	config.Unit, config.Asked, config.Warmup, config.EndWarmup = c.Unit, c.Asked, c.Warmup, c.EndWarmup
 	config.Windows = event.Into(c.Windows, run.endWindow)
 	reads := readsOf(c.Trace, config.Closed)
 	reads.Job, reads.Stops = all.of, stops
@@ -215,7 +216,7 @@ func storageConfig(v params.Values) storage.Config {
 
 // readsOf returns the reads of a trace: requests that come together, or each request.
 func readsOf(t *traces.Trace, closed bool) storage.Reads {
-	r := storage.Reads{Objects: t.Objects, Size: t.Size, Starts: t.Groups}
+	r := storage.Reads{Objects: t.Objects, Size: t.Size, ObjectSizes: t.ObjectSizes, Starts: t.Groups}
 	if r.Starts == nil {
 		r.Starts = make([]int, len(t.Objects))
 		for i := range r.Starts {
@@ -225,6 +226,7 @@ func readsOf(t *traces.Trace, closed bool) storage.Reads {
 	if t.Times == nil {
 		return r
 	}
+	r.Start = t.Times[0]
 	start := slices.Min(t.Times)
 	r.Times = make([]time.Duration, len(r.Starts))
 	// In a closed loop only the gaps within a job count, so the times of different jobs need no common order.

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"github.com/cachesim/cachesim/internal/clock/event"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // fetch is an object on its way.
@@ -72,6 +73,21 @@ func (m *model) promote(at int32) {
 	}
 }
 
+// enqueueAll queues what the cache proposes.
+func (m *model) enqueueAll() {
+	for _, f := range m.proposals {
+		bytes := f.Size
+		switch {
+		case !m.Unit:
+		case int(f.Object) < len(m.ObjectSizes):
+			bytes = m.ObjectSizes[f.Object]
+		default:
+			bytes = m.largest
+		}
+		m.enqueue(f.Object, bytes)
+	}
+}
+
 // enqueue queues a prefetch, unless its object is on its way.
 func (m *model) enqueue(object uint32, bytes int64) {
 	if m.fetchOf(object) != none {
@@ -115,7 +131,8 @@ func (m *model) prefetch() {
 // backlog queues what the cache would prefetch now that nothing else is to be prefetched. It reports whether there is
 // anything.
 func (m *model) backlog(n int) bool {
-	m.cache.More(n, m.propose)
+	m.proposals = m.cache.More(n, m.proposals[:0])
+	m.enqueueAll()
 	return m.queue.length > 0
 }
 
@@ -144,23 +161,26 @@ func (f *fetch) priority() event.Priority {
 func (m *model) arrived(at int32) {
 	// A copy: the slot is free from here on, and what the cache does now may fill it.
 	f := m.fetches[at]
-	now := m.loop.Now()
 	m.release(at)
 	m.counts.Fetched += f.bytes
 	if f.prefetch {
 		m.counts.Prefetched += f.bytes
 		m.note(f.object, f.bytes)
 		m.out--
-		m.cache.ArrivePrefetch(f.object, f.bytes, now)
+		r := m.request(f.object, f.bytes)
+		r.Pos, r.Reason = max(0, m.pos-1), requests.Prefetch
+		m.cache.Arrive(r)
 		m.prefetch()
 		return
 	}
 	for w := f.first; w != none; w = m.waiters[w].next {
-		if request := m.waiters[w].request; w == f.first {
-			m.cache.Arrive(request, now)
+		r := m.request(f.object, m.Size(m.waiters[w].request))
+		if w == f.first {
+			m.cache.Arrive(r)
 		} else {
-			m.cache.Waited(request, now)
+			m.cache.Waited(r)
 		}
+		m.pos++
 	}
 	for w := f.first; w != none; {
 		waited := m.waiters[w]

@@ -16,12 +16,10 @@ type fifoCache struct {
 	step     int64 // how much others are larger: no two transfers end at the same time
 	inside   []uint32
 	last     uint32
-	coming   map[uint32]bool
 }
 
 func newFIFOCache(r Reads, capacity, ahead, backlog, objects int) *fifoCache {
-	return &fifoCache{reads: r, capacity: capacity, ahead: ahead, backlog: backlog, objects: objects, bytes: 1000,
-		coming: map[uint32]bool{}}
+	return &fifoCache{reads: r, capacity: capacity, ahead: ahead, backlog: backlog, objects: objects, bytes: 1000}
 }
 
 // size returns the bytes of a prefetched object.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/clock/event"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // issueNext issues the next read of a job in a closed loop.
@@ -64,7 +65,12 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	}
 	object, bytes := m.Objects[request], m.Size(request)
 	m.asked++
-	hit = m.cache.Ask(request, m.loop.Now())
+	if hit = m.cache.Ask(m.request(object, bytes), request); hit {
+		m.pos++
+	}
+	if m.Asked != nil {
+		m.Asked(bytes, hit)
+	}
 	if m.counting {
 		j.count(bytes, hit)
 	}
@@ -72,11 +78,21 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	if !hit {
 		m.demand(request, object, bytes, slot)
 	}
-	m.cache.Proposals(m.propose)
+	m.proposals = m.cache.Proposals(m.proposals[:0])
+	m.enqueueAll()
 	if m.Windows.EndWith(m.asked) && m.err == nil {
 		m.err = m.endWindow(m.loop.Now(), m.loop.Now())
 	}
 	return hit
+}
+
+// request returns a request as the cache sees it now.
+func (m *model) request(object uint32, bytes int64) requests.Request {
+	r := requests.Request{Object: object, Query: object, Pos: m.pos, Size: 1, Time: m.Start + int64(m.loop.Now())}
+	if !m.Unit {
+		r.Size = bytes
+	}
+	return r
 }
 
 func (j *Job) count(bytes int64, hit bool) {

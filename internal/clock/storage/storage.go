@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/clock/event"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // Config are the constants of the model.
@@ -32,6 +33,10 @@ type Config struct {
 	// Closed says that a job issues a read when its previous one is served and it has computed; otherwise reads are issued
 	// at their times.
 	Closed bool
+	// Unit says that the capacity of the cache counts objects: it charges 1 for each.
+	Unit bool
+	// Asked receives each request when it has been issued; may be nil.
+	Asked func(bytes int64, hit bool)
 	// Warmup is the number of requests at the start that do not count. EndWarmup is called when they have been issued.
 	Warmup    int
 	EndWarmup func()
@@ -53,6 +58,10 @@ type Reads struct {
 	Objects []uint32 // per request
 	// Size returns the bytes of a request.
 	Size func(request int) int64
+	// ObjectSizes has the bytes of each object, for prefetches if Config.Unit is set. Further objects, which are not
+	// requested, are as large as the largest.
+	ObjectSizes []int64
+	Start       int64 // nanoseconds of the trace at which the clock starts, for the cache
 	// Starts are the requests at which reads begin; a read ends where the next begins.
 	Starts []int
 	Job    []int32 // per read: its job; nil: all reads are of job 0
@@ -60,23 +69,6 @@ type Reads struct {
 	// job starts at the time of its first read, and computes between two reads for as long as their times are apart.
 	Times []time.Duration
 	Stops []time.Duration // per job: when it is stopped; 0: never
-}
-
-// Cache is the local cache. Requests are identified by their positions in Reads.
-type Cache interface {
-	// Ask serves a request if its object is resident, and reports whether it is.
-	Ask(request int, now time.Duration) (hit bool)
-	// Proposals calls fetch with what to prefetch after the last request, More with up to n further objects for when
-	// nothing else is to be prefetched.
-	Proposals(fetch func(object uint32, bytes int64))
-	More(n int, fetch func(object uint32, bytes int64))
-	// Arrive loads what was fetched for a request, ArrivePrefetch what no request waits for.
-	Arrive(request int, now time.Duration)
-	ArrivePrefetch(object uint32, bytes int64, now time.Duration)
-	// Waited serves a further request that waited for an object, after its arrival.
-	Waited(request int, now time.Duration)
-	// Cancelled reports that an object will not arrive.
-	Cancelled(object uint32)
 }
 
 // Job is what is known about a job so far. Its counts leave out the warm-up.
@@ -118,7 +110,7 @@ type Result struct {
 }
 
 // Run serves all reads. It stops early when ctx ends or a window returns an error, with that error.
-func Run(ctx context.Context, r Reads, cache Cache, c Config) (*Result, error) {
+func Run(ctx context.Context, r Reads, cache requests.Asynchronous, c Config) (*Result, error) {
 	m := newModel(r, cache, c)
 	m.begin()
 	if err := m.run(ctx); err != nil {
@@ -131,9 +123,10 @@ func Run(ctx context.Context, r Reads, cache Cache, c Config) (*Result, error) {
 type model struct {
 	Config
 	Reads
-	cache Cache
+	cache requests.Asynchronous
 	loop  event.Loop
 	link  *event.PriorityLink
+	pos   int // of the next request in the order in which the cache serves them
 
 	jobs    []job
 	running int   // jobs that have not ended
@@ -151,7 +144,8 @@ type model struct {
 	waiters   []waiter
 	freeWait  []int32
 	out       int // prefetches that are outstanding
-	propose   func(object uint32, bytes int64)
+	proposals []requests.Fetch
+	largest   int64 // of ObjectSizes
 
 	unused    []int64 // per object: the bytes that were prefetched and are still unrequested
 	counts    Counts
@@ -183,9 +177,11 @@ type open struct {
 }
 
 // newModel returns a run that has not begun.
-func newModel(r Reads, cache Cache, c Config) *model {
+func newModel(r Reads, cache requests.Asynchronous, c Config) *model {
 	m := &model{Config: c, Reads: r, cache: cache, queue: emptyList}
-	m.propose = m.enqueue
+	for _, bytes := range r.ObjectSizes {
+		m.largest = max(m.largest, bytes)
+	}
 	m.link = event.NewPriorityLink(&m.loop, c.Bandwidth, m.arrived)
 	jobs := 1
 	for _, j := range r.Job {

@@ -13,59 +13,80 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/event"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // testCache is a fifoCache in the form that the model needs, and what it saw.
 type testCache struct {
 	*fifoCache
 	t       rapid.TB
-	misses  []int  // requests that missed
-	came    []int  // requests whose object arrived
-	waiting []bool // per request: it missed, and its object has not arrived
+	misses  []uint32       // objects of the requests that missed
+	came    []uint32       // objects of the requests whose object arrived
+	waiting map[uint32]int // per object: requests that missed, and whose object has not arrived
+	pos     int            // of the next request
 	log     []int64
 }
 
 func newTestCache(t rapid.TB, c *fifoCache) *testCache {
-	return &testCache{fifoCache: c, t: t, waiting: make([]bool, len(c.reads.Objects))}
+	return &testCache{fifoCache: c, t: t, waiting: map[uint32]int{}}
 }
 
-func (c *testCache) Ask(request int, now time.Duration) bool {
-	hit := c.ask(request)
-	if !hit {
-		c.misses = append(c.misses, request)
-		c.waiting[request] = true
+func (c *testCache) Ask(r requests.Request, at int) bool {
+	hit := c.ask(at)
+	if c.check(r); hit {
+		c.pos++
+	} else {
+		c.misses = append(c.misses, r.Object)
+		c.waiting[r.Object]++
 	}
-	c.log = append(c.log, int64(request), int64(now))
+	c.log = append(c.log, int64(at), r.Time)
 	return hit
 }
 
-func (c *testCache) fetches(all []uint32, fetch func(object uint32, bytes int64)) {
+// check fails unless a request is the next one in the order in which the cache serves them.
+func (c *testCache) check(r requests.Request) {
+	if r.Pos != c.pos || r.Query != r.Object || r.Reason != requests.Demand {
+		c.t.Fatalf("%+v, want a request with position %d", r, c.pos)
+	}
+}
+
+func (c *testCache) fetches(all []uint32, to []requests.Fetch) []requests.Fetch {
 	for _, o := range all {
-		fetch(o, c.size(o))
+		to = append(to, requests.Fetch{Object: o, Size: c.size(o)})
 	}
+	return to
 }
 
-func (c *testCache) Proposals(fetch func(object uint32, bytes int64)) {
-	c.fetches(c.proposals(), fetch)
+func (c *testCache) Proposals(to []requests.Fetch) []requests.Fetch {
+	return c.fetches(c.proposals(), to)
 }
-func (c *testCache) More(n int, fetch func(object uint32, bytes int64)) { c.fetches(c.more(n), fetch) }
-func (c *testCache) ArrivePrefetch(o uint32, _ int64, _ time.Duration)  { c.load(o) }
-func (c *testCache) Cancelled(uint32)                                   {}
-
-func (c *testCache) Arrive(request int, now time.Duration) {
-	c.arrived(request, now)
-	c.load(c.reads.Objects[request])
+func (c *testCache) More(n int, to []requests.Fetch) []requests.Fetch {
+	return c.fetches(c.more(n), to)
 }
+func (c *testCache) Cancelled(uint32) {}
+func (c *testCache) Evictions() int64 { return 0 }
+func (c *testCache) Oversized() int64 { return 0 }
 
-func (c *testCache) Waited(request int, now time.Duration) { c.arrived(request, now) }
-
-func (c *testCache) arrived(request int, now time.Duration) {
-	if !c.waiting[request] {
-		c.t.Fatalf("request %d receives its object twice, or without waiting for it", request)
+func (c *testCache) Arrive(r requests.Request) bool {
+	if r.Reason == requests.Demand {
+		c.arrived(r)
+	} else if r.Pos != max(0, c.pos-1) || r.Size != c.size(r.Object) {
+		c.t.Fatalf("prefetched: %+v, want position %d and size %d", r, max(0, c.pos-1), c.size(r.Object))
 	}
-	c.waiting[request] = false
-	c.came = append(c.came, request)
-	c.log = append(c.log, -int64(request), int64(now))
+	c.load(r.Object)
+	return true
+}
+
+func (c *testCache) Waited(r requests.Request) { c.arrived(r) }
+
+func (c *testCache) arrived(r requests.Request) {
+	if c.check(r); c.waiting[r.Object] == 0 {
+		c.t.Fatalf("a request receives object %d twice, or without waiting for it", r.Object)
+	}
+	c.pos++
+	c.waiting[r.Object]--
+	c.came = append(c.came, r.Object)
+	c.log = append(c.log, -int64(r.Object), r.Time)
 }
 
 // drawn returns reads of some jobs, and a config, from a seed. Times and sizes are such that hardly any two events are
@@ -99,7 +120,7 @@ func drawn(seed uint64, closed bool) (Reads, Config, *fifoCache) {
 	return r, c, cache
 }
 
-func mustRunModel(t rapid.TB, r Reads, cache Cache, c Config) *Result {
+func mustRunModel(t rapid.TB, r Reads, cache requests.Asynchronous, c Config) *Result {
 	t.Helper()
 	return must.Get(Run(context.Background(), r, cache, c))(t)
 }
@@ -167,7 +188,7 @@ func TestInvariants(t *testing.T) {
 		slices.Sort(first.came)
 		slices.Sort(first.misses)
 		if !slices.Equal(first.came, first.misses) {
-			t.Fatalf("requests %v missed, the objects of %v arrived", first.misses, first.came)
+			t.Fatalf("requests for %v missed, %v arrived", first.misses, first.came)
 		}
 		if float64(got.Fetched) > got.LinkSeconds*c.Bandwidth+1 {
 			t.Fatalf("%d bytes in %v s of the link at %v", got.Fetched, got.LinkSeconds, c.Bandwidth)
@@ -355,9 +376,15 @@ func TestStopWithManyOpenReads(t *testing.T) {
 		t.Errorf("%d requests and %d reads are served, %d bytes of %d", len(cache.came), len(got.Reads), got.Served,
 			got.Fetched)
 	}
-	for _, request := range cache.came {
-		if r.Job[request] != 1 {
-			t.Fatalf("the stopped job receives the object of request %d", request)
+	want := map[uint32]int{}
+	for request, o := range r.Objects {
+		if want[o]++; r.Job[request] == 0 {
+			want[o]--
+		}
+	}
+	for _, o := range cache.came {
+		if want[o]--; want[o] < 0 {
+			t.Fatalf("the stopped job receives object %d", o)
 		}
 	}
 }
@@ -381,6 +408,49 @@ func TestWarmupAndWindows(t *testing.T) {
 	}
 	if want := []int64{3, 6, 9, 10}; !slices.Equal(windows, want) {
 		t.Errorf("windows end after %v requests, want %v", windows, want)
+	}
+}
+
+// chargedCache remembers what each load and request is charged, and prefetches two objects once.
+type chargedCache struct {
+	halfCache
+	charged []int64
+	times   []int64
+}
+
+func (c *chargedCache) Ask(r requests.Request, _ int) bool {
+	c.charged, c.times = append(c.charged, r.Size), append(c.times, r.Time)
+	return false
+}
+
+func (c *chargedCache) Proposals(to []requests.Fetch) []requests.Fetch {
+	if len(c.charged) > 1 {
+		return to
+	}
+	return append(to, requests.Fetch{Object: 1, Size: 1}, requests.Fetch{Object: 9, Size: 1})
+}
+
+func (c *chargedCache) Arrive(r requests.Request) bool {
+	c.charged = append(c.charged, r.Size)
+	return true
+}
+
+// If the capacity counts objects, the cache charges 1 for each, and the link sends their bytes: those of the trace, and
+// of an object that it never requests those of the largest.
+func TestObjectsAreSentInFull(t *testing.T) {
+	r := oneJob(2, 9*time.Second, 30)
+	r.Objects, r.ObjectSizes, r.Start = []uint32{0, 2}, []int64{30, 20, 30}, 1000
+	c := plain
+	c.Unit, c.Prefetches, c.Closed = true, 2, false
+	var asked []int64
+	c.Asked = func(bytes int64, hit bool) { asked = append(asked, bytes) }
+	cache := &chargedCache{}
+	got := mustRunModel(t, r, cache, c)
+	if got.Fetched != 30+20+30+30 || got.Prefetched != 20+30 || !slices.Equal(asked, []int64{30, 30}) {
+		t.Errorf("%+v, asked for %d bytes", got.Counts, asked)
+	}
+	if !slices.Equal(cache.charged, []int64{1, 1, 1, 1, 1, 1}) || !slices.Equal(cache.times, []int64{1000, 9e9 + 1000}) {
+		t.Errorf("charged %d, at %d", cache.charged, cache.times)
 	}
 }
 
@@ -430,7 +500,7 @@ func BenchmarkModel(b *testing.B) {
 	events := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		cache := &halfCache{objects: r.Objects}
+		cache := &halfCache{}
 		result := must.Get(Run(b.Context(), r, cache, c))(b)
 		events += result.Events
 	}
@@ -438,18 +508,18 @@ func BenchmarkModel(b *testing.B) {
 }
 
 // halfCache has every other object, and prefetches what comes next.
-type halfCache struct {
-	objects []uint32
-	last    uint32
-}
+type halfCache struct{ last uint32 }
 
-func (c *halfCache) Ask(request int, _ time.Duration) bool {
-	c.last = c.objects[request]
+func (c *halfCache) Ask(r requests.Request, _ int) bool {
+	c.last = r.Object
 	return c.last%2 == 0
 }
-func (c *halfCache) Proposals(fetch func(object uint32, bytes int64)) { fetch(c.last+1, 4<<20) }
-func (c *halfCache) More(int, func(uint32, int64))                    {}
-func (c *halfCache) Arrive(int, time.Duration)                        {}
-func (c *halfCache) ArrivePrefetch(uint32, int64, time.Duration)      {}
-func (c *halfCache) Waited(int, time.Duration)                        {}
+func (c *halfCache) Proposals(to []requests.Fetch) []requests.Fetch {
+	return append(to, requests.Fetch{Object: c.last + 1, Size: 4 << 20})
+}
+func (c *halfCache) More(_ int, to []requests.Fetch) []requests.Fetch { return to }
+func (c *halfCache) Arrive(requests.Request) bool                     { return true }
+func (c *halfCache) Waited(requests.Request)                          {}
 func (c *halfCache) Cancelled(uint32)                                 {}
+func (c *halfCache) Evictions() int64                                 { return 0 }
+func (c *halfCache) Oversized() int64                                 { return 0 }
