@@ -21,7 +21,7 @@ type Cell struct {
 	Seed     uint64        // for all random choices
 	Series   series.Window // of the series; the zero Window means none
 	// OnePass lets the policy, if it is LRU, share one pass over reuse distances with other capacities: its counts are the
-	// same, and its time is that of the pass.
+	// same, and its time is the pass's.
 	OnePass bool
 }
 
@@ -47,7 +47,7 @@ func (c Cell) Key() string {
 // If sizes count, similar queries answer each other, or what running prompts hold depends on the policy, it returns a
 // feasible schedule and a lower bound instead. A policy that ignores its capacity is compared with the compulsory
 // misses, which need no replay. In a cache of queries the infinite cache is a reference, too. Nothing is known of the
-// optimum if the requests or their order are not those of the trace.
+// optimum if the requests or their order differ from the trace.
 func References(c Cell) []Cell {
 	rules := policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy), Held: heldByPolicy(c)}
 	against := func(names ...string) (cells []Cell) {
@@ -124,13 +124,13 @@ func HoldAgainst(rec *records.Record, reference records.Record) {
 	holdAgainstMisses(rec, reference.Int(metric.Misses))
 }
 
-// holdAgainstMisses sets the fields that compare a record's misses with those of an optimum.
+// holdAgainstMisses sets the fields that compare a record's misses with an optimum's.
 func holdAgainstMisses(rec *records.Record, optimum int64) {
 	rec.SetInt(metric.OptMisses, optimum)
 	rec.SetQuotient(metric.CompetitiveRatio, rec.Float(metric.Misses), float64(optimum))
 }
 
-// MarkBest marks those with the highest hit ratio among the records of one trace and capacity that compete, unless none
+// MarkBest marks the records with the highest hit ratio among those of one trace and capacity that compete, unless none
 // of them has a hit. In a cache that a model drives, hits are not what counts.
 func MarkBest(recs []records.Record) {
 	best := 0.0

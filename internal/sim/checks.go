@@ -99,7 +99,7 @@ func CheckParts(c Cell) error {
 	case kind.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
 	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
-		return fmt.Errorf("%s knows the hits of the caches exact and semantic only, not those of %s", e.Name, kind.Name)
+		return fmt.Errorf("%s knows the hits of the caches exact and semantic only, not of %s", e.Name, kind.Name)
 	case e.Prompts && !kind.Prompts:
 		return fmt.Errorf("%s is a bound for caches that serve prompts, not for %s", e.Name, kind.Name)
 	case e.Kind == policies.Bound && !e.Similar && !e.Prompts && !cache.IsExact(c.Cache):
@@ -141,7 +141,7 @@ func CheckParts(c Cell) error {
 	if approximates(c.Model) {
 		for _, p := range policiesOf(c) {
 			if !p.Entry.OnePass {
-				return fmt.Errorf("model %s computes the hit ratios of LRU, not those of %s; use LRU, or a model that serves "+
+				return fmt.Errorf("model %s computes the hit ratios of LRU, not of %s; use LRU, or a model that serves "+
 					"requests: %s", c.Model.Name(), p, strings.Join(servingModels(kind.Name), ", "))
 			}
 		}
@@ -221,7 +221,7 @@ func modelsOf(cache string) (names []string) {
 	return names
 }
 
-// checkPast rejects parts that know the future of the trace, which is not that of a model in which objects arrive
+// checkPast rejects parts that know the future of the trace, which is another one in a model in which objects arrive
 // later.
 func checkPast(c Cell) error {
 	name := c.Model.Name()

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
-// deviceReplay is a kind of replay that a GPU does for many cells at once. Its counts are those of replays on the CPU.
+// deviceReplay is a kind of replay that a GPU does for many cells at once. Its counts equal those on the CPU.
 type deviceReplay struct {
 	// group returns a key: cells with the same key are one job. If this kind of replay is for cells such as c, but cannot
 	// serve c itself, why says the reason, as in "its predictor learns"; the key is then "". If this kind is not for such

@@ -52,7 +52,7 @@ func bytesOfSets(r *Replayer, job []Cell) int64 {
 	return need
 }
 
-// predictorOfSets identifies a predictor of a job. Those that draw nothing are the same for every seed.
+// predictorOfSets identifies a predictor of a job. Predictors without random choices are the same for every seed.
 type predictorOfSets struct {
 	name string
 	seed uint64
@@ -107,8 +107,8 @@ func (r *Replayer) progressOfAll(all int) func(requests, cells int) {
 	}
 }
 
-// setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, in one
-// half of them after the other.
+// setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, first in
+// one half of them and then in the other.
 func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32, progress func(requests, cells int)) ([]outcome, error) {
 	start := time.Now()
@@ -195,8 +195,8 @@ func (j *setsJob) outcomes(results []setreplay.Result, elapsed time.Duration) []
 	return outcomes
 }
 
-// setsPredictor makes the predictions of a part of the trace in advance: those of a steady predictor stay the same from
-// one request to an object to the next, whatever a cache does.
+// setsPredictor makes the predictions of a part of the trace in advance: a steady predictor's stay the same between two
+// requests to an object, whatever a cache does.
 type setsPredictor struct {
 	predict.Predictor
 	objects []uint32

@@ -122,7 +122,7 @@ func managing() (names []string) {
 }
 
 // placeInWhole translates the positions and objects of a replay that leaves out requests of size 0, and renumbers its
-// objects, into those of the whole trace. Addresses that the trace never requests get the numbers behind its objects.
+// objects, back into the whole trace's. Addresses that the trace never requests get the numbers behind its objects.
 type placeInWhole struct {
 	whole     *traces.Trace
 	bytes     bool

@@ -37,7 +37,7 @@ type lruStack interface {
 }
 
 // replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, with one
-// key of passOf. Each part of the trace has a stack that newStack returns. The time per request is that of the pass,
+// key of passOf. Each part of the trace has a stack that newStack returns. The time per request is the pass's,
 // which serves all of them.
 func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	newStack func(*traces.Trace) (lruStack, error)) ([]outcome, error) {

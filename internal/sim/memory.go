@@ -64,7 +64,7 @@ func (r *Replayer) Need(job Job) int64 {
 		}
 		if c.Prefetcher.Entry.Addresses {
 			need += strangerBytes * objects
-			objects *= 2
+			objects *= 2 // as many numbers are for strangers
 		}
 	}
 	if c.Cache.Entry.Bytes != nil {

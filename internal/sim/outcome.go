@@ -12,7 +12,7 @@ import (
 // outcome is the result of a replay.
 type outcome struct {
 	values     metric.Values
-	served     int64 // requests, including those of the warm-up
+	served     int64 // requests, including the warm-up
 	elapsed    time.Duration
 	predicting time.Duration // the part of elapsed that predictions took
 	series     []series.Row  // of all parts so far, if requested

@@ -22,7 +22,7 @@ type Parts struct {
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
 	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
-	// Checksum is that of Files, as workload.ChecksumOf returns it; "" accepts any.
+	// Checksum is the checksum of Files, as workload.ChecksumOf returns it; "" accepts any.
 	Checksum string
 }
 

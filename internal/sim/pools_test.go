@@ -109,7 +109,7 @@ func TestNodesRefuse(t *testing.T) {
 		"approximate": {func(c *sim.Cell) {
 			c.Cache, c.Model = simtest.OnNodes(t, "lru", "pools(kv=sieve)").Cache, approximate(t)
 		},
-			"computes the hit ratios of LRU, not those of sieve; use LRU, or a model that serves requests: recommender"},
+			"computes the hit ratios of LRU, not of sieve; use LRU, or a model that serves requests: recommender"},
 		"prefetcher": {func(c *sim.Cell) { c.Prefetcher = prefetcherOf(t, "next") }, "loads only requested objects"},
 	} {
 		c := simtest.OnNodes(t, "lru", twoNodes)
@@ -224,8 +224,8 @@ func TestPredictionsEvictNothing(t *testing.T) {
 func TestApproximationsRefuse(t *testing.T) {
 	for name, c := range map[string]struct{ policy, cache, allocator, want string }{
 		"lru":                 {"lru", "pools", "milp", ""},
-		"another policy":      {"s3fifo", "pools", "milp", "not those of s3fifo"},
-		"of one pool":         {"lru", "pools(embeddings=s3fifo)", "milp", "not those of s3fifo"},
+		"another policy":      {"s3fifo", "pools", "milp", "not of s3fifo"},
+		"of one pool":         {"lru", "pools(embeddings=s3fifo)", "milp", "not of s3fifo"},
 		"both overridden":     {"s3fifo", "pools(embeddings=lru,kv=lru)", "milp", ""},
 		"curves":              {"lru", "pools", "ucp", "to measure what allocator ucp divides by"},
 		"footprints":          {"lru", "pools", "proportional(to=footprint)", "to measure"},

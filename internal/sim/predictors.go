@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// predictors are those of a cell: none, one or, in a cache that builds one for each of its pools, several.
+// predictors are a cell's predictors: none, one or, in a cache that builds one for each of its pools, several.
 type predictors struct{ all []*predict.Counted }
 
 // cost returns what predictions have cost so far.
@@ -31,7 +31,7 @@ func (p *predictors) picks() (v metric.Values) {
 	return v
 }
 
-// ofPool creates the predictor of a pool whose objects and positions are not those of the trace. It knows no times.
+// ofPool creates the predictor of a pool with objects and positions of its own. It knows no times.
 func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict.Predictor, error) {
 	made, err := c.Predictor.Entry.New(predict.Config{Count: objects, Requests: requests, Seed: seed,
 		Params: c.Predictor.Params})
@@ -42,8 +42,8 @@ func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict
 	return p.all[len(p.all)-1], nil
 }
 
-// ofCell creates the predictor of a cell for a part of the trace. addresses are those of a prefetcher that computes
-// with them, or nil.
+// ofCell creates the predictor of a cell for a part of the trace. addresses are nil unless a prefetcher computes with
+// them.
 func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32,
 	addresses *prefetch.Addresses) (predict.Predictor, error) {
 	var evicts func() []bool

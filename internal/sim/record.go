@@ -77,8 +77,8 @@ func setPrefetchRatios(rec *records.Record) {
 	rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
 }
 
-// leftOut returns the number of the files' requests that are not replayed: those that the reader left out, and those of
-// size 0 if sizes count.
+// leftOut returns how many of the files' requests are not replayed: the reader left them out, or they have size 0 and
+// sizes count.
 func (r *Replayer) leftOut(c capacity.Capacity) int64 {
 	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
 }

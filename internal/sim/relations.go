@@ -73,7 +73,8 @@ func (h *neighbourhoods) expect(cells []Cell) {
 	}
 }
 
-// from returns the pairs with at least the given similarity, and possibly others.
+// from returns the pairs with at least the given similarity, and possibly others. It holds the lock while it finds
+// them, so that the other cells wait for them instead of comparing the queries again.
 func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Neighbours, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,9 +180,9 @@ func (r *Replayer) expect(cells []Cell) {
 			"prefix"
 		r.options.Note(r.trace.Name + ": " + flat)
 	}
-	reordered := func(c Cell) bool { return reorders(c.Model) && !drives(c.Model) } // which no trace has an order for
+	reordered := func(c Cell) bool { return reorders(c.Model) && !drives(c.Model) } // whose order no trace has
 	if i := slices.IndexFunc(cells, reordered); i >= 0 && r.options.Note != nil {
-		r.options.Note(fmt.Sprintf("%s: with the model %s the requests or their order are not those of the trace, so "+
+		r.options.Note(fmt.Sprintf("%s: with the model %s the requests or their order differ from the trace, so "+
 			"there is no optimum to compare with", r.trace.Name, cells[i].Model))
 	}
 	if names := addressPrefetchers(cells); len(names) > 0 && r.options.Note != nil && isSample(r.trace) {
@@ -247,7 +248,7 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	return similar, known, nil
 }
 
-// topicsIn returns the topics of the objects in a cache. A cache of queries has only those of the trace: the keys of
+// topicsIn returns the topics of the objects in a cache. In a cache of queries only the trace gives topics: the keys of
 // queries, often texts, are not paths.
 func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 	if c.Entry.Queries {

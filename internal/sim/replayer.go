@@ -318,7 +318,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 // has the seed of the cell.
 func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4a7c15 }
 
-// warmup returns the number of requests in the warm-up: those of the first prompts if the cache serves prompts.
+// warmup returns the number of requests in the warm-up, which n counts in prompts if the cache serves prompts.
 func warmup(c Cell, t *traces.Trace, n int) int {
 	if !c.Cache.Entry.Prompts || n == 0 {
 		return n

@@ -351,8 +351,8 @@ func TestSemanticRefuses(t *testing.T) {
 		{tr, "semantic", "laru", "write semantic(match=identity)"},
 		{tr, "semantic", "pfoo-l", "a bound for the exact cache"},
 		{tr, "semantic(scope=topic)", "lru", ""},
-		{tr, "sets", "farthest-similar", "not those of sets"},
-		{tr, "prefix", "pfoo-similar", "not those of prefix"},
+		{tr, "sets", "farthest-similar", "not of sets"},
+		{tr, "prefix", "pfoo-similar", "not of prefix"},
 		{&sample, "semantic", "lru", "a sample"},
 	} {
 		c := queryCell(t, test.cache, test.policy, 10)

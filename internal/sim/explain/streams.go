@@ -81,12 +81,12 @@ func because(s *streams.Stream, share float64) (text string) {
 	case s.Threshold == 0:
 		text = fmt.Sprintf("%.0f entries are too few for the test of gaps", s.Items)
 	case s.Statistic >= s.Threshold:
-		text = fmt.Sprintf("the gaps are not those of a random order: D = %.3f, at least %.3f", s.Statistic, s.Threshold)
+		text = fmt.Sprintf("the gaps do not fit a random order: D = %.3f, at least %.3f", s.Statistic, s.Threshold)
 	case s.Verdict == streams.Skewed:
 		text = fmt.Sprintf("the gaps could be random (D = %.3f), but %d entries repeat within %d", s.Statistic, s.Repeats,
 			s.Transitions)
 	default:
-		text = fmt.Sprintf("the gaps are those of a random order: D = %.3f, below %.3f", s.Statistic, s.Threshold)
+		text = fmt.Sprintf("the gaps fit a random order: D = %.3f, below %.3f", s.Statistic, s.Threshold)
 	}
 	if s.Verdict != s.Pattern {
 		text += fmt.Sprintf("; %s until the next test agrees", s.Pattern)

@@ -10,7 +10,7 @@ import (
 
 // The table of streams is aligned, with each reason, wherever it is printed.
 func TestTableOfStreams(t *testing.T) {
-	const reason = "the gaps are not those of a random order: D = 0.300, at least 0.161"
+	const reason = "the gaps do not fit a random order: D = 0.300, at least 0.161"
 	rows := []stream{
 		{Path: "/p/lustre3/" + strings.Repeat("a-long-name/", 8) + "train", Pattern: "sequential", Because: reason,
 			Statistic: 0.3, Threshold: 0.161, Window: 100, Entries: 160, Requests: 12_900, HitRatio: 0.9756,
