@@ -30,16 +30,16 @@ func newExplainCommand() *cobra.Command {
 		Short: "Show request by request what a policy does: which requests hit, and which objects are evicted",
 		Long: `Replays the trace under one policy at one capacity and prints a row for each request: whether it hit, and
 on which entry if not on its own; whether a missed object was loaded; which objects were evicted for it; and, of a
-policy that prefetches, which were loaded ahead of their requests.
+cache that prefetches, which were loaded ahead of their requests.
 
 Use it for examples in a paper, for a first look at your own policy, and to find the request at which two policies
 diverge. --from and --to choose the requests to print; all requests before them are replayed too.
 
-With --streams it prints what a policy such as igtcache thinks of each directory and file instead: the pattern, the test
-that led to it, and the share of the cache.`,
+With --streams it prints what the cache igtcache thinks of each directory and file instead: the pattern, the test that
+led to it, and the share of the capacity.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
-  cachesim explain reads.csv --bytes --policy igtcache --streams
+  cachesim explain reads.csv --bytes --cache igtcache --streams
   cachesim explain trace.zst --policy s3fifo --format json | jq -c 'select(.loaded == false and .hit == false)'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -54,7 +54,7 @@ that led to it, and the share of the cache.`,
 	flags.IntVar(&f.explain.From, "from", 0, "position of the first request to print; the first of the trace is 0")
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+
-		"cache, at the end or at --to: for policies that divide it among streams of accesses")
+		"cache, at the end or at --to: for caches that divide it among streams of accesses")
 	completePolicies(cmd, "policy")
 	return cmd
 }

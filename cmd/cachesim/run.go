@@ -76,6 +76,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
   cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
   cachesim run 'zipf(alpha=0.9,objects=10000)' --capacity 100..1000x2
   cachesim run reads.csv --bytes --capacity 10% --policy lru,igtcache --model 'storage(arrivals=closed)'
+  cachesim run reads.csv --bytes --capacity 10% --cache igtcache --policy lru,s3fifo,arc
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
   cachesim run trace.zst --format json | jq .hit_ratio
   cachesim run trace.zst --policy s3fifo --capacity 10% --min-hit-ratio 40% --format github`,
@@ -90,8 +91,9 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
 		"; belady-size instead of opt if capacities count bytes; "+defaultPoliciesSimilar+
-		" if similar queries answer each other; without opt if objects arrive later than they are "+
-		"requested; "+defaultPoliciesModelled+" on serving nodes)")
+		" if similar queries answer each other; without opt where no policy can know what comes: "+
+		"in the cache igtcache, and if objects arrive later than they are requested; "+
+		defaultPoliciesModelled+" on serving nodes)")
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.register(cmd)
@@ -196,10 +198,9 @@ func byCapacity(cells []experiment.Cell, capacities []capacity.Capacity) {
 	})
 }
 
-// divide rejects allocators without tenants. If tenants are given without an allocator, they share the exact cache,
-// so that their hit ratios are reported.
+// divide rejects allocators without tenants, and tenants without a cache that can be divided. If tenants are given
+// without an allocator, they share the exact cache, so that their hit ratios are reported.
 func (f *runFlags) divide(setups []experiment.Setup, allocators []sim.Part) error {
-	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
 	byTenants := func(s experiment.Setup) bool { // what does not fit together otherwise is rejected later
 		return s.Parts.Cache.Entry.Pools == nil && !s.Parts.Allocator.Entry.Serving
 	}
@@ -207,7 +208,13 @@ func (f *runFlags) divide(setups []experiment.Setup, allocators []sim.Part) erro
 	case f.trace.tenants == "" && len(allocators) > 0 && slices.ContainsFunc(setups, byTenants):
 		return fmt.Errorf("--allocate %s: a cache is divided among tenants, but no tenants are given; add --tenant with "+
 			"column, prefix or file", allocators[0])
-	case f.trace.tenants != "" && len(allocators) == 0 && !slices.ContainsFunc(setups, undivided):
+	case f.trace.tenants != "" && len(allocators) == 0:
+		for _, s := range setups {
+			if !s.Parts.Cache.Entry.Divides {
+				return fmt.Errorf("--tenant %s: the cache %s is not divided among tenants; remove --tenant, or use the cache %s",
+					f.trace.tenants, s.Parts.Cache.Name(), cache.ExactSpec().Name())
+			}
+		}
 		shared, err := sim.AllocatorKind.Parse("shared")
 		if err != nil {
 			return err
@@ -237,10 +244,12 @@ func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
 		list = defaultInBytes(capacities, mode)
 	}
 	specs, err := policies.Registry.ParseList(list)
-	if slices.ContainsFunc(setups, arriveLater) {
-		specs = slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Kind != policies.Online })
-	}
-	return specs, err
+	return slices.DeleteFunc(specs, func(s policies.Spec) bool {
+		return s.Entry.Kind != policies.Online && slices.ContainsFunc(setups, func(in experiment.Setup) bool {
+			in.Parts.Policy = s
+			return sim.CheckParts(sim.Cell{Parts: in.Parts}) != nil
+		})
+	}), err
 }
 
 // defaultInBytes returns the default policies if some capacities count bytes: with what takes the place of the optimum
@@ -252,11 +261,6 @@ func defaultInBytes(capacities []capacity.Spec, mode capacity.Mode) string {
 		list = defaultPolicies
 	}
 	return list + "," + policies.Optimum(policies.Rules{Bytes: true})
-}
-
-// arriveLater reports whether objects arrive later than they are requested. No policy knows the future then.
-func arriveLater(s experiment.Setup) bool {
-	return s.Parts.Model != nil && s.Parts.Model.Entry.Asynchronous
 }
 
 // report prints the records and writes them, with figures, to the output folder.

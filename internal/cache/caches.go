@@ -38,6 +38,18 @@ type Entry struct {
 	Exact bool
 	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
 	Divides bool
+	// Streams says that the cache divides the capacity among streams of accesses itself, and may load objects ahead of
+	// their requests: its type implements Streaming, and it needs Config.Addresses and Config.Layout. A request hits as in
+	// the exact cache, whose optimum is the reference, but policies decide only within the share of a stream.
+	Streams bool
+	// Bypasses says that a missed object need not be loaded, whatever the policy.
+	Bypasses bool
+	// Random says that it makes random choices, in addition to those of its policy.
+	Random bool
+	// Asynchronous says that objects can arrive later than they are requested: its type implements Asynchronous.
+	Asynchronous bool
+	// Memory is what it takes beside its policy; the zero Memory stands for little.
+	Memory policies.Memory
 	// Pools are the names of the pools that each of its nodes is divided into; nil if the trace decides about pools. An
 	// allocator divides the memory of a node among them, without any tenants.
 	Pools []string
@@ -133,8 +145,8 @@ type Config struct {
 	// the objects of the trace by their keys, if the prefetcher computes with them.
 	Prefetcher *prefetch.Spec
 	Addresses  *prefetch.Addresses
-	// Layout is the directory tree of the trace; nil unless the prefetcher needs it or the policy manages the cache.
-	// Addresses are set then, too.
+	// Layout is the directory tree of the trace; nil unless the prefetcher or the cache needs it. Addresses are set then,
+	// too.
 	Layout *streams.Layout
 	// Key is passed to policies with Keys; nil if they have to do without.
 	Key func(policies.Object) uint64
@@ -152,7 +164,7 @@ type Config struct {
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool
-	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Exact have it.
+	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Asynchronous have it.
 	Asynchronous bool
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
 	// caches with Divides.
@@ -235,7 +247,10 @@ func AnswersSimilar(c Spec) bool { return SimilarityOf(c).HitFrom <= 1 }
 
 // ForReferences returns the cache for replaying what a policy is compared with.
 func ForReferences(c Spec) Spec {
-	if c.Entry.References != nil {
+	switch {
+	case c.Entry.Streams:
+		return ExactSpec()
+	case c.Entry.References != nil:
 		c.Params = c.Entry.References(c.Params)
 	}
 	return c

@@ -3,22 +3,21 @@ package cache
 import "github.com/cachesim/cachesim/internal/policies"
 
 var exactEntry = Entry{
-	Name:       "exact",
-	Summary:    "a request hits where its own object is resident; any object may leave",
-	Source:     "cachesim",
-	Exact:      true,
-	Divides:    true,
-	OneByOne:   true,
-	Prefetches: true,
-	New:        func(c Config) (Cache, error) { return newExactCache(c) },
+	Name:         "exact",
+	Summary:      "a request hits where its own object is resident; any object may leave",
+	Source:       "cachesim",
+	Exact:        true,
+	Divides:      true,
+	OneByOne:     true,
+	Prefetches:   true,
+	Asynchronous: true,
+	New:          func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
 // newExactCache returns the exact-match cache of a policy: the policy's batch path if it has one, and no observer or
 // occupancy is needed; or pools if an allocator divides the capacity among tenants.
 func newExactCache(c Config) (Cache, error) {
 	switch {
-	case c.Policy.Entry.Manages:
-		return newManaged(c)
 	case c.Allocator != nil && c.Prefetcher != nil:
 		return newPrefetchingTenants(c)
 	case c.Allocator != nil:

@@ -54,9 +54,9 @@ type Entry struct {
 	Holds    bool // New makes a Holder if Config.Holds is set
 	Predicts bool // uses a predictor of next requests: Config.Predictor
 	Relates  bool // uses how objects relate: Config.Relations
-	// Manages says that the policy is a whole exact cache, with pools and prefetching of its own, which package cache
-	// makes (cache.RegisterManagers): New is nil, and no other cache, allocator or policy can use it.
-	Manages bool
+	// ShortFor says that the name is short for a kind of cache with a policy inside: it returns the name of the cache, its
+	// parameters, and the policy. New is nil then, and nothing can use it as a policy. Nil for all others.
+	ShortFor func(Values) (cache string, in Values, inside Spec)
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, Values)
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom
@@ -87,7 +87,7 @@ type Entry struct {
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
-	New   func(Config) (Policy, error) // nil for a Bound, and with Manages
+	New   func(Config) (Policy, error) // nil for a Bound, and with ShortFor
 	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
 	// DescribeInSets describes what InSets makes for sets of a number of slots, for devices that replay sets on their own.
@@ -173,7 +173,7 @@ const (
 	Foresight                // by the future, and bounds on that
 	Predicting               // by predictions of the future
 	Topics                   // by the topics of queries
-	Systems                  // whole caches, which divide their capacity among streams of accesses
+	Systems                  // kinds of caches, with a policy inside
 )
 
 // Registry has every policy, family by family.

@@ -49,7 +49,8 @@ func (c Cell) Key() string {
 // misses, which need no replay. In a cache of queries the infinite cache is a reference, too. Nothing is known of the
 // optimum if the requests or their order differ from the trace.
 func References(c Cell) []Cell {
-	rules := policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy), Held: heldByPolicy(c)}
+	rules := policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c), Held: heldByPolicy(c)}
+	c.Cache = cache.ForReferences(c.Cache)
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
 			parts := Parts{Cache: c.Cache, Policy: mustSpec(name)}
@@ -64,7 +65,6 @@ func References(c Cell) []Cell {
 	case reorders(c.Model):
 		return nil
 	case c.Cache.Entry.Queries:
-		c.Cache = cache.ForReferences(c.Cache)
 		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:
 		return nil
@@ -78,7 +78,7 @@ func References(c Cell) []Cell {
 func heldByPolicy(c Cell) bool {
 	holds := c.Cache.Entry.Holds
 	overlap := c.Model != nil && c.Model.Entry.Overlaps != nil && c.Model.Entry.Overlaps(c.Model.Params)
-	return holds != nil && holds(c.Cache.Params, overlap) && (overlap || bypasses(c.Policy))
+	return holds != nil && holds(c.Cache.Params, overlap) && (overlap || bypasses(c))
 }
 
 // reorders reports whether the requests may come in another order than in the trace, or not all of them.
@@ -94,8 +94,8 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 	return capacity.OfBytes(c.Entry.Capacity(c.Params)), true
 }
 
-// bypasses reports whether a policy may leave out a missed object.
-func bypasses(p policies.Spec) bool { return p.Entry.Bypasses(p.Params) }
+// bypasses reports whether a missed object may be left out.
+func bypasses(c Cell) bool { return c.Cache.Entry.Bypasses || c.Policy.Entry.Bypasses(c.Policy.Params) }
 
 // referencesUnder returns the names of the optimum under some rules or, if nobody can compute it, of the schedule that
 // replaces it and of a bound.

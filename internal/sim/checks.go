@@ -18,18 +18,21 @@ import (
 
 // Check rejects a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
-	e := c.Policy.Entry
-	if err := CheckUnits(e, c.Capacity.Bytes); err != nil && c.Cache.Entry.Capacity == nil {
+	if err := CheckUnits(c.Policy.Entry, c.Capacity.Bytes); err != nil && c.Cache.Entry.Capacity == nil {
 		return err
 	}
-	if err := r.checkParts(c); err != nil {
+	if err := CheckParts(c); err != nil {
+		return err
+	}
+	c.Parts = c.Replayed()
+	if err := r.checkOnTrace(c); err != nil {
 		return err
 	}
 	switch {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0; use capacities in objects, which ignore sizes", r.trace.Name)
 	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !hasClock(c.Model):
-		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
+		return fmt.Errorf("policy %s needs a clock, but %s has no times", c.Policy.Name(), r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
 			"warm up; remove --warmup", r.options.Warmup, r.trace.Name)
@@ -37,11 +40,8 @@ func (r *Replayer) Check(c Cell) error {
 	return checkSeries(c, r.view(c.Capacity).trace)
 }
 
-// checkParts rejects policies, predictors, caches and models that do not fit together, or do not fit this trace.
-func (r *Replayer) checkParts(c Cell) error {
-	if err := CheckParts(c); err != nil {
-		return err
-	}
+// checkOnTrace rejects parts that do not work on this trace.
+func (r *Replayer) checkOnTrace(c Cell) error {
 	if c.Cache.Entry.CheckTrace != nil {
 		if err := c.Cache.Entry.CheckTrace(c.Cache.Params, r.trace); err != nil {
 			return err
@@ -50,11 +50,11 @@ func (r *Replayer) checkParts(c Cell) error {
 	if err := checkQueries(c, r.trace); err != nil {
 		return err
 	}
-	if c.Prefetcher != nil {
-		if c.Prefetcher.Entry.Files && files.Of(r.trace.Kind) == nil {
-			return fmt.Errorf("prefetcher %s works on reads of files, but %s has none; cachesim formats lists the formats "+
-				"with reads of files", c.Prefetcher.Name(), r.trace.Name)
-		}
+	if c.Prefetcher != nil && c.Prefetcher.Entry.Files && files.Of(r.trace.Kind) == nil {
+		return fmt.Errorf("prefetcher %s works on reads of files, but %s has none; cachesim formats lists the formats "+
+			"with reads of files", c.Prefetcher.Name(), r.trace.Name)
+	}
+	if c.Prefetcher != nil || c.Cache.Entry.Streams {
 		if _, err := r.view(c.Capacity).addressesFor(c); err != nil {
 			return err
 		}
@@ -85,17 +85,20 @@ func (r *Replayer) checkParts(c Cell) error {
 
 // CheckParts rejects policies, predictors, caches and models that do not fit together, whatever the trace.
 func CheckParts(c Cell) error {
+	if c.Policy.Entry.ShortFor != nil && !cache.IsExact(c.Cache) {
+		parts := c.Replayed()
+		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
+			"remove the cache, or choose another policy", c.Policy.Name(), parts.Cache, parts.Policy, c.Cache.Name())
+	}
+	c.Parts = c.Replayed()
 	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
 	case e.Predicts && c.Predictor == nil:
 		return fmt.Errorf("policy %s needs a predictor; add --predictor with one of: %s", e.Name,
 			suggest.List(predict.Registry.Names()))
-	case e.Manages && !cache.IsExact(c.Cache):
-		return fmt.Errorf("policy %s is an exact cache of its own, with pools and prefetching; it does not work in the "+
-			"cache %s", e.Name, kind.Name)
-	case e.Manages && c.Allocator != nil:
-		return fmt.Errorf("policy %s divides the capacity among streams of accesses itself; remove the tenants and the "+
-			"allocator %s", e.Name, c.Allocator.Name())
+	case kind.Streams && c.Allocator != nil:
+		return fmt.Errorf("cache %s divides the capacity among streams of accesses itself; remove the tenants and the "+
+			"allocator %s", kind.Name, c.Allocator.Name())
 	case kind.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
 	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
@@ -106,7 +109,7 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
 	case c.Prefetcher != nil && !kind.Prefetches:
 		return fmt.Errorf("prefetcher %s: the cache %s loads only requested objects; prefetchers work in the cache %s",
-			c.Prefetcher.Name(), kind.Name, strings.Join(prefetchingCaches(), ", "))
+			c.Prefetcher.Name(), kind.Name, strings.Join(cachesWith(func(e cache.Entry) bool { return e.Prefetches }), ", "))
 	case c.Prefetcher != nil && e.Kind == policies.Bound:
 		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only requested objects; remove one of "+
 			"them",
@@ -125,7 +128,7 @@ func CheckParts(c Cell) error {
 	case c.Allocator != nil && e.Unbounded:
 		return fmt.Errorf("allocator %s: %s ignores the capacity, so there is nothing to divide",
 			c.Allocator.Name(), e.Name)
-	case c.Model != nil && c.Model.Entry.Cache != kind.Name:
+	case c.Model != nil && c.Model.Entry.Cache != kind.Name && !(isAsynchronous(c.Model) && kind.Asynchronous):
 		return fmt.Errorf("model %s works on the cache %s, not on %s; add --cache %s", c.Model.Name(),
 			c.Model.Entry.Cache, kind.Name, c.Model.Entry.Cache)
 	}
@@ -242,10 +245,10 @@ func checkPast(c Cell) error {
 	return nil
 }
 
-// prefetchingCaches returns the names of the caches that load the proposals of prefetchers.
-func prefetchingCaches() (names []string) {
+// cachesWith returns the names of the caches that have a property.
+func cachesWith(property func(cache.Entry) bool) (names []string) {
 	for _, e := range cache.Registry.All() {
-		if e.Prefetches {
+		if property(e) {
 			names = append(names, e.Name)
 		}
 	}

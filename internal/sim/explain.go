@@ -51,6 +51,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	case c.Policy.Entry.Kind == policies.Bound:
 		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
 	}
+	c.Parts = c.Replayed()
 	r.expect([]Cell{c})
 	v := r.view(c.Capacity)
 	place, err := r.placeInWhole(c)
@@ -84,6 +85,7 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 		if err := r.Check(c); err != nil {
 			return nil, err
 		}
+		c.Parts = c.Replayed()
 		v := r.view(c.Capacity)
 		served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, nil)
 		if err != nil {
@@ -91,8 +93,8 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 		}
 		streaming, ok := served.(cache.Streaming)
 		if !ok {
-			return nil, fmt.Errorf("policy %s does not divide the cache among streams of accesses; use %s", c.Policy.Name(),
-				strings.Join(managing(), ", "))
+			return nil, fmt.Errorf("cache %s does not divide the capacity among streams of accesses; add --cache with one "+
+				"of: %s", c.Cache.Name(), strings.Join(cachesWith(func(e cache.Entry) bool { return e.Streams }), ", "))
 		}
 		end := len(v.trace.Objects)
 		if to > 0 {
@@ -109,16 +111,6 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 		}
 		return streaming.Streams(), nil
 	})
-}
-
-// managing returns the names of the policies that manage a cache.
-func managing() (names []string) {
-	for _, e := range policies.Registry.All() {
-		if e.Manages {
-			names = append(names, e.Name)
-		}
-	}
-	return names
 }
 
 // placeInWhole translates the positions and objects of a replay that leaves out requests of size 0, and renumbers its

@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // extremes returns an entry with each of its parameters alone at the least and at the most that it accepts, or at each
@@ -88,7 +89,11 @@ func TestExtremeParameters(t *testing.T) {
 	inParallel := func(name string, test func(*testing.T, extremeTraces)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, extremeTraces{policytest.Trace(9, 160, 90), simtest.Conversations(10), simtest.Queries(3, 120, 20, 0.3)})
+			plain := policytest.Trace(9, 160, 90)
+			for o := range plain.NumObjects {
+				plain.Keys = append(plain.Keys, stream.Key{Num: uint64(o)}) // for caches that compute with them
+			}
+			test(t, extremeTraces{plain, simtest.Conversations(10), simtest.Queries(3, 120, 20, 0.3)})
 		})
 	}
 	for _, e := range policies.Registry.All() {

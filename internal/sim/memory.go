@@ -48,6 +48,7 @@ func (r *Replayer) Need(job Job) int64 {
 		return replayBytes + job.device.bytes(r, job.cells)
 	}
 	c := job.cells[0] // several share one pass
+	c.Parts = c.Replayed()
 	t := r.trace
 	objects := int64(t.NumObjects)
 	need := int64(replayBytes)
@@ -71,6 +72,9 @@ func (r *Replayer) Need(job Job) int64 {
 		return need + r.needOfNodes(c)
 	}
 	need += c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
+	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {
+		need += own.Bytes(objects, r.slots(c), c.Capacity.Bytes)
+	}
 	switch {
 	case c.Predictor == nil || c.Predictor.Entry.Future:
 	case c.Predictor.Entry.Trains:

@@ -44,6 +44,34 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
+// What a cache says about its memory beside its policy is held against what both keep.
+func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
+	trace := simtest.Generated(t, "zipf(requests=400000,objects=200000,alpha=0.9,size=lognormal)",
+		traces.Needs{Keys: true, Sizes: true, Times: true})
+	for _, e := range cache.Registry.All() {
+		if e.Memory == (policies.Memory{}) {
+			continue
+		}
+		for _, policy := range []string{"lru", "arc", "hyperbolic"} {
+			for _, size := range []capacity.Capacity{capacity.Of(int64(trace.NumObjects)/5, false),
+				capacity.Of(trace.Footprint()/5, true)} {
+				c := simtest.Cell(t, policy, size, "cache="+e.Name)
+				r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+				must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
+				before := policytest.ReachableBytes()
+				served := must.Get(r.EmptyCache(t.Context(), c))(t)
+				must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{Bytes: size.Bytes}))(t)
+				taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
+				runtime.KeepAlive(served)
+				t.Logf("%s with %s at %s takes %d bytes and says %d", e.Name, policy, size, taken, said)
+				if taken > 2*said || said > 3*taken {
+					t.Errorf("%s with %s at %s takes %d bytes and says %d", e.Name, policy, size, taken, said)
+				}
+			}
+		}
+	}
+}
+
 // A predictor that follows a formula needs no room for the rows that others learn from.
 func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=100000,objects=1000)", traces.Needs{Sizes: true, Times: true})

@@ -15,12 +15,13 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	return needs
 }
 
-// needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and managing
-// policies, which compute with them, for policies that compare them, and for policies that use key prefixes as topics
-// in caches without better information.
-func (p *Parts) needs() traces.Needs {
+// needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and caches with
+// streams, which compute with them, for policies that compare them, and for policies that use key prefixes as topics in
+// caches without better information.
+func (p Parts) needs() traces.Needs {
+	p = p.Replayed()
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
-	patterns := p.Policy.Entry.Manages || p.Allocator != nil && p.Allocator.Entry.Patterns
+	patterns := p.Cache.Entry.Streams || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
 		Times: policies.NeedsClock(p.Policy) || patterns,

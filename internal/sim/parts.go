@@ -26,6 +26,17 @@ type Parts struct {
 	Checksum string
 }
 
+// Replayed returns the parts that a replay uses: instead of a policy that is short for a cache, that cache with the
+// policy inside. Records and plans have the parts as they were written.
+func (p Parts) Replayed() Parts {
+	if p.Policy.Entry.ShortFor != nil {
+		name, values, inside := p.Policy.Entry.ShortFor(p.Policy.Params)
+		p.Cache, p.Policy = cache.Spec{Params: values}, inside
+		p.Cache.Entry, _ = cache.Registry.Find(name)
+	}
+	return p
+}
+
 // Files returns the files that the parts read, such as weights and models, in the order of Kinds.
 func (p *Parts) Files() (paths []string) {
 	for _, kind := range Kinds {
@@ -88,8 +99,8 @@ type Part interface {
 
 // Kinds are records.PartKinds, each with its registry and its field of Parts.
 var Kinds = inOrder(
-	newKind("cache", cache.Registry, traits[cache.Entry]{}, place[cache.Entry]{
-		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s }}),
+	newKind("cache", cache.Registry, traits[cache.Entry]{random: func(e cache.Entry) bool { return e.Random }},
+		place[cache.Entry]{func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s }}),
 	newKind("predictor", predict.Registry, traits[predict.Entry]{
 		askedBy: func(e policies.Entry) bool { return e.Predicts },
 		future:  func(e predict.Entry) bool { return e.Future },

@@ -47,7 +47,7 @@ func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict
 func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32,
 	addresses *prefetch.Addresses) (predict.Predictor, error) {
 	var evicts func() []bool
-	exact := cache.IsExact(c.Cache) || c.Cache.Entry.Queries && !cache.AnswersSimilar(c.Cache)
+	exact := cache.IsExact(c.Cache) || c.Cache.Entry.Streams || c.Cache.Entry.Queries && !cache.AnswersSimilar(c.Cache)
 	if exact && !c.Capacity.Bytes {
 		evicts = func() []bool { return policies.OptEvicts(t.Objects, t.NumObjects, nextUse(), c.Capacity.Simulated) }
 	}

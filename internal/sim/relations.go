@@ -282,7 +282,7 @@ func checkEmbeddings(t *traces.Trace, who string) error {
 // entry answers only its own query.
 func queryReferences(c Cell) (names []string) {
 	if !c.Policy.Entry.Unbounded { // no bound for a capacity holds for a policy that ignores it
-		names = referencesUnder(policies.Rules{Similar: cache.AnswersSimilar(c.Cache), Bypass: bypasses(c.Policy)})
+		names = referencesUnder(policies.Rules{Similar: cache.AnswersSimilar(c.Cache), Bypass: bypasses(c)})
 	}
 	return append(names, policies.Unlimited())
 }

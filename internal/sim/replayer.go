@@ -114,14 +114,14 @@ func newView(t *traces.Trace, warmup int) *view {
 	})}
 }
 
-// addressesFor returns the addresses of the trace's objects, if the policy or the prefetcher of a cell computes with
+// addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
 // them.
 func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
-	if c.Policy.Entry.Manages {
+	if c.Cache.Entry.Streams {
 		a, err := v.addresses()
 		if err != nil {
-			return nil, fmt.Errorf("policy %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
-				c.Policy.Name(), err)
+			return nil, fmt.Errorf("cache %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
+				c.Cache.Name(), err)
 		}
 		return a, nil
 	}
@@ -143,13 +143,13 @@ func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
 	return a, nil
 }
 
-// layoutFor returns the directory tree of the trace, if the policy or the prefetcher of a cell needs it.
+// layoutFor returns the directory tree of the trace, if the cache or the prefetcher of a cell needs it.
 func (v *view) layoutFor(c Cell) (*streams.Layout, error) {
 	switch {
-	case c.Policy.Entry.Manages:
+	case c.Cache.Entry.Streams:
 		l, err := v.layout()
 		if err != nil {
-			return nil, fmt.Errorf("policy %s: %w", c.Policy.Name(), err)
+			return nil, fmt.Errorf("cache %s: %w", c.Cache.Name(), err)
 		}
 		return l, nil
 	case c.Prefetcher != nil && c.Prefetcher.Entry.Layout:
@@ -284,6 +284,7 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 
 // replayOne replays one cell, part by part.
 func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
+	c.Parts = c.Replayed()
 	v := r.view(c.Capacity)
 	var sum outcome
 	first := 0

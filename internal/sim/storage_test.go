@@ -71,7 +71,7 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 				size = capacity.Of(15<<22, true)
 			}
 			for _, e := range policies.Registry.All() {
-				if e.Kind != policies.Online || e.Predicts || e.Manages || sim.CheckUnits(e, bytes) != nil ||
+				if e.Kind != policies.Online || e.Predicts || e.ShortFor != nil || sim.CheckUnits(e, bytes) != nil ||
 					e.Unbounded && lists != nil {
 					continue
 				}
@@ -108,7 +108,7 @@ func TestStorageWithEveryPolicy(t *testing.T) {
 			continue
 		}
 		for _, lists := range [][]string{{}, {"prefetcher=next(n=4)"}, {"prefetcher=amp"}, {"allocator=equal"}} {
-			if e.Manages && lists != nil && len(lists) > 0 || e.Unbounded && len(lists) > 0 && lists[0] == "allocator=equal" {
+			if e.ShortFor != nil && len(lists) > 0 || e.Unbounded && len(lists) > 0 && lists[0] == "allocator=equal" {
 				continue
 			}
 			for _, model := range []string{"model=storage", "model=storage(arrivals=closed,prefetches=3,queue=5)"} {

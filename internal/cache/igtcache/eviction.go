@@ -135,17 +135,18 @@ func (e *eviction) Expired(now int64) (o policies.Object, ok bool) {
 
 // Victim implements policies.Policy.
 func (e *eviction) Victim(r policies.Request) policies.Object {
-	var v policies.Object
+	v := policies.NoObject
 	switch {
 	case e.other != nil:
-		if v = e.other.Victim(r); v == r.Object {
+		if v = e.other.Victim(r); v == r.Object && v != policies.NoObject {
 			return v
 		}
 	case e.random():
 		slots := e.slots.Dense()
 		v = e.slots.Objects[e.draws.Below(uint64(len(slots)))]
 		e.slots.Remove(v)
-	default:
+	}
+	if v == policies.NoObject { // lru, or a policy that loads nothing and forgets what was loaded under another rule
 		v, _ = e.order.Back(0)
 	}
 	e.order.Unlink(v)

@@ -23,35 +23,53 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Values of parameters that name a part.
+// Values of parameters.
 const (
 	own      = "igt"
 	off      = "off"
 	adaptive = "adaptive"
 	pattern  = "pattern"
+	always   = "policy"
 	shared   = "shared"
 	paper    = "paper"
 )
 
-var entry = policies.Entry{
-	Name: "igtcache",
-	Look: policies.Look{Color: policies.Magenta, Mark: policies.Triangle},
+const (
+	name    = "igtcache"
+	summary = "recognises how each directory and file is read, and gives each such stream a share of the capacity with " +
+		"its own prefetching and eviction"
+	source = "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads (IGTCache), arXiv 2506.12370"
+)
+
+var entry = cache.Entry{
+	Name: name,
 	// Beside the tree, which has at most 10 000 nodes by default.
-	Memory: policies.Memory{Fixed: 2 << 20, PerObject: 57},
-	Summary: "recognises how each directory and file is read, and gives each such stream a share of the capacity with " +
-		"its own prefetching and eviction",
-	Source:  "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads (IGTCache), arXiv 2506.12370",
-	Bypass:  true,
-	Random:  true,
-	Manages: true,
-	Params:  parameters,
-	Metrics: metrics,
-	Check: func(v policies.Values) error {
+	Memory:       policies.Memory{Fixed: 2 << 20, PerObject: 57},
+	Summary:      summary + "; the policy evicts where the order of reading does not say what leaves",
+	Source:       source,
+	Streams:      true,
+	Bypasses:     true,
+	Random:       true,
+	OneByOne:     true,
+	Prefetches:   true,
+	Asynchronous: true,
+	Params:       parameters,
+	Metrics:      metrics,
+	CheckParams: func(v params.Values) error {
 		_, err := optionsOf(v)
 		return err
 	},
-	Resolve: resolve,
+	Check: func(_ params.Values, policy policies.Entry) error {
+		if err := checkInside(policy); err != nil {
+			return fmt.Errorf("cache %s: policy %w", name, err)
+		}
+		return nil
+	},
+	New: func(c cache.Config) (cache.Cache, error) { return New(c) },
 }
+
+// Entries are the caches of this package.
+var Entries = []cache.Entry{entry}
 
 var parameters = slices.Concat([]policies.Param{
 	{Name: "mode", Default: "default", Choices: []string{"default", paper}, Doc: "with paper, what is not in the " +
@@ -59,9 +77,9 @@ var parameters = slices.Concat([]policies.Param{
 		"allocate=marginal(weight=1,hysteresis=1)"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
-	{Name: "evict", Default: pattern, Doc: "what leaves: pattern (what sequential streams have read, nothing of random " +
-		"ones, skewed as below), or a policy for all streams"},
-	{Name: "skewed", Default: "lru", Doc: "the policy of skewed streams, and of objects that belong to no stream"},
+	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what leaves: pattern (what sequential " +
+		"streams have read, nothing of random ones; the policy chooses in skewed streams, and among objects that belong " +
+		"to no stream), or policy (it chooses in all streams)"},
 	{Name: "allocate", Default: "marginal", Doc: "how quotas change: marginal or equal, with parameters; off (streams " +
 		"keep what they got), or shared (one pool for all)"},
 	{Name: "ttl", Default: adaptive, Doc: "how long a random stream is kept that nobody reads: adaptive, off, or a " +
@@ -74,17 +92,12 @@ var parameters = slices.Concat([]policies.Param{
 		"the paper"},
 }, prefetch.TreeParams(), prefetch.StreamsParams())
 
-// Entries are the policies of this package: each manages a whole cache, which New makes.
-var Entries = []policies.Entry{entry}
-
 // options are the parameters of a cache.
 type options struct {
-	values     policies.Values // those of the tree and of its prefetcher
-	prefetcher *prefetch.Spec  // nil: its own, or none
-	own        bool            // its own prefetcher
-	policy     policies.Spec   // of skewed streams, or of all
-	always     bool            // policy is that of all streams
-	other      func(policies.Config) (policies.Policy, error)
+	values     params.Values  // those of the tree and of its prefetcher
+	prefetcher *prefetch.Spec // nil: its own, or none
+	own        bool           // its own prefetcher
+	always     bool           // the policy evicts in all streams
 	shared     bool
 	allocator  *allocate.Spec // nil: quotas stay
 	keeps      bool           // nothing expires
@@ -95,22 +108,19 @@ type options struct {
 }
 
 // presets are the parameters that mode=paper sets.
-var presets = policies.Values{"guard": false, "ks": "scipy", "verdicts": 1, "trailing": false,
+var presets = params.Values{"guard": false, "ks": "scipy", "verdicts": 1, "trailing": false,
 	"allocate": "marginal(weight=1,hysteresis=1)"}
 
 // optionsOf reads the parameters.
-func optionsOf(v policies.Values) (o options, err error) {
+func optionsOf(v params.Values) (o options, err error) {
 	if v.Text("mode") == paper {
 		if v, err = asInPaper(v); err != nil {
 			return o, err
 		}
 	}
-	o = options{values: v, trailing: v.Bool("trailing"), base: int64(v.Float("base_ttl_s") * float64(time.Second)),
-		quantile: quantile(v.Float("ttl_alpha"))}
+	o = options{values: v, always: v.Text("evict") == always, trailing: v.Bool("trailing"),
+		base: int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
 	if err := o.readPrefetch(v.Text("prefetch")); err != nil {
-		return o, err
-	}
-	if err := o.readEviction(v.Text("evict"), v.Text("skewed")); err != nil {
 		return o, err
 	}
 	if err := o.readAllocate(v.Text("allocate")); err != nil {
@@ -120,7 +130,7 @@ func optionsOf(v policies.Values) (o options, err error) {
 }
 
 // asInPaper sets the parameters that mode=paper determines; those that were changed are an error.
-func asInPaper(v policies.Values) (policies.Values, error) {
+func asInPaper(v params.Values) (params.Values, error) {
 	set := params.Defaults(parameters)
 	for name, value := range v {
 		preset, ok := presets[name]
@@ -150,36 +160,14 @@ func (o *options) readPrefetch(text string) error {
 	return nil
 }
 
-func (o *options) readEviction(evict, skewed string) error {
-	name, text := "skewed", skewed
-	if evict != pattern {
-		name, text, o.always = "evict", evict, true
-	}
-	spec, err := policies.Registry.Parse(text)
-	if err != nil {
-		return fmt.Errorf("%s=%s: %w", name, text, err)
-	}
-	switch e := spec.Entry; {
+// checkInside rejects a policy that cannot choose what leaves the share of a stream.
+func checkInside(e policies.Entry) error {
+	switch {
 	case e.Kind != policies.Online:
-		return fmt.Errorf("%s=%s: %s knows the whole trace, but not what is in each stream's share; want a policy of the "+
-			"kind online", name, text, e.Name)
-	case e.Manages || e.Relates || e.Unbounded:
-		return fmt.Errorf("%s=%s: %s cannot choose what leaves the share of a stream", name, text, e.Name)
-	}
-	o.policy = spec
-	if spec.Entry.OnePass { // the order that each share has anyway
-		return nil
-	}
-	o.other = func(c policies.Config) (policies.Policy, error) {
-		c.Params = spec.Params
-		p, err := spec.Entry.New(c)
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := p.(policies.Grower); !ok {
-			return nil, fmt.Errorf("policy %s cannot serve a share whose objects are not known in advance", spec.Name())
-		}
-		return p, nil
+		return fmt.Errorf("%s knows the whole trace, but not what is in each stream's share; want a policy of the kind "+
+			"online", e.Name)
+	case e.ShortFor != nil || e.Relates || e.Unbounded:
+		return fmt.Errorf("%s cannot choose what leaves the share of a stream; want one that evicts, such as lru", e.Name)
 	}
 	return nil
 }
@@ -230,27 +218,6 @@ func (o *options) readTTL(text string) error {
 	return nil
 }
 
-// resolve sets what depends on the policy of skewed streams.
-func resolve(e *policies.Entry, v policies.Values) {
-	o, err := optionsOf(v)
-	if err != nil {
-		return // Check has reported it
-	}
-	inner := o.policy.Entry
-	e.Predicts = inner.Predicts
-	if inner.Units != policies.UnitsBoth {
-		e.Units = inner.Units
-	}
-	if inner.NeedsTime != nil {
-		needs := inner.NeedsTime(o.policy.Params)
-		e.NeedsTime = func(policies.Values) bool { return needs }
-	}
-	if inner.Keys != nil {
-		compares := inner.Keys(o.policy.Params)
-		e.Keys = func(policies.Values) bool { return compares }
-	}
-}
-
 // Cache is IGTCache.
 type Cache struct {
 	cache.Prefetching
@@ -258,8 +225,8 @@ type Cache struct {
 }
 
 // New returns an empty cache.
-func New(c cache.Config) (cache.Cache, error) {
-	o, err := optionsOf(c.Policy.Params)
+func New(c cache.Config) (*Cache, error) {
+	o, err := optionsOf(c.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/requests"
@@ -69,18 +70,22 @@ func (d *dataset) trace(requests []block, seconds float64) *traces.Trace {
 	return t
 }
 
+// configOf returns the config of the cache that a policy of the registry is short for.
 func configOf(t tester, tr *traces.Trace, policy string, capacity int64, unit bool) cache.Config {
 	t.Helper()
 	spec := must.Get(policies.Registry.Parse(policy))(t)
+	_, in, inside := spec.Entry.ShortFor(spec.Params)
 	addresses := must.Get(prefetch.NewAddresses(tr))(t)
 	layout := must.Get(prefetch.NewLayout(tr))(t)
-	c := cache.Config{Trace: tr, Capacity: capacity, Unit: unit, Policy: spec, Seed: 7, Addresses: addresses,
-		Layout: layout}
+	c := cache.Config{Trace: tr, Capacity: capacity, Unit: unit, Params: in, Policy: inside, Seed: 7,
+		Addresses: addresses, Layout: layout}
 	if spec.Entry.Predicts {
 		oracle, err := predict.Registry.Parse("oracle")
 		must.Do(t, err)
 		if c.Predictor, err = oracle.Entry.New(predict.Config{Objects: tr.Objects, Count: tr.NumObjects,
-			NextUse: nextUse(tr), Params: oracle.Params}); err != nil {
+			NextUse: nextUse(tr), Params: oracle.Params, OptEvicts: func() []bool {
+				return policies.OptEvicts(tr.Objects, tr.NumObjects, nextUse(tr), capacity)
+			}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,8 +96,7 @@ func nextUse(tr *traces.Trace) []uint32 { return oracle.NextUse(tr.Objects, tr.N
 
 func build(t tester, c cache.Config) *Cache {
 	t.Helper()
-	served := must.Get(cache.ExactSpec().Entry.New(c))(t)
-	return served.(*Cache)
+	return must.Get(New(c))(t)
 }
 
 // serve serves requests from one position to another, and checks the shares after each.
@@ -229,6 +233,51 @@ func TestSuite(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Every policy that the cache accepts works inside, in shares that come and go, and the others are refused.
+func TestEveryPolicyInside(t *testing.T) {
+	d := &dataset{}
+	for i := range 400 {
+		d.add(2, "d%d/%03d", i%4, i)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(random, 1.1, 1, 399)
+	var requests []block
+	for i := range 4000 {
+		requests = append(requests, block{int(zipf.Uint64()+uint64(i/500*20)) % 400, random.IntN(2)})
+	}
+	tr := d.trace(requests, 0.1)
+	refused := 0
+	for _, bytes := range []bool{false, true} {
+		policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
+			if entry.Check(nil, e) != nil {
+				refused++
+				return
+			}
+			capacity := int64(300)
+			if bytes {
+				capacity *= 10
+			}
+			spec := policytest.Spec(e)
+			for _, text := range []string{"window=5,skewed=%s", "window=5,nodes=20,evict=%s"} {
+				if e.Predicts {
+					text += ",prefetch=off" // the oracle of the test knows only objects of the trace
+				}
+				c := configOf(t, tr, fmt.Sprintf("igtcache("+text+")", spec), capacity, !bytes)
+				if c.Policy.Entry.Keys != nil {
+					c.Key = func(o policies.Object) uint64 { return uint64(o) }
+				}
+				n := serve(t, build(t, c), c, 0, len(requests))
+				if n.Requests != int64(len(requests)) || n.Hits == 0 && !e.Idle {
+					t.Errorf("%d of %d requests hit", n.Hits, n.Requests)
+				}
+			}
+		})
+	}
+	if refused < 5 {
+		t.Errorf("%d policies are refused, want those that know the trace, and others", refused)
 	}
 }
 

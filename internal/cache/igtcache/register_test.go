@@ -7,5 +7,6 @@ import (
 
 // Tests parse the parts of this package, which package sim/all registers in the program.
 func init() {
-	cache.RegisterManagers(policies.Systems, New, Entries...)
+	cache.Registry.Register(Entries...)
+	policies.Register(policies.Systems, Shorthand)
 }

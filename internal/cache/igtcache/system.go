@@ -1,6 +1,8 @@
 package igtcache
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
@@ -15,6 +17,7 @@ import (
 type system struct {
 	config  cache.Config
 	options options
+	inside  func(policies.Config) (policies.Policy, error) // makes the policy inside; nil for LRU
 	tree    *streams.Tree
 	layout  *streams.Layout
 	numbers *prefetch.Numbers     // nil if only objects of the trace are loaded
@@ -48,6 +51,9 @@ func newSystem(c cache.Config, o options, objects int) (*system, error) {
 		config: c, options: o, layout: tree.Layout(), tree: tree, objects: make([]place, objects),
 		members: cache.NewPartition(objects), free: c.Capacity, counts: counts{closedUnits: gone{}},
 	}
+	if !c.Policy.Entry.OnePass { // the order that each share has anyway
+		s.inside = func(config policies.Config) (policies.Policy, error) { return newInside(c.Policy, config) }
+	}
 	if err := s.prepareRounds(); err != nil {
 		return nil, err
 	}
@@ -55,6 +61,18 @@ func newSystem(c cache.Config, o options, objects int) (*system, error) {
 	s.tree.Opened, s.tree.Changed, s.tree.Closed, s.tree.Pinned = s.opened, s.changed, s.closed, s.pinned
 	_, err := s.newUnit(nil)
 	return s, err
+}
+
+// newInside returns the policy inside for the share of a stream.
+func newInside(spec policies.Spec, c policies.Config) (policies.Policy, error) {
+	p, err := spec.Entry.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := p.(policies.Grower); !ok {
+		return nil, fmt.Errorf("policy %s cannot serve a share whose objects are not known in advance", spec.Name())
+	}
+	return p, nil
 }
 
 // SetNumbers implements cache.Numbered.

@@ -46,7 +46,7 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	s.made++
 	spec := policies.Spec{Entry: policies.Entry{New: func(c policies.Config) (policies.Policy, error) {
 		var err error
-		u.policy, err = newEviction(c, s.options.other, s.options.always, s.spare)
+		u.policy, err = newEviction(c, s.inside, s.options.always, s.spare)
 		return u.policy, err
 	}}}
 	u.members = cache.NewMembers(s.members)

@@ -25,7 +25,7 @@ type Entry struct {
 	Params  []params.Param
 	// Metrics are the model's own, in addition to LatencyMetrics.
 	Metrics []metric.Metric
-	Cache   string // the kind of cache that it works on
+	Cache   string // the kind of cache that it works on; with Asynchronous others, too
 	// Asynchronous says that objects arrive in the cache some time after they were requested, and that the model has
 	// windows of its own: Config.Cache is a requests.Asynchronous, and Serve is not used. Such a model knows no future, so
 	// whatever needs to know it cannot be combined with it.
@@ -58,7 +58,11 @@ func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 // Describe implements params.Described.
 func (e Entry) Describe() params.Description {
-	return params.Description{Summary: e.Summary, Source: e.Source, Traits: []string{"works on the cache " + e.Cache}}
+	works := "works on the cache " + e.Cache
+	if e.Asynchronous {
+		works += ", and on others into which objects can arrive later"
+	}
+	return params.Description{Summary: e.Summary, Source: e.Source, Traits: []string{works}}
 }
 
 // Config is the environment of a model.

@@ -177,8 +177,8 @@ func Check(e policies.Entry) error {
 	switch {
 	case e.Kind != policies.Online || e.Unbounded:
 		return fmt.Errorf("policy %s: only online policies with a bounded cache can be compared with the optimum", e.Name)
-	case e.Manages:
-		return fmt.Errorf("policy %s is a whole cache, which the search does not drive; use cachesim run", e.Name)
+	case e.ShortFor != nil:
+		return fmt.Errorf("policy %s is short for a cache, which the search does not drive; use cachesim run", e.Name)
 	case e.NeedsTime != nil:
 		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
 	case e.Units == policies.UnitsBytes:

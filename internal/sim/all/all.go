@@ -29,18 +29,18 @@ func init() {
 	cache.Registry.Register(prefix.Entries...)
 	cache.Registry.Register(semantic.Entries...)
 	cache.Registry.Register(sets.Entries...)
+	cache.Registry.Register(igtcache.Entries...)
+	policies.Register(policies.Systems, igtcache.Shorthand)
 	allocate.Registry.Register(controllers.Entries...)
 	models.Registry.Register(nodemodels.Entries...)
 	gen.Register(traffic.Generators...)
-	plain := policies.Registry.All() // before the managers join them, whose metrics come last
-	cache.RegisterManagers(policies.Systems, igtcache.New, igtcache.Entries...)
 
 	// The order is that of columns in tables and files of results.
 	metric.Register("parts that recognise how files are read", streams.Metrics...)
 	declare("allocator", allocate.Registry.All(), func(e allocate.Entry) []metric.Metric { return e.Metrics })
 	metric.Register("policies that use a predictor", predict.Metrics...)
 	declare("predictor", predict.Registry.All(), func(e predict.Entry) []metric.Metric { return e.Metrics })
-	declare("policy", plain, func(e policies.Entry) []metric.Metric { return e.Metrics })
+	declare("policy", policies.Registry.All(), func(e policies.Entry) []metric.Metric { return e.Metrics })
 	for _, e := range models.Registry.All() {
 		metric.Register("model "+e.Name, models.LatencyMetrics...)
 		metric.Register("model "+e.Name, e.Metrics...)
@@ -48,7 +48,6 @@ func init() {
 	metric.Register("every prefetcher", prefetch.Metrics...)
 	metric.Register("prefetchers, by bytes", prefetch.BytesMetrics...)
 	declare("cache", cache.Registry.All(), func(e cache.Entry) []metric.Metric { return e.Metrics })
-	declare("policy", igtcache.Entries, func(e policies.Entry) []metric.Metric { return e.Metrics })
 }
 
 // declare declares the metrics of parts of a kind.

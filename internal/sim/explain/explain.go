@@ -33,7 +33,7 @@ var errEnough = errors.New("explained")
 // stops early with ctx's error.
 func Print(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Cell, replayer sim.ReplayerOptions,
 	o Options) error {
-	out := newPrinter(w, o.Format, t, cell.Policy.Entry.Manages)
+	out := newPrinter(w, o.Format, t, cell.Replayed().Cache.Entry.Streams)
 	err := sim.NewReplayer(t, replayer).Explain(ctx, cell, func(d sim.Decision) error {
 		switch {
 		case o.To > 0 && d.Pos >= o.To:
@@ -69,7 +69,7 @@ type printer struct {
 	format string
 	csv    *csv.Writer
 	json   *json.Encoder
-	ahead  bool // the policy prefetches
+	ahead  bool // the cache prefetches
 }
 
 func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *printer {

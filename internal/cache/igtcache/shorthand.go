@@ -1,0 +1,65 @@
+package igtcache
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Shorthand is the cache with its default policy inside, or another one, in the place of a policy: so that it can be
+// compared with policies of the exact cache in one list.
+var Shorthand = policies.Entry{
+	Name:    name,
+	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Triangle},
+	Summary: summary,
+	Source:  source,
+	Bypass:  true,
+	Random:  true,
+	Params:  shorthandParameters,
+	Check: func(v policies.Values) error {
+		in, _, err := inside(v)
+		if err != nil {
+			return err
+		}
+		_, err = optionsOf(in)
+		return err
+	},
+	Resolve: func(e *policies.Entry, v policies.Values) {
+		if _, policy, err := inside(v); err == nil {
+			e.Predicts, e.Units = policy.Entry.Predicts, policy.Entry.Units
+		}
+	},
+	ShortFor: func(v policies.Values) (string, policies.Values, policies.Spec) {
+		in, policy, _ := inside(v) // already checked
+		return name, in, policy
+	},
+}
+
+// shorthandParameters are those of the cache, but evict and skewed name the policy inside.
+var shorthandParameters = func() []params.Param {
+	at := slices.IndexFunc(parameters, func(p params.Param) bool { return p.Name == "evict" })
+	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: "lru",
+		Doc: "the policy of skewed streams, and of objects that belong to no stream"})
+	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what leaves: pattern (what sequential streams have " +
+		"read, nothing of random ones, skewed as below), or a policy for all streams"}
+	return all
+}()
+
+// inside returns the parameters of the cache that those of Shorthand stand for, and the policy inside.
+func inside(v policies.Values) (in params.Values, policy policies.Spec, err error) {
+	in, text, from := maps.Clone(v), v.Text("skewed"), "skewed"
+	delete(in, "skewed")
+	if v.Text("evict") != pattern {
+		in["evict"], text, from = always, v.Text("evict"), "evict"
+	}
+	if policy, err = policies.Registry.Parse(text); err == nil {
+		err = checkInside(policy.Entry)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s=%s: %w", from, text, err)
+	}
+	return in, policy, err
+}
