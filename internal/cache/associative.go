@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Associative describes a set-associative cache as data, for devices that replay sets by themselves.
+// Associative describes a set-associative cache as data, for devices that replay sets on their own.
 type Associative struct {
 	// Describe describes the cache of a cell whose policy has a description. If there is none with these parameters, why
 	// says the reason.

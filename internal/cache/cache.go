@@ -41,7 +41,7 @@ type Occupied interface {
 	Used() int64
 }
 
-// Reporting is implemented by caches with counters, including those of their policies.
+// Reporting is implemented by caches with counters, including their policies'.
 type Reporting interface {
 	Counters() []policies.Counter
 }
@@ -124,8 +124,8 @@ type Counts struct {
 
 	// Of queries whose right answer is known by a label; 0 without labels, and in caches that do not serve queries.
 	Labelled     int64 // requests with a label
-	LabelledHits int64 // those of them that hit an entry with a label
-	WrongHits    int64 // those of them that hit an entry with a different label
+	LabelledHits int64 // labelled requests that hit an entry with a label
+	WrongHits    int64 // labelled requests that hit an entry with a different label
 }
 
 // Misses returns the requests that did not hit.

@@ -20,7 +20,7 @@ type Entry struct {
 	Params  []params.Param
 	// Metrics are the cache's own, in addition to what every cache counts and its policy reports.
 	Metrics []metric.Metric
-	// Measure computes those of Metrics that follow from its counts; nil if none do.
+	// Measure computes the Metrics that follow from its counts; nil if none do.
 	Measure func(c Counts, v *metric.Values)
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
@@ -67,7 +67,7 @@ type Entry struct {
 	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
 	CheckTrace func(params.Values, *traces.Trace) error
 	// Remark returns a sentence about a trace that was made for another cache, which the user may not have meant, or "";
-	// nil if there is nothing to say of any.
+	// nil if it never does.
 	Remark func(params.Values, *traces.Trace) string
 	// Prefetches says that it can load the proposals of a prefetcher.
 	Prefetches bool
@@ -79,12 +79,12 @@ type Entry struct {
 	CheckParams func(params.Values) error
 	// Check rejects a policy that does not work in such a cache; nil if all do.
 	Check func(values params.Values, policy policies.Entry) error
-	// Policies returns those of its pools, given that of the cell; nil if all have that one.
+	// Policies returns the policies of its pools, given the cell's; nil if all pools have that one.
 	Policies func(values params.Values, cell policies.Spec) []policies.Spec
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
-	// Bytes estimates the memory of a cache with Pools in addition to that of its policies, and how often it builds each
-	// policy, for how many objects; nil for others. Predicted is as in Config.
+	// Bytes estimates the memory of a cache with Pools in addition to its policies, and how often it builds each policy,
+	// for how many objects; nil for others. Predicted is as in Config.
 	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate
 	New   func(Config) (Cache, error)
 }
@@ -92,7 +92,7 @@ type Entry struct {
 // Estimate is what a cache with several pools needs.
 type Estimate struct {
 	Bytes int64 // in addition to the policies
-	// Policies are those of the cache, each with the objects of its pool and how many pools there are.
+	// Policies are the cache's, each with the objects of its pool and how many pools there are.
 	Policies []PoolEstimate
 }
 
@@ -152,8 +152,9 @@ type Config struct {
 	Key func(policies.Object) uint64
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
-	// NewPredictor builds a predictor for a pool with so many objects and about so many requests, each with positions of
-	// its own; nil if the policy uses none. It is set only for caches with Pools, instead of Predictor.
+	// NewPredictor builds a predictor for a pool from its number of objects and about its number of requests, whose
+	// positions are the pool's own; nil if the policy uses none. It is set only for caches with Pools, instead of
+	// Predictor.
 	NewPredictor func(objects, requests int, seed uint64) (predict.Predictor, error)
 	// Served is called now and then with the number of requests that have started since the last call; it may be nil. Only
 	// caches that are Modelled call it.
@@ -172,8 +173,8 @@ type Config struct {
 	Warmup    int // requests of Trace at the start that do not count
 }
 
-// Room returns how many distinct objects a cache may contain: those of the trace, and addresses outside it that
-// a prefetcher may propose.
+// Room returns how many distinct objects a cache may contain: the trace's, and addresses outside it that a prefetcher
+// may propose.
 func (c Config) Room() int {
 	if c.Addresses == nil {
 		return c.Trace.NumObjects
@@ -204,7 +205,7 @@ func (c Config) PolicyConfig() policies.Config {
 // Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// Registry has every cache, in the order of `cachesim caches`: the exact one, and those that package sim/all registers.
+// Registry has every cache, in the order of `cachesim caches`: the exact one, then what package sim/all registers.
 var Registry = params.NewRegistry("cache", "exact", exactEntry)
 
 // WithPools returns the names of the caches whose nodes are divided into pools.

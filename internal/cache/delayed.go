@@ -2,8 +2,8 @@ package cache
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// delayed are prefetched objects on their way: each arrives a number of requests after the one that it was proposed
-// after. An object that is requested before that is loaded by that request.
+// delayed are prefetched objects on their way: each arrives a number of requests after the request that led to its
+// proposal. An object that is requested before it arrives is loaded by that request.
 //
 // Memory: 8 bytes per object, and 32 for each that was proposed within the delay.
 type delayed struct {
@@ -14,7 +14,7 @@ type delayed struct {
 	late  int64 // objects that were requested while they were on their way
 }
 
-// arrival is an object on its way, unless due says something else by now.
+// arrival is an object on its way, unless due has changed since: then the object has been requested meanwhile.
 type arrival struct {
 	object policies.Object
 	due    int

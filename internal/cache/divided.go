@@ -19,7 +19,7 @@ type Divided struct {
 	shared    bool // one pool for all tenants
 	tenants   []string
 	owners    []uint32        // per object: the number of its tenant
-	strangers []uint32        // per number behind those of the trace: the tenant for which it was prefetched
+	strangers []uint32        // per number behind the trace's: the tenant for which it was prefetched
 	asking    uint32          // the tenant of the last request, if the cache prefetches
 	pools     []*Pool         // per tenant, or one for several
 	of        []int           // per tenant: its pool; nil if each has its own, or all have one

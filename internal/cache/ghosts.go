@@ -14,7 +14,7 @@ type Ghosts struct {
 	counts []int    // per pool
 }
 
-// NewGhosts returns ghosts of objects 0..objects-1, at most so many of each pool.
+// NewGhosts returns ghosts of objects 0..objects-1, at most `most` of each pool.
 func NewGhosts(objects, most int) *Ghosts {
 	return &Ghosts{most: most, lists: dense.NewLists(objects, 0), of: make([]uint32, objects)}
 }

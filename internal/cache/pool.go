@@ -51,7 +51,7 @@ type LoadObserver interface {
 	Loaded(o policies.Object, size int64, why policies.Reason)
 }
 
-// ChangeObserver is a LoadObserver to which it makes no difference why an object is loaded or leaves, so that it can be
+// ChangeObserver is a LoadObserver to which it makes no difference why an object comes or goes, so that it can be
 // notified of many at once, in the order in which they changed.
 type ChangeObserver interface {
 	LoadObserver
@@ -109,7 +109,6 @@ type hitTeller struct {
 	observer HitObserver
 }
 
-// Hit implements policies.Policy.
 func (t hitTeller) Hit(r policies.Request) {
 	t.Policy.Hit(r)
 	t.observer.Hit(t.pool.name(r.Object))
@@ -121,7 +120,8 @@ func (p *Pool) Capacity() int64 { return p.capacity }
 // Used returns how much of the capacity is used. It never exceeds the capacity.
 func (p *Pool) Used() int64 { return p.used }
 
-// Remember remembers evicted objects from now on, as those of the pool with a number; nil for none.
+// Remember makes g remember what the pool evicts from now on, under the pool's number among those with the same ghosts;
+// nil: nothing is remembered.
 func (p *Pool) Remember(g *Ghosts, number int) { p.ghosts, p.rank = g, number }
 
 // GhostHits returns how many requests so far were for objects that the pool remembers as evicted.
@@ -211,9 +211,9 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 //go:noinline
 func (p *Pool) Hit(r policies.Request) { p.policy.Hit(r) }
 
-// Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are those of
-// the last served request. It returns false if the object is already resident, is larger than the capacity, or is
-// bypassed by the policy.
+// Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are the last
+// served request's. It returns false if the object is already resident, is larger than the capacity, or is bypassed by
+// the policy.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
 	if p.expirer != nil {
 		p.expire(r.Time)

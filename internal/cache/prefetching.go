@@ -19,7 +19,7 @@ type Store interface {
 	Request(r policies.Request) (hit bool)
 	// Load loads an object without a request, if there is room for it, and reports whether it has.
 	Load(r policies.Request) (loaded bool)
-	// Ask, Arrive and Waited are those of requests.Asynchronous.
+	// Ask, Arrive and Waited are as in requests.Asynchronous.
 	Ask(r policies.Request, at int) (hit bool)
 	Arrive(r policies.Request) (resident bool)
 	Waited(r policies.Request)
@@ -60,7 +60,7 @@ type prefetching struct {
 	asked     int              // requests
 
 	restored           int64 // objects that were evicted and loaded back, so these were not evictions
-	loaded, used       int64 // prefetched objects, and those of them that were then requested
+	loaded, used       int64 // prefetched objects, and how many of them were then requested
 	loadedBytes, bytes int64 // their charged size
 }
 
@@ -337,8 +337,8 @@ func (c *prefetching) size(o policies.Object, p prefetch.Proposal, r policies.Re
 	return r.Size // its size is unknown
 }
 
-// settle notifies the prefetcher of evicted objects, and loads those again that it wants back. That may evict others,
-// which it is notified of in turn. This ends because each object is wanted back a few times at most.
+// settle notifies the prefetcher of evicted objects, and loads again what it requests back. That may evict others, of
+// which it is notified in turn. This ends because each object is requested back a few times at most.
 func (c *prefetching) settle(r policies.Request) {
 	for i := 0; i < len(c.left); i++ {
 		c.tell(c.left[i], r)

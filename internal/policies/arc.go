@@ -44,7 +44,7 @@ const (
 
 // arcState is what ARC and CAR share: four lists, their sizes, and the target size of T1.
 type arcState struct {
-	lists    dense.Lists // list k is that of arcList k
+	lists    dense.Lists // by arcList
 	where    []arcList
 	size     [arcLists]int64
 	charge   dense.Charges

@@ -113,7 +113,7 @@ func (p *hyperbolic) Insert(r Request) {
 func (p *hyperbolic) now(r Request) uint32 { return uint32(r.Pos) + p.loads }
 
 // first returns the count with which an object of a size starts, so that its priority one position later is between the
-// last victim's and that of an object with one request.
+// last victim's and the priority of an object with one request.
 func (p *hyperbolic) first(size int64) float64 {
 	if p.victim == 0 && !p.redis {
 		return 1

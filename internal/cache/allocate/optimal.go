@@ -148,7 +148,7 @@ type knapsack struct {
 type choice struct {
 	used   int64
 	lost   float64 // against the relaxed optimum, by the points alone
-	before int32   // the choice among those of the previous curve
+	before int32   // which choice of the previous curve it extends
 	taken  int64   // of this curve
 }
 

@@ -166,8 +166,8 @@ func (m *amp) adapt(page ampPage, by int) {
 	m.pages[key] = last
 }
 
-// lastOfStream returns the address of the last page of a stream: that of a page's set, or of the set after it if that
-// has been loaded.
+// lastOfStream returns the address of the last page of a stream: of a page's set, or of the next set if that has been
+// loaded.
 func (m *amp) lastOfStream(page ampPage) (uint64, bool) {
 	last, ok := m.pages[page.last]
 	if !ok {

@@ -114,8 +114,8 @@ func (s mimirSet) joined(key uint64, page mimirPage) mimirPage {
 	return page
 }
 
-// lastOfStream returns the address of the last page of a stream: that of a page's set, or of the set after it if that
-// has been loaded.
+// lastOfStream returns the address of the last page of a stream: of a page's set, or of the next set if that has been
+// loaded.
 func (m *mimirAMP) lastOfStream(page mimirPage) (uint64, bool) {
 	last, ok := m.pages[page.last]
 	if !ok {

@@ -120,7 +120,7 @@ type Numbers struct {
 	most      int                   // strangers that have a number at a time
 	tenant    uint32                // of the last request
 	strangers map[strangeKey]Object // with a number, resident or not
-	keys      []strangeKey          // per number above those of the trace
+	keys      []strangeKey          // per number above the trace's
 	turn      int                   // where the next free number is searched for
 }
 
@@ -146,7 +146,7 @@ func (n *Numbers) Key(o Object) uint64 {
 	return n.keys[int(o)-n.Objects()].address
 }
 
-// Requested says which object of the trace was requested last: addresses are those of its tenant.
+// Requested says which object of the trace was requested last: addresses are its tenant's.
 func (n *Numbers) Requested(o Object) {
 	if n.owners != nil {
 		n.tenant = n.owners[o]

@@ -74,7 +74,7 @@ func newTree(c cache.Config) (*tree, error) {
 	return t, t.usePolicy(c)
 }
 
-// usePolicy builds the policy, and makes it choose leaves where it does not by itself.
+// usePolicy builds the policy, and makes it choose leaves if it does not do so by itself.
 func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
 	config.Holds = c.Policy.Entry.Holds

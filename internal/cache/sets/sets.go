@@ -39,7 +39,7 @@ var (
 	numSlots = metric.Metric{Name: "slots", Unit: metric.Count,
 		Doc: "objects that fit: the capacity in whole sets"}
 	numBatches = metric.Metric{Name: "batches", Unit: metric.Count,
-		Doc: "served batches of requests, including those of a warm-up"}
+		Doc: "served batches of requests, including the warm-up"}
 )
 
 // Entries are the caches of this package.

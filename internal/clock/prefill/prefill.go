@@ -159,7 +159,7 @@ func (m *model) turn(i int) bool {
 }
 
 // arriveAt lets prompt i and the following ones arrive at the times of the trace, the first at 0. A prompt whose time
-// is before that of an earlier prompt arrives together with it.
+// is before an earlier prompt's arrives together with it.
 func (m *model) arriveAt(i int) {
 	if i == len(m.served) {
 		return

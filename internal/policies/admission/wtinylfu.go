@@ -1,4 +1,4 @@
-// Package admission holds policies that admit an object if it is requested more often than the one that would leave.
+// Package admission holds policies that admit an object if it is requested more often than the victim would be.
 package admission
 
 import (
@@ -129,7 +129,7 @@ func newTinyLFU(c policies.Config) *wTinyLFU {
 	return p
 }
 
-// period returns after how many requests counts are halved, with so many objects.
+// period returns after how many requests counts are halved, given the number of objects.
 func (p *wTinyLFU) period(objects int) int {
 	if p.roundUp {
 		objects = dense.CeilPowerOfTwo(objects)
@@ -224,7 +224,7 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 		return p.evict(p.mainVictim())
 	}
 	victim := p.mainVictim()
-	// With an empty main part, its victim is that of the window: there is nothing to compete with.
+	// With an empty main part, the window's victim is evicted: there is nothing to compete with.
 	if victim != candidate && p.admits(candidate, victim) {
 		p.leave(candidate)
 		p.enter(inProbation, candidate)

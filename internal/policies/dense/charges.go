@@ -4,7 +4,7 @@ package dense
 // capacity counts objects, nothing is stored and every charge is 1: that is the nil Charges.
 type Charges []int64
 
-// NewCharges returns the charges of so many objects; unit says that each is 1.
+// NewCharges returns the charges of a number of objects; unit says that each is 1.
 func NewCharges(objects int, unit bool) Charges {
 	if unit {
 		return nil

@@ -16,7 +16,7 @@ type countedObject struct {
 
 type frequencyEntry struct {
 	key       uint64
-	frequency uint32 // at most that of the object
+	frequency uint32 // at most the object's
 	object    Object
 }
 

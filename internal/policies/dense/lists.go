@@ -1,7 +1,7 @@
 package dense
 
 // Lists are intrusive doubly linked lists over the objects 0..n-1. Each object is on at most one list at a time.
-// Memory: 8 bytes per object. Front is the most recent end by convention, Back the next to leave.
+// Memory: 8 bytes per object. Front is the most recent end by convention, Back the next victim.
 //
 // The ends of the lists are stored apart from the links: every operation would store and load a sentinel among the
 // links, and processors delay such a load until the addresses of all earlier stores are known.

@@ -44,7 +44,7 @@ func (q *LogQueue) Renew(o Object) {
 	q.End++
 }
 
-// Back returns the last object, the next to leave. The queue must not be empty.
+// Back returns the last object, which Pop would remove. The queue must not be empty.
 func (q *LogQueue) Back() Object {
 	for {
 		if o := q.Log[q.Tail]; q.Stamp[o] == q.Tail {

@@ -87,7 +87,7 @@ const (
 	explorerChance   = 32               // one request of this many makes an explorer
 	explorationEnds  = 50               // computations
 	agesPerOccupancy = 100              // how many times the resident objects the ages must span
-	overAge          = -math.MaxFloat32 // density of objects at the last age: below that of all others
+	overAge          = -math.MaxFloat32 // density of objects at the last age: below all others
 
 	// With rule=authors:
 	authorsShift    = 10 // of the ages at first

@@ -115,7 +115,7 @@ func (f figures) counters() []policies.Counter {
 	}
 }
 
-// MarkedSet is an approximate set of objects: it also contains every object whose hash equals that of a member.
+// MarkedSet is an approximate set of objects: it also contains every object with the same hash as a member.
 type MarkedSet [markedBits / 64]uint64
 
 const (

@@ -7,7 +7,7 @@ import (
 )
 
 // inSets is LARU in the sets of a set-associative cache: algorithm 1 runs in each set independently, with one worker
-// and one predictor for all. The order of recency is that of slabs.LRU.
+// and one predictor for all. The order of recency is the order of slabs.LRU.
 type inSets struct {
 	*background.Sets
 	each    []phases // per set

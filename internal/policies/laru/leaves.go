@@ -192,7 +192,7 @@ func (p *onLeaves) forgetVoid(pos int) {
 func (p *onLeaves) Counters() []policies.Counter { return p.figures.counters() }
 
 // leafOrder is a recency in which only objects that are not held count as live and occupy their slots. A held object
-// waits in a slot of its own. Memory: that of recency and 1 bit per slot.
+// waits in a slot of its own. Memory: as recency, and 1 bit per slot.
 type leafOrder struct {
 	recency
 	residents int      // held or not

@@ -13,7 +13,7 @@ import (
 // asks for all of them. Predictions that are made in the background stay until there are others.
 //
 // If predictions can be kept, every operation takes amortized logarithmic time in the members; otherwise latest takes
-// one prediction per member. Memory: 8 bytes per object and 12 per member, plus that of predict.Kept.
+// one prediction per member. Memory: 8 bytes per object and 12 per member, plus what predict.Kept takes.
 type forecast struct {
 	predictor predict.Predictor
 	steady    bool

@@ -68,7 +68,7 @@ func (l *lazy) targetEvicts(t int, o policies.Object) {
 // request records a request to o, which every target now holds, before o is loaded if it is not resident.
 func (l *lazy) request(o policies.Object, pos int) {
 	if l.byLoad && l.resident[o] {
-		return // the order is that of loads, which a hit does not change
+		return // the order is by load, which a hit does not change
 	}
 	for t := range l.surplus {
 		l.surplus[t].request(o, pos)

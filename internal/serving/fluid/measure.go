@@ -223,7 +223,7 @@ type reading struct {
 	read           []uint32 // the shards of this user
 
 	requests, shards, rows, ownRows float64
-	owned, touched                  float64 // per request: own shards of its user, and those of them that it reads
+	owned, touched                  float64 // per request: own shards of its user, and how many of them it reads
 }
 
 // tally counts requests of one user that read a shard, and the rows.

@@ -108,7 +108,7 @@ func (c curve) at(logTime float64) float64 {
 	return c[i] + float64((at-float64(i))*(c[i+1]-c[i]))
 }
 
-// tabulate returns users of the classes `active`, whose hits are those of the classes `hitting`.
+// tabulate returns users of the classes `active`, whose hits come from the classes `hitting`.
 func tabulate(active, hitting []class) *users {
 	u := &users{make(curve, timeSteps+1), make(curve, timeSteps+1)}
 	for i := range u.active {

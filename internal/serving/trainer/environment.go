@@ -27,8 +27,8 @@ const (
 	weight      = 1 // of the P99 in the reward
 )
 
-// Ranges from which episodes draw what they serve. The shares of hot users are figure 16's, and include those of the
-// datasets of Table II.
+// Ranges from which episodes draw what they serve. The shares of hot users are figure 16's, and include the datasets of
+// Table II.
 const leastHot, mostHot = 0.05, 0.60
 
 var ownShares = [...]float64{0, 0.6, 0.96}

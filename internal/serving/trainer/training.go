@@ -65,8 +65,8 @@ type Summary struct {
 	Parameters   int `json:"parameters"`
 	Episodes     int `json:"episodes"` // in each environment
 	Environments int `json:"environments"`
-	// Curve has the mean reward of an epoch in each episode, less that of a node at the best ratio of each epoch; behind
-	// them are the episodes of the event model.
+	// Curve has the mean reward of an epoch in each episode, less the reward of a node at the best ratio of each epoch;
+	// the episodes of the event model come last.
 	Curve []float64 `json:"curve"`
 	// Converged is after how many episodes the curve, smoothed, stays within convergedWithin of its end.
 	Converged int      `json:"converged"`
