@@ -209,14 +209,7 @@ type Spec = params.Spec[Entry]
 var Registry = params.NewRegistry("cache", "exact", exactEntry)
 
 // WithPools returns the names of the caches whose nodes are divided into pools.
-func WithPools() (names []string) {
-	for _, e := range Registry.All() {
-		if e.Pools != nil {
-			names = append(names, e.Name)
-		}
-	}
-	return names
-}
+func WithPools() []string { return Registry.NamesOf(func(e *Entry) bool { return e.Pools != nil }) }
 
 // IsExact reports whether a request hits if its own object is resident, and any object can be evicted.
 func IsExact(c Spec) bool { return c.Entry.Exact }

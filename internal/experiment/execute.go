@@ -137,6 +137,9 @@ func WithoutRepetitions(cells []Cell) (once []Cell) {
 func Execute(ctx context.Context, cells []Cell, options Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if options.Progress == nil {
+		options.Progress = silent{}
+	}
 	e := &executor{options: options, cancel: cancel, costs: map[string]float64{}}
 	e.changed.L = &e.mu
 	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Series.Asked() }) {
@@ -284,18 +287,6 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 	return nil, nil
 }
 
-// largestNeed returns the estimated memory of the largest job; it is an error if the job does not fit next to its
-// trace.
-func (e *executor) largestNeed(jobs []job) (need int64, err error) {
-	for _, j := range jobs {
-		if err := j.replayer.Fits(j.Job, e.options.Memory); err != nil {
-			return 0, err
-		}
-		need = max(need, j.need)
-	}
-	return need, nil
-}
-
 // ownBytes is roughly the memory of the program itself.
 const ownBytes = 64 << 20
 
@@ -441,7 +432,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	loading := traces.LoadOptions{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
 	}
-	task := e.loadingTask(first.TraceName())
+	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()
 	loading.Progress = task.Set
 	t, err := first.Workload.Load(ctx, e.options.Dirs, loading)
@@ -470,17 +461,11 @@ func (e *executor) prepare(g *group, t *traces.Trace) error {
 		return err
 	}
 	e.sayDuration(t, jobs)
-	need, err := e.largestNeed(jobs)
-	if err != nil {
-		return err
+	var need, requests int64
+	for _, j := range jobs {
+		need, requests = max(need, j.need), requests+int64(j.requests)
 	}
-	if e.options.Progress != nil {
-		var requests int64
-		for _, j := range jobs {
-			requests += int64(j.requests)
-		}
-		e.options.Progress.Planned(requests)
-	}
+	e.options.Progress.Planned(requests)
 	bytes := t.Bytes() + sim.NextUseBytes*int64(len(t.Objects))
 	if !e.together(bytes, jobs) {
 		e.sayFewer()
@@ -568,7 +553,10 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	for _, warmup := range warmups {
 		r := replayers[warmup]
 		for _, pass := range r.Jobs(once[warmup]) {
-			j := job{Job: pass, replayer: r, need: r.Need(pass), requests: r.Requests(pass.Cells()[0].Capacity)}
+			j := job{Job: pass, replayer: r, requests: r.Requests(pass.Cells()[0].Capacity)}
+			if j.need, err = r.Fits(pass, e.options.Memory); err != nil {
+				return nil, err
+			}
 			for _, s := range pass.Cells() {
 				j.serves = append(j.serves, served[key(warmup, s)])
 			}
@@ -581,7 +569,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 // replay runs a job and delivers its results.
 func (e *executor) replay(ctx context.Context, j job) error {
 	all := slices.Concat(j.serves...)
-	task := e.replayingTask(all)
+	task := e.options.Progress.Replaying(all)
 	defer task.End()
 	var done int64
 	replayer := j.replayer.WithProgress(func(n int64) {
@@ -624,32 +612,16 @@ func (e *executor) learn(j job, seconds float64) {
 	e.costs[j.policy()] = 1e9 * seconds / float64(j.requests)
 }
 
-func (e *executor) loadingTask(trace string) Task {
-	if e.options.Progress == nil {
-		return silentTask{}
-	}
-	return e.options.Progress.Loading(trace)
-}
-
-func (e *executor) replayingTask(cells []Cell) Task {
-	if e.options.Progress == nil {
-		return silentTask{}
-	}
-	return e.options.Progress.Replaying(cells)
-}
-
 // neighbours says where the similar queries of a cell's trace are stored: nowhere for a generator, whose queries may
 // never come again.
 func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
-	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note}
-	if c.Workload.Generator != "" {
-		options.Dir = ""
-	}
-	if e.options.Progress != nil {
-		options.Comparing = func() (func(done, total int64), func()) {
+	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note,
+		Comparing: func() (func(done, total int64), func()) {
 			task := e.options.Progress.Comparing(c.TraceName())
 			return task.Set, task.End
-		}
+		}}
+	if c.Workload.Generator != "" {
+		options.Dir = ""
 	}
 	return options
 }
@@ -661,7 +633,14 @@ func (e *executor) note(text string) {
 	}
 }
 
-// silentTask is a task without progress.
+// silent is no progress.
+type silent struct{}
+
+func (silent) Loading(string) Task   { return silentTask{} }
+func (silent) Comparing(string) Task { return silentTask{} }
+func (silent) Planned(int64)         {}
+func (silent) Replaying([]Cell) Task { return silentTask{} }
+
 type silentTask struct{}
 
 func (silentTask) Set(int64, int64) {}

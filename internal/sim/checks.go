@@ -109,7 +109,8 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
 	case c.Prefetcher != nil && !kind.Prefetches:
 		return fmt.Errorf("prefetcher %s: the cache %s loads only requested objects; prefetchers work in the cache %s",
-			c.Prefetcher.Name(), kind.Name, strings.Join(cachesWith(func(e cache.Entry) bool { return e.Prefetches }), ", "))
+			c.Prefetcher.Name(), kind.Name,
+			strings.Join(cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Prefetches }), ", "))
 	case c.Prefetcher != nil && e.Kind == policies.Bound:
 		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only requested objects; remove one of "+
 			"them",
@@ -142,7 +143,7 @@ func CheckParts(c Cell) error {
 		}
 	}
 	if approximates(c.Model) {
-		for _, p := range policiesOf(c) {
+		for _, p := range c.policies() {
 			if !p.Entry.OnePass {
 				return fmt.Errorf("model %s computes the hit ratios of LRU, not of %s; use LRU, or a model that serves "+
 					"requests: %s", c.Model.Name(), p, strings.Join(servingModels(kind.Name), ", "))
@@ -196,32 +197,22 @@ func approximates(m *models.Spec) bool { return m != nil && m.Entry.Approximates
 // hasClock reports whether the model decides about the times and the order in which the cache serves requests.
 func hasClock(m *models.Spec) bool { return isAsynchronous(m) || drives(m) }
 
-// policiesOf returns the policies of a cell: one, or those of the pools of its cache.
-func policiesOf(c Cell) []policies.Spec {
-	if of := c.Cache.Entry.Policies; of != nil {
-		return of(c.Cache.Params, c.Policy)
+// policies returns the policies of a replay: one, or those of the pools of its cache.
+func (p *Parts) policies() []policies.Spec {
+	if of := p.Cache.Entry.Policies; of != nil {
+		return of(p.Cache.Params, p.Policy)
 	}
-	return []policies.Spec{c.Policy}
+	return []policies.Spec{p.Policy}
 }
 
 // servingModels returns the names of the models that serve requests from a kind of cache.
-func servingModels(cache string) (names []string) {
-	for _, e := range models.Registry.All() {
-		if e.Cache == cache && !e.Approximates {
-			names = append(names, e.Name)
-		}
-	}
-	return names
+func servingModels(cache string) []string {
+	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.Cache == cache && !e.Approximates })
 }
 
 // modelsOf returns the names of the models that work on a kind of cache.
-func modelsOf(cache string) (names []string) {
-	for _, e := range models.Registry.All() {
-		if e.Cache == cache {
-			names = append(names, e.Name)
-		}
-	}
-	return names
+func modelsOf(cache string) []string {
+	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.Cache == cache })
 }
 
 // checkPast rejects parts that know the future of the trace, which is another one in a model in which objects arrive
@@ -243,16 +234,6 @@ func checkPast(c Cell) error {
 			"(see: cachesim allocators)", name, c.Allocator.Name(), why)
 	}
 	return nil
-}
-
-// cachesWith returns the names of the caches that have a property.
-func cachesWith(property func(cache.Entry) bool) (names []string) {
-	for _, e := range cache.Registry.All() {
-		if property(e) {
-			names = append(names, e.Name)
-		}
-	}
-	return names
 }
 
 // CheckWarmup rejects a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve

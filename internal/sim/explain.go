@@ -94,7 +94,8 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 		streaming, ok := served.(cache.Streaming)
 		if !ok {
 			return nil, fmt.Errorf("cache %s does not divide the capacity among streams of accesses; add --cache with one "+
-				"of: %s", c.Cache.Name(), strings.Join(cachesWith(func(e cache.Entry) bool { return e.Streams }), ", "))
+				"of: %s", c.Cache.Name(),
+				strings.Join(cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Streams }), ", "))
 		}
 		end := len(v.trace.Objects)
 		if to > 0 {

@@ -157,10 +157,12 @@ func (r *Replayer) sharedNeed() int64 {
 	return NextUseBytes * int64(len(r.trace.Objects))
 }
 
-// Fits rejects a job that does not fit into the rest of a budget. The shared memory must not be allocated yet.
-func (r *Replayer) Fits(job Job, budget *memory.Budget) error {
+// Fits returns Need. It is an error if the job does not fit into the rest of a budget. The shared memory must not be
+// allocated yet.
+func (r *Replayer) Fits(job Job, budget *memory.Budget) (need int64, err error) {
 	c := job.cells[0]
-	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
+	need = r.Need(job)
+	return need, budget.Need(need+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
 		c.Capacity, r.trace.Name),
 		"--sample", "--limit", "a smaller capacity")
 }

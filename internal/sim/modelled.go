@@ -1,13 +1,114 @@
 package sim
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
+
+// replayModelled replays a part of the trace with a model of time. cost returns that of all predictions so far.
+func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.Cache, cost func() predict.Cost,
+	options ReplayOptions) (cache.Counts, metric.Values, error) {
+	config := models.Config{Trace: t, Cache: served, Params: c.Model.Params, Warmup: options.Warmup}
+	if options.sampler != nil {
+		config.Timed = options.sampler.latencies
+	}
+	var counted func() cache.Counts // after the warm-up
+	switch {
+	case drives(c.Model):
+		driven, ok := served.(cache.Driven)
+		if !ok {
+			return cache.Counts{}, metric.Values{}, fmt.Errorf("a cache of type %T cannot be driven by a model", served)
+		}
+		config.EndWarmup, config.Windows = driven.BeginCounting, modelWindows(options.sampler, driven.Counts)
+		counted = func() cache.Counts { return driven.Counts().Minus(driven.Warm()) }
+	case isAsynchronous(c.Model):
+		later, ok := served.(requests.Asynchronous)
+		if !ok {
+			return cache.Counts{}, metric.Values{}, fmt.Errorf("a cache of type %T loads objects when they are requested, not "+
+				"when they arrive", served)
+		}
+		run := &asynchronous{cache: later, progress: options.Progress}
+		config.Unit, config.Asked = !c.Capacity.Bytes, run.asked
+		config.EndWarmup, config.Windows = run.endWarmup, modelWindows(options.sampler, run.counts)
+		counted = func() cache.Counts { run.report(); return run.counts().Minus(run.warm) }
+	default:
+		run := &modelled{trace: t, cache: served, cost: cost, progress: options.Progress, sampler: options.sampler,
+			warmup: options.Warmup}
+		config.Serve = run.serve
+		counted = func() cache.Counts { return run.total.Minus(run.warm) }
+	}
+	timed, err := c.Model.Entry.Run(ctx, config)
+	return counted(), timed, err
+}
+
+// modelWindows returns the windows of a series, which a sampler receives with the counts so far; it may be nil.
+func modelWindows(s *sampler, counts func() cache.Counts) models.Windows {
+	if s == nil {
+		return models.Windows{}
+	}
+	n := 0
+	end := func(w models.Window) error {
+		if n++; n > series.MaxWindows {
+			return fmt.Errorf("series %s: more than %d windows have passed after %s on the model's clock; give longer ones",
+				s.window, series.MaxWindows, w.Ends.Round(time.Millisecond))
+		}
+		s.modelled(w, counts())
+		return nil
+	}
+	return models.Windows{Span: s.window.Span, Requests: s.window.Requests, End: end}
+}
+
+// asynchronous counts the requests to a cache into which a model loads objects when they arrive.
+type asynchronous struct {
+	cache    requests.Asynchronous
+	progress func(n int) // may be nil
+	reported int64       // requests that progress knows of
+	total    cache.Counts
+	warm     cache.Counts // the part of total from the warm-up
+}
+
+// progressEvery is the number of requests between two reports of progress.
+const progressEvery = 1 << 10
+
+func (a *asynchronous) asked(bytes int64, hit bool) {
+	a.total.Requests++
+	a.total.Bytes += bytes
+	if hit {
+		a.total.Hits++
+		a.total.HitBytes += bytes
+	}
+	if a.total.Requests-a.reported == progressEvery {
+		a.report()
+	}
+}
+
+func (a *asynchronous) report() {
+	if a.progress != nil {
+		a.progress(int(a.total.Requests - a.reported))
+	}
+	a.reported = a.total.Requests
+}
+
+// counts returns the counts so far.
+func (a *asynchronous) counts() cache.Counts {
+	a.total.Evictions, a.total.Oversized = a.cache.Evictions(), a.cache.Oversized()
+	return a.total
+}
+
+func (a *asynchronous) endWarmup() {
+	a.warm = a.counts()
+	beginCounting(a.cache)
+}
 
 // modelled is a cache whose groups of requests are served when a model of time says so. What counts, and in which
 // window, is decided here, as in a replay without a model.

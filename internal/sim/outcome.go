@@ -6,10 +6,29 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 )
 
-// outcome is the result of a replay.
+// Result is the result of replaying a cell: its record, without times and without the fields that compare it with
+// others, which HoldAgainst and MarkBest set.
+type Result struct {
+	records.Record
+	Times  Times
+	Series []series.Row // if requested; the rows do not name their cell
+}
+
+// Times are the metrics of a replay that depend on the machine, by their names.
+type Times map[string]float64
+
+// AddTo adds the times to a record.
+func (t Times) AddTo(rec *records.Record) {
+	for name, x := range t {
+		rec.SetNamed(name, x)
+	}
+}
+
+// outcome is what a replay counted and how long it took.
 type outcome struct {
 	values     metric.Values
 	served     int64 // requests, including the warm-up

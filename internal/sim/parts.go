@@ -63,7 +63,7 @@ func (p *Parts) Random() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(policiesOf(Cell{Parts: *p}), func(s policies.Spec) bool { return s.Entry.Random })
+	return slices.ContainsFunc(p.policies(), func(s policies.Spec) bool { return s.Entry.Random })
 }
 
 // Kind is a kind of parts that policies are combined with: one of records.PartKinds, with its registry.

@@ -174,35 +174,31 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 // expect prepares for the cells that will be replayed, and notes what a user should know about them.
 func (r *Replayer) expect(cells []Cell) {
 	r.similar.expect(cells)
+	if r.options.Note == nil {
+		return
+	}
+	note := func(format string, args ...any) { r.options.Note(r.trace.Name + ": " + fmt.Sprintf(format, args...)) }
 	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
-	if prompts.Of(r.trace.Kind) != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
-		const flat = "the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache " +
-			"prefix"
-		r.options.Note(r.trace.Name + ": " + flat)
+	if prompts.Of(r.trace.Kind) != nil && !slices.ContainsFunc(cells, servesPrompts) {
+		note("the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache prefix")
 	}
 	reordered := func(c Cell) bool { return reorders(c.Model) && !drives(c.Model) } // whose order no trace has
-	if i := slices.IndexFunc(cells, reordered); i >= 0 && r.options.Note != nil {
-		r.options.Note(fmt.Sprintf("%s: with the model %s the requests or their order differ from the trace, so "+
-			"there is no optimum to compare with", r.trace.Name, cells[i].Model))
+	if i := slices.IndexFunc(cells, reordered); i >= 0 {
+		note("with the model %s the requests or their order differ from the trace, so there is no optimum to compare with",
+			cells[i].Model)
 	}
-	if names := addressPrefetchers(cells); len(names) > 0 && r.options.Note != nil && isSample(r.trace) {
-		r.options.Note(fmt.Sprintf("%s: a sample of %v of the objects has few neighbouring addresses left, so what %s gain "+
-			"here says little about the whole trace; replay a part of it with --limit instead", r.trace.Name,
-			r.trace.SampleRate, suggest.List(names)))
+	if names := addressPrefetchers(cells); len(names) > 0 && isSample(r.trace) {
+		note("a sample of %v of the objects has few neighbouring addresses left, so what %s gain here says little about the "+
+			"whole trace; replay a part of it with --limit instead", r.trace.SampleRate, suggest.List(names))
 	}
 	for _, c := range cells {
-		if remark := c.Cache.Entry.Remark; remark != nil && r.options.Note != nil {
+		if remark := c.Cache.Entry.Remark; remark != nil {
 			if text := remark(c.Cache.Params, r.trace); text != "" {
-				r.options.Note(r.trace.Name + ": " + text)
+				note("%s", text)
 			}
 		}
 	}
-	r.remarkOnAllocators(cells)
-}
-
-// remarkOnAllocators notes, once, what a user should know about divisions among the tenants of the trace.
-func (r *Replayer) remarkOnAllocators(cells []Cell) {
-	if r.trace.Tenants == nil || r.options.Note == nil {
+	if r.trace.Tenants == nil {
 		return
 	}
 	noted := map[string]bool{}
@@ -212,7 +208,7 @@ func (r *Replayer) remarkOnAllocators(cells []Cell) {
 		}
 		noted[c.Allocator.String()] = true
 		if text := c.Allocator.Entry.Remark(c.Allocator.Params, r.trace.Tenants.Names); text != "" {
-			r.options.Note(r.trace.Name + ": " + text)
+			note("%s", text)
 		}
 	}
 }

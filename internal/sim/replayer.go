@@ -14,15 +14,12 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
-	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
-	_ "github.com/cachesim/cachesim/internal/sim/all" // registers those that have folders of their own
+	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -234,24 +231,6 @@ func (r *Replayer) Jobs(cells []Cell) (jobs []Job) {
 	return jobs
 }
 
-// Result is the result of replaying a cell: its record, without times and without the fields that compare it with
-// others, which HoldAgainst and MarkBest set.
-type Result struct {
-	records.Record
-	Times  Times
-	Series []series.Row // if requested; the rows do not name their cell
-}
-
-// Times are the metrics of a replay that depend on the machine, by their names.
-type Times map[string]float64
-
-// AddTo adds the times to a record.
-func (t Times) AddTo(rec *records.Record) {
-	for name, x := range t {
-		rec.SetNamed(name, x)
-	}
-}
-
 // Replay replays a cell by itself.
 func (r *Replayer) Replay(ctx context.Context, c Cell) (Result, error) {
 	all, err := r.ReplayJob(ctx, Job{[]Cell{c}, r.siteOf(c).device})
@@ -340,26 +319,13 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	start := time.Now()
 	var counts cache.Counts
 	var timed metric.Values
-	sized := c.Capacity.Bytes && c.Cache.Entry.Capacity == nil
-	switch {
-	case c.Model == nil:
+	if c.Model == nil {
 		counts, err = Replay(ctx, t, served, options)
-	case drives(c.Model):
-		counts, timed, err = runDriven(ctx, c, t, served, options)
-	case c.Model.Entry.Asynchronous:
-		counts, timed, err = runAsynchronous(ctx, c, t, served, options)
-		sized = true
-	default:
-		run := &modelled{trace: t, cache: served, cost: counted.cost, progress: options.Progress, sampler: sampler,
-			warmup: warmup}
-		config := models.Config{Trace: t, Cache: served, Params: c.Model.Params, Warmup: warmup, Serve: run.serve}
-		if sampler != nil {
-			config.Timed = sampler.latencies
-		}
-		timed, err = c.Model.Entry.Run(ctx, config)
-		counts = run.total.Minus(run.warm)
+	} else {
+		counts, timed, err = replayModelled(ctx, c, t, served, counted.cost, options)
 	}
 	out.elapsed = time.Since(start)
+	sized := isAsynchronous(c.Model) || c.Capacity.Bytes && c.Cache.Entry.Capacity == nil
 	out.values = counts.Values(c.Cache.Entry, sized)
 	if c.Model != nil {
 		out.values = out.values.Merge(timed)

@@ -68,11 +68,7 @@ func (r *Registry[E]) All() []E { return slices.Clone(r.entries) }
 
 // Names returns the names of all entries in the order of lists.
 func (r *Registry[E]) Names() []string {
-	names := make([]string, len(r.entries))
-	for i, e := range r.entries {
-		names[i], _ = e.Signature()
-	}
-	return names
+	return r.NamesOf(func(*E) bool { return true })
 }
 
 // Find returns the entry with a name or another name of it; case does not matter.
@@ -82,6 +78,17 @@ func (r *Registry[E]) Find(name string) (e E, ok bool) {
 		return e, false
 	}
 	return r.entries[at], true
+}
+
+// NamesOf returns the names of the entries that match, in the order of lists.
+func (r *Registry[E]) NamesOf(match func(*E) bool) (names []string) {
+	for i := range r.entries {
+		if match(&r.entries[i]) {
+			name, _ := r.entries[i].Signature()
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // First returns the first entry that matches, nil if none does. It must not be changed.
