@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -64,7 +63,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := summarize(cmd.Context(), t)
+	s, err := interruptible.Call(cmd.Context(), func() (*tracestat.Summary, error) { return tracestat.Summarize(t) })
 	if err != nil {
 		return err
 	}
@@ -76,19 +75,4 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return s.Write(f.out, tracestat.About{Read: w.Settings(t), Version: version(),
 		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())})
-}
-
-// summarize returns as soon as ctx ends; the process ends then too.
-func summarize(ctx context.Context, t *traces.Trace) (s *tracestat.Summary, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s, err = tracestat.Summarize(t)
-	}()
-	select {
-	case <-done:
-		return s, err
-	case <-ctx.Done():
-		return nil, errors.New("interrupted")
-	}
 }

@@ -1,167 +1,110 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
-	"github.com/cachesim/cachesim/internal/oracle/gbm"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
-	"github.com/cachesim/cachesim/internal/sim/trees"
-	"github.com/cachesim/cachesim/internal/traces"
 )
 
 type trainFlags struct {
-	trace    traceFlags
-	format   commandline.Format
-	out      string
-	features int
-	rows     int
-	horizon  int
-	boosting gbm.Options
+	trace  traceFlags
+	format commandline.Format
+	out    string
 
-	controller controllerFlags
+	learners []learner
+	owners   map[string]string // of flags that only one learner takes: its name
+}
+
+// learner is what the command trains.
+type learner struct {
+	name  string // in errors
+	about string // a part of the help; white space around it does not count
+	takes string // ends the error about a flag of another learner
+	file  string // ends the error about a missing output file
+	// flag chooses the learner; "" for the first one, which is trained unless another is chosen.
+	flag      string
+	register  func(cmd *cobra.Command) // its flags
+	arguments cobra.PositionalArgs
+	// train checks the flags before it reads anything, and writes the file.
+	train func(cmd *cobra.Command, args []string) (summary, error)
+}
+
+// summary describes a training.
+type summary interface {
+	Print(w io.Writer, format string) error
 }
 
 func newTrainCommand() *cobra.Command {
-	f := &trainFlags{boosting: gbm.Defaults()}
+	f := &trainFlags{owners: map[string]string{}}
+	f.learners = []learner{newTreesLearner(f), newControllerLearner(f)}
+	var about []string
+	for _, l := range f.learners {
+		about = append(about, strings.TrimSpace(l.about))
+	}
 	cmd := &cobra.Command{
 		Use:   "train TRACE... -o FILE",
 		Short: "Train boosted trees to predict the next requests of objects, or the controller of a serving node",
-		Long: `Trains gradient-boosted regression trees on the requests of a trace and writes them as a LightGBM text file,
-which predictor gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm
-of 1 plus the number of requests until an object is requested again, or of finished prompts where the trace has prompts,
-from its history up to that point.
-
-Each request gives a sample once its object is requested again, or after --horizon requests without it, then with twice
-that time. Training uses the newest --rows samples. A random share of them is held back to measure the error after each
-tree: the trees up to the smallest error are kept, and training ends after --patience trees without an improvement.
-
-Prints the error (RMSE of log time) on the training and the held-back samples, next to the error of predicting the mean,
-and the importance of each feature: the number of splits that use it, and its share of the reduction of the squared
-error. The same traces, flags and seeds give the same file.
-
-A model has seen its training trace. Evaluate it on another one, or train on the beginning with --limit.
-
-With --controller ppo, trains the policy of allocators ppo and hlem instead, which divide the memory of a serving node
-between embeddings and users, by reinforcement learning (PPO) on model fluid, under random loads. It needs no trace. The
-file has the weights of the policy, which ppo(weights=FILE) and hlem(weights=FILE) load; the learning curve is drawn
-into a PNG file beside it. Prints the reward before and after training, next to static ratios and the best ratio in
-hindsight. The same seed and number of episodes give the same file, on any number of cores.`,
+		Long:  strings.Join(about, "\n\n"),
 		Example: `  cachesim train day1.zst -o model.txt
   cachesim train trace.zst --features 4 --trees 32 --leaves 32 -o model.txt
   cachesim run day2.zst --policy laru --predictor 'gbm(model=model.txt)'
   cachesim train --controller ppo --seed 2 -o weights.json`,
-		Args: f.controller.arguments,
+		Args: f.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.trace.register(cmd)
+	for _, l := range f.learners {
+		l.register(cmd)
+		cmd.Flags().VisitAll(func(g *pflag.Flag) { f.owners[g.Name] = cmp.Or(f.owners[g.Name], l.name) })
+	}
+	for _, name := range []string{"seed", "quiet", "memory"} {
+		delete(f.owners, name) // every learner takes it
+	}
 	f.format.Register(cmd)
-	f.controller.register(cmd)
-	flags, b := cmd.Flags(), &f.boosting
-	flags.StringVarP(&f.out, "output", "o", "", "output file for the model")
-	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, "+
-		"last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
-	flags.IntVar(&f.rows, "rows", 500_000, "samples to learn from, the newest ones; each uses 200 bytes of memory")
-	flags.IntVar(&f.horizon, "horizon", 20_000, "requests after which an object without a further request gives a "+
-		"sample, with twice that time")
-	flags.IntVar(&b.Trees, "trees", 500, "largest number of trees")
-	flags.IntVar(&b.Leaves, "leaves", b.Leaves, "largest number of leaves of a tree")
-	flags.IntVar(&b.MaxDepth, "depth", b.MaxDepth, "largest depth of a tree, in splits (0: unlimited)")
-	flags.Float64Var(&b.LearningRate, "learning-rate", b.LearningRate, "learning rate: the share of each tree's "+
-		"correction that is applied")
-	flags.IntVar(&b.MinLeafRows, "min-leaf", b.MinLeafRows, "smallest number of samples in a leaf")
-	flags.Float64Var(&b.Lambda, "lambda", b.Lambda, "L2 regularisation of leaf values")
-	flags.Float64Var(&b.Bagging, "bagging", b.Bagging, "share of the samples that each tree is trained on")
-	flags.Float64Var(&b.Features, "feature-fraction", b.Features, "share of the features that each tree may split on")
-	flags.Float64Var(&b.Validation, "validation", 0.2, "share of the samples that is held back to measure the error")
-	flags.IntVar(&b.Patience, "patience", 50, "trees without an improvement after which training ends (0: never)")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "output file for the model")
 	return cmd
 }
 
+// chosen returns what the flags say is to be trained.
+func (f *trainFlags) chosen(cmd *cobra.Command) learner {
+	i := slices.IndexFunc(f.learners, func(l learner) bool { return l.flag != "" && cmd.Flags().Changed(l.flag) })
+	return f.learners[max(0, i)]
+}
+
+// arguments rejects arguments and flags that the chosen learner does not take.
+func (f *trainFlags) arguments(cmd *cobra.Command, args []string) error {
+	l := f.chosen(cmd)
+	var err error
+	cmd.Flags().Visit(func(g *pflag.Flag) {
+		if owner := f.owners[g.Name]; owner != "" && owner != l.name {
+			err = cmp.Or(err, commandline.Refuse("--%s is of %s; %s", g.Name, owner, l.takes))
+		}
+	})
+	return cmp.Or(err, l.arguments(cmd, args))
+}
+
 func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
-	if f.controller.name != "" {
-		return f.trainController(cmd)
-	}
-	w, err := f.trace.workload(cmd, args)
-	if err != nil {
-		return err
-	}
-	options, err := f.options(cmd)
-	if err != nil {
-		return err
-	}
-	if err := checkNotInput(args, f.out); err != nil {
-		return err
-	}
-	out, err := atomicfile.Create(cmd.Context(), f.out)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{}, false)
-	if err != nil {
-		return err
-	}
-	m, s, err := f.train(cmd, t, options)
-	if err != nil {
-		return err
-	}
-	if _, err := m.WriteTo(out); err != nil {
-		return err
-	}
-	if err := out.Commit(); err != nil {
-		return err
-	}
-	return s.Print(cmd.OutOrStdout(), string(f.format))
-}
-
-// options checks the flags before the trace is read.
-func (f *trainFlags) options(cmd *cobra.Command) (trees.Options, error) {
-	o := trees.Options{Features: predict.FeatureSet(f.features), Rows: f.rows, Horizon: f.horizon, Boosting: f.boosting}
-	o.Boosting.Seed = f.trace.seed
-	if o.Boosting.Validation == 0 && !cmd.Flags().Changed("patience") {
-		o.Boosting.Patience = 0
-	}
-	if err := f.checkOutput(); err != nil {
-		return o, err
-	}
-	return o, o.Check()
-}
-
-func (f *trainFlags) checkOutput() error {
+	l := f.chosen(cmd)
 	switch f.out {
 	case "":
-		if f.controller.name != "" {
-			return errors.New("no output file: give the weights' file with -o, for example -o weights.json")
-		}
-		return errors.New("no output file: give the model's file with -o, for example -o model.txt")
+		return fmt.Errorf("no output file: give the %s", l.file)
 	case "-":
 		return errors.New("-o -: want the name of a file, because the summary goes to standard output")
 	}
-	return nil
-}
-
-func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o trees.Options) (*gbm.Model, *trees.Summary,
-	error) {
-	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Trees)
-	defer bar.Finish()
-	type result struct {
-		model   *gbm.Model
-		summary *trees.Summary
+	s, err := l.train(cmd, args)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted: %s was not written", f.out)
+	case err != nil:
+		return err
 	}
-	r, err := interruptible.Call(cmd.Context(), func() (result, error) {
-		m, s, err := trees.Train(t, o, func(trees int) { bar.Set(int64(trees), int64(o.Boosting.Trees)) })
-		return result{m, s}, err
-	})
-	if errors.Is(err, context.Canceled) {
-		return nil, nil, fmt.Errorf("interrupted: %s was not written", f.out)
-	}
-	return r.model, r.summary, err
+	return s.Print(cmd.OutOrStdout(), string(f.format))
 }
