@@ -63,7 +63,7 @@ bench:
 	$(GO) test -run '^$$' -bench '(Join|Nearest)10k' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
 	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
-	  ./internal/cache/semantic ./internal/sim >> out/bench.txt
+	  ./internal/cache/semantic ./internal/serving/nodemodels >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
 
 # What a GPU computes, beside the same on the CPU: seconds, how many times as fast the GPU is, and millions of requests,

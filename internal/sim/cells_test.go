@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // A record has the time of predictions where a predictor made some, and only there.
@@ -21,6 +23,25 @@ func TestOnlyPredictionsHaveATime(t *testing.T) {
 		}
 		if ns, got := times[predict.NsMetric.Name]; got != predicts || predicts && ns <= 0 {
 			t.Errorf("%s has a time of predictions: %v, %v ns, want %v", policy, got, ns, predicts)
+		}
+	}
+}
+
+func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
+	plain := simtest.Cell(t, "lru", capacity.Of(3, false))
+	lists := must.Get(sim.KindOf("prefetcher").ParseList("none,next"))(t)
+	none, next := plain, plain
+	lists[0].Into(&none.Parts)
+	lists[1].Into(&next.Parts)
+	if none.Key() != plain.Key() {
+		t.Errorf("with the prefetcher none a cell is %s, without one %s", none.Key(), plain.Key())
+	}
+	if next.Key() == plain.Key() {
+		t.Errorf("with and without a prefetcher a cell is %s", plain.Key())
+	}
+	for _, reference := range sim.References(next) {
+		if reference.Prefetcher != nil {
+			t.Errorf("it is held against %s, which prefetches", reference.Key())
 		}
 	}
 }

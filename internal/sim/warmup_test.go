@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -22,20 +21,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
-// withModel returns a cell with a model.
-func withModel(t rapid.TB, c sim.Cell, text string) sim.Cell {
-	t.Helper()
-	m := must.Get(models.Registry.Parse(text))(t)
-	c.Model = &m
-	return c
-}
-
 // checkSameCounts compares a cell with the same cell with a model: the counts, whatever the warm-up, and the windows of
 // a series.
 func checkSameCounts(t *rapid.T, tr *traces.Trace, c sim.Cell, model string, warmup int) {
 	t.Helper()
 	r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup})
-	want, got := simtest.Replay(t, r, c), simtest.Replay(t, r, withModel(t, c, model))
+	want, got := simtest.Replay(t, r, c), simtest.Replay(t, r, simtest.With(t, c, "model="+model))
 	if have, without := simtest.Counts(got.Values), simtest.Counts(want.Values); have != without {
 		t.Fatalf("warm-up %d: %+v with %s, %+v without", warmup, have, model, without)
 	}
@@ -98,7 +89,7 @@ func TestEveryModelCountsFromTheWarmupOn(t *testing.T) {
 		for _, model := range test.models {
 			for _, warmup := range []int{0, 1, n / 3, n / 2, n - 2, n - 1} {
 				r := sim.NewReplayer(test.trace, sim.ReplayerOptions{Warmup: warmup})
-				rec := simtest.Replay(t, r, withModel(t, test.cell, model))
+				rec := simtest.Replay(t, r, simtest.With(t, test.cell, "model="+model))
 				if got := rec.Int(metric.Requests); got != int64(n-warmup) {
 					t.Errorf("%s, warm-up %d: %d requests count, want %d", model, warmup, got, n-warmup)
 				}

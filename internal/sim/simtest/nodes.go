@@ -77,10 +77,10 @@ var TakingTurns = models.Spec{Params: params.Values{}, Entry: models.Entry{
 	},
 }}
 
-// OnNodes returns a cell of a cache of nodes, with the model TakingTurns.
-func OnNodes(t must.TB, policy, pools string) sim.Cell {
+// OnNodes is Cell in a cache of nodes, with the model TakingTurns.
+func OnNodes(t must.TB, policy, pools string, parts ...string) sim.Cell {
 	t.Helper()
-	c := Cell(t, policy, capacity.Capacity{}, "cache="+pools)
+	c := Cell(t, policy, capacity.Capacity{}, append(parts, "cache="+pools)...)
 	c.Model, c.Seed = &TakingTurns, 1
 	return c
 }

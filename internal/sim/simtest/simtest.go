@@ -225,7 +225,13 @@ func Policy(t must.TB, text string) policies.Spec {
 func Cell(t must.TB, policy string, size capacity.Capacity, parts ...string) sim.Cell {
 	t.Helper()
 	c := sim.Cell{Parts: sim.Parts{Policy: Policy(t, policy), Cache: cache.ExactSpec()}, Capacity: size}
-	for _, text := range append([]string{"predictor=noisy(p=0.3)"}, parts...) {
+	return With(t, c, append([]string{"predictor=noisy(p=0.3)"}, parts...)...)
+}
+
+// With returns a cell with other parts, as Cell takes them.
+func With(t must.TB, c sim.Cell, parts ...string) sim.Cell {
+	t.Helper()
+	for _, text := range parts {
 		name, text, _ := strings.Cut(text, "=")
 		kind := sim.KindOf(name)
 		if kind.AskedBy == nil || kind.AskedBy(c.Policy.Entry) {

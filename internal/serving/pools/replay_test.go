@@ -1,4 +1,4 @@
-package sim_test
+package pools_test
 
 import (
 	"math"
@@ -10,8 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/cache/allocate"
-	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -23,13 +21,6 @@ import (
 
 const twoNodes = "pools(nodes=2,gpus=1,memory=300MiB)"
 
-func withAllocator(tb testing.TB, c sim.Cell, text string) sim.Cell {
-	tb.Helper()
-	spec := must.Get(allocate.Registry.Parse(text))(tb)
-	c.Allocator = &spec
-	return c
-}
-
 // TestNodesWithEveryPolicy replays requests on nodes under every policy that works there, and checks that the counts
 // add up, repeat, and depend on the trace.
 func TestNodesWithEveryPolicy(t *testing.T) {
@@ -40,7 +31,7 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
 		for _, allocator := range []string{"static(r=0.3)", "equal", "proportional(every=500,to=footprint)",
 			"ucp(every=500)"} {
-			c := withAllocator(t, simtest.OnNodes(t, policytest.Spec(e), twoNodes), allocator)
+			c := simtest.OnNodes(t, policytest.Spec(e), twoNodes, "allocator="+allocator)
 			if e.Predicts {
 				c.Predictor = &averages
 			}
@@ -79,44 +70,38 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 // TestNodesRefuse checks what does not fit together, and that the message says why.
 func TestNodesRefuse(t *testing.T) {
 	tr := simtest.Recommended(t, 10, 5, 9)
-	for name, want := range map[string]struct {
-		change func(c *sim.Cell)
-		text   string
+	lru := func(parts ...string) sim.Cell { return simtest.OnNodes(t, "lru", twoNodes, parts...) }
+	untimed, exact := lru(), lru("allocator=pid")
+	untimed.Model = nil
+	exact.Cache, exact.Model = cache.ExactSpec(), nil
+	for name, test := range map[string]struct {
+		cell sim.Cell
+		want string
 	}{
-		"no model":     {func(c *sim.Cell) { c.Model = nil }, "needs a model of time"},
-		"the future":   {func(c *sim.Cell) { c.Policy = simtest.Policy(t, "opt") }, "knows only the past"},
-		"no capacity":  {func(c *sim.Cell) { c.Policy = simtest.Policy(t, "infinite") }, "the memory of a node is limited"},
-		"shared":       {func(c *sim.Cell) { *c = withAllocator(t, *c, "shared") }, "cannot share a pool"},
-		"optimal":      {func(c *sim.Cell) { *c = withAllocator(t, *c, "optimal") }, "knows the requests of the trace"},
-		"marginal":     {func(c *sim.Cell) { *c = withAllocator(t, *c, "marginal") }, "the order in which files are read"},
-		"quiver":       {func(c *sim.Cell) { *c = withAllocator(t, *c, "quiver(train=users)") }, "data sets of tenants"},
-		"fluid":        {func(c *sim.Cell) { *c = withAllocator(t, *c, "fluid(train=users:1)") }, "data sets of tenants"},
-		"out of range": {func(c *sim.Cell) { *c = withAllocator(t, *c, "static(r=0.95)") }, "outside rmin=0.1 to rmax=0.9"},
-		"start":        {func(c *sim.Cell) { *c = withAllocator(t, *c, "pid(start=0.05)") }, "begins with a ratio of 0.05"},
-		"start, bounds": {func(c *sim.Cell) {
-			c.Cache = simtest.OnNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)").Cache
-			*c = withAllocator(t, *c, "milp")
-		}, "begins with a ratio of 0.4, outside rmin=0.5"},
-		"three shares": {func(c *sim.Cell) { *c = withAllocator(t, *c, "static(shares=1;1;1)") }, "shares has 3 items"},
-		"exact": {func(c *sim.Cell) {
-			*c = withAllocator(t, *c, "pid")
-			c.Cache, c.Model = cache.ExactSpec(), nil
-		}, "it works in the cache pools, not in exact"},
-		"little memory": {func(c *sim.Cell) { c.Cache = simtest.OnNodes(t, "lru", "pools(gpus=1,memory=9MiB)").Cache },
+		"no model":     {untimed, "needs a model of time"},
+		"the future":   {simtest.OnNodes(t, "opt", twoNodes), "knows only the past"},
+		"no capacity":  {simtest.OnNodes(t, "infinite", twoNodes), "the memory of a node is limited"},
+		"shared":       {lru("allocator=shared"), "cannot share a pool"},
+		"optimal":      {lru("allocator=optimal"), "knows the requests of the trace"},
+		"marginal":     {lru("allocator=marginal"), "the order in which files are read"},
+		"quiver":       {lru("allocator=quiver(train=users)"), "data sets of tenants"},
+		"fluid":        {lru("allocator=fluid(train=users:1)"), "data sets of tenants"},
+		"out of range": {lru("allocator=static(r=0.95)"), "outside rmin=0.1 to rmax=0.9"},
+		"start":        {lru("allocator=pid(start=0.05)"), "begins with a ratio of 0.05"},
+		"start, bounds": {simtest.OnNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)", "allocator=milp"),
+			"begins with a ratio of 0.4, outside rmin=0.5"},
+		"three shares": {lru("allocator=static(shares=1;1;1)"), "shares has 3 items"},
+		"exact":        {exact, "it works in the cache pools, not in exact"},
+		"little memory": {simtest.OnNodes(t, "lru", "pools(gpus=1,memory=9MiB)"),
 			"less than 10 pages of 1048576 bytes"},
-		"predictor of one pool": {func(c *sim.Cell) { c.Cache = simtest.OnNodes(t, "lru", "pools(embeddings=laru)").Cache },
-			"write --policy laru"},
-		"approximate": {func(c *sim.Cell) {
-			c.Cache, c.Model = simtest.OnNodes(t, "lru", "pools(kv=sieve)").Cache, approximate(t)
-		},
+		"predictor of one pool": {simtest.OnNodes(t, "lru", "pools(embeddings=laru)"), "write --policy laru"},
+		"approximate": {simtest.With(t, simtest.OnNodes(t, "lru", "pools(kv=sieve)"), "model=fluid"),
 			"computes the hit ratios of LRU, not of sieve; use LRU, or a model that serves requests: recommender"},
-		"prefetcher": {func(c *sim.Cell) { c.Prefetcher = prefetcherOf(t, "next") }, "loads only requested objects"},
+		"prefetcher": {lru("prefetcher=next"), "loads only requested objects"},
 	} {
-		c := simtest.OnNodes(t, "lru", twoNodes)
-		want.change(&c)
-		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c)
-		if err == nil || !strings.Contains(err.Error(), want.text) {
-			t.Errorf("%s: error %v, want one with %q", name, err, want.text)
+		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(test.cell)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
 	}
 	plain := policytest.Trace(1, 50, 10)
@@ -138,19 +123,11 @@ func TestNodesRefuse(t *testing.T) {
 	}
 }
 
-// approximate returns the model that serves no requests.
-func approximate(tb testing.TB) *models.Spec {
-	tb.Helper()
-	spec := must.Get(models.Registry.Parse("fluid"))(tb)
-	return &spec
-}
-
 // TestNodesHaveSeries checks that a series of a cell on nodes has the counts of its windows.
 func TestNodesHaveSeries(t *testing.T) {
 	r := sim.NewReplayer(simtest.Recommended(t, 1000, 200, 300), sim.ReplayerOptions{})
 	c := simtest.OnNodes(t, "lru", "pools(nodes=2,gpus=1,memory=300MiB,kv=sieve,embeddings=s3fifo)")
-	window := must.Get(series.ParseWindow("100"))(t)
-	c.Series = window
+	c.Series = series.Window{Requests: 100}
 	names := map[string]int{}
 	for _, row := range simtest.Replay(t, r, c).Series {
 		names[row.Name]++
@@ -166,7 +143,7 @@ func TestNodesHaveSeries(t *testing.T) {
 // TestNodesNeedNoTenants checks that records of nodes can be turned into parts again.
 func TestNodesNeedNoTenants(t *testing.T) {
 	r := sim.NewReplayer(simtest.Recommended(t, 100, 20, 30), sim.ReplayerOptions{})
-	c := withAllocator(t, simtest.OnNodes(t, "lru", twoNodes), "static(r=0.3)")
+	c := simtest.OnNodes(t, "lru", twoNodes, "allocator=static(r=0.3)")
 	rec := must.Get(r.Replay(t.Context(), c))(t)
 	if rec.Cache != twoNodes || rec.Allocator != "static(r=0.3)" {
 		t.Errorf("the record names %s and %s", rec.Cache, rec.Allocator)
@@ -184,7 +161,7 @@ func TestNodesCountAfterTheWarmup(t *testing.T) {
 		part := *trace
 		part.Objects, part.Times = trace.Objects[:length], trace.Times[:length]
 		r := sim.NewReplayer(&part, sim.ReplayerOptions{Warmup: warmup})
-		rec := simtest.Replay(t, r, withAllocator(t, simtest.OnNodes(t, "lru", twoNodes), "ucp(every=100)"))
+		rec := simtest.Replay(t, r, simtest.OnNodes(t, "lru", twoNodes, "allocator=ucp(every=100)"))
 		counts := map[string]float64{}
 		for _, m := range []metric.Metric{pools.ShardEvictions, pools.BorderMoved, pools.Unpinned} {
 			counts[m.Name], _ = rec.Get(m.Name)
@@ -204,7 +181,7 @@ func TestNodesCountAfterTheWarmup(t *testing.T) {
 
 // TestBoundsOfHindsight checks that an allocator that begins with what the first epoch needs fits any bounds.
 func TestBoundsOfHindsight(t *testing.T) {
-	c := withAllocator(t, simtest.OnNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)"), "hindsight")
+	c := simtest.OnNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)", "allocator=hindsight")
 	if err := sim.NewReplayer(simtest.Recommended(t, 10, 5, 9), sim.ReplayerOptions{}).Check(c); err != nil {
 		t.Error(err)
 	}
@@ -212,8 +189,7 @@ func TestBoundsOfHindsight(t *testing.T) {
 
 // TestPredictionsEvictNothing checks that a model that loads nothing reports no evictions of shards: 0 would be wrong.
 func TestPredictionsEvictNothing(t *testing.T) {
-	c := simtest.OnNodes(t, "lru", twoNodes)
-	c.Model = approximate(t)
+	c := simtest.With(t, simtest.OnNodes(t, "lru", twoNodes), "model=fluid")
 	rec := simtest.Replay(t, sim.NewReplayer(simtest.Recommended(t, 300, 20, 90), sim.ReplayerOptions{}), c)
 	if rec.Has(pools.ShardEvictions) || rec.Has(pools.Unpinned) || !rec.Has(pools.BorderMoved) {
 		t.Errorf("the record has %v", slices.Collect(rec.Names()))
@@ -231,8 +207,7 @@ func TestApproximationsRefuse(t *testing.T) {
 		"footprints":          {"lru", "pools", "proportional(to=footprint)", "to measure"},
 		"curves or forecasts": {"lru", "pools", "balance", ""},
 	} {
-		cell := withAllocator(t, simtest.OnNodes(t, c.policy, c.cache), c.allocator)
-		cell.Model = approximate(t)
+		cell := simtest.With(t, simtest.OnNodes(t, c.policy, c.cache, "allocator="+c.allocator), "model=fluid")
 		err := sim.CheckParts(cell)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)

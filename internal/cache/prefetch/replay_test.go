@@ -1,4 +1,4 @@
-package sim_test
+package prefetch_test
 
 import (
 	"math/rand/v2"
@@ -7,10 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
@@ -48,28 +45,16 @@ func blockTrace(seed uint64, requests int) *traces.Trace {
 	return t
 }
 
-// prefetcherOf reads a prefetcher.
-func prefetcherOf(t *testing.T, text string) *prefetch.Spec {
-	t.Helper()
-	spec := must.Get(prefetch.Registry.Parse(text))(t)
-	return &spec
-}
-
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.
 func forEachPrefetching(t *testing.T, do func(t *testing.T, c sim.Cell)) {
-	noisy := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(t)
 	for _, e := range policies.Registry.All() {
 		if e.Kind == policies.Bound {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {
-			parts := sim.Parts{Policy: policies.Spec{Entry: e, Params: params.Defaults(e.Params)}, Cache: cache.ExactSpec()}
-			if e.Predicts {
-				parts.Predictor = &noisy
-			}
 			for _, size := range []capacity.Capacity{capacity.Of(1, false), capacity.Of(30, false), capacity.Of(90, true)} {
 				if sim.CheckUnits(e, size.Bytes) == nil {
-					do(t, sim.Cell{Parts: parts, Capacity: size})
+					do(t, simtest.Cell(t, e.Name, size))
 				}
 			}
 		})
@@ -81,7 +66,7 @@ func TestEveryPolicyWorksWithEveryPrefetcher(t *testing.T) {
 	forEachPrefetching(t, func(t *testing.T, c sim.Cell) {
 		loaded := false
 		for _, text := range []string{"next(n=2)", "stride", "amp(apt=2)", "mithril(mining=10)"} {
-			c.Prefetcher = prefetcherOf(t, text)
+			c := simtest.With(t, c, "prefetcher="+text)
 			rec := simtest.Replay(t, r, c).Record
 			if again := simtest.Replay(t, r, c).Record; !reflect.DeepEqual(rec, again) {
 				t.Errorf("%s: %+v and then %+v", text, rec, again)
@@ -112,7 +97,8 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 			return // its capacity is another with a prefetcher
 		}
 		want := simtest.Replay(t, r, c)
-		c.Prefetcher = prefetcherOf(t, "none")
+		none := must.Get(prefetch.Registry.Parse("none"))(t)
+		c.Prefetcher = &none
 		got := simtest.Replay(t, r, c)
 		for _, m := range []metric.Metric{metric.Hits, metric.Misses, metric.Evictions, metric.Oversized} {
 			if got.Int(m) != want.Int(m) {
@@ -120,23 +106,4 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
-	plain := simtest.Cell(t, "lru", capacity.Of(3, false))
-	lists := must.Get(sim.KindOf("prefetcher").ParseList("none,next"))(t)
-	none, next := plain, plain
-	lists[0].Into(&none.Parts)
-	lists[1].Into(&next.Parts)
-	if none.Key() != plain.Key() {
-		t.Errorf("with the prefetcher none a cell is %s, without one %s", none.Key(), plain.Key())
-	}
-	if next.Key() == plain.Key() {
-		t.Errorf("with and without a prefetcher a cell is %s", plain.Key())
-	}
-	for _, reference := range sim.References(next) {
-		if reference.Prefetcher != nil {
-			t.Errorf("it is held against %s, which prefetches", reference.Key())
-		}
-	}
 }

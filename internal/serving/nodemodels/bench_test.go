@@ -1,4 +1,4 @@
-package sim_test
+package nodemodels_test
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package sim_test
+package models_test
 
 import (
 	"fmt"
@@ -6,39 +6,11 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces"
 )
-
-// timed replays t under the policies with a model and returns their records by policy.
-func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capacity int64,
-	warmup int) map[string]records.Record {
-	t.Helper()
-	lists := []string{"cache=" + kind, "predictor=oracle"}
-	if model != "" {
-		lists = append(lists, "model="+model)
-	}
-	options := simtest.Options{Policies: policies, Parts: lists, Capacities: simtest.Objects(capacity),
-		Warmup: warmup}
-	byPolicy := map[string]records.Record{}
-	for _, rec := range simtest.Run(t, trace, options) {
-		byPolicy[rec.Label] = rec
-	}
-	return byPolicy
-}
-
-// checkOrder fails unless the percentiles of a record are in order.
-func checkOrder(t *testing.T, name string, rec records.Record) {
-	t.Helper()
-	if p50, p95, p99 := rec.Float(models.LatencyP50), rec.Float(models.LatencyP95),
-		rec.Float(models.LatencyP99); p50 <= 0 || p50 > p95 || p95 > p99 {
-		t.Errorf("%s: P50 %v, P95 %v, P99 %v", name, p50, p95, p99)
-	}
-}
 
 // TestSLSTimesWhatTheCacheCounts: a model changes no count, and with one batch at a time the mean latency is a fixed
 // cost and a microsecond per miss, so that policies are ordered by their misses.
@@ -126,61 +98,6 @@ func predictsInTheBackground(t *testing.T, policy string) {
 	}
 }
 
-// TestPrefillTimesWhatTheCacheCounts: one prompt at a time, a model changes no count, the mean TTFT is that of the
-// tokens that are computed where nothing but they cost time, and where all fits in the cache lru is infinite.
-func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
-	const n, warm = 120, 20
-	trace := simtest.Conversations(n)
-	// 1 ms per token, and nothing else.
-	const model = "prefill(concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1e-6,weights_gb=1e-6," +
-		"peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0)"
-	plain := timed(t, trace, "lru,opt", "prefix", "", 60, warm)
-	rec := timed(t, trace, "lru,opt", "prefix", model, 60, warm)
-	for name, rec := range rec {
-		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) ||
-			rec.Int(prefix.HitTokens) != want.Int(prefix.HitTokens) || rec.Int(prefix.Prompts) != n-warm {
-			t.Errorf("%s: %d hits and %d tokens with a model, %d and %d without", name, rec.Int(metric.Hits),
-				rec.Int(prefix.HitTokens), want.Int(metric.Hits), want.Int(prefix.HitTokens))
-		}
-		want := float64(rec.Int(prefix.Tokens)-rec.Int(prefix.HitTokens)) / (n - warm)
-		if math.Abs(rec.Float(models.LatencyMean)-want) > 1e-3 {
-			t.Errorf("%s: mean TTFT %v ms, want %v", name, rec.Float(models.LatencyMean), want)
-		}
-		checkOrder(t, name, rec)
-	}
-	if opt, lru := rec["opt"].Float(models.LatencyMean), rec["lru"].Float(models.LatencyMean); opt >= lru {
-		t.Errorf("mean TTFT of opt %v, of lru %v", opt, lru)
-	}
-	all := timed(t, trace, "lru,infinite", "prefix", model, int64(trace.NumObjects), warm)
-	if lru, infinite := all["lru"].Float(models.LatencyMean), all["infinite"].Float(models.LatencyMean); lru != infinite ||
-		lru > rec["opt"].Float(models.LatencyMean) {
-		t.Errorf("with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v", lru, infinite,
-			rec["opt"].Float(models.LatencyMean))
-	}
-}
-
-// TestPrefillSettings: every way of arriving serves all prompts and has its percentiles in order; predictions that are
-// waited for cost time.
-func TestPrefillSettings(t *testing.T) {
-	trace := simtest.Conversations(100)
-	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)",
-		"prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
-		rec := timed(t, trace, "lru", "prefix", model, 80, 0)["lru"]
-		if rec.Int(prefix.Prompts) != 100 || rec.Int(metric.Requests) != int64(len(trace.Objects)) {
-			t.Errorf("%s: %d prompts and %d blocks", model, rec.Int(prefix.Prompts), rec.Int(metric.Requests))
-		}
-		checkOrder(t, model, rec)
-	}
-	free := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=0)", 60, 0)["laru"]
-	paid := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=5)", 60, 0)["laru"]
-	if want := free.Float(models.LatencyMean) +
-		5e-3*float64(paid.Int(predict.PredictionsMetric))/100; paid.Int(predict.PredictionsMetric) == 0 ||
-		math.Abs(paid.Float(models.LatencyMean)-want) > 1e-3 {
-		t.Errorf("%d predictions: mean TTFT %v ms, want %v", paid.Int(predict.PredictionsMetric),
-			paid.Float(models.LatencyMean), want)
-	}
-}
-
 // TestSLSWithRoomForAll: once everything is resident, every batch takes the closed form of a batch without misses.
 func TestSLSWithRoomForAll(t *testing.T) {
 	trace := simtest.Lookups(600)
@@ -240,20 +157,5 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 	got = timed(t, &plain, "lru", "sets(batch=50)", "sls", 640, 0)["lru"]
 	if got.Float(models.LatencyMean) >= want.Float(models.LatencyMean) {
 		t.Error("batches of half the size take as long")
-	}
-}
-
-func TestModelErrors(t *testing.T) {
-	trace := simtest.Lookups(3)
-	for _, test := range []struct{ kind, model, want string }{
-		{"exact", "sls", "model sls works on the cache sets, not on exact; add --cache sets"},
-		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; add --cache prefix"},
-	} {
-		lists := []string{"cache=" + test.kind, "model=" + test.model}
-		_, err := simtest.TryRun(t.Context(), trace, simtest.Options{Policies: "lru", Parts: lists,
-			Capacities: simtest.Objects(10)})
-		if fmt.Sprint(err) != test.want {
-			t.Errorf("%s on %s: %v, want %s", test.model, test.kind, err, test.want)
-		}
 	}
 }
