@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -149,9 +150,6 @@ func advice(head source.Head) string {
 // foreignJSON is the name of JSON in foreign.
 const foreignJSON = "JSON"
 
-// npyMagic begins a NumPy array.
-const npyMagic = "\x93NUMPY"
-
 // foreign lists signatures of common files that are not traces for this program.
 var foreign = []struct {
 	signature, what string
@@ -162,7 +160,7 @@ var foreign = []struct {
 	{"<", "HTML or XML", false},
 	{"%PDF", "a PDF document", false},
 	{"\x7fELF", "a program", false},
-	{npyMagic, "a NumPy array", false},
+	{npy.Magic, "a NumPy array", false},
 	{"\x89HDF", "an HDF5 file", false},
 	{"SQLite format 3", "an SQLite database", false},
 	{"PK\x03\x04", "a zip archive", true},
@@ -182,7 +180,7 @@ func checkForeign(s *source.Source, head source.Head) error {
 		case f.packed:
 			return s.Errorf("looks like %s, which is not supported: unpack it, or compress it with gzip, zstd, xz, bzip2, "+
 				"lz4, s2 or tar", f.what)
-		case f.signature == npyMagic:
+		case f.signature == npy.Magic:
 			return s.Errorf("looks like %s, which has no requests: if it has their embeddings, name it with --embeddings, "+
 				"after the trace", f.what)
 		default:

@@ -3,11 +3,11 @@ package queries
 import (
 	"bytes"
 	"io"
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -37,30 +37,10 @@ func FuzzVectors(f *testing.F) {
 	})
 }
 
-// Every 16-bit number is its sign, exponent and fraction, as in IEEE 754.
-func TestHalfFloat(t *testing.T) {
-	for bits := range 1 << 16 {
-		sign, exponent, fraction := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)
-		want := sign * math.Ldexp(1+fraction/1024, exponent-15)
-		switch {
-		case exponent == 0:
-			want = sign * math.Ldexp(fraction/1024, -14)
-		case exponent == 31 && fraction == 0:
-			want = math.Inf(int(sign))
-		case exponent == 31:
-			want = math.NaN()
-		}
-		got := float64(halfFloat(uint16(bits)))
-		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != (sign < 0) {
-			t.Fatalf("%#04x is %v, want %v", bits, got, want)
-		}
-	}
-}
-
 // TestNpyHeadersAreAligned: numbers begin at a multiple of 64 bytes.
 func TestNpyHeadersAreAligned(t *testing.T) {
 	for rows := range int64(2000) {
-		if length := len(npyHeader(rows*rows*rows, 384)); length%64 != 0 {
+		if length := len(npy.Append(nil, rows*rows*rows, 384)); length%64 != 0 {
 			t.Errorf("%d rows: a header of %d bytes, want a multiple of 64", rows*rows*rows, length)
 		}
 	}

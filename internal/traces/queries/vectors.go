@@ -8,19 +8,19 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/x448/float16"
+
+	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // VectorFile reads embeddings row by row from a file with nothing else: a NumPy array (.npy,
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) or fvecs (http://corpus-texmex.irisa.fr),
-// compressed or not, which it recognises by its content. It has its own reader of npy, since sbinet/npyio reads whole
-// arrays, into memory for as many rows as the header claims.
+// compressed or not, which it recognises by its content.
 type VectorFile struct {
 	in       *source.File
 	src      *source.Source
@@ -68,11 +68,11 @@ func newVectorFile(in *source.File) (*VectorFile, error) {
 		return nil, err
 	}
 	v := &VectorFile{in: in, src: src}
-	head, err := src.Peek(len(npyMagic))
+	head, err := src.Peek(len(npy.Magic))
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if string(head) == npyMagic {
+	if string(head) == npy.Magic {
 		err = v.beginNpy()
 	} else {
 		err = v.beginFvecs(head)
@@ -146,7 +146,7 @@ func (v *VectorFile) decode(row []byte, vector []float32) error {
 	for i := range vector {
 		switch number := row[i*v.width:]; v.width {
 		case 2:
-			vector[i] = halfFloat(binary.LittleEndian.Uint16(number))
+			vector[i] = float16.Frombits(binary.LittleEndian.Uint16(number)).Float32()
 		case 4:
 			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(number))
 		default:
@@ -158,18 +158,6 @@ func (v *VectorFile) decode(row []byte, vector []float32) error {
 		}
 	}
 	return checkVector(vector)
-}
-
-// halfFloat returns the value of an IEEE 754 number of 16 bits.
-func halfFloat(bits uint16) float32 {
-	sign, exponent, fraction := uint32(bits>>15), uint32(bits>>10&31), uint32(bits&1023)
-	switch exponent {
-	case 0: // zero and numbers below 2^-14
-		return float32(math.Copysign(math.Ldexp(float64(fraction), -24), 1-2*float64(sign)))
-	case 31: // infinite or NaN
-		exponent = 255 - 112
-	}
-	return math.Float32frombits(sign<<31 | (exponent+112)<<23 | fraction<<13)
 }
 
 // Narrowed returns x as float32. A finite number that does not fit is an error.
@@ -191,21 +179,19 @@ func (v *VectorFile) beginFvecs(head []byte) error {
 	if length == 0 || length > MaxDim {
 		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins "+
 			"with the length of the first one, from 1 to %d, as int32",
-			head, npyMagic, MaxDim)
+			head, npy.Magic, MaxDim)
 	}
 	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
 	return nil
 }
 
-const npyMagic = "\x93NUMPY"
-
 // beginNpy reads the header of a NumPy array.
 func (v *VectorFile) beginNpy() error {
-	text, err := v.npyHeader()
+	header, err := npy.Read(v.src)
 	if err != nil {
 		return err
 	}
-	if err := v.parseNpyHeader(text); err != nil {
+	if err := v.setNpyShape(header); err != nil {
 		return v.src.Errorf("%w", err)
 	}
 	v.rowBytes = v.width * v.dim
@@ -217,77 +203,14 @@ func (v *VectorFile) beginNpy() error {
 	return nil
 }
 
-// npyHeader reads everything before the numbers and returns the dictionary in it.
-func (v *VectorFile) npyHeader() (string, error) {
-	const maxHeader = 1 << 16 // those of arrays of numbers have 118 bytes
-	read := func(n int) ([]byte, error) {
-		b := make([]byte, n)
-		if _, err := io.ReadFull(v.src, b); err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil, v.src.Errorf("the file is cut off within the header of a NumPy array")
-		} else if err != nil {
-			return nil, err
-		}
-		return b, nil
-	}
-	start, err := read(len(npyMagic) + 2)
-	if err != nil {
-		return "", err
-	}
-	lengthBytes := 4
-	switch version := start[len(npyMagic)]; version {
-	case 1:
-		lengthBytes = 2
-	case 2, 3:
-	default:
-		return "", v.src.Errorf("a NumPy array of version %d: want 1, 2 or 3", version)
-	}
-	field, err := read(lengthBytes)
-	if err != nil {
-		return "", err
-	}
-	length := binary.LittleEndian.Uint32(append(field, 0, 0)[:4])
-	if length > maxHeader {
-		return "", v.src.Errorf("a NumPy array with a header of %d bytes: want at most %d", length, maxHeader)
-	}
-	text, err := read(int(length))
-	return string(text), err
-}
-
-// The header of an array of plain numbers: a Python dictionary with these three keys.
-var (
-	npyType  = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
-	npyOrder = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
-	npyShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)`)
-)
-
-// npyWidths are the supported types of numbers, and their bytes.
-var npyWidths = map[string]int{"<f2": 2, "<f4": 4, "<f8": 8}
-
-// parseNpyHeader takes the shape and the type of the numbers from the dictionary of a header.
-func (v *VectorFile) parseNpyHeader(text string) error {
-	shape, order := npyShape.FindStringSubmatch(text), npyOrder.FindStringSubmatch(text)
-	if shape == nil || order == nil || !strings.Contains(text, "descr") {
-		return fmt.Errorf("a NumPy array whose header %.80q lacks descr, fortran_order or shape", text)
-	}
-	const advice = "in Python: numpy.save(path, numpy.ascontiguousarray(x, dtype='<f4'))"
-	kind := npyType.FindStringSubmatch(text)
-	if kind == nil {
-		return fmt.Errorf("a NumPy array of records: want one of numbers, float32 or float64; %s", advice)
-	}
-	if v.width = npyWidths[kind[1]]; v.width == 0 {
-		return fmt.Errorf(
-			"a NumPy array of type %q: want little-endian floating-point numbers, '<f4', '<f8' or '<f2'; %s",
-			kind[1],
-			advice,
-		)
-	}
-	if order[1] == "True" {
-		return fmt.Errorf("a NumPy array in Fortran order, column by column: want it row by row; %s", advice)
-	}
-	lengths := strings.FieldsFunc(shape[1], func(r rune) bool { return !('0' <= r && r <= '9') })
+// setNpyShape takes the number of rows and their length from a header.
+func (v *VectorFile) setNpyShape(header npy.Header) error {
+	lengths := header.Lengths()
 	if len(lengths) != 2 {
-		return fmt.Errorf("a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
-			shape[1])
+		return fmt.Errorf(
+			"a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
+			header.Shape,
+		)
 	}
 	rows, err := strconv.ParseInt(lengths[0], 10, 64)
 	if err != nil || rows > stream.MaxCount {
@@ -297,6 +220,6 @@ func (v *VectorFile) parseNpyHeader(text string) error {
 	if err != nil || dim == 0 || dim > MaxDim {
 		return fmt.Errorf("a NumPy array with %s numbers in a row: want embeddings of 1 to %d numbers", lengths[1], MaxDim)
 	}
-	v.rows, v.dim = rows, dim
+	v.width, v.rows, v.dim = header.Width, rows, dim
 	return nil
 }

@@ -5,12 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -122,7 +121,7 @@ func (n *npyWriter) Finish() error {
 	if err := n.buffer.Flush(); err != nil {
 		return err
 	}
-	if _, err := n.dst.Write(npyHeader(n.rows, n.dim)); err != nil {
+	if _, err := n.dst.Write(npy.Append(nil, n.rows, n.dim)); err != nil {
 		return err
 	}
 	if _, err := n.spool.Seek(0, io.SeekStart); err != nil {
@@ -133,14 +132,3 @@ func (n *npyWriter) Finish() error {
 }
 
 func (n *npyWriter) Discard() { n.spool.Discard() }
-
-// npyHeader returns the header of version 1.0, which ends in spaces and a line break so that its length is a multiple
-// of 64.
-func npyHeader(rows int64, dim int) []byte {
-	const magic, alignment = npyMagic + "\x01\x00", 64
-	dictionary := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, dim)
-	length := len(magic) + 2 + len(dictionary) + 1
-	dictionary += strings.Repeat(" ", (alignment-length%alignment)%alignment) + "\n"
-	header := binary.LittleEndian.AppendUint16([]byte(magic), uint16(len(dictionary)))
-	return append(header, dictionary...)
-}

@@ -1,0 +1,135 @@
+package attention
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// Ending is that of the names of files in this program's own format.
+const Ending = ".attention"
+
+// A file of this program begins with magic, the length of a JSON text as uint32, and that text, the Shape. Then come the
+// heads in the order of Head.Place, each as its queries, the predicted ones if Shape.Predicted is set, its keys and its
+// values, in the order of Head, as little-endian float16. So it can be written and read in one pass, through a pipe or
+// compressed.
+const magic = "\x89ATTN\x01\r\n"
+
+// maxShape bounds the text of the shape, in bytes.
+const maxShape = 1 << 20
+
+// file reads this program's own format.
+type file struct {
+	src     *source.Source
+	shape   Shape // of what is read
+	stored  Shape
+	options Options
+	next    int
+	rowReader
+}
+
+// openOwn opens a file in this program's own format.
+func openOwn(src *source.Source, options Options) (Trace, error) {
+	head := make([]byte, len(magic)+4)
+	if _, err := io.ReadFull(src, head); err != nil {
+		return nil, cutOff(src, err)
+	}
+	length := binary.LittleEndian.Uint32(head[len(magic):])
+	if length > maxShape {
+		return nil, src.Errorf("a header of %d bytes: want at most %d", length, maxShape)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(src, text); err != nil {
+		return nil, cutOff(src, err)
+	}
+	f := &file{src: src, options: options}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&f.stored); err != nil {
+		return nil, src.Errorf("its header: %w", err)
+	}
+	if err := f.stored.check(); err != nil {
+		return nil, src.Errorf("its header: %w", err)
+	}
+	// Numbers of 4 bytes in memory have 2 in the file.
+	bytes := f.stored.HeadBytes(Parts{true, true, true}) / 2
+	if size := src.Size(); size > 0 && (size-src.Offset())/bytes != int64(f.stored.Heads()) ||
+		size > 0 && (size-src.Offset())%bytes != 0 {
+		return nil, src.Errorf("its header states %d heads of %d bytes, but %d bytes follow: the file is cut off or damaged",
+			f.stored.Heads(), bytes, size-src.Offset())
+	}
+	if err := options.need(src.Place, &f.stored); err != nil {
+		return nil, err
+	}
+	f.shape = options.limited(f.stored)
+	f.rowReader = rowReader{dim: f.shape.Dim}
+	return f, nil
+}
+
+func cutOff(src *source.Source, err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return src.Errorf("the file is cut off within its header")
+	}
+	return err
+}
+
+// Shape implements Trace.
+func (f *file) Shape() *Shape { return &f.shape }
+
+// Close implements Trace.
+func (f *file) Close() error { return f.src.In.Close() }
+
+// Next implements Trace.
+func (f *file) Next(h *Head) (err error) {
+	h.place(&f.shape, f.next)
+	f.next++
+	group, parts := f.shape.Group(), f.options.Parts
+	if h.Queries, err = f.part(h, "query", h.Queries[:0], true, f.shape.Steps*group, f.stored.Steps*group); err != nil {
+		return err
+	}
+	h.Predicted = h.Predicted[:0]
+	if f.shape.Predicted {
+		read := f.shape.Steps * group
+		h.Predicted, err = f.part(h, "predicted query", h.Predicted, parts.Predicted, read, f.stored.Steps*group)
+		if err != nil {
+			return err
+		}
+	}
+	if h.Keys, err = f.part(h, "key", h.Keys[:0], parts.Keys, f.shape.Tokens(), f.stored.Tokens()); err != nil {
+		return err
+	}
+	h.Values, err = f.part(h, "value", h.Values[:0], parts.Values, f.shape.Tokens(), f.stored.Tokens())
+	return err
+}
+
+// part appends the first rows of a part of h, if they are wanted, and passes over the others that are stored.
+func (f *file) part(h *Head, name string, to []float32, wanted bool, read, stored int) (_ []float32, err error) {
+	fail := func(row int, what string) error {
+		err := f.src.Errorf("layer %d, KV head %d, %s %d: %s", h.Layer, h.KV, name, row, what)
+		return cmp.Or(f.src.In.Opened.Check(), err)
+	}
+	if !wanted {
+		read = 0
+	}
+	if to, err = f.read(f.src, to, read, name != "value", fail); err != nil {
+		return nil, err
+	}
+	rowBytes := int64(f.dim * f.width())
+	n, err := io.CopyN(io.Discard, f.src, int64(stored-read)*rowBytes)
+	if err == io.EOF {
+		return nil, fail(read+int(n/rowBytes), "the file is cut off here")
+	}
+	return to, err
+}
+
+// End implements Trace.
+func (f *file) End() error {
+	err := f.src.In.Opened.Check()
+	if _, more := f.src.Peek(1); err == nil && more == nil {
+		err = f.src.Errorf("bytes follow the %d heads that its header states", f.stored.Heads())
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package attention
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/traces/npy"
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// metaName is the file of a folder that states its dimensions.
+const metaName = "meta.json"
+
+// meta is what metaName states that is of use here.
+type meta struct {
+	Model struct {
+		Name string `json:"general.name"`
+	} `json:"model"`
+	Context      int      `json:"context"`
+	Steps        int      `json:"steps"`
+	Layers       int      `json:"layers"` // of the model
+	LayersStored []int    `json:"layers_stored"`
+	QueryHeads   int      `json:"query_heads"`
+	KVHeads      int      `json:"kv_heads"`
+	Dim          int      `json:"head_dim"`
+	Scale        *float64 `json:"scale"`
+}
+
+// IsFolder reports whether path is a folder with an attention trace: it has meta.json, or the queries of a layer.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if _, err := os.Stat(filepath.Join(path, metaName)); err == nil {
+		return true
+	}
+	found, _ := filepath.Glob(filepath.Join(globQuoted(path), "q.L*.npy*"))
+	return len(found) > 0
+}
+
+// globQuoted returns a path in which no character has a meaning to Glob.
+func globQuoted(path string) string {
+	quoted := make([]byte, 0, len(path))
+	for i := range len(path) {
+		if c := path[i]; filepath.Separator == '/' && (c == '*' || c == '?' || c == '[' || c == '\\') {
+			quoted = append(quoted, '\\')
+		}
+		quoted = append(quoted, path[i])
+	}
+	return string(quoted)
+}
+
+// openFolder opens a folder with meta.json and an array (.npy, possibly compressed) for each layer and part: q.L04.npy
+// has the queries of layer 4, p.L04.npy the predicted ones, k.L04.npy the keys, v.L04.npy the values.
+func openFolder(ctx context.Context, dir string, options Options) (Trace, error) {
+	shape, err := readMeta(dir)
+	if err != nil {
+		return nil, err
+	}
+	_, err = findArray(dir, 'p', shape.Layers[0])
+	shape.Predicted = err == nil
+	for _, layer := range shape.Layers {
+		for _, part := range []byte("qkvp") {
+			if _, err := findArray(dir, part, layer); err != nil && (part != 'p' || shape.Predicted) {
+				return nil, err
+			}
+		}
+	}
+	if err := options.need(dir, shape); err != nil {
+		return nil, err
+	}
+	return &layered{
+		shape: options.limited(*shape), steps: shape.Steps, options: options, release: func() error { return nil },
+		open: func(part byte, layer int) (*array, error) {
+			path, err := findArray(dir, part, layer)
+			if err != nil {
+				return nil, err
+			}
+			return openNpy(ctx, path)
+		},
+	}, nil
+}
+
+func readMeta(dir string) (*Shape, error) {
+	const most = 1 << 20
+	path := filepath.Join(dir, metaName)
+	file, err := filestate.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: has no %s, which states context, steps, query_heads, kv_heads, head_dim and layers_stored",
+			dir, metaName)
+	} else if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	shape, err := parseMeta(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return shape, nil
+}
+
+func parseMeta(text []byte) (*Shape, error) {
+	var m meta
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("want a JSON object that states the dimensions of an attention trace: %w", err)
+	}
+	layers := m.LayersStored
+	if layers == nil && m.Layers <= maxLayers {
+		for layer := range m.Layers {
+			layers = append(layers, layer)
+		}
+	}
+	shape := &Shape{Model: m.Model.Name, Layers: layers, QueryHeads: m.QueryHeads, KVHeads: m.KVHeads, Dim: m.Dim,
+		Prompt: m.Context, Steps: m.Steps, Scale: 1 / math.Sqrt(float64(m.Dim))}
+	if m.Scale != nil {
+		shape.Scale = *m.Scale
+	}
+	return shape, shape.check()
+}
+
+// findArray returns the path of an array, whatever its compression.
+func findArray(dir string, part byte, layer int) (string, error) {
+	name := fmt.Sprintf("%c.L%02d.npy", part, layer)
+	for _, ending := range []string{"", ".zst", ".gz", ".xz", ".bz2", ".lz4", ".s2", ".sz"} {
+		path := filepath.Join(dir, name+ending)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	what := map[byte]string{'q': "queries", 'p': "predicted queries", 'k': "keys", 'v': "values"}[part]
+	return "", fmt.Errorf("%s: has no %s, the %s of layer %d, compressed or not", dir, name, what, layer)
+}
+
+// openNpy opens an array in a file.
+func openNpy(ctx context.Context, path string) (*array, error) {
+	in, err := source.OpenFile(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newNpy(in)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func newNpy(in *source.File) (*array, error) {
+	src, err := source.New(in, in.Label, in.Path, in)
+	if err != nil {
+		return nil, err
+	}
+	header, err := npy.Read(src)
+	if err != nil {
+		return nil, err
+	}
+	lengths, err := header.Dimensions()
+	if err != nil {
+		return nil, src.Errorf("%w", err)
+	}
+	return &array{
+		label: src.Place, r: src, numbers: map[int]numbers{2: float16s, 4: float32s, 8: float64s}[header.Width],
+		lengths: lengths, changed: in.Opened.Check, close: in.Close,
+	}, nil
+}

@@ -1,0 +1,99 @@
+package attention
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/npy"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Open opens an attention trace, which it recognises by its content: a folder, a file of tensors, or one in this
+// program's own format, compressed or not. "-" is stdin, nil that of the process; ctx ends waiting for a pipe.
+func Open(ctx context.Context, path string, stdin io.Reader, options Options) (Trace, error) {
+	if options.Steps < 0 {
+		return nil, fmt.Errorf("%d steps: want a number above 0, or 0 for all", options.Steps)
+	}
+	if IsFolder(path) {
+		return openFolder(ctx, path, options)
+	}
+	in, err := source.OpenFile(ctx, path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	in.Budget = options.Memory
+	t, err := openFile(in, options)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func openFile(in *source.File, options Options) (Trace, error) {
+	src, err := source.New(in, in.Label, in.Path, in)
+	if err != nil {
+		return nil, err
+	}
+	head, err := src.Head()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isOwn(head):
+		return openOwn(src, options)
+	case looksLikeTensors(head.Bytes):
+		return openTensors(src, options)
+	case bytes.HasPrefix(head.Bytes, []byte(npy.Magic)):
+		return nil, src.Errorf("is one array of an attention trace, if it is one at all: name its folder, which has %s",
+			metaName)
+	}
+	return nil, src.Errorf("holds no attention trace: want a folder with %s, a file of tensors (.safetensors), or one that "+
+		"begins with %q (%s)", metaName, magic, Ending)
+}
+
+func isOwn(head source.Head) bool { return bytes.HasPrefix(head.Bytes, []byte(magic)) }
+
+// Formats are those of files with attention. They are formats of traces as others are, but have no requests: opening one
+// as a trace of requests is an error that says so.
+var Formats = []source.Format{
+	{
+		Name: "attention", Carries: "queries, keys and values of a language model",
+		Summary:   "this program's own format of attention: head by head as float16, in one pass (gen attention, convert)",
+		Detection: "its first bytes, " + strings.Trim(fmt.Sprintf("%q", magic), `"`),
+		Binary:    true, Detect: source.CertainIf(isOwn), Open: refuse,
+		Impossible: unless(isOwn, "it does not begin like one"),
+	},
+	{
+		Name: "safetensors", Carries: "queries, keys and values of a language model",
+		Summary:   "tensors q.L00, k.L00, v.L00 and so on, as tools/attention-trace.py writes them",
+		Detection: "a header of tensors",
+		Binary:    true, Detect: source.CertainIf(isTensors), Open: refuse,
+		Impossible: unless(isTensors, "it does not begin with a header of tensors"),
+	},
+}
+
+func isTensors(head source.Head) bool { return looksLikeTensors(head.Bytes) }
+
+func unless(is func(source.Head) bool, why string) func(source.Head) string {
+	return func(head source.Head) string {
+		if is(head) {
+			return ""
+		}
+		return why
+	}
+}
+
+// ErrNoRequests says that what was named as a trace of requests is the attention of a model.
+var ErrNoRequests = errors.New("holds the attention of a language model (queries, keys and values of decode steps), " +
+	"which is no list of requests: describe it with cachesim stat, or copy it to another format with cachesim convert")
+
+func refuse(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
+	return nil, stream.Fields{}, src.Errorf("%w", ErrNoRequests)
+}
