@@ -111,8 +111,8 @@ type Head struct {
 	group, dim int
 }
 
-// place says which head it is.
-func (h *Head) place(s *Shape, place int) {
+// Begin says which head it is, for what fills it.
+func (h *Head) Begin(s *Shape, place int) {
 	h.Layer, h.KV, h.Place = s.Layers[place/s.KVHeads], place%s.KVHeads, place
 	h.group, h.dim = s.Group(), s.Dim
 }

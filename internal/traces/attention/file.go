@@ -84,7 +84,7 @@ func (f *file) Close() error { return f.src.In.Close() }
 
 // Next implements Trace.
 func (f *file) Next(h *Head) (err error) {
-	h.place(&f.shape, f.next)
+	h.Begin(&f.shape, f.next)
 	f.next++
 	group, parts := f.shape.Group(), f.options.Parts
 	if h.Queries, err = f.part(h, "query", h.Queries[:0], true, f.shape.Steps*group, f.stored.Steps*group); err != nil {

@@ -102,7 +102,7 @@ func (l *layered) Close() error {
 
 // Next implements Trace.
 func (l *layered) Next(h *Head) (err error) {
-	h.place(&l.shape, l.next)
+	h.Begin(&l.shape, l.next)
 	if h.KV == 0 {
 		if err := l.openLayer(h.Layer); err != nil {
 			return err

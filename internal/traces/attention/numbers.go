@@ -83,8 +83,8 @@ func appendHalves(to []byte, row []float32) ([]byte, error) {
 	return to, nil
 }
 
-// Rounded rounds numbers to those that a file of float16 holds.
-func Rounded(row []float32) {
+// Round rounds numbers to those that a file of float16 holds.
+func Round(row []float32) {
 	for i, x := range row {
 		row[i] = float16.Fromfloat32(x).Float32()
 	}

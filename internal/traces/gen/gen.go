@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -152,7 +153,7 @@ func (e Entry) takes(name string) bool {
 
 // AllParams returns the parameters of the generator: its own, then the common ones unless it has records of its own.
 func (e Entry) AllParams() []params.Param {
-	if e.Records != nil {
+	if e.build == nil {
 		return e.Params
 	}
 	return append(e.Params[:len(e.Params):len(e.Params)], Common...)
@@ -218,6 +219,9 @@ type Generator struct {
 // New prepares the generator of s; it computes tables of popularity and sizes. If that takes long, it ends with ctx,
 // and calls progress, unless that is nil, from time to time.
 func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Generator, error) {
+	if s.Entry.Attention != nil {
+		return nil, attention.ErrNoRequests
+	}
 	if s.Entry.Records != nil {
 		return newRecordGenerator(ctx, s, progress)
 	}

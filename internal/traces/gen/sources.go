@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -54,9 +55,11 @@ type Entry struct {
 	Summary string // one line: which object comes next
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
-	Records Prepare                     // instead of build, and without the common parameters
-	sized   bool                        // the records have sizes
-	Bytes   func(v params.Values) int64 // of memory that it needs; nil: those of its objects, if any
+	Records Prepare // instead of build, and without the common parameters
+	// instead of Records, for a trace that is no list of requests
+	Attention func(v params.Values) (attention.Maker, error)
+	sized     bool                        // the records have sizes
+	Bytes     func(v params.Values) int64 // of memory that it needs; nil: those of its objects, if any
 }
 
 // Prepare makes a RecordSource. It ends with ctx, and calls progress, unless that is nil, from time to time.
@@ -155,6 +158,9 @@ func newEntries() []Entry {
 			Summary: "reads of files by the 18 jobs of the IGTCache paper: training, tests, queries and analyses that share " +
 				"a cache",
 			Params: clusterParams, Records: quick(newClusterTrace), sized: true, Bytes: clusterBytes},
+		{Name: "attention",
+			Summary: "queries, keys and values of a language model at its decode steps, like those of a real one; no requests",
+			Params:  attentionParams, Attention: newAttentionTrace},
 		{Name: "mixed",
 			Summary: "phases of other generators in turn, repeatedly",
 			Params:  []params.Param{phasesParam}, build: buildMixed},
