@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 type convertFlags struct {
@@ -66,6 +67,13 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	options, err := f.trace.loadOptions(cmd)
 	if err != nil {
 		return err
+	}
+	w, err := f.trace.workload(cmd, in)
+	if err != nil {
+		return err
+	}
+	if w.IsAttention(cmd.Context(), workload.Dirs("")) {
+		return f.convertAttention(cmd, w, out)
 	}
 	if in, err = findAll(in); err != nil {
 		return err

@@ -49,6 +49,7 @@ Sizes, for --size:
   cachesim gen 'zipf(alpha=0.9,objects=100000)' --size 'lognormal(mean=16384,sigma=1.5)' -o trace.csv.gz
   cachesim gen mixed --phases 'zipf(alpha=1.1,objects=20000):50000;scan:5000;loop(objects=3000):20000' -o trace.txt
   cachesim gen cluster --jobs 9+14 --listing data.csv.zst -o reads.csv.zst
+  cachesim gen attention --layers 4 --steps 100 -o trace.attention
   cachesim gen loop --objects 1000 -n 5000 --output-format plain -o - | cachesim run -`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: map[string]string{commandline.Choices: "Generators:\n" + gen.Summaries()},
@@ -119,6 +120,12 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	find := func(path string) (string, error) { return workload.Find(path, workload.Dirs("")) }
 	if spec, err = spec.WithFiles(find); err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
+	}
+	if spec.Entry.Attention != nil {
+		if err := f.runAttention(cmd, spec); err != nil {
+			return fmt.Errorf("gen %s: %w", text, err)
+		}
+		return nil
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.quiet, "writing", progress.Requests)
 	defer bar.Finish()

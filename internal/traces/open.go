@@ -2,7 +2,9 @@ package traces
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -33,6 +35,9 @@ func Open(path string, opts LoadOptions) (*Stream, error) {
 // open is Open with a context that ends waiting for a pipe, and for a file that is read together with others: they
 // share t.
 func open(ctx context.Context, path string, opts LoadOptions, t *source.Together) (*Stream, error) {
+	if attention.IsFolder(path) {
+		return nil, fmt.Errorf("%s: %w", path, attention.ErrNoRequests)
+	}
 	in, err := source.OpenFile(ctx, path, opts.Stdin)
 	if err != nil {
 		return nil, err

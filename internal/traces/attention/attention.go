@@ -30,6 +30,16 @@ type Shape struct {
 	Scale     float64 `json:"scale"`     // of the product of a query and a key, before the softmax
 }
 
+// String describes the trace in a line.
+func (s *Shape) String() string {
+	text := fmt.Sprintf("%d layers, %d query heads on %d KV heads of %d numbers, %d tokens of prompt and %d steps",
+		len(s.Layers), s.QueryHeads, s.KVHeads, s.Dim, s.Prompt, s.Steps)
+	if s.Predicted {
+		text += ", predicted queries"
+	}
+	return text
+}
+
 // Group returns the number of query heads that read one KV head.
 func (s *Shape) Group() int { return s.QueryHeads / s.KVHeads }
 

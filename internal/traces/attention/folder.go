@@ -10,6 +10,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/traces/npy"
@@ -34,29 +36,13 @@ type meta struct {
 	Scale        *float64 `json:"scale"`
 }
 
-// IsFolder reports whether path is a folder with an attention trace: it has meta.json, or the queries of a layer.
-func IsFolder(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return false
-	}
-	if _, err := os.Stat(filepath.Join(path, metaName)); err == nil {
-		return true
-	}
-	found, _ := filepath.Glob(filepath.Join(globQuoted(path), "q.L*.npy*"))
-	return len(found) > 0
-}
+// arrayName matches the name of an array of queries, keys or values in a folder.
+var arrayName = regexp.MustCompile(`^[qpkv]\.L[0-9]+\.npy(\.[a-z0-9]+)?$`)
 
-// globQuoted returns a path in which no character has a meaning to Glob.
-func globQuoted(path string) string {
-	quoted := make([]byte, 0, len(path))
-	for i := range len(path) {
-		if c := path[i]; filepath.Separator == '/' && (c == '*' || c == '?' || c == '[' || c == '\\') {
-			quoted = append(quoted, '\\')
-		}
-		quoted = append(quoted, path[i])
-	}
-	return string(quoted)
+// IsFolder reports whether path is a folder with arrays of an attention trace.
+func IsFolder(path string) bool {
+	entries, _ := os.ReadDir(path) // none of a file
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return arrayName.MatchString(e.Name()) })
 }
 
 // openFolder opens a folder with meta.json and an array (.npy, possibly compressed) for each layer and part: q.L04.npy

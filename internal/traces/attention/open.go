@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -36,11 +37,34 @@ func Open(ctx context.Context, path string, stdin io.Reader, options Options) (T
 	return t, nil
 }
 
+// Is reports whether path is an attention trace: a folder with one, or a regular file that begins like one. What cannot be
+// opened is none.
+func Is(ctx context.Context, path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return err == nil && IsFolder(path)
+	}
+	in, err := source.OpenFile(ctx, path, nil)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	src, err := source.New(in, in.Label, in.Path, in)
+	if err != nil {
+		return false
+	}
+	head, err := src.Head()
+	return err == nil && (isOwn(head) || isTensors(head))
+}
+
 func openFile(in *source.File, options Options) (Trace, error) {
 	src, err := source.New(in, in.Label, in.Path, in)
 	if err != nil {
 		return nil, err
 	}
+	return openSource(src, options)
+}
+
+func openSource(src *source.Source, options Options) (Trace, error) {
 	head, err := src.Head()
 	if err != nil {
 		return nil, err
@@ -48,7 +72,7 @@ func openFile(in *source.File, options Options) (Trace, error) {
 	switch {
 	case isOwn(head):
 		return openOwn(src, options)
-	case looksLikeTensors(head.Bytes):
+	case isTensors(head):
 		return openTensors(src, options)
 	case bytes.HasPrefix(head.Bytes, []byte(npy.Magic)):
 		return nil, src.Errorf("is one array of an attention trace, if it is one at all: name its folder, which has %s",
@@ -60,21 +84,24 @@ func openFile(in *source.File, options Options) (Trace, error) {
 
 func isOwn(head source.Head) bool { return bytes.HasPrefix(head.Bytes, []byte(magic)) }
 
+// Format is the name of this program's own format.
+const Format = "attention"
+
 // Formats are those of files with attention. They are formats of traces as others are, but have no requests: opening one
 // as a trace of requests is an error that says so.
 var Formats = []source.Format{
 	{
-		Name: "attention", Carries: "queries, keys and values of a language model",
+		Name: Format, Carries: "queries, keys and values of a language model",
 		Summary:   "this program's own format of attention: head by head as float16, in one pass (gen attention, convert)",
 		Detection: "its first bytes, " + strings.Trim(fmt.Sprintf("%q", magic), `"`),
-		Binary:    true, Detect: source.CertainIf(isOwn), Open: refuse,
+		Binary:    true, NoRequests: "stat, convert, gen", Detect: source.CertainIf(isOwn), Open: refuse,
 		Impossible: unless(isOwn, "it does not begin like one"),
 	},
 	{
 		Name: "safetensors", Carries: "queries, keys and values of a language model",
 		Summary:   "tensors q.L00, k.L00, v.L00 and so on, as tools/attention-trace.py writes them",
 		Detection: "a header of tensors",
-		Binary:    true, Detect: source.CertainIf(isTensors), Open: refuse,
+		Binary:    true, NoRequests: "stat, convert", Detect: source.CertainIf(isTensors), Open: refuse,
 		Impossible: unless(isTensors, "it does not begin with a header of tensors"),
 	},
 }

@@ -68,6 +68,7 @@ func checkNamed(s *source.Source, head source.Head, format source.Format) (rathe
 	switch {
 	case why != "":
 		why += "; "
+	case len(others) > 0 && others[0].NoRequests != "" && others[0].Name != format.Name:
 	case format.Binary && sure >= source.Likely && others[0].Binary && format.Detect(head, s.FormatName) == source.No:
 	case sure >= source.Likely && !slices.ContainsFunc(others, format.ReadsFilesOf):
 		return namesOf(others), nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
@@ -35,7 +36,8 @@ var kinds = []kind{
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = slices.Concat(plainFormats, ofKinds(func(k kind) []source.Format { return k.reads }), datasets.Formats)
+var formats = slices.Concat(plainFormats, ofKinds(func(k kind) []source.Format { return k.reads }), datasets.Formats,
+	attention.Formats)
 
 // ofKinds concatenates the lists of all kinds.
 func ofKinds[T any](list func(kind) []T) (all []T) {

@@ -198,6 +198,14 @@ func (s Spec) WithFiles(other func(path string) (string, error)) (Spec, error) {
 	return Spec{s.Entry, values}, nil
 }
 
+// Attention returns the attention of a language model if that is what s makes, otherwise nil.
+func (s Spec) Attention() (attention.Maker, error) {
+	if s.Entry.Attention == nil {
+		return nil, nil
+	}
+	return s.Entry.Attention(s.Params)
+}
+
 // Generator makes the requests of one trace. It is a stream.Reader.
 type Generator struct {
 	// Fields are the fields of its records.

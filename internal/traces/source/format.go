@@ -23,6 +23,8 @@ type Format struct {
 	// named the format. nil: the reader refuses what it cannot read.
 	Impossible func(head Head) string
 	Binary     bool // its files are not text
+	// NoRequests is set if its files hold something else than requests: it says which commands use them.
+	NoRequests string
 	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
 	// line is. "" otherwise.
 	AnyText string

@@ -45,8 +45,11 @@ func Formats() List {
 	return l
 }
 
-// useOf says whether a format can also be written.
+// useOf says whether a format can also be written, or which commands use one without requests.
 func useOf(f source.Format) string {
+	if f.NoRequests != "" {
+		return f.NoRequests
+	}
 	if slices.Contains(formats.WritableNames(), f.Name) {
 		return "read, write"
 	}

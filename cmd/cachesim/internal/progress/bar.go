@@ -29,6 +29,7 @@ const (
 	Pairs
 	Texts
 	Steps
+	Heads
 )
 
 // Bar is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from
@@ -76,6 +77,8 @@ func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
 		counters, speed = decor.CountersNoUnit("%d / %d texts"), decor.AverageSpeed(0, ", %.0f/s")
 	case Steps: // whose number says nothing to users
 		counters, speed = decor.Percentage(), nil
+	case Heads:
+		counters, speed = decor.CountersNoUnit("%d / %d heads"), decor.AverageSpeed(0, ", %.1f/s")
 	case Searches:
 		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, ", %.1f/s")
 	}
