@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 type convertFlags struct {
@@ -68,12 +68,13 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	if err != nil {
 		return err
 	}
-	w, err := f.trace.workload(cmd, in)
-	if err != nil {
-		return err
-	}
-	if w.IsAttention(cmd.Context(), workload.Dirs("")) {
-		return f.convertAttention(cmd, w, out)
+	// Of generators, only that of attention can be converted.
+	if w, err := f.trace.workload(cmd, in); err == nil && attended.Is(cmd, w) {
+		w.Embeddings = f.embeddings
+		if err := checkNotInput(w.Files, out); err != nil {
+			return err
+		}
+		return attended.Convert(cmd, w, out, f.outputFormat, f.trace.quiet)
 	}
 	if in, err = findAll(in); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -122,7 +123,10 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
 	if spec.Entry.Attention != nil {
-		if err := f.runAttention(cmd, spec); err != nil {
+		if f.listing != "" {
+			return fmt.Errorf("gen %s: it reads no files, so --listing has nothing to write; leave it out", text)
+		}
+		if err := attended.Generate(cmd, spec, f.out, f.format, f.quiet); err != nil {
 			return fmt.Errorf("gen %s: %w", text, err)
 		}
 		return nil

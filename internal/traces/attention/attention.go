@@ -165,11 +165,12 @@ type Options struct {
 
 // need refuses a trace of which not even one head fits into the budget.
 func (o Options) need(name string, s *Shape) error {
-	return o.Memory.Need(s.HeadBytes(o.Parts), name+": a head of "+memory.Count(float64(s.Tokens()))+" tokens", "fewer steps")
+	return o.Memory.Need(s.HeadBytes(o.Parts), name+": a head of "+memory.Count(float64(s.Tokens()))+" tokens", "fewer "+
+		"steps")
 }
 
-// Each calls work for every head, on up to jobs goroutines, which are numbered from 0 and each have a Head of their own;
-// there are fewer of them if their heads would need more than half the budget. The first error ends it.
+// Each calls work for every head, on up to jobs goroutines, which are numbered from 0 and each have a Head of their
+// own; there are fewer of them if their heads would need more than half the budget. The first error ends it.
 func Each(ctx context.Context, t Trace, jobs int, options Options, work func(worker int, h *Head) error) error {
 	shape := t.Shape()
 	if bytes := shape.HeadBytes(options.Parts); bytes > 0 {

@@ -35,7 +35,8 @@ type made struct {
 }
 
 func newMade() *made {
-	return &made{shape: Shape{Model: "made", Layers: []int{0, 4, 29}, QueryHeads: 6, KVHeads: 2, Dim: 5, Prompt: 7, Steps: 4,
+	return &made{shape: Shape{Model: "made", Layers: []int{0, 4, 29}, QueryHeads: 6, KVHeads: 2, Dim: 5, Prompt: 7,
+		Steps:     4,
 		Predicted: true, Scale: 0.25}}
 }
 
@@ -229,7 +230,8 @@ func TestPartsAreChosen(t *testing.T) {
 // A file may be read through a pipe, and copied to the same bytes.
 func TestPipe(t *testing.T) {
 	own := ownOf(t)
-	for name, content := range map[string][]byte{"own": own, "tensors": tensorsOf(t, `{"scale": "0.25", "model": "made"}`)} {
+	for name, content := range map[string][]byte{"own": own, "tensors": tensorsOf(t,
+		`{"scale": "0.25", "model": "made"}`)} {
 		r, w := io.Pipe()
 		go func() {
 			_, err := w.Write(content)
@@ -264,7 +266,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("type %d: %v, finite %t, any %t", kind, row, finite, any)
 		}
 	}
-	if finite, _ := float64s.decode(make([]float32, 1), binary.LittleEndian.AppendUint64(nil, math.Float64bits(1e300))); finite {
+	if finite, _ := float64s.decode(make([]float32, 1), binary.LittleEndian.AppendUint64(nil,
+		math.Float64bits(1e300))); finite {
 		t.Error("1e300 is finite as float32")
 	}
 }
@@ -341,16 +344,19 @@ func TestEach(t *testing.T) {
 		return nil
 	}))
 	tight.Memory = memory.Fixed(100, 0)
-	if _, err := Open(t.Context(), files(t)["own"], nil, tight); err == nil || !strings.Contains(err.Error(), "out of memory") {
+	if _, err := Open(t.Context(), files(t)["own"], nil, tight); err == nil || !strings.Contains(err.Error(), "out of "+
+		"memory") {
 		t.Errorf("error %v for a head larger than the memory", err)
 	}
 }
 
 // claims is a header that claims far more than follows: memory grows with what is read, not with what is claimed.
 func TestClaimsTakeNoMemory(t *testing.T) {
-	shape := Shape{Layers: []int{0}, QueryHeads: 1 << 10, KVHeads: 1, Dim: 1 << 13, Prompt: 1 << 26, Steps: 1 << 26, Scale: 1}
+	shape := Shape{Layers: []int{0}, QueryHeads: 1 << 10, KVHeads: 1, Dim: 1 << 13, Prompt: 1 << 26, Steps: 1 << 26,
+		Scale: 1}
 	text := must.Get(json.Marshal(shape))(t)
-	own := slices.Concat([]byte(magic), binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text, make([]byte, 1<<16))
+	own := slices.Concat([]byte(magic), binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text, make([]byte,
+		1<<16))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	err := readAll(t.Context(), own)
@@ -409,7 +415,8 @@ func TestCutFiles(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), name)
 		must.Do(t, os.WriteFile(path, content[:len(content)-2], 0o644))
-		if _, err := Open(t.Context(), path, nil, Options{}); err == nil || !strings.Contains(err.Error(), "cut off or damaged") {
+		if _, err := Open(t.Context(), path, nil, Options{}); err == nil || !strings.Contains(err.Error(), "cut off or "+
+			"damaged") {
 			t.Errorf("%s: error %v on opening a file that lacks its end", name, err)
 		}
 	}
@@ -433,31 +440,45 @@ func TestBadFolders(t *testing.T) {
 		remove  string
 		want    string
 	}{
-		"NaN key":     {"k.L04.npy", with("k.L04", (11+3)*10, half(float32(math.NaN()))), "", "k.L04.npy: KV head 1, token 3: a number that is not finite"},
-		"infinite":    {"v.L29.npy", with("v.L29", 4, half(float32(math.Inf(1)))), "", "v.L29.npy: KV head 0, token 0: a number that is not finite"},
-		"NaN query":   {"q.L00.npy", with("q.L00", (2*6+4)*10, half(float32(math.NaN()))), "", "q.L00.npy: step 2, query head 4: a number"},
-		"zero key":    {"k.L00.npy", with("k.L00", 5*10, zeros), "", "k.L00.npy: KV head 0, token 5: all numbers are 0"},
-		"zero query":  {"q.L04.npy", with("q.L04", 6*10, zeros), "", "q.L04.npy: step 1, query head 0: all numbers are 0"},
-		"zero hat":    {"p.L04.npy", with("p.L04", 6*10, zeros), "", "p.L04.npy: step 1, query head 0: all numbers are 0"},
-		"dimensions":  {"k.L04.npy", npyOf([]int{2, 11, 4}, "<f2", raw["k.L04"][:176]), "", "k.L04.npy: an array of the shape (2, 11, 4): want (2, 11, 5), that is KV heads, tokens"},
-		"a head less": {"v.L04.npy", npyOf([]int{1, 11, 5}, "<f2", raw["v.L04"][:110]), "", "an array of the shape (1, 11, 5): want (2, 11, 5)"},
-		"steps less":  {"q.L29.npy", npyOf([]int{3, 6, 5}, "<f2", raw["q.L29"][:180]), "", "an array of the shape (3, 6, 5): want (4, 6, 5), that is steps, query heads"},
-		"flat":        {"q.L29.npy", npyOf([]int{120}, "<f2", raw["q.L29"]), "", "an array of the shape (120): want (4, 6, 5)"},
+		"NaN key": {"k.L04.npy", with("k.L04", (11+3)*10, half(float32(math.NaN()))), "", "k.L04.npy: KV head 1, token " +
+			"3: a number that is not finite"},
+		"infinite": {"v.L29.npy", with("v.L29", 4, half(float32(math.Inf(1)))), "", "v.L29.npy: KV head 0, token 0: a " +
+			"number that is not finite"},
+		"NaN query": {"q.L00.npy", with("q.L00", (2*6+4)*10, half(float32(math.NaN()))), "", "q.L00.npy: step 2, query " +
+			"head 4: a number"},
+		"zero key":   {"k.L00.npy", with("k.L00", 5*10, zeros), "", "k.L00.npy: KV head 0, token 5: all numbers are 0"},
+		"zero query": {"q.L04.npy", with("q.L04", 6*10, zeros), "", "q.L04.npy: step 1, query head 0: all numbers are 0"},
+		"zero hat":   {"p.L04.npy", with("p.L04", 6*10, zeros), "", "p.L04.npy: step 1, query head 0: all numbers are 0"},
+		"dimensions": {"k.L04.npy", npyOf([]int{2, 11, 4}, "<f2", raw["k.L04"][:176]), "", "k.L04.npy: an array of the " +
+			"shape (2, 11, 4): want (2, 11, 5), that is KV heads, tokens"},
+		"a head less": {"v.L04.npy", npyOf([]int{1, 11, 5}, "<f2", raw["v.L04"][:110]), "", "an array of the shape (1, 11, " +
+			"5): want (2, 11, 5)"},
+		"steps less": {"q.L29.npy", npyOf([]int{3, 6, 5}, "<f2", raw["q.L29"][:180]), "", "an array of the shape (3, 6, " +
+			"5): want (4, 6, 5), that is steps, query heads"},
+		"flat": {"q.L29.npy", npyOf([]int{120}, "<f2", raw["q.L29"]), "", "an array of the shape (120): want (4, 6, " +
+			"5)"},
 		"whole numbers": {"k.L04.npy", npyOf(lengths["k.L04"], "<i2", raw["k.L04"]), "",
 			"k.L04.npy: a NumPy array of type \"<i2\": want little-endian floating-point"},
-		"no array":      {"k.L04.npy", []byte("none of it"), "", "want a NumPy array"},
-		"cut keys":      {"k.L04.npy", npyOf(lengths["k.L04"], "<f2", raw["k.L04"][:150]), "", "k.L04.npy: KV head 1, token 4: the file is cut off here"},
-		"cut queries":   {"q.L04.npy", npyOf(lengths["q.L04"], "<f2", raw["q.L04"][:150]), "", "q.L04.npy: the file is cut off in step 2 of 4"},
-		"too much":      {"v.L04.npy", append(npyOf(lengths["v.L04"], "<f2", raw["v.L04"]), 1), "", "v.L04.npy: bytes follow the numbers of the shape (2, 11, 5)"},
+		"no array": {"k.L04.npy", []byte("none of it"), "", "want a NumPy array"},
+		"cut keys": {"k.L04.npy", npyOf(lengths["k.L04"], "<f2", raw["k.L04"][:150]), "", "k.L04.npy: KV head 1, " +
+			"token 4: the file is cut off here"},
+		"cut queries": {"q.L04.npy", npyOf(lengths["q.L04"], "<f2", raw["q.L04"][:150]), "", "q.L04.npy: the file is cut " +
+			"off in step 2 of 4"},
+		"too much": {"v.L04.npy", append(npyOf(lengths["v.L04"], "<f2", raw["v.L04"]), 1), "", "v.L04.npy: bytes " +
+			"follow the numbers of the shape (2, 11, 5)"},
 		"missing layer": {"", nil, "v.L29", "has no v.L29.npy, the values of layer 29"},
 		"missing hats":  {"", nil, "p.L29", "has no p.L29.npy, the predicted queries of layer 29"},
 		"no dimensions": {metaName, nil, metaName, "has no meta.json, which states context"},
 		"no JSON":       {metaName, []byte("["), "", "meta.json: want a JSON object"},
-		"no heads":      {metaName, []byte(strings.Replace(metaOf, `"kv_heads": 2`, `"kv_heads": 0`, 1)), "", "meta.json: 0 KV heads: want 1 to"},
-		"uneven heads":  {metaName, []byte(strings.Replace(metaOf, `"kv_heads": 2`, `"kv_heads": 4`, 1)), "", "6 query heads for 4 KV heads"},
-		"huge":          {metaName, []byte(strings.Replace(metaOf, `"context": 7`, `"context": 99999999999`, 1)), "", "99999999999 tokens before the first step: want 1 to"},
-		"layers twice":  {metaName, []byte(strings.Replace(metaOf, "[0, 4, 29]", "[0, 4, 4]", 1)), "", "layers [0 4 4]: want numbers"},
-		"scale":         {metaName, []byte(strings.Replace(metaOf, "0.25", "-1", 1)), "", "scale -1 of the products"},
+		"no heads": {metaName, []byte(strings.Replace(metaOf, `"kv_heads": 2`, `"kv_heads": 0`, 1)), "", "meta.json: " +
+			"0 KV heads: want 1 to"},
+		"uneven heads": {metaName, []byte(strings.Replace(metaOf, `"kv_heads": 2`, `"kv_heads": 4`, 1)), "", "6 query " +
+			"heads for 4 KV heads"},
+		"huge": {metaName, []byte(strings.Replace(metaOf, `"context": 7`, `"context": 99999999999`, 1)), "",
+			"99999999999 tokens before the first step: want 1 to"},
+		"layers twice": {metaName, []byte(strings.Replace(metaOf, "[0, 4, 29]", "[0, 4, 4]", 1)), "", "layers [0 4 4]: " +
+			"want numbers"},
+		"scale": {metaName, []byte(strings.Replace(metaOf, "0.25", "-1", 1)), "", "scale -1 of the products"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := folderOf(t)
@@ -488,18 +509,26 @@ func TestBadTensors(t *testing.T) {
 		return string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + strings.Repeat("\x01", bytes)
 	}
 	for name, c := range map[string]struct{ content, want string }{
-		"other tensors": {file(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8), "its 1 tensors are no attention trace"},
-		"type":          {file(`{"q.L00":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}}`, 2), `tensor "q.L00": numbers of type "I8"`},
-		"beyond":        {file(`{"q.L00":{"dtype":"F16","shape":[9],"data_offsets":[0,18]}}`, 2), "the bytes 0 to 18 of 2: the file is cut off"},
-		"backwards":     {file(`{"q.L00":{"dtype":"F16","shape":[0],"data_offsets":[2,0]}}`, 2), "the bytes 2 to 0 of 2"},
-		"product":       {file(`{"q.L00":{"dtype":"F16","shape":[3],"data_offsets":[0,2]}}`, 2), "2 bytes for the shape (3) of F16: want 6"},
-		"overflow": {file(`{"q.L00":{"dtype":"F16","shape":[4611686018427387904,4611686018427387904],"data_offsets":[0,2]}}`, 2),
+		"other tensors": {file(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8), "its 1 tensors are no " +
+			"attention trace"},
+		"type": {file(`{"q.L00":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}}`, 2),
+			`tensor "q.L00": numbers of type "I8"`},
+		"beyond": {file(`{"q.L00":{"dtype":"F16","shape":[9],"data_offsets":[0,18]}}`, 2), "the bytes 0 to 18 of 2: " +
+			"the file is cut off"},
+		"backwards": {file(`{"q.L00":{"dtype":"F16","shape":[0],"data_offsets":[2,0]}}`, 2), "the bytes 2 to 0 of 2"},
+		"product": {file(`{"q.L00":{"dtype":"F16","shape":[3],"data_offsets":[0,2]}}`, 2), "2 bytes for the shape " +
+			"(3) of F16: want 6"},
+		"overflow": {file(`{"q.L00":{"dtype":"F16","shape":[4611686018427387904,4611686018427387904],"data_offsets":[0,2]}}`,
+			2),
 			"want lengths whose product"},
-		"negative":     {file(`{"q.L00":{"dtype":"F16","shape":[-1],"data_offsets":[0,2]}}`, 2), "want lengths whose product"},
-		"flat":         {file(`{"q.L00":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "tensors q.L00 of the shape (1) and k.L00"},
-		"no keys":      {strings.Replace(good, `"k.L04"`, `"x.L04"`, 1), "has no tensor k.L04"},
-		"scale":        {string(tensorsOf(t, `{"scale": "wide"}`)), `scale "wide" in its metadata: want a number`},
-		"context":      {string(tensorsOf(t, `{"context": "8"}`)), `context "8" in its metadata: 11 tokens and 4 steps leave 7`},
+		"negative": {file(`{"q.L00":{"dtype":"F16","shape":[-1],"data_offsets":[0,2]}}`, 2), "want lengths whose " +
+			"product"},
+		"flat": {file(`{"q.L00":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "tensors q.L00 of the " +
+			"shape (1) and k.L00"},
+		"no keys": {strings.Replace(good, `"k.L04"`, `"x.L04"`, 1), "has no tensor k.L04"},
+		"scale":   {string(tensorsOf(t, `{"scale": "wide"}`)), `scale "wide" in its metadata: want a number`},
+		"context": {string(tensorsOf(t, `{"context": "8"}`)),
+			`context "8" in its metadata: 11 tokens and 4 steps leave 7`},
 		"metadata":     {string(tensorsOf(t, `[]`)), "the metadata: "},
 		"other header": {file("{nothing}", 8), "holds no attention trace"},
 	} {
@@ -527,13 +556,15 @@ func TestBadOwnFiles(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"NaN":         {with(headBytes+2*10, 0, 0x7e), "layer 0, KV head 1, query 2: a number that is not finite"},
-		"zero key":    {with(24*10, make([]byte, 10)...), "layer 0, KV head 0, key 0: all numbers are 0"},
-		"long header": {slices.Concat([]byte(magic), []byte{0, 0, 0, 1}, good[len(magic)+4:]), "a header of 16777216 bytes: want at most"},
-		"header":      {bytes.Replace(good, []byte(`"steps":4`), []byte(`"steps":0`), 1), "its header: 0 steps: want 1 to"},
-		"no JSON":     {bytes.Replace(good, []byte(`{"model"`), []byte(`["model"`), 1), "its header: "},
-		"array":       {npyOf([]int{2, 2}, "<f2", make([]byte, 8)), "is one array of an attention trace, if it is one at all"},
-		"text":        {[]byte("key,size\n1,2\n"), "holds no attention trace: want a folder with meta.json"},
+		"NaN":      {with(headBytes+2*10, 0, 0x7e), "layer 0, KV head 1, query 2: a number that is not finite"},
+		"zero key": {with(24*10, make([]byte, 10)...), "layer 0, KV head 0, key 0: all numbers are 0"},
+		"long header": {slices.Concat([]byte(magic), []byte{0, 0, 0, 1}, good[len(magic)+4:]), "a header of 16777216 " +
+			"bytes: want at most"},
+		"header":  {bytes.Replace(good, []byte(`"steps":4`), []byte(`"steps":0`), 1), "its header: 0 steps: want 1 to"},
+		"no JSON": {bytes.Replace(good, []byte(`{"model"`), []byte(`["model"`), 1), "its header: "},
+		"array": {npyOf([]int{2, 2}, "<f2", make([]byte, 8)), "is one array of an attention trace, if it is one at " +
+			"all"},
+		"text": {[]byte("key,size\n1,2\n"), "holds no attention trace: want a folder with meta.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := readAll(t.Context(), c.content)
@@ -615,8 +646,9 @@ func TestRealTrace(t *testing.T) {
 	options := Options{Parts: Parts{Predicted: true, Keys: true}}
 	trace := must.Get(Open(t.Context(), realTrace(t), nil, options))(t)
 	defer trace.Close()
-	want := Shape{Model: "Smollm2 135M 8k Lc100K Mix1 Ep2", Layers: []int{0, 4, 8, 12, 16, 20, 24, 29}, QueryHeads: 9, KVHeads: 3,
-		Dim: 64, Prompt: 4096, Steps: 640, Predicted: true, Scale: 0.125}
+	want := Shape{Model: "Smollm2 135M 8k Lc100K Mix1 Ep2", Layers: []int{0, 4, 8, 12, 16, 20, 24, 29}, QueryHeads: 9,
+		KVHeads: 3,
+		Dim:     64, Prompt: 4096, Steps: 640, Predicted: true, Scale: 0.125}
 	if got := trace.Shape(); !reflect.DeepEqual(*got, want) {
 		t.Errorf("shape %+v, want %+v", *got, want)
 	}

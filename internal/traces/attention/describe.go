@@ -16,12 +16,12 @@ const (
 	ratio  = 0.1
 )
 
-// MiddleEnd returns the end of the middle, which begins at Sink, in a step that sees so many keys. It has no tokens where
-// that is not above Sink.
+// MiddleEnd returns the end of the middle, which begins at Sink, in a step that sees so many keys. It has no tokens
+// where that is not above Sink.
 func MiddleEnd(visible int) int { return visible - Recent }
 
-// Description says how queries, sets of keys and probabilities of a trace behave: of one layer, or of all of them. A set
-// is the tenth of the middle that has the most probability, summed over the query heads of a KV head.
+// Description says how queries, sets of keys and probabilities of a trace behave: of one layer, or of all of them. A
+// set is the tenth of the middle that has the most probability, summed over the query heads of a KV head.
 type Description struct {
 	// mean cosine of the queries of a query head that are so many steps apart
 	SimilarityByLag []LagValue `json:"similarity_by_lag"`
@@ -157,8 +157,8 @@ func samples(s *Shape) int {
 	return min(s.Steps, max(leastSamples, min(mostStep, int(describeWork/step/float64(s.Heads())))))
 }
 
-// Describe describes a trace, of which it needs keys and, if there are any, predicted queries. The results do not depend
-// on the number of jobs. progress, unless it is nil, is called with the number of heads that are done.
+// Describe describes a trace, of which it needs keys and, if there are any, predicted queries. The results do not
+// depend on the number of jobs. progress, unless it is nil, is called with the number of heads that are done.
 func Describe(ctx context.Context, t Trace, jobs int, options Options, progress func()) (*Descriptions, error) {
 	shape := t.Shape()
 	d := &Descriptions{Samples: samples(shape)}
@@ -386,7 +386,7 @@ func exp(x float64) float64 {
 	if x < -700 {
 		return 0
 	}
-	n := math.Floor(x*(expSteps/math.Ln2) + 0.5)
+	n := math.Floor(float64(x*(expSteps/math.Ln2)) + 0.5)
 	r := x - float64(n*(math.Ln2/expSteps)) // at most 0.011 either way
 	p := 1 + float64(r*(1+float64(r*(0.5+float64(r*(1.0/6+float64(r/24)))))))
 	i := int(n)

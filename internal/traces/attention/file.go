@@ -13,10 +13,10 @@ import (
 // Ending is that of the names of files in this program's own format.
 const Ending = ".attention"
 
-// A file of this program begins with magic, the length of a JSON text as uint32, and that text, the Shape. Then come the
-// heads in the order of Head.Place, each as its queries, the predicted ones if Shape.Predicted is set, its keys and its
-// values, in the order of Head, as little-endian float16. So it can be written and read in one pass, through a pipe or
-// compressed.
+// A file of this program begins with magic, the length of a JSON text as uint32, and that text, the Shape. Then come
+// the heads in the order of Head.Place, each as its queries, the predicted ones if Shape.Predicted is set, its keys and
+// its values, in the order of Head, as little-endian float16. So it can be written and read in one pass, through a pipe
+// or compressed.
 const magic = "\x89ATTN\x01\r\n"
 
 // maxShape bounds the text of the shape, in bytes.

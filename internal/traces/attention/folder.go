@@ -81,7 +81,8 @@ func readMeta(dir string) (*Shape, error) {
 	path := filepath.Join(dir, metaName)
 	file, err := filestate.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: has no %s, which states context, steps, query_heads, kv_heads, head_dim and layers_stored",
+		return nil, fmt.Errorf("%s: has no %s, which states context, steps, query_heads, kv_heads, head_dim and "+
+			"layers_stored",
 			dir, metaName)
 	} else if err != nil {
 		return nil, err

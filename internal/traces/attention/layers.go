@@ -185,7 +185,8 @@ func (l *layered) array(part byte, layer int, lengths ...int) (*array, error) {
 		if part == 'k' || part == 'v' {
 			what = "KV heads, tokens"
 		}
-		return nil, a.errorf("an array of the shape %s: want %s, that is %s and numbers of a head", list(a.lengths), list(want),
+		return nil, a.errorf("an array of the shape %s: want %s, that is %s and numbers of a head", list(a.lengths),
+			list(want),
 			what)
 	}
 	return a, nil

@@ -37,8 +37,8 @@ func Open(ctx context.Context, path string, stdin io.Reader, options Options) (T
 	return t, nil
 }
 
-// Is reports whether path is an attention trace: a folder with one, or a regular file that begins like one. What cannot be
-// opened is none.
+// Is reports whether path is an attention trace: a folder with one, or a regular file that begins like one. What cannot
+// be opened is none.
 func Is(ctx context.Context, path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return err == nil && IsFolder(path)
@@ -78,7 +78,8 @@ func openSource(src *source.Source, options Options) (Trace, error) {
 		return nil, src.Errorf("is one array of an attention trace, if it is one at all: name its folder, which has %s",
 			metaName)
 	}
-	return nil, src.Errorf("holds no attention trace: want a folder with %s, a file of tensors (.safetensors), or one that "+
+	return nil, src.Errorf("holds no attention trace: want a folder with %s, a file of tensors (.safetensors), or one "+
+		"that "+
 		"begins with %q (%s)", metaName, magic, Ending)
 }
 
@@ -87,8 +88,8 @@ func isOwn(head source.Head) bool { return bytes.HasPrefix(head.Bytes, []byte(ma
 // Format is the name of this program's own format.
 const Format = "attention"
 
-// Formats are those of files with attention. They are formats of traces as others are, but have no requests: opening one
-// as a trace of requests is an error that says so.
+// Formats are those of files with attention. They are formats of traces as others are, but have no requests: opening
+// one as a trace of requests is an error that says so.
 var Formats = []source.Format{
 	{
 		Name: Format, Carries: "queries, keys and values of a language model",

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -24,7 +24,7 @@ func IsWritable(path string) bool { return filepath.Ext(source.StrippedName(path
 // that are written.
 func Write(ctx context.Context, w io.Writer, t Trace, jobs int, progress func(done int)) error {
 	shape := t.Shape()
-	text, err := json.Marshal(shape)
+	text, err := jsonlines.Marshal(shape)
 	if err != nil {
 		return err
 	}

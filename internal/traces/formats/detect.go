@@ -65,10 +65,13 @@ func checkNamed(s *source.Source, head source.Head, format source.Format) (rathe
 		why = format.Impossible(head)
 	}
 	others, sure := surest(head, s.FormatName)
+	if sure == source.Certain && others[0].NoRequests != "" {
+		_, _, err := others[0].Open(s, nil)
+		return nil, err // which says what can be done with it
+	}
 	switch {
 	case why != "":
 		why += "; "
-	case len(others) > 0 && others[0].NoRequests != "" && others[0].Name != format.Name:
 	case format.Binary && sure >= source.Likely && others[0].Binary && format.Detect(head, s.FormatName) == source.No:
 	case sure >= source.Likely && !slices.ContainsFunc(others, format.ReadsFilesOf):
 		return namesOf(others), nil

@@ -24,24 +24,31 @@ var attentionParams = []params.Param{
 	{Name: "slow-rate", Default: 0.995, Min: 0, Max: 1, Doc: "correlation of the slow part from step to step"},
 	{Name: "fast", Default: 0.38, Min: 0, Max: 1, Doc: "share of the rest that drifts fast"},
 	{Name: "fast-rate", Default: 0.6, Min: 0, Max: 1, Doc: "correlation of the fast part from step to step"},
-	{Name: "local", Default: 0.08, Min: 0, Max: 1, Doc: "share of the rest by which queries find recent keys; what is left " +
+	{Name: "local", Default: 0.08, Min: 0, Max: 1, Doc: "share of the rest by which queries find recent keys; what is " +
+		"left " +
 		"is new in every step"},
 	{Name: "local-rate", Default: 0.95, Min: 0, Max: 1, Doc: "correlation of the local part from step to step"},
-	{Name: "group", Default: 0.5, Min: 0, Max: 1, Doc: "share of all parts but the local one that the query heads of a KV head " +
+	{Name: "group", Default: 0.5, Min: 0, Max: 1, Doc: "share of all parts but the local one that the query heads of a " +
+		"KV head " +
 		"have in common"},
-	{Name: "logits", Default: 2.4, Min: 0.01, Max: 20, Doc: "standard deviation of the logits of the middle, all tokens but " +
+	{Name: "logits", Default: 2.4, Min: 0.01, Max: 20, Doc: "standard deviation of the logits of the middle, all tokens " +
+		"but " +
 		"the first 4 and the last 64"},
-	{Name: "lean", Default: 1.2, Min: 0, Max: 100, Doc: "how much more keys vary along the constant part of the queries than " +
+	{Name: "lean", Default: 1.2, Min: 0, Max: 100, Doc: "how much more keys vary along the constant part of the queries " +
+		"than " +
 		"in other directions"},
-	{Name: "sink", Default: 0.2, Min: 0, Max: 0.95, Doc: "share of the probability that the first 4 tokens have; 0: they are " +
+	{Name: "sink", Default: 0.2, Min: 0, Max: 0.95, Doc: "share of the probability that the first 4 tokens have; 0: " +
+		"they are " +
 		"like others"},
-	{Name: "recent", Default: 0.33, Min: 0, Max: 0.95, Doc: "share of the probability that the last 64 tokens have; 0: they " +
+	{Name: "recent", Default: 0.33, Min: 0, Max: 0.95, Doc: "share of the probability that the last 64 tokens have; 0: " +
+		"they " +
 		"are like others"},
-	{Name: "prediction", Default: 0.93, Min: 0, Max: 1, Doc: "square of the cosine of a query and its prediction from the " +
+	{Name: "prediction", Default: 0.93, Min: 0, Max: 1, Doc: "square of the cosine of a query and its prediction from " +
+		"the " +
 		"layer before; 0: no predictions"},
-	{Name: "drift", Default: "random", Choices: []string{"random", "constant"}, Doc: "random: what is new has any direction; " +
-		"constant: one that is orthogonal to the last head-dim ones, so that the similarity of a part after m steps is its " +
-		"rate to the power of m"},
+	{Name: "innovations", Default: "random", Choices: []string{"random", "orthogonal"}, Doc: "what is new in a step: " +
+		"random: any direction; orthogonal: one that is orthogonal to those before, so that the similarity of a part after " +
+		"m steps is its rate to the power of m"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 }
 
@@ -63,7 +70,7 @@ type attentionTrace struct {
 	localRate             float64
 	group, logits, lean   float64
 	sink, recent, predict float64
-	constant              bool
+	orthogonal            bool
 	seed                  uint64
 	ranks                 []int // of heads, by the constant share
 	next                  int
@@ -76,7 +83,7 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 		local: v.Float("local"), localRate: v.Float("local-rate"),
 		group: v.Float("group"), logits: v.Float("logits"), lean: v.Float("lean"),
 		sink: v.Float("sink"), recent: v.Float("recent"), predict: v.Float("prediction"),
-		constant: v.Text("drift") == "constant", seed: uint64(v.Int("seed")),
+		orthogonal: v.Text("innovations") == "orthogonal", seed: uint64(v.Int("seed")),
 	}
 	t.shape = attention.Shape{Model: "generated", QueryHeads: v.Int("query-heads"), KVHeads: v.Int("kv-heads"),
 		Dim: v.Int("head-dim"), Prompt: v.Int("context"), Steps: v.Int("steps"), Predicted: t.predict > 0,
@@ -95,7 +102,8 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 		return nil, fmt.Errorf("sink=%v: the first tokens are found by the constant part of the queries; want constant-low "+
 			"above 0, or sink=0", t.sink)
 	case t.recent > 0 && (t.local == 0 || t.high == 1):
-		return nil, fmt.Errorf("recent=%v: the last tokens are found by the local part of the queries; want local above 0 and "+
+		return nil, fmt.Errorf("recent=%v: the last tokens are found by the local part of the queries; want local above 0 "+
+			"and "+
 			"constant-high below 1, or recent=0", t.recent)
 	case t.sink+t.recent > 0.95:
 		return nil, fmt.Errorf("sink=%v and recent=%v: want at most 0.95 together", t.sink, t.recent)
@@ -145,8 +153,8 @@ func (t *attentionTrace) Make(place int, h *attention.Head) error {
 }
 
 // headMaker makes a head. Vectors have an expected length of 1 until they are written. Their numbers are those of four
-// parts, which rotate mixes in the end: of the slow and of the local state that the heads have in common, the direction of
-// the first tokens, and everything else.
+// parts, which rotate mixes in the end: of the slow and of the local state that the heads have in common, the direction
+// of the first tokens, and everything else.
 type headMaker struct {
 	*attentionTrace
 	seed               uint64
@@ -222,7 +230,7 @@ type process struct {
 	state, fresh []float32
 	keep, take   float32
 	bits         *rand.PCG
-	axes         []int // the directions of a constant drift, in turn; nil for any
+	axes         []int // orthogonal directions, in turn; nil for any
 	turn         int
 }
 
@@ -231,7 +239,7 @@ func (m *headMaker) process(dim int, rate float64, purpose uint64) *process {
 	p := &process{state: make([]float32, dim), fresh: make([]float32, dim), keep: float32(rate),
 		take: root(1 - float64(rate*rate)), bits: random.Stream(m.seed, purpose)}
 	noise(p.state, p.bits)
-	if m.constant {
+	if m.orthogonal {
 		p.axes = make([]int, dim)
 		for i := range p.axes {
 			p.axes[i] = i
@@ -465,8 +473,8 @@ func (m *headMaker) calibrate(h *attention.Head) gains {
 			others += variance(l, gains{slow: g.slow, local: local})
 			content += variance(l, gains{content: 1})
 		}
-		aim := float64(float64(len(looks))*m.logits) * m.logits
-		return math.Sqrt(max(0.1*aim, aim-others) / content)
+		aim := float64(float64(float64(len(looks))*m.logits) * m.logits)
+		return math.Sqrt(max(float64(0.1*aim), aim-others) / content)
 	}
 	aim := m.recent / (1 - m.sink)
 	if m.recent > 0 {
@@ -485,7 +493,7 @@ func (m *headMaker) calibrate(h *attention.Head) gains {
 			mass := 0.0
 			for _, l := range looks {
 				recent, middle := l.masses(g)
-				sink := attention.Sink * random.Exp(logit)
+				sink := float64(attention.Sink * random.Exp(logit))
 				mass += sink / (sink + recent + middle)
 			}
 			return mass < float64(m.sink*float64(len(looks)))
@@ -533,7 +541,7 @@ func variance(l look, g gains) float64 {
 		squares += float64(x * x)
 	}
 	n := float64(end - attention.Sink)
-	return max(0, squares/n-float64(sum/n)*float64(sum/n))
+	return max(0, squares/n-float64(float64(sum/n)*float64(sum/n)))
 }
 
 // masses returns the sums of the exponentials of the recent logits and of those of the middle.

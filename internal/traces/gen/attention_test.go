@@ -50,8 +50,10 @@ func TestAttentionAtConstantDrift(t *testing.T) {
 		{0.95, 0.8, 4}, {0.95, 0.6, 9}, {0.95, 0.3, 23}, {0.98, 0.8, 11}, {0.9, 0.8, 2}, {0.98, 0, math.MaxInt - 1},
 	} {
 		const steps = 600
-		made := attentionOf(t, fmt.Sprintf("layers=1,query-heads=1,kv-heads=1,head-dim=1024,context=1,steps=%d,constant-low=0,"+
-			"constant-high=0,slow=1,slow-rate=%v,fast=0,local=0,group=1,sink=0,recent=0,prediction=0,drift=constant", steps, c.rate))
+		made := attentionOf(t,
+			fmt.Sprintf("layers=1,query-heads=1,kv-heads=1,head-dim=1024,context=1,steps=%d,constant-low=0,"+
+				"constant-high=0,slow=1,slow-rate=%v,fast=0,local=0,group=1,sink=0,recent=0,prediction=0,innovations=orthogonal", steps,
+				c.rate))
 		var h attention.Head
 		must.Do(t, made.Make(0, &h))
 		want := 1 + (steps-1)/(c.last+1)

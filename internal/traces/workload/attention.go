@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
-// IsAttention reports whether w, or one of its files, is an attention trace, which is no list of requests. Standard input
-// is one only if the format says so.
+// IsAttention reports whether w, or one of its files, is an attention trace, which is no list of requests. Standard
+// input is one only if the format says so.
 func (w Workload) IsAttention(ctx context.Context, dirs []string) bool {
 	if w.Generator != "" {
 		spec, err := gen.Parse(w.Generator, "")
@@ -35,10 +35,12 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 	case len(w.Files) > 1:
 		return nil, fmt.Errorf("%q: one of them is an attention trace, which is read alone: name one trace", w.Files)
 	case w.SampleRate > 0:
-		return nil, errors.New("--sample: an attention trace has no objects to sample, as each step attends to all keys before " +
+		return nil, errors.New("--sample: an attention trace has no objects to sample, as each step attends to all keys " +
+			"before " +
 			"it: use --limit, which counts steps")
 	case w.Merge, w.Embeddings != "", w.Tenants != "":
-		return nil, errors.New("an attention trace has no requests to merge, to embed or to divide among tenants: name it alone")
+		return nil, errors.New("an attention trace has no requests to merge, to embed or to divide among tenants: name it " +
+			"alone")
 	}
 	options.Steps = w.Limit
 	if w.Generator == "" {
