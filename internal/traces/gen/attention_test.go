@@ -52,7 +52,8 @@ func TestAttentionAtConstantDrift(t *testing.T) {
 		const steps = 600
 		made := attentionOf(t,
 			fmt.Sprintf("layers=1,query-heads=1,kv-heads=1,head-dim=1024,context=1,steps=%d,constant-low=0,"+
-				"constant-high=0,slow=1,slow-rate=%v,fast=0,local=0,group=1,sink=0,recent=0,prediction=0,innovations=orthogonal", steps,
+				"constant-high=0,slow=1,slow-rate=%v,fast=0,local=0,group=1,sink=0,recent=0,prediction=0,innovations=orthogonal",
+				steps,
 				c.rate))
 		var h attention.Head
 		must.Do(t, made.Make(0, &h))
