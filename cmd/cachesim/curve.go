@@ -155,7 +155,7 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 	experiment.MarkAllBest(c.Exact)
 	more, err := results.Records(atGrid, "")
 	c.Exact = append(c.Exact, more...)
-	return table.Rows() + beside.Rows(), cmp.Or(err, stopped)
+	return experiment.Rows(atTable) + experiment.Rows(atGrid), cmp.Or(err, stopped)
 }
 
 // maxCurvePoints is more points than a figure can show.
@@ -183,9 +183,10 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	whole := design
-	whole.Entrants, whole.Inputs = curve.OnePass(), inputs(w, slices.Concat(c.Capacities, grid), f.trace.seed)
+	capacities := slices.Concat(c.Capacities, grid)
+	whole.Entrants, whole.Inputs = curve.OnePass(), inputs(w, capacities, f.trace.seed)
 	held := curve.Scaled(c.Capacities, f.trace.sample)
-	planned = whole.Rows() + f.samples*len(design.Entrants)*len(held)
+	planned = len(whole.Entrants)*len(capacities) + f.samples*len(design.Entrants)*len(held)
 	if len(held) > 0 {
 		planned += len(c.Specs) * min(2, len(held))
 	}

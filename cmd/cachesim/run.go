@@ -164,7 +164,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if stopped == nil {
 		note(cmd, f.trace.quiet, missing(design.Series, rows))
 	}
-	partial := interruption(stopped, len(recs), design.Rows())
+	partial := interruption(stopped, len(recs), experiment.Rows(cells))
 	return errors.Join(f.report(cmd, f.results(cmd, args, w, t, partial, recs, rows)), partial)
 }
 

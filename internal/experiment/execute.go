@@ -131,6 +131,16 @@ func WithoutRepetitions(cells []Cell) (once []Cell) {
 	return once
 }
 
+// Rows returns the number of cells that have a record.
+func Rows(cells []Cell) (rows int) {
+	for _, c := range cells {
+		if !c.Auxiliary {
+			rows++
+		}
+	}
+	return rows
+}
+
 // Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the
 // first of its cells can start, and released when its last cell has ended. On cancellation or after a failure it
 // returns the error; options.Finished has then received the cells that ended before.

@@ -147,29 +147,6 @@ func (in *Input) isServedIn(setup int) bool {
 	return in.Setups == nil || slices.Contains(in.Setups, setup)
 }
 
-// Rows returns the number of cells without the optima for comparison, assuming that no policy makes random choices or
-// there is one seed.
-func (d *Design) Rows() (rows int) {
-	for i := range d.Inputs {
-		in := &d.Inputs[i]
-		for s := range d.Setups {
-			if !in.isServedIn(s) {
-				continue
-			}
-			capacities := len(in.Capacities)
-			if _, own := sim.OwnCapacity(d.Setups[s].Parts.Cache); own {
-				capacities = 1
-			}
-			for e := range d.Entrants {
-				if _, runs := d.Entrants[e].runsIn(s, &d.Setups[s]); runs {
-					rows += capacities
-				}
-			}
-		}
-	}
-	return rows
-}
-
 // Misfit says that the parts of a cell do not fit together.
 type Misfit struct {
 	Capacity capacity.Spec

@@ -94,17 +94,11 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 func (r Results) Series(cells []Cell) (rows []series.Row) {
 	for _, c := range cells {
 		if !c.Auxiliary {
-			rows = append(rows, r[c.Hash].SeriesOf(c)...)
+			for _, row := range r[c.Hash].Series {
+				row.Cell = c.Hash
+				rows = append(rows, row)
+			}
 		}
-	}
-	return rows
-}
-
-// SeriesOf returns the rows of a result for c, which must have the hash of the cell that ran.
-func (r Result) SeriesOf(c Cell) []series.Row {
-	rows := slices.Clone(r.Series)
-	for i := range rows {
-		rows[i].Cell = c.Hash
 	}
 	return rows
 }

@@ -114,49 +114,41 @@ func newView(t *traces.Trace, warmup int) *view {
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
 // them.
 func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
-	if c.Cache.Entry.Streams {
-		a, err := v.addresses()
-		if err != nil {
-			return nil, fmt.Errorf("cache %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
-				c.Cache.Name(), err)
-		}
-		return a, nil
-	}
-	if c.Prefetcher == nil || !c.Prefetcher.Entry.Addresses {
-		if c.Allocator == nil || !c.Allocator.Entry.Patterns {
-			return nil, nil
-		}
-		a, err := v.addresses()
-		if err != nil {
-			return nil, nil // it does without
-		}
-		return a, nil
+	prefetches := c.Prefetcher != nil && c.Prefetcher.Entry.Addresses
+	patterns := c.Allocator != nil && c.Allocator.Entry.Patterns
+	if !c.Cache.Entry.Streams && !prefetches && !patterns {
+		return nil, nil
 	}
 	a, err := v.addresses()
-	if err != nil {
+	switch {
+	case err == nil:
+		return a, nil
+	case c.Cache.Entry.Streams:
+		return nil, fmt.Errorf("cache %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
+			c.Cache.Name(), err)
+	case prefetches:
 		return nil, fmt.Errorf("prefetcher %s computes with the keys of the trace: %w; prefetchers of the other kind, "+
 			"objects, work there (see: cachesim prefetchers)", c.Prefetcher.Name(), err)
 	}
-	return a, nil
+	return nil, nil // an allocator does without
 }
 
 // layoutFor returns the directory tree of the trace, if the cache or the prefetcher of a cell needs it.
 func (v *view) layoutFor(c Cell) (*streams.Layout, error) {
+	var owner string
 	switch {
 	case c.Cache.Entry.Streams:
-		l, err := v.layout()
-		if err != nil {
-			return nil, fmt.Errorf("cache %s: %w", c.Cache.Name(), err)
-		}
-		return l, nil
+		owner = "cache " + c.Cache.Name()
 	case c.Prefetcher != nil && c.Prefetcher.Entry.Layout:
-		l, err := v.layout()
-		if err != nil {
-			return nil, fmt.Errorf("prefetcher %s: %w", c.Prefetcher.Name(), err)
-		}
-		return l, nil
+		owner = "prefetcher " + c.Prefetcher.Name()
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	l, err := v.layout()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", owner, err)
+	}
+	return l, nil
 }
 
 func (v *view) measure() {
