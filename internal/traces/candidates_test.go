@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"encoding/binary"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // A key that never repeats gets a warning that names the columns that do, known names first.
@@ -38,7 +40,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 			`no key ever repeats in column "id"; "name" does, and "zone", and "request": --input-format csv:key=name`,
 		},
 		"parquet": {
-			string(writeParquetRows(t, rows)), "",
+			string(tracetest.ParquetOf(t, rows)), "",
 			`no key ever repeats in column "id"; "request_uri" does: --input-format parquet:key=request_uri`,
 		},
 		"no header": {
@@ -68,7 +70,8 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a")
 			must.Do(t, os.WriteFile(path, []byte(c.content), 0o644))
-			got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Format: c.format}}))(t)
+			got := must.Get(traces.Load(t.Context(), []string{path},
+				traces.LoadOptions{Selection: traces.Selection{Format: c.format}}))(t)
 			if have := strings.Join(got.Warnings, "|"); have != c.want {
 				t.Errorf("warned %q, want %q", have, c.want)
 			}
@@ -81,13 +84,14 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		must.Do(t, os.WriteFile(files[i], []byte(log.String()), 0o644))
 	}
 	for perFile, want := range map[bool]int{true: 1, false: 0} {
-		selected := Selection{PerFile: perFile, Format: "csv:key=id,time=none"}
-		got, err := Load(t.Context(), files, LoadOptions{Selection: selected})
+		selected := traces.Selection{PerFile: perFile, Format: "csv:key=id,time=none"}
+		got, err := traces.Load(t.Context(), files, traces.LoadOptions{Selection: selected})
 		if err != nil || len(got.Warnings) != want {
 			t.Errorf("two files, one by one %v: %v, warned %q", perFile, err, got.Warnings)
 		}
 	}
-	piped := must.Get(Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(log.String())}))(t)
+	piped := must.Get(traces.Load(t.Context(), []string{"-"},
+		traces.LoadOptions{Stdin: strings.NewReader(log.String())}))(t)
 	want := `no key ever repeats in column "id"; ` +
 		`if another holds the key (request, zone, name): --input-format csv:key=NAME`
 	if len(piped.Warnings) != 1 || piped.Warnings[0] != want {

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"fmt"
@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // A file that changes while it is read gives an error, whatever was read from it.
@@ -32,8 +34,8 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 			for _, merge := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %s, merge %v", name, what, merge), func(t *testing.T) {
 					path := filepath.Join(t.TempDir(), name)
-					writeTrace(t, path, stream.Fields{Time: true, Size: true}, records)
-					opts := LoadOptions{Selection: Selection{Merge: merge}}
+					tracetest.Write(t, path, stream.Fields{Time: true, Size: true}, records)
+					opts := traces.LoadOptions{Selection: traces.Selection{Merge: merge}}
 					changed := false
 					opts.Progress = func(int64, int64) {
 						if !changed {
@@ -41,7 +43,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 							changed = true
 						}
 					}
-					_, err := Load(t.Context(), []string{path}, opts)
+					_, err := traces.Load(t.Context(), []string{path}, opts)
 					if err == nil || !strings.Contains(err.Error(), path+": changed while it was read, from ") {
 						t.Errorf("error %v, want one that says that the file changed", err)
 					}
@@ -54,13 +56,13 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 // Requests written after those that a limit keeps do not matter.
 func TestFileThatGrowsBehindALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
-	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 100)))
-	opts := LoadOptions{Selection: Selection{Limit: 10}, Progress: func(int64, int64) {
+	tracetest.WriteFile(t, path, []byte("key\n"+strings.Repeat("a\n", 100)))
+	opts := traces.LoadOptions{Selection: traces.Selection{Limit: 10}, Progress: func(int64, int64) {
 		file := must.Get(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))(t)
 		defer file.Close()
 		must.Get(file.WriteString("b\n"))(t)
 	}}
-	if trace, err := Load(t.Context(), []string{path}, opts); err != nil || len(trace.Objects) != 10 {
+	if trace, err := traces.Load(t.Context(), []string{path}, opts); err != nil || len(trace.Objects) != 10 {
 		t.Errorf("error %v, want 10 requests", err)
 	}
 }
@@ -68,11 +70,11 @@ func TestFileThatGrowsBehindALimit(t *testing.T) {
 // Standard input may be a file that the shell has opened.
 func TestStandardInputThatChangesWhileItIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
-	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 1<<20)))
+	tracetest.WriteFile(t, path, []byte("key\n"+strings.Repeat("a\n", 1<<20)))
 	file, err := os.Open(path)
 	must.Do(t, err)
 	defer file.Close()
-	_, err = Load(t.Context(), []string{"-"}, LoadOptions{Stdin: file, Progress: func(int64, int64) {
+	_, err = traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: file, Progress: func(int64, int64) {
 		must.Do(t, os.Truncate(path, 1<<19))
 	}})
 	if err == nil || !strings.Contains(err.Error(), "standard input: changed while it was read, from ") {
@@ -87,7 +89,7 @@ func TestOracleGeneralThatEndsWithZeros(t *testing.T) {
 		records = append(records, stream.Record{Time: int64(i) * 1e9, Num: uint64(i % 500), Size: 100})
 	}
 	path := filepath.Join(t.TempDir(), "t.oraclegeneral")
-	writeTrace(t, path, stream.Fields{Time: true, Size: true}, records)
+	tracetest.Write(t, path, stream.Fields{Time: true, Size: true}, records)
 	whole := must.Get(os.ReadFile(path))(t)
 	for _, c := range []struct {
 		zeros int
@@ -99,8 +101,10 @@ func TestOracleGeneralThatEndsWithZeros(t *testing.T) {
 		{32, false, "head -c 240000"},
 		{31, false, ""},
 	} {
-		writeFile(t, path, append(whole[:len(whole):len(whole)], make([]byte, c.zeros*formats.OracleGeneralRecord)...))
-		trace, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Merge: c.merge}})
+		tracetest.WriteFile(t, path, append(whole[:len(whole):len(whole)],
+			make([]byte, c.zeros*formats.OracleGeneralRecord)...))
+		trace, err := traces.Load(t.Context(), []string{path},
+			traces.LoadOptions{Selection: traces.Selection{Merge: c.merge}})
 		switch {
 		case c.want == "" && (err != nil || len(trace.Objects) != len(records)+c.zeros):
 			t.Errorf("%d records of zeros: %v", c.zeros, err)

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -58,12 +59,12 @@ func TestTimesThatRunBackwards(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := LoadOptions{Selection: Selection{Merge: c.merge, PerFile: c.perFile}}
-			got := must.Get(Load(t.Context(), c.files, opts))(t)
+			opts := traces.LoadOptions{Selection: traces.Selection{Merge: c.merge, PerFile: c.perFile}}
+			got := must.Get(traces.Load(t.Context(), c.files, opts))(t)
 			if have := strings.Join(got.Warnings, "|"); have != c.want {
 				t.Errorf("warned %q, want %q", have, c.want)
 			}
-			scanned := must.Get(Scan(t.Context(), c.files, opts, func(stream.Fields) error { return nil },
+			scanned := must.Get(traces.Scan(t.Context(), c.files, opts, func(stream.Fields) error { return nil },
 				func(*stream.Record) error { return nil }))(t)
 			if have := strings.Join(scanned.Warnings, "|"); have != c.want {
 				t.Errorf("a scan warned %q, want %q", have, c.want)
@@ -81,7 +82,7 @@ func TestTimesThatRunBackwardsInBatches(t *testing.T) {
 		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.oracleGeneral", i)))
 		writeAs(t, csv, files[i])
 	}
-	got := must.Get(Load(t.Context(), files, LoadOptions{}))(t)
+	got := must.Get(traces.Load(t.Context(), files, traces.LoadOptions{}))(t)
 	want := "times run backwards: 1.oracleGeneral begins 2m30s before 0.oracleGeneral ends, which is read first"
 	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], want) {
 		t.Errorf("warned %q, want %q", got.Warnings, want)
@@ -91,12 +92,12 @@ func TestTimesThatRunBackwardsInBatches(t *testing.T) {
 // writeAs converts a trace to the format that a name stands for.
 func writeAs(t *testing.T, from, to string) {
 	t.Helper()
-	var w *Writer
+	var w *traces.Writer
 	begin := func(fields stream.Fields) (err error) {
-		w, err = Create(t.Context(), to, CreateOptions{Fields: fields})
+		w, err = traces.Create(t.Context(), to, traces.CreateOptions{Fields: fields})
 		return err
 	}
-	must.Get(Scan(t.Context(), []string{from}, LoadOptions{Needs: Needs{Times: true}}, begin,
+	must.Get(traces.Scan(t.Context(), []string{from}, traces.LoadOptions{Needs: traces.Needs{Times: true}}, begin,
 		func(rec *stream.Record) error { return w.Write(rec) }))(t)
 	must.Do(t, w.Close())
 }
@@ -118,7 +119,7 @@ func TestRotatedLogsWithoutTimes(t *testing.T) {
 			want = "a.log is read before older parts of it, by their names, and requests have no times: name the files " +
 				"oldest first " + order
 		}
-		if got := rotatedWarning(strings.Fields(files)); got != want {
+		if got := traces.RotatedWarning(strings.Fields(files)); got != want {
 			t.Errorf("%s: warned %q, want %q", files, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"archive/tar"
@@ -23,7 +23,10 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // packed returns content in every compression that has a writer in Go.
@@ -66,12 +69,12 @@ func packedKeys(t testing.TB) map[string][]byte {
 
 // readBytes opens data as standard input and counts its records.
 func readBytes(data []byte) (records int, info *source.Reading, err error) {
-	s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(data)})
+	s, err := traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(data)})
 	if err != nil {
 		return 0, nil, err
 	}
 	defer s.Close()
-	all, err := drain(s)
+	all, err := tracetest.Drain(s)
 	return len(all), s.Info, err
 }
 
@@ -129,11 +132,11 @@ func TestDamagedCompression(t *testing.T) {
 		for i := range data {
 			damaged := bytes.Clone(data)
 			damaged[i] ^= 0x55
-			s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(damaged)})
+			s, err := traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(damaged)})
 			if err != nil {
 				continue
 			}
-			records, err := drain(s)
+			records, err := tracetest.Drain(s)
 			s.Close()
 			if err == nil && (len(records) != 5 || records[2].Num != 333) && s.Info.Compression != "" {
 				t.Errorf("%s with byte %d changed: %v and no error", name, i, records)
@@ -166,10 +169,10 @@ func TestErrorSaysWhereTheCutIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.zst")
 	data := packed(t, []byte(strings.Repeat("12345678\n", 100_000)))["zstd"]
 	must.Do(t, os.WriteFile(path, data[:len(data)-1], 0o600))
-	s, err := Open(path, LoadOptions{})
+	s, err := traces.Open(path, traces.LoadOptions{})
 	if err == nil {
 		defer s.Close()
-		_, err = drain(s)
+		_, err = tracetest.Drain(s)
 	}
 	if err == nil || !strings.HasPrefix(err.Error(), path+": zstd data is cut off after ") {
 		t.Errorf("error %v", err)
@@ -215,7 +218,7 @@ func TestOpenRefuses(t *testing.T) {
 		empty:       empty + ": the file is empty",
 		emptyInside: emptyInside + ": the file is empty",
 	} {
-		if _, err := Open(path, LoadOptions{}); err == nil || err.Error() != want {
+		if _, err := traces.Open(path, traces.LoadOptions{}); err == nil || err.Error() != want {
 			t.Errorf("Open(%s): error %v, want %q", path, err, want)
 		}
 	}
@@ -242,10 +245,10 @@ func TestTar(t *testing.T) {
 	inner := string(packedKeys(t)["gzip"])
 	data := archive(t, "d/", "", "d/b", "2\n1", "d/empty", "", "d/a.gz", inner)
 	for name, outer := range packed(t, data) {
-		s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(outer)})
+		s, err := traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(outer)})
 		must.Do(t, err)
 		defer s.Close()
-		records, err := drain(s)
+		records, err := tracetest.Drain(s)
 		if err != nil || len(records) != 7 || records[0].Num != 2 || records[2].Num != 1 || s.Info.Compression != name {
 			t.Errorf("%s: %v, %v", name, records, err)
 		}
@@ -358,9 +361,9 @@ func TestRecords(t *testing.T) {
 func TestMergeOfArchives(t *testing.T) {
 	first, second := "time,key\n1,a\n4,b\n", "time,key\n2,c\n3,d\n"
 	path := filepath.Join(t.TempDir(), "x.tar")
-	writeFile(t, path, archive(t, "first", first, "second", second))
+	tracetest.WriteFile(t, path, archive(t, "first", first, "second", second))
 	lone := filepath.Join(t.TempDir(), "lone.csv")
-	writeFile(t, lone, []byte("time,key\n2.5,e\n"))
+	tracetest.WriteFile(t, lone, []byte("time,key\n2.5,e\n"))
 	for _, c := range []struct {
 		paths []string
 		merge bool
@@ -369,8 +372,8 @@ func TestMergeOfArchives(t *testing.T) {
 		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true,
 			"acedb"}, {[]string{lone}, true, "e"},
 	} {
-		got := must.Get(Load(t.Context(), c.paths, LoadOptions{Selection: Selection{Merge: c.merge},
-			Needs: Needs{Keys: true}}))(t)
+		got := must.Get(traces.Load(t.Context(), c.paths, traces.LoadOptions{Selection: traces.Selection{Merge: c.merge},
+			Needs: traces.Needs{Keys: true}}))(t)
 		keys := ""
 		for _, object := range got.Objects {
 			keys += got.Keys[object].String()
@@ -379,4 +382,17 @@ func TestMergeOfArchives(t *testing.T) {
 			t.Errorf("%v, merged %v: %s, want %s", c.paths, c.merge, keys, c.want)
 		}
 	}
+}
+
+// FuzzOpen lets the content decide on compression, archive and format.
+func FuzzOpen(f *testing.F) {
+	var seeds []string
+	for _, format := range formats.All() {
+		seeds = append(seeds, format.Example)
+	}
+	for _, data := range packedKeys(f) {
+		seeds = append(seeds, string(data))
+	}
+	small := archive(f, "a", fiveKeys, "b", fiveKeys)
+	tracetest.Fuzz(f, "", append(seeds, string(small), string(packed(f, small)["zstd"]))...)
 }

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"io"
@@ -9,8 +9,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // zipfRecords returns requests for scattered keys with Zipf(1) popularity.
@@ -32,13 +34,13 @@ func BenchmarkLoadOracleGeneral(b *testing.B) {
 	records := zipfRecords(count)
 	dir := b.TempDir()
 	plain, packed := filepath.Join(dir, "x.oracleGeneral"), filepath.Join(dir, "x.oracleGeneral.zst")
-	writeTrace(b, plain, allFields, records)
-	writeTrace(b, packed, allFields, records)
-	load := func(path string, opts LoadOptions) func(b *testing.B) {
+	tracetest.Write(b, plain, allFields, records)
+	tracetest.Write(b, packed, allFields, records)
+	load := func(path string, opts traces.LoadOptions) func(b *testing.B) {
 		return func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				must.Get(Load(b.Context(), []string{path}, opts))(b)
+				must.Get(traces.Load(b.Context(), []string{path}, opts))(b)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")
 		}
@@ -52,10 +54,10 @@ func BenchmarkLoadOracleGeneral(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")
 	})
-	b.Run("zstd", load(packed, LoadOptions{}))
-	b.Run("plain", load(plain, LoadOptions{}))
-	b.Run("plain/sizes", load(plain, LoadOptions{Needs: Needs{Sizes: true}}))
-	b.Run("plain/hashed", load(plain, LoadOptions{Selection: Selection{SampleRate: 1 - 1e-12}}))
+	b.Run("zstd", load(packed, traces.LoadOptions{}))
+	b.Run("plain", load(plain, traces.LoadOptions{}))
+	b.Run("plain/sizes", load(plain, traces.LoadOptions{Needs: traces.Needs{Sizes: true}}))
+	b.Run("plain/hashed", load(plain, traces.LoadOptions{Selection: traces.Selection{SampleRate: 1 - 1e-12}}))
 }
 
 func BenchmarkConvert(b *testing.B) {
@@ -64,7 +66,7 @@ func BenchmarkConvert(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), name)
 			for b.Loop() {
-				writeTrace(b, path, allFields, records)
+				tracetest.Write(b, path, allFields, records)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(records)), "ns/record")
 		})

@@ -1,9 +1,8 @@
-package traces
+package traces_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,15 +21,17 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-var everything = LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true}}
+var everything = traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true, Ops: true, Keys: true}}
 
 // naiveTrace is Load with maps, for records that were kept.
-func naiveTrace(records []stream.Record, fields stream.Fields) *Trace {
-	t := &Trace{SampleRate: 1}
+func naiveTrace(records []stream.Record, fields stream.Fields) *traces.Trace {
+	t := &traces.Trace{SampleRate: 1}
 	numbers := map[stream.Key]uint32{}
 	var sizes []int64
 	constant := true
@@ -66,7 +67,7 @@ func naiveTrace(records []stream.Record, fields stream.Fields) *Trace {
 }
 
 // checkColumns compares the columns of a trace.
-func checkColumns(t rapid.TB, got, want *Trace) {
+func checkColumns(t rapid.TB, got, want *traces.Trace) {
 	t.Helper()
 	for _, c := range []struct {
 		name      string
@@ -84,23 +85,6 @@ func checkColumns(t rapid.TB, got, want *Trace) {
 			t.Fatalf("%s: got %.200v, want %.200v", c.name, fmt.Sprint(c.got), fmt.Sprint(c.want))
 		}
 	}
-}
-
-// encodeOracleGeneral writes records with the next accesses given.
-func encodeOracleGeneral(records []stream.Record, next []int64) []byte {
-	var b []byte
-	for i, rec := range records {
-		b = binary.LittleEndian.AppendUint32(b, uint32(rec.Time/1e9))
-		b = binary.LittleEndian.AppendUint64(b, rec.Num)
-		b = binary.LittleEndian.AppendUint32(b, uint32(rec.Size))
-		b = binary.LittleEndian.AppendUint64(b, uint64(next[i]))
-	}
-	return b
-}
-
-func writeFile(t testing.TB, path string, content []byte) {
-	t.Helper()
-	must.Do(t, os.WriteFile(path, content, 0o644))
 }
 
 // drawOracleGeneral draws records and next accesses that are right, missing or wrong.
@@ -142,7 +126,7 @@ func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
 		for file := range rapid.IntRange(1, 3).Draw(rt, "files") {
 			records, next := drawOracleGeneral(rt, 200)
 			paths = append(paths, filepath.Join(dir, fmt.Sprint(file)))
-			writeFile(t, paths[file], encodeOracleGeneral(records, next))
+			tracetest.WriteFile(t, paths[file], tracetest.OracleGeneral(records, next))
 			all = append(all, records...)
 		}
 		opts := everything
@@ -151,7 +135,7 @@ func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
 			opts.Limit = rapid.IntRange(1, len(all)).Draw(rt, "limit")
 			all = all[:opts.Limit]
 		}
-		got := must.Get(Load(t.Context(), paths, opts))(rt)
+		got := must.Get(traces.Load(t.Context(), paths, opts))(rt)
 		checkColumns(rt, got, naiveTrace(all, stream.Fields{Time: true, Size: true}))
 	})
 }
@@ -162,12 +146,12 @@ func TestStatedNextUsesAreTrue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	rapid.Check(t, func(rt *rapid.T) {
 		records, next := drawOracleGeneral(rt, 200)
-		writeFile(t, path, encodeOracleGeneral(records, next))
-		opts := LoadOptions{Selection: Selection{Format: "oraclegeneral"}, NextUse: true}
+		tracetest.WriteFile(t, path, tracetest.OracleGeneral(records, next))
+		opts := traces.LoadOptions{Selection: traces.Selection{Format: "oraclegeneral"}, NextUse: true}
 		if rapid.Bool().Draw(rt, "limited") {
 			opts.Limit = rapid.IntRange(1, len(records)).Draw(rt, "limit")
 		}
-		got := must.Get(Load(t.Context(), []string{path}, opts))(rt)
+		got := must.Get(traces.Load(t.Context(), []string{path}, opts))(rt)
 		want := oracle.NextUse(got.Objects, got.NumObjects)
 		correct := true
 		for pos, again := range want {
@@ -191,28 +175,29 @@ func TestNextUsesBelongToTheWholeTrace(t *testing.T) {
 	dir := t.TempDir()
 	records := []stream.Record{{Num: 7, Size: 1}, {Num: 8}, {Num: 7, Size: 1}, {Num: 8}}
 	path, other := filepath.Join(dir, "x"), filepath.Join(dir, "y")
-	writeFile(t, path, encodeOracleGeneral(records, []int64{3, 4, -1, -1}))
-	writeFile(t, other, encodeOracleGeneral([]stream.Record{{Num: 9, Size: 1}}, []int64{-1}))
-	opts := LoadOptions{Selection: Selection{Format: "oraclegeneral"}, Needs: Needs{Sizes: true}, NextUse: true}
-	load := func(change func(*LoadOptions), paths ...string) *Trace {
+	tracetest.WriteFile(t, path, tracetest.OracleGeneral(records, []int64{3, 4, -1, -1}))
+	tracetest.WriteFile(t, other, tracetest.OracleGeneral([]stream.Record{{Num: 9, Size: 1}}, []int64{-1}))
+	opts := traces.LoadOptions{Selection: traces.Selection{Format: "oraclegeneral"}, Needs: traces.Needs{Sizes: true},
+		NextUse: true}
+	load := func(change func(*traces.LoadOptions), paths ...string) *traces.Trace {
 		changed := opts
 		change(&changed)
-		return must.Get(Load(t.Context(), paths, changed))(t)
+		return must.Get(traces.Load(t.Context(), paths, changed))(t)
 	}
-	whole := load(func(*LoadOptions) {}, path)
+	whole := load(func(*traces.LoadOptions) {}, path)
 	if want := []uint32{2, 3, oracle.Never, oracle.Never}; !slices.Equal(whole.NextUse(), want) {
 		t.Fatalf("got %v, want %v", whole.NextUse(), want)
 	}
 	sized, _ := whole.WithoutZeroSizes()
-	for name, got := range map[string]*Trace{
-		"not asked for":      load(func(o *LoadOptions) { o.NextUse = false }, path),
-		"two files":          load(func(*LoadOptions) {}, path, other),
-		"the same twice":     load(func(*LoadOptions) {}, path, path),
-		"part by part":       load(func(o *LoadOptions) { o.PerFile = true }, path, other),
-		"tenants":            load(func(o *LoadOptions) { o.Tenants = "file" }, path, other),
-		"sampled":            load(func(o *LoadOptions) { o.SampleRate = 1 - 1e-12 }, path),
+	for name, got := range map[string]*traces.Trace{
+		"not asked for":      load(func(o *traces.LoadOptions) { o.NextUse = false }, path),
+		"two files":          load(func(*traces.LoadOptions) {}, path, other),
+		"the same twice":     load(func(*traces.LoadOptions) {}, path, path),
+		"part by part":       load(func(o *traces.LoadOptions) { o.PerFile = true }, path, other),
+		"tenants":            load(func(o *traces.LoadOptions) { o.Tenants = "file" }, path, other),
+		"sampled":            load(func(o *traces.LoadOptions) { o.SampleRate = 1 - 1e-12 }, path),
 		"without zero sizes": sized,
-		"a slice":            whole.slice(0, 4),
+		"a slice":            whole.Slice(0, 4),
 	} {
 		if got.NextUse() != nil {
 			t.Errorf("%s: next uses %v", name, got.NextUse())
@@ -222,18 +207,18 @@ func TestNextUsesBelongToTheWholeTrace(t *testing.T) {
 
 // TestOracleGeneralGrows goes through several growths of the columns, with and without an estimate of the length.
 func TestOracleGeneralGrows(t *testing.T) {
-	const count = 3 * firstRoom
+	const count = 3 * traces.FirstRoom
 	records := make([]stream.Record, count)
 	for i := range records {
 		records[i] = stream.Record{Num: random.Scramble(random.Scramble(uint64(i)) % 10000), Size: 5,
 			Time: int64(i/1000) * 1e9}
 	}
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral.zst")
-	writeTrace(t, path, stream.Fields{Time: true, Size: true}, records)
+	tracetest.Write(t, path, stream.Fields{Time: true, Size: true}, records)
 	want := naiveTrace(records, stream.Fields{Time: true, Size: true})
 	opts := everything
 	opts.NextUse = true
-	got, err := Load(t.Context(), []string{path}, opts)
+	got, err := traces.Load(t.Context(), []string{path}, opts)
 	must.Do(t, err)
 	checkColumns(t, got, want)
 	nextUse := oracle.NextUse(want.Objects, want.NumObjects)
@@ -243,7 +228,7 @@ func TestOracleGeneralGrows(t *testing.T) {
 	content, err := os.ReadFile(path)
 	must.Do(t, err)
 	opts.Stdin = strings.NewReader(string(content))
-	if got, err = Load(t.Context(), []string{"-"}, opts); err != nil {
+	if got, err = traces.Load(t.Context(), []string{"-"}, opts); err != nil {
 		t.Fatal(err)
 	}
 	checkColumns(t, got, want)
@@ -260,16 +245,16 @@ func TestReaderEqualsBatches(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		records, next := drawOracleGeneral(rt, 100)
-		content := encodeOracleGeneral(records, next)
+		content := tracetest.OracleGeneral(records, next)
 		if len(bytes.Trim(content, "\x00")) == 0 {
 			return // a file that was never written to
 		}
 		path := filepath.Join(dir, "x")
-		writeFile(t, path, content)
-		s, err := Open(path, LoadOptions{Selection: Selection{Format: "oraclegeneral"}})
+		tracetest.WriteFile(t, path, content)
+		s, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: "oraclegeneral"}})
 		must.Do(rt, err)
 		defer s.Close()
-		got, err := drain(s)
+		got, err := tracetest.Drain(s)
 		if err != nil || !reflect.DeepEqual(got, records) {
 			rt.Fatalf("got %v and error %v, want %v", got, err, records)
 		}
@@ -278,35 +263,23 @@ func TestReaderEqualsBatches(t *testing.T) {
 
 func TestLoadKeepsOnlyWhatWasAskedFor(t *testing.T) {
 	const csv = "time,key,size,op\n1,a,5,get\n2,b,6,set\n3,a,5,get\n"
-	got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(csv)})
+	got, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(csv)})
 	must.Do(t, err)
-	checkColumns(t, got, &Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2})
+	checkColumns(t, got, &traces.Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2})
 	opts := everything
 	opts.Stdin = strings.NewReader(csv)
-	if got, err = Load(t.Context(), []string{"-"}, opts); err != nil {
+	if got, err = traces.Load(t.Context(), []string{"-"}, opts); err != nil {
 		t.Fatal(err)
 	}
-	checkColumns(t, got, &Trace{
+	checkColumns(t, got, &traces.Trace{
 		Objects: []uint32{0, 1, 0}, NumObjects: 2, ObjectSizes: []int64{5, 6},
 		Times: []int64{1e9, 2e9, 3e9}, Ops: []stream.Op{stream.OpRead, stream.OpWrite,
 			stream.OpRead}, Keys: []stream.Key{{Text: "a"}, {Text: "b"}},
 	})
 }
 
-// writeTexts writes files into a new folder and returns their paths.
-func writeTexts(t *testing.T, contents ...string) []string {
-	t.Helper()
-	dir := t.TempDir()
-	paths := make([]string, len(contents))
-	for i, content := range contents {
-		paths[i] = filepath.Join(dir, fmt.Sprintf("%c.csv", 'a'+i))
-		writeFile(t, paths[i], []byte(content))
-	}
-	return paths
-}
-
 func TestSeveralFiles(t *testing.T) {
-	paths := writeTexts(t, "time,key\n1,x\n5,y\n5,x\n", "time,key\n0,z\n5,x\n9,y\n", "time,key\n5,7\n2,8\n6,x\n")
+	paths := tracetest.WriteTexts(t, "time,key\n1,x\n5,y\n5,x\n", "time,key\n0,z\n5,x\n9,y\n", "time,key\n5,7\n2,8\n6,x\n")
 	for _, c := range []struct {
 		merge bool
 		want  string
@@ -316,7 +289,7 @@ func TestSeveralFiles(t *testing.T) {
 	} {
 		opts := everything
 		opts.Merge = c.merge
-		got := must.Get(Load(t.Context(), paths, opts))(t)
+		got := must.Get(traces.Load(t.Context(), paths, opts))(t)
 		var requests []string
 		for pos, object := range got.Objects {
 			requests = append(requests, fmt.Sprintf("%v%d", got.Keys[object], got.Times[pos]/1e9))
@@ -343,11 +316,11 @@ func TestSampling(t *testing.T) {
 		records = append(records, rec)
 	}
 	path := filepath.Join(dir, "x.txt")
-	writeTrace(t, path, stream.Fields{}, records)
+	tracetest.Write(t, path, stream.Fields{}, records)
 	load := func(rate float64, seed uint64) map[stream.Key]bool {
-		got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: rate,
-			SampleSeed: seed},
-			Needs: Needs{Keys: true}}))(t)
+		got := must.Get(traces.Load(t.Context(), []string{path},
+			traces.LoadOptions{Selection: traces.Selection{SampleRate: rate, SampleSeed: seed},
+				Needs: traces.Needs{Keys: true}}))(t)
 		if len(got.Objects) != 2*got.NumObjects {
 			t.Errorf("rate %v: %d requests of %d objects, want all requests of an object or none", rate,
 				len(got.Objects), got.NumObjects)
@@ -378,11 +351,10 @@ func TestSampling(t *testing.T) {
 
 // TestSampleStaysTheSame pins the choice of keys: results of sampled traces are recorded with their seed.
 func TestSampleStaysTheSame(t *testing.T) {
-	s := newSampler(0.25, 7)
 	var kept []stream.Key
 	for i := range uint64(20) {
 		for _, rec := range []stream.Record{{Num: i}, {Text: fmt.Appendf(nil, "t%d", i)}} {
-			if s.keeps(&rec) {
+			if traces.Keeps(0.25, 7, &rec) {
 				kept = append(kept, stream.Key{Num: rec.Num, Text: string(rec.Text)})
 			}
 		}
@@ -402,9 +374,10 @@ func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
 	var samples [][]stream.Key
 	for _, name := range []string{"x.txt", "x.oracleGeneral"} {
 		path := filepath.Join(dir, name)
-		writeTrace(t, path, stream.Fields{}, records)
-		got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: 0.3, Limit: 250},
-			Needs: Needs{Keys: true}}))(t)
+		tracetest.Write(t, path, stream.Fields{}, records)
+		got := must.Get(traces.Load(t.Context(), []string{path},
+			traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.3, Limit: 250},
+				Needs: traces.Needs{Keys: true}}))(t)
 		if len(got.Objects) != 250 {
 			t.Errorf("%s: %d requests, want the limit to count after sampling", name, len(got.Objects))
 		}
@@ -416,53 +389,55 @@ func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
 }
 
 func TestLoadErrors(t *testing.T) {
-	paths := writeTexts(t, "time,key\n1,x\n", "key\ny\n", "time,key,size\n1,x,5\n", "time,key\n")
+	paths := tracetest.WriteTexts(t, "time,key\n1,x\n", "key\ny\n", "time,key,size\n1,x,5\n", "time,key\n")
 	var sizes strings.Builder
 	for i := range 8192 {
 		fmt.Fprintf(&sizes, "%d,%d\n", i, source.MaxSize)
 	}
 	again := strings.Repeat(fmt.Sprintf("1,%d\n", source.MaxSize), 8192)
-	huge := writeTexts(t, "key,size\n"+sizes.String(), "key,size\n"+again, "key,size\n1,1\n"+again)
+	huge := tracetest.WriteTexts(t, "key,size\n"+sizes.String(), "key,size\n"+again, "key,size\n1,1\n"+again)
 	timed, keys, sized, empty := paths[0], paths[1], paths[2], paths[3]
 	for _, c := range []struct {
 		paths []string
-		opts  LoadOptions
+		opts  traces.LoadOptions
 		want  string
 	}{
-		{nil, LoadOptions{}, "no trace files"},
-		{[]string{empty}, LoadOptions{}, "holds no requests"},
-		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: 1e-18}},
+		{nil, traces.LoadOptions{}, "no trace files"},
+		{[]string{empty}, traces.LoadOptions{}, "holds no requests"},
+		{[]string{timed}, traces.LoadOptions{Selection: traces.Selection{SampleRate: 1e-18}},
 			"sampling at 1e-18 kept none of 1 requests"},
-		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: -0.5}}, "sample rate -0.5"},
-		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: 1.5}}, "sample rate 1.5"},
-		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: math.NaN()}}, "sample rate NaN"},
-		{[]string{timed}, LoadOptions{Selection: Selection{Limit: -1}}, "limit -1"},
-		{[]string{timed, keys}, LoadOptions{Selection: Selection{Merge: true}}, keys + ": has no times to merge by"},
-		{[]string{timed, sized}, LoadOptions{Needs: Needs{Sizes: true}}, "only one of them has sizes"},
-		{[]string{timed, timed + "x"}, LoadOptions{}, "no such file"},
-		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input can be read only once"},
-		{[]string{"-"}, LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
-		{huge[:1], LoadOptions{Needs: Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
-		{huge[1:2], LoadOptions{Needs: Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
-		{huge[2:], LoadOptions{Needs: Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
+		{[]string{timed}, traces.LoadOptions{Selection: traces.Selection{SampleRate: -0.5}}, "sample rate -0.5"},
+		{[]string{timed}, traces.LoadOptions{Selection: traces.Selection{SampleRate: 1.5}}, "sample rate 1.5"},
+		{[]string{timed}, traces.LoadOptions{Selection: traces.Selection{SampleRate: math.NaN()}}, "sample rate NaN"},
+		{[]string{timed}, traces.LoadOptions{Selection: traces.Selection{Limit: -1}}, "limit -1"},
+		{[]string{timed, keys}, traces.LoadOptions{Selection: traces.Selection{Merge: true}},
+			keys + ": has no times to merge by"},
+		{[]string{timed, sized}, traces.LoadOptions{Needs: traces.Needs{Sizes: true}}, "only one of them has sizes"},
+		{[]string{timed, timed + "x"}, traces.LoadOptions{}, "no such file"},
+		{[]string{"-", "-"}, traces.LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input can be read only once"},
+		{[]string{"-"}, traces.LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
+		{huge[:1], traces.LoadOptions{Needs: traces.Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
+		{huge[1:2], traces.LoadOptions{Needs: traces.Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
+		{huge[2:], traces.LoadOptions{Needs: traces.Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
 	} {
-		got, err := Load(t.Context(), c.paths, c.opts)
+		got, err := traces.Load(t.Context(), c.paths, c.opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {
 			t.Errorf("%v %+v: got %v and error %v, want %s", c.paths, c.opts, got, err, c.want)
 		}
 	}
-	if _, err := Load(t.Context(), []string{timed, sized}, LoadOptions{}); err != nil {
+	if _, err := traces.Load(t.Context(), []string{timed, sized}, traces.LoadOptions{}); err != nil {
 		t.Errorf("sizes that nobody asked for keep files apart: %v", err)
 	}
 }
 
 func TestCutOffOracleGeneral(t *testing.T) {
 	records := []stream.Record{{Time: 1e9, Num: 1, Size: 2}, {Time: 1e9, Num: 1, Size: 2}, {Time: 1e9, Num: 2, Size: 1}}
-	whole := encodeOracleGeneral(records, []int64{2, -1, -1})
+	whole := tracetest.OracleGeneral(records, []int64{2, -1, -1})
 	path := filepath.Join(t.TempDir(), "x")
 	for n := range whole {
-		writeFile(t, path, whole[:n])
-		got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Format: "oraclegeneral"}})
+		tracetest.WriteFile(t, path, whole[:n])
+		got, err := traces.Load(t.Context(), []string{path},
+			traces.LoadOptions{Selection: traces.Selection{Format: "oraclegeneral"}})
 		want := fmt.Sprintf("byte %d: the file is cut off within a record", n/24*24)
 		switch {
 		case n > 0 && n%24 == 0:
@@ -498,7 +473,8 @@ func (s *stalled) Read(p []byte) (int, error) {
 func TestLoadStopsWithItsContextInAPipe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stdin := &stalled{strings.NewReader("1\n2\n"), cancel}
-	got, err := Load(ctx, []string{"-"}, LoadOptions{Selection: Selection{Format: "plain"}, Stdin: stdin})
+	got, err := traces.Load(ctx, []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: "plain"},
+		Stdin: stdin})
 	if err != context.Canceled || got != nil {
 		t.Errorf("got %v and error %v", got, err)
 	}
@@ -508,7 +484,8 @@ func TestLoadStopsWithItsContextInAPipe(t *testing.T) {
 func TestLoadStopsWithItsContextInALongTrace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stdin := &endless{interrupt: cancel}
-	got, err := Load(ctx, []string{"-"}, LoadOptions{Selection: Selection{Format: "plain"}, Stdin: stdin})
+	got, err := traces.Load(ctx, []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: "plain"},
+		Stdin: stdin})
 	if err != context.Canceled || got != nil {
 		t.Errorf("got %v and error %v", got, err)
 	}
@@ -542,13 +519,13 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestProgressEndsAtTheTotal(t *testing.T) {
-	paths := writeTexts(t, "time,key\n"+strings.Repeat("1,1\n2,2\n", 50_000), "time,key\n3,3\n")
+	paths := tracetest.WriteTexts(t, "time,key\n"+strings.Repeat("1,1\n2,2\n", 50_000), "time,key\n3,3\n")
 	for _, merge := range []bool{false, true} {
 		var dones []int64
 		var total int64
-		opts := LoadOptions{Selection: Selection{Merge: merge},
+		opts := traces.LoadOptions{Selection: traces.Selection{Merge: merge},
 			Progress: func(done, t int64) { dones, total = append(dones, done), t }}
-		must.Get(Load(t.Context(), paths, opts))(t)
+		must.Get(traces.Load(t.Context(), paths, opts))(t)
 		want := int64(400_009 + 13)
 		if !slices.IsSorted(dones) || dones[len(dones)-1] != want || total != want {
 			t.Errorf("merge %v: progress %v of %d, want to end at %d", merge, dones, total, want)
@@ -584,8 +561,28 @@ func TestWithoutZeroSizes(t *testing.T) {
 			t.Fatalf("everything dropped: %+v", got)
 		}
 	})
-	unsized := &Trace{Objects: []uint32{0}, NumObjects: 1}
+	unsized := &traces.Trace{Objects: []uint32{0}, NumObjects: 1}
 	if got, dropped := unsized.WithoutZeroSizes(); got != unsized || dropped != 0 {
 		t.Error("a trace without sizes is changed")
 	}
+}
+
+// FuzzOracleGeneral also compares Load with maps.
+func FuzzOracleGeneral(f *testing.F) {
+	f.Add(tracetest.OracleGeneral([]stream.Record{{Num: 1}, {Num: 2, Size: 5}, {Num: 1}}, []int64{3, -1, math.MaxInt64}))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		opts := everything
+		opts.Format, opts.Stdin = "oraclegeneral", bytes.NewReader(content)
+		got, err := traces.Load(t.Context(), []string{"-"}, opts)
+		if err != nil {
+			return
+		}
+		opts.Stdin = bytes.NewReader(content)
+		s, err := traces.Open("-", opts)
+		must.Do(t, err)
+		defer s.Close()
+		records, err := tracetest.Drain(s)
+		must.Do(t, err)
+		checkColumns(t, got, naiveTrace(records, s.Fields))
+	})
 }

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"archive/tar"
@@ -18,7 +18,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // tarOf returns an archive of files with the same content.
@@ -41,7 +43,7 @@ func parquetOf(t *testing.T) []byte {
 	type row struct {
 		Key int64 `parquet:"key"`
 	}
-	return []byte(writeParquetRows(t, []row{{1}, {2}, {1}}))
+	return []byte(tracetest.ParquetOf(t, []row{{1}, {2}, {1}}))
 }
 
 // Members of an archive are closed when they end: each of these has a temporary file.
@@ -50,7 +52,7 @@ func TestMembersOfArchivesAreClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.tar")
 	must.Do(t, os.WriteFile(path, tarOf(t, files, parquetOf(t)), 0o644))
 	before := openFiles(t)
-	opened, err := Open(path, LoadOptions{})
+	opened, err := traces.Open(path, traces.LoadOptions{})
 	must.Do(t, err)
 	defer opened.Close()
 	var rec stream.Record
@@ -91,18 +93,18 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 	}
 	must.Do(t, w.Close())
 	must.Do(t, os.WriteFile(path, small.Bytes(), 0o644))
-	_, err = Open(path, LoadOptions{})
+	_, err = traces.Open(path, traces.LoadOptions{})
 	if err == nil || !strings.Contains(err.Error(), "to more than 80.0 MiB") {
 		t.Errorf("%d bytes that inflate to 256 MiB: %v", small.Len(), err)
 	}
-	_, err = Open(path, LoadOptions{Memory: memory.Fixed(10<<20, 0)})
+	_, err = traces.Open(path, traces.LoadOptions{Memory: memory.Fixed(10<<20, 0)})
 	if !errors.As(err, new(*memory.Error)) {
 		t.Errorf("with a budget of 10 MiB: %v", err)
 	}
 
 	named := filepath.Join(t.TempDir(), "x.parquet.zst")
 	must.Do(t, os.WriteFile(named, zstdOf(t, parquetOf(t)), 0o644))
-	opened, err := Open(named, LoadOptions{})
+	opened, err := traces.Open(named, traces.LoadOptions{})
 	must.Do(t, err)
 	defer opened.Close()
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
@@ -121,7 +123,7 @@ func TestMergedArchivesStayInTheBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.tar")
 	archive := append(sparseHeader("holes.csv", 8<<30), tarOf(t, 1, []byte("time,key\n1,2\n"))...)
 	must.Do(t, os.WriteFile(path, archive, 0o644))
-	_, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Merge: true},
+	_, err := traces.Load(t.Context(), []string{path}, traces.LoadOptions{Selection: traces.Selection{Merge: true},
 		Memory: memory.Fixed(1<<30, 0)})
 	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "holes.csv") ||
 		!strings.Contains(err.Error(), "unpack it") {
@@ -207,12 +209,12 @@ func TestParquetPagesInflateToWhatTheyClaim(t *testing.T) {
 			}
 			name := fmt.Sprintf("%s, pages of version %d", codec, version)
 			options := []parquet.WriterOption{parquet.DataPageVersion(version), parquet.PageBufferSize(10_000)}
-			honest := writeParquetRows(t, rows, append(options, parquet.Compression(codec))...)
+			honest := tracetest.ParquetOf(t, rows, append(options, parquet.Compression(codec))...)
 			if n, _, err := readBytes([]byte(honest)); err != nil || n != len(rows) {
 				t.Errorf("%s: %d of %d rows, %v", name, n, len(rows), err)
 			}
 			for _, more := range []int{1, 100, 4 << 20} {
-				lying := writeParquetRows(t, rows, append(options, parquet.Compression(inflating{codec, more}))...)
+				lying := tracetest.ParquetOf(t, rows, append(options, parquet.Compression(inflating{codec, more}))...)
 				_, _, err := readBytes([]byte(lying))
 				if err == nil || more > 1<<20 && !strings.Contains(err.Error(), "inflates to more") {
 					t.Errorf("%s, %d bytes more than it claims: %v", name, more, err)
@@ -237,7 +239,7 @@ func TestDamagedLZ4Page(t *testing.T) {
 	type row struct {
 		Key int64 `parquet:"key"`
 	}
-	file := []byte(writeParquetRows(t, make([]row, 1000), parquet.Compression(damaging{&parquet.Lz4Raw})))
+	file := []byte(tracetest.ParquetOf(t, make([]row, 1000), parquet.Compression(damaging{&parquet.Lz4Raw})))
 	if _, _, err := readBytes(file); err == nil || !strings.Contains(err.Error(), "LZ4 data is damaged") {
 		t.Errorf("error %v", err)
 	}
@@ -259,9 +261,9 @@ func TestParquetPagesStayInTheBudget(t *testing.T) {
 		Key int64 `parquet:"key"`
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	content := writeParquetRows(t, make([]row, 200_000), parquet.PageBufferSize(1<<20))
+	content := tracetest.ParquetOf(t, make([]row, 200_000), parquet.PageBufferSize(1<<20))
 	must.Do(t, os.WriteFile(path, []byte(content), 0o644))
-	_, err := Load(t.Context(), []string{path}, LoadOptions{Memory: memory.Fixed(4<<20, 0)})
+	_, err := traces.Load(t.Context(), []string{path}, traces.LoadOptions{Memory: memory.Fixed(4<<20, 0)})
 	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "Parquet page") {
 		t.Errorf("error %v", err)
 	}
@@ -294,21 +296,11 @@ func TestJSONIsJudgedAsItIsRead(t *testing.T) {
 			{begin: `[{"dialogue_id": "`, then: "a"},
 			{begin: `{"a": `, then: "["},
 		} {
-			_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: format},
-				Needs: Needs{Kind: true}, Stdin: file, Memory: memory.Fixed(32<<20, 0)})
+			_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: format},
+				Needs: traces.Needs{Kind: true}, Stdin: file, Memory: memory.Fixed(32<<20, 0)})
 			if err == nil || file.read > much {
 				t.Errorf("%s: %d bytes were read of %.20q for ever: %.200v", format, file.read, file.then, err)
 			}
 		}
 	}
-}
-
-// writeParquetRows writes rows of any type.
-func writeParquetRows[T any](t testing.TB, rows []T, options ...parquet.WriterOption) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[T](&b, options...)
-	must.Get(w.Write(rows))(t)
-	must.Do(t, w.Close())
-	return b.String()
 }

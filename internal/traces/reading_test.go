@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // readingsOf writes files, reads them together and returns how they were read.
-func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
+func readingsOf(t *testing.T, opts traces.LoadOptions, files ...[2]string) *traces.Trace {
 	t.Helper()
 	dir := t.TempDir()
 	var paths []string
@@ -24,7 +25,7 @@ func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
 		must.Do(t, os.WriteFile(path, []byte(f[1]), 0o644))
 		paths = append(paths, path)
 	}
-	return must.Get(Load(t.Context(), paths, opts))(t)
+	return must.Get(traces.Load(t.Context(), paths, opts))(t)
 }
 
 // A reading is reported in one line, and as a format that needs no detection.
@@ -122,7 +123,7 @@ func TestReading(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := readingsOf(t, LoadOptions{Selection: Selection{Format: c.format}}, [2]string{c.file, c.content})
+			got := readingsOf(t, traces.LoadOptions{Selection: traces.Selection{Format: c.format}}, [2]string{c.file, c.content})
 			if line := got.Readings[0].Line(" (!)"); line != c.line {
 				t.Errorf("said %q, want %q", line, c.line)
 			}
@@ -138,24 +139,24 @@ func TestReading(t *testing.T) {
 
 // The example of every format is read in the same way by the format that the trace reports.
 func TestReadAgain(t *testing.T) {
-	everything := LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true}}
+	everything := traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true}}
 	for _, f := range formats.All() {
 		if f.Example == "" {
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "example")
 		must.Do(t, os.WriteFile(path, []byte(f.Example+"\n"), 0o644))
-		first, err := Load(t.Context(), []string{path}, everything)
+		first, err := traces.Load(t.Context(), []string{path}, everything)
 		if err != nil {
 			opts := everything
 			opts.Format = f.Name
-			if first, err = Load(t.Context(), []string{path}, opts); err != nil {
+			if first, err = traces.Load(t.Context(), []string{path}, opts); err != nil {
 				t.Fatal(err)
 			}
 		}
 		opts := everything
 		opts.Format = first.InputFormat()
-		again, err := Load(t.Context(), []string{path}, opts)
+		again, err := traces.Load(t.Context(), []string{path}, opts)
 		if err != nil {
 			t.Errorf("%s: %v", opts.Format, err)
 		} else if !reflect.DeepEqual(again, first) {
@@ -167,13 +168,15 @@ func TestReadAgain(t *testing.T) {
 // Files that are read alike are reported in one line, others one by one up to a limit.
 func TestReadingsOfSeveralFiles(t *testing.T) {
 	first, other := "key,size\nx,1\n", "id,bytes\nx,1\n"
-	alike := readingsOf(t, LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", first}, [2]string{"c.csv", first})
-	if got := Lines(alike.Readings, ""); len(got) != 1 || got[0] != "a.csv and 2 more: csv, comma; key, size" {
+	alike := readingsOf(t, traces.LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", first},
+		[2]string{"c.csv", first})
+	if got := traces.Lines(alike.Readings, ""); len(got) != 1 || got[0] != "a.csv and 2 more: csv, comma; key, size" {
 		t.Errorf("alike: got %q", got)
 	}
-	two := readingsOf(t, LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", other}, [2]string{"c.csv", first})
+	two := readingsOf(t, traces.LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", other},
+		[2]string{"c.csv", first})
 	want := []string{"a.csv and 1 more: csv, comma; key, size", "b.csv: csv, comma; key id, size bytes"}
-	if got := Lines(two.Readings, ""); !slices.Equal(got, want) {
+	if got := traces.Lines(two.Readings, ""); !slices.Equal(got, want) {
 		t.Errorf("two kinds: got %q", got)
 	}
 	if two.InputFormat() != "" || two.ReadAs() != "csv, comma; key, size + csv, comma; key id, size bytes" {
@@ -183,7 +186,7 @@ func TestReadingsOfSeveralFiles(t *testing.T) {
 	for range 10 {
 		many = append(many, source.Reading{Name: "a.csv", Format: "csv", Files: 1, Paths: 1})
 	}
-	if got := Lines(many, ""); len(got) != 9 || got[8] != "... and more files, read in other ways" {
+	if got := traces.Lines(many, ""); len(got) != 9 || got[8] != "... and more files, read in other ways" {
 		t.Errorf("many kinds: got %q", got)
 	}
 }
@@ -194,7 +197,7 @@ func TestManyReadings(t *testing.T) {
 	for i := range 1000 {
 		shared.Join(&source.Reading{Name: "a.csv", Format: "csv", Spec: fmt.Sprintf("csv:key=k%d", i), LeftOut: 1})
 	}
-	trace := Trace{Readings: shared.List()}
+	trace := traces.Trace{Readings: shared.List()}
 	if len(trace.Readings) != 64 || trace.LeftOut() != 1000 || trace.InputFormat() != "" {
 		t.Errorf("kept %d, left out %d, read again as %q", len(trace.Readings), trace.LeftOut(), trace.InputFormat())
 	}
@@ -208,7 +211,8 @@ func TestManyColumns(t *testing.T) {
 	}
 	row := "x" + strings.Repeat(",1", len(names)-1)
 	content := strings.Join(names, ",") + "\n" + row + "\n"
-	got := readingsOf(t, LoadOptions{Selection: Selection{Format: "csv:header=true"}}, [2]string{"a.csv", content})
+	got := readingsOf(t, traces.LoadOptions{Selection: traces.Selection{Format: "csv:header=true"}},
+		[2]string{"a.csv", content})
 	if n := len(got.Readings[0].Others); n != 50 {
 		t.Errorf("%d columns are remembered, want %d", n, 50)
 	}

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"os"
@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // TestRealPrompts compares the counts of prompts with those of other tools.
@@ -19,18 +21,20 @@ func TestRealPrompts(t *testing.T) {
 	}
 	for _, c := range []struct {
 		files                               string
-		opts                                LoadOptions
+		opts                                traces.LoadOptions
 		sessions, prompts, blocks, distinct int
 		blockTokens, inputTokens            int
 	}{
-		{"llm/mooncake-conversation.jsonl.zst", LoadOptions{}, 0, 12031, 288500, 182790, 512, 144793823},
-		{"llm/agent-sessions/*.json.gz", LoadOptions{Selection: Selection{Merge: true}}, 57, 3121, 5598039, 211780, 64,
+		{"llm/mooncake-conversation.jsonl.zst", traces.LoadOptions{}, 0, 12031, 288500, 182790, 512, 144793823},
+		{"llm/agent-sessions/*.json.gz", traces.LoadOptions{Selection: traces.Selection{Merge: true}}, 57, 3121, 5598039,
+			211780, 64,
 			358371663},
-		{"llm/agent-text-taubench.tar.zst", LoadOptions{Selection: Selection{Merge: true}}, 24, 471, 4958, 767, 16, 82570},
-		{"llm/agent-sessions/*.json.gz", LoadOptions{}, 57, 3121, 5598039, 211780, 64, 358371663},
+		{"llm/agent-text-taubench.tar.zst", traces.LoadOptions{Selection: traces.Selection{Merge: true}}, 24, 471, 4958, 767,
+			16, 82570},
+		{"llm/agent-sessions/*.json.gz", traces.LoadOptions{}, 57, 3121, 5598039, 211780, 64, 358371663},
 	} {
 		files := must.Get(filepath.Glob(filepath.Join(folder, c.files)))(t)
-		got := must.Get(Load(t.Context(), files, c.opts))(t)
+		got := must.Get(traces.Load(t.Context(), files, c.opts))(t)
 		tokens := 0
 		for _, n := range prompts.Of(got.Kind).InputTokens {
 			tokens += int(n)
@@ -78,12 +82,13 @@ func TestRealTraces(t *testing.T) {
 		{"files/imagenet-10percent-names.txt.zst", "zstd", "plain", "", 128116, 128116},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			s := must.Get(Open(filepath.Join(folder, c.file), LoadOptions{Selection: Selection{Format: c.option}}))(t)
+			s := must.Get(traces.Open(filepath.Join(folder, c.file),
+				traces.LoadOptions{Selection: traces.Selection{Format: c.option}}))(t)
 			defer s.Close()
 			if s.Info.Format != c.as || s.Info.Compression != c.compression {
 				t.Errorf("read as %q in %q, want %q in %q", s.Info.Format, s.Info.Compression, c.as, c.compression)
 			}
-			records := must.Get(drain(s))(t)
+			records := must.Get(tracetest.Drain(s))(t)
 			distinct := map[stream.Key]bool{}
 			for _, r := range records {
 				distinct[stream.Key{Num: r.Num, Text: string(r.Text)}] = true

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,14 +14,16 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // anyRecord draws a record that every format except plain can hold, apart from text keys and fractions of seconds.
 func anyRecord(t *rapid.T) stream.Record {
-	key := anyKey(t)
+	key := tracetest.AnyKey(t)
 	rec := stream.Record{
 		Time: rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "time"),
 		Size: rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, source.MaxSize)).Draw(t, "size"),
@@ -91,11 +92,11 @@ func TestRoundTrips(t *testing.T) {
 				}
 				ending := rapid.SampledFrom(endings).Draw(rt, "ending")
 				path := filepath.Join(dir, "x"+ending)
-				must.Do(rt, tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: fields}, records))
-				opened, err := Open(path, LoadOptions{Selection: Selection{Format: inputFormats[format]}})
+				must.Do(rt, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Format: format, Fields: fields}, records))
+				opened, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: inputFormats[format]}})
 				must.Do(rt, err)
 				defer opened.Close()
-				got, err := drain(opened)
+				got, err := tracetest.Drain(opened)
 				if err != nil || !reflect.DeepEqual(got, want) {
 					rt.Fatalf("got %v and error %v, want %v", got, err, want)
 				}
@@ -136,8 +137,8 @@ func TestWrittenFormatsAreDetected(t *testing.T) {
 	}
 	for _, format := range recordFormats() {
 		path := filepath.Join(t.TempDir(), "trace")
-		must.Do(t, tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records))
-		got, err := Load(t.Context(), []string{path}, everything)
+		must.Do(t, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Format: format, Fields: allFields}, records))
+		got, err := traces.Load(t.Context(), []string{path}, everything)
 		if err != nil {
 			t.Errorf("%s: %v", format, err)
 			continue
@@ -161,17 +162,8 @@ func TestParquetOfSeveralRowGroups(t *testing.T) {
 			}
 			records = append(records, rec)
 		}
-		writeTrace(t, path, stream.Fields{Time: true}, records)
-		got := must.Get(Load(t.Context(), []string{path}, everything))(t)
+		tracetest.Write(t, path, stream.Fields{Time: true}, records)
+		got := must.Get(traces.Load(t.Context(), []string{path}, everything))(t)
 		checkColumns(t, got, naiveTrace(records, stream.Fields{Time: true}))
 	}
-}
-
-func anyKey(t *rapid.T) stream.Key {
-	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64),
-		rapid.Uint64()).Draw(t, "num")
-	if rapid.Bool().Draw(t, "text") {
-		return stream.Key{Text: "k" + strconv.FormatUint(num, 10)}
-	}
-	return stream.Key{Num: num}
 }

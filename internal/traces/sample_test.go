@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"fmt"
@@ -8,7 +8,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
@@ -21,12 +23,12 @@ func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
 		records = append(records, rec)
 	}
 	path := filepath.Join(t.TempDir(), "x.csv")
-	writeTrace(t, path, stream.Fields{Size: true, Time: true}, records)
-	needs := Needs{Keys: true, Sizes: true, Times: true}
-	whole := must.Get(Load(t.Context(), []string{path}, LoadOptions{Needs: needs}))(t)
+	tracetest.Write(t, path, stream.Fields{Size: true, Time: true}, records)
+	needs := traces.Needs{Keys: true, Sizes: true, Times: true}
+	whole := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{Needs: needs}))(t)
 	for seed := range uint64(3) {
-		want := must.Get(Load(t.Context(), []string{path}, LoadOptions{Needs: needs,
-			Selection: Selection{SampleRate: 0.3, SampleSeed: seed}}))(t)
+		want := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{Needs: needs,
+			Selection: traces.Selection{SampleRate: 0.3, SampleSeed: seed}}))(t)
 		if got := whole.Sample(0.3, seed); !reflect.DeepEqual(got, want) {
 			t.Errorf("seed %d: after loading %d requests of %d objects, at loading %d of %d",
 				seed, len(got.Objects), got.NumObjects, len(want.Objects), want.NumObjects)

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"os"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 func writeTenantFile(t *testing.T, name, text string) string {
@@ -18,7 +20,7 @@ func writeTenantFile(t *testing.T, name, text string) string {
 }
 
 // requestsOf returns the requests as "tenant:key".
-func requestsOf(t *Trace) (list []string) {
+func requestsOf(t *traces.Trace) (list []string) {
 	for _, o := range t.Objects {
 		list = append(list, t.Tenants.Names[t.Tenants.Of[o]]+":"+t.Keys[o].String())
 	}
@@ -34,25 +36,28 @@ func TestLoadTenants(t *testing.T) {
 	paths := writeTenantFile(t, "p.txt", "web/1\ndb/1\nweb/2\nplain\nweb/1\n")
 	for name, test := range map[string]struct {
 		paths []string
-		opts  Selection
+		opts  traces.Selection
 		want  string
 	}{
-		"column":   {[]string{table}, Selection{Tenants: "column(name=customer)"}, "web:a db:a -:b web:a"},
-		"numbered": {[]string{table}, Selection{Tenants: "column(name=4)"}, "web:a db:a -:b web:a"},
-		"option": {[]string{table}, Selection{Tenants: "column", Format: "csv:tenant=customer"},
+		"column":   {[]string{table}, traces.Selection{Tenants: "column(name=customer)"}, "web:a db:a -:b web:a"},
+		"numbered": {[]string{table}, traces.Selection{Tenants: "column(name=4)"}, "web:a db:a -:b web:a"},
+		"option": {[]string{table}, traces.Selection{Tenants: "column", Format: "csv:tenant=customer"},
 			"web:a db:a -:b web:a"},
-		"prefix":        {[]string{paths}, Selection{Tenants: "prefix"}, "web:web/1 db:db/1 web:web/2 -:plain web:web/1"},
-		"bits":          {[]string{a}, Selection{Tenants: "prefix(shift=1)"}, "0:1 1:2 1:3 0:1"},
-		"files, spread": {[]string{a, b}, Selection{Tenants: "file"}, "a.txt:1 b.txt:1 a.txt:2 a.txt:3 b.txt:9 a.txt:1"},
-		"files, turns": {[]string{a, b}, Selection{Tenants: "file(mix=turns)"},
+		"prefix": {[]string{paths}, traces.Selection{Tenants: "prefix"},
+			"web:web/1 db:db/1 web:web/2 -:plain web:web/1"},
+		"bits": {[]string{a}, traces.Selection{Tenants: "prefix(shift=1)"}, "0:1 1:2 1:3 0:1"},
+		"files, spread": {[]string{a, b}, traces.Selection{Tenants: "file"},
+			"a.txt:1 b.txt:1 a.txt:2 a.txt:3 b.txt:9 a.txt:1"},
+		"files, turns": {[]string{a, b}, traces.Selection{Tenants: "file(mix=turns)"},
 			"a.txt:1 b.txt:1 a.txt:2 b.txt:9 a.txt:3 a.txt:1"},
-		"files, one after another": {[]string{a, b}, Selection{Tenants: "file(mix=none)"},
+		"files, one after another": {[]string{a, b}, traces.Selection{Tenants: "file(mix=none)"},
 			"a.txt:1 a.txt:2 a.txt:3 a.txt:1 b.txt:1 b.txt:9"},
-		"files by time": {[]string{c, d}, Selection{Tenants: "file", Merge: true}, "c.csv:x d.csv:x d.csv:x c.csv:y"},
-		"a file twice":  {[]string{b, b}, Selection{Tenants: "file"}, "b.txt:1 b.txt#2:1 b.txt:9 b.txt#2:9"},
-		"limit":         {[]string{a, b}, Selection{Tenants: "file", Limit: 3}, "a.txt:1 b.txt:1 a.txt:2"},
+		"files by time": {[]string{c, d}, traces.Selection{Tenants: "file", Merge: true}, "c.csv:x d.csv:x d.csv:x c.csv:y"},
+		"a file twice":  {[]string{b, b}, traces.Selection{Tenants: "file"}, "b.txt:1 b.txt#2:1 b.txt:9 b.txt#2:9"},
+		"limit":         {[]string{a, b}, traces.Selection{Tenants: "file", Limit: 3}, "a.txt:1 b.txt:1 a.txt:2"},
 	} {
-		got, err := Load(t.Context(), test.paths, LoadOptions{Selection: test.opts, Needs: Needs{Keys: true, Sizes: true}})
+		got, err := traces.Load(t.Context(), test.paths, traces.LoadOptions{Selection: test.opts,
+			Needs: traces.Needs{Keys: true, Sizes: true}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -69,8 +74,9 @@ func TestLoadTenants(t *testing.T) {
 // Leaving out requests of size 0 keeps the tenants of the others, and keys are kept only on request.
 func TestTenantsWithoutZeroSizes(t *testing.T) {
 	path := writeTenantFile(t, "t.csv", "key,size,tenant\na,5,web\nb,0,db\na,6,db\na,5,web\n")
-	got := must.Get(Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
-		Needs: Needs{Sizes: true}}))(t)
+	got := must.Get(traces.Load(t.Context(), []string{path},
+		traces.LoadOptions{Selection: traces.Selection{Tenants: "column"},
+			Needs: traces.Needs{Sizes: true}}))(t)
 	if got.Keys != nil {
 		t.Error("keys are kept, though nobody asked for them")
 	}
@@ -89,19 +95,19 @@ func TestLoadTenantsErrors(t *testing.T) {
 	texts := writeTenantFile(t, "b.txt", "x\ny\n")
 	for name, test := range map[string]struct {
 		paths []string
-		opts  Selection
+		opts  traces.Selection
 		want  string
 	}{
-		"no such column": {[]string{table}, Selection{Tenants: "column"}, `unknown column "tenant"`},
-		"no columns":     {[]string{plain}, Selection{Tenants: "column"}, "has no named columns"},
-		"one file":       {[]string{plain}, Selection{Tenants: "file"}, "need several files"},
-		"file by file":   {[]string{plain, plain}, Selection{Tenants: "file", PerFile: true}, "share a cache"},
-		"bits of a text": {[]string{texts}, Selection{Tenants: "prefix(shift=3)"}, `key "x" is not a number`},
-		"no such way":    {[]string{plain}, Selection{Tenants: "files"}, `did you mean "file"`},
-		"sample and limit": {[]string{plain, plain}, Selection{Tenants: "file", Limit: 1, SampleRate: 0.9},
+		"no such column": {[]string{table}, traces.Selection{Tenants: "column"}, `unknown column "tenant"`},
+		"no columns":     {[]string{plain}, traces.Selection{Tenants: "column"}, "has no named columns"},
+		"one file":       {[]string{plain}, traces.Selection{Tenants: "file"}, "need several files"},
+		"file by file":   {[]string{plain, plain}, traces.Selection{Tenants: "file", PerFile: true}, "share a cache"},
+		"bits of a text": {[]string{texts}, traces.Selection{Tenants: "prefix(shift=3)"}, `key "x" is not a number`},
+		"no such way":    {[]string{plain}, traces.Selection{Tenants: "files"}, `did you mean "file"`},
+		"sample and limit": {[]string{plain, plain}, traces.Selection{Tenants: "file", Limit: 1, SampleRate: 0.9},
 			"sampled or limited, but not both"},
 	} {
-		_, err := Load(t.Context(), test.paths, LoadOptions{Selection: test.opts})
+		_, err := traces.Load(t.Context(), test.paths, traces.LoadOptions{Selection: test.opts})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
@@ -122,14 +128,14 @@ func TestParquetTenants(t *testing.T) {
 		Key    int64   `parquet:"key"`
 		Tenant float64 `parquet:"tenant"`
 	}
-	load := func(path string) (*Trace, error) {
-		return Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
-			Needs: Needs{Keys: true}})
+	load := func(path string) (*traces.Trace, error) {
+		return traces.Load(t.Context(), []string{path}, traces.LoadOptions{Selection: traces.Selection{Tenants: "column"},
+			Needs: traces.Needs{Keys: true}})
 	}
 	for rows, want := range map[string]string{
-		writeParquetRows(t, []named{{1, "web"}, {1, "db"}, {2, ""}, {1, "web"}}): "web:1 db:1 -:2 web:1",
-		writeParquetRows(t, []numbered{{1, 7}, {1, -7}, {1, 7}}):                 "7:1 -7:1 7:1",
-		writeParquetRows(t, []fraction{{1, 7}, {2, 8}}):                          "7:1 8:2",
+		tracetest.ParquetOf(t, []named{{1, "web"}, {1, "db"}, {2, ""}, {1, "web"}}): "web:1 db:1 -:2 web:1",
+		tracetest.ParquetOf(t, []numbered{{1, 7}, {1, -7}, {1, 7}}):                 "7:1 -7:1 7:1",
+		tracetest.ParquetOf(t, []fraction{{1, 7}, {2, 8}}):                          "7:1 8:2",
 	} {
 		got, err := load(writeTenantFile(t, "x.parquet", rows))
 		if err != nil {
@@ -138,7 +144,7 @@ func TestParquetTenants(t *testing.T) {
 			t.Errorf("%s, want %s", list, want)
 		}
 	}
-	_, err := load(writeTenantFile(t, "x.parquet", writeParquetRows(t, []fraction{{1, 7.5}})))
+	_, err := load(writeTenantFile(t, "x.parquet", tracetest.ParquetOf(t, []fraction{{1, 7.5}})))
 	if err == nil || !strings.Contains(err.Error(), "tenant 7.5: want a text or a whole number") {
 		t.Errorf("error %v", err)
 	}
@@ -154,8 +160,8 @@ func TestTenantsOfReads(t *testing.T) {
 		"directory(depth=2)": "/data/x:/data/x/1#0 /data/x:/data/x/1#1 /data/y:/data/y/2#0 /data/x:/data/x/1#1 .:c#0 /:/z#0",
 		"directory(depth=9)": "/data/x:/data/x/1#0 /data/x:/data/x/1#1 /data/y:/data/y/2#0 /data/x:/data/x/1#1 .:c#0 /:/z#0",
 	} {
-		got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(reads),
-			Selection: Selection{Tenants: rule, Format: "reads:block=1"}, Needs: Needs{Keys: true, Sizes: true}})
+		got, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(reads),
+			Selection: traces.Selection{Tenants: rule, Format: "reads:block=1"}, Needs: traces.Needs{Keys: true, Sizes: true}})
 		if err != nil {
 			t.Errorf("%s: %v", rule, err)
 		} else if list := strings.Join(requestsOf(got), " "); list != want {
@@ -165,8 +171,8 @@ func TestTenantsOfReads(t *testing.T) {
 	// Reads of no job, and those of a job of that name, are one tenant: metrics are named after it.
 	const dashes = "job,path,offset,length\n-,/x,0,9\nb,/y,0,9\n,/z,0,9\n"
 	for _, content := range []string{dashes, strings.Replace(dashes, "\n-,", "\n,", 1)} {
-		got := must.Get(Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content),
-			Selection: Selection{Tenants: "job"}, Needs: Needs{Keys: true}}))(t)
+		got := must.Get(traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(content),
+			Selection: traces.Selection{Tenants: "job"}, Needs: traces.Needs{Keys: true}}))(t)
 		if list := strings.Join(requestsOf(got), " "); list != "-:/x#0 b:/y#0 -:/z#0" || len(got.Tenants.Names) != 2 {
 			t.Errorf("%q: got %s of %q", content, list, got.Tenants.Names)
 		}
@@ -181,8 +187,8 @@ func TestTenantsOfReads(t *testing.T) {
 		"directory":          {"key\n1\n", "its requests are not reads of files, so they have no directory"},
 		"directory(depth=0)": {reads, "depth=0: want a number from 1"},
 	} {
-		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.content),
-			Selection: Selection{Tenants: rule}})
+		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(c.content),
+			Selection: traces.Selection{Tenants: rule}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", rule, err, c.want)
 		}

@@ -1,4 +1,4 @@
-package traces
+package traces_test
 
 import (
 	"bytes"
@@ -11,29 +11,11 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
-
-// writeTrace writes records to path and closes it.
-func writeTrace(t testing.TB, path string, fields stream.Fields, records []stream.Record) {
-	t.Helper()
-	must.Do(t, tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, records))
-}
-
-func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records []stream.Record) error {
-	w, err := Create(ctx, path, opt)
-	if err != nil {
-		return err
-	}
-	defer w.Discard()
-	for i := range records {
-		if err := w.Write(&records[i]); err != nil {
-			return err
-		}
-	}
-	return w.Close()
-}
 
 var allFields = stream.Fields{Time: true, Size: true, Op: true, Groups: true}
 
@@ -53,7 +35,7 @@ func TestCSVWriterExample(t *testing.T) {
 		{stream.Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
 	} {
 		var out bytes.Buffer
-		must.Do(t, tryWriteTrace(t.Context(), "-", CreateOptions{Fields: c.fields, Stdout: &out}, records))
+		must.Do(t, tracetest.TryWrite(t.Context(), "-", traces.CreateOptions{Fields: c.fields, Stdout: &out}, records))
 		if out.String() != c.want {
 			t.Errorf("%+v: got %q, want %q", c.fields, out.String(), c.want)
 		}
@@ -74,7 +56,7 @@ func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
 		{"csv", stream.Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" has control characters"},
 	} {
 		path := filepath.Join(t.TempDir(), "out")
-		err := tryWriteTrace(t.Context(), path, CreateOptions{Format: c.format, Fields: allFields},
+		err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Format: c.format, Fields: allFields},
 			[]stream.Record{{}, c.rec})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("%s: got error %v, want %s", c.format, err, c.want)
@@ -94,7 +76,7 @@ func TestCreateRefuses(t *testing.T) {
 		{filepath.Join(dir, "no", "x.csv"), "", "does not exist"},
 		{dir, "csv", "folder"},
 	} {
-		_, err := Create(t.Context(), c.path, CreateOptions{Format: c.format})
+		_, err := traces.Create(t.Context(), c.path, traces.CreateOptions{Format: c.format})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s as %q: got error %v, want %s", c.path, c.format, err, c.want)
 		}
@@ -127,7 +109,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestWriterReportsAFullDisk(t *testing.T) {
 	records := make([]stream.Record, 100_000)
 	for _, format := range recordFormats() {
-		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: stream.Fields{Groups: true},
+		err := tracetest.TryWrite(t.Context(), "-", traces.CreateOptions{Format: format, Fields: stream.Fields{Groups: true},
 			Stdout: &fullDisk{100}}, records)
 		if err != os.ErrClosed {
 			t.Errorf("%s: got error %v, want that of the disk", format, err)
@@ -140,7 +122,7 @@ func TestOracleGeneralWriterExample(t *testing.T) {
 	records := []stream.Record{{Time: 1.9e9, Num: 5, Size: 3}, {Time: 2e9, Text: []byte("b"), Size: 4},
 		{Time: 3e9, Num: 5,
 			Size: 3}}
-	writeTrace(t, path, allFields, records)
+	tracetest.Write(t, path, allFields, records)
 	got := must.Get(os.ReadFile(path))(t)
 	id := stream.HashText([]byte("b"))
 	want := []byte{
@@ -224,7 +206,7 @@ func TestOracleGeneralWriterExample(t *testing.T) {
 
 func TestOracleGeneralWriterRefusesKeysThatBecomeOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
-	err := tryWriteTrace(t.Context(), path, CreateOptions{},
+	err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{},
 		[]stream.Record{{Num: stream.HashText([]byte("b"))}, {Text: []byte("b")}})
 	if err == nil || !strings.Contains(err.Error(), "would both become the number") {
 		t.Errorf("got error %v", err)
@@ -238,7 +220,7 @@ func TestWriterStopsWithItsContext(t *testing.T) {
 	for _, format := range recordFormats() {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "x.zst")
-		w := must.Get(Create(ctx, path, CreateOptions{Format: format, Fields: stream.Fields{Groups: true}}))(t)
+		w := must.Get(traces.Create(ctx, path, traces.CreateOptions{Format: format, Fields: stream.Fields{Groups: true}}))(t)
 		must.Do(t, w.Write(&stream.Record{Num: 1}))
 		cancel()
 		if err := w.Close(); !errors.Is(err, context.Canceled) {

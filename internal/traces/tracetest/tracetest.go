@@ -173,6 +173,18 @@ func WriteTexts(t *testing.T, contents ...string) []string {
 	return paths
 }
 
+// OracleGeneral returns records in the format oraclegeneral, with the next accesses given.
+func OracleGeneral(records []stream.Record, next []int64) []byte {
+	var b []byte
+	for i, rec := range records {
+		b = binary.LittleEndian.AppendUint32(b, uint32(rec.Time/1e9))
+		b = binary.LittleEndian.AppendUint64(b, rec.Num)
+		b = binary.LittleEndian.AppendUint32(b, uint32(rec.Size))
+		b = binary.LittleEndian.AppendUint64(b, uint64(next[i]))
+	}
+	return b
+}
+
 // DrainQueries returns the records of r, with texts and queries, or whatever their kind knows, of their own.
 func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
 	for {

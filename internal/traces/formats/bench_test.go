@@ -1,4 +1,4 @@
-package traces
+package formats_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -22,7 +23,8 @@ func benchmarkRead(b *testing.B, format, header string, line func(i int, key uin
 	b.SetBytes(int64(content.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := Open("-", LoadOptions{Selection: Selection{Format: format}, Stdin: bytes.NewReader(content.Bytes())})
+		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+			Stdin: bytes.NewReader(content.Bytes())})
 		must.Do(b, err)
 		var rec stream.Record
 		n := 0
@@ -88,7 +90,7 @@ func BenchmarkReadMooncake(b *testing.B) {
 	b.SetBytes(int64(content.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(content.Bytes())})
+		s, err := traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(content.Bytes())})
 		must.Do(b, err)
 		var rec stream.Record
 		n := 0

@@ -1,4 +1,4 @@
-package traces
+package formats_test
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 func num(n uint64) stream.Record  { return stream.Record{Num: n} }
@@ -30,7 +31,7 @@ func TestPlain(t *testing.T) {
 		"a star among text": {"a\n*\n", "", []stream.Record{text("a"), text("*")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := readAll(t, c.content, c.format)
+			got, err := tracetest.ReadText(t, c.content, c.format)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v, %v, want %+v", got, err, c.want)
 			}
@@ -48,7 +49,7 @@ func TestPlainRefuses(t *testing.T) {
 		"tab separated": {"1\n2\t3\n", "line 2: white space in the key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readAll(t, c.content, "plain")
+			_, err := tracetest.ReadText(t, c.content, "plain")
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}

@@ -1,4 +1,4 @@
-package traces
+package formats_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 const second = int64(1e9)
@@ -74,7 +75,7 @@ func TestTextFormats(t *testing.T) {
 		"blanks belong to keys": {"key,size\na , 3 \n", "", []stream.Record{{Text: []byte("a "), Size: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := readAll(t, c.content, c.format)
+			got, err := tracetest.ReadText(t, c.content, c.format)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v, %v, want %+v", got, err, c.want)
 			}
@@ -167,7 +168,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"nothing but line ends": {"\n\n\n", "", "only blank lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			records, err := readAll(t, c.content, c.format)
+			records, err := tracetest.ReadText(t, c.content, c.format)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, error %v, want %q", records, err, c.want)
 			}
@@ -181,7 +182,7 @@ func TestDetectionIsClear(t *testing.T) {
 		if f.Example == "" || strings.HasPrefix(f.Detection, "never") {
 			continue
 		}
-		s, err := openString(t, f.Example+"\n", "")
+		s, err := tracetest.OpenText(t, f.Example+"\n", "")
 		if err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 			continue
@@ -189,7 +190,7 @@ func TestDetectionIsClear(t *testing.T) {
 		if s.Info.Format != f.Name {
 			t.Errorf("the example of %s is read as %s", f.Name, s.Info.Format)
 		}
-		if _, err := drain(s); err != nil {
+		if _, err := tracetest.Drain(s); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
 	}
@@ -198,7 +199,7 @@ func TestDetectionIsClear(t *testing.T) {
 // TestLateSurprise: data after the part that detection sees is still checked.
 func TestLateSurprise(t *testing.T) {
 	many := strings.Repeat("123456789\n", source.HeadLen/10+100)
-	_, err := readAll(t, many+"*\n1\n", "")
+	_, err := tracetest.ReadText(t, many+"*\n1\n", "")
 	if want := fmt.Sprintf("line %d: a mark * between numbers", source.HeadLen/10+101); err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)

@@ -1,4 +1,4 @@
-package traces
+package formats_test
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // entry is a record of oracleGeneral.
@@ -40,7 +41,7 @@ func encodeEntries(entries []entry) string {
 	for _, e := range entries {
 		records, next = append(records, e.rec), append(next, e.next)
 	}
-	return string(encodeOracleGeneral(records, next))
+	return string(tracetest.OracleGeneral(records, next))
 }
 
 // change returns a copy in which each record is changed.
@@ -95,7 +96,7 @@ func TestPlausibleOracleGeneralIsRead(t *testing.T) {
 		"small keys":      change(shuffled, func(e *entry) { e.rec.Num %= 100 }),
 		"few are damaged": append(change(whole[:1], func(e *entry) { e.next = math.MinInt64 }), whole...),
 	} {
-		records, err := readAll(t, encodeEntries(entries), "oraclegeneral")
+		records, err := tracetest.ReadText(t, encodeEntries(entries), "oraclegeneral")
 		if err != nil || len(records) != len(entries) {
 			t.Errorf("%s: %d of %d records, error %v", name, len(records), len(entries), err)
 		}
@@ -148,7 +149,7 @@ func TestNonsenseIsNoOracleGeneral(t *testing.T) {
 			if named == "vscsi" && strings.HasPrefix(name, named) {
 				continue
 			}
-			_, err := readAll(t, c.content, named)
+			_, err := tracetest.ReadText(t, c.content, named)
 			switch {
 			case err == nil:
 				t.Errorf("%s as %s: no error", name, named)
@@ -169,7 +170,7 @@ func TestUnknownBinaryDataNamesWhatCanReadIt(t *testing.T) {
 		lists(8, 9000, (*rand.Rand).Uint64):               "no supported binary format fits",
 		lists(8, 3, func(*rand.Rand) uint64 { return 1 }): "name the format: --input-format oraclegeneral",
 	} {
-		_, err := readAll(t, content, "")
+		_, err := tracetest.ReadText(t, content, "")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "csv") {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -179,7 +180,7 @@ func TestUnknownBinaryDataNamesWhatCanReadIt(t *testing.T) {
 func TestJSONIsNoTextTrace(t *testing.T) {
 	content := `{"key":"a"}` + "\n" + `{"key":"b"}` + "\n"
 	for _, named := range []string{"plain", "batches"} {
-		if _, err := readAll(t, content, named); err == nil || !strings.Contains(err.Error(),
+		if _, err := tracetest.ReadText(t, content, named); err == nil || !strings.Contains(err.Error(),
 			"is not in format "+named+": line 1 is JSON") {
 			t.Errorf("as %s: error %v", named, err)
 		}
@@ -196,12 +197,12 @@ func TestFilesCutWithinTheirFirstBytes(t *testing.T) {
 		"\x28\xb5": "zstd data is cut off after 2 bytes", "\x1f": "gzip data is cut off", "\xfd": "xz data is cut off",
 		"\x00\x00": "only zeros",
 	} {
-		if _, err := readAll(t, content, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tracetest.ReadText(t, content, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", content, err, want)
 		}
 	}
 	for _, content := range []string{"P\n", "PAR2", "B", "BZ", "("} {
-		if records, err := readAll(t, content, ""); err != nil || len(records) != 1 {
+		if records, err := tracetest.ReadText(t, content, ""); err != nil || len(records) != 1 {
 			t.Errorf("%q: %v, error %v; want one key", content, records, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package traces
+package formats_test
 
 import (
 	"fmt"
@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 func TestBatches(t *testing.T) {
@@ -23,8 +25,9 @@ func TestBatches(t *testing.T) {
 		{"words", "batches", "a b\na", "a b a", []int{0, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := must.Get(Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: c.format},
-				Needs: Needs{Keys: true}, Stdin: strings.NewReader(c.text)}))(t)
+			got := must.Get(traces.Load(t.Context(), []string{"-"},
+				traces.LoadOptions{Selection: traces.Selection{Format: c.format},
+					Needs: traces.Needs{Keys: true}, Stdin: strings.NewReader(c.text)}))(t)
 			var keys []string
 			for _, o := range got.Objects {
 				keys = append(keys, got.Keys[o].String())
@@ -43,7 +46,7 @@ func TestBatchesErrors(t *testing.T) {
 		"1 2\n" + strings.Repeat("x", source.MaxLine+1): "line 2: a key longer than",
 		"\n\n": "holds no requests",
 	} {
-		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: "batches"},
+		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: "batches"},
 			Stdin: strings.NewReader(text)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: error %v, want one with %q", text, err, want)
@@ -68,8 +71,8 @@ func TestBatchesAreDetected(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %.10q", c.name, c.text), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), c.name)
-			writeFile(t, path, []byte(c.text))
-			s, err := Open(path, LoadOptions{})
+			tracetest.WriteFile(t, path, []byte(c.text))
+			s, err := traces.Open(path, traces.LoadOptions{})
 			if err != nil {
 				if c.want == "csv" && strings.Contains(err.Error(), "csv") {
 					return // detected, but the user must name the columns
@@ -90,11 +93,11 @@ func TestBatchesOfASample(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&text, "%d %d %d\n", i, i+1, 2*i)
 	}
-	all := LoadOptions{Selection: Selection{Format: "batches"}, Needs: Needs{Keys: true},
+	all := traces.LoadOptions{Selection: traces.Selection{Format: "batches"}, Needs: traces.Needs{Keys: true},
 		Stdin: strings.NewReader(text.String())}
-	whole := must.Get(Load(t.Context(), []string{"-"}, all))(t)
+	whole := must.Get(traces.Load(t.Context(), []string{"-"}, all))(t)
 	all.SampleRate, all.Stdin = 0.3, strings.NewReader(text.String())
-	sample := must.Get(Load(t.Context(), []string{"-"}, all))(t)
+	sample := must.Get(traces.Load(t.Context(), []string{"-"}, all))(t)
 	later := whole.Sample(0.3, 0)
 	if !slices.Equal(later.Groups, sample.Groups) || !slices.Equal(later.Objects, sample.Objects) {
 		t.Errorf("sampled while reading %v, sampled later %v", sample.Groups, later.Groups)
@@ -105,17 +108,17 @@ func TestBatchesOfASample(t *testing.T) {
 }
 
 func TestGroupsAreNotSplit(t *testing.T) {
-	paths := writeTexts(t, "1 2\n3\n", "4\n5\n")
-	_, err := Load(t.Context(), paths, LoadOptions{})
+	paths := tracetest.WriteTexts(t, "1 2\n3\n", "4\n5\n")
+	_, err := traces.Load(t.Context(), paths, traces.LoadOptions{})
 	if err == nil || !strings.Contains(err.Error(), "only one of them has groups of requests") {
 		t.Errorf("batches and plain keys: error %v", err)
 	}
-	paths = writeTexts(t, "1 2\n3\n", "4 4\n5\n")
-	got, err := Load(t.Context(), paths, LoadOptions{})
+	paths = tracetest.WriteTexts(t, "1 2\n3\n", "4 4\n5\n")
+	got, err := traces.Load(t.Context(), paths, traces.LoadOptions{})
 	if err != nil || !slices.Equal(got.Groups, []int{0, 2, 3, 5}) {
 		t.Errorf("two files of batches: error %v, trace %+v", err, got)
 	}
-	_, err = Load(t.Context(), paths, LoadOptions{Selection: Selection{Merge: true}})
+	_, err = traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Merge: true}})
 	if err == nil || !strings.Contains(err.Error(), "merging by time would split") {
 		t.Errorf("merged: error %v", err)
 	}

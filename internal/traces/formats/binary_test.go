@@ -1,4 +1,4 @@
-package traces
+package formats_test
 
 import (
 	"bytes"
@@ -12,10 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // encodeVSCSI writes records in a version of vscsi.
@@ -47,14 +48,14 @@ func TestVSCSI(t *testing.T) {
 	for version := 1; version <= 2; version++ {
 		content := string(encodeVSCSI(version, vscsiRecords))
 		for _, format := range []string{"", "vscsi", fmt.Sprintf("vscsi:version=%d", version)} {
-			got, err := readAll(t, content, format)
+			got, err := tracetest.ReadText(t, content, format)
 			if err != nil || !reflect.DeepEqual(got, vscsiRecords) {
 				t.Errorf("version %d as %q: got %v and error %v", version, format, got, err)
 			}
 		}
 		length := len(content) / len(vscsiRecords)
 		for n := 1; n < len(content); n++ {
-			got, err := readAll(t, content[:n], "vscsi")
+			got, err := tracetest.ReadText(t, content[:n], "vscsi")
 			switch {
 			case n%length == 0:
 				if err != nil || len(got) != n/length {
@@ -81,7 +82,7 @@ func TestVSCSIErrors(t *testing.T) {
 		{late, "byte 40: time 9223372036854776 us"},
 		{bytes.Repeat([]byte{9}, 80), "is not in format vscsi: want records of 32 bytes"},
 	} {
-		if _, err := readAll(t, string(c.content), "vscsi"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := tracetest.ReadText(t, string(c.content), "vscsi"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got error %v, want %s", err, c.want)
 		}
 	}
@@ -92,7 +93,7 @@ func TestBinaryIsDetectedWhateverItsFirstByte(t *testing.T) {
 	for first := range 256 {
 		records := []stream.Record{{Time: int64(first) * 1e9, Num: 1 << 50, Size: 9}, {Time: 3e11, Num: 1 << 50, Size: 9},
 			{Time: 3e11, Num: 2, Size: 9}}
-		s, err := openString(t, string(encodeOracleGeneral(records, []int64{2, -1, -1})), "")
+		s, err := tracetest.OpenText(t, string(tracetest.OracleGeneral(records, []int64{2, -1, -1})), "")
 		if err != nil || s.Info.Format != "oraclegeneral" {
 			t.Errorf("first byte %d: got error %v", first, err)
 		}
@@ -105,14 +106,14 @@ func TestOracleGeneralIsNotSeenInOtherFiles(t *testing.T) {
 		content []byte
 		want    source.Confidence
 	}{
-		"right":           {encodeOracleGeneral(right, []int64{2, -1, math.MaxInt64}), source.Likely},
-		"other key next":  {encodeOracleGeneral(right, []int64{3, -1, -1}), source.No},
-		"next before":     {encodeOracleGeneral(right, []int64{2, 1, -1}), source.No},
-		"next too far":    {encodeOracleGeneral(right, []int64{1 << 40, -1, -1}), source.No},
+		"right":           {tracetest.OracleGeneral(right, []int64{2, -1, math.MaxInt64}), source.Likely},
+		"other key next":  {tracetest.OracleGeneral(right, []int64{3, -1, -1}), source.No},
+		"next before":     {tracetest.OracleGeneral(right, []int64{2, 1, -1}), source.No},
+		"next too far":    {tracetest.OracleGeneral(right, []int64{1 << 40, -1, -1}), source.No},
 		"only zeros":      {make([]byte, 240), source.No},
 		"text":            {bytes.Repeat([]byte("1234567\n"), 30), source.No},
 		"short":           {make([]byte, 23), source.No},
-		"clock goes back": {encodeOracleGeneral([]stream.Record{{Time: 2e9}, {Time: 1e9}}, []int64{-1, -1}), source.No},
+		"clock goes back": {tracetest.OracleGeneral([]stream.Record{{Time: 2e9}, {Time: 1e9}}, []int64{-1, -1}), source.No},
 	} {
 		if got := asOracleGeneral(source.NewHead(c.content, true), "x.bin"); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -124,52 +125,34 @@ func TestOracleGeneralIsNotSeenInOtherFiles(t *testing.T) {
 }
 
 func FuzzVSCSI(f *testing.F) {
-	fuzzFormat(f, "vscsi", string(encodeVSCSI(1, vscsiRecords)), string(encodeVSCSI(2, vscsiRecords)))
-}
-
-// FuzzOracleGeneral also compares Load with maps.
-func FuzzOracleGeneral(f *testing.F) {
-	f.Add(encodeOracleGeneral([]stream.Record{{Num: 1}, {Num: 2, Size: 5}, {Num: 1}}, []int64{3, -1, math.MaxInt64}))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		opts := everything
-		opts.Format, opts.Stdin = "oraclegeneral", bytes.NewReader(content)
-		got, err := Load(t.Context(), []string{"-"}, opts)
-		if err != nil {
-			return
-		}
-		opts.Stdin = bytes.NewReader(content)
-		s, err := Open("-", opts)
-		must.Do(t, err)
-		defer s.Close()
-		records, err := drain(s)
-		must.Do(t, err)
-		checkColumns(t, got, naiveTrace(records, s.Fields))
-	})
+	tracetest.Fuzz(f, "vscsi", string(encodeVSCSI(1, vscsiRecords)), string(encodeVSCSI(2, vscsiRecords)))
 }
 
 func FuzzWriters(f *testing.F) {
 	f.Add("time,key,size,op\n1.5,a b,5,get\n2,\"x,y\",6,set\n")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, content string) {
-		records, err := readAll(t, content, "csv")
+		records, err := tracetest.ReadText(t, content, "csv")
 		if err != nil || len(records) == 0 {
 			return
 		}
 		for _, format := range formats.WritableNames() {
 			path := filepath.Join(dir, "out")
-			if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
+			options := traces.CreateOptions{Format: format,
+				Fields: stream.Fields{Time: true, Size: true, Op: true, Groups: true}}
+			if err := tracetest.TryWrite(t.Context(), path, options, records); err != nil {
 				continue
 			}
-			opened, err := Open(
+			opened, err := traces.Open(
 				path,
-				LoadOptions{Selection: Selection{
+				traces.LoadOptions{Selection: traces.Selection{
 					Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]}},
 			)
 			if err != nil {
 				os.Remove(path)
 				continue // plain text that looks like something else
 			}
-			if got, err := drain(opened); err != nil || len(got) != len(records) {
+			if got, err := tracetest.Drain(opened); err != nil || len(got) != len(records) {
 				t.Errorf("%s: %d records and error %v, want %d", format, len(got), err, len(records))
 			}
 			opened.Close()
