@@ -29,10 +29,10 @@ type Info struct {
 	Memory     int64  // bytes
 	Capability Capability
 	Processors int    // multiprocessors
-	Driver     string // its version, and that of CUDA: "550.54.15 (CUDA 12.4)"
+	Driver     string // its version, and CUDA's: "550.54.15 (CUDA 12.4)"
 }
 
-// Bounds of what a GPU has, far above those of today.
+// Bounds of what a GPU has, far above today's.
 const (
 	mostMemory     = 1 << 50
 	mostProcessors = 1 << 20
@@ -64,7 +64,7 @@ type Computation struct {
 // which GPUs have since Ampere.
 var SimilarityJoin = Computation{"join", Capability{8, 0}}
 
-// SetReplay is the replay of set-associative caches, ReuseDistances that of LRU at every capacity.
+// SetReplay is the replay of set-associative caches, ReuseDistances the replay of LRU at every capacity.
 var (
 	SetReplay      = Computation{"sets", leastCapability}
 	ReuseDistances = Computation{"lru", leastCapability}
@@ -73,7 +73,7 @@ var (
 // computations lists what GPUs do.
 var computations = []Computation{SimilarityJoin, SetReplay, ReuseDistances}
 
-// leastCapability is that of Volta: the first GPUs whose threads of a warp are scheduled independently.
+// leastCapability is Volta's: the first GPUs whose threads of a warp are scheduled independently.
 var leastCapability = Capability{7, 0}
 
 // Computations lists what a GPU of a capability can do.

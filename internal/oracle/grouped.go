@@ -5,7 +5,7 @@ package oracle
 // loaded. Every request is charged 1. Misses of a warm-up do not count.
 //
 // Proof. A request hits only if its object is resident when its group begins. The object was loaded for an earlier
-// request, so it has been resident after each group from that of its last request to the one before its own: a hit is
+// request, so it has been resident after each group from its last request's to the one before its own: a hit is
 // an interval of gaps between groups. After a group, at most capacity objects are resident. So there are at most as
 // many hits as intervals can be chosen such that no gap is covered by more than capacity of them. Greedy choice is
 // optimal: wherever too many intervals overlap, it discards the one that ends last, since any other choice leaves

@@ -54,7 +54,8 @@ func (s *LRUStack) Serve(objects []uint32, counted bool) {
 }
 
 // measure frees the old slots of a batch, given plus 1, and returns the distances of the objects that had one, in the
-// same memory. The batch's new slots are all occupied first, since those of later requests are above any that is freed.
+// same memory. The batch's new slots are all occupied first, since the slots of later requests are above any that is
+// freed.
 func (s *LRUStack) measure(slots []uint32) (distances []uint32) {
 	s.slots.clean(len(slots))
 	s.slots.occupy(len(slots), s.seen)

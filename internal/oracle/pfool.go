@@ -29,8 +29,8 @@ type BoundInput struct {
 // requests i, ..., j-1, so a hit uses size x (j-i) of the cache's room over time. The cache offers at most its capacity
 // after each request, and no use can be made of more than the sizes of all intervals open at that time: the sum over t
 // of min(capacity, size of the intervals open after request t) is all there is. The most hits that fit into this sum
-// are those with the smallest use, taken in order until the next does not fit. (The paper offers the full capacity at
-// every request, which is never less, and takes a fraction of the last interval; a count of hits is whole.)
+// are the intervals with the smallest use, in order until the next one does not fit. (The paper offers the full
+// capacity at every request, which is never less, and takes a fraction of the last interval; a count of hits is whole.)
 //
 // With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against
 // the room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes

@@ -60,7 +60,7 @@ func (r *ranks) room() int { return len(r.occupied)*slotsPerWord - r.end }
 func (r *ranks) occupy(n, held int) {
 	from, to := r.end, r.end+n
 	for block := (from + slotsPerBlock - 1) / slotsPerBlock; block*slotsPerBlock < to; block++ {
-		// The frees in the tree are subtracted from the rank of every later slot, those of a new block included, so
+		// The frees in the tree are subtracted from the rank of every later slot, also in a new block, so
 		// they are added here.
 		r.before[block] = uint32(held + block*slotsPerBlock - from + r.freed)
 	}

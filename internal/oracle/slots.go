@@ -29,13 +29,13 @@ func (p *slots) full() bool { return p.end == len(p.occupied)*slotsPerWord }
 // room returns how many slots were never given since the last compaction.
 func (p *slots) room() int { return len(p.occupied)*slotsPerWord - p.end }
 
-// move gives objects the next slots, one after the other, and writes the slot + 1 that each had, or 0. The caller
+// move gives objects the next slots, one after another, and writes the slot + 1 that each had, or 0. The caller
 // occupies the new slots and releases the old ones.
 func (p *slots) move(objects, old []uint32) {
 	moveUp(p.next, objects, old, p.end)
 }
 
-// moveUp gives objects the slots from end on, one after the other, and writes the slot + 1 that each had, or 0, to old.
+// moveUp gives objects the slots from end on, one after another, and writes the slot + 1 that each had, or 0, to old.
 // next has the slot + 1 of each object.
 func moveUp(next, objects, old []uint32, end int) {
 	top := uint32(end)

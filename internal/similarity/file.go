@@ -152,7 +152,7 @@ func (h fileHeader) check(id Identity, from float32) error {
 	case !(listed <= from): // nor NaN
 		return fmt.Errorf("it lists pairs with a similarity of at least %v, want all of at least %v", listed, from)
 	case h.Pairs > uint64(id.Count)*uint64(max(0, id.Count-1))/2:
-		return fmt.Errorf("its header has %d pairs, want at most those of %d vectors", h.Pairs, id.Count)
+		return fmt.Errorf("its header has %d pairs, more than %d vectors can have", h.Pairs, id.Count)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func TestReadRefuses(t *testing.T) {
 			"it lists pairs with a similarity of at least NaN"},
 		{"absurd count", header(func(h *fileHeader) { h.Count = math.MaxUint32 }), v, 0.6, "it is for 4294967295 vectors"},
 		{"absurd pairs", header(func(h *fileHeader) { h.Pairs = math.MaxUint64 }), v, 0.6, "its header has " +
-			"18446744073709551615 pairs, want at most those of 100 vectors"},
+			"18446744073709551615 pairs, more than 100 vectors can have"},
 		{"a pair less", header(func(h *fileHeader) { h.Pairs-- }), v, 0.6, "it is damaged"},
 		{"a pair more", header(func(h *fileHeader) { h.Pairs++ }), v, 0.6, "it is damaged"},
 		{"threshold a bit lower", header(func(h *fileHeader) { h.From -= 3 }), v, 0.6, "its checksum is wrong: it is " +

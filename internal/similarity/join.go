@@ -16,7 +16,7 @@ type Options struct {
 	Backend  Backend                 // nil: CPU
 }
 
-// DefaultMaxPairs bounds the memory of a Join to 3.5 GiB, and that of its result to 2 GiB.
+// DefaultMaxPairs bounds the memory of a Join to 3.5 GiB, and of its result to 2 GiB.
 const DefaultMaxPairs = 1 << 27
 
 func (o Options) withDefaults() Options {

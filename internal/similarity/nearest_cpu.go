@@ -38,7 +38,7 @@ func (c cpu) FindNearest(ctx context.Context, s *NearestSearch) error {
 	})
 }
 
-// nearestRows returns how many rows a goroutine has at a time: those of a block, but fewer if some goroutines would
+// nearestRows returns how many rows a goroutine has at a time: a block's, but fewer if some goroutines would
 // have none.
 func (c cpu) nearestRows(n, jobs int) int {
 	share := (n/(4*jobs) + dot.Rows) / dot.Rows * dot.Rows

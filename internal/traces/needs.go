@@ -17,8 +17,8 @@ type Needs struct {
 	// Kind is what requests carry beyond a key, for queries. For prompts it is always loaded, since limits and warm-ups
 	// count them.
 	Kind bool
-	// Embeddings are those of queries, with everything else known about queries: the embeddings in the trace or beside
-	// it, or those that package workload computed from the texts.
+	// Embeddings asks for the embeddings of queries, and for everything else known about queries: the embeddings in the
+	// trace or beside it, or those that package workload computed from the texts.
 	Embeddings bool
 }
 
@@ -75,6 +75,6 @@ type LoadOptions struct {
 	// total; total is 0 if that is unknown.
 	Progress func(done, total int64)
 	// Preparing is called before a generator is prepared. set receives how much of that is done if it takes long; end is
-	// called after it. nil: nobody is told.
+	// called after it. It may be nil.
 	Preparing func() (set func(done, total int64), end func())
 }

@@ -230,7 +230,7 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 	return streams, nil
 }
 
-// openNext opens a file and checks that its records have the same fields as those of earlier files.
+// openNext opens a file and checks that its records have the same fields as in earlier files.
 func (s *scan) openNext(path string) (*Stream, error) {
 	opened, err := open(s.ctx, path, s.opts, &s.together)
 	if err != nil {
@@ -406,7 +406,7 @@ func (s *scan) report(last bool) {
 	s.opts.Progress(done, total)
 }
 
-// progress returns the compressed bytes read so far and those of all files, 0 if unknown.
+// progress returns the compressed bytes read so far and in all files, 0 if unknown.
 func (s *scan) progress() (done, total int64) {
 	done = s.finished
 	for _, opened := range s.open {

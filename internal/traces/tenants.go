@@ -66,7 +66,7 @@ var tenantEntries = []TenantEntry{
 				"or none, one file after another"},
 	}},
 	{tenantJob, "of reads of files, the job; no two jobs may read the same block", nil},
-	{tenantDirectory, "of reads of files, the directory, such as that of a data set", []params.Param{
+	{tenantDirectory, "of reads of files, the directory, such as a data set's", []params.Param{
 		{Name: "depth", Default: 1, Min: 1, Max: 1000,
 			Doc: "the tenant is this many components of the path: /data of /data/train/a at 1, /data/train at 2"},
 	}},
@@ -317,7 +317,7 @@ func tenantOfKey(key stream.Key, v params.Values) (string, error) {
 	return name, nil
 }
 
-// mixed returns the order of the requests when those of all tenants, which are one after another in column, are mixed:
+// mixed returns the order of the requests when all tenants', which are one after another in column, are mixed:
 // their positions in the column. Requests of a tenant keep their order.
 func mixed(column []uint32, tenants int, mix string) []uint32 {
 	counts := make([]int64, tenants)
@@ -325,7 +325,7 @@ func mixed(column []uint32, tenants int, mix string) []uint32 {
 		counts[tenant]++
 	}
 	type place struct {
-		number int64 // of the request among those of its tenant
+		number int64 // of the request among its tenant's
 		tenant uint32
 		pos    uint32
 	}

@@ -32,7 +32,7 @@ func (b *Budget) Advise(help string) {
 // DefaultShare is the share of the available memory that the program uses by default.
 const DefaultShare = 0.75
 
-// Available returns the available memory, in bytes: that of the machine, or less if a control group or the shell sets a
+// Available returns the available memory, in bytes: the machine's, or less if a control group or the shell sets a
 // limit. limit names the one that applies.
 func Available() (bytes int64, limit string) {
 	bytes, limit = math.MaxInt64, "no known limit"

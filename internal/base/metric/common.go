@@ -3,7 +3,7 @@ package metric
 // Metrics of every cache, whatever counts as a hit in it.
 var (
 	Requests = Metric{Name: "requests", Checked: true, Unit: Count,
-		Doc: "counted requests, without those of a warm-up; blocks if prompts are served"}
+		Doc: "counted requests, without a warm-up; blocks if prompts are served"}
 	Hits = Metric{Name: "hits", Checked: true, Unit: Count, Better: Higher, Doc: "requests that the cache answers"}
 	// For a bound, misses are the fewest that any schedule can have.
 	Misses = Metric{Name: "misses", Checked: true, Unit: Count, Better: Lower, Column: Column{At: 80, Weight: 40},

@@ -74,7 +74,7 @@ func (m Metric) Of(label string) string { return m.Name + "[" + label + "]" }
 type Column struct {
 	At   int    // position from the left; columns with equal positions are in the order of their declarations
 	Head string // "" for the metric's title
-	// Weight is from 0 to 99: a terminal that is too narrow for all columns leaves out those with the lowest weights
+	// Weight is from 0 to 99: a terminal that is too narrow for all columns leaves out the lowest weights
 	// first.
 	Weight int
 	// IfAny leaves the column out if no record has a value above 0.

@@ -1,5 +1,5 @@
 // Package random draws random numbers that are the same on every machine for the same seed: generators and the formats
-// that order queries by chance use it. Logarithms and powers are computed here, as those of package math may differ in
+// that order queries by chance use it. Logarithms and powers are computed here, as package math's may differ in
 // the last bit.
 package random
 

@@ -15,7 +15,7 @@ import (
 )
 
 // deviceVariable is the environment variable that chooses the GPU of tests and benchmarks, as --device does. By default
-// that is the first one if there is any; cpu leaves it out.
+// that is the first one if there is any; with cpu, none.
 const deviceVariable = "CACHESIM_DEVICE"
 
 // opened opens the GPU, once for all tests of a package.
@@ -75,7 +75,7 @@ func alone() bool {
 	})
 }
 
-// TB is what Device needs of a test; those of package rapid have it, too.
+// TB is what Device needs of a test; tests of package rapid have it, too.
 type TB interface {
 	Helper()
 	Skip(args ...any)
@@ -90,7 +90,7 @@ func Device(t TB, options ptxrun.Options) cuda.Device {
 		return ptxrun.New(options)
 	}
 	if options.Fail > 0 {
-		t.Skip("only the interpreter fails when it is told to")
+		t.Skip("only the interpreter can be made to fail")
 	}
 	p := &part{Device: gpu, options: options, live: map[cuda.Pointer]int64{}}
 	t.Cleanup(func() { _ = p.Close() })

@@ -13,7 +13,7 @@ import (
 )
 
 // SelfTest checks a self-test whose sums are in a file, which UPDATE=1 in the environment rewrites: it launches every
-// kernel of the modules except some, its sums are those of the interpreter with any seed, and it finds devices that go
+// kernel of the modules except some, its sums equal the interpreter's with any seed, and it finds devices that go
 // wrong at any launch.
 func SelfTest(t *testing.T, test *cuda.SelfTest, file string, modules [][]byte, except ...string) {
 	t.Helper()

@@ -29,7 +29,7 @@ type limits struct {
 	rows  int // most squares of a launch
 	room  int // most pairs of a launch
 	bytes int64
-	// further is memory per vector in addition to that of a join.
+	// further is memory per vector in addition to a join's.
 	further int64
 }
 

@@ -27,7 +27,7 @@ const boundBytes = 4
 type nearest struct {
 	*joiner
 	*similarity.NearestSearch
-	current []float32 // those of the squares of a launch
+	current []float32 // for the squares of a launch
 	begun   bool      // all vectors of the left chunk have been compared with some
 }
 

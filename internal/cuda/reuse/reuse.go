@@ -1,6 +1,6 @@
 // Package reuse counts reuse distances on a GPU: how many other distinct objects are requested between two requests to
 // an object. LRU of capacity c hits exactly the requests of a distance below c (Mattson et al., Evaluation techniques
-// for storage hierarchies, IBM Systems Journal 1970). The counts are those of oracle.LRUStack.
+// for storage hierarchies, IBM Systems Journal 1970). The counts equal oracle.LRUStack's.
 //
 // A sort by object finds the last request to each request's object. The distances are then counted by levels, from the
 // highest bit of the positions of these last requests to the lowest (kernels/reuse.cu), which is the order of

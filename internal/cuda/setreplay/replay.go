@@ -338,7 +338,7 @@ func (r *replay) serve(from int) (to int, err error) {
 }
 
 // shorten divides the requests [from, to), which have been written, among the sets, and returns the end of a chunk of
-// which no set has too many lookups: a warp serves them one after the other, however many other warps are idle.
+// which no set has too many lookups: a warp serves them one after another, however many other warps are idle.
 func (r *replay) shorten(from, to int) (end int, err error) {
 	for {
 		longest, err := r.divideAll(from, to-from)

@@ -55,7 +55,7 @@ type Result struct {
 // Options say how a trace is replayed.
 type Options struct {
 	Chunk    int         // most requests of a chunk; 0: as many as fit
-	Set      int         // most lookups of a chunk in one set, if it has several batches; 0: those of a second
+	Set      int         // most lookups of a chunk in one set, over several batches; 0: what a warp serves in a second
 	Progress func(n int) // is called with the requests of each chunk when all caches have served them; may be nil
 }
 

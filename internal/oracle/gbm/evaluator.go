@@ -42,7 +42,7 @@ type conditions struct {
 	words   int
 	shift   int
 	missing []uint64 // all words after a NaN; nil: it changes none
-	// nodes that must be evaluated one by one: those of categories, and all others if 0 counts as missing for some and the
+	// nodes that must be evaluated one by one: nodes of categories, and all others if 0 counts as missing for some and the
 	// value is 0.
 	categories    []numbered
 	zeros         []numbered

@@ -189,7 +189,7 @@ func (g *grower) share(l, r int) {
 	}
 	g.fill(small)
 	for _, f := range g.usable {
-		// The parent's histogram minus the smaller child's is that of the larger child, exactly, since cells are
+		// The parent's histogram minus the smaller child's is exactly the larger child's, since cells are
 		// integers.
 		n := g.data.binsOf(f)
 		whole, part := g.histogram(large, f/groupSize)[f%groupSize][:n], g.histogram(small, f/groupSize)[f%groupSize][:n]
@@ -209,7 +209,7 @@ func (g *grower) histogram(leaf, group int) *histogram {
 	return &g.histograms[g.leaves[leaf].slot*len(g.data.bins)+group]
 }
 
-// binsOf returns the number of bins of a feature, including that of missing values.
+// binsOf returns the number of bins of a feature, including the bin of missing values.
 func (d *Data) binsOf(feature int) int { return len(d.edges[feature]) + 1 }
 
 // fill counts the rows of a leaf.

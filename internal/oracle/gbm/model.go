@@ -39,7 +39,7 @@ func (m *Model) Predict(row []float64) float64 {
 	return m.objective.transform(m.score(row))
 }
 
-// PredictRows sets out[i] to the prediction for the i-th of the rows, which are stored one after the other.
+// PredictRows sets out[i] to the prediction for the i-th of the rows, which are stored one after another.
 func (m *Model) PredictRows(rows, out []float64) {
 	width := len(m.names)
 	for i := range out {

@@ -82,7 +82,7 @@ func (t *tree) write(w *bytes.Buffer, index int) {
 	fmt.Fprintf(w, "is_linear=0\nshrinkage=%s\n\n\n", number(t.shrinkage))
 }
 
-// categories returns the categories of all nodes one after the other, and where the categories of each node begin and
+// categories returns the categories of all nodes one after another, and where the categories of each node begin and
 // end.
 func (t *tree) categories() (boundaries []int, bitset []uint32) {
 	boundaries = []int{0}

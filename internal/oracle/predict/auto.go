@@ -43,7 +43,7 @@ const (
 // object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately had
 // the most hits.
 //
-// Its clock is that of gbm. Memory: that of the predictors, and 5 bytes per object.
+// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object.
 type auto struct {
 	entrants []entrant
 	boosted  *boosted

@@ -45,7 +45,7 @@ var gbmEntry = Entry{
 	Params: append([]params.Param{
 		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, " +
 			"count, last interval ; " +
-			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},
+			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or as many as the model has"},
 		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same " +
 			"model predicts it again"},
 		{Name: "model", Default: "", File: true, Doc: "file of a trained LightGBM model, as cachesim train writes it; " +
@@ -110,7 +110,7 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 // has grown by a factor, or there is another model. Before the first model it predicts never for all objects, so that
 // ties decide.
 //
-// Memory: that of Samples or Features, 16 bytes per object, and 170 bytes per row of the window with 21 features.
+// Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features.
 type boosted struct {
 	features *Features
 	learner  *learner // nil if a model is given
@@ -193,7 +193,7 @@ func (p *boosted) Observe(o Object, pos int) {
 	if m := p.learner.observe(o, pos); m != nil {
 		p.model = m
 		// A new version voids all predictions at once, which is a burst. When predictions are over their budget,
-		// those of the old model stay until each expires.
+		// predictions of the old model stay until each expires.
 		if p.version == 0 || !p.learner.late() {
 			p.version++
 		}

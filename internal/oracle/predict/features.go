@@ -136,7 +136,7 @@ func newClock(c Config) clock {
 	return clock{groups: c.Groups}
 }
 
-// at returns the time of the request at a position, which must not be before that of the previous call.
+// at returns the time of the request at a position, which must not be before the previous call's.
 func (c *clock) at(pos int) int {
 	if c.groups == nil {
 		return pos

@@ -92,7 +92,7 @@ func (k *Kept) Note(objects []Object) {
 	}
 }
 
-// counts reports whether an end is that of the prediction for its object that was noted last.
+// counts reports whether an end belongs to the last noted prediction for its object.
 func (k *Kept) counts(e end) bool { return k.noted[e.object] == e.until }
 
 // Void returns the objects whose predictions have become void as of the request at a position, each once, until the

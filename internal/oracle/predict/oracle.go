@@ -54,7 +54,7 @@ var noisyEntry = Entry{
 			"request, or all requests that come together, as the " +
 			"blocks of a prompt do"},
 		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that is not requested again is due " +
-			"after so many lengths of the trace; 0: never"},
+			"after this many lengths of the trace; 0: never"},
 	},
 	Check: checkNoise,
 	New:   newNoisy,
@@ -73,7 +73,7 @@ func checkNoise(v params.Values) error {
 
 // future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is
 // observed again. If it were drawn at every prediction it would average out, and blind trust would cost little, unlike
-// in LCR (arXiv 2509.20979, section 2.2). The noise depends only on the seed and the position (or that of the group),
+// in LCR (arXiv 2509.20979, section 2.2). The noise depends only on the seed and the position (or the group's),
 // so it is the same for every policy.
 type future struct {
 	nextUse []uint32

@@ -80,11 +80,11 @@ func CountsGroups(p Predictor) bool {
 // neverFor predicts never for each of the objects.
 func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
 
-// Config is what a predictor is built from. Slices are those of the trace and must not be changed.
+// Config is what a predictor is built from. Slices belong to the trace and must not be changed.
 type Config struct {
 	Objects []Object // per request; only predictors that know the future may look beyond what they have observed
 	Count   int      // distinct objects; every Object is below it
-	// Requests is the number of requests, or about that, if Objects are not known; 0: it is that of Objects.
+	// Requests is the number of requests, or about that, if Objects are not known; 0: the length of Objects.
 	Requests int
 	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only
 	// entries that know the future get it; it is nil for all others.

@@ -7,7 +7,7 @@ import (
 
 // Samples turns requests into samples for a model: a row of features, and as label the logarithm of 1 plus the time to
 // the next request of the object. Each request gives one sample, once its object is requested again. If that has not
-// happened after a window of requests, the label is that of twice the time that has passed, as in LRB (NSDI 2020,
+// happened after a window of requests, the label is for twice the time that has passed, as in LRB (NSDI 2020,
 // section 4.3): without such samples a model would only learn from objects that are requested again.
 //
 // Where features depend on the time of the prediction, a sample describes its object at an age between 0 and the
@@ -23,7 +23,7 @@ type Samples struct {
 	row     []float64
 }
 
-// NewSamples returns the samples of a trace that has not begun. Memory beyond that of Features: 4 bytes per request of
+// NewSamples returns the samples of a trace that has not begun. Memory in addition to Features: 4 bytes per request of
 // the window, or of the trace where the window is longer, and 8 per object.
 func NewSamples(set FeatureSet, window int, c Config) *Samples {
 	window = min(window, max(1, len(c.Objects), c.Requests)) // in a longer one, too, nothing expires

@@ -20,7 +20,7 @@ func Sum(a, b []float32) float64 {
 // Pair is two vectors of the same length.
 type Pair struct{ A, B []float32 }
 
-// Four returns Sum of four pairs of vectors of one length, in less time than one after the other.
+// Four returns Sum of four pairs of vectors of one length, in less time than one pair after another.
 func Four(p *[4]Pair) (products [4]float64) {
 	n := len(p[0].A)
 	whole := n &^ 3
@@ -84,7 +84,7 @@ type Panel []float32
 // NewPanel has room for vectors of a dimension.
 func NewPanel(dim int) Panel { return make(Panel, Columns*dim) }
 
-// Fill copies up to Columns vectors of a dimension, one after the other in vectors, to the panel. Missing ones are 0.
+// Fill copies up to Columns vectors of a dimension, one after another in vectors, to the panel. Missing ones are 0.
 func (p Panel) Fill(vectors []float32, dim int) {
 	columns := len(vectors) / dim
 	if columns < Columns {
@@ -99,8 +99,8 @@ func (p Panel) Fill(vectors []float32, dim int) {
 	}
 }
 
-// Multiply sets the tile to the products of the first Rows vectors in rows with those of the panel, in float32, and
-// reports whether any of them is at least from. The dimension is that of the panel, at least 1.
+// Multiply sets the tile to the products of the first Rows vectors in rows with the panel's, in float32, and
+// reports whether any of them is at least from. The dimension is the panel's, at least 1.
 func (t *Tile) Multiply(rows []float32, p Panel, from float32) bool {
 	dim := len(p) / Columns
 	rows = rows[:Rows*dim]

@@ -20,7 +20,7 @@ var qqpFormat = source.Format{
 	Carries:   "queries: text, answer",
 	Detection: `a JSON array of objects with "origin" and "similar"`,
 	Options: []params.Param{
-		{Name: "requests", Default: 0, Min: 0, Doc: "number of requests; 0: those of one visit per cluster"},
+		{Name: "requests", Default: 0, Min: 0, Doc: "number of requests; 0: as many as one visit per cluster gives"},
 		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats per visit; 0: enough to ask each " +
 			"question of the cluster once"},
 		{Name: "distance", Default: 100, Min: 0, Max: 1e9, Doc: "mean number of other requests between two questions of a " +

@@ -12,7 +12,7 @@ import (
 
 // rolesOption says whose turns are requests.
 var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user",
-	"both"}, Doc: "which turns are requests: those of the user, or of both sides"}
+	"both"}, Doc: "which turns are requests: the user's, or both sides'"}
 
 var sgdFormat = source.Format{
 	Name: "sgd",

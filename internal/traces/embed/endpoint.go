@@ -35,8 +35,8 @@ type Endpoint struct {
 	// Damaged, unless it is nil, is called with the number of kept embeddings that are damaged and requested again.
 	Damaged func(count int)
 
-	firstWait time.Duration     // before the first retry, increasing from then on; 0: that of the library
-	transport http.RoundTripper // a network for tests; nil: that of the machine
+	firstWait time.Duration     // before the first retry, increasing from then on; 0: the library's default
+	transport http.RoundTripper // a network for tests; nil: the machine's
 }
 
 // Limits on answers.
@@ -76,7 +76,7 @@ func (e *Endpoint) Check() error {
 	return nil
 }
 
-// isLoopback reports whether a host is this machine, so that nothing leaves it.
+// isLoopback reports whether a host is this machine, so that no other one sees what is sent.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")

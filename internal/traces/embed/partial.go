@@ -247,7 +247,7 @@ func checkLength(vector []float32) error {
 func (want partialHeader) compare(found partialHeader) error {
 	switch {
 	case found.Texts != want.Texts || found.Count != want.Count:
-		return fmt.Errorf("it has embeddings of %d other texts, want those of these %d", found.Count, want.Count)
+		return fmt.Errorf("it has embeddings of %d other texts, want embeddings of these %d", found.Count, want.Count)
 	case found.Endpoint != want.Endpoint:
 		return fmt.Errorf("it has embeddings of another service, %s: want %s", found.Endpoint, want.Endpoint)
 	case found.Model != want.Model:

@@ -1,4 +1,4 @@
-// Package files is the kind of workload of jobs that read files: each read asks for the blocks of a file that it
+// Package files is the kind of workload of jobs that read files: each read requests the blocks of a file that it
 // touches. It has the columns of such requests and the formats that hold them.
 package files
 
@@ -46,7 +46,7 @@ func (k Kind) Format() string { return tableFormat.Name }
 
 // Lost implements stream.Kind.
 func (k Kind) Lost() string {
-	return "which blocks a read asks for, jobs, offsets, lengths and sizes of files"
+	return "which blocks a read requests, jobs, offsets, lengths and sizes of files"
 }
 
 // Conflict implements stream.Kind.
@@ -77,7 +77,7 @@ func (k Kind) NewColumns(stream.Fields) stream.ColumnsBuilder {
 		jobs: stream.NewNumbering(), files: stream.NewNumbering()}
 }
 
-// Table implements stream.Kind: a read asks for several blocks, so it is no row of a table of requests.
+// Table implements stream.Kind: a read requests several blocks, so it is no row of a table of requests.
 func (k Kind) Table() *stream.Table { return nil }
 
 // fieldsOf returns what records of reads carry. Without a clock reads have no times: if requests were counted instead,

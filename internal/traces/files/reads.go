@@ -21,7 +21,7 @@ const (
 // blockOption is the size of a block, with a default of that many KiB.
 func blockOption(kib int) params.Param {
 	return params.Param{Name: "block", Default: kib, Min: 1, Max: maxBlock >> 10,
-		Doc: "KiB in a block, the unit that is cached; 4096 is that of JuiceFS"}
+		Doc: "KiB in a block, the unit that is cached; JuiceFS has 4096"}
 }
 
 // jobOption names the job of all reads.

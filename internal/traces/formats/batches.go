@@ -32,7 +32,7 @@ var batchesFormat = source.Format{
 // endsKey reports whether a byte separates keys or lines.
 func endsKey(c byte) bool { return source.IsBlank(c) || c == ',' || c == '\n' || c == '\r' }
 
-// detectBatches leaves what looks like a table to the formats with columns, unless the name decides.
+// detectBatches rejects what looks like a table, for the formats with columns, unless the name decides.
 func detectBatches(head source.Head, name string) source.Confidence {
 	lines := source.WithoutBlankEnd(head.Lines)
 	oneLong := len(lines) == 0 && len(head.Bytes) == source.HeadLen // no other text has such lines

@@ -22,7 +22,7 @@ var cacheLibFormat = source.Format{
 		source.OpsOption(),
 		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
 		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
-			Doc: "size of an object: key_size + size, or size alone; a size of 0, that of a miss, means unknown and " +
+			Doc: "size of an object: key_size + size, or size alone; a size of 0, as misses have, means unknown and " +
 				"stays 0"},
 	},
 	Detect: detectCacheLib,

@@ -20,7 +20,7 @@ type clusterSet struct {
 	files int  // that the items are records of; a smaller scale has fewer; 0: an item is a file
 	one   bool // a single item at any scale; its bytes are scaled
 	named bool // a names file has the names of its files
-	// classes says that its directories are those of a names file.
+	// classes says that its directories come from a names file.
 	classes bool
 	// path appends the path of a file. The paths are in the order of the numbers.
 	path func(path []byte, dir, file int) []byte

@@ -15,7 +15,7 @@ type dialogueSpace struct {
 	a, b float64
 	key  uint64 // of the random directions
 
-	basis   [][]float64 // the directions of the current topic, followed by those of its anchors
+	basis   [][]float64 // the directions of the current topic, followed by its anchors'
 	anchors []int       // the questions of those anchors
 	vector  []float64   // of the last question
 	own     []float64

@@ -56,7 +56,7 @@ var Common = []params.Param{
 // All returns every generator.
 func All() []Entry { return slices.Clone(entries()) }
 
-// Params returns every parameter of any generator, each once: those of the generators first, then the common ones.
+// Params returns every parameter of any generator, each once: the generators' own first, then the common ones.
 func Params() []params.Param {
 	var all []params.Param
 	seen := map[string]bool{}

@@ -59,7 +59,7 @@ type Entry struct {
 	// instead of Records, for a trace that is no list of requests
 	Attention func(v params.Values) (attention.Maker, error)
 	sized     bool                        // the records have sizes
-	Bytes     func(v params.Values) int64 // of memory that it needs; nil: those of its objects, if any
+	Bytes     func(v params.Values) int64 // of memory that it needs; nil: what its objects need
 }
 
 // Prepare makes a RecordSource. It ends with ctx, and calls progress, unless that is nil, from time to time.

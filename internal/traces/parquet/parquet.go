@@ -523,7 +523,7 @@ func (c *cursor) nextPage() error {
 	return nil
 }
 
-// end leaves a row group. All its values must have been read.
+// end ends a row group. All its values must have been read.
 func (c *cursor) end() error {
 	if c.pages == nil {
 		return nil

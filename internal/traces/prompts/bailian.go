@@ -5,7 +5,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// bailianFormat has the fields of mooncake and those of its own that tell it apart. Its times are seconds and its
+// bailianFormat has the fields of mooncake, and others that tell it apart. Its times are seconds and its
 // blocks have 16 tokens: both are stated by its authors, and nothing in a file says so.
 var bailianFormat = source.Format{
 	Name: "bailian",

@@ -14,7 +14,7 @@ import (
 )
 
 // Columns are requests in words, which a semantic cache may answer with an entry for a similar one. An object is a
-// query id; its fields are those of its first request. It needs 4 bytes per dimension and object for Vectors, 4 per
+// query id; its fields are from its first request. It needs 4 bytes per dimension and object for Vectors, 4 per
 // object for each of Topics and Answers, 4 per request for Sessions, and 16 per object plus the bytes for the texts.
 // While it loads, Vectors grows by moving, and needs up to three times as much.
 type Columns struct {
@@ -230,7 +230,7 @@ func (c *builder) checkRepeat(rec *stream.Record, vector []float32, object uint3
 		product += float64(x) * float64(vector[i])
 	}
 	if similarity := product / math.Sqrt(length); similarity < leastRepeat {
-		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to that of its first request: want "+
+		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to its first request's: want "+
 			"the same, or another id",
 			stream.Key{Num: rec.Num, Text: string(rec.Text)}.String(), similarity)
 	}

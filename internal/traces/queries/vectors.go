@@ -47,8 +47,8 @@ const MaxDim = 1 << 16
 // unknownRows is the number of rows if the file does not state it.
 const unknownRows = -1
 
-// OpenVectors opens a file of embeddings; "-" is stdin, nil that of the process. The error names the file and says what
-// is wrong with it; ctx ends waiting for a pipe.
+// OpenVectors opens a file of embeddings; "-" is stdin, or the process's if that is nil. The error names the file and
+// says what is wrong with it; ctx ends waiting for a pipe.
 func OpenVectors(ctx context.Context, path string, stdin io.Reader) (*VectorFile, error) {
 	in, err := source.OpenFile(ctx, path, stdin)
 	if err != nil {

@@ -258,7 +258,7 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 				"embeddings of x.npy"},
 		"repeat": {"a\na\n", 2, traces.LoadOptions{},
 			"request 2: the embedding of the query \"a\" has a similarity of 0.71 " +
-				"to that of its first request"},
+				"to its first request's"},
 	} {
 		if _, err := loadWithVectors(t, c.keys, c.rows, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)

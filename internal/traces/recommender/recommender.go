@@ -68,7 +68,7 @@ func (k Kind) Conflict(other stream.Kind) string {
 	case !ok:
 		return "only one of them has recommender requests"
 	case k.recipe != o.recipe:
-		return "the histories of users are those of one log: concatenate the logs to a file"
+		return "the histories of users belong to one log: concatenate the logs to a file"
 	}
 	return ""
 }
@@ -226,7 +226,7 @@ func (b *builder) Add(rec *stream.Record, user uint32) error {
 // checkOrder refuses a clock that goes back: a node serves requests as they arrive.
 func (b *builder) checkOrder(time int64) error {
 	if b.clock && time < b.time {
-		return fmt.Errorf("time %s s is before that of the previous request, %s s: want requests in order of time; sort "+
+		return fmt.Errorf("time %s s is before the previous request's, %s s: want requests in order of time; sort "+
 			"the file, or read several with --merge", source.AppendSeconds(nil, time), source.AppendSeconds(nil, b.time))
 	}
 	b.time = time

@@ -121,7 +121,7 @@ func TestClockThatGoesBackIsRefused(t *testing.T) {
 		head := Head{Tokens: 5, ShardRows: 10, Hot: Unknown, List: []Lookup{{1, 1}}}
 		must.Do(t, b.Add(&stream.Record{Time: 2e9, Extra: &head}, 0))
 		err := b.Add(&stream.Record{Time: 15e8, Extra: &head}, 0)
-		if clock != (err != nil && strings.Contains(err.Error(), "time 1.5 s is before that of the previous request, 2 s")) {
+		if clock != (err != nil && strings.Contains(err.Error(), "time 1.5 s is before the previous request's, 2 s")) {
 			t.Errorf("with a clock %v: %v", clock, err)
 		}
 	}

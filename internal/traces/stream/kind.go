@@ -6,7 +6,7 @@ import (
 )
 
 // Kind is a kind of workload whose requests are more than a key. A value describes the kind in one file. Values are
-// comparable; those of files that are read together, and of all files in an archive, must agree.
+// comparable; kinds of files that are read together, and of all files in an archive, must agree.
 type Kind interface {
 	Name() string // what the requests are, in the plural: "prompts"
 	// Request says in a few words what a request is, "" if its key says enough.

@@ -48,7 +48,7 @@ func section[C any, S Section](of func(stream.Columns) *C, summarize func(*trace
 	}
 }
 
-// Also returns a sentence about each kind of workload: what its statistics have besides those of every trace.
+// Also returns a sentence about each kind of workload: what its statistics have in addition to every trace's.
 func Also() (sentences []string) {
 	for _, k := range kinds {
 		sentences = append(sentences, k.also)

@@ -16,8 +16,8 @@ type PromptSummary struct {
 	InputTokens   int64  `json:"input_tokens"`
 	OutputTokens  *int64 `json:"output_tokens"`
 
-	// SharedTokens are those of the leading blocks of each prompt that an earlier prompt began with: the hits of a prefix
-	// cache without bounds.
+	// SharedTokens are the tokens of the leading blocks of each prompt that an earlier prompt began with: the hits of a
+	// prefix cache without bounds.
 	SharedTokens      int64   `json:"shared_tokens"`
 	SharedPrefixRatio float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
 	DistinctTokens    int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
@@ -45,7 +45,7 @@ func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
 	return s
 }
 
-// addTokens counts the tokens of shared prefixes, and those of distinct blocks.
+// addTokens counts the tokens of shared prefixes and of distinct blocks.
 func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
 	known := 0 // objects are numbered in order of first appearance: those below were requested
 	for i, from := range t.Groups {

@@ -15,7 +15,7 @@ import (
 // clock.
 //
 // Counts of a sampled trace (SampleRate below 1) are the sample's own. Reuse distances, and reuse times in requests,
-// are divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST 2015).
+// are divided by SampleRate, so that they estimate the whole trace's (SHARDS, Waldspurger et al., FAST 2015).
 type Summary struct {
 	Counts
 	Kind     Section // what the trace's kind of workload adds; nil for plain objects
@@ -45,7 +45,7 @@ type Counts struct {
 
 	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
 	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
-	// requests whose time is before that of the previous request; their reuse times below 0 count as 0
+	// requests whose time is before the previous request's; their reuse times below 0 count as 0
 	OutOfOrder *int64 `json:"out_of_order"`
 
 	Operations *Operations `json:"operations"`

@@ -38,7 +38,7 @@ type Workload struct {
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
 	traces.Selection
 	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files; or a built-in embedder with
-	// its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of embed.Default
+	// its parameters, "lexical(dim=384)", as package embed reads it; "": the trace's own, or embed.Default's
 	// if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
 	// of all files in Paths, as ReadChecksum returns it; "" accepts any
@@ -114,7 +114,7 @@ func (w Workload) EmbeddingsFile() string {
 	return ""
 }
 
-// Paths returns all files to read: those of the trace, then that of embeddings, if there is one, and then those that
+// Paths returns all files to read: the trace's, then the file of embeddings, if there is one, and then those that
 // the options of the format or the parameters of the generator name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
@@ -384,7 +384,7 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 	return sum, err
 }
 
-// generate makes the trace. Its checksum is that of the files that the generator reads.
+// generate makes the trace. Its checksum is the checksum of the files that the generator reads.
 func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")

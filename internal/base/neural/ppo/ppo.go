@@ -49,7 +49,7 @@ type Options struct {
 	Jobs        int // goroutines; 0: one per core. The result does not depend on it.
 }
 
-// Defaults returns the constants of section 3.3 of the specification of HLEM, which are those of the paper on PPO.
+// Defaults returns the constants of section 3.3 of the specification of HLEM, which are from the paper on PPO.
 func Defaults() Options {
 	return Options{Iterations: 100, Gamma: 0.99, Lambda: 0.95, Clip: 0.2, Rate: 3e-4, Passes: 10, Minibatch: 64,
 		Entropy: 0.01, Value: 0.5, Norm: 0.5, RewardScale: 1, Seed: 1}

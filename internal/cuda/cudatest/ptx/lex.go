@@ -16,7 +16,7 @@ type token struct {
 	line int
 }
 
-// longestText is how long a PTX text may be, in bytes; those of this program have less than 100 KB.
+// longestText is how long a PTX text may be, in bytes; this program's have less than 100 KB.
 const longestText = 8 << 20
 
 // Problem is why a text is no PTX that can be run, with its line.

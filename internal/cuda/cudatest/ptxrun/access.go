@@ -386,7 +386,7 @@ func fence(c *compiler) {
 	}
 }
 
-// copies are those of a lane from global to shared memory that have not arrived: groups, and those that are in none.
+// copies are a lane's copies from global to shared memory that have not arrived: in groups, and in none.
 type copies struct {
 	groups [][]copying
 	open   []copying

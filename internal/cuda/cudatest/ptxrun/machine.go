@@ -1,6 +1,6 @@
-// Package ptxrun runs kernels in PTX on the CPU, for tests: those of this program are verified without a GPU. It runs
+// Package ptxrun runs kernels in PTX on the CPU, for tests: this program's are verified without a GPU. It runs
 // the bytes that a driver would be given. The lanes of a warp are in step, go different ways, and come together again;
-// the warps of a block take turns between barriers; blocks run one after the other, in the order of their numbers or in
+// the warps of a block take turns between barriers; blocks run one after another, in the order of their numbers or in
 // one that is drawn.
 //
 // It reports, with the place in the PTX: accesses outside of allocations, or misaligned; reads of memory that nobody

@@ -116,7 +116,7 @@ func (f fault) Error() string {
 		f.warp.block.number, who, s.line, s.text, f.message)
 }
 
-// run executes all blocks, one after the other.
+// run executes all blocks, one after another.
 func (l *launch) run() (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -275,7 +275,7 @@ func (w *warp) product(to, a, b, sums []int) {
 			results[r][l] = bits32(sumOf(float32Of(w.rows[row][l]), &left[i], &right[j], how))
 		}
 	}
-	// Last, as the registers of the result may be those of the sums.
+	// Last, as the registers of the result may hold the sums.
 	for r, row := range to {
 		w.rows[row] = results[r]
 	}
@@ -285,7 +285,7 @@ func (w *warp) product(to, a, b, sums []int) {
 // three ways. Programs must not depend on it.
 func sumOf(sum float32, a, b *[16]float64, how int) float32 {
 	switch how {
-	case 0: // one after the other, rounded to nearest
+	case 0: // one after another, rounded to nearest
 		for k := range a {
 			sum += float32(a[k] * b[k])
 		}
