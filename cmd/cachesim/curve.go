@@ -133,7 +133,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, &c, f.results(cmd, args, w, t, partial, all, nil)), partial)
 }
 
-// replayWhole replays everything at the capacities in the table, and LRU also at those of the grid, where nothing is
+// replayWhole replays everything at the capacities in the table, and LRU also at the grid's, where nothing is
 // compared with it. It returns the number of records that this produces.
 func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {

@@ -48,7 +48,7 @@ func newRunCommand() *cobra.Command {
 		Use:   "run TRACE...",
 		Short: "Replay traces under policies and capacities, and compare with the offline optimum",
 		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio
-if sizes count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per
+if sizes count, misses, competitive ratio (misses divided by the optimum's under the same rules), and time per
 request. The best online policy at each capacity is marked. In bytes no optimum can be computed: belady-size takes its
 place, and the ratio is an interval up to the lower bound pfoo-l.
 
@@ -168,7 +168,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, f.results(cmd, args, w, t, partial, recs, rows)), partial)
 }
 
-// capacitiesIn returns the capacities: none if every cache has one of its own. One that is given must be that one.
+// capacitiesIn returns the capacities: none if every cache defines its own, from which a given one must not differ.
 func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) ([]capacity.Spec, capacity.Mode, error) {
 	capacities, mode, err := f.capacity.parse()
 	for _, s := range setups {

@@ -21,7 +21,7 @@ func newSweepMergeCommand() *cobra.Command {
 		Use:   "merge DIR...",
 		Short: "Write records, figures and report of a sweep that was run in shares",
 		Long: `Collects the results of all cells into records, figures and report.html in DIR. These are the same, byte for
-byte, as those of cachesim sweep on one machine. If the machines share no folder, name the folders of all machines: each
+byte, as cachesim sweep on one machine writes. If the machines share no folder, name the folders of all machines: each
 has a copy of the plan, and the first folder gets the records.
 
 If cells are missing they are listed, nothing is written, and the exit code is 1. It is an error if two results of the

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// treesFlags are those of boosted trees, besides those of their trace.
+// treesFlags are the flags of boosted trees, in addition to their trace's.
 type treesFlags struct {
 	*trainFlags
 	options trees.Options

@@ -348,7 +348,7 @@ type fileSetup struct {
 // cache returns the name of the setup's cache.
 func (s *fileSetup) cache() string { return s.parts[0].label }
 
-// axes returns the axes of the parts, without those of the kinds that a function does not want.
+// axes returns the axes of the parts, without the axes of kinds that a function does not want.
 func (s *fileSetup) axes(wants func(kind partKind) bool) string {
 	axes := ""
 	for i, kind := range setupKinds() {
@@ -448,7 +448,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 	return all, nil
 }
 
-// checksums are those of workloads, by their files.
+// checksums are the checksums of workloads, by their files.
 type checksums map[string]string
 
 // of returns the checksum of a workload, "" if it has no files.

@@ -2,7 +2,7 @@ package experiment
 
 import "github.com/cachesim/cachesim/internal/experiment/claims"
 
-// File is an experiment as written in a YAML file. configs/ contains those of the papers; docs/experiments.md describes
+// File is an experiment as written in a YAML file. configs/ contains the papers'; docs/experiments.md describes
 // every key.
 type File struct {
 	Name   string `yaml:"name"`            // letters, digits and -

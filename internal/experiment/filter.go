@@ -11,10 +11,10 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// Filter returns the cells that match every condition in only: "policy=lru,arc" matches those of two policies, likewise
-// with trace, capacity, seed and the names of axes. A cell without such an axis matches, and a cell without random
-// choices matches every seed. The optima that the remaining cells are compared with stay as auxiliary cells. It is an
-// error if nothing matches.
+// Filter returns the cells that match every condition in only: "policy=lru,arc" matches the cells of two policies,
+// likewise with trace, capacity, seed and the names of axes. A cell without such an axis matches, and a cell without
+// random choices matches every seed. The optima that the remaining cells are compared with stay as auxiliary cells. It
+// is an error if nothing matches.
 func Filter(cells []Cell, only []string) ([]Cell, error) {
 	if len(only) == 0 {
 		return cells, nil

@@ -21,7 +21,7 @@ func (r Results) Keep(c Cell, result Result) error {
 	return nil
 }
 
-// Records returns the records of the finished cells in the order of the cells, each compared with those of its optima.
+// Records returns the records of the finished cells in the order of the cells, each compared with its optima's.
 // With the digest of a plan they name it and their cells, and have no times. Without a plan only those with series name
 // their cells, and optima need not be finished.
 func (r Results) Records(cells []Cell, plan string) (recs []records.Record, err error) {

@@ -343,7 +343,7 @@ func (f *File) checkCells() error {
 			return err
 		}
 		if f.ownCapacities(t) || !capacity.NeedBytes(specs, f.mode()) {
-			continue // capacities that are not those of the caches are an error of the plan
+			continue // capacities that differ from the caches' are an error of the plan
 		}
 		if f.UnitSize {
 			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of "+

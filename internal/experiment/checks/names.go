@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// NameOf names a record among those of its trace.
+// NameOf names a record among its trace's.
 func NameOf(rec *records.Record) string {
 	return records.Printable(rec.Label) + " at " + CapacityOf(rec) + DetailsOf(rec)
 }

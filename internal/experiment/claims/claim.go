@@ -45,7 +45,7 @@ type trend struct {
 	within *tolerance
 }
 
-// ranking says which rank a value has among those of other policies.
+// ranking says which rank a value has among other policies'.
 type ranking struct {
 	value   expr // whose only policy is subject
 	subject string

@@ -140,8 +140,8 @@ func (c *Claim) speaksOf(dimension string) bool {
 
 // node is an expression with resolved names.
 type node interface {
-	// value is the value at a point. If the expression leaves the policy open, it is that of slot bound. why is the reason
-	// if there is no value.
+	// value is the value at a point. If the expression leaves the policy open, it is the policy of slot bound. why is the
+	// reason if there is no value.
 	value(e *evaluator, at, bound int) (x float64, why string)
 	// free are the dimensions of Data on which the value has no place, because it combines them or because no record
 	// depends on them.

@@ -93,7 +93,7 @@ func apart(a, b float64) float64 {
 // rounding is the share of a value up to which differences between seeds come from rounding.
 const rounding = 1e-12
 
-// vary sets half the width of the interval, unless it is that of rounding.
+// vary sets half the width of the interval, unless it comes from rounding.
 func (t *test) vary(half float64) {
 	if half > rounding*t.size && !math.IsNaN(half) {
 		t.half = half

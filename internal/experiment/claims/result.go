@@ -292,7 +292,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	case t.moves == isConstant || t.moves == isMonotone && verdict == DoesNotHold:
 		from, to = slices.Index(o.values, slices.Min(o.values)), slices.Index(o.values, slices.Max(o.values))
 	case verdict != Holds:
-		from = t.decides(o) % to // the tests of isMonotone are those of the steps twice
+		from = t.decides(o) % to // isMonotone has two tests for each step
 		to = from + 1
 	}
 	along := e.d.find(t.along)

@@ -7,8 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/statistics"
 )
 
-// Verdicts know how much records differ between seeds. The interval of a margin is that of the jackknife: the claim is
-// evaluated again without each seed, for all policies at once, so that what a seed does to both sides cancels.
+// Verdicts know how much records differ between seeds. The interval of a margin is computed by the jackknife: the claim
+// is evaluated again without each seed, for all policies at once, so that what a seed does to both sides cancels.
 
 const (
 	confidence = 0.95
@@ -41,7 +41,7 @@ func (e *evaluator) seedGroups() (groupOf map[uint64]int, groups int) {
 	return groupOf, min(len(seeds), maxGroups)
 }
 
-// remaining returns the records of a cell without those of the group that is left out. A cell that would be empty stays
+// remaining returns the records of a cell without the group that is left out. A cell that would be empty stays
 // as it is.
 func (e *evaluator) remaining(recs []int32) []int32 {
 	if e.leftOut == everySeed || len(recs) < 2 {

@@ -179,7 +179,7 @@ func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 	return &DifferentError{c, path, second, different}
 }
 
-// putBeside stores a result under the first free name next to that of its cell.
+// putBeside stores a result under the first free name next to its cell's.
 func (s *Store) putBeside(c experiment.Cell, text []byte) (path string, err error) {
 	for n := 2; ; n++ {
 		name := fmt.Sprintf("%s.%d.json", c.Hash, n)

@@ -24,7 +24,7 @@ type OverTime struct {
 	// Labels are the labels of the rows to draw; nil for all. "" is the label of rows of everything together.
 	Labels []string
 	From   float64 // windows that end by then are left out; requests or seconds, as the rows have them
-	Styles Styles  // the looks of the lines, to be the same in several figures; nil: those of the records
+	Styles Styles  // the looks of the lines, to be the same in several figures; nil: the records' looks
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
@@ -230,8 +230,8 @@ func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLin
 		lines[at].x = append(lines[at].x, row.Time)
 		lines[at].y = append(lines[at].y, row.Value)
 	}
-	// The line of the only node or tenant repeats that of everything together. Two tenants may be equal by chance: both
-	// stay.
+	// The line of the only node or tenant repeats the line of everything together. Two tenants may be equal by chance:
+	// both stay.
 	ofAll := func(l timeLine) bool { return l.name == "" }
 	if f.Labels == nil && len(lines) == 2 && slices.ContainsFunc(lines, ofAll) && lines[0].sameAs(lines[1]) {
 		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return !ofAll(l) })

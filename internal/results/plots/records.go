@@ -97,7 +97,7 @@ func axisOf(m metric.Metric, recs []records.Record) string {
 	return cmp.Or(m.Figure.Axis, m.Label())
 }
 
-// span is the range of some values; that of none is the zero value.
+// span is the range of some values; the zero value has none.
 type span struct {
 	low, high float64
 	some      bool

@@ -334,7 +334,7 @@ func (a *arranger) average(recs []*Record) (Estimate, error) {
 		}
 		samples[r.Seed] = x
 	}
-	var inOrder []float64 // by seed: the sum of floats depends on the order, which is not to be that of the records
+	var inOrder []float64 // by seed: the sum of floats depends on the order, and must not on the records'
 	for _, seed := range slices.Sorted(maps.Keys(samples)) {
 		inOrder = append(inOrder, samples[seed])
 	}

@@ -100,7 +100,7 @@ func (r *Record) Metric(name string) (x float64, ok bool) {
 	return 0, false
 }
 
-// IsSetting reports whether a name is that of a numeric setting of the replay, such as capacity_share.
+// IsSetting reports whether a name means a numeric setting of the replay, such as capacity_share.
 func IsSetting(name string) bool {
 	f, ok := known[name]
 	return ok && (f.kind == reflect.Int64 || f.kind == reflect.Float64)
@@ -109,7 +109,7 @@ func IsSetting(name string) bool {
 // MetricNames returns the names of all metrics.
 func MetricNames() []string { return metric.Names() }
 
-// CheckMetric rejects a name that no value of a record can have, such as that of a metric with a value for each tenant.
+// CheckMetric rejects a name that no value of a record can have, such as a metric with a value for each tenant.
 func CheckMetric(name string) error {
 	m, ok := metric.Lookup(name)
 	switch {

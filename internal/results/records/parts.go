@@ -41,7 +41,7 @@ type PartKind struct {
 
 // PartFlag is the flag that chooses parts of a kind.
 type PartFlag struct {
-	Name    string // "" for that of the kind
+	Name    string // "" for the kind's
 	Default string
 	List    string // help, where the flag accepts a list
 	One     string // help, where it accepts a single part

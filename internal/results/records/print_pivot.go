@@ -72,7 +72,7 @@ func (t *Table) printedRow(r TableRow, p paint) []string {
 	for i, c := range r.Cells {
 		value := c.print(p)
 		if t.hasBest(i) && !c.Best && !p.markdown {
-			value += "  " // so that its digits align with those of the marked value
+			value += "  " // so that its digits align with the marked value's
 		}
 		row = append(row, quiet(value))
 		if t.Columns[i].Compared {

@@ -29,7 +29,7 @@ const (
 func FileNames() []string { return []string{jsonName, parquetName} }
 
 // Write writes rows as series.jsonl and series.parquet into dir, which is created if it does not exist. Without rows it
-// removes those of an earlier run. After an error neither file has changed, unless renaming one of them failed.
+// removes an earlier run's. After an error neither file has changed, unless renaming one of them failed.
 func Write(dir string, rows []Row) error {
 	outputs, err := Outputs(rows)
 	switch {
@@ -185,7 +185,7 @@ func decodeParquet(data []byte) (rows []Row, err error) {
 	return rows, nil
 }
 
-// checkColumns rejects columns other than those of a Row.
+// checkColumns rejects columns other than a Row's.
 func checkColumns(file *parquet.File) error {
 	want := parquet.SchemaOf(Row{}).Fields()
 	got := file.Schema().Fields()

@@ -27,9 +27,9 @@ type Row struct {
 func (r *Row) check() error {
 	switch {
 	case r.Cell == "":
-		return fmt.Errorf("cell is empty, want that of a record")
+		return fmt.Errorf("cell is empty, want a record's")
 	case r.Name == "":
-		return fmt.Errorf("name is empty, want that of a metric")
+		return fmt.Errorf("name is empty, want a metric's")
 	case math.IsNaN(r.Time) || math.IsInf(r.Time, 0) || r.Time < 0:
 		return fmt.Errorf("time is %v, want a finite number from 0", r.Time)
 	case math.IsNaN(r.Value) || math.IsInf(r.Value, 0):

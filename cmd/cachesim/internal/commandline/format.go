@@ -12,7 +12,7 @@ import (
 // Format is the value of the flag --format: how a command prints what it found.
 type Format string
 
-// Formats are those of every command that prints tables.
+// Formats are the formats of every command that prints tables.
 var Formats = []string{"table", "csv", "json", "markdown"}
 
 // Register adds the flag with Formats, and with more that only this command has.

@@ -35,8 +35,8 @@ func FitHelp(root *cobra.Command) {
 	})
 }
 
-// fitted breaks the lines of a help text at width, after joining those of a paragraph. Commands stay on one line, so
-// that they can be copied.
+// fitted breaks the lines of a help text at width, after joining the lines of a paragraph. Commands stay on one line,
+// so that they can be copied.
 func fitted(help string, width int) string {
 	var text strings.Builder
 	for _, line := range paragraphs(help) {
