@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies"
 
 var exactEntry = Entry{
 	Name:         "exact",
-	Summary:      "a request hits where its own object is resident; any object may leave",
+	Summary:      "a request hits where its own object is resident; any object can be evicted",
 	Source:       "cachesim",
 	Exact:        true,
 	Divides:      true,

@@ -24,11 +24,11 @@ var (
 	streamQuota = metric.Metric{Name: "stream_quota", Unit: metric.Share, Digits: 1, Labels: "stream",
 		Merge: metric.Apart, Doc: "a stream's share of the capacity at the end"}
 	patternChanges = metric.Metric{Name: "pattern_changes", Unit: metric.Count,
-		Doc: "how often a stream had another pattern than before"}
+		Doc: "how often the pattern of a stream changed"}
 	ttlExpiries = metric.Metric{Name: "ttl_expiries", Unit: metric.Count,
 		Doc: "how often all of a random stream was dropped because nothing of it had been read for long"}
 	falseExpiries = metric.Metric{Name: "false_expiries", Unit: metric.Count, Better: metric.Lower,
-		Doc: "streams that were read again after that"}
+		Doc: "how often a stream was read again after all of it had been dropped"}
 	firstExpiry = metric.Metric{Name: "first_expiry_s", Unit: metric.Seconds, Digits: 2, Merge: metric.Apart,
 		Doc: "time of the first of ttl_expiries, from the first request; absent if there was none"}
 	quotaMoved = metric.Metric{Name: "quota_moved", Unit: metric.Ratio, Digits: 2,
@@ -37,7 +37,7 @@ var (
 		Doc: "how often the allocator divided the capacity among streams"}
 )
 
-// metrics are those of the cache, in addition to the tree's and those of prefetching.
+// metrics are the cache's own: the tree and the prefetcher have further ones.
 var metrics = []metric.Metric{streamRequests, streamHits, streamHitRatio, streamQuota, patternChanges, ttlExpiries,
 	falseExpiries, firstExpiry, quotaMoved, quotaRounds}
 
@@ -47,14 +47,13 @@ const mostReported = 20
 // noStream is the label of the objects that belong to no stream.
 const noStream = "(others)"
 
-// counts are what the cache counts.
 type counts struct {
 	evictions, oversized int64
 	patternChanges       int64
 	closedUnits          gone
 }
 
-// gone are the counts of streams that have been closed, by place.
+// gone has the counts of closed streams by place, so that a stream that is opened again goes on counting.
 type gone map[streams.Place]tally
 
 func (g gone) add(u *unit) {
@@ -67,7 +66,6 @@ func (t tally) plus(o tally) tally {
 	return tally{t.requests + o.requests, t.hits + o.hits}
 }
 
-// count counts a request to a stream's unit.
 func (s *system) count(u *unit, hit bool) {
 	u.round.requests++
 	u.total.requests++
@@ -103,7 +101,6 @@ func (s *system) pathOf(p streams.Place) string {
 	return quote.Label(s.layout.Path(p))
 }
 
-// label names a share in records.
 func (s *system) label(of share) string {
 	if of.none {
 		return noStream
@@ -111,7 +108,6 @@ func (s *system) label(of share) string {
 	return s.pathOf(of.place)
 }
 
-// named is a share with its label.
 type named struct {
 	share
 	label string
@@ -189,6 +185,7 @@ func (s *system) Counters() (all []policies.Counter) {
 			policies.CountOf(streamHitRatio, of.label, hits/max(1, requests)),
 			policies.CountOf(streamQuota, of.label, float64(of.quota)/float64(s.config.Capacity)))
 	}
+	// Each unit has a policy of its own: their counts are added, as if one policy served all of them.
 	for _, u := range s.inOrder() {
 		for _, c := range u.pool.Counters() {
 			if at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() }); at >= 0 {
@@ -201,7 +198,7 @@ func (s *system) Counters() (all []policies.Counter) {
 	return all
 }
 
-// largest returns the shares with the most requests, in their order.
+// largest returns the mostReported shares with the most requests, in the order in which they were given.
 func largest(all []named) []named {
 	order := make([]int, len(all))
 	for i := range order {

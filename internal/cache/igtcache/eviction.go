@@ -15,8 +15,8 @@ import (
 //     shrinks.
 //   - otherwise: lru, or any other policy.
 //
-// Memory: 8 bytes per object that the unit has met, and those of the policy of skewed streams, unless that is lru, or 8
-// for random streams.
+// Memory: 8 bytes per object that the unit has met; 8 more while the stream is random; and what the policy of skewed
+// streams needs, unless it is lru.
 type eviction struct {
 	order   dense.Lists // of resident objects, the most recent in front
 	pattern streams.Pattern
@@ -24,7 +24,7 @@ type eviction struct {
 	pos     int
 
 	makeOther func(c policies.Config) (policies.Policy, error) // the policy of skewed streams; nil for lru
-	always    bool                                             // which is that of all streams
+	always    bool                                             // it evicts in all streams, not only in skewed ones
 	config    policies.Config
 	other     policies.Policy // made by makeOther; nil unless the pattern uses it
 	resizer   policies.Resizer
@@ -71,6 +71,7 @@ func (e *eviction) follow(p streams.Pattern) error {
 	if e.other != nil {
 		return nil
 	}
+	// A new policy, since an earlier one would not know what was loaded under another pattern.
 	c := e.config
 	e.room = max(1, c.Capacity+e.spare())
 	c.Objects, c.Capacity = e.objects, e.room
@@ -79,7 +80,7 @@ func (e *eviction) follow(p streams.Pattern) error {
 		return err
 	}
 	e.use(other)
-	e.each(func(o policies.Object) { // as if it had been loaded now
+	e.each(func(o policies.Object) { // as if they were loaded now, the most recent one last
 		r := policies.Request{Object: o, Query: o, Pos: e.pos, Size: e.charge(o), Reason: policies.Restore}
 		other.Miss(r)
 		other.Insert(r)
@@ -87,7 +88,7 @@ func (e *eviction) follow(p streams.Pattern) error {
 	return nil
 }
 
-// use sets the policy of skewed streams, nil for none.
+// use sets the policy that chooses, nil for none.
 func (e *eviction) use(p policies.Policy) {
 	e.other = p
 	e.resizer, _ = p.(policies.Resizer)
@@ -102,7 +103,6 @@ func (e *eviction) each(f func(o policies.Object)) {
 	}
 }
 
-// Hit implements policies.Policy.
 func (e *eviction) Hit(r policies.Request) {
 	e.pos = r.Pos
 	e.order.MoveToFront(0, r.Object)
@@ -111,7 +111,6 @@ func (e *eviction) Hit(r policies.Request) {
 	}
 }
 
-// Miss implements policies.Policy.
 func (e *eviction) Miss(r policies.Request) {
 	e.pos = r.Pos
 	if e.other != nil {
@@ -119,10 +118,8 @@ func (e *eviction) Miss(r policies.Request) {
 	}
 }
 
-// Admit implements policies.Admitter.
 func (e *eviction) Admit(r policies.Request) bool { return e.admitter == nil || e.admitter.Admit(r) }
 
-// Expired implements policies.Expirer.
 func (e *eviction) Expired(now int64) (o policies.Object, ok bool) {
 	if e.expirer == nil {
 		return 0, false
@@ -133,11 +130,11 @@ func (e *eviction) Expired(now int64) (o policies.Object, ok bool) {
 	return o, ok
 }
 
-// Victim implements policies.Policy.
 func (e *eviction) Victim(r policies.Request) policies.Object {
 	v := policies.NoObject
 	switch {
 	case e.other != nil:
+		// The requested object is not resident: it is refused, and nothing is evicted. A pool that shrinks requests none.
 		if v = e.other.Victim(r); v == r.Object && v != policies.NoObject {
 			return v
 		}
@@ -153,7 +150,6 @@ func (e *eviction) Victim(r policies.Request) policies.Object {
 	return v
 }
 
-// Insert implements policies.Policy.
 func (e *eviction) Insert(r policies.Request) {
 	e.order.PushFront(0, r.Object)
 	if e.random() {
@@ -164,7 +160,6 @@ func (e *eviction) Insert(r policies.Request) {
 	}
 }
 
-// Remove implements policies.Policy.
 func (e *eviction) Remove(o policies.Object) {
 	e.order.Unlink(o)
 	if e.random() {
@@ -175,9 +170,8 @@ func (e *eviction) Remove(o policies.Object) {
 	}
 }
 
-// Resize implements policies.Resizer. Another policy gets the capacity that it could have. While some is spare, the
-// pool grows instead of evicting; a policy that refuses objects too large for a part of a small pool would not
-// allow that.
+// Resize tells the policy of skewed streams the capacity with all that is spare. While some is, the pool grows instead
+// of evicting, and a policy that refuses objects larger than a part of its capacity would not let it.
 func (e *eviction) Resize(capacity int64) {
 	e.config.Capacity = capacity
 	if e.resizer == nil {
@@ -189,7 +183,6 @@ func (e *eviction) Resize(capacity int64) {
 	}
 }
 
-// Grow implements policies.Grower.
 func (e *eviction) Grow(objects int) {
 	e.objects = objects
 	e.order.Grow(objects)
@@ -201,7 +194,6 @@ func (e *eviction) Grow(objects int) {
 	}
 }
 
-// Counters implements policies.Reporter.
 func (e *eviction) Counters() []policies.Counter {
 	if reporter, ok := e.other.(policies.Reporter); ok {
 		return reporter.Counters()

@@ -11,13 +11,13 @@ import (
 type expiry struct {
 	due      int64 // nothing expires before that time
 	expiries int64
-	returned int64 // streams that were read again after that
+	returned int64 // streams that were read again after they had expired
 	begins   int64 // time of the first request
 	first    int64 // time of the first expiry
 }
 
 // lifetime returns how long a random stream is kept after its last access, in nanoseconds: base time plus the upper
-// quantile of a Normal distribution fitted to the times between its transitions; or the fixed one.
+// quantile of a Normal distribution fitted to the times between its transitions; or the fixed time of ttl.
 func (o *options) lifetime(s *streams.Stream) int64 {
 	if o.ttl > 0 {
 		return o.ttl
@@ -26,8 +26,8 @@ func (o *options) lifetime(s *streams.Stream) int64 {
 	return Lifetime(o.base, mean, deviation, o.quantile)
 }
 
-// shortest is a lifetime that no stream falls below, if the base time is at least a second. Otherwise it is a second,
-// so that streams are not looked at before each request: they may expire that much later.
+// shortest is a lifetime that no stream falls below, if the base time is at least a second. With a shorter base time it
+// is a second all the same, so that streams are not looked at before each request: they may expire up to a second late.
 func (o *options) shortest() int64 {
 	if o.ttl > 0 {
 		return o.ttl
@@ -37,18 +37,20 @@ func (o *options) shortest() int64 {
 
 // Lifetime returns base + mean + quantile x deviation, rounded to the nanosecond: the adaptive time to live.
 func Lifetime(base int64, mean, deviation, quantile float64) int64 {
+	// The conversion rounds the product, which might be fused with the sum otherwise and differ between processors.
 	ttl := float64(base) + mean + float64(quantile*deviation)
-	if ttl >= math.MaxInt64/2 {
+	if ttl >= math.MaxInt64/2 { // it is added to a time
 		return math.MaxInt64 / 2
 	}
 	return int64(math.Round(ttl))
 }
 
-// quantile returns how many deviations above the mean a normally distributed value is with a probability.
+// quantile returns how many standard deviations above the mean a normally distributed value lies that is exceeded with
+// the given probability.
 func quantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*probability) }
 
-// expire drops the streams that have not been read for longer than their lifetimes. These are at least the shortest
-// one, but change with every access: while a stream is read, only that bounds when it can expire.
+// expire drops the streams that have not been read for longer than their lifetimes. A lifetime changes with every
+// access, but is never below the shortest one, so that a stream need not be looked at again before that has passed.
 func (s *system) expire(now int64) {
 	if !s.clock || s.options.keeps || now < s.due {
 		return
@@ -73,7 +75,7 @@ func (s *system) expire(now int64) {
 
 // drop drops all objects of a unit, and frees its quota.
 func (s *system) drop(u *unit) {
-	var all []policies.Object
+	var all []policies.Object // dropping one changes the order that each walks
 	u.policy.each(func(number policies.Object) { all = append(all, u.members.Object(number)) })
 	for _, o := range all {
 		u.pool.Drop(o)
@@ -89,7 +91,8 @@ func (s *system) drop(u *unit) {
 	}
 }
 
-// revive gives an expired stream that is read again the least share. It expired too early.
+// revive is called when an expired stream is read again, which means that it expired too early. It gets the least
+// share.
 func (s *system) revive(u *unit) {
 	u.expired, s.undone = false, true
 	s.returned++

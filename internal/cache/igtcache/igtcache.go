@@ -45,7 +45,7 @@ var entry = cache.Entry{
 	Name: name,
 	// Beside the tree, which has at most 10 000 nodes by default.
 	Memory:       policies.Memory{Fixed: 2 << 20, PerObject: 57},
-	Summary:      summary + "; the policy evicts where the order of reading does not say what leaves",
+	Summary:      summary + "; where the order of reading does not say what to evict, the policy chooses",
 	Source:       source,
 	Streams:      true,
 	Bypasses:     true,
@@ -77,9 +77,9 @@ var parameters = slices.Concat([]policies.Param{
 		"allocate=marginal(weight=1,hysteresis=1)"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
-	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what leaves: pattern (what sequential " +
-		"streams have read, nothing of random ones; the policy chooses in skewed streams, and among objects that belong " +
-		"to no stream), or policy (it chooses in all streams)"},
+	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what is evicted: pattern (what " +
+		"sequential streams have read, nothing of random ones; the policy chooses in skewed streams, and among objects " +
+		"that belong to no stream), or policy (it chooses in all streams)"},
 	{Name: "allocate", Default: "marginal", Doc: "how quotas change: marginal or equal, with parameters; off (streams " +
 		"keep what they got), or shared (one pool for all)"},
 	{Name: "ttl", Default: adaptive, Doc: "how long a random stream is kept that nobody reads: adaptive, off, or a " +
@@ -94,7 +94,7 @@ var parameters = slices.Concat([]policies.Param{
 
 // options are the parameters of a cache.
 type options struct {
-	values     params.Values  // those of the tree and of its prefetcher
+	values     params.Values  // all of them; the tree and its prefetcher read theirs
 	prefetcher *prefetch.Spec // nil: its own, or none
 	own        bool           // its own prefetcher
 	always     bool           // the policy evicts in all streams
@@ -111,7 +111,6 @@ type options struct {
 var presets = params.Values{"guard": false, "ks": "scipy", "verdicts": 1, "trailing": false,
 	"allocate": "marginal(weight=1,hysteresis=1)"}
 
-// optionsOf reads the parameters.
 func optionsOf(v params.Values) (o options, err error) {
 	if v.Text("mode") == paper {
 		if v, err = asInPaper(v); err != nil {
@@ -129,7 +128,8 @@ func optionsOf(v params.Values) (o options, err error) {
 	return o, o.readTTL(v.Text("ttl"))
 }
 
-// asInPaper sets the parameters that mode=paper determines; those that were changed are an error.
+// asInPaper sets the parameters that mode=paper determines. One that has neither its default nor the paper's value was
+// chosen, and is an error.
 func asInPaper(v params.Values) (params.Values, error) {
 	set := params.Defaults(parameters)
 	for name, value := range v {
@@ -160,14 +160,15 @@ func (o *options) readPrefetch(text string) error {
 	return nil
 }
 
-// checkInside rejects a policy that cannot choose what leaves the share of a stream.
+// checkInside rejects a policy that cannot choose what to evict from the share of a stream.
 func checkInside(e policies.Entry) error {
 	switch {
 	case e.Kind != policies.Online:
 		return fmt.Errorf("%s knows the whole trace, but not what is in each stream's share; want a policy of the kind "+
 			"online", e.Name)
 	case e.ShortFor != nil || e.Relates || e.Unbounded:
-		return fmt.Errorf("%s cannot choose what leaves the share of a stream; want one that evicts, such as lru", e.Name)
+		return fmt.Errorf("%s cannot choose what to evict from the share of a stream; want one that evicts, such as lru",
+			e.Name)
 	}
 	return nil
 }
@@ -211,6 +212,7 @@ func (o *options) readTTL(text string) error {
 		return nil
 	}
 	seconds, err := strconv.ParseFloat(text, 64)
+	// Half of what int64 holds, since it is added to times; and not seconds <= 0, which is false for NaN.
 	if err != nil || !(seconds > 0) || seconds > math.MaxInt64/2/float64(time.Second) {
 		return fmt.Errorf("ttl=%s: want adaptive, off, or a number of seconds above 0", text)
 	}
@@ -230,7 +232,7 @@ func New(c cache.Config) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Prefetcher != nil {
+	if c.Prefetcher != nil { // --prefetch replaces the parameter
 		o.own, o.prefetcher = false, nil
 	} else {
 		c.Prefetcher = o.prefetcher
@@ -264,13 +266,13 @@ func (c *Cache) BeginCounting() {
 // Tenants returns the state of every stream.
 func (c *Cache) Tenants() []cache.Tenant { return c.system.Tenants() }
 
-// quota is the room that a stream has, for its prefetcher: also what is free.
+// quota is the room that a stream has for its prefetcher. It includes what is free, of which a full unit takes what it
+// needs.
 func (s *system) quota(of *streams.Stream) int64 { return s.unitOf(of).pool.Capacity() + s.free }
 
-// idle is a prefetcher that proposes nothing.
+// idle proposes nothing.
 type idle struct{}
 
-// Request implements prefetch.Prefetcher.
 func (idle) Request(_ prefetch.Access, proposals []prefetch.Proposal) []prefetch.Proposal {
 	return proposals
 }
@@ -278,12 +280,10 @@ func (idle) Request(_ prefetch.Access, proposals []prefetch.Proposal) []prefetch
 // proposer is the prefetcher of the streams of a tree in which the cache has already recorded the access.
 type proposer struct{ streams *prefetch.Streams }
 
-// Request implements prefetch.Prefetcher.
 func (p proposer) Request(_ prefetch.Access, proposals []prefetch.Proposal) []prefetch.Proposal {
 	return p.streams.After(proposals)
 }
 
-// More implements prefetch.Backlog.
 func (p proposer) More(n int, proposals []prefetch.Proposal) []prefetch.Proposal {
 	return p.streams.More(n, proposals)
 }

@@ -705,8 +705,8 @@ func TestExpiryAfterFasterReads(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"igtcache(skewed=opt)":                 "knows the whole trace",
-		"igtcache(skewed=igtcache)":            "cannot choose what leaves the share of a stream",
-		"igtcache(skewed=infinite)":            "cannot choose what leaves the share of a stream",
+		"igtcache(skewed=igtcache)":            "cannot choose what to evict from the share of a stream",
+		"igtcache(skewed=infinite)":            "cannot choose what to evict from the share of a stream",
 		"igtcache(skewed=lrru)":                `did you mean "lru"?`,
 		"igtcache(evict=oops)":                 "evict=oops",
 		"igtcache(prefetch=nxt)":               "or write igt or off",

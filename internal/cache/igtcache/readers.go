@@ -6,7 +6,7 @@ import (
 )
 
 // perReader is how many readers of a sequential stream are followed for each that the recognition of patterns tells
-// apart, so that those that have stopped, or only seek, do not take the place of one that goes on.
+// apart, so that a reader that has stopped, or only seeks, does not take the place of one that goes on.
 const perReader = 4
 
 // readers are the readers of a sequential stream, each with the block that it reads. A block is dropped when its reader
@@ -37,16 +37,16 @@ type reader struct {
 	tick int64 // of the last request
 }
 
-// stale is how many requests to the stream a reader may miss until it is taken to have stopped.
+// stale is the number of requests to the stream after which a reader that made none of them is taken to have stopped.
 const stale = 1000
 
-// read follows a request, and returns the block that its reader has left, if it has left one; others says that another
+// read follows a request, and returns the block that its reader has gone on from, if any; others says that another
 // reader is still behind that block.
 func (rs *readers) read(o policies.Object, at position) (left policies.Object, has, others bool) {
 	rs.tick++
 	i := rs.reader(o, at)
 	r := &rs.all[i]
-	left, has = r.object, r.tick > 0 && r.object != o
+	left, has = r.object, r.tick > 0 && r.object != o // a new reader has no tick, and was at no block
 	if has {
 		others = rs.behind(i, r.position)
 	}
@@ -57,7 +57,7 @@ func (rs *readers) read(o policies.Object, at position) (left policies.Object, h
 // How well a request continues what a reader has read.
 const (
 	unrelated = iota
-	leaves    // it goes on to the next child, though the file that it reads has more blocks
+	skips     // it goes on to the next child, though the file that it reads has more blocks
 	enters    // it has read the last block of a file, and goes on to the next child
 	advances  // it goes on to the next block of the file
 	repeats   // the same block
@@ -90,7 +90,6 @@ func (rs *readers) reader(o policies.Object, at position) int {
 	return oldest
 }
 
-// continues says how well a request for a block continues what a reader has read.
 func (r *reader) continues(o policies.Object, at position) int {
 	switch {
 	case r.object == o:
@@ -100,7 +99,7 @@ func (r *reader) continues(o policies.Object, at position) int {
 	case at.child == r.child+1 && r.last:
 		return enters
 	case at.child == r.child+1:
-		return leaves
+		return skips
 	}
 	return unrelated
 }

@@ -18,7 +18,7 @@ const (
 	roundRequests = 10_000
 )
 
-// leastShare is the least share of a unit where the allocator has none, nearly that of the paper: 640 MB of 150 GB.
+// leastShare is the least share of a unit where the allocator has none: about the paper's 640 MB of 150 GB.
 const leastShare = 0.005
 
 // rounds are the divisions of the capacity by the allocator.
@@ -47,7 +47,7 @@ type rounds struct {
 	divisions  int64
 }
 
-// prepareRounds makes the allocator.
+// prepareRounds makes the allocator, whose rounds are counted in time, or in requests where these have no times.
 func (s *system) prepareRounds() error {
 	s.clock = s.config.Trace.Times != nil || s.config.Asynchronous
 	s.state = allocate.State{Capacity: s.config.Capacity, Unit: s.config.Unit, Epoch: 1}
@@ -79,7 +79,8 @@ func (s *system) ghostsPerUnit() int {
 	return s.allocator.Needs().Ghosts
 }
 
-// advance does what is due before a request: streams expire, and the allocator divides the capacity.
+// advance does what is due before a request: streams expire, and then the allocator divides the capacity, with what
+// they freed.
 func (s *system) advance(r policies.Request) {
 	s.pos, s.time = r.Pos, r.Time
 	if s.clock && !s.started {
@@ -92,12 +93,13 @@ func (s *system) advance(r policies.Request) {
 		if !s.clock {
 			s.next = s.seen + s.every
 		}
-	} else if s.undone && s.once {
+	} else if s.undone && s.once { // its division depends on the number of units alone
 		s.divide(r.Time)
 	}
 }
 
-// units in the order of the streams' opening.
+// inOrder returns the units in the order in which their streams were opened, which numbers do not have, since they are
+// used again. The slice is valid until the next call.
 func (s *system) inOrder() []*unit {
 	s.order = s.order[:0]
 	for _, u := range s.units {
@@ -109,7 +111,7 @@ func (s *system) inOrder() []*unit {
 	return s.order
 }
 
-// id identifies a unit as long as the cache exists.
+// id identifies a unit to the allocator as long as the cache exists, unlike its number.
 func (u *unit) id() int {
 	if u.stream == nil {
 		return 0
@@ -162,7 +164,8 @@ func (s *system) describe(now int64) {
 	}
 }
 
-// apply resizes the pools, shrinking ones first. A stream whose quota has changed is classified again.
+// apply resizes the pools: first those that shrink, so that the pools never exceed the capacity together. A stream
+// whose quota has changed is classified again (section 4).
 func (s *system) apply(capacities []int64) {
 	units := slices.Clone(s.order)
 	left := s.state.Capacity
@@ -178,7 +181,7 @@ func (s *system) apply(capacities []int64) {
 	}
 	for i, u := range units {
 		if more := capacities[i] - s.state.Pools[i].Capacity; more > 0 {
-			s.quotaMoved += more
+			s.quotaMoved += more // only where it arrives, so that it counts once
 			u.pool.Resize(capacities[i])
 		}
 	}
@@ -190,7 +193,7 @@ func (s *system) apply(capacities []int64) {
 	}
 }
 
-// least returns the least share of a unit.
+// least returns the least share of a unit, which depends on how many there are.
 func (s *system) least() int64 {
 	if units := len(s.units) - len(s.vacant); units != s.leastOf {
 		s.leastOf, s.leastShare = units, s.computeLeast()
@@ -200,16 +203,18 @@ func (s *system) least() int64 {
 
 func (s *system) computeLeast() int64 {
 	if keeper, ok := s.allocator.(allocate.Valuing); ok {
+		// Between rounds, State has the units of the last one: Least needs no more than how many there are now.
 		s.state.Pools = s.state.Pools[:0]
 		for range len(s.units) - len(s.vacant) {
 			s.state.Pools = append(s.state.Pools, allocate.Pool{})
 		}
 		return keeper.Least(&s.state)
 	}
+	// With many units, half of the capacity is kept for shares above the least one.
 	return min(int64(leastShare*float64(s.config.Capacity)), s.config.Capacity/int64(2*(len(s.units)-len(s.vacant))))
 }
 
-// measure computes what data belongs to each unit: that of its directory or file without the data of the streams below.
+// measure computes what data belongs to each unit: its directory or file without the streams below it.
 func (s *system) measure() {
 	if !s.dirty && !s.guessed {
 		return
@@ -232,7 +237,7 @@ func (s *system) measure() {
 	}
 	for _, u := range s.units {
 		if u != nil {
-			u.data = max(u.data, 0)
+			u.data = max(u.data, 0) // an estimate may be less than what is below
 		}
 	}
 }

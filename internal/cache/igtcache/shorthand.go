@@ -38,17 +38,17 @@ var Shorthand = policies.Entry{
 	},
 }
 
-// shorthandParameters are those of the cache, but evict and skewed name the policy inside.
+// shorthandParameters are the cache's parameters, but evict may name the policy inside, and so does skewed.
 var shorthandParameters = func() []params.Param {
 	at := slices.IndexFunc(parameters, func(p params.Param) bool { return p.Name == "evict" })
 	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: "lru",
 		Doc: "the policy of skewed streams, and of objects that belong to no stream"})
-	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what leaves: pattern (what sequential streams have " +
-		"read, nothing of random ones, skewed as below), or a policy for all streams"}
+	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what is evicted: pattern (what sequential streams " +
+		"have read, nothing of random ones, skewed as below), or a policy for all streams"}
 	return all
 }()
 
-// inside returns the parameters of the cache that those of Shorthand stand for, and the policy inside.
+// inside returns what the parameters of Shorthand stand for: the cache's, and the policy inside.
 func inside(v policies.Values) (in params.Values, policy policies.Spec, err error) {
 	in, text, from := maps.Clone(v), v.Text("skewed"), "skewed"
 	delete(in, "skewed")

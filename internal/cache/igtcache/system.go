@@ -23,7 +23,7 @@ type system struct {
 	numbers *prefetch.Numbers     // nil if only objects of the trace are loaded
 	restart func(*streams.Stream) // shows the prefetcher that a stream has been dropped; may be nil
 
-	units    []*unit // by number, with those of closed streams; 0 is that of objects without a stream
+	units    []*unit // by number, nil for the vacant ones; 0 is for objects without a stream
 	vacant   []int32 // numbers without a unit
 	objects  []place
 	ghosts   *cache.Ghosts
@@ -31,7 +31,7 @@ type system struct {
 	free     int64 // capacity that no unit has
 	observer cache.Observer
 	made     uint64 // units so far
-	moving   bool   // objects leave a unit for another one
+	moving   bool   // objects move from one unit to another: they stay in the cache
 
 	rounds
 	expiry
@@ -44,7 +44,6 @@ type place struct {
 	pos  uint32 // of its last request or load
 }
 
-// newSystem returns the empty cache.
 func newSystem(c cache.Config, o options, objects int) (*system, error) {
 	tree := prefetch.NewTree(c.Layout, o.values)
 	s := &system{
@@ -63,7 +62,6 @@ func newSystem(c cache.Config, o options, objects int) (*system, error) {
 	return s, err
 }
 
-// newInside returns the policy inside for the share of a stream.
 func newInside(spec policies.Spec, c policies.Config) (policies.Policy, error) {
 	p, err := spec.Entry.New(c)
 	if err != nil {
@@ -75,13 +73,10 @@ func newInside(spec policies.Spec, c policies.Config) (policies.Policy, error) {
 	return p, nil
 }
 
-// SetNumbers implements cache.Numbered.
 func (s *system) SetNumbers(n *prefetch.Numbers) { s.numbers = n }
 
-// Observe implements cache.Store.
 func (s *system) Observe(o cache.Observer) { s.observer = o }
 
-// Capacity implements cache.Store.
 func (s *system) Capacity() int64 { return s.config.Capacity }
 
 // address returns the address of an object.
@@ -100,7 +95,7 @@ func (s *system) find(address uint64) (o policies.Object, ok bool) {
 	return s.numbers.Known(address)
 }
 
-// unitOf returns the unit of a stream, nil for the objects without one.
+// unitOf returns the unit of a stream; nil stands for the objects without one.
 func (s *system) unitOf(of *streams.Stream) *unit {
 	if of == nil || s.options.shared {
 		return s.units[0]
@@ -116,20 +111,19 @@ func (s *system) holder(o policies.Object) *unit {
 	return nil
 }
 
-// Resident reports whether an object is in the cache.
 func (s *system) Resident(o policies.Object) bool { return s.holder(o) != nil }
 
-// Request serves a request of the trace.
 func (s *system) Request(r policies.Request) (hit bool) {
 	u := s.record(r)
 	if hit = s.hit(u, r); !hit {
 		s.load(u, r)
 	}
-	s.leave(u, r)
+	s.dropRead(u, r)
 	return hit
 }
 
-// record shows a request to the tree and to the clocks, and returns the unit of its stream.
+// record shows a request to the tree and to the clocks, and returns the unit of its stream. What is due comes first, so
+// that a stream expires before it is read again.
 func (s *system) record(r policies.Request) *unit {
 	s.advance(r)
 	stream := s.tree.Access(s.address(r.Object), s.now(r))
@@ -141,7 +135,8 @@ func (s *system) record(r policies.Request) *unit {
 	return u
 }
 
-// now returns the time on the clock of the streams: nanoseconds, or requests as seconds in a trace without a clock.
+// now returns the time on the clock of the streams, in nanoseconds; in a trace without a clock, a request takes a
+// second.
 func (s *system) now(r policies.Request) int64 {
 	if s.clock {
 		return r.Time
@@ -152,7 +147,7 @@ func (s *system) now(r policies.Request) int64 {
 // hit serves a request if its object is resident; u is the unit of its stream.
 func (s *system) hit(u *unit, r policies.Request) bool {
 	holder := s.holder(r.Object)
-	if holder != nil && holder.policy.expirer != nil {
+	if holder != nil && holder.policy.expirer != nil { // the policy may let the requested object expire
 		holder.pool.Expire(r.Time)
 		holder = s.holder(r.Object)
 	}
@@ -171,40 +166,38 @@ func (s *system) Load(r policies.Request) (loaded bool) {
 	return !s.Resident(r.Object) && s.load(s.ownerOf(r.Object), r)
 }
 
-// ownerOf returns the unit of the stream that an object belongs to.
 func (s *system) ownerOf(o policies.Object) *unit {
 	return s.unitOf(s.tree.Owner(s.address(o)))
 }
 
-// Ask implements cache.Store.
+// Ask serves a request without loading. A reader that misses goes on when the object arrives: Arrive and Waited follow
+// it then.
 func (s *system) Ask(r policies.Request, _ int) (hit bool) {
 	u := s.record(r)
 	if hit = s.hit(u, r); hit {
-		s.leave(u, r)
+		s.dropRead(u, r)
 	}
 	return hit
 }
 
-// Arrive implements cache.Store.
 func (s *system) Arrive(r policies.Request) (resident bool) {
 	s.pos, s.time = r.Pos, r.Time
 	u := s.ownerOf(r.Object)
 	loaded := s.Resident(r.Object) || s.load(u, r)
 	if r.Reason == policies.Demand {
-		s.leave(u, r)
+		s.dropRead(u, r)
 	}
 	return loaded && s.Resident(r.Object)
 }
 
-// Waited implements cache.Store.
 func (s *system) Waited(r policies.Request) {
 	u := s.ownerOf(r.Object)
 	if holder := s.holder(r.Object); holder != nil {
 		holder.pool.Request(r)
-	} else {
+	} else { // it was not admitted, or has been evicted since
 		s.load(u, r)
 	}
-	s.leave(u, r)
+	s.dropRead(u, r)
 }
 
 // load loads an object that is not resident into a unit, if it fits there and the unit's rule admits it.
@@ -228,8 +221,8 @@ func (s *system) load(u *unit, r policies.Request) (loaded bool) {
 	return u.pool.Load(r)
 }
 
-// leave drops the block that a reader of a sequential stream has read.
-func (s *system) leave(u *unit, r policies.Request) {
+// dropRead drops the block that a reader of a sequential stream has gone on from.
+func (s *system) dropRead(u *unit, r policies.Request) {
 	if !u.policy.eager() {
 		return
 	}
@@ -237,14 +230,15 @@ func (s *system) leave(u *unit, r policies.Request) {
 	if !has || others && s.options.trailing {
 		return
 	}
+	// The block may have moved to the share of another stream, which drops what was read only if it is sequential too.
 	if holder := s.holder(left); holder != nil && holder.policy.eager() {
 		holder.pool.Drop(left)
 		s.shed(u)
 	}
 }
 
-// shed frees what the quota of a sequential unit is above what it uses and above the least share: such a stream reads
-// nothing again.
+// shed frees the part of a sequential unit's quota that it does not use, except for the least share: such a stream
+// reads nothing again.
 func (s *system) shed(u *unit) {
 	if more := u.pool.Capacity() - max(u.pool.Used(), s.least()); more > 0 {
 		u.pool.Resize(u.pool.Capacity() - more)
@@ -252,7 +246,6 @@ func (s *system) shed(u *unit) {
 	}
 }
 
-// positionIn returns the position of a block below a stream.
 func (s *system) positionIn(of streams.Place, address uint64) position {
 	file, block := s.layout.Find(address)
 	p := position{file: file, block: block, last: int64(block)+1 == s.layout.Blocks(file)}
@@ -268,7 +261,6 @@ func (s *system) positionIn(of streams.Place, address uint64) position {
 	return p
 }
 
-// Left implements cache.Observer.
 func (s *system) Left(o policies.Object, size int64, why cache.Departure) {
 	if s.moving {
 		return
@@ -279,20 +271,16 @@ func (s *system) Left(o policies.Object, size int64, why cache.Departure) {
 	}
 }
 
-// Loaded implements cache.LoadObserver.
 func (s *system) Loaded(o policies.Object, size int64, why policies.Reason) {
 	if loads, ok := s.observer.(cache.LoadObserver); ok && !s.moving {
 		loads.Loaded(o, size, why)
 	}
 }
 
-// Evictions returns how many objects have left the cache.
 func (s *system) Evictions() int64 { return s.evictions }
 
-// Oversized returns how many requests were for objects larger than the cache.
 func (s *system) Oversized() int64 { return s.oversized }
 
-// Used implements cache.Occupied.
 func (s *system) Used() (used int64) {
 	for _, u := range s.units {
 		if u != nil {

@@ -40,6 +40,7 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	} else {
 		s.units = append(s.units, nil)
 	}
+	// A policy wants a capacity of at least 1: the unit gets its quota, 0 to begin with, by being resized.
 	config := s.config.PolicyConfig()
 	config.Capacity, config.Objects = 1, len(s.objects)
 	config.Seed = s.config.Seed ^ random.Scramble(s.made)
@@ -64,7 +65,6 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	return u, nil
 }
 
-// spare returns the capacity that no unit has.
 func (s *system) spare() int64 { return s.free }
 
 // opened is called when a stream has been recognised: it gets a unit, the objects that now belong to it, the quota that
@@ -75,7 +75,7 @@ func (s *system) opened(of *streams.Stream) {
 	}
 	u, err := s.newUnit(of)
 	if err != nil {
-		panic(err) // the same was made before, for the objects without a stream
+		panic(err) // impossible: the first unit, for the objects without a stream, was made in the same way
 	}
 	of.Tag = u.number
 	s.follow(u)
@@ -93,7 +93,6 @@ func (s *system) opened(of *streams.Stream) {
 	s.grant(u)
 }
 
-// resident is an object of a unit.
 type resident struct {
 	object policies.Object
 	charge int64
@@ -107,6 +106,7 @@ func (s *system) belonging(to *unit, of *streams.Stream) (all []resident) {
 			all = append(all, resident{o, to.pool.Charge(o), s.objects[o].pos})
 		}
 	}
+	// Whichever is shorter is gone through: the objects of the unit, or the blocks of the stream if their number is known.
 	if blocks := s.layout.Blocks(of.Place); blocks < 0 || blocks > int64(to.pool.Len()) {
 		to.policy.each(func(number policies.Object) { add(to.members.Object(number)) })
 	} else {
@@ -123,7 +123,8 @@ func (s *system) belonging(to *unit, of *streams.Stream) (all []resident) {
 	return all
 }
 
-// move moves objects with a quota from one unit to another one.
+// move moves objects with a quota from one unit to another. They are out of the first one before it shrinks, which
+// would evict some of them otherwise; what shrinking evicts leaves the cache, and is reported.
 func (s *system) move(from, to *unit, all []resident, quota int64) {
 	s.moving = true
 	for _, m := range all {
@@ -150,7 +151,7 @@ func (s *system) follow(u *unit) {
 	s.due = 0 // it may expire now
 }
 
-// changed is called when a stream has another pattern.
+// changed is called when the pattern of a stream has changed.
 func (s *system) changed(of *streams.Stream, _ streams.Pattern) {
 	if !s.options.shared {
 		s.follow(s.units[of.Tag])
@@ -158,7 +159,7 @@ func (s *system) changed(of *streams.Stream, _ streams.Pattern) {
 	}
 }
 
-// pinned reports whether the node of a stream must stay.
+// pinned reports whether the node of a stream must stay: its unit, which is closed with it, is not empty.
 func (s *system) pinned(of *streams.Stream) bool {
 	return !s.options.shared && s.units[of.Tag].pool.Used() > 0
 }
@@ -178,7 +179,7 @@ func (s *system) closed(of *streams.Stream) {
 }
 
 // grant gives a unit the least share if it has less: from what is free, from the unit of the objects without a stream,
-// and then from all others in proportion to what they have above theirs.
+// and then from all others in proportion to what they have above the least share.
 func (s *system) grant(u *unit) {
 	least := s.least()
 	missing := least - u.pool.Capacity()
@@ -219,7 +220,6 @@ func (s *system) grant(u *unit) {
 	}
 }
 
-// transfer moves quota between units.
 func (s *system) transfer(from, to *unit, quota int64) {
 	s.quotaMoved += quota
 	from.pool.Resize(from.pool.Capacity() - quota)
