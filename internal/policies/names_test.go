@@ -32,6 +32,7 @@ var noPolicy = map[string]string{
 	"internal/traces/datasets/qqp.go":         "a distribution",
 	"internal/traces/formats/arc.go":          "a trace format",
 	"internal/traces/formats/lirs.go":         "a trace format",
+	"internal/traces/gen/attention.go":        "a parameter",
 	"internal/traces/gen/cluster_jobs.go":     "a pattern",
 	"internal/traces/gen/sources.go":          "a distribution",
 	"internal/traces/source/rows.go":          "a name of a column of times",

@@ -38,14 +38,11 @@ var attentionParams = []params.Param{
 		"than " +
 		"in other directions"},
 	{Name: "sink", Default: 0.2, Min: 0, Max: 0.95, Doc: "share of the probability that the first 4 tokens have; 0: " +
-		"they are " +
-		"like others"},
+		"they are like others"},
 	{Name: "recent", Default: 0.33, Min: 0, Max: 0.95, Doc: "share of the probability that the last 64 tokens have; 0: " +
-		"they " +
-		"are like others"},
+		"they are like others"},
 	{Name: "prediction", Default: 0.93, Min: 0, Max: 1, Doc: "square of the cosine of a query and its prediction from " +
-		"the " +
-		"layer before; 0: no predictions"},
+		"the layer before; 0: no predictions"},
 	{Name: "innovations", Default: "random", Choices: []string{"random", "orthogonal"}, Doc: "what is new in a step: " +
 		"random: any direction; orthogonal: one that is orthogonal to those before, so that the similarity of a part after " +
 		"m steps is its rate to the power of m"},
