@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -30,12 +31,17 @@ func newStatCommand() *cobra.Command {
 			"sizes, reuse distances (other distinct objects between two requests to an object) and reuse times. What a "+
 			"trace does not contain, such as sizes or times, is left out. "+strings.Join(tracestat.Also(), " "), 120) + `
 
+Of attention traces, which have no requests, it describes by layer how similar the queries of a head are by the number
+of steps between them, how much the sets of the most probable keys overlap, by lag and by similarity, and which share of
+the probability the first, the last and the most probable other tokens have; --limit counts steps.
+
 With -o the folder gets report.html, one page with everything, stat.json, stat.csv, distributions.csv and figures (SVG
 and PNG).
 Quantiles are values that occur in the trace, exact to one part in 256.`,
 		Example: `  cachesim stat trace.zst
   cachesim stat trace.zst --format json | jq .zipf.alpha
   cachesim stat 'zipf(alpha=0.9,objects=10000)'
+  cachesim stat 'attention(layers=4)' -o out
   cachesim stat day1.csv.gz day2.csv.gz -o out`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -58,6 +64,10 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	about := tracestat.About{Version: version(), Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
+	if attended.Is(cmd, w) {
+		return attended.Stat(cmd, w, string(f.format), f.out, about, f.trace.quiet)
+	}
 	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != ""}
 	t, w, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, f.out != "")
 	if err != nil {
@@ -67,12 +77,9 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Print(cmd.OutOrStdout(), string(f.format)); err != nil {
+	if err := s.Print(cmd.OutOrStdout(), string(f.format)); err != nil || f.out == "" {
 		return err
 	}
-	if f.out == "" {
-		return nil
-	}
-	return s.Write(f.out, tracestat.About{Read: w.Settings(t), Version: version(),
-		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())})
+	about.Read = w.Settings(t)
+	return s.Write(f.out, about)
 }

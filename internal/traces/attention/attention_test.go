@@ -138,9 +138,11 @@ func folderOf(t testing.TB) string {
 }
 
 // tensorsOf returns the small trace as a file of tensors.
-func tensorsOf(t testing.TB, metadata string) []byte {
+func tensorsOf(t testing.TB, metadata string) []byte { return asTensors(t, newMade(), metadata) }
+
+func asTensors(t testing.TB, trace Trace, metadata string) []byte {
 	t.Helper()
-	names, lengths, raw := arrays(t, newMade())
+	names, lengths, raw := arrays(t, trace)
 	header, content := map[string]any{"__metadata__": json.RawMessage(metadata)}, []byte(nil)
 	for _, name := range names {
 		at := len(content)
@@ -678,7 +680,11 @@ func BenchmarkRead(b *testing.B) {
 	trace := must.Get(Open(b.Context(), dir, nil, Options{Parts: everything}))(b)
 	must.Do(b, WriteFile(b.Context(), own, nil, trace, 1, nil))
 	must.Do(b, trace.Close())
-	for name, path := range map[string]string{"folder": dir, "own": own} {
+	trace = must.Get(Open(b.Context(), own, nil, Options{Parts: everything}))(b)
+	tensors := filepath.Join(b.TempDir(), "trace.safetensors")
+	must.Do(b, os.WriteFile(tensors, asTensors(b, trace, "{}"), 0o644))
+	must.Do(b, trace.Close())
+	for name, path := range map[string]string{"folder": dir, "own": own, "tensors": tensors} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(must.Get(os.Stat(own))(b).Size())
 			for b.Loop() {

@@ -198,6 +198,8 @@ func (l *layered) gather(h *Head, s *stepped, to []float32) (_ []float32, err er
 		return to, nil
 	}
 	group := l.shape.Group() * l.shape.Dim * s.width()
+	all := l.shape.Steps * l.shape.Group() * l.shape.Dim
+	to = room(to, all, all) // they are in memory already, so no header claims them
 	for step := range l.shape.Steps {
 		raw := bytes.NewReader(s.raw[(step*l.shape.KVHeads+h.KV)*group:][:group])
 		to, err = s.reader.read(raw, to, l.shape.Group(), true, func(row int, what string) error {

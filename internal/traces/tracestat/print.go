@@ -256,7 +256,7 @@ func (s *Summary) Write(dir string, about About) error {
 		return err
 	}
 	outputs := []atomicfile.Output{
-		{Name: jsonName, Write: s.encodeIndentedJSON},
+		{Name: jsonName, Write: func(w io.Writer) error { return encodeIndented(w, s) }},
 		{Name: csvName, Write: s.encodeCSV},
 		{Name: binsName, Write: s.encodeBins},
 		{Name: page.Name, Write: s.page(about, drawn).Write},
@@ -264,10 +264,10 @@ func (s *Summary) Write(dir string, about About) error {
 	return atomicfile.WriteAllIn(dir, append(outputs, plots.Outputs(drawn)...)...)
 }
 
-func (s *Summary) encodeIndentedJSON(w io.Writer) error {
+func encodeIndented(w io.Writer, v any) error {
 	out := jsonlines.NewEncoder(w)
 	out.SetIndent("", "  ")
-	return out.Encode(s)
+	return out.Encode(v)
 }
 
 func (s *Summary) encodeBins(w io.Writer) error {

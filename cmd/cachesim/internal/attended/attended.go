@@ -13,8 +13,10 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/tracestat"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -77,4 +79,46 @@ func write(cmd *cobra.Command, out string, t attention.Trace, bar *progress.Bar)
 		return fmt.Errorf("interrupted: %s was not written", out)
 	}
 	return err
+}
+
+// Stat prints the description of an attention trace, and writes it into the folder out, unless that is "".
+func Stat(cmd *cobra.Command, w workload.Workload, format, out string, about tracestat.About, quiet bool) error {
+	a, read, err := describe(cmd, w, quiet)
+	if err != nil {
+		return err
+	}
+	if err := a.Print(cmd.OutOrStdout(), format); err != nil || out == "" {
+		return err
+	}
+	about.Read = read
+	return a.Write(out, about)
+}
+
+// describe describes an attention trace, and says what was read.
+func describe(cmd *cobra.Command, w workload.Workload, quiet bool) (*tracestat.Attention, []page.Setting, error) {
+	bar := progress.New(cmd.ErrOrStderr(), quiet, "describing", progress.Heads)
+	defer bar.Finish()
+	t, options, err := open(cmd, w, attention.Parts{Predicted: true, Keys: true}, bar)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer t.Close()
+	shape := t.Shape()
+	bar.Set(0, int64(shape.Heads()))
+	d, err := attention.Describe(cmd.Context(), t, parallel.Jobs(0), options, func() { bar.Add(1) })
+	if errors.Is(err, context.Canceled) {
+		return nil, nil, errors.New("interrupted")
+	} else if err != nil {
+		return nil, nil, err
+	}
+	name := cmp.Or(w.Name, strings.Join(w.Files, ""))
+	settings := []page.Setting{{Name: "trace", Value: name}}
+	if w.Generator != "" {
+		settings = append(settings, page.Setting{Name: "generator", Value: w.Generator})
+	}
+	if shape.Model != "" {
+		settings = append(settings, page.Setting{Name: "model", Value: shape.Model})
+	}
+	settings = append(settings, page.Setting{Name: "read as", Value: "attention; " + shape.String()})
+	return tracestat.NewAttention(name, shape, d), settings, nil
 }
