@@ -100,7 +100,7 @@ var Formats = []source.Format{
 	},
 	{
 		Name: "safetensors", Carries: "queries, keys and values of a language model",
-		Summary:   "tensors q.L00, k.L00, v.L00 and so on, as tools/attention-trace.py writes them",
+		Summary:   "tensors q.L00, k.L00, v.L00 and so on: queries, keys and values of a layer",
 		Detection: "a header of tensors",
 		Binary:    true, NoRequests: "stat, convert", Detect: source.CertainIf(isTensors), Open: refuse,
 		Impossible: unless(isTensors, "it does not begin with a header of tensors"),
