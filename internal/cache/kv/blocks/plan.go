@@ -1,0 +1,60 @@
+package blocks
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Plan is what all steps of a head will want, for policies that are offline. The wanted blocks do not depend on the
+// policy, so one plan serves the stores of all of them.
+//
+// It numbers the wanted blocks so that the policy that evicts the block with the farthest number, opt, misses as seldom
+// as any policy that loads what it misses: in no other order than that of the steps, but within a step as that is
+// served. All blocks of a step are looked up before any is loaded, so two blocks that are wanted next in the same step
+// are equally far, but not equally good to keep: the one that is missed then is loaded and cannot be evicted at once,
+// the other may be evicted after its hit. The one to miss is the one that is wanted sooner after that step, so it has
+// the larger number. For the same reason the misses of a step are loaded in another order than that of the list: what
+// is loaded last cannot be evicted in the step, and is the one that is wanted soonest.
+type Plan struct {
+	at       []uint32 // per wanted block of all steps: its number
+	next     []uint32 // per number: that of the next step which wants the block, or policies.Never
+	sequence []Block  // per number: the block
+}
+
+// NewPlan returns the plan for the wanted blocks of all steps, one list after another; ends are where the lists end.
+// Every block is below blocks.
+func NewPlan(wanted []Block, ends []int, blocks int) *Plan {
+	p := &Plan{at: make([]uint32, len(wanted)), next: make([]uint32, len(wanted)),
+		sequence: make([]Block, len(wanted))}
+	later := slices.Repeat([]uint32{policies.Never}, blocks) // per block: the number of the next step which wants it
+	var order []int
+	for step := len(ends) - 1; step >= 0; step-- {
+		first := 0
+		if step > 0 {
+			first = ends[step-1]
+		}
+		order = order[:0]
+		for i := first; i < ends[step]; i++ {
+			order = append(order, i)
+		}
+		slices.SortFunc(order, func(i, k int) int {
+			return cmp.Or(cmp.Compare(later[wanted[k]], later[wanted[i]]), cmp.Compare(i, k))
+		})
+		for rank, i := range order {
+			number, b := uint32(first+rank), wanted[i]
+			p.at[i], p.sequence[number] = number, b
+			p.next[number] = later[b]
+			later[b] = number
+		}
+	}
+	return p
+}
+
+// soonestLast sorts the misses of a step by when they are wanted next, the soonest last.
+func (p *Plan) soonestLast(misses []lookup) {
+	slices.SortStableFunc(misses, func(a, b lookup) int {
+		return cmp.Compare(p.next[p.at[b.pos]], p.next[p.at[a.pos]])
+	})
+}
