@@ -27,12 +27,32 @@ func Exp(dst, x []float32) {
 
 // exp sets dst to e^(x-shift) and adds that to the sums.
 func exp(dst, x []float32, shift float32, sums *lanes) {
-	for i, y := range x {
-		e := expOf(y - shift)
+	whole := 0
+	if assembly {
+		whole = len(x) &^ (width - 1)
+	}
+	if whole > 0 {
+		expOfMany(&dst[0], &x[0], whole, shift, sums, &expTable)
+	}
+	for i := whole; i < len(x); i++ {
+		e := expOf(x[i] - shift)
 		dst[i] = e
 		sums[i%width] += float64(e)
 	}
 }
+
+const constants = 13
+
+// expTable has what the assembly computes from, eight times each.
+var expTable = func() (table [constants][width]float32) {
+	for i, x := range [constants]float32{math.Log2E, magic, ln2High, ln2Low, c4, c3, c2, c1, c0, 1, leastExponent,
+		mostExponent, float32(math.Inf(1))} {
+		for l := range table[i] {
+			table[i][l] = x
+		}
+	}
+	return table
+}()
 
 func expOf(x float32) float32 {
 	if x < leastExponent {

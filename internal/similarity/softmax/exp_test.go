@@ -9,7 +9,9 @@ import (
 const expError = 1e-7
 
 // TestExp compares e^x with float64, in steps over all numbers for which it is neither 0 nor infinite.
-func TestExp(t *testing.T) {
+func TestExp(t *testing.T) { withAndWithout(t, testExp) }
+
+func testExp(t *testing.T) {
 	step := uint32(997)
 	if testing.Short() {
 		step = 99991
@@ -48,7 +50,9 @@ func checkExp(t *testing.T, from, to float32, step uint32) {
 }
 
 // TestExpAtItsEnds has numbers whose e^x is stated.
-func TestExpAtItsEnds(t *testing.T) {
+func TestExpAtItsEnds(t *testing.T) { withAndWithout(t, testExpAtItsEnds) }
+
+func testExpAtItsEnds(t *testing.T) {
 	inf := float32(math.Inf(1))
 	below := math.Nextafter32(leastExponent, -inf)
 	above := math.Nextafter32(mostExponent, inf)

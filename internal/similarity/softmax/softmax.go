@@ -12,6 +12,17 @@ import "math"
 
 const width = 8 // lanes
 
+// masks has masks of the first numbers of eight, from its places before 8.
+var masks = [2 * width]int32{-1, -1, -1, -1, -1, -1, -1, -1}
+
+// maskOf returns the mask of the last numbers of a row, nil if there are none beyond whole eights.
+func maskOf(dim int) *int32 {
+	if rest := dim % width; rest > 0 {
+		return &masks[width-rest]
+	}
+	return nil
+}
+
 // Dot returns the product of two vectors of the same length, a sum in eight lanes. It is finite, as products are.
 func Dot(a, b []float32) float32 { return finite(dot(a, b)) }
 
@@ -27,11 +38,53 @@ func Dots(products, a, b []float32, dim int) {
 // overflows is the greatest or the least finite float32, the least where lanes overflow in both directions.
 func Products(products, queries, keys []float32, dim int, scale float32) {
 	n := len(keys) / dim
+	if assembly && n >= tileKeys && len(queries) > 0 {
+		productsByTiles(products, queries, keys, dim, scale)
+		return
+	}
 	for j := range len(queries) / dim {
 		query := queries[j*dim:][:dim]
 		of := products[j*n:][:n]
 		for i := range of {
 			of[i] = finite(scale * dot(query, keys[i*dim:]))
+		}
+	}
+}
+
+// Assembly computes products of tileKeys keys and up to three queries at a time, as many as the registers have room
+// for. Larger groups go over the same keys again while these are in the first cache, of which they take blockBytes.
+const tileKeys, blockBytes = 4, 16 << 10
+
+func productsByTiles(products, queries, keys []float32, dim int, scale float32) {
+	n := len(keys) / dim
+	block := max(tileKeys, blockBytes/(4*dim)&^(tileKeys-1))
+	for first := 0; first < n; first += block {
+		size := min(block, n-first)
+		whole := size &^ (tileKeys - 1)
+		if whole > 0 {
+			productsOfBlock(products[first:], queries, keys[first*dim:][:whole*dim], dim, n, scale)
+		}
+		if whole < size { // the last tile overlaps with the one before
+			productsOfBlock(products[n-tileKeys:], queries, keys[(n-tileKeys)*dim:n*dim], dim, n, scale)
+		}
+	}
+}
+
+// productsOfBlock computes products of whole tiles. Rows of products are stride numbers apart.
+func productsOfBlock(products, queries, keys []float32, dim, stride int, scale float32) {
+	n, mask := len(keys)/dim, maskOf(dim)
+	for group := len(queries) / dim; group > 0; {
+		multiply, at := products3, 3
+		switch group {
+		case 4, 2: // two and two are faster than three and one
+			multiply, at = products2, 2
+		case 1:
+			multiply, at = products1, 1
+		}
+		_ = products[(at-1)*stride:][n-1]
+		multiply(&products[0], &queries[0], &keys[0], n, dim, stride, mask, scale)
+		if group -= at; group > 0 {
+			products, queries = products[at*stride:], queries[at*dim:]
 		}
 	}
 }
@@ -46,9 +99,23 @@ func finite(x float32) float32 {
 
 func dot(a, b []float32) float32 {
 	b = b[:len(a)]
+	var s [width]float32
+	whole := len(a) &^ (width - 1)
+	if assembly && whole > 0 {
+		lanesOf(&a[0], &b[0], whole, &s)
+	} else {
+		s = lanesIn(a[:whole], b)
+	}
+	for l := range len(a) - whole {
+		s[l] += float32(a[whole+l] * b[whole+l])
+	}
+	return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
+}
+
+// lanesIn is the Go twin of lanesOf.
+func lanesIn(a, b []float32) [width]float32 {
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
-	k := 0
-	for ; k+width <= len(a); k += width {
+	for k := 0; k+width <= len(a); k += width {
 		x, y := (*[width]float32)(a[k:]), (*[width]float32)(b[k:])
 		s0 += float32(x[0] * y[0])
 		s1 += float32(x[1] * y[1])
@@ -59,11 +126,7 @@ func dot(a, b []float32) float32 {
 		s6 += float32(x[6] * y[6])
 		s7 += float32(x[7] * y[7])
 	}
-	s := [width]float32{s0, s1, s2, s3, s4, s5, s6, s7}
-	for l := range len(a) - k {
-		s[l] += float32(a[k+l] * b[k+l])
-	}
-	return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
+	return [width]float32{s0, s1, s2, s3, s4, s5, s6, s7}
 }
 
 // Probabilities sets p[j*n+i] to the probability that query j gives to key i, for all n keys: the softmax of the
@@ -85,12 +148,22 @@ func soften(p []float32) {
 	var sums lanes
 	exp(p, p, greatest(p), &sums)
 	share := float32(1 / sums.total())
-	for i := range p {
+	whole := 0
+	if assembly {
+		whole = len(p) &^ (width - 1)
+	}
+	if whole > 0 {
+		multiplyMany(&p[0], whole, share)
+	}
+	for i := whole; i < len(p); i++ {
 		p[i] *= share
 	}
 }
 
 func greatest(x []float32) float32 {
+	if assembly && len(x) >= width {
+		return greatestOf(&x[0], len(x))
+	}
 	m := x[0]
 	for _, y := range x {
 		m = max(m, y)

@@ -18,6 +18,20 @@ func normal(random *rand.Rand, n int) []float32 {
 	return x
 }
 
+// withAndWithout runs a test with the assembly, if the processor has what it needs, and without.
+func withAndWithout(t *testing.T, test func(t *testing.T)) {
+	has := assembly
+	t.Cleanup(func() { setAssembly(has) })
+	for _, on := range []bool{false, true} {
+		if on && !has {
+			t.Log("this processor runs no assembly")
+			continue
+		}
+		setAssembly(on)
+		test(t)
+	}
+}
+
 // naiveDot is the definition of a product, and the sum of the magnitudes in it.
 func naiveDot(a, b []float32) (product float32, size float64) {
 	var s [8]float32
@@ -38,7 +52,9 @@ func exactDot(a, b []float32) (product float64) {
 }
 
 // TestProducts compares products with their definition, bit by bit, and with float64.
-func TestProducts(t *testing.T) {
+func TestProducts(t *testing.T) { withAndWithout(t, testProducts) }
+
+func testProducts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		dim := rapid.IntRange(1, 300).Draw(t, "dim")
@@ -74,7 +90,9 @@ func TestProducts(t *testing.T) {
 }
 
 // TestProductsOverflow has products that are no finite numbers.
-func TestProductsOverflow(t *testing.T) {
+func TestProductsOverflow(t *testing.T) { withAndWithout(t, testOverflow) }
+
+func testOverflow(t *testing.T) {
 	const dim, most = 9, math.MaxFloat32
 	row := func(at ...float32) []float32 { return append(at, make([]float32, dim-len(at))...) }
 	query := row(most, most)
@@ -101,7 +119,9 @@ func TestProductsOverflow(t *testing.T) {
 }
 
 // TestProbabilities compares probabilities with those of float64.
-func TestProbabilities(t *testing.T) {
+func TestProbabilities(t *testing.T) { withAndWithout(t, testProbabilities) }
+
+func testProbabilities(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		dim := rapid.IntRange(1, 130).Draw(t, "dim")
@@ -153,7 +173,9 @@ func TestProbabilitiesOfMany(t *testing.T) {
 }
 
 // TestNothing has no queries or no keys.
-func TestNothing(t *testing.T) {
+func TestNothing(t *testing.T) { withAndWithout(t, testNothing) }
+
+func testNothing(t *testing.T) {
 	Probabilities(nil, nil, nil, 5, 1)
 	Probabilities(nil, make([]float32, 10), nil, 5, 1)
 	Probabilities(nil, nil, make([]float32, 10), 5, 1)

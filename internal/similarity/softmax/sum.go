@@ -1,5 +1,7 @@
 package softmax
 
+import "slices"
+
 // lanes are the lanes of a sum in float64.
 type lanes [width]float64
 
@@ -10,8 +12,15 @@ func (s *lanes) total() float64 {
 // Sum returns the sum of numbers, in eight lanes in float64.
 func Sum(numbers []float32) float64 {
 	var s lanes
-	for i, x := range numbers {
-		s[i%width] += float64(x)
+	whole := 0
+	if assembly {
+		whole = len(numbers) &^ (width - 1)
+	}
+	if whole > 0 {
+		sumOfMany(&numbers[0], whole, &s)
+	}
+	for i := whole; i < len(numbers); i++ {
+		s[i%width] += float64(numbers[i])
 	}
 	return s.total()
 }
@@ -28,9 +37,17 @@ func SumRows(numbers []float32, rows []int32) float64 {
 // SumQueries sets dst[i] to the sum of p[j*n+i] over all queries j, in order of j, where dst has n numbers.
 func SumQueries(dst, p []float32) {
 	clear(dst)
+	whole := 0
+	if assembly {
+		whole = len(dst) &^ (width - 1)
+	}
 	for ; len(p) > 0; p = p[len(dst):] {
-		for i, x := range p[:len(dst)] {
-			dst[i] += x
+		row := p[:len(dst)]
+		if whole > 0 {
+			addMany(&dst[0], &row[0], whole)
+		}
+		for i := whole; i < len(row); i++ {
+			dst[i] += row[i]
 		}
 	}
 }
@@ -39,8 +56,11 @@ func SumQueries(dst, p []float32) {
 func Weighted(dst, weights, values []float32, dim int) {
 	dst = dst[:dim]
 	clear(dst)
-	for i, w := range weights {
-		add(dst, w, values[i*dim:][:dim])
+	block := min(len(firstRows), blockRows(dim))
+	for len(weights) > 0 {
+		n := min(block, len(weights))
+		add(dst, weights[:n], firstRows[:n], values[:n*dim])
+		weights, values = weights[n:], values[n*dim:]
 	}
 }
 
@@ -48,13 +68,37 @@ func Weighted(dst, weights, values []float32, dim int) {
 func WeightedRows(dst, weights []float32, rows []int32, values []float32, dim int) {
 	dst = dst[:dim]
 	clear(dst)
-	for _, r := range rows {
-		add(dst, weights[r], values[int(r)*dim:][:dim])
+	for some := range slices.Chunk(rows, blockRows(dim)) {
+		add(dst, weights, some, values)
 	}
 }
 
-func add(dst []float32, w float32, row []float32) {
-	for c, v := range row {
-		dst[c] += float32(w * v)
+// firstRows are ascending.
+var firstRows = func() (rows [64]int32) {
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}()
+
+// blockRows returns how many rows the first cache has room for, while the assembly goes over them again for further
+// components.
+func blockRows(dim int) int { return max(1, blockBytes/(4*dim)) }
+
+// add adds rows times their weights to dst. There is at least one.
+func add(dst, weights []float32, rows []int32, values []float32) {
+	dim := len(dst)
+	if assembly {
+		least, most := int(slices.Min(rows)), int(slices.Max(rows))
+		_, _ = weights[least], weights[most]
+		_ = values[most*dim : (most+1)*dim]
+		addRows(&dst[0], &weights[0], &rows[0], len(rows), &values[0], dim, maskOf(dim))
+		return
+	}
+	for _, r := range rows {
+		w := weights[r]
+		for c, v := range values[int(r)*dim:][:dim] {
+			dst[c] += float32(w * v)
+		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // TestWeighted compares sums of rows with their definition, bit by bit, and with float64.
-func TestWeighted(t *testing.T) {
+func TestWeighted(t *testing.T) { withAndWithout(t, testWeighted) }
+
+func testWeighted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		dim, n := rapid.IntRange(1, 200).Draw(t, "dim"), rapid.IntRange(1, 100).Draw(t, "rows")
@@ -53,7 +55,9 @@ func TestWeighted(t *testing.T) {
 }
 
 // TestSums compares sums with their definition, bit by bit.
-func TestSums(t *testing.T) {
+func TestSums(t *testing.T) { withAndWithout(t, testSums) }
+
+func testSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		n, group := rapid.IntRange(1, 200).Draw(t, "n"), rapid.IntRange(1, 9).Draw(t, "group")

@@ -59,9 +59,15 @@ func keyOf(x float32) int32 {
 func (s *Selector) collect(numbers []float32, least int32) {
 	s.positions = slices.Grow(s.positions[:0], len(numbers))[:len(numbers)]
 	s.keys = slices.Grow(s.keys[:0], len(numbers))[:len(numbers)]
-	n := 0
-	for i, x := range numbers {
-		key := keyOf(x)
+	n, whole := 0, 0
+	if assembly {
+		whole = len(numbers) &^ (width - 1)
+	}
+	if whole > 0 {
+		n = collectMany(&s.positions[0], &s.keys[0], &numbers[0], whole, least, &moves)
+	}
+	for i := whole; i < len(numbers); i++ {
+		key := keyOf(numbers[i])
 		s.positions[n], s.keys[n] = int32(i), key
 		if key >= least {
 			n++
@@ -69,6 +75,21 @@ func (s *Selector) collect(numbers []float32, least int32) {
 	}
 	s.positions, s.keys = s.positions[:n], s.keys[:n]
 }
+
+// moves has for every set of eight lanes which of them the assembly moves to which place: the lanes of the set, in
+// order, to the first ones.
+var moves = func() (moves [256][width]uint8) {
+	for set := range moves {
+		n := 0
+		for lane := range width {
+			if set>>lane&1 == 1 {
+				moves[set][n] = uint8(lane)
+				n++
+			}
+		}
+	}
+	return moves
+}()
 
 // bound returns a key that the k greatest numbers probably have at least, and few others have.
 func (s *Selector) bound(numbers []float32, k int) int32 {

@@ -50,7 +50,9 @@ func notNaN(x float32) float32 {
 }
 
 // TestTop compares the greatest numbers with those that sorting finds.
-func TestTop(t *testing.T) {
+func TestTop(t *testing.T) { withAndWithout(t, testTop) }
+
+func testTop(t *testing.T) {
 	for kind, draw := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			var s Selector
@@ -72,7 +74,9 @@ func TestTop(t *testing.T) {
 }
 
 // TestTopOrdersNaN has NaN of both signs.
-func TestTopOrdersNaN(t *testing.T) {
+func TestTopOrdersNaN(t *testing.T) { withAndWithout(t, testTopOrdersNaN) }
+
+func testTopOrdersNaN(t *testing.T) {
 	nan := math.Float32frombits(0x7fffffff)
 	inf := float32(math.Inf(1))
 	numbers := []float32{-inf, nan, 3, math.Float32frombits(0xffffffff), inf}
