@@ -209,9 +209,12 @@ func TestAges(t *testing.T) {
 	}
 }
 
-// TestPeriodsTakeTurns: heads that follow one another fetch in different steps.
+// TestPeriodsTakeTurns: heads that follow one another fetch in different steps, the later head one step earlier.
 func TestPeriodsTakeTurns(t *testing.T) {
 	h := head{steps: 40}
+	if got := h.replay(mustRule("periodic(n=4)", Head{Place: 5})); !slices.Equal(got[:8], []int{0, 0, 0, 3, 3, 3, 3, 7}) {
+		t.Errorf("head 5 has the labels %v", got[:8])
+	}
 	var fetches [40]int
 	for place := range 12 {
 		labels := h.replay(mustRule("periodic(n=4)", Head{Place: place}))
