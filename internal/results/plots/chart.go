@@ -539,17 +539,23 @@ func unitOf(name string) Unit {
 func inBytes(p records.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
 
 func (d *drawing) xLabel(p records.Panel) string {
-	switch {
-	case d.XLabel != "":
+	if d.XLabel != "" {
 		return d.XLabel
-	case d.X == records.DimCapacity && !inBytes(p):
+	}
+	return dimensionLabel(d.X, inBytes(p))
+}
+
+// dimensionLabel names the axis of a dimension, along which capacities may count bytes.
+func dimensionLabel(dimension string, bytes bool) string {
+	switch {
+	case dimension == records.DimCapacity && !bytes:
 		return "capacity (objects)"
-	case d.X == records.DimCapacityShare && !inBytes(p):
+	case dimension == records.DimCapacityShare && !bytes:
 		return "capacity (share of the objects)"
-	case d.X == records.DimCapacityShare:
+	case dimension == records.DimCapacityShare:
 		return "capacity (share of all bytes)"
 	}
-	return records.MetricName(d.X)
+	return records.MetricName(dimension)
 }
 
 // yLabel adds "at least" if the values are means over seeds of the lower ends of intervals, because the optimum is

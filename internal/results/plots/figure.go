@@ -47,6 +47,7 @@ type Figure struct {
 	bands    *layer // behind every line
 	ends     *endLabels
 	legend   legend
+	bar      *colorBar // of a heat map
 	heading  string    // of a panel, instead of a title
 	note     string    // below the plot
 	width    vg.Length // of the plot, without the legend
@@ -275,6 +276,9 @@ func (f *Figure) size() (width, height vg.Length) {
 	if legend.X > 0 {
 		width += legend.X + margin
 	}
+	if f.bar != nil {
+		width += f.bar.width()
+	}
 	return width, height
 }
 
@@ -294,7 +298,10 @@ func (f *Figure) draw(c draw.Canvas) {
 	plotArea.Max.X = plotArea.Min.X + f.fullWidth()
 	drawNote(plotArea, f.note)
 	plotArea.Min.Y += f.noteHeight()
-	f.drawPlot(plotArea)
+	plotted := f.drawPlot(plotArea)
+	if f.bar != nil {
+		f.bar.draw(inner, plotted)
+	}
 	legendArea := inner
 	legendArea.Min.X = plotArea.Max.X + margin
 	f.legend.draw(legendArea, f.legend.columnsFor(maxLegendRows))
@@ -315,13 +322,14 @@ func drawNote(c draw.Canvas, note string) {
 	c.FillText(style, c.Min, note)
 }
 
-// drawPlot draws the plot and the labels of its axes.
-func (f *Figure) drawPlot(c draw.Canvas) {
+// drawPlot draws the plot and the labels of its axes, and returns the area of its data.
+func (f *Figure) drawPlot(c draw.Canvas) vg.Rectangle {
 	inner := draw.Crop(c, f.yLabelWidth(), 0, f.xLabelHeight(), 0)
 	f.Plot.Draw(inner)
 	f.spots.draw(inner)
 	f.drawXLabel(inner)
 	f.drawYLabel(inner)
+	return f.Plot.DataCanvas(inner).Rectangle
 }
 
 func (f *Figure) xLabelHeight() vg.Length {

@@ -46,6 +46,14 @@ func checkFigure(t *testing.T, dir, name string) {
 
 func checkPNG(t *testing.T, path string) {
 	t.Helper()
+	if share := inked(t, path); share < 0.01 || share > 0.6 {
+		t.Errorf("%s: %.1f%% of the pixels are not white", path, share*100)
+	}
+}
+
+// inked returns the share of the pixels that are not white. The image must be of a usual size, with white edges.
+func inked(t *testing.T, path string) float64 {
+	t.Helper()
 	b := must.Get(os.ReadFile(path))(t)
 	image := must.Get(png.Decode(bytes.NewReader(b)))(t)
 	size := image.Bounds().Size()
@@ -74,9 +82,7 @@ func checkPNG(t *testing.T, path string) {
 			}
 		}
 	}
-	if share := float64(inked) / float64(sampled); share < 0.01 || share > 0.6 {
-		t.Errorf("%s: %.1f%% of the pixels are not white", path, share*100)
-	}
+	return float64(inked) / float64(sampled)
 }
 
 func checkSVG(t *testing.T, path string) {

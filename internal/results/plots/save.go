@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"image"
 	"io"
 	"strings"
 	"time"
@@ -26,9 +27,9 @@ type format struct {
 var (
 	asSVG = format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
 	asPNG = format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
-		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}
+		return pngCanvas{vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}}
 	}}
-	asPDF = format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return westernText{vgpdf.New(w, h)} }}
+	asPDF = format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return pdfCanvas{vgpdf.New(w, h)} }}
 )
 
 // init makes documents that do not depend on when they are made.
@@ -38,11 +39,42 @@ func init() {
 	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
 }
 
-// westernText writes text in the encoding of the fonts in a PDF, Windows 1252; other characters become "?".
-type westernText struct{ *vgpdf.Canvas }
+// pngCanvas draws images with sharp pixels.
+type pngCanvas struct{ vgimg.PngCanvas }
 
-// FillString implements vg.Canvas.
-func (c westernText) FillString(f font.Face, at vg.Point, s string) {
+// DrawImage implements vg.Canvas.
+func (c pngCanvas) DrawImage(area vg.Rectangle, img image.Image) {
+	c.PngCanvas.DrawImage(area, enlarged(img))
+}
+
+// pdfCanvas mends what the canvas of gonum draws otherwise than other canvases.
+type pdfCanvas struct{ *vgpdf.Canvas }
+
+// DrawImage implements vg.Canvas. The canvas of gonum draws images upside down, and in any order in the file. Instead,
+// pixels are rectangles, one for all equal ones side by side. They reach below those that follow them at the right and
+// above, so that no viewer shows seams.
+func (c pdfCanvas) DrawImage(area vg.Rectangle, img image.Image) {
+	bounds := img.Bounds()
+	pixel := vg.Point{X: area.Size().X / vg.Length(bounds.Dx()), Y: area.Size().Y / vg.Length(bounds.Dy())}
+	for row := range bounds.Dy() {
+		y := bounds.Max.Y - 1 - row
+		for column := 0; column < bounds.Dx(); {
+			first, colour := column, img.At(bounds.Min.X+column, y)
+			for column < bounds.Dx() && img.At(bounds.Min.X+column, y) == colour {
+				column++
+			}
+			box := vg.Rectangle{Min: area.Min.Add(vg.Point{X: vg.Length(first) * pixel.X, Y: vg.Length(row) * pixel.Y})}
+			box.Max = area.Min.Add(vg.Point{X: vg.Length(min(column+1, bounds.Dx())) * pixel.X,
+				Y: vg.Length(min(row+2, bounds.Dy())) * pixel.Y})
+			c.SetColor(colour)
+			c.Fill(box.Path())
+		}
+	}
+}
+
+// FillString implements vg.Canvas. It writes in the encoding of the fonts in a PDF, Windows 1252; other characters
+// become "?".
+func (c pdfCanvas) FillString(f font.Face, at vg.Point, s string) {
 	var western []byte
 	for _, r := range s {
 		b, ok := charmap.Windows1252.EncodeRune(r)

@@ -23,6 +23,7 @@ const (
 type sheet struct {
 	title  string
 	panels []*Figure
+	bar    *colorBar // of heat maps, which share it
 	note   string
 }
 
@@ -141,6 +142,9 @@ func (s *sheet) size() (width, height vg.Length) {
 	if s.note != "" {
 		height += noteStyle().FontExtents().Height + margin
 	}
+	if s.bar != nil {
+		width += s.bar.width()
+	}
 	return width, height
 }
 
@@ -164,12 +168,19 @@ func (s *sheet) draw(c draw.Canvas) {
 		l.draw(area, columns)
 		c.Min.Y += size.Y + margin
 	}
-	s.drawPanels(c)
+	if s.bar != nil {
+		c.Max.X -= s.bar.width()
+	}
+	plotted := s.drawPanels(c)
+	if s.bar != nil {
+		s.bar.draw(c, plotted)
+	}
 }
 
 // drawPanels aligns the panels, whose labels need different room. The label of the vertical axis is in the first column
 // only. The label of the horizontal axis is below the lowest panel of each column, or below every panel if they differ.
-func (s *sheet) drawPanels(c draw.Canvas) {
+// It returns the area of all data.
+func (s *sheet) drawPanels(c draw.Canvas) (plotted vg.Rectangle) {
 	grid := make([][]*plot.Plot, s.rows())
 	for i := range grid {
 		grid[i] = make([]*plot.Plot, s.columns())
@@ -196,6 +207,11 @@ func (s *sheet) drawPanels(c draw.Canvas) {
 			f.Plot.Draw(area)
 			f.spots.draw(area)
 			f.drawHeading(area)
+			data := f.Plot.DataCanvas(area).Rectangle
+			if at == 0 {
+				plotted = data
+			}
+			plotted.Min.Y, plotted.Max.X = min(plotted.Min.Y, data.Min.Y), max(plotted.Max.X, data.Max.X)
 			if j == 0 {
 				f.drawYLabel(area)
 			}
@@ -204,6 +220,7 @@ func (s *sheet) drawPanels(c draw.Canvas) {
 			}
 		}
 	}
+	return plotted
 }
 
 func (s *sheet) xLabelsDiffer() bool {

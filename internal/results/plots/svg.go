@@ -2,8 +2,11 @@ package plots
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"html"
+	"image"
+	"image/png"
 	"io"
 	"math"
 	"regexp"
@@ -62,6 +65,19 @@ func (c *svgCanvas) spot(at vg.Point, value string) {
 	c.add(fmt.Sprintf(`<circle class="spot" cx="%.5g" cy="%.5g" r="5" fill-opacity="0"><title>%s</title></circle>`,
 		at.X.Points(), at.Y.Points(), html.EscapeString(value)))
 	c.told++
+}
+
+// DrawImage implements vg.Canvas. The image fills the area whatever its ratio is, and its pixels stay squares.
+func (c *svgCanvas) DrawImage(area vg.Rectangle, img image.Image) {
+	var data bytes.Buffer
+	if err := png.Encode(&data, enlarged(img)); err != nil {
+		panic(err) // it is empty
+	}
+	size := area.Size()
+	c.add(fmt.Sprintf(`<image x="%.5g" y="%.5g" width="%.5g" height="%.5g" preserveAspectRatio="none" `+
+		`style="image-rendering:pixelated" transform="scale(1, -1)" xlink:href="data:image/png;base64,%s"/>`,
+		area.Min.X.Points(), -area.Max.Y.Points(), size.X.Points(), size.Y.Points(),
+		base64.StdEncoding.EncodeToString(data.Bytes())))
 }
 
 // WriteTo implements io.WriterTo.
@@ -149,10 +165,11 @@ type spots struct {
 type spotLine struct {
 	name   string
 	points plotter.XYs
+	text   func(point int) string // what a point means; nil for what valueText says
 }
 
 func (s *spots) add(name string, points plotter.XYs) {
-	s.lines = append(s.lines, spotLine{name, points})
+	s.lines = append(s.lines, spotLine{name: name, points: points})
 }
 
 // draw draws the spots on the canvas that the figure was drawn on.
@@ -168,12 +185,19 @@ func (s *spots) draw(plotted draw.Canvas) {
 		grouped(area, l.name, func() {
 			for i, p := range l.points {
 				if i%step == 0 || i == len(l.points)-1 {
-					svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.figure.valueText(l.name, p))
+					svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.text(l, i))
 				}
 			}
 		})
 		svg.points += len(l.points)
 	}
+}
+
+func (s *spots) text(l spotLine, point int) string {
+	if l.text != nil {
+		return records.Printable(l.text(point))
+	}
+	return s.figure.valueText(l.name, l.points[point])
 }
 
 // step returns the distance on a line between two points that say their values.
