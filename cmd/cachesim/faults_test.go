@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -154,10 +155,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 			before := filesIn(t, dir)
 			mustRun(t, c.args(dir)...)
 			writeFiles(t, good, filesIn(t, dir))
-			step := 1
-			if testing.Short() { // a run and a sweep have many operations
-				step = 7
-			}
+			step := brief.Of(1, 13) // a run and a sweep have many operations
 			failures := map[faults.Operation]int{}
 			for n := 1; ; n += step {
 				op, ok := c.failAt(t, n, dir, good, before)

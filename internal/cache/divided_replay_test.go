@@ -29,7 +29,7 @@ func tenantsOf(t *traces.Trace) *traces.Trace {
 // counts whole and repeatable, and no division beats the optimum of the whole cache.
 func TestEveryPolicyIsDivided(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
-		policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
+		policytest.ForSample(t, bytes, func(t *testing.T, e policies.Entry) {
 			if e.Kind == policies.Bound || e.Unbounded {
 				return
 			}

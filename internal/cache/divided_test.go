@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/oracle"
@@ -342,7 +343,7 @@ func TestManyTenants(t *testing.T) {
 	}
 	tr := tenantTrace(requests)
 	for _, allocator := range []string{"shared", "equal", "proportional(to=footprint)", "ucp", "optimal"} {
-		for _, capacity := range []int64{50, 25000} {
+		for _, capacity := range brief.Sample[int64](2, 50, 25000) {
 			served, n := serveAll(t, configOf(t, tr, "lru", allocator, capacity, true))
 			v := values(served)
 			if n.Requests != 60000 || v["tenant_count"] != float64(len(tr.Tenants.Names)) || len(v) > 5+4*mostTenantsReported {

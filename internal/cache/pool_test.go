@@ -157,7 +157,7 @@ var sizedByAll = map[string]bool{"lhd": true, "tinylfu": true, "w-tinylfu": true
 func TestPoolAddsUp(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		t.Run(map[bool]string{false: "objects", true: "bytes"}[bytes], func(t *testing.T) {
-			policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
+			policytest.ForSample(t, bytes, func(t *testing.T, e policies.Entry) {
 				rapid.Check(t, func(rt *rapid.T) {
 					tr := policytest.Trace(rapid.Uint64Range(0, 1<<20).Draw(rt, "trace"), 40, 24)
 					capacity := rapid.Int64Range(1, 12).Draw(rt, "capacity")
@@ -272,7 +272,7 @@ func (c *changes) Changed(objects []policies.Object) {
 
 // TestPoolRequestsAll compares requests that come together with requests that come one by one.
 func TestPoolRequestsAll(t *testing.T) {
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		rapid.Check(t, func(rt *rapid.T) {
 			tr := policytest.Trace(rapid.Uint64Range(0, 1<<20).Draw(rt, "trace"), 60, 24)
 			capacity := rapid.Int64Range(1, 12).Draw(rt, "capacity")

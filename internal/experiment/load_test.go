@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -241,7 +242,7 @@ func same(a, b *File) bool {
 }
 
 func TestEncodeKeepsEmbeddedExperiments(t *testing.T) {
-	for _, name := range configs.Names() {
+	for _, name := range brief.Sample(6, configs.Names()...) {
 		for _, quick := range []bool{false, true} {
 			f, err := Load(name)
 			must.Do(t, err)

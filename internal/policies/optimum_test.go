@@ -3,6 +3,7 @@ package policies_test
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
@@ -189,7 +190,7 @@ func TestSuiteNeverBeatsOPT(t *testing.T) {
 		if e.Bypass {
 			rule = "opt-bypass"
 		}
-		for seed := range uint64(30) {
+		for seed := range brief.Of[uint64](30, 6) {
 			tr := policytest.Trace(seed, 2000, 30+int(seed)*10)
 			capacity := 1 + int64(seed*seed*seed)%89
 			if e.Unbounded {
@@ -206,7 +207,7 @@ func TestSuiteNeverBeatsOPT(t *testing.T) {
 func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 	bound := entry(t, "pfoo-l").LowerBound
 	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
-		for seed := range uint64(30) {
+		for seed := range brief.Of[uint64](30, 6) {
 			tr := policytest.Trace(seed, 2000, 30+int(seed)*10)
 			if seed%3 == 0 {
 				policytest.ChangeSizes(tr)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -40,7 +41,7 @@ func TestSuiteNeverAboveCapacity(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {
 			policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
-				for _, capacity := range []int64{1, 2, 3, 7, 20, 100, 1000} {
+				for _, capacity := range brief.Sample[int64](3, 1, 2, 3, 7, 20, 100, 1000) {
 					tr := policytest.Trace(uint64(capacity), 2000, 150)
 					c := policytest.CapacityFor(e, capacity)
 					checkedServe(t, tr, cache.NewExact(policytest.Build(t, e, tr, c, !bytes), c, tr.NumObjects), c, bytes)
@@ -73,7 +74,7 @@ func TestSuiteLoadsEveryMiss(t *testing.T) {
 
 func TestSuiteBatchEqualsOneByOne(t *testing.T) {
 	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
-		for seed := range uint64(60) {
+		for seed := range brief.Of[uint64](60, 12) {
 			tr := policytest.Trace(seed, 1500, 20+int(seed)*5)
 			capacity := policytest.CapacityFor(e, 1+int64(seed*seed)%97)
 			batch, ok := policytest.Build(t, e, tr, capacity, true).(policies.UnitReplayer)
@@ -121,7 +122,7 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 			}
 			size = policytest.CapacityFor(e, size)
 			outcomes := map[cache.Counts]bool{}
-			for seed := range uint64(6) {
+			for seed := range brief.Of[uint64](6, 3) {
 				c := policytest.ConfigOf(t, e, tr, size, !bytes)
 				c.Seed = seed
 				if e.Predicts { // wrong for every seed, so that policies fall back on chance
@@ -143,7 +144,7 @@ func TestSuiteRemove(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {
 			policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
-				for seed := range uint64(20) {
+				for seed := range brief.Of[uint64](20, 5) {
 					tr := policytest.Trace(seed, 1500, 60)
 					capacity := 1 + int64(seed*seed)%50
 					if bytes {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -99,7 +100,7 @@ func TestWaysOnDevice(t *testing.T) {
 func TestSetsBeyondMemory(t *testing.T) {
 	tr := policytest.Trace(3, 500, 400)
 	var cells []sim.Cell
-	for k := range int64(5) {
+	for k := range brief.Of[int64](5, 2) {
 		cells = append(cells, setsCell(t, "lru", "sets(ways=4,slabs=1,batch=10)", "", 30_000+k, 1))
 	}
 	device := cuda.Share(cudatest.Device(t, ptxrun.Options{Memory: 2 << 20}))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -99,7 +100,7 @@ func TestFaultyDevices(t *testing.T) {
 		if tested == nil || !strings.Contains(tested.Error(), "PTX interpreter: the self-test of ") {
 			t.Errorf("%s: error %v of a device that does nothing", name, tested)
 		}
-		for right := 0; right < launches; right += 1 + launches/9 {
+		for right := 0; right < launches; right += 1 + launches/brief.Of(9, 2) {
 			for _, fault := range []cudatest.Fault{cudatest.Nothing, cudatest.Garbage} {
 				if _, err := replay(fault, right); err == nil || !cuda.Failed(err) {
 					t.Errorf("%s, fault %d after %d launches: error %v", name, fault, right, err)

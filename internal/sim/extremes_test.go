@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -96,7 +97,7 @@ func TestExtremeParameters(t *testing.T) {
 			test(t, extremeTraces{plain, simtest.Conversations(10), simtest.Queries(3, 120, 20, 0.3)})
 		})
 	}
-	for _, e := range policies.Registry.All() {
+	for _, e := range brief.Sample(4, policies.Registry.All()...) {
 		inParallel(e.Name, func(t *testing.T, on extremeTraces) { replayExtremePolicy(t, on, e) })
 	}
 	inParallel("predictors", func(t *testing.T, on extremeTraces) {

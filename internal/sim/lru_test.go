@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -18,7 +19,7 @@ import (
 // TestLRUInOnePassEqualsReplay holds the records of one pass over reuse distances to those of replaying each capacity.
 func TestLRUInOnePassEqualsReplay(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
-		for seed := range uint64(10) {
+		for seed := range brief.Of[uint64](10, 3) {
 			tr := policytest.Trace(seed, 3000, 100)
 			if bytes && seed == 9 {
 				policytest.ChangeSizes(tr)
@@ -113,7 +114,7 @@ func TestNormalizedHitRatioAboveOne(t *testing.T) {
 // lru-stack is lru whichever of its capacities share a pass: in objects and bytes, with objects that are empty, change
 // their size or exceed the cache, over files that each start empty, and after a warm-up.
 func TestLRUStackEqualsLRU(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range brief.Of[uint64](40, 12) {
 		tr := policytest.Trace(seed, 2000, 100)
 		bytes, warmup := seed%2 == 0, 0
 		if seed%4 == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -19,7 +20,7 @@ import (
 // LRU at all capacities is one job of the device, and has the records of the CPU: after a warm-up, over files that each
 // start empty, and whether the capacities are in order.
 func TestLRUOnDevice(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range brief.Of[uint64](4, 2) {
 		tr := policytest.Trace(seed, 2500, 100)
 		options := sim.ReplayerOptions{}
 		if seed%2 == 0 {

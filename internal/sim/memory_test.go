@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -22,7 +23,7 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)",
 		traces.Needs{Sizes: true, Times: true})
 	oracle := must.Get(predict.Registry.Parse("oracle"))(t)
-	for _, e := range policies.Registry.All() {
+	for _, e := range brief.Sample(4, policies.Registry.All()...) {
 		if e.New == nil || e.Relates {
 			continue // of similar queries the similarity takes most
 		}
@@ -52,7 +53,7 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 		if e.Memory == (policies.Memory{}) {
 			continue
 		}
-		for _, policy := range []string{"lru", "arc", "hyperbolic"} {
+		for _, policy := range brief.Sample(3, "lru", "arc", "hyperbolic") {
 			for _, size := range []capacity.Capacity{capacity.Of(int64(trace.NumObjects)/5, false),
 				capacity.Of(trace.Footprint()/5, true)} {
 				c := simtest.Cell(t, policy, size, "cache="+e.Name)
@@ -91,7 +92,7 @@ func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 // TestNodesTakeTheMemoryThatTheySay compares the estimate with what the cache takes: per shard, and per user that the
 // nodes meet.
 func TestNodesTakeTheMemoryThatTheySay(t *testing.T) {
-	for _, size := range []struct{ users, shards int }{{200, 600_000}, {60_000, 6000}} {
+	for _, size := range brief.Sample(2, []struct{ users, shards int }{{200, 600_000}, {60_000, 6000}}...) {
 		tr := simtest.Recommended(t, 100_000, size.users, size.shards)
 		r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 		c := simtest.OnNodes(t, "lru", "pools(nodes=3,gpus=1,memory=40GiB)")

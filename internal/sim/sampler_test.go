@@ -74,7 +74,7 @@ func TestSeriesOverTime(t *testing.T) {
 // policy, the cache, the unit and the window.
 func TestSeriesAddUp(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
-		policytest.ForEach(t, bytes, func(test *testing.T, e policies.Entry) {
+		policytest.ForSample(t, bytes, func(test *testing.T, e policies.Entry) {
 			rapid.Check(test, func(t *rapid.T) {
 				tr := policytest.Trace(rapid.Uint64Range(0, 50).Draw(t, "seed"), 400, 60)
 				size := capacity.Of(rapid.Int64Range(1, 50).Draw(t, "capacity"), bytes)

@@ -22,6 +22,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -104,16 +105,17 @@ func TestCutCompression(t *testing.T) {
 
 // TestCutLongCompression cuts streams of several blocks.
 func TestCutLongCompression(t *testing.T) {
+	records := brief.Of(40_000, 20_000)
 	random := rand.New(rand.NewPCG(1, 1))
 	var content bytes.Buffer
-	for range 40_000 {
+	for range records {
 		fmt.Fprintln(&content, random.Uint32())
 	}
 	for name, data := range packed(t, content.Bytes()) {
-		if n, _, err := readBytes(data); err != nil || n != 40_000 {
+		if n, _, err := readBytes(data); err != nil || n != records {
 			t.Fatalf("%s: %d records, %v", name, n, err)
 		}
-		for range 10 {
+		for range brief.Of(10, 2) {
 			cut := 1 + random.IntN(len(data)-1)
 			if n, _, err := readBytes(data[:cut]); err == nil {
 				t.Errorf("%s cut at byte %d of %d: %d records and no error", name, cut, len(data), n)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -251,7 +252,7 @@ func TestEveryPolicyInside(t *testing.T) {
 	tr := d.trace(requests, 0.1)
 	refused := 0
 	for _, bytes := range []bool{false, true} {
-		policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
+		policytest.ForSample(t, bytes, func(t *testing.T, e policies.Entry) {
 			if entry.Check(nil, e) != nil {
 				refused++
 				return
@@ -479,7 +480,7 @@ func TestTrailingReader(t *testing.T) {
 func TestBlocksInParts(t *testing.T) {
 	const readers, each, perFile, parts = 40, 120, 8, 4
 	const blocks = readers * each * perFile
-	for _, neighbours := range []bool{true, false} { // whether they take files in turns
+	for _, neighbours := range brief.Sample(2, true, false) { // whether they take files in turns
 		d := &dataset{}
 		for i := range readers * each {
 			d.add(perFile, "val/%05d.jpg", i)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -65,7 +66,7 @@ func TestEveryPolicyWorksWithEveryPrefetcher(t *testing.T) {
 	r := sim.NewReplayer(blockTrace(1, 3000), sim.ReplayerOptions{})
 	forEachPrefetching(t, func(t *testing.T, c sim.Cell) {
 		loaded := false
-		for _, text := range []string{"next(n=2)", "stride", "amp(apt=2)", "mithril(mining=10)"} {
+		for _, text := range brief.Sample(2, "next(n=2)", "stride", "amp(apt=2)", "mithril(mining=10)") {
 			c := simtest.With(t, c, "prefetcher="+text)
 			rec := simtest.Replay(t, r, c).Record
 			if again := simtest.Replay(t, r, c).Record; !reflect.DeepEqual(rec, again) {

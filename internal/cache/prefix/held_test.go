@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -98,7 +99,7 @@ func (s heldSchedules) isClosed(kept uint32) bool {
 
 // forHeld calls f for tiny traces of prompts, capacities, and numbers of prompts that run at the same time.
 func forHeld(f func(tr *traces.Trace, capacity, concurrency int)) {
-	for seed := range uint64(300) {
+	for seed := range brief.Of[uint64](300, 60) {
 		tr := tinyPrompts(seed)
 		for capacity := 1; capacity <= 5; capacity++ {
 			for concurrency := 2; concurrency <= 4; concurrency++ {
@@ -140,7 +141,7 @@ func TestHeldPromptsAgainstBruteForce(t *testing.T) {
 			tight++
 		}
 	})
-	if optimal*100 < 97*cells || tight*100 < 50*cells {
+	if optimal*100 < brief.Of(97, 96)*cells || tight*100 < 50*cells {
 		t.Errorf("opt-bypass is optimal in %d of %d cases, the bound is reached in %d", optimal, cells, tight)
 	}
 	t.Logf("opt-bypass is optimal in %d of %d cases, the bound is reached in %d", optimal, cells, tight)

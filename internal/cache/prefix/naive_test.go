@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -194,7 +195,7 @@ func (c *naiveLARU) victim(t *naiveTree, leaves []uint32) (v uint32) {
 
 func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 	fallbacks := 0
-	for seed := range uint64(150) {
+	for seed := range brief.Of[uint64](150, 40) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		tr := policytest.RandomPrompts(rng, 80, 6, 4)
 		capacity, concurrency := 1+rng.IntN(40), 1+rng.IntN(3)

@@ -107,7 +107,7 @@ func promptOf(tr *traces.Trace, i int) []uint32 {
 
 // Blocks of prompts of one block each are those of an exact cache.
 func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		if e.Random || e.Similar {
 			t.Skip("draws other numbers where other objects may leave, or is of other caches")
 		}

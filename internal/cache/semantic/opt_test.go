@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -92,10 +93,7 @@ func newTinyQueries(rng *rand.Rand) (q tinyQueries) {
 // No policy hits more often than the best schedule under its rules, and that hits no more often than the bound allows.
 // How often the heuristic is as good as the best schedule is stated in docs/optimum.md.
 func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
-	instances := 400
-	if testing.Short() {
-		instances = 60
-	}
+	instances := brief.Of(400, 40)
 	var optimal, reached, cases int
 	for seed := range uint64(instances) {
 		rng := rand.New(rand.NewPCG(seed, 9))

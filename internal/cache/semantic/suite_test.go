@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -23,7 +24,7 @@ import (
 
 // forEachSemanticPolicy runs f for every policy that works where similar queries answer each other.
 func forEachSemanticPolicy(t *testing.T, f func(t *testing.T, e policies.Entry)) {
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		if err := refusedBySemantic(e); err != nil {
 			t.Skip(err)
 		}
@@ -214,7 +215,7 @@ func policyOf(t *testing.T, trace *traces.Trace, c sim.Cell) policies.Policy {
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
 	for seed := range uint64(3) {
 		tr := simtest.Queries(seed, 1500, 8, 0.4)
-		policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+		policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 			if e.Relates && !e.Similar {
 				t.Skip("sees similarities where there are embeddings")
 			}
@@ -381,7 +382,7 @@ func TestSemanticRefuses(t *testing.T) {
 // No policy has fewer misses than the bound says, on traces that are too long to try all schedules.
 func TestSemanticSuiteKeepsToTheBound(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
-		for seed := range uint64(8) {
+		for seed := range brief.Of[uint64](8, 3) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			tr := simtest.Queries(seed, 800, 3+rng.IntN(10), 0.2+0.5*rng.Float64())
 			r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: rng.IntN(2) * 200})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -263,7 +264,7 @@ func TestSetsEqualTheDescription(t *testing.T) {
 	for _, policy := range []string{"lru", "fpb", "hf", "laru", "laru(marks=bitset)", "laru(mode=async)",
 		"fpb(mode=async)", "hf(mode=async)"} {
 		t.Run(policy, func(t *testing.T) {
-			for seed := range uint64(150) {
+			for seed := range brief.Of[uint64](150, 30) {
 				rng := rand.New(rand.NewPCG(seed, 4))
 				tr := batchedTrace(seed, 800, 20+rng.IntN(200), 1+rng.IntN(60))
 				slabs := 1 + rng.IntN(4)
@@ -409,7 +410,7 @@ func TestSetsRoundCapacity(t *testing.T) {
 // TestOneSetOfSingleRequestsIsExact holds every policy in one set, with batches of one request, to what it does in the
 // exact cache.
 func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		if e.Random || e.Unbounded || e.Relates {
 			t.Skip("random choices differ, the capacity is ignored, or the sets would have to know of each other")
 		}
@@ -428,7 +429,7 @@ func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
 // TestSetsAreExactCaches holds every policy in several sets, with batches of one request, to exact caches of which each
 // serves the requests of one set: neither gaps between positions nor the other sets mean anything to a policy.
 func TestSetsAreExactCaches(t *testing.T) {
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		switch {
 		case e.Unbounded || e.Relates || e.Name == exactOnly:
 			t.Skip("the capacity is ignored, or the sets would have to know of each other or of the exact cache")
@@ -578,7 +579,7 @@ const exactOnly = "fpb-binary"
 // TestNothingBeatsOptInSets also holds LARU with exact predictions, whatever the decay of its confidence, to the
 // optimum where requests come alone.
 func TestNothingBeatsOptInSets(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range brief.Of[uint64](40, 10) {
 		tr := batchedTrace(seed, 1500, 150, 1+int(seed*seed)%90)
 		kind, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
 		opt := serveInWindows(tr, setsOf(t, tr, kind, "opt", "", capacity), seed)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -70,7 +71,7 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 			if bytes {
 				size = capacity.Of(15<<22, true)
 			}
-			for _, e := range policies.Registry.All() {
+			for _, e := range brief.Sample(4, policies.Registry.All()...) {
 				if e.Kind != policies.Online || e.Predicts || e.ShortFor != nil || sim.CheckUnits(e, bytes) != nil ||
 					e.Unbounded && lists != nil {
 					continue
@@ -103,7 +104,7 @@ func TestStorageWithEveryPolicy(t *testing.T) {
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o & 1)
 	}
-	for _, e := range policies.Registry.All() {
+	for _, e := range brief.Sample(4, policies.Registry.All()...) {
 		if e.Kind != policies.Online || sim.CheckUnits(e, true) != nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptx"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -17,7 +18,7 @@ import (
 // wrong at any launch.
 func SelfTest(t *testing.T, test *cuda.SelfTest, file string, modules [][]byte, except ...string) {
 	t.Helper()
-	for seed := range uint64(3) {
+	for seed := range brief.Of[uint64](3, 1) {
 		sums, err := test.Record(Device(t, ptxrun.Options{Seed: seed, Processors: 1 + int(seed)}))
 		switch {
 		case err != nil:
@@ -46,7 +47,7 @@ func SelfTest(t *testing.T, test *cuda.SelfTest, file string, modules [][]byte, 
 		}
 	}
 	launches := strings.Count(test.Sums, "\n")
-	for right := 0; right < launches; right += 1 + launches/12 {
+	for right := 0; right < launches; right += 1 + launches/brief.Of(12, 3) {
 		for _, fault := range []Fault{Nothing, Garbage} {
 			err := test.Check(&Faulty{Device: Device(t, ptxrun.Options{}), Fault: fault, Right: right})
 			if want := fmt.Sprintf("the self-test of %s failed: launch ", test.Name); err == nil ||

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -83,7 +84,7 @@ func TestJoinIsThatOfTheCPU(t *testing.T) {
 func TestJoinInLittleMemory(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 420, 20, 0.5)
 	perVector := int64(4*20 + 4*16)
-	for _, chunk := range []int64{128, 256} {
+	for _, chunk := range brief.Sample[int64](2, 128, 256) {
 		for _, from := range []float32{-1, 0.8} {
 			bytes := 2*chunk*perVector + 128*128*pairBytes + margin
 			check(t, cudatest.Device(t, ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: bytes}, v, from)

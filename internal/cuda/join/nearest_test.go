@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -55,7 +56,7 @@ func TestNearestAreThoseOfTheCPU(t *testing.T) {
 func TestNearestInLittleMemory(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 420, 20, 0.5)
 	perVector := int64(4*20 + 4*16 + boundBytes)
-	for _, group := range []int{1, 2} {
+	for _, group := range brief.Sample(2, 1, 2) {
 		square := int64(group * side)
 		l := limits{group: group, rows: 8, room: 1, bytes: 2*square*perVector + square*square*pairBytes + margin}
 		checkNearest(t, cudatest.Device(t, ptxrun.Options{}), l, v, 3)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -42,7 +43,7 @@ func TestFaultyDevices(t *testing.T) {
 		}
 		for _, fault := range []cudatest.Fault{cudatest.Nothing, cudatest.Garbage} {
 			wrong(fault, 0, nil) // the results show it
-			for first := 0; first < right.Launches; first += 4 {
+			for first := 0; first < right.Launches; first += brief.Of(4, 16) {
 				wrong(fault, first, SelfTest)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -135,7 +136,7 @@ func measure(d cuda.Device, objects []uint32, numObjects int) error {
 // An error of the device ends the computation wherever it happens.
 func TestDeviceIsLost(t *testing.T) {
 	objects := requests(rand.New(rand.NewPCG(3, 4)), 3000, 50)
-	for call := 1; ; call++ {
+	for call := 1; ; call += brief.Of(1, 5) {
 		err := measure(cudatest.Device(t, ptxrun.Options{Fail: call}), objects, 50)
 		if err == nil {
 			if call < 30 {

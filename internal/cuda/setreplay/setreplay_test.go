@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
@@ -167,8 +168,8 @@ func TestWideSets(t *testing.T) {
 	tr := randomTrace(rand.New(rand.NewPCG(8, 9)), 1500, 600)
 	tr.Batch = 40
 	var cells []setreplay.Cell
-	for _, candidates := range []int{1, 20, 37} {
-		for _, slabs := range []int{1, 4, 30} {
+	for _, candidates := range brief.Sample(2, 1, 20, 37) {
+		for _, slabs := range brief.Sample(2, 1, 4, 30) {
 			c := setreplay.Cell{Sets: 2, Ways: 60, Slabs: slabs, Lanes: 60 / slabs}
 			c.Candidates = []int{candidates}
 			cells = append(cells, c)
@@ -228,7 +229,7 @@ func TestChunks(t *testing.T) {
 			t.Errorf("the trace does not try everything: %+v", r)
 		}
 	}
-	for _, chunk := range []int{777, 2060} {
+	for _, chunk := range brief.Sample(2, 777, 2060) {
 		if got := replay(t, d, tr, cells, chunk); !reflect.DeepEqual(got, want) {
 			t.Errorf("chunks of %d: %+v, want %+v", chunk, got, want)
 		}

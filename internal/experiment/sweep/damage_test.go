@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
@@ -53,10 +54,10 @@ var damages = []func(random *rand.Rand, text []byte) []byte{
 // damaged returns 150 contents with one flipped bit and 60 with other damage.
 func damaged(text []byte) (all [][]byte) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 150 {
+	for range brief.Of(150, 20) {
 		all = append(all, flipBit(random, bytes.Clone(text)))
 	}
-	for i := range 60 {
+	for i := range brief.Of(60, 20) {
 		all = append(all, damages[i%len(damages)](random, bytes.Clone(text)))
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -181,7 +182,7 @@ var predictions = []string{
 // TestEqualsPseudoCode compares every mode with a transcription of the algorithm, eviction by eviction.
 func TestEqualsPseudoCode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for run := range 400 {
+	for run := range brief.Of(400, 100) {
 		capacity := 1 + rng.IntN(40)
 		if run%20 == 0 {
 			capacity = 100 + rng.IntN(300)
@@ -324,7 +325,7 @@ func TestFollowsTheGroups(t *testing.T) {
 // decay, and never falls back on LRU.
 func TestExactPredictionsAreOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	for run := range 150 {
+	for run := range brief.Of(150, 30) {
 		objects, count := randomTrace(rng, 1500, 5+rng.IntN(150))
 		optimum, ok := policies.Registry.Find("opt")
 		if !ok {
@@ -358,7 +359,7 @@ type phaseFigures struct {
 // TestInvariantsOfTheProofs checks which objects leave, and how often in a phase.
 func TestInvariantsOfTheProofs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	for run := range 400 {
+	for run := range brief.Of(400, 80) {
 		capacity := []int{2, 3, 4, 7, 8, 16, 33, 64}[rng.IntN(8)]
 		objects, count := randomTrace(rng, 3000, capacity*(1+rng.IntN(5))+1)
 		decay := []string{"1", "k/32", "2", "5"}[rng.IntN(4)]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -147,7 +148,7 @@ type leavesRun struct {
 // that are loaded without a request, and capacities that change.
 func TestLeavesEqualTheDocumentedRules(t *testing.T) {
 	var total figures
-	for run := range 200 {
+	for run := range brief.Of(200, 60) {
 		rng := rand.New(rand.NewPCG(uint64(run), 3))
 		capacity := 4 + rng.IntN(60)
 		if run%10 == 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -115,6 +116,18 @@ func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 			t.Run(other.Name+"/"+params.Defaults(other.Params).Text("rule"), func(t *testing.T) { f(t, other) })
 		}
 	}
+}
+
+// ForSample is ForEach for the tests of what holds policies, as package policies tests each: under -short it runs f for
+// every fourth.
+func ForSample(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
+	n := 0
+	ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
+		if n++; n%brief.Of(1, 4) != 0 {
+			t.Skip("-short runs every fourth policy")
+		}
+		f(t, e)
+	})
 }
 
 // Spec names e with the rule that ForEach gave it, for tests that build the policy from a text.

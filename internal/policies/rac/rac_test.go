@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -220,7 +221,7 @@ func TestEqualsNaiveAtLength(t *testing.T) {
 			replayBoth(t, newFor(t, text, n.capacity, g, n.tauHit, n.labels), n, g, requests)
 		}
 	})
-	for seed := range 40 {
+	for seed := range brief.Of(40, 10) {
 		example.Example(seed)()
 	}
 }

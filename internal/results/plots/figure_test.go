@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
@@ -108,7 +109,7 @@ func checkSVG(t *testing.T, path string) {
 }
 
 func TestSaveIsWholeAndDeterministic(t *testing.T) {
-	for _, n := range []int{1, 8, 42} {
+	for _, n := range brief.Sample(2, 1, 8, 42) {
 		a, b := t.TempDir(), t.TempDir()
 		for _, dir := range []string{a, b} {
 			must.Do(t, ramp(t, n).Save(dir, "figure"))

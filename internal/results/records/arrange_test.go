@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 )
 
@@ -33,7 +34,7 @@ func TestSharesOfDifferentCapacitiesDiffer(t *testing.T) {
 	check(1e8, 20500, 20510, 20490, 20496, 20450)
 	// 12.345% and 12.352% are 12.35%; with three digits one is 12.3%, which is another capacity.
 	check(1e5, 12345, 12352, 12300)
-	for range 20_000 {
+	for range brief.Of(20_000, 3000) {
 		of, from := 1e4*float64(1+random.IntN(1000)), random.Int64N(1000)
 		distinct := map[int64]bool{}
 		var capacities []int64

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
@@ -48,7 +49,7 @@ func TestExtremePopulations(t *testing.T) {
 	costs := serving.DefaultCosts()
 	draws := rand.New(rand.NewPCG(1, 2))
 	pick := func(values ...float64) float64 { return values[draws.IntN(len(values))] }
-	for range 25 {
+	for range brief.Of(25, 6) {
 		p := recommender.DefaultPopulation()
 		p.Users, p.Shards = int(pick(1, 2, 3, 100, 5000)), int(pick(1, 2, 100, 10_000))
 		p.UserAlpha, p.ShardAlpha = pick(0, 0.6, 1, 10), pick(0, 0.9, 1, 10)
@@ -66,7 +67,7 @@ func TestExtremePopulations(t *testing.T) {
 func TestExtremeTraces(t *testing.T) {
 	costs := serving.DefaultCosts()
 	draws := rand.New(rand.NewPCG(1, 2))
-	for trial := range 15 {
+	for trial := range brief.Of(15, 4) {
 		users, shards := 1+draws.IntN(40), 1+draws.IntN(300)
 		each := 1 + draws.IntN(10)
 		trace := Trace{Shards: shards, ShardRows: 25, Nodes: 1 + draws.IntN(3), Hosts: 1 + draws.IntN(3)}

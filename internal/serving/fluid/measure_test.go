@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
@@ -62,7 +63,7 @@ func generated(p recommender.Population, hotShare float64, requests int) Trace {
 func TestMeasure(t *testing.T) {
 	for _, c := range []struct {
 		own, hot float64
-	}{{0.96, 0.38}, {0, 0.6}} {
+	}{{0.96, 0.38}, {0, 0.6}}[:brief.Of(2, 1)] {
 		p, costs, gpus, memory := small(c.own)
 		want := NewCached(p, costs, gpus, memory)
 		got := Measure(generated(p, c.hot, 40000), costs, gpus, memory)

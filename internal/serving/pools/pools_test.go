@@ -143,12 +143,12 @@ func forEachPolicy(t *testing.T, f func(t *testing.T, emb, kv string)) {
 		_, err := New(c)
 		return err != nil && strings.Contains(err.Error(), "does not know what the optimum evicts")
 	}
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		if checkPolicy("embeddings", e, false) == nil && !needsOptimum(t, policytest.Spec(e), "lru") {
 			f(t, policytest.Spec(e), "lru")
 		}
 	})
-	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, true, func(t *testing.T, e policies.Entry) {
 		if checkPolicy("kv", e, true) == nil && !needsOptimum(t, "lru", policytest.Spec(e)) {
 			f(t, "lru", policytest.Spec(e))
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/serving"
@@ -105,7 +106,7 @@ func TestQueuesAgainstClosedForms(t *testing.T) {
 		{"M/G/1", 1, 0.5, func(i int) float64 {
 			return 0.5 + float64(rand.New(rand.NewPCG(uint64(i), 3)).IntN(2))
 		}, 0.5 * 1.25 / (2 * 0.5)},
-	} {
+	}[:brief.Of(4, 2)] {
 		f := newFake(1, q.gpus, func(_, request int) Access { return missing(int64(1e6 * q.service(request))) })
 		c := settings(costs)
 		c.Warmup = n / 10

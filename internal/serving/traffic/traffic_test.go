@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
@@ -136,7 +137,7 @@ func TestRecommenderUsersFollowZipf(t *testing.T) {
 }
 
 func TestRecommenderLookups(t *testing.T) {
-	for _, want := range []float64{0, 0.6, 0.96, 1} {
+	for _, want := range brief.Sample(3, 0, 0.6, 0.96, 1) {
 		requests := generateRecommender(t, fmt.Sprintf("nodes=1,users=20,shards=1000000,shard-alpha=0,requests=4000,"+
 			"own=%v", want))
 		own := map[uint64]map[uint32]int{} // per user: rows of each shard
@@ -190,7 +191,7 @@ func TestRecommenderLookups(t *testing.T) {
 func TestRecommenderRateGivesTheUtilisation(t *testing.T) {
 	p := recommender.DefaultPopulation()
 	p.Nodes, p.Users, p.Shards = 2, 2000, 100_000
-	for _, layers := range []int{3, 6} {
+	for _, layers := range brief.Sample(2, 3, 6) {
 		costs := serving.DefaultCosts()
 		costs.Layers = layers
 		model := fluid.NewCached(p, costs, 4, 20e9)
@@ -225,6 +226,9 @@ func TestRecommenderTrend(t *testing.T) {
 }
 
 func TestRecommenderBurst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 200 epochs; TestGolden has fewer")
+	}
 	const args = smallRecommender + ",regime=burst,dataset=books,epochs=200,seed=3"
 	requests := generateRecommender(t, args)
 	steps := recommender.Burst.HotShares(0.38, 200, 3)

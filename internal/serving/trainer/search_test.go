@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/random"
@@ -134,7 +135,7 @@ func TestTuned(t *testing.T) {
 		text := must.Get(os.ReadFile("../../../configs/hlem-" + name + ".yaml"))(t)
 		experiments += string(text)
 	}
-	for _, u := range tuners {
+	for _, u := range brief.Sample(2, tuners...) {
 		t.Run(u.name, func(t *testing.T) {
 			if os.Getenv("UPDATE") != "" {
 				u.search(t)

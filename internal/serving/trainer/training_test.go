@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/neural/ppo"
 	"github.com/cachesim/cachesim/internal/base/random"
@@ -70,7 +71,7 @@ func TestEpisodesVary(t *testing.T) {
 // TestTrainingIsDeterministic trains with one and with two goroutines, and with another seed.
 func TestTrainingIsDeterministic(t *testing.T) {
 	result := func(seed uint64, jobs int) (string, []float64) {
-		o := Options{Seed: seed, Episodes: 2, Jobs: jobs}
+		o := Options{Seed: seed, Episodes: brief.Of(2, 1), Jobs: jobs}
 		policy, curve := must.Get2(o.learn(t.Context(), func(int) {}))(t)
 		var b bytes.Buffer
 		must.Do(t, policy.Write(&b, o.String(), seed))
@@ -132,6 +133,9 @@ func TestTheBuiltInPolicy(t *testing.T) {
 	if len(text) > 300_000 {
 		t.Errorf("the file has %d bytes, want at most 300 kB", len(text))
 	}
+	if testing.Short() {
+		t.Skip("-short leaves out the comparison with fixed ratios")
+	}
 	results := must.Get(evaluate(t.Context(), 0, []string{"built in"}, []*ppo.ActorCritic{policy}))(t)
 	for _, regime := range recommender.Regimes() {
 		ours := results[0].Regimes[regime]
@@ -150,6 +154,9 @@ func TestTheBuiltInPolicy(t *testing.T) {
 // TestStaticGapIdentity checks the identity behind Table III: below every best ratio, a higher static ratio has a
 // smaller gap by as much, and hindsight has none.
 func TestStaticGapIdentity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays every workload; package controllers has the identity for one")
+	}
 	results := must.Get(evaluate(t.Context(), 0, nil, nil))(t)
 	for _, regime := range recommender.Regimes() {
 		gap := func(i int) float64 { return results[i].Regimes[regime].Gap }

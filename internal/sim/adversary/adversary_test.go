@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -25,8 +26,8 @@ func policy(t *testing.T, text string) policies.Spec {
 }
 
 func TestExactPredictionsMakeSomeOptimal(t *testing.T) {
-	for _, name := range []string{"fpb", "laru", "laru(decay=k/32)", "guard"} {
-		for _, capacity := range []int{1, 2, 3, 5} {
+	for _, name := range brief.Sample(2, "fpb", "laru", "laru(decay=k/32)", "guard") {
+		for _, capacity := range brief.Sample(2, 1, 2, 3, 5) {
 			f, err := Exact(t.Context(), policy(t, name), capacity, quick)
 			if err != nil || f.Ratio != 1 {
 				t.Errorf("%s, capacity %d: ratio %v on %s, %v", name, capacity, f.Ratio, f.Trace, err)
@@ -58,7 +59,7 @@ func TestFindsWhatIsKnown(t *testing.T) {
 
 // TestFoundCanBeReplayed: what is reported gives the same misses to whoever runs it.
 func TestFoundCanBeReplayed(t *testing.T) {
-	for _, name := range []string{"lru", "fpb", "laru"} {
+	for _, name := range brief.Sample(3, "fpb", "lru", "laru") {
 		spec := policy(t, name)
 		f := must.Get(Any(t.Context(), spec, 3, quick))(t)
 		w := must.Get(workload.Generated(f.Trace, 0))(t)

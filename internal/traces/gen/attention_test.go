@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
@@ -48,7 +49,7 @@ func TestAttentionAtConstantDrift(t *testing.T) {
 		last      int // M
 	}{
 		{0.95, 0.8, 4}, {0.95, 0.6, 9}, {0.95, 0.3, 23}, {0.98, 0.8, 11}, {0.9, 0.8, 2}, {0.98, 0, math.MaxInt - 1},
-	} {
+	}[:brief.Of(6, 2)] {
 		const steps = 600
 		made := attentionOf(t,
 			fmt.Sprintf("layers=1,query-heads=1,kv-heads=1,head-dim=1024,context=1,steps=%d,constant-low=0,"+
@@ -76,7 +77,7 @@ func TestAttentionMeetsItsParameters(t *testing.T) {
 		{",sink=0,recent=0,prediction=1", 4.0 / 1050, 64.0 / 1050, 1},
 		{",head-dim=128,recent=0.6", 0.2, 0.6, 0.93},
 		{",head-dim=48", 0.2, 0.33, 0.93},
-	} {
+	}[:brief.Of(5, 2)] {
 		made := attentionOf(t, "layers=4,query-heads=6,kv-heads=2,context=1000,steps=100"+c.args)
 		d := must.Get(attention.Describe(t.Context(), made, 2, options, nil))(t)
 		for _, x := range []struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -222,9 +223,9 @@ func TestClusterReadsRecordsAtRandom(t *testing.T) {
 
 // TestClusterQueriesFollowZipf: popularity by rank has the exponent, whether ranks follow the listing or not.
 func TestClusterQueriesFollowZipf(t *testing.T) {
-	for _, job := range []string{"14", "15", "16", "17"} {
+	for _, job := range brief.Sample(4, "14", "15", "16", "17") {
 		for _, placement := range []string{"index", "scattered"} {
-			for _, alpha := range []float64{0.6, 1, 1.4} {
+			for _, alpha := range brief.Sample(2, 0.6, 1, 1.4) {
 				spec := fmt.Sprintf("cluster(jobs=%s,popularity=%s,alpha=%v,scale=0.03,queries=3000000,read-kib=1048576,seed=5)",
 					job, placement, alpha)
 				d := clusterOf(t, spec).data[0]
@@ -303,7 +304,7 @@ func TestClusterJobsAreIndependent(t *testing.T) {
 		return reads
 	}
 	const rest = "scale=0.001,seed=6,popularity=scattered)"
-	for i := range clusterJobs {
+	for i := 0; i < len(clusterJobs); i += brief.Of(1, 5) {
 		j := &clusterJobs[i]
 		all, alone := of("cluster("+rest, j.label()), of(fmt.Sprintf("cluster(jobs=%d,%s", j.number, rest), j.label())
 		if len(all) == 0 || !slices.Equal(all, alone) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -168,7 +169,7 @@ func chiSquareP(counts, expected []float64) float64 {
 
 func TestZipfFrequencies(t *testing.T) {
 	const requests = 200_000
-	for _, alpha := range []float64{0, 0.3, 0.9, 1, 1.1, 2, 3} {
+	for _, alpha := range brief.Sample(3, 0, 0.3, 0.9, 1, 1.1, 2, 3) {
 		for _, n := range []int{1, 2, 50, 1000} {
 			counts := make([]float64, n)
 			for _, key := range keysOf(t, fmt.Sprintf("zipf(requests=%d,objects=%d,alpha=%v,seed=5)", requests, n, alpha)) {
@@ -294,7 +295,7 @@ func TestDriftMovesRanks(t *testing.T) {
 }
 
 func TestScanShareAndLength(t *testing.T) {
-	for _, share := range []float64{0, 0.05, 0.4, 1} {
+	for _, share := range brief.Sample(2, 0, 0.05, 0.4, 1) {
 		for _, length := range []int{1, 20} {
 			const requests, objects = 200_000, 100
 			keys := keysOf(t, fmt.Sprintf("zipf-scan(requests=%d,objects=%d,scan-share=%v,scan-length=%d)", requests, objects,

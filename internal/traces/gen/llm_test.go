@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -53,7 +54,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 
 // TestOnlineQA compares the shape with what LCR states about its workload.
 func TestOnlineQA(t *testing.T) {
-	for seed := range 3 {
+	for seed := range brief.Of(3, 1) {
 		trace := loadLLM(t, fmt.Sprintf("llm(shape=online-qa,seed=%d)", seed))
 		p := prompts.Of(trace.Kind)
 		if len(p.InputTokens) != 7268 || len(p.SessionKeys) != 2000 {

@@ -89,6 +89,9 @@ func riccati() (byPosition, bySpeed, cost float64) {
 // continuous and not bounded, while the learned one has five values: the closest of them to the optimal force costs 11%
 // more. The learned policy comes within 15% of these costs; no force at all costs 2.5 times as much.
 func TestLinearQuadraticControl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for some seconds; TestBandit trains less")
+	}
 	byPosition, bySpeed, optimum := riccati()
 	o := Defaults()
 	o.Iterations, o.Rate, o.RewardScale, o.Anneal, o.Minibatch = 80, 1e-3, 0.05, true, 128

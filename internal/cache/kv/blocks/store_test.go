@@ -204,7 +204,7 @@ func TestOrders(t *testing.T) {
 
 func TestStoreUnderEveryPolicy(t *testing.T) {
 	for _, sized := range []bool{false, true} {
-		policytest.ForEach(t, sized, func(t *testing.T, e policies.Entry) {
+		policytest.ForSample(t, sized, func(t *testing.T, e policies.Entry) {
 			spec := policytest.Spec(e)
 			if policies.NeedsClock(must.Get(policies.Registry.Parse(spec))(t)) {
 				t.Skip("it needs times, which a test of Check covers")
@@ -252,7 +252,7 @@ func checkPolicy(t *rapid.T, policy string, sized bool) {
 
 // Under the rules of a store no policy that loads what it misses has more hits than opt.
 func TestNoPolicyBeatsOpt(t *testing.T) {
-	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForSample(t, false, func(t *testing.T, e policies.Entry) {
 		spec := must.Get(policies.Registry.Parse(policytest.Spec(e)))(t)
 		if e.Unbounded || policies.NeedsClock(spec) {
 			t.Skip("it is not bounded by the capacity, or needs times")
