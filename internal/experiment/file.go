@@ -1,6 +1,10 @@
 package experiment
 
-import "github.com/cachesim/cachesim/internal/experiment/claims"
+import (
+	"cmp"
+
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+)
 
 // File is an experiment as written in a YAML file. configs/ contains the papers'; docs/experiments.md describes
 // every key.
@@ -138,18 +142,23 @@ type Figure struct {
 	Title string `yaml:"title,omitempty"`
 	// a dimension: capacity, or an axis; capacity_share too; with Along a metric; or time, for the series of Y
 	X string `yaml:"x"`
-	Y string `yaml:"y"` // a metric
+	Y string `yaml:"y"` // a metric; with Color a dimension
+	// a metric: the figure is a heat map, whose cells are the places on X and Y
+	Color string `yaml:"color,omitempty"`
 	// a dimension: the lines connect its places, X against Y
 	Along      string            `yaml:"along,omitempty"`
 	Lines      string            `yaml:"lines,omitempty"` // one line per place on this dimension; default policy
 	Panels     string            `yaml:"panels,omitempty"`
-	Log        Values            `yaml:"log,omitempty"`  // x, y
+	Log        Values            `yaml:"log,omitempty"`  // x, y; color
 	Only       map[string]Values `yaml:"only,omitempty"` // dimension to places, or names of groups for policy
 	References Values            `yaml:"references,omitempty"`
 	XLabel     string            `yaml:"x-label,omitempty"`
 	YLabel     string            `yaml:"y-label,omitempty"`
 	From       float64           `yaml:"from,omitempty"` // over time: requests, or seconds, before those that are drawn
 }
+
+// Metric returns the metric whose values the figure shows.
+func (f *Figure) Metric() string { return cmp.Or(f.Color, f.Y) }
 
 // Table is a table of one metric.
 type Table struct {

@@ -33,7 +33,7 @@ func timeMetrics() (names []string) {
 func (f *File) SpeaksOfTimes() bool {
 	var texts []string
 	for _, figure := range f.Figures {
-		texts = append(texts, figure.Y)
+		texts = append(texts, figure.Metric())
 	}
 	for _, t := range f.Tables {
 		texts = append(texts, t.Cells)
@@ -290,6 +290,9 @@ func (f *File) checkFigures() error {
 }
 
 func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
+	if figure.Color != "" {
+		return f.checkHeat(figure, seen, i)
+	}
 	if figure.X == series.Time {
 		return f.checkOverTime(figure, seen, i)
 	}
@@ -325,6 +328,36 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		f.checkDimension(figure.Y, figure.Lines, "figures", i, "lines"),
 		f.checkDimension(figure.Y, figure.Panels, "figures", i, "panels"),
 		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"))
+}
+
+// checkHeat rejects keys that do not fit a heat map.
+func (f *File) checkHeat(figure Figure, seen map[string]bool, i int) error {
+	switch {
+	case slices.Contains([]string{figure.Y, figure.Panels}, figure.X) || figure.Y == figure.Panels:
+		return f.errorAt(fmt.Errorf("with color, x, y and panels are three different dimensions"), "figures", i)
+	case figure.Along+figure.Lines != "" || len(figure.References) > 0 || figure.From != 0:
+		return f.errorAt(fmt.Errorf("a heat map has cells, and neither lines nor marks; remove along, lines, references and "+
+			"from"), "figures", i)
+	}
+	if err := checkShown(figure.Color); err != nil {
+		return f.errorAt(err, "figures", i, "color")
+	}
+	for k, axis := range figure.Log {
+		if axis != "color" {
+			return f.errorAt(fmt.Errorf("log: with color, want color, not %q: all cells are equally large", axis), "figures", i,
+				"log", k)
+		}
+	}
+	dimension := func(name, key string) error {
+		if name == capacityShare {
+			return nil
+		}
+		return f.checkDimension(figure.Color, name, "figures", i, key)
+	}
+	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
+		dimension(figure.X, "x"), dimension(figure.Y, "y"),
+		f.checkDimension(figure.Color, figure.Panels, "figures", i, "panels"),
+		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))
 }
 
 // checkOverTime rejects keys that do not fit a figure over time.

@@ -25,60 +25,45 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	notes, err = eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-		d, err := drawnOf(in, f, chart, recs)
+	notes, err = eachFigure(in, func(f drawable) error {
+		d, err := f.draw()
 		if err != nil {
 			return err
 		}
 		shown := page.Drawn(d, sweep.FiguresDir)
-		shown.Caption, shown.Alt = caption(chart, recs), altText(chart, recs)
+		shown.Caption, shown.Alt = f.caption, f.alt
 		drawn = append(drawn, shown)
 		return plots.Write(folder, d)
 	})
 	return drawn, notes, err
 }
 
-// drawnOf draws a figure of the experiment.
-func drawnOf(in Input, f experiment.Figure, chart plots.Chart, recs []records.Record) (plots.Drawing, error) {
-	if f.X != series.Time {
-		return chart.Draw(recs)
-	}
-	figure := overTime(f)
-	figure.Styles = chart.Styles
-	return figure.Draw(recs, in.Series)
-}
-
 // undrawable returns the notes of figures without drawing them.
 func undrawable(in Input) (notes []string, err error) {
-	return eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-		if f.X == series.Time {
-			return overTime(f).Check(recs, in.Series)
-		}
-		return chart.Check(recs)
-	})
+	return eachFigure(in, func(f drawable) error { return f.check() })
 }
 
-type drawFunc func(experiment.Figure, plots.Chart, []records.Record) error
+// drawable is a figure with its records.
+type drawable struct {
+	draw         func() (plots.Drawing, error)
+	check        func() error // the error that draw would return
+	caption, alt string
+}
 
-// eachChart calls a function with each figure of the experiment and its records, and notes which figures cannot be
+// eachFigure calls a function with each figure of the experiment that has records, and notes which figures cannot be
 // drawn.
-func eachChart(in Input, draw drawFunc) (notes []string, err error) {
+func eachFigure(in Input, use func(drawable) error) (notes []string, err error) {
 	for _, f := range in.File.Figures {
 		all := in.Records
 		if f.X != series.Time {
-			all = byLabel(all, f.Y)
+			all = byLabel(all, f.Metric())
 		}
 		recs := selected(all, f.Only, in.File.Groups)
 		if len(recs) == 0 {
 			notes = append(notes, fmt.Sprintf("figure %s: there are no records for it", f.Name))
 			continue
 		}
-		if f.X != series.Time {
-			recs = append(recs, publishedAlone(in.File, f)...)
-		}
-		chart := chartOf(in.File, f)
-		chart.Styles = plots.StylesOf(all, cmp.Or(f.Lines, records.DimPolicy))
-		err := draw(f, chart, recs)
+		err := use(figureOf(in, f, recs, plots.StylesOf(all, cmp.Or(f.Lines, records.DimPolicy))))
 		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())
 			continue
@@ -90,10 +75,44 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 	return notes, nil
 }
 
+// figureOf returns a figure of the kind that its keys ask for.
+func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots.Styles) drawable {
+	if f.Color != "" {
+		heat := heatOf(f)
+		return drawable{
+			draw:    func() (plots.Drawing, error) { return heat.Draw(recs) },
+			check:   func() error { return heat.Check(recs) },
+			caption: heatCaption(heat, recs), alt: heatAltText(heat, recs),
+		}
+	}
+	chart := chartOf(in.File, f)
+	chart.Styles = styles
+	if f.X == series.Time {
+		figure := overTime(f)
+		figure.Styles = styles
+		return drawable{
+			draw:    func() (plots.Drawing, error) { return figure.Draw(recs, in.Series) },
+			check:   func() error { return figure.Check(recs, in.Series) },
+			caption: caption(chart, recs), alt: altText(chart, recs),
+		}
+	}
+	recs = append(recs, publishedAlone(in.File, f)...)
+	return drawable{
+		draw:    func() (plots.Drawing, error) { return chart.Draw(recs) },
+		check:   func() error { return chart.Check(recs) },
+		caption: caption(chart, recs), alt: altText(chart, recs),
+	}
+}
+
 // overTime is a figure of a series.
 func overTime(f experiment.Figure) plots.OverTime {
 	return plots.OverTime{Name: f.Y, File: f.Name, Labels: f.Only[series.Label], From: f.From,
 		Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Y))+" over time")}
+}
+
+func heatOf(f experiment.Figure) plots.Heat {
+	return plots.Heat{Name: f.Name, Title: f.Title, X: f.X, Y: f.Y, Color: f.Color, Panels: f.Panels,
+		Log: len(f.Log) > 0, XLabel: f.XLabel, YLabel: f.YLabel}
 }
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
@@ -141,6 +160,20 @@ func caption(c plots.Chart, recs []records.Record) string {
 	return strings.Join(parts, " ")
 }
 
+// heatCaption describes what a heat map shows in addition to its title, axes and colours.
+func heatCaption(h plots.Heat, recs []records.Record) string {
+	text := fmt.Sprintf("%s at each %s and %s", capitalised(records.MetricName(h.Color)), records.MetricName(h.X),
+		records.MetricName(h.Y))
+	if h.Panels != "" {
+		text += ", one panel per " + records.MetricName(h.Panels) + ", all in the same colours"
+	}
+	text += "."
+	if n := seedsOf(recs); n > 1 {
+		text += fmt.Sprintf(" Means over %d seeds.", n)
+	}
+	return text
+}
+
 func capitalised(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func seedsOf(recs []records.Record) int {
@@ -160,4 +193,16 @@ func altText(c plots.Chart, recs []records.Record) string {
 	})
 	return fmt.Sprintf("%s Lines: %s. The values are in the tables and in the records.", strings.TrimSuffix(text,
 		".")+".", names)
+}
+
+// heatAltText replaces a heat map where it cannot be seen.
+func heatAltText(h plots.Heat, recs []records.Record) string {
+	places := func(dimension string) string {
+		return each(recs, func(r *records.Record) string {
+			v, _ := r.Dim(dimension)
+			return v.Text
+		})
+	}
+	return fmt.Sprintf("%s. Columns: %s. Rows: %s. The values are in the records.",
+		strings.TrimSuffix(cmp.Or(h.Title, heatCaption(h, nil)), "."), places(h.X), places(h.Y))
 }

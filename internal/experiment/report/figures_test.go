@@ -6,6 +6,8 @@ import (
 	"html"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,7 +62,7 @@ func madeUp(file *experiment.File, c experiment.Cell) records.Record {
 	share := fraction(c.Capacity.String())
 	rec.Capacity, rec.CapacityShare = 1+int64(share*1e6), &share
 	for _, f := range file.Figures {
-		for _, name := range []string{f.X, f.Y} {
+		for _, name := range []string{f.X, f.Metric()} {
 			m, _ := metric.Lookup(name)
 			if m.Name == "" || f.X == series.Time {
 				continue
@@ -111,8 +113,8 @@ func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := planned(t, name)
-			notes := must.Get(eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-				d, err := drawnOf(in, f, chart, recs)
+			notes := must.Get(eachFigure(in, func(f drawable) error {
+				d, err := f.draw()
 				for _, file := range d.Files {
 					checkLegible(t, name, file.Name, file.Data)
 				}
@@ -214,13 +216,14 @@ func TestAxesHaveNamesAndUnits(t *testing.T) {
 	for _, name := range configs.Names() {
 		file := must.Get(experiment.Load(name))(t)
 		for _, f := range file.Figures {
+			named := slices.Contains(named, f.X) || f.XLabel != ""
 			m, _ := metric.Lookup(f.X)
-			if m.Name == "" && f.XLabel == "" && !slices.Contains(named, f.X) {
+			if m.Name == "" && !named {
 				t.Errorf("%s, %s: the axis of %s has no x-label", name, f.Name, f.X)
 			}
-			m, _ = metric.Lookup(f.Y)
+			m, _ = metric.Lookup(f.Metric())
 			label := f.YLabel
-			if label == "" {
+			if label == "" || f.Color != "" {
 				label = m.AxisLabel()
 			}
 			unit := string(m.Unit)
@@ -236,5 +239,65 @@ func TestAxesHaveNamesAndUnits(t *testing.T) {
 				t.Errorf("%s, %s: the vertical axis is called %q", name, f.Name, label)
 			}
 		}
+	}
+}
+
+// heatExperiment has a heat map for each trace, one with logarithmic colours, and one with two policies in a cell.
+const heatExperiment = `name: heat
+title: S3-FIFO by its parameters
+source: none
+traces:
+- {name: flat, generate: "zipf(objects=200,requests=2000,alpha=0.6)"}
+- {name: steep, generate: "zipf(objects=200,requests=2000,alpha=1.2)"}
+policies: [{policy: s3fifo, with: {small: [0.1, 0.3, 0.5]}}, lru]
+capacities: [5%, 10%, 20%]
+seeds: 2
+optimum: false
+figures:
+- {name: small, x: capacity, y: small, color: hit_ratio, panels: trace, only: {policy: s3fifo}}
+- {name: logarithmic, x: small, y: capacity, color: misses, log: color, only: {policy: s3fifo, trace: steep}}
+- {name: both, x: capacity, y: small, color: hit_ratio, only: {trace: flat}}
+`
+
+// A figure with a colour is a heat map, with a caption and a description for who cannot see it.
+func TestHeatMapsOfAnExperiment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "heat.yaml")
+	must.Do(t, os.WriteFile(path, []byte(heatExperiment), 0o644))
+	file := must.Get(experiment.Load(path))(t)
+	checksum := func(workload.Workload) (string, error) { return "", nil }
+	in := Input{File: file, Cells: must.Get(file.Cells(experiment.CellOptions{Checksum: checksum}))(t)}
+	must.Do(t, experiment.Execute(t.Context(), in.Cells, experiment.Options{Jobs: 1,
+		Finished: func(c experiment.Cell, r experiment.Result) error {
+			rec, err := r.RecordOf(c)
+			in.Records = append(in.Records, rec)
+			return err
+		}}))
+	var captions, alts []string
+	dir := t.TempDir()
+	drawn, notes, err := figures(dir, in)
+	must.Do(t, err)
+	for _, f := range drawn {
+		captions, alts = append(captions, f.Caption), append(alts, f.Alt)
+		for _, link := range f.Files {
+			checkLegible(t, file.Name, link.Path, must.Get(os.ReadFile(filepath.Join(dir, link.Path)))(t))
+		}
+	}
+	if want := []string{
+		"Hit ratio at each capacity and small, one panel per trace, all in the same colours. Means over 2 seeds.",
+		"Misses at each small and capacity. Means over 2 seeds.",
+	}; !slices.Equal(captions, want) {
+		t.Errorf("captions %q, want %q", captions, want)
+	}
+	if want := "Hit ratio at each capacity and small, one panel per trace, all in the same colours. Columns: 5%, 10%, " +
+		"20%. Rows: 0.1, 0.3, 0.5. The values are in the records."; alts[0] != want {
+		t.Errorf("described as %q, want %q", alts[0], want)
+	}
+	same := "figure both: two records share the cell at capacity 5% and small 0.1: their policy is s3fifo and lru; " +
+		"choose one with only, or draw both with panels: policy"
+	if !slices.Equal(notes, []string{same}) {
+		t.Errorf("notes %q, want %q", notes, same)
+	}
+	if again := must.Get(undrawable(in))(t); !slices.Equal(again, notes) {
+		t.Errorf("without drawing: notes %q, want %q", again, notes)
 	}
 }

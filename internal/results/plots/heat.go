@@ -20,7 +20,7 @@ import (
 type Heat struct {
 	Name           string // of the files
 	Title          string // "" for one made of Color, X and Y
-	X, Y           string // dimensions; X may also be records.DimCapacityShare
+	X, Y           string // dimensions: records.DimCapacityShare, too
 	Color          string // a metric
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	Log            bool   // colours follow the logarithm of the values
