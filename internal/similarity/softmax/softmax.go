@@ -52,26 +52,31 @@ func Products(products, queries, keys []float32, dim int, scale float32) {
 }
 
 // Assembly computes products of tileKeys keys and up to three queries at a time, as many as the registers have room
-// for. Larger groups go over the same keys again while these are in the first cache, of which they take blockBytes.
-const tileKeys, blockBytes = 4, 16 << 10
+// for. Larger groups go over the same keys again while these are in the first cache of the processor, of which they
+// take blockBytes. Keys of up to residentBytes are probably in the second.
+const tileKeys, blockBytes, residentBytes = 4, 16 << 10, 256 << 10
 
 func productsByTiles(products, queries, keys []float32, dim int, scale float32) {
 	n := len(keys) / dim
 	block := max(tileKeys, blockBytes/(4*dim)&^(tileKeys-1))
+	ahead := blockBytes
+	if 4*len(keys) <= residentBytes {
+		ahead = 0
+	}
 	for first := 0; first < n; first += block {
 		size := min(block, n-first)
 		whole := size &^ (tileKeys - 1)
 		if whole > 0 {
-			productsOfBlock(products[first:], queries, keys[first*dim:][:whole*dim], dim, n, scale)
+			productsOfBlock(products[first:], queries, keys[first*dim:][:whole*dim], dim, n, ahead, scale)
 		}
 		if whole < size { // the last tile overlaps with the one before
-			productsOfBlock(products[n-tileKeys:], queries, keys[(n-tileKeys)*dim:n*dim], dim, n, scale)
+			productsOfBlock(products[n-tileKeys:], queries, keys[(n-tileKeys)*dim:n*dim], dim, n, 0, scale)
 		}
 	}
 }
 
 // productsOfBlock computes products of whole tiles. Rows of products are stride numbers apart.
-func productsOfBlock(products, queries, keys []float32, dim, stride int, scale float32) {
+func productsOfBlock(products, queries, keys []float32, dim, stride, ahead int, scale float32) {
 	n, mask := len(keys)/dim, maskOf(dim)
 	for group := len(queries) / dim; group > 0; {
 		multiply, at := products3, 3
@@ -82,7 +87,8 @@ func productsOfBlock(products, queries, keys []float32, dim, stride int, scale f
 			multiply, at = products1, 1
 		}
 		_ = products[(at-1)*stride:][n-1]
-		multiply(&products[0], &queries[0], &keys[0], n, dim, stride, mask, scale)
+		multiply(&products[0], &queries[0], &keys[0], n, dim, stride, mask, ahead, scale)
+		ahead = 0 // these keys have been read
 		if group -= at; group > 0 {
 			products, queries = products[at*stride:], queries[at*dim:]
 		}

@@ -8,20 +8,21 @@ var assembly = cpu.X86.HasAVX2
 // Where n is a number of floats, it is a positive multiple of 8, and where it is one of keys, of 4. A mask selects the
 // last numbers of a row if the dimension is no multiple of 8, and is nil if it is.
 
-// products1 is Products for one query. Rows of products are stride numbers apart.
+// products1 is Products for one query. Rows of products are stride numbers apart. What follows as many bytes behind is
+// requested from memory, unless ahead is 0.
 //
 //go:noescape
-func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32)
+func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
 
 // products2 is Products for two queries.
 //
 //go:noescape
-func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32)
+func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
 
 // products3 is Products for three queries.
 //
 //go:noescape
-func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32)
+func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
 
 // lanesOf sets the lanes of a product.
 //
@@ -47,7 +48,7 @@ func addMany(dst, x *float32, n int)
 //go:noescape
 func sumOfMany(x *float32, n int, sums *lanes)
 
-// addRows adds rows times their weights to dst, for a positive number of rows and any dimension.
+// addRows adds rows times their weights to dst, for any number of rows and any dimension.
 //
 //go:noescape
 func addRows(dst, weights *float32, rows *int32, n int, values *float32, dim int, mask *int32)

@@ -74,7 +74,7 @@ GLOBL least<>(SB), RODATA|NOPTR, $4
 	VMINPS X15, x, x
 
 #define CONSTANTS \
-	VBROADCASTSS scale+56(FP), X13 \
+	VBROADCASTSS scale+64(FP), X13 \
 	VBROADCASTSS least<>(SB), X14 \
 	VBROADCASTSS most<>(SB), X15
 
@@ -99,6 +99,8 @@ GLOBL least<>(SB), RODATA|NOPTR, $4
 	SHLQ $2, BX \
 	MOVQ mask+48(FP), AX
 
+// Lines of keys that are computed with later are requested from memory: the processor does not foresee that, since four
+// keys are read at a time.
 #define BEGIN_TILE \
 	MOVQ R11, DI \
 	LEAQ (SI)(DX*2), R9 \
@@ -118,11 +120,25 @@ GLOBL least<>(SB), RODATA|NOPTR, $4
 	LEAQ (R9)(R8*1), SI \
 	ADDQ $16, R10
 
-// func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32)
-TEXT ·products1(SB), NOSPLIT, $0-60
+// func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
+TEXT ·products1(SB), NOSPLIT, $0-68
 	ARGUMENTS
 
 tile:
+	MOVQ ahead+56(FP), R8
+	TESTQ R8, R8
+	JZ begin
+	ADDQ SI, R8
+	MOVQ DX, R9
+
+prefetch:
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ $128, R8
+	SUBQ $32, R9
+	JGT prefetch
+
+begin:
 	BEGIN_TILE
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -159,11 +175,25 @@ done:
 	VZEROUPPER
 	RET
 
-// func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32)
-TEXT ·products2(SB), NOSPLIT, $0-60
+// func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
+TEXT ·products2(SB), NOSPLIT, $0-68
 	ARGUMENTS
 
 tile:
+	MOVQ ahead+56(FP), R8
+	TESTQ R8, R8
+	JZ begin
+	ADDQ SI, R8
+	MOVQ DX, R9
+
+prefetch:
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ $128, R8
+	SUBQ $32, R9
+	JGT prefetch
+
+begin:
 	BEGIN_TILE
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -206,11 +236,25 @@ done:
 	VZEROUPPER
 	RET
 
-// func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32)
-TEXT ·products3(SB), NOSPLIT, $0-60
+// func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
+TEXT ·products3(SB), NOSPLIT, $0-68
 	ARGUMENTS
 
 tile:
+	MOVQ ahead+56(FP), R8
+	TESTQ R8, R8
+	JZ begin
+	ADDQ SI, R8
+	MOVQ DX, R9
+
+prefetch:
+	PREFETCHT1 (R8)
+	PREFETCHT1 64(R8)
+	ADDQ $128, R8
+	SUBQ $32, R9
+	JGT prefetch
+
+begin:
 	BEGIN_TILE
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -442,103 +486,138 @@ sumLoop:
 	VZEROUPPER
 	RET
 
-// In the functions below R8 points to weights, R9 to rows, R10 to values, at the first component of a block, R11 to
-// the sums. ROW sets AX to the row at CX and Y8 to its weights.
-#define ROW \
-	MOVLQSX (R9)(CX*4), AX \
-	VBROADCASTSS (R8)(AX*4), Y8 \
-	IMULQ DX, AX \
-	ADDQ R10, AX
+// In the macros of addRows R8 points to weights, R9 to the list of rows, R10 to values, DX is the length of a row in
+// bytes. ROW sets a pointer to the row at a place of the list, and a register to its weights.
+#define ROW(at, pointer, weight) \
+	MOVLQSX at(R9), pointer \
+	VBROADCASTSS (R8)(pointer*4), weight \
+	IMULQ DX, pointer \
+	ADDQ R10, pointer
 
-#define COMPONENTS(at, sums, product) \
-	VMULPS at(AX), Y8, product \
-	VADDPS product, sums, sums
+// Requests a later row from memory.
+#define FETCH(at, loop) \
+	MOVLQSX at(R9), R14 \
+	IMULQ DX, R14 \
+	ADDQ R10, R14 \
+	MOVQ DX, R13 \
+loop: \
+	PREFETCHT1 (R14) \
+	PREFETCHT1 64(R14) \
+	ADDQ $128, R14 \
+	SUBQ $128, R13 \
+	JGT loop
+
+#define FOUR(at) \
+	VMULPS at(AX)(R13*1), Y8, Y1 \
+	VMULPS at(BX)(R13*1), Y9, Y2 \
+	VMULPS at(SI)(R13*1), Y10, Y3 \
+	VMULPS at(DI)(R13*1), Y11, Y4 \
+	VADDPS at(R12)(R13*1), Y1, Y0 \
+	VADDPS Y2, Y0, Y0 \
+	VADDPS Y3, Y0, Y0 \
+	VADDPS Y4, Y0, Y0 \
+	VMOVUPS Y0, at(R12)(R13*1)
+
+#define MASKED_ROW(row, weight) \
+	VMASKMOVPS row, Y15, Y1 \
+	VMULPS Y1, weight, Y1 \
+	VADDPS Y1, Y0, Y0
+
+// How many bytes of the list of rows, 4 for each row, are between a row and the one that is requested from memory.
+#define AHEAD 256
 
 // func addRows(dst, weights *float32, rows *int32, n int, values *float32, dim int, mask *int32)
 TEXT ·addRows(SB), NOSPLIT, $0-56
-	MOVQ dst+0(FP), R11
+	MOVQ dst+0(FP), R12
 	MOVQ weights+8(FP), R8
 	MOVQ rows+16(FP), R9
-	MOVQ n+24(FP), BX
+	MOVQ n+24(FP), R11
 	MOVQ values+32(FP), R10
-	MOVQ dim+40(FP), R12
-	MOVQ mask+48(FP), R13
-	LEAQ (R12*4), DX
-	LEAQ (R9)(BX*4), R9 // behind the last row
-	NEGQ BX
-	SUBQ $64, R12
-	JL eights
+	MOVQ dim+40(FP), DX
+	SHLQ $2, DX
+	MOVQ mask+48(FP), CX
+	TESTQ CX, CX
+	JZ four
+	VMOVUPS (CX), Y15
 
-sixtyFour:
-	VMOVUPS 0(R11), Y0
-	VMOVUPS 32(R11), Y1
-	VMOVUPS 64(R11), Y2
-	VMOVUPS 96(R11), Y3
-	VMOVUPS 128(R11), Y4
-	VMOVUPS 160(R11), Y5
-	VMOVUPS 192(R11), Y6
-	VMOVUPS 224(R11), Y7
-	MOVQ BX, CX
+four:
+	SUBQ $4, R11
+	JL rest
+	CMPQ R11, $(AHEAD/4)
+	JL near
+	FETCH((AHEAD+0), fetch0)
+	FETCH((AHEAD+4), fetch1)
+	FETCH((AHEAD+8), fetch2)
+	FETCH((AHEAD+12), fetch3)
 
-sixtyFourLoop:
-	ROW
-	COMPONENTS(0, Y0, Y9)
-	COMPONENTS(32, Y1, Y10)
-	COMPONENTS(64, Y2, Y11)
-	COMPONENTS(96, Y3, Y12)
-	COMPONENTS(128, Y4, Y13)
-	COMPONENTS(160, Y5, Y14)
-	COMPONENTS(192, Y6, Y15)
-	COMPONENTS(224, Y7, Y9)
-	INCQ CX
-	JNZ sixtyFourLoop
-	VMOVUPS Y0, 0(R11)
-	VMOVUPS Y1, 32(R11)
-	VMOVUPS Y2, 64(R11)
-	VMOVUPS Y3, 96(R11)
-	VMOVUPS Y4, 128(R11)
-	VMOVUPS Y5, 160(R11)
-	VMOVUPS Y6, 192(R11)
-	VMOVUPS Y7, 224(R11)
-	ADDQ $256, R11
-	ADDQ $256, R10
-	SUBQ $64, R12
-	JGE sixtyFour
+near:
+	ROW(0, AX, Y8)
+	ROW(4, BX, Y9)
+	ROW(8, SI, Y10)
+	ROW(12, DI, Y11)
+	XORQ R13, R13
+	MOVQ DX, CX
+	SUBQ $64, CX
+	JL odd
 
-eights:
-	ADDQ $56, R12
-	JL last
+fourLoop:
+	FOUR(0)
+	FOUR(32)
+	ADDQ $64, R13
+	SUBQ $64, CX
+	JGE fourLoop
 
-eight:
-	VMOVUPS (R11), Y0
-	MOVQ BX, CX
+odd:
+	ADDQ $32, CX
+	JL lastOfFour
+	FOUR(0)
+	ADDQ $32, R13
+	SUBQ $32, CX
 
-eightLoop:
-	ROW
-	COMPONENTS(0, Y0, Y9)
-	INCQ CX
-	JNZ eightLoop
-	VMOVUPS Y0, (R11)
-	ADDQ $32, R11
-	ADDQ $32, R10
-	SUBQ $8, R12
-	JGE eight
+lastOfFour:
+	ADDQ $32, CX
+	JZ nextFour
+	VMASKMOVPS (R12)(R13*1), Y15, Y0
+	MASKED_ROW((AX)(R13*1), Y8)
+	MASKED_ROW((BX)(R13*1), Y9)
+	MASKED_ROW((SI)(R13*1), Y10)
+	MASKED_ROW((DI)(R13*1), Y11)
+	VMASKMOVPS Y0, Y15, (R12)(R13*1)
 
-last:
-	TESTQ R13, R13
+nextFour:
+	ADDQ $16, R9
+	JMP four
+
+rest:
+	ADDQ $4, R11
 	JZ done
-	VMOVUPS (R13), Y1
-	VMASKMOVPS (R11), Y1, Y0
-	MOVQ BX, CX
 
-lastLoop:
-	ROW
-	VMASKMOVPS (AX), Y1, Y2
-	VMULPS Y2, Y8, Y9
-	VADDPS Y9, Y0, Y0
-	INCQ CX
-	JNZ lastLoop
-	VMASKMOVPS Y0, Y1, (R11)
+one:
+	ROW(0, AX, Y8)
+	XORQ R13, R13
+	MOVQ DX, CX
+	SUBQ $32, CX
+	JL lastOfOne
+
+oneLoop:
+	VMULPS (AX)(R13*1), Y8, Y1
+	VADDPS (R12)(R13*1), Y1, Y0
+	VMOVUPS Y0, (R12)(R13*1)
+	ADDQ $32, R13
+	SUBQ $32, CX
+	JGE oneLoop
+
+lastOfOne:
+	ADDQ $32, CX
+	JZ nextOne
+	VMASKMOVPS (R12)(R13*1), Y15, Y0
+	MASKED_ROW((AX)(R13*1), Y8)
+	VMASKMOVPS Y0, Y15, (R12)(R13*1)
+
+nextOne:
+	ADDQ $4, R9
+	DECQ R11
+	JNZ one
 
 done:
 	VZEROUPPER

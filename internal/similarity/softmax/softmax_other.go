@@ -6,13 +6,15 @@ const assembly = false
 
 const none = "there is no assembly for this processor"
 
-func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32) {
+func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32) {
 	panic(none)
 }
-func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32) {
+
+func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32) {
 	panic(none)
 }
-func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, scale float32) {
+
+func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32) {
 	panic(none)
 }
 

@@ -36,7 +36,7 @@ func withAndWithout(t *testing.T, test func(t *testing.T)) {
 func naiveDot(a, b []float32) (product float32, size float64) {
 	var s [8]float32
 	for k := range a {
-		p := a[k] * b[k]
+		p := float32(a[k] * b[k])
 		s[k%8] += p
 		size += math.Abs(float64(p))
 	}

@@ -53,12 +53,12 @@ func SumQueries(dst, p []float32) {
 }
 
 // Weighted sets dst, which has dim numbers, to the sum of weights[i] * row i of values, in float32, in order of rows.
+// Where a sum overflows, it is infinite or NaN.
 func Weighted(dst, weights, values []float32, dim int) {
 	dst = dst[:dim]
 	clear(dst)
-	block := min(len(firstRows), blockRows(dim))
 	for len(weights) > 0 {
-		n := min(block, len(weights))
+		n := min(len(firstRows), len(weights))
 		add(dst, weights[:n], firstRows[:n], values[:n*dim])
 		weights, values = weights[n:], values[n*dim:]
 	}
@@ -68,22 +68,18 @@ func Weighted(dst, weights, values []float32, dim int) {
 func WeightedRows(dst, weights []float32, rows []int32, values []float32, dim int) {
 	dst = dst[:dim]
 	clear(dst)
-	for some := range slices.Chunk(rows, blockRows(dim)) {
-		add(dst, weights, some, values)
+	if len(rows) > 0 {
+		add(dst, weights, rows, values)
 	}
 }
 
 // firstRows are ascending.
-var firstRows = func() (rows [64]int32) {
+var firstRows = func() (rows [1024]int32) {
 	for i := range rows {
 		rows[i] = int32(i)
 	}
 	return rows
 }()
-
-// blockRows returns how many rows the first cache has room for, while the assembly goes over them again for further
-// components.
-func blockRows(dim int) int { return max(1, blockBytes/(4*dim)) }
 
 // add adds rows times their weights to dst. There is at least one.
 func add(dst, weights []float32, rows []int32, values []float32) {

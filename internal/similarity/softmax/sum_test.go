@@ -31,7 +31,7 @@ func testWeighted(t *testing.T) {
 				var want float32
 				exact, size := 0.0, 0.0
 				for _, r := range rows {
-					p := weights[r] * values[int(r)*dim+c]
+					p := float32(weights[r] * values[int(r)*dim+c])
 					want += p
 					exact += float64(weights[r]) * float64(values[int(r)*dim+c])
 					size += math.Abs(float64(p))
@@ -51,6 +51,22 @@ func testWeighted(t *testing.T) {
 		check(all)
 		WeightedRows(dst, weights, some, values, dim)
 		check(some)
+	})
+}
+
+// TestRowsThatAreNone asks for rows behind the last and before the first.
+func TestRowsThatAreNone(t *testing.T) {
+	withAndWithout(t, func(t *testing.T) {
+		for _, row := range []int32{-1, 3} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("row %d of 3 was read", row)
+					}
+				}()
+				WeightedRows(make([]float32, 2), make([]float32, 3), []int32{1, row}, make([]float32, 6), 2)
+			}()
+		}
 	})
 }
 

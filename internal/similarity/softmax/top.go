@@ -34,19 +34,28 @@ func (s *Selector) Top(dst []int32, numbers []float32, k int) []int32 {
 	}
 	least, ties := s.kth(s.keys, k)
 	dst = slices.Grow(dst, k)
+	s.choose(dst[len(dst):len(dst)+k], least, ties)
+	return dst[:len(dst)+k]
+}
+
+// choose sets dst to the positions of the candidates with a greater key, and of the first with this key.
+func (s *Selector) choose(dst []int32, least int32, ties int) {
+	n := 0
 	for i, key := range s.keys {
-		if key < least {
-			continue
-		}
 		if key == least {
 			if ties == 0 {
 				continue
 			}
 			ties--
 		}
-		dst = append(dst, s.positions[i])
+		dst[n] = s.positions[i]
+		if key >= least { // which of the two is hard to foresee, so that the write is no branch
+			n++
+		}
+		if n == len(dst) {
+			return
+		}
 	}
-	return dst
 }
 
 // keyOf returns an integer for a number: the greater the number, the greater the integer.
