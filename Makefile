@@ -157,6 +157,7 @@ docs: build
 	$(BIN) policies --format markdown > docs/commands/list-of-policies.md
 	$(BIN) formats --format markdown > docs/commands/list-of-formats.md
 	$(BIN) predictors --format markdown > docs/commands/list-of-predictors.md
+	$(BIN) rules --format markdown > docs/commands/list-of-rules.md
 	$(BIN) prefetchers --format markdown > docs/commands/list-of-prefetchers.md
 	$(BIN) caches --format markdown > docs/commands/list-of-caches.md
 	$(BIN) models --format markdown > docs/commands/list-of-models.md

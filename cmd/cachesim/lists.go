@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -120,15 +121,14 @@ func newPartsCommands() (all []*cobra.Command) {
 
 // newPartsCommand returns the command that lists the parts of a kind.
 func newPartsCommand(kind *sim.Kind) *cobra.Command {
-	example := kind.Names()[0]
 	return newListCommand(&cobra.Command{
 		Use:   kind.Plural + " [NAME...]",
 		Short: fmt.Sprintf("List the %s with their parameters and sources, or describe some of them", kind.Plural),
 		Long: fmt.Sprintf(`Lists every %s: %s, its parameters with their defaults, and where it is described.
 Choose one with cachesim run --%s. Given names, describes these: what each parameter means and which values it accepts.`,
-			kind.Name, kind.Decides, flagOf(kind)),
+			cmp.Or(kind.Noun, kind.Name), kind.Decides, flagOf(kind)),
 		Example: fmt.Sprintf(`  cachesim %[1]s
   cachesim %[1]s %[2]s
-  cachesim %[1]s --format json | jq .name`, kind.Plural, example),
+  cachesim %[1]s --format json | jq .name`, kind.Plural, kind.Names()[0]),
 	}, func() lists.List { return lists.Parts(kind) })
 }

@@ -30,6 +30,7 @@ const (
 	defaultPoliciesModelled = "lru"
 	defaultOnline           = "lru,arc,lirs,s3fifo,sieve,w-tinylfu"
 	defaultPolicies         = defaultOnline + ",opt"
+	defaultPoliciesOfHeads  = "one-set"
 	defaultPoliciesSimilar  = defaultOnline + ",topic-lru,rac,farthest-similar"
 	defaultCapacities       = "1%,3%,10%,30%"
 )
@@ -92,8 +93,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
 		"; belady-size instead of opt if capacities count bytes; "+defaultPoliciesSimilar+
 		" if similar queries answer each other; without opt where no policy can know what comes: "+
-		"in the cache igtcache, and if objects arrive later than they are requested; "+
-		defaultPoliciesModelled+" on serving nodes)")
+		"in the cache igtcache, and if objects arrive later than they are requested; "+defaultPoliciesModelled+
+		" on serving nodes; "+defaultPoliciesOfHeads+" in the cache attention)")
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.register(cmd)
@@ -236,6 +237,8 @@ func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
 	modelled := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Modelled }
 	list := defaultPolicies
 	switch {
+	case setups[0].Parts.Cache.Entry.Attention:
+		list = defaultPoliciesOfHeads
 	case slices.ContainsFunc(setups, modelled):
 		list = defaultPoliciesModelled
 	case slices.ContainsFunc(setups, answersSimilar):

@@ -31,6 +31,9 @@ type Entry struct {
 	Holds func(v params.Values, overlap bool) bool
 	// Prompts says that it serves prompts, chains of blocks, and needs a trace of them; a warm-up then counts prompts.
 	Prompts bool
+	// Attention says that it serves the heads of a language model, whose queries, keys and values the trace has. All its
+	// cells are replayed in one pass; see package kv. New is nil then.
+	Attention bool
 	// Queries says that it serves queries with embeddings, and needs a trace of them.
 	Queries bool
 	// Exact says that a request hits if its own object is resident, and that any object can be evicted: what is known

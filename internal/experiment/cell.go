@@ -54,6 +54,7 @@ type partTexts struct {
 	Cache     string `json:"cache"`
 	Policy    string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
 	Predictor string `json:"predictor,omitempty"` // "" if the policy uses none
+	Reuse     string `json:"reuse,omitempty"`
 	Allocator string `json:"allocator,omitempty"` // "" if the capacity is not divided among tenants
 	Model     string `json:"model,omitempty"`     // "" if hits are only counted
 	// "" if only requested objects are loaded

@@ -83,6 +83,9 @@ func requestsOf(t *testing.T, generator string) int {
 	if n, ok := spec.Params["requests"].(int); ok && n > 0 {
 		return n
 	}
+	if heads := must.Get(spec.Attention())(t); heads != nil {
+		return heads.Shape().Heads() * heads.Shape().Steps
+	}
 	g := must.Get(gen.New(t.Context(), spec, nil))(t)
 	return g.Requests()
 }

@@ -540,7 +540,8 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	var warmups []int
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
-			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup,
+			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Jobs: e.options.Jobs,
+				Memory:     e.options.Memory,
 				Neighbours: e.neighbours(c), Device: e.options.Device, Note: e.note})
 			warmups = append(warmups, c.Warmup)
 		}

@@ -19,6 +19,8 @@ type File struct {
 	Policies []Policy `yaml:"policies"`
 	// Predictors are the predictors with which each policy that uses one runs.
 	Predictors []Part `yaml:"predictors,omitempty"`
+	// Rules are the reuse rules with which each policy that uses one runs.
+	Rules []Part `yaml:"rules,omitempty"`
 	// what to load besides requested objects; default: nothing
 	Prefetchers []Part `yaml:"prefetchers,omitempty"`
 	// of the capacity among the tenants of the traces; default: none
@@ -97,6 +99,7 @@ type Policy struct {
 	// further parameters; each is an axis of that name, even if it has only one value
 	With       map[string]Values `yaml:"with,omitempty"`
 	Predictors Values            `yaml:"predictors,omitempty"` // names of the predictors it runs with; default: all
+	Rules      Values            `yaml:"rules,omitempty"`      // likewise of the reuse rules
 	// Names of the prefetchers, allocators and models it runs with; default: all. With one only, it counts at every place
 	// on the axis of these parts.
 	Prefetchers Values `yaml:"prefetchers,omitempty"`

@@ -62,7 +62,7 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
-	case reorders(c.Model):
+	case reorders(c.Model) || c.Cache.Entry.Attention:
 		return nil
 	case c.Cache.Entry.Queries:
 		return against(queryReferences(c)...)
@@ -136,7 +136,7 @@ func MarkBest(recs []records.Record) {
 	best := 0.0
 	competes := func(rec *records.Record) bool {
 		kind, _ := cache.Registry.Find(nameIn(rec.Cache))
-		return rec.Competes() && !kind.Modelled
+		return rec.Competes() && !kind.Modelled && !kind.Attention // which pays for hits with quality
 	}
 	for i := range recs {
 		if competes(&recs[i]) {

@@ -7,6 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/kv"
+	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -93,6 +95,12 @@ func CheckParts(c Cell) error {
 	c.Parts = c.Replayed()
 	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
+	case e.Reuses && !kind.Attention:
+		return fmt.Errorf("policy %s replaces the sets of rows of a language model's heads as a whole; it works in the "+
+			"cache %s, not in %s", e.Name, kv.Name, kind.Name)
+	case e.Reuses && c.Reuse == nil:
+		return fmt.Errorf("policy %s needs a reuse rule; add --reuse with one of: %s", e.Name,
+			suggest.List(reuse.Registry.Names()))
 	case e.Predicts && c.Predictor == nil:
 		return fmt.Errorf("policy %s needs a predictor; add --predictor with one of: %s", e.Name,
 			suggest.List(predict.Registry.Names()))

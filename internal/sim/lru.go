@@ -13,6 +13,9 @@ import (
 // passOf returns a key if one pass over reuse distances can serve a cell and others: those with the same key. It has
 // LRU's counts at capacities in objects and, if no object changes its size, at those in bytes that hold any object.
 func (r *Replayer) passOf(c Cell) string {
+	if c.Cache.Entry.Attention {
+		return "heads"
+	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
 	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
 	if !inPass || !alone || c.Series.Asked() || !cache.IsExact(c.Cache) {

@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/files"
 )
 
@@ -48,6 +51,9 @@ func (r *Replayer) Need(job Job) int64 {
 		return replayBytes + job.device.bytes(r, job.cells)
 	}
 	c := job.cells[0] // several share one pass
+	if c.Cache.Entry.Attention {
+		return replayBytes + kv.Bytes(attention.Of(r.trace.Kind).Shape, len(job.cells), parallel.Jobs(r.options.Jobs))
+	}
 	c.Parts = c.Replayed()
 	t := r.trace
 	objects := int64(t.NumObjects)

@@ -27,6 +27,7 @@ func (p Parts) needs() traces.Needs {
 		Times: policies.NeedsClock(p.Policy) || patterns,
 		Keys:  p.Cache.Entry.Keys || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
 		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
+		Attention: p.Cache.Entry.Attention,
 	}
 	if p.Model != nil && p.Model.Entry.Needs != nil {
 		needs = needs.Union(p.Model.Entry.Needs(p.Model.Params))

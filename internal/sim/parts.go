@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -18,6 +19,7 @@ type Parts struct {
 	Cache     cache.Spec
 	Policy    policies.Spec
 	Predictor *predict.Spec // set if and only if the policy uses one
+	Reuse     *reuse.Spec   // likewise: when a head of a language model loads another set of rows
 	// what to load besides requested objects; nil for nothing, so it is never a prefetcher that proposes nothing
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
@@ -106,6 +108,11 @@ var Kinds = inOrder(
 		future:  func(e predict.Entry) bool { return e.Future },
 		random:  func(e predict.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **predict.Spec { return &p.Predictor })),
+	newKind("reuse", reuse.Registry, traits[reuse.Entry]{
+		askedBy: func(e policies.Entry) bool { return e.Reuses },
+		future:  func(e reuse.Entry) bool { return e.Oracle },
+		random:  func(e reuse.Entry) bool { return e.Random },
+	}, at(func(p *Parts) **reuse.Spec { return &p.Reuse })),
 	newKind("prefetcher", prefetch.Registry, traits[prefetch.Entry]{
 		future: func(e prefetch.Entry) bool { return e.Future },
 		idle:   func(e prefetch.Entry) bool { return e.Idle },

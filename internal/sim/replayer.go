@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -30,7 +31,9 @@ type ReplayerOptions struct {
 	// Warmup is the number of requests served before counting starts; 0 for a trace whose parts each start with an empty
 	// cache.
 	Warmup     int
-	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
+	Jobs       int            // goroutines of a replay that can use several; 0 means one per core
+	Memory     *memory.Budget // of such a replay; nil: all memory
+	Progress   func(n int64)  // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
 	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
 	Device *cuda.Shared
@@ -239,6 +242,8 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		switch {
 		case job.device != nil:
 			return r.replayOnDevice(ctx, job)
+		case job.cells[0].Cache.Entry.Attention:
+			return r.replayHeads(ctx, job.cells)
 		case len(job.cells) > 1:
 			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (lruStack, error) { return newLRUStack(t, job.cells) })
 		}

@@ -20,6 +20,8 @@ type Needs struct {
 	// Embeddings asks for the embeddings of queries, and for everything else known about queries: the embeddings in the
 	// trace or beside it, or those that package workload computed from the texts.
 	Embeddings bool
+	// Attention asks for the attention of a language model, which has nothing else: requests are the lookups of its heads.
+	Attention bool
 }
 
 // Union returns the needs of both.
@@ -27,6 +29,7 @@ func (n Needs) Union(other Needs) Needs {
 	return Needs{
 		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
 		Kind: n.Kind || other.Kind, Embeddings: n.Embeddings || other.Embeddings,
+		Attention: n.Attention || other.Attention,
 	}
 }
 

@@ -14,6 +14,8 @@ const NoPart = "none"
 type PartKind struct {
 	// Name is the name of the kind's axis in experiments, and of its field in cells and records.
 	Name string
+	// Noun is what people call a part of the kind; "" for its name.
+	Noun string
 	// Plural is its key in experiment files, and the command that lists its parts.
 	Plural string
 	// Decides says in a few words what a part decides, for lists.
@@ -61,6 +63,13 @@ var PartKinds = []PartKind{
 		Decides: "when an object is requested again", inRows: always,
 		Flag: PartFlag{Default: "gbm", List: "list of predictors for policies that use one, as in 'oracle,gbm'; other " +
 			"policies ignore it (see cachesim predictors)", One: "the predictor, if the policy uses one"},
+	},
+	{
+		Name: "reuse", Plural: "rules", Field: func(r *Record) *string { return &r.Reuse }, Some: true, inRows: always,
+		Noun: "reuse rule", Decides: "whether the rows that a head of a language model has still answer its queries",
+		Flag: PartFlag{Default: "qsac", List: "list of reuse rules for the policy one-set of the cache attention, as in " +
+			"'qsac,threshold(tau=0.7)'; other policies ignore it (see cachesim rules)",
+			One: "the reuse rule, if the policy uses one"},
 	},
 	{
 		Name: "prefetcher", Plural: "prefetchers", Field: func(r *Record) *string { return &r.Prefetcher }, inRows: always,

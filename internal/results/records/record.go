@@ -56,6 +56,8 @@ type Record struct {
 	Kind  string `json:"kind" parquet:"kind"` // online, offline or bound
 	// the policy's predictor, with the parameters that differ from the defaults; "" if it uses none
 	Predictor string `json:"predictor" parquet:"predictor"`
+	// decides when a head of a language model loads another set of rows; "" if the policy does
+	Reuse string `json:"reuse" parquet:"reuse" rare:"true"`
 	// what to load besides requested objects; "" if nothing, which files call none
 	Prefetcher string `json:"prefetcher" parquet:"prefetcher" empty:"none"`
 	// divides the capacity among the tenants; "" if it is not divided, which files call none

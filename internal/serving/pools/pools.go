@@ -159,8 +159,8 @@ func checkPolicy(pool string, e policies.Entry, bytes bool) error {
 			"that knows only the past (see: cachesim policies)"
 	case e.Unbounded:
 		why = "it ignores capacities, but the memory of a node is limited"
-	case e.ShortFor != nil:
-		why = "it is short for a whole cache"
+	case e.New == nil:
+		why = "it stands for what a whole cache does"
 	case e.Relates:
 		why = "it uses relations between objects, which users and shards do not have"
 	case bytes && e.Units == policies.UnitsObjects:

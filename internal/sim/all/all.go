@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/igtcache"
+	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
@@ -30,7 +31,8 @@ func init() {
 	cache.Registry.Register(semantic.Entries...)
 	cache.Registry.Register(sets.Entries...)
 	cache.Registry.Register(igtcache.Entries...)
-	policies.Register(policies.Systems, igtcache.Shorthand)
+	cache.Registry.Register(kv.Entries...)
+	policies.Register(policies.Systems, igtcache.Shorthand, kv.OneSet)
 	allocate.Registry.Register(controllers.Entries...)
 	models.Registry.Register(nodemodels.Entries...)
 	gen.Register(traffic.Generators...)

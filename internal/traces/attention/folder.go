@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/traces/npy"
@@ -43,6 +44,35 @@ var arrayName = regexp.MustCompile(`^[qpkv]\.L[0-9]+\.npy(\.[a-z0-9]+)?$`)
 func IsFolder(path string) bool {
 	entries, _ := os.ReadDir(path) // none of a file
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return arrayName.MatchString(e.Name()) })
+}
+
+// FilesOf returns the files of an attention trace: those of a folder in the order of their names, and its importances.
+func FilesOf(path string) (paths []string) {
+	if IsFolder(path) {
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			if e.Name() == metaName || arrayName.MatchString(e.Name()) {
+				paths = append(paths, filepath.Join(path, e.Name()))
+			}
+		}
+	} else {
+		paths = append(paths, path)
+	}
+	if beside := ImportancesOf(path); beside != "" {
+		paths = append(paths, beside)
+	}
+	return paths
+}
+
+// ImportancesOf returns the file with what each KV head of a trace is worth: NAME-importance.tsv beside the folder or
+// file NAME; "" if there is none.
+func ImportancesOf(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	beside := filepath.Join(filepath.Dir(path), name+"-importance.tsv")
+	if info, err := os.Stat(beside); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return beside
 }
 
 // openFolder opens a folder with meta.json and an array (.npy, possibly compressed) for each layer and part: q.L04.npy

@@ -50,6 +50,14 @@ func OfBytes(bytes int64) Capacity {
 	return c
 }
 
+// Share returns the capacity as a share of so many objects: exactly what was written, if that is a share.
+func (c Capacity) Share(objects int) float64 {
+	if c.kind == capacityShare {
+		return c.value / 100
+	}
+	return float64(c.Amount) / float64(objects)
+}
+
 // Same reports whether two capacities are equal, however they were written.
 func (c Capacity) Same(other Capacity) bool { c.Spec = other.Spec; return c == other }
 

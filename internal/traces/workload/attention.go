@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // IsAttention reports whether w, or one of its files, is an attention trace, which is no list of requests. Standard
@@ -34,7 +38,7 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 	switch {
 	case len(w.Files) > 1:
 		return nil, fmt.Errorf("%q: one of them is an attention trace, which is read alone: name one trace", w.Files)
-	case w.SampleRate > 0:
+	case w.SampleRate > 0 && w.SampleRate < 1:
 		return nil, errors.New("--sample: an attention trace has no objects to sample, as each step attends to all keys " +
 			"before " +
 			"it: use --limit, which counts steps")
@@ -60,6 +64,79 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 	t, err := spec.Attention()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", spec, err)
+	}
+	return t, nil
+}
+
+// loadAttention returns the requests that an attention trace stands for, and the checksum of its files if it is asked
+// for. Only its dimensions are read: its vectors stay where they are.
+func (w Workload) loadAttention(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (
+	*traces.Trace, string, error) {
+	switch {
+	case !w.IsAttention(ctx, dirs):
+		return nil, "", fmt.Errorf("%s holds requests, but the cache serves the attention of a language model: give "+
+			"queries, keys and values (cachesim gen attention makes some; see docs/qsac.md)", w.label())
+	case slices.Contains(w.Files, "-"):
+		return nil, "", errors.New("standard input: attention is read once for dimensions and again for every pass; name a " +
+			"file or a folder")
+	}
+	open := func(ctx context.Context, o attention.Options) (attention.Trace, error) {
+		return w.OpenAttention(ctx, dirs, nil, o)
+	}
+	opened, err := open(ctx, attention.Options{Memory: options.Memory})
+	if err != nil {
+		return nil, "", err
+	}
+	shape := *opened.Shape()
+	if err := opened.Close(); err != nil {
+		return nil, "", err
+	}
+	t, err := lookups(w.label(), &shape, options)
+	if err != nil {
+		return nil, "", err
+	}
+	columns := &attention.Columns{Shape: &shape, Open: open}
+	t.Kind = columns
+	found, err := w.find(dirs)
+	if err != nil || len(found) == 0 {
+		return t, "", err
+	}
+	if columns.Importances = attention.ImportancesOf(found[0]); columns.Importances != "" {
+		t.Readings[0].Layout += ", importances of heads in " + filepath.Base(columns.Importances)
+	}
+	sum := ""
+	if takeSum {
+		sum, err = w.verified(ctx, found)
+	}
+	return t, sum, err
+}
+
+// label names the workload as a trace would be named.
+func (w Workload) label() string {
+	if w.Generator != "" {
+		if spec, err := gen.Parse(w.Generator, ""); err == nil {
+			return spec.String()
+		}
+		return w.Generator
+	}
+	return filepath.Base(w.Files[0])
+}
+
+// lookups returns a request for every head in every step. Objects are rows, each a key with its value.
+func lookups(name string, shape *attention.Shape, options traces.LoadOptions) (*traces.Trace, error) {
+	heads := shape.Heads()
+	requests, rows := heads*shape.Steps, heads*shape.Tokens()
+	if requests > stream.MaxCount || rows > stream.MaxCount {
+		return nil, fmt.Errorf("%s: %d lookups of %d rows, but at most %d are possible: use --limit, which counts steps",
+			name, requests, rows, stream.MaxCount)
+	}
+	if err := options.Memory.Need(4*int64(requests), name+": its lookups", "--limit"); err != nil {
+		return nil, err
+	}
+	t := &traces.Trace{Name: name, Objects: make([]uint32, requests), NumObjects: rows, SampleRate: 1,
+		Readings: []source.Reading{{Name: name, Files: 1, Paths: 1, Format: attention.Format, Layout: shape.String()}}}
+	for i := range t.Objects {
+		t.Objects[i] = uint32(i % heads)
 	}
 	return t, nil
 }

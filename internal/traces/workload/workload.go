@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/embed"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -180,8 +181,11 @@ func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, erro
 	return ChecksumOf(ctx, found)
 }
 
-// ChecksumOf returns the checksum of files as ReadChecksum does.
+// ChecksumOf returns the checksum of files as ReadChecksum does. An attention trace is all of its files.
 func ChecksumOf(ctx context.Context, paths []string) (string, error) {
+	if len(paths) == 1 && attention.Is(ctx, paths[0]) {
+		paths = attention.FilesOf(paths[0])
+	}
 	return interruptible.Call(ctx, func() (string, error) {
 		all := sha256.New()
 		var digest []byte
@@ -238,9 +242,12 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
 	}
-	if w.Generator != "" {
+	switch {
+	case options.Attention:
+		t, sum, err = w.loadAttention(ctx, dirs, options, takeSum)
+	case w.Generator != "":
 		t, sum, err = w.generate(ctx, dirs, options, takeSum)
-	} else {
+	default:
 		t, sum, err = w.loadFiles(ctx, dirs, options, takeSum)
 	}
 	if err != nil {

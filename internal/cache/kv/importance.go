@@ -1,0 +1,169 @@
+package kv
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/attention"
+)
+
+// published are the 0%, 5%, ..., 100% quantiles of the importances of the 256 KV heads of Llama-3-8B-1048k, as
+// DuoAttention (mit-han-lab/duo-attention) has measured them: many heads are at either end.
+var published = []float64{0, 0, 0, 0.244, 0.52, 0.717, 0.799, 0.86, 0.91, 0.938, 0.961, 0.974, 0.988, 0.996, 1, 1, 1, 1,
+	1, 1, 1}
+
+// importanceBits tells the draws of importances apart from others with the same seed.
+const importanceBits = 0x71736163
+
+// importances are per head of a trace.
+type importances struct {
+	of      []float64 // from 0 to 1
+	effects []float64 // as in the file: what a loss in the head weighs
+}
+
+// readImportances returns the importances of the heads of a trace.
+func readImportances(o *options, trace *attention.Columns, seed uint64) (importances, error) {
+	path := cmp.Or(o.importance, trace.Importances)
+	if path == "" {
+		return drawImportances(trace.Shape.Heads(), seed), nil
+	}
+	effects, err := readEffects(path, trace.Shape)
+	if err != nil {
+		return importances{}, err
+	}
+	of := slices.Clone(effects)
+	switch {
+	case o.ranks != "":
+		distribution, err := readNumbers(o.ranks)
+		if err != nil {
+			return importances{}, err
+		}
+		rank(of, distribution)
+	case o.importance == "":
+		rank(of, published)
+	}
+	for i, x := range of {
+		of[i] = min(max(x, 0), 1)
+	}
+	return importances{of, effects}, nil
+}
+
+func drawImportances(heads int, seed uint64) importances {
+	bits := random.Stream(seed, importanceBits)
+	of := make([]float64, heads)
+	for i := range of {
+		of[i] = quantileOf(published, random.Unit(bits))
+	}
+	return importances{of, of}
+}
+
+// readEffects reads a number for every head of the trace: from lines of layer, KV head and number, or from a row for
+// each layer of the model with a number for each of its KV heads. Lines that begin with # are comments.
+func readEffects(path string, shape *attention.Shape) ([]float64, error) {
+	rows, err := readRows(path)
+	if err != nil {
+		return nil, err
+	}
+	triple := func(row []float64) bool {
+		return len(row) == 3 && row[0] == math.Trunc(row[0]) && row[1] == math.Trunc(row[1])
+	}
+	known := map[[2]int]float64{}
+	listed := !slices.ContainsFunc(rows, func(row []float64) bool { return !triple(row) })
+	for layer, row := range rows {
+		switch {
+		case listed:
+			known[[2]int{int(row[0]), int(row[1])}] = row[2]
+		case len(row) == shape.KVHeads:
+			for kv, x := range row {
+				known[[2]int{layer, kv}] = x
+			}
+		default:
+			return nil, fmt.Errorf("%s: row %d has %d numbers; want a layer, a KV head and a number in all rows, or a number "+
+				"for each of %d KV heads", path, layer+1, len(row), shape.KVHeads)
+		}
+	}
+	effects := make([]float64, shape.Heads())
+	for place := range effects {
+		layer, kv := shape.Layers[place/shape.KVHeads], place%shape.KVHeads
+		x, ok := known[[2]int{layer, kv}]
+		if !ok {
+			return nil, fmt.Errorf("%s: has nothing about KV head %d of layer %d, which the trace has", path, kv, layer)
+		}
+		effects[place] = x
+	}
+	return effects, nil
+}
+
+// mostRows bounds the numbers that a file of importances may have.
+const mostRows = 1 << 16
+
+// readRows reads rows of numbers.
+func readRows(path string) (rows [][]float64, err error) {
+	f, err := filestate.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		var row []float64
+		for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == '\t' || r == ' ' || r == ',' }) {
+			x, err := strconv.ParseFloat(field, 64)
+			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, fmt.Errorf("%s:%d: %.40q: want a number", path, n, field)
+			}
+			row = append(row, x)
+		}
+		if len(row) > 0 {
+			rows = append(rows, row)
+		}
+		if len(rows) > mostRows {
+			return nil, fmt.Errorf("%s: has more than %d rows; want importances of heads", path, mostRows)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w; want lines of numbers", path, err)
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s: has no numbers; want importances of heads", path)
+	}
+	return rows, nil
+}
+
+// readNumbers returns the numbers of a file in ascending order.
+func readNumbers(path string) ([]float64, error) {
+	rows, err := readRows(path)
+	all := slices.Concat(rows...)
+	slices.Sort(all)
+	return all, err
+}
+
+// quantileOf returns a quantile of numbers in ascending order, between two of them on the line through both.
+func quantileOf(sorted []float64, p float64) float64 {
+	at := p * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
+}
+
+// rank replaces every number by the quantile of its rank in a distribution, given as ascending numbers. Equal numbers
+// have the rank of the first of them.
+func rank(numbers, distribution []float64) {
+	sorted := slices.Clone(numbers)
+	slices.SortFunc(sorted, cmp.Compare)
+	for i, x := range numbers {
+		at, _ := slices.BinarySearch(sorted, x)
+		numbers[i] = quantileOf(distribution, float64(at)/float64(max(1, len(sorted)-1)))
+	}
+}

@@ -1,0 +1,126 @@
+package kv
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/attention"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// Name is the name of the cache.
+const Name = "attention"
+
+// Generated tokens that stay visible. QSAC (section 6.1) leaves it open.
+const (
+	appendAll    = "all"        // all of them: sets come from the prompt, so that more loads are never worse
+	appendWindow = "window"     // the most recent ones only
+	appendSince  = "since-miss" // those since the head's set was loaded
+)
+
+// Queries that look up and load sets.
+const (
+	queriesTrue      = "true"
+	queriesPredicted = "predicted"
+)
+
+var parameters = []params.Param{
+	{Name: "append", Default: appendAll, Choices: []string{appendAll, appendWindow, appendSince},
+		Doc: "generated tokens that stay visible: all (sets then come from the prompt), window (the recent ones only) or " +
+			"since-miss (those since the head's set was loaded)"},
+	{Name: "sink", Default: attention.Sink, Max: 1 << 20, Doc: "first tokens, which are always visible"},
+	{Name: "recent", Default: attention.Recent, Min: 1, Max: 1 << 20,
+		Doc: "last tokens, the current one included, which are always visible"},
+	{Name: "dense", Default: 1, Max: 1 << 12, Doc: "first layers of the model, all of whose rows are on the GPU"},
+	{Name: "resident", Default: "0", Doc: "heads all of whose rows are on the GPU since reuse would not pay: a share of " +
+		"the heads (4%) or a budget (2GiB); the reuse rule ranks them"},
+	{Name: "queries", Default: queriesTrue, Choices: []string{queriesTrue, queriesPredicted},
+		Doc: "queries that look up and load sets: true, or predicted (a layer earlier, so that rows are loaded meanwhile)"},
+	{Name: "importance", Default: "", File: true, Doc: "file with the importance of KV heads, cut to 0 to 1: lines of " +
+		"layer, head and number, or a row of numbers per layer. Without it, what the trace's own file " +
+		"TRACE-importance.tsv states (the effect of a head, in any unit) ranks the heads; without that file importances " +
+		"are drawn by the seed"},
+	{Name: "ranks", Default: "", File: true, Doc: "file of numbers from 0 to 1, whose quantiles become the importances " +
+		"of heads in the order of what the files above state; without it the trace's own become those of DuoAttention's " +
+		"Llama-3-8B, from which importances are also drawn"},
+}
+
+// options are what the parameters of the cache and a capacity say.
+type options struct {
+	share  float64 // of the candidates that a set has
+	append string
+	sink   int
+	recent int
+	dense  int // layers of the model before this one are on the GPU
+
+	residentShare float64 // of the heads; 0 if residentBytes is set
+	residentBytes int64
+
+	predicted         bool
+	importance, ranks string // files
+}
+
+func optionsOf(v params.Values, share float64) (o options, err error) {
+	o = options{share: share, append: v.Text("append"), sink: v.Int("sink"), recent: v.Int("recent"),
+		dense:      v.Int("dense"),
+		predicted:  v.Text("queries") == queriesPredicted,
+		importance: v.Text("importance"), ranks: v.Text("ranks")}
+	text := v.Text("resident")
+	switch share, isShare := strings.CutSuffix(text, "%"); {
+	case text == "0":
+	case isShare:
+		percent, err := strconv.ParseFloat(share, 64)
+		if err != nil || !(percent >= 0 && percent <= 100) {
+			return o, fmt.Errorf("resident=%s: want a share from 0%% to 100%%, or bytes such as 2GiB", text)
+		}
+		o.residentShare = percent / 100
+	default:
+		if o.residentBytes, err = capacity.ParseBytes(text); err != nil {
+			return o, fmt.Errorf("resident=%w, or a share such as 4%%", err)
+		}
+	}
+	return o, nil
+}
+
+// resident reports whether heads may be on the GPU as a whole.
+func (o *options) resident() bool { return o.residentShare > 0 || o.residentBytes > 0 }
+
+// view says which tokens a set is chosen from. Cells with equal views have the same exact sets.
+type view struct {
+	append       string
+	share        float64
+	sink, recent int
+}
+
+func (o *options) view() view { return view{o.append, o.share, o.sink, o.recent} }
+
+// candidates returns the tokens [from, to) that a set of a step is chosen from.
+func (v view) candidates(shape *attention.Shape, step int) (from, to int) {
+	visible := shape.Visible(step)
+	if v.append == appendAll {
+		visible = shape.Visible(0)
+	}
+	return v.sink, max(v.sink, visible-v.recent)
+}
+
+// size returns the number of tokens in the set of a step.
+func (v view) size(shape *attention.Shape, step int) int {
+	from, to := v.candidates(shape, step)
+	// 10% of 4090 tokens are 409; in binary 0.1 is a little more or less than that.
+	return min(to-from, int(math.Floor(float64(v.share*float64(to-from))+1e-9)))
+}
+
+// tail returns the first of the last tokens that are visible in a step beside a set that was loaded in the step label.
+func (v view) tail(shape *attention.Shape, step, label int) int {
+	visible := shape.Visible(step)
+	switch v.append {
+	case appendAll:
+		visible = shape.Visible(0)
+	case appendSince:
+		visible = shape.Visible(label)
+	}
+	return max(v.sink, visible-v.recent)
+}

@@ -1,0 +1,126 @@
+package kv
+
+import (
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/traces/attention"
+)
+
+// bytesOfNumber is the size of a number on the GPU.
+const bytesOfNumber = 2
+
+// tally is what a cell counted on one head. Tokens are counted, each of which has a key and a value.
+type tally struct {
+	lookups, hits int64
+	steps         int64 // of the head
+	kept          int64 // steps in which it was on the GPU as a whole
+	wanted        int64 // tokens of all sets, as if each step loaded its own
+	loaded, fresh int64 // tokens that were loaded, whole sets, and those of them that were not there before
+
+	recall, mass  float64 // sums over the steps
+	lost          float64
+	middle, exact float64 // mass of the middle, and that of the exact sets
+	errors        float64 // sum over steps and query heads
+	outputs       int64   // number of them
+
+	// in the last step, in tokens
+	set, visible, whole int64
+	labels              int64 // queries
+}
+
+// keepWhole counts a head all of whose rows are on the GPU.
+func (t *tally) keepWhole(shape *attention.Shape, v view) {
+	steps := int64(shape.Steps)
+	t.steps, t.kept, t.recall, t.mass = steps, steps, float64(steps), float64(steps)
+	t.outputs = steps * int64(shape.Group())
+	t.whole = int64(shape.Tokens())
+	for s := range shape.Steps {
+		t.wanted += int64(v.size(shape, s))
+	}
+}
+
+// add adds what was counted on another head.
+func (t *tally) add(other *tally) {
+	t.lookups, t.hits, t.steps, t.kept = t.lookups+other.lookups, t.hits+other.hits, t.steps+other.steps, t.kept+other.kept
+	t.wanted, t.loaded, t.fresh = t.wanted+other.wanted, t.loaded+other.loaded, t.fresh+other.fresh
+	t.recall, t.mass, t.lost = t.recall+other.recall, t.mass+other.mass, t.lost+other.lost
+	t.middle, t.exact = t.middle+other.middle, t.exact+other.exact
+	t.errors, t.outputs = t.errors+other.errors, t.outputs+other.outputs
+	t.set, t.visible, t.whole = t.set+other.set, t.visible+other.visible, t.whole+other.whole
+	t.labels += other.labels
+}
+
+// The bins of errors: from leastError on, each is 2% above the one before. Below is bin 0.
+const (
+	errorBins  = 1000
+	leastError = 1e-6
+)
+
+var binWidth = random.Log(1.02) // the same on every machine, as bins must be
+
+// histogram counts output errors. Counts add up in any order to the same.
+type histogram [errorBins]int64
+
+func (h *histogram) add(x float64) {
+	bin := 0
+	if x > leastError {
+		bin = min(errorBins-1, 1+int(random.Log(x/leastError)/binWidth))
+	}
+	h[bin]++
+}
+
+// quantile returns the upper end of the bin in which a share of the errors has been reached; 0 for none.
+func (h *histogram) quantile(share float64) float64 {
+	var total, sum int64
+	for _, n := range h {
+		total += n
+	}
+	for bin, n := range h {
+		if sum += n; float64(sum) >= share*float64(total) {
+			if bin == 0 {
+				return 0
+			}
+			return leastError * random.Exp(float64(bin)*binWidth)
+		}
+	}
+	return 0
+}
+
+// values returns the metrics of a cell from the tallies of its heads, in their order.
+func values(heads []tally, effects []float64, errors *histogram, shape *attention.Shape) (v metric.Values,
+	c cache.Counts) {
+	var all tally
+	var byEffect, errorByEffect, effect float64
+	for i := range heads {
+		t := &heads[i]
+		all.add(t)
+		byEffect += float64(effects[i] * metric.Divide(t.lost, float64(t.steps)))
+		errorByEffect += float64(effects[i] * metric.Divide(t.errors, float64(t.outputs)))
+		effect += effects[i]
+	}
+	c = cache.Counts{Requests: all.lookups, Hits: all.hits}
+	steps, perToken := float64(all.steps), int64(2*bytesOfNumber*shape.Dim)
+	v.Set(hitRatioAll, metric.Divide(float64(all.hits+all.kept), float64(all.lookups+all.kept)))
+	v.SetInt(loaded, 2*all.loaded)
+	v.SetInt(loadedNew, 2*all.fresh)
+	v.SetInt(loadedBytes, all.loaded*perToken)
+	v.Set(loadedPerSet, metric.Divide(float64(all.loaded), float64(all.wanted)))
+	v.Set(newPerSet, metric.Divide(float64(all.fresh), float64(all.wanted)))
+	v.Set(recall, all.recall/steps)
+	v.Set(mass, all.mass/steps)
+	v.Set(lostMass, all.lost/steps)
+	v.Set(lostByEffect, metric.Divide(byEffect, effect))
+	v.Set(middleMass, metric.Divide(all.middle, all.exact))
+	v.Set(outputError, metric.Divide(all.errors, float64(all.outputs)))
+	v.Set(outputErrorTail, errors.quantile(0.95))
+	v.Set(outputErrorByEffect, metric.Divide(errorByEffect, effect))
+	sets, visible, whole := all.set*perToken, all.visible*perToken, all.whole*perToken
+	labels := all.labels * int64(bytesOfNumber*shape.Dim)
+	v.SetInt(gpuSets, sets)
+	v.SetInt(gpuLabels, labels)
+	v.SetInt(gpuVisible, visible)
+	v.SetInt(gpuWhole, whole)
+	v.SetInt(gpuBytes, sets+labels+visible+whole)
+	return v, c
+}

@@ -1,0 +1,419 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
+	"github.com/cachesim/cachesim/internal/similarity/softmax"
+	"github.com/cachesim/cachesim/internal/traces/attention"
+)
+
+// worker serves heads one after another. Its buffers are reused.
+type worker struct {
+	*replay
+	errors []histogram // per cell
+
+	head           *attention.Head
+	norms          []float64 // of the queries
+	predictedNorms []float64
+	step           moment
+	predicted      scores // of the predicted queries of this step
+	exact          []exactSet
+	cells          []holding
+	selector       softmax.Selector
+	similarities   []float64
+	losses         []loss
+	order          []int32
+	sum, rest      []float32 // of a group's outputs
+}
+
+// scores are what the queries of a step give to the visible tokens.
+type scores struct {
+	step          int
+	probabilities []float32 // a row of visible numbers per query head
+	summed        []float32 // over the group
+}
+
+// moment is a step of a head.
+type moment struct {
+	scores
+	visible int
+	outputs []float32 // of full attention, a row per query head
+	norms   []float64 // of the outputs
+}
+
+// exactSet is the best set of a step in a view, and for every token the last step whose set had it.
+type exactSet struct {
+	set     []int32
+	last    []int32 // step+1 per token
+	mass    float64 // of the set, mean over the group
+	visible float64 // of the set and all tokens that are always visible
+}
+
+// loss is what attention loses in a step with a set that was loaded in a certain way for the queries of a step.
+type loss struct {
+	view, label int
+	predicted   bool
+	recall      float64
+	mass        float64 // of all visible tokens
+	middle      float64 // of it, beyond what the exact set has beside it
+	errors      []float32
+}
+
+// holding is what a cell has of the head.
+type holding struct {
+	*plan
+	*tally
+	number int
+	rule   reuse.Rule
+	whole  bool
+	labels []int // by step, of a rule that knows all steps
+	label  int   // the step for whose queries the set was loaded; -1 without a set
+	set    []int32
+	lookup reuse.Lookup
+}
+
+// serve serves one head in all cells.
+func (w *worker) serve(ctx context.Context, h *attention.Head) error {
+	w.head = h
+	w.norms = normsOf(w.norms, h.Queries, w.shape.Dim)
+	w.predictedNorms = normsOf(w.predictedNorms, h.Predicted, w.shape.Dim)
+	if err := w.begin(); err != nil {
+		return err
+	}
+	for step := range w.shape.Steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.attend(step)
+		for i := range w.cells {
+			if c := &w.cells[i]; !c.whole {
+				w.look(c, step)
+			}
+		}
+		if w.Progress != nil {
+			w.Progress(1)
+		}
+	}
+	return nil
+}
+
+// begin empties the caches of all cells.
+func (w *worker) begin() error {
+	w.cells = slices.Grow(w.cells[:0], len(w.plans))[:len(w.plans)]
+	w.exact = slices.Grow(w.exact[:0], len(w.views))[:len(w.views)]
+	for i := range w.exact {
+		w.exact[i].last = append(w.exact[i].last[:0], make([]int32, w.shape.Tokens())...)
+	}
+	w.similarities = slices.Grow(w.similarities[:0], w.shape.Group())[:w.shape.Group()]
+	for i, p := range w.plans {
+		c := &w.cells[i]
+		*c = holding{plan: p, tally: &w.tallies[i][w.head.Place], number: i, label: -1, set: c.set[:0],
+			whole: p.whole[w.head.Place]}
+		if c.whole {
+			c.tally.keepWhole(w.shape, w.views[p.view])
+			continue
+		}
+		var err error
+		if c.rule, err = w.rule(p, w.head.Place); err != nil {
+			return fmt.Errorf("reuse rule %s: %w", p.Rule, err)
+		}
+	}
+	return w.planAhead()
+}
+
+// planAhead lets rules that know all sets of the head plan with them, for which it computes these sets.
+func (w *worker) planAhead() error {
+	for v := range w.views {
+		var sets [][]uint64
+		for i := range w.cells {
+			c := &w.cells[i]
+			planning, ok := c.rule.(reuse.Planning)
+			if !ok || c.view != v {
+				continue
+			}
+			if sets == nil {
+				sets = w.allSets(w.views[v])
+			}
+			c.labels = planning.Plan(w.shape.Steps, func(step, label int) float64 {
+				common, size := 0, 0
+				for j, word := range sets[step] {
+					common += bits.OnesCount64(word & sets[label][j])
+					size += bits.OnesCount64(word)
+				}
+				return float64(common) / float64(max(1, size))
+			})
+		}
+	}
+	return nil
+}
+
+// allSets returns the exact sets of all steps, a bit per token.
+func (w *worker) allSets(v view) [][]uint64 {
+	sets := make([][]uint64, w.shape.Steps)
+	for step := range sets {
+		sets[step] = make([]uint64, (w.shape.Tokens()+63)/64)
+		w.step.compute(w.head.Queries, w.head, w.shape, step)
+		w.order = w.top(w.order[:0], w.step.summed, v, step)
+		for _, token := range w.order {
+			sets[step][token/64] |= 1 << (token % 64)
+		}
+	}
+	return sets
+}
+
+// compute computes the probabilities of a step for some queries.
+func (s *scores) compute(queries []float32, h *attention.Head, shape *attention.Shape, step int) {
+	visible, group, dim := shape.Visible(step), shape.Group(), shape.Dim
+	s.step = step
+	s.probabilities = resized(s.probabilities, group*visible)
+	softmax.Probabilities(s.probabilities, queries[step*group*dim:][:group*dim], h.Keys[:visible*dim], dim,
+		float32(shape.Scale))
+	s.summed = resized(s.summed, visible)
+	copy(s.summed, s.probabilities[:visible])
+	for j := 1; j < group; j++ {
+		for i, p := range s.probabilities[j*visible:][:visible] {
+			s.summed[i] += p
+		}
+	}
+}
+
+// attend computes full attention in a step, and the exact set of each view.
+func (w *worker) attend(step int) {
+	m, shape := &w.step, w.shape
+	m.compute(w.head.Queries, w.head, shape, step)
+	m.visible = shape.Visible(step)
+	group, dim := shape.Group(), shape.Dim
+	m.outputs, m.norms = resized(m.outputs, group*dim), resized(m.norms, group)
+	for j := range group {
+		out := m.outputs[j*dim:][:dim]
+		softmax.Weighted(out, m.probabilities[j*m.visible:][:m.visible], w.head.Values[:m.visible*dim], dim)
+		m.norms[j] = math.Sqrt(squares(out))
+	}
+	w.predicted.step, w.losses = -1, w.losses[:0]
+	for i, v := range w.views {
+		e := &w.exact[i]
+		e.set = w.top(e.set[:0], m.summed, v, step)
+		e.mass = 0
+		for _, token := range e.set {
+			e.last[token] = int32(step + 1)
+			e.mass += float64(m.summed[token])
+		}
+		e.mass /= float64(group)
+		e.visible = e.mass + w.always(v, step, step)
+	}
+}
+
+// always returns the probability of the tokens that are visible whatever the set, which was loaded in the step label.
+func (w *worker) always(v view, step, label int) float64 {
+	m, sum := &w.step, 0.0
+	for _, p := range m.summed[:v.sink] {
+		sum += float64(p)
+	}
+	for _, p := range m.summed[v.tail(w.shape, step, label):m.visible] {
+		sum += float64(p)
+	}
+	return sum / float64(w.shape.Group())
+}
+
+// top returns the set of the tokens of most probability among the candidates of a step.
+func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
+	from, to := v.candidates(w.shape, step)
+	set = w.selector.Top(set, summed[from:to], v.size(w.shape, step))
+	for i := range set {
+		set[i] += int32(from)
+	}
+	return set
+}
+
+// look serves a step in a cell with a reuse rule.
+func (w *worker) look(c *holding, step int) {
+	v := w.views[c.view]
+	c.lookups++
+	c.steps++
+	c.wanted += int64(v.size(w.shape, step))
+	if c.label >= 0 && w.reuses(c, step) {
+		c.hits++
+	} else {
+		w.load(c, v, step)
+	}
+	w.measure(c, w.lossOf(c, step), step)
+}
+
+// reuses asks the rule whether the set still answers.
+func (w *worker) reuses(c *holding, step int) bool {
+	if c.labels != nil {
+		return c.labels[step] != step
+	}
+	queries, norms := w.head.Queries, w.norms
+	if c.predicted && len(w.head.Predicted) > 0 {
+		queries, norms = w.head.Predicted, w.predictedNorms
+	}
+	cosines(w.similarities, queries, norms, w.shape, step, c.label)
+	c.lookup = reuse.Lookup{Step: step, Label: c.label, Similarities: w.similarities, Overlap: func() float64 {
+		return w.recallOf(c)
+	}}
+	return c.rule.Reuse(&c.lookup)
+}
+
+// recallOf returns the share of the exact set of this step that is in the cell's set.
+func (w *worker) recallOf(c *holding) float64 {
+	e := &w.exact[c.view]
+	common := 0
+	for _, token := range c.set {
+		if e.last[token] == int32(w.step.step+1) {
+			common++
+		}
+	}
+	return float64(common) / float64(max(1, len(e.set)))
+}
+
+// load replaces the cell's set.
+func (w *worker) load(c *holding, v view, step int) {
+	set := w.exact[c.view].set
+	if c.usesPredicted() && len(w.head.Predicted) > 0 {
+		if w.predicted.step != step {
+			w.predicted.compute(w.head.Predicted, w.head, w.shape, step)
+		}
+		w.order = w.top(w.order[:0], w.predicted.summed, v, step)
+		set = w.order
+	}
+	common := commonTokens(set, c.set)
+	c.loaded += int64(len(set))
+	c.fresh += int64(len(set) - common)
+	if learning, ok := c.rule.(reuse.Learning); ok && c.label >= 0 {
+		learning.Replaced(&c.lookup, float64(common)/float64(max(1, len(set))))
+	}
+	c.set, c.label = append(c.set[:0], set...), step
+}
+
+// lossOf returns what the cell's set loses in this step. Cells with the same set share the answer.
+func (w *worker) lossOf(c *holding, step int) *loss {
+	predicted := c.usesPredicted()
+	for i := range w.losses {
+		if l := &w.losses[i]; l.view == c.view && l.label == c.label && l.predicted == predicted {
+			return l
+		}
+	}
+	if len(w.losses) < cap(w.losses) {
+		w.losses = w.losses[:len(w.losses)+1]
+	} else {
+		w.losses = append(w.losses, loss{})
+	}
+	l := &w.losses[len(w.losses)-1]
+	*l = loss{view: c.view, label: c.label, predicted: predicted, errors: l.errors[:0], recall: w.recallOf(c)}
+	v, m := w.views[c.view], &w.step
+	for _, token := range c.set {
+		l.middle += float64(m.summed[token])
+	}
+	l.middle /= float64(w.shape.Group())
+	always := w.always(v, step, c.label)
+	l.mass = l.middle + always
+	l.middle += always - w.always(v, step, step)
+	for j := range w.shape.Group() {
+		l.errors = append(l.errors, w.errorOf(v, c, step, j))
+	}
+	return l
+}
+
+// errorOf returns the distance of a query head's output with the cell's set from the full one, over the norm of that.
+func (w *worker) errorOf(v view, c *holding, step, j int) float32 {
+	m, dim := &w.step, w.shape.Dim
+	weights := m.probabilities[j*m.visible:][:m.visible]
+	tail := v.tail(w.shape, step, c.label)
+	w.sum, w.rest = resized(w.sum, dim), resized(w.rest, dim)
+	softmax.WeightedRows(w.sum, weights, c.set, w.head.Values, dim)
+	total := 0.0
+	for _, token := range c.set {
+		total += float64(weights[token])
+	}
+	for _, span := range [][2]int{{0, v.sink}, {tail, m.visible}} {
+		part := weights[span[0]:span[1]]
+		softmax.Weighted(w.rest, part, w.head.Values[span[0]*dim:span[1]*dim], dim)
+		for i, x := range w.rest {
+			w.sum[i] += x
+		}
+		for _, p := range part {
+			total += float64(p)
+		}
+	}
+	distance, share := 0.0, float32(1/total)
+	for i, x := range m.outputs[j*dim:][:dim] {
+		d := float64(w.sum[i]*share) - float64(x)
+		distance += float64(d * d)
+	}
+	if m.norms[j] == 0 {
+		return 0
+	}
+	return float32(math.Sqrt(distance) / m.norms[j])
+}
+
+// measure counts a step.
+func (w *worker) measure(c *holding, l *loss, step int) {
+	e := &w.exact[c.view]
+	c.recall += l.recall
+	c.mass += l.mass
+	c.lost += e.visible - l.mass
+	c.middle += l.middle
+	c.exact += e.mass
+	for _, x := range l.errors {
+		c.errors += float64(x)
+		c.outputs++
+		w.errors[c.number].add(float64(x))
+	}
+	if step == w.shape.Steps-1 {
+		v := w.views[c.view]
+		c.tally.set = int64(len(c.set))
+		c.visible = int64(v.sink + w.step.visible - v.tail(w.shape, step, c.label))
+		c.tally.labels = int64(w.shape.Group())
+	}
+}
+
+// normsOf returns the squared norms of vectors.
+func normsOf(norms []float64, rows []float32, dim int) []float64 {
+	norms = resized(norms, len(rows)/dim)
+	reuse.Norms(norms, rows, dim)
+	return norms
+}
+
+// cosines sets the similarities of the queries of two steps, per query head.
+func cosines(similarities []float64, queries []float32, norms []float64, shape *attention.Shape, step, label int) {
+	group, dim := shape.Group(), shape.Dim
+	a, b := step*group, label*group
+	reuse.Cosines(similarities, queries[a*dim:][:group*dim], queries[b*dim:][:group*dim], dim, norms[a:][:group],
+		norms[b:][:group])
+}
+
+// commonTokens returns the number of tokens that two ascending sets share.
+func commonTokens(a, b []int32) (n int) {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			n, i, j = n+1, i+1, j+1
+		}
+	}
+	return n
+}
+
+func squares(v []float32) (sum float64) {
+	for _, x := range v {
+		sum += float64(float64(x) * float64(x))
+	}
+	return sum
+}
+
+// resized returns a slice of n elements whose contents are not defined.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,34 @@
+package attention
+
+import (
+	"context"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Columns are what a trace of requests knows of the attention that it stands for: request i is what head i mod Heads
+// asks for in step i / Heads. The vectors stay in the file, which is read again by every pass.
+type Columns struct {
+	Shape *Shape
+	Open  func(ctx context.Context, options Options) (Trace, error)
+	// Importances is the path of a file with what each KV head is worth, which belongs to the trace; "" without one.
+	Importances string
+}
+
+// Of returns the columns of an attention trace; nil if the requests are none.
+func Of(kind stream.Columns) *Columns {
+	c, _ := kind.(*Columns)
+	return c
+}
+
+// Slice returns c: an attention trace is never cut.
+func (c *Columns) Slice(_, _ stream.Span) stream.Columns { return c }
+
+// Only returns c: an attention trace has no sizes by which requests could be left out.
+func (c *Columns) Only(stream.Chosen) stream.Columns { return c }
+
+// Torn reports that there is no incomplete group.
+func (c *Columns) Torn() bool { return false }
+
+// Bytes returns 0: nothing is held.
+func (c *Columns) Bytes() int64 { return 0 }
