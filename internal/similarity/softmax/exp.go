@@ -27,10 +27,7 @@ func Exp(dst, x []float32) {
 
 // exp sets dst to e^(x-shift) and adds that to the sums.
 func exp(dst, x []float32, shift float32, sums *lanes) {
-	whole := 0
-	if assembly {
-		whole = len(x) &^ (width - 1)
-	}
+	whole := eights(len(x))
 	if whole > 0 {
 		expOfMany(&dst[0], &x[0], whole, shift, sums, &expTable)
 	}

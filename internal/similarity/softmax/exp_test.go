@@ -3,6 +3,8 @@ package softmax
 import (
 	"math"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/brief"
 )
 
 // expError is the greatest relative error that Exp states.
@@ -12,10 +14,7 @@ const expError = 1e-7
 func TestExp(t *testing.T) { withAndWithout(t, testExp) }
 
 func testExp(t *testing.T) {
-	step := uint32(997)
-	if testing.Short() {
-		step = 99991
-	}
+	step := brief.Of(uint32(997), 99991)
 	checkExp(t, 0, mostExponent, step)
 	checkExp(t, float32(math.Copysign(0, -1)), leastExponent, step)
 }

@@ -12,6 +12,14 @@ import "math"
 
 const width = 8 // lanes
 
+// eights returns how many of the first of n numbers the assembly computes with.
+func eights(n int) int {
+	if !assembly {
+		return 0
+	}
+	return n &^ (width - 1)
+}
+
 // masks has masks of the first numbers of eight, from its places before 8.
 var masks = [2 * width]int32{-1, -1, -1, -1, -1, -1, -1, -1}
 
@@ -56,6 +64,7 @@ func Products(products, queries, keys []float32, dim int, scale float32) {
 // take blockBytes. Keys of up to residentBytes are probably in the second.
 const tileKeys, blockBytes, residentBytes = 4, 16 << 10, 256 << 10
 
+// productsByTiles is Products with assembly, for at least one query and tileKeys keys.
 func productsByTiles(products, queries, keys []float32, dim int, scale float32) {
 	n := len(keys) / dim
 	block := max(tileKeys, blockBytes/(4*dim)&^(tileKeys-1))
@@ -154,10 +163,7 @@ func soften(p []float32) {
 	var sums lanes
 	exp(p, p, greatest(p), &sums)
 	share := float32(1 / sums.total())
-	whole := 0
-	if assembly {
-		whole = len(p) &^ (width - 1)
-	}
+	whole := eights(len(p))
 	if whole > 0 {
 		multiplyMany(&p[0], whole, share)
 	}

@@ -12,10 +12,7 @@ func (s *lanes) total() float64 {
 // Sum returns the sum of numbers, in eight lanes in float64.
 func Sum(numbers []float32) float64 {
 	var s lanes
-	whole := 0
-	if assembly {
-		whole = len(numbers) &^ (width - 1)
-	}
+	whole := eights(len(numbers))
 	if whole > 0 {
 		sumOfMany(&numbers[0], whole, &s)
 	}
@@ -37,10 +34,7 @@ func SumRows(numbers []float32, rows []int32) float64 {
 // SumQueries sets dst[i] to the sum of p[j*n+i] over all queries j, in order of j, where dst has n numbers.
 func SumQueries(dst, p []float32) {
 	clear(dst)
-	whole := 0
-	if assembly {
-		whole = len(dst) &^ (width - 1)
-	}
+	whole := eights(len(dst))
 	for ; len(p) > 0; p = p[len(dst):] {
 		row := p[:len(dst)]
 		if whole > 0 {

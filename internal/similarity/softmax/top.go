@@ -68,10 +68,7 @@ func keyOf(x float32) int32 {
 func (s *Selector) collect(numbers []float32, least int32) {
 	s.positions = slices.Grow(s.positions[:0], len(numbers))[:len(numbers)]
 	s.keys = slices.Grow(s.keys[:0], len(numbers))[:len(numbers)]
-	n, whole := 0, 0
-	if assembly {
-		whole = len(numbers) &^ (width - 1)
-	}
+	n, whole := 0, eights(len(numbers))
 	if whole > 0 {
 		n = collectMany(&s.positions[0], &s.keys[0], &numbers[0], whole, least, &moves)
 	}
