@@ -90,14 +90,14 @@ func everyPredicting() string {
 // everySemantic lists all policies that support caches in which similar queries answer each other.
 func everySemantic() string {
 	return policiesWith(func(e policies.Entry) bool {
-		return !e.Predicts && e.New != nil && e.Units != policies.UnitsBytes && (e.Kind == policies.Online || e.Similar)
+		return !e.Predicts && e.ShortFor == nil && e.Units != policies.UnitsBytes && (e.Kind == policies.Online || e.Similar)
 	})
 }
 
 func policiesWith(property func(policies.Entry) bool) string {
 	var names []string
 	for _, e := range policies.Registry.All() {
-		if property(e) {
+		if property(e) && !e.Reuses {
 			names = append(names, e.Name)
 		}
 	}
