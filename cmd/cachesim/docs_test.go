@@ -192,6 +192,7 @@ func docTraces(t *testing.T) (dir string) {
 		"prompts.jsonl.zst":  "llm(conversations=10,prompts=40)",
 		"testdata/trace.zst": "zipf(requests=4000,objects=500)",
 		"requests.parquet":   "recommender(nodes=1,epochs=2,users=500,shards=20000,rate=20)",
+		"book.attention":     "attention(layers=2,context=300,steps=20)",
 	} {
 		path := filepath.Join(dir, name)
 		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -204,6 +205,7 @@ func docTraces(t *testing.T) (dir string) {
 			t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
 		}
 	}
+	must.Do(t, os.Rename(filepath.Join(dir, "book.attention"), filepath.Join(dir, "book"))) // recognised by its content
 	docFiles(t, dir)
 	return dir
 }

@@ -31,7 +31,7 @@ var Entries = []cache.Entry{{
 // OneSet is the policy of a head that has one set, which a reuse rule replaces as a whole.
 var OneSet = policies.Entry{
 	Name: "one-set",
-	Look: policies.Look{Color: policies.Blue, Mark: policies.Circle},
+	Look: policies.Look{Color: policies.Indigo, Mark: policies.Ring},
 	Summary: "in the cache attention: each head has one set of tokens, which is replaced as a whole when its reuse rule " +
 		"says so",
 	Source: source,

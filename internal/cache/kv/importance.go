@@ -149,7 +149,7 @@ func readNumbers(path string) ([]float64, error) {
 
 // quantileOf returns a quantile of numbers in ascending order, between two of them on the line through both.
 func quantileOf(sorted []float64, p float64) float64 {
-	at := p * float64(len(sorted)-1)
+	at := float64(p * float64(len(sorted)-1))
 	i := int(at)
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]

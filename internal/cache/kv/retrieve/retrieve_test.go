@@ -17,9 +17,6 @@ type drawn struct {
 	steps []Step
 }
 
-// group is how many queries a step has.
-func (d drawn) group() int { return len(d.steps[0].Queries) / d.head.Dim }
-
 // drawHead draws a head whose numbers are small integers, so that ties are common and sums exact.
 func drawHead(t *rapid.T) drawn {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "numbers"), 0))
@@ -44,23 +41,11 @@ func drawHead(t *rapid.T) drawn {
 	return d
 }
 
-// product is the definition.
-func product(a, b []float32) (sum float64) {
-	for i := range a {
-		sum += float64(a[i]) * float64(b[i])
-	}
-	return sum
-}
-
 // naiveBest returns n of the numbers in [from,to), the greatest score first; ties go to the lower number.
 func naiveBest(from, to, n int, score func(i int) float64) []int32 {
 	all := consecutive(nil, from, max(0, to-from))
 	slices.SortStableFunc(all, func(a, b int32) int { return cmp.Compare(score(int(b)), score(int(a))) })
 	return all[:min(n, len(all))]
-}
-
-func build(t testing.TB, text string) Retriever {
-	return New(must.Get(Registry.Parse(text))(t))
 }
 
 // TestRetrievers has what holds for all: tokens are candidates in ascending order, each once, at least K of them unless
