@@ -47,20 +47,16 @@ func (t *Trace) neverRepeats() bool {
 	if len(t.Objects) < 2 {
 		return false
 	}
-	if t.NumObjects == len(t.Objects) || len(t.Starts) < 2 {
+	if len(t.Starts) < 2 {
 		return t.NumObjects == len(t.Objects)
 	}
 	in := make([]int, t.NumObjects) // the last file with the object, from 1
-	for part, start := range t.Starts {
-		end := len(t.Objects)
-		if part+1 < len(t.Starts) {
-			end = t.Starts[part+1]
-		}
-		for _, o := range t.Objects[start:end] {
-			if in[o] == part+1 {
+	for n, part := range t.Parts() {
+		for _, o := range part.Objects {
+			if in[o] == n+1 {
 				return false
 			}
-			in[o] = part + 1
+			in[o] = n + 1
 		}
 	}
 	return true
@@ -90,8 +86,8 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// betterColumns returns the unread columns in which keys repeat, best first: those with a known name, then those with
-// more keys.
+// betterColumns returns the unread columns in which keys repeat, best first: known names before others, then the column
+// with more keys.
 func betterColumns(ctx context.Context, path string, r source.Reading, opts LoadOptions) []string {
 	type candidate struct {
 		column   string
@@ -101,7 +97,7 @@ func betterColumns(ctx context.Context, path string, r source.Reading, opts Load
 	var found []candidate
 	for _, column := range r.Others {
 		rows, distinct := countKeys(ctx, path, r.Format+":key="+column, opts)
-		if distinct < 2 || distinct == rows {
+		if distinct < 2 || distinct == rows { // a constant, or as unrepeated as the key
 			continue
 		}
 		known := slices.Index(source.KeyNames, source.PlainName(column))

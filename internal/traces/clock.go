@@ -81,7 +81,7 @@ func (c *clock) byTime() string {
 // mostNamedFiles are named one by one in a warning.
 const mostNamedFiles = 6
 
-// inOrder names files in an order, if they are not too many to read.
+// inOrder lists files in the order to name them in; "" if they are too many to read.
 func inOrder(paths []string) string {
 	if len(paths) > mostNamedFiles {
 		return ""

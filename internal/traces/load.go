@@ -54,8 +54,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 // LoadReader is Load for records from elsewhere, such as a generator. name is the name of the trace, fields what the
 // records carry, total how many there are (0 if unknown), as Progress reports them.
 func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream.Fields, total int64,
-	opts LoadOptions) (*Trace,
-	error) {
+	opts LoadOptions) (*Trace, error) {
 	s, err := newScan(ctx, []string{name}, opts)
 	if err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ type loader struct {
 	keep      stream.Fields
 	kind      stream.ColumnsBuilder // nil for plain objects, and if the details of other kinds were not requested
 	tenancy   *tenancy              // nil if requests have no tenants
-	// the limit, if it counts requests of files that are mixed after they were read; 0: none
+	// mixedLimit is the limit, if it counts requests of files that are mixed after they were read; 0: none.
 	mixedLimit int
 	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
@@ -117,8 +116,8 @@ type loader struct {
 
 func (l *loader) begin(fields stream.Fields) error {
 	l.keep = stream.Fields{
-		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op &&
-			l.opts.Ops, Groups: fields.Groups,
+		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops,
+		Groups: fields.Groups,
 	}
 	if l.tenancy != nil {
 		if err := l.tenancy.check(l, fields); err != nil {
@@ -322,7 +321,7 @@ func (l *loader) addBatch(batch []byte, first int) error {
 
 // seeTimes shows the clock the first and the last time of a batch.
 func (l *loader) seeTimes(batch []byte) {
-	if len(batch) == 0 { // the limit was reached by the one before
+	if len(batch) == 0 { // the previous batch reached the limit
 		return
 	}
 	for _, at := range []int{0, len(batch) - formats.OracleGeneralRecord} {
@@ -513,16 +512,15 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 	if t.Tenants != nil {
 		kept.Tenants = &Tenants{Names: t.Tenants.Names}
 	}
-	// per object of t: its new number plus one
-	renumbered := make([]uint32, t.NumObjects)
-	var chosen stream.Chosen // of a trace with a kind
+	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
+	var chosen stream.Chosen                   // of a trace with a kind
 	starts, groups, begins := t.Starts, t.Groups, false
 	for pos, object := range t.Objects {
 		if len(starts) > 0 && starts[0] == pos {
 			kept.startPart()
 			starts = starts[1:]
 		}
-		if len(groups) > 0 && groups[0] == pos {
+		if len(groups) > 0 && groups[0] == pos { // begins stays set until a request of the group is kept
 			groups, begins = groups[1:], true
 		}
 		if !keep(pos) {

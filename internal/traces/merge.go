@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 )
 
 // mergeReader merges streams by time. Ties go to the stream that was named first. Each stream keeps its own order: if
-// its clock goes back, the late request follows the one before it.
+// its clock goes back, the late request is next, whatever the other streams have.
 type mergeReader struct {
 	heads   mergeHeap
 	started bool
@@ -27,7 +28,7 @@ type mergeHead struct {
 func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
-		// the requests of a unit have the same time and stay together
+		// Requests of a unit (a prompt, a read) have the same time, so that merging does not split it.
 		if s.Fields.Groups && !source.IsGrouped(s.Fields.Kind) {
 			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would split; without merging, "+
 				"files are read one after another", s.in.Path)
@@ -47,9 +48,9 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	return m, nil
 }
 
-// Read implements Reader.
+// Read implements stream.Reader.
 func (m *mergeReader) Read(rec *stream.Record) error {
-	if m.started { // only now may the stream of the last record reuse its text
+	if m.started { // the caller may use the last record until now, so its stream is not read earlier
 		if err := m.advance(); err != nil {
 			return err
 		}
@@ -87,10 +88,7 @@ type mergeHeap []*mergeHead
 func (h mergeHeap) Len() int { return len(h) }
 
 func (h mergeHeap) Less(i, j int) bool {
-	if h[i].rec.Time != h[j].rec.Time {
-		return h[i].rec.Time < h[j].rec.Time
-	}
-	return h[i].order < h[j].order
+	return cmp.Or(cmp.Compare(h[i].rec.Time, h[j].rec.Time), h[i].order-h[j].order) < 0
 }
 
 func (h mergeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }

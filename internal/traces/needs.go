@@ -24,7 +24,7 @@ type Needs struct {
 	Attention bool
 }
 
-// Union returns the needs of both.
+// Union returns what satisfies both.
 func (n Needs) Union(other Needs) Needs {
 	return Needs{
 		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
@@ -77,7 +77,7 @@ type LoadOptions struct {
 	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and the
 	// total; total is 0 if that is unknown.
 	Progress func(done, total int64)
-	// Preparing is called before a generator is prepared. set receives how much of that is done if it takes long; end is
-	// called after it. It may be nil.
+	// Preparing, unless it is nil, is called before a generator is prepared. If that takes long, set receives how much of
+	// it is done; end is called after it.
 	Preparing func() (set func(done, total int64), end func())
 }

@@ -17,9 +17,9 @@ func (t *Trace) NextUse() []uint32 {
 // addNextUses appends the next accesses of the next batch.
 //
 // They are correct if every repeated request is the next access of exactly one request, an earlier one to the same
-// object: then the second request to an object can only be the next access of the first, the third only of the
-// second, and so on. numberBatch checks that a repeated request is the next access of an earlier one to its object;
-// if one is not, statesUses becomes false. checkNextUses checks by counting that none is the next access of two.
+// object: then the second request to an object can only be the next access of the first, the third only of the second,
+// and so on. numberBatch checks that a repeated request is the next access of an earlier request to its object, and
+// clears statesUses otherwise. checkNextUses checks by counting that none is the next access of two.
 func (l *loader) addNextUses(batch []byte, first int) {
 	if !l.statesUses {
 		l.trace.nextUse = nil
@@ -38,7 +38,7 @@ func (l *loader) addNextUses(batch []byte, first int) {
 	l.trace.nextUse = uses
 }
 
-// repeatHints writes into the column of objects, which has grown, the numbers that it was too short for.
+// repeatHints writes the hints of addFile for which the column of objects was too short before it grew.
 func (l *loader) repeatHints(before int) {
 	column := l.trace.Objects[:cap(l.trace.Objects)]
 	for pos, again := range l.trace.nextUse {
@@ -48,7 +48,7 @@ func (l *loader) repeatHints(before int) {
 	}
 }
 
-// checkNextUses drops the next uses if some are wrong. Those beyond a limit become oracle.Never.
+// checkNextUses drops the next uses if some are wrong. Next uses beyond a limit become oracle.Never.
 func (l *loader) checkNextUses() {
 	t := l.trace
 	if !l.statesUses || len(t.nextUse) != len(t.Objects) {

@@ -16,14 +16,14 @@ type Stream struct {
 	Info   *source.Reading // of the first file, for an archive
 	Fields stream.Fields
 	in     *source.File
-	tenant []byte // the tenant of the requests if files are tenants and are merged; nil otherwise
+	tenant []byte // the tenant of its requests, if files are tenants and are merged; otherwise nil
 }
 
 // Progress returns how many bytes of the file (compressed, if it is) have been read so far and its size, 0 if that is
 // unknown. Any goroutine may call it.
 func (s *Stream) Progress() (done, total int64) { return s.in.Taken(), s.in.Size }
 
-// Close releases the file.
+// Close closes the file.
 func (s *Stream) Close() error { return s.in.Close() }
 
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format
@@ -32,8 +32,7 @@ func Open(path string, opts LoadOptions) (*Stream, error) {
 	return open(context.Background(), path, opts, new(source.Together))
 }
 
-// open is Open with a context that ends waiting for a pipe, and for a file that is read together with others: they
-// share t.
+// open is Open with a context, which ends waiting for a pipe, and with what files that are read together share.
 func open(ctx context.Context, path string, opts LoadOptions, t *source.Together) (*Stream, error) {
 	if attention.IsFolder(path) {
 		return nil, fmt.Errorf("%s: %w", path, attention.ErrNoRequests)

@@ -63,11 +63,11 @@ type scan struct {
 	together source.Together
 	opened   int // files
 	fields   stream.Fields
-	seen     int // requests read
-	kept     int // requests that sampling kept
-	open     []*Stream
-	finished int64 // bytes of the files that have been read and closed
-	total    int64 // bytes of all files, 0 if unknown
+	seen     int       // requests read
+	kept     int       // requests that sampling kept
+	open     []*Stream // files being read: all when merging, otherwise one
+	finished int64     // bytes of the files that have been read and closed
+	total    int64     // bytes of all files, 0 if unknown
 
 	units     stream.Units // nil if each request is a unit
 	keepsUnit bool         // the current unit belongs to the sample
@@ -269,7 +269,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 	return opened, nil
 }
 
-// start takes the fields of the first file.
+// start begins with the fields of the first file, which the others must match.
 func (s *scan) start(path string, fields stream.Fields) error {
 	var err error
 	if s.opts.Beside != nil {

@@ -19,7 +19,7 @@ type tarReader struct {
 	tar     *tar.Reader
 	ended   endWatch
 	spec    string // format that the user named, "" to detect it
-	// members are read into memory when they are opened, so that all can be open at the same time
+	// whole reads members into memory when they are opened, so that all can be open at the same time.
 	whole      bool
 	held       int64           // bytes of members in memory
 	open       *source.File    // the member being read
@@ -68,7 +68,7 @@ func (t *tarReader) next() error {
 	}
 }
 
-// closeMember releases the current member.
+// closeMember closes the current member, if any.
 func (t *tarReader) closeMember() error {
 	if t.open == nil {
 		return nil
@@ -107,11 +107,8 @@ func (t *tarReader) openMember(header *tar.Header) error {
 	case err != nil:
 		return err
 	case t.member != nil && src.Reading.Format != t.reading.Format:
-		return src.Errorf(
-			"looks like %s, but the files before it look like %s; name the right one with --input-format NAME",
-			src.Reading.Format,
-			t.reading.Format,
-		)
+		return src.Errorf("looks like %s, but the files before it look like %s; name the right one with --input-format NAME",
+			src.Reading.Format, t.reading.Format)
 	case t.member != nil && fields != t.fields:
 		return src.Errorf("has other columns than the files before it in the archive")
 	}
@@ -150,7 +147,7 @@ func (t *tarReader) members(archive *Stream) ([]*Stream, error) {
 	}
 }
 
-// Read implements Reader.
+// Read implements stream.Reader.
 func (t *tarReader) Read(rec *stream.Record) error {
 	for {
 		err := t.member.Read(rec)

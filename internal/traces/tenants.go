@@ -330,17 +330,16 @@ func mixed(column []uint32, tenants int, mix string) []uint32 {
 		pos    uint32
 	}
 	places := make([]place, len(column))
-	number := make([]int64, tenants)
+	numbers := make([]int64, tenants)
 	for pos, tenant := range column {
-		places[pos] = place{number[tenant], tenant, uint32(pos)}
-		number[tenant]++
+		places[pos] = place{numbers[tenant], tenant, uint32(pos)}
+		numbers[tenant]++
 	}
 	slices.SortStableFunc(places, func(a, b place) int {
 		if mix == "turns" {
 			return cmp.Compare(a.number, b.number)
 		}
-		// request i of n is at (2i+1)/2n of the whole
-		// Compared as fractions: the order must not depend on a rounding.
+		// Request i of n is at (2i+1)/2n of the whole. Cross-multiplied, so that rounding cannot change the order.
 		return compareProducts(2*a.number+1, counts[b.tenant], 2*b.number+1, counts[a.tenant])
 	})
 	order := make([]uint32, len(places))
@@ -350,7 +349,7 @@ func mixed(column []uint32, tenants int, mix string) []uint32 {
 	return order
 }
 
-// compareProducts compares a x b with c x d in 128 bits, as the products of positions and lengths may need 65.
+// compareProducts compares a x b with c x d in 128 bits: products of positions and lengths may need 65.
 func compareProducts(a, b, c, d int64) int {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	otherHigh, otherLow := bits.Mul64(uint64(c), uint64(d))
@@ -379,7 +378,7 @@ func reordered[T any](column []T, order []uint32) []T {
 // divide makes an object of each pair of tenant and object, numbered in order of first appearance, and sets Tenants.
 func (t *Trace) divide(c *tenantNumbers) error {
 	pairs := stream.NewNumbering()
-	tenants := stream.NewNumbering() // again, since the order may have changed
+	tenants := stream.NewNumbering() // from scratch, since mixing may have changed the order of their first requests
 	old := *t
 	t.NumObjects, t.ObjectSizes, t.Keys, t.Tenants = 0, nil, nil, &Tenants{}
 	t.Objects = make([]uint32, len(old.Objects))

@@ -50,7 +50,7 @@ func OfBytes(bytes int64) Capacity {
 	return c
 }
 
-// Share returns the capacity as a share of so many objects: exactly what was written, if that is a share.
+// Share returns the capacity as a share of that many objects: exactly what was written, if that is a share.
 func (c Capacity) Share(objects int) float64 {
 	if c.kind == capacityShare {
 		return c.value / 100
@@ -58,11 +58,10 @@ func (c Capacity) Share(objects int) float64 {
 	return float64(c.Amount) / float64(objects)
 }
 
-// Same reports whether two capacities are equal, however they were written.
+// Same reports whether two capacities are equal, whatever their spelling.
 func (c Capacity) Same(other Capacity) bool { c.Spec = other.Spec; return c == other }
 
-// OnSample returns the capacity that represents c on a sample of that share of the keys; ok is false if it is less than
-// one object or byte.
+// OnSample scales c to a sample of that share of the keys. ok is false if less than one object or byte remains.
 func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	amount := float64(c.Amount) * rate
 	c.Simulated = wholeUnits(amount)
@@ -155,7 +154,7 @@ func ParseList(text string) ([]Spec, error) {
 	return specs, nil
 }
 
-// Parse parses a single capacity.
+// Parse parses a single capacity; a list or a range of several is an error.
 func Parse(text string) (Spec, error) {
 	specs, err := ParseList(text)
 	if err != nil {
@@ -233,7 +232,6 @@ func rangeStep(kind capacityKind, op byte, text string) (func(float64) float64, 
 	return func(v float64) float64 { return v + step.value }, nil
 }
 
-// parseCapacity parses one capacity.
 func parseCapacity(text string) (Spec, error) {
 	text = strings.TrimSpace(text)
 	digits := strings.TrimLeft(text, "0123456789.")
@@ -290,9 +288,10 @@ func ParseBytes(text string) (int64, error) {
 func unknownUnit(number, unit string) error {
 	var near []string
 	for _, name := range []string{"B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"} {
-		if strings.EqualFold(unit, name) || strings.EqualFold(unit, strings.TrimSuffix(strings.TrimSuffix(name, "iB"), "B")) {
-			near = append(near, number+name)
-		} else if strings.EqualFold(strings.Replace(name, "i", "", 1), unit) {
+		prefix := strings.TrimSuffix(strings.TrimSuffix(name, "B"), "i")
+		if slices.ContainsFunc([]string{name, prefix, prefix + "B"}, func(s string) bool {
+			return strings.EqualFold(s, unit)
+		}) {
 			near = append(near, number+name)
 		}
 	}
@@ -308,7 +307,7 @@ func roundTo(x float64, digits int) float64 {
 	return math.Round(x*f) / f
 }
 
-// Resolve returns the capacities for a trace, without duplicates, in the given order.
+// Resolve returns the capacities for a trace in the given order. Two that come to the same amount are listed once.
 func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
 	var out []Capacity
 	for _, s := range specs {

@@ -16,8 +16,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// MaxWindow is the largest window or dictionary of a compressed file, in bytes: that of `zstd --ultra -22`, twice that
-// of `xz -9`.
+// MaxWindow bounds the window or dictionary of a compressed file, in bytes: `zstd --ultra -22` uses as much, `xz -9`
+// half of it. Without a bound, a few bytes of header could request any amount of memory.
 const MaxWindow = 128 << 20
 
 // errWindow is the error for a file with a larger window.
@@ -98,7 +98,7 @@ func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
 	if err != nil && err != io.EOF {
 		return compression{}, false, err
 	}
-	if IsSkippableFrame(head) {
+	if IsSkippableFrame(head) { // the decompressors skip such frames themselves
 		head = afterSkippableFrames(r)
 	}
 	for _, c := range compressions {
@@ -112,7 +112,6 @@ func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
 	return compression{}, false, nil
 }
 
-// begins says whether head begins with the magic bytes of c.
 func (c compression) begins(head []byte) bool {
 	return len(head) >= len(c.magic) && c.matches(head[:len(c.magic)])
 }
@@ -133,7 +132,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// matches says whether the magic bytes of c begin with head.
+// matches reports whether the magic bytes of c begin with head, which is no longer than they are.
 func (c compression) matches(head []byte) bool {
 	for i, b := range head {
 		if c.magic[i] != b && c.magic[i] != '?' {
@@ -143,7 +142,7 @@ func (c compression) matches(head []byte) bool {
 	return true
 }
 
-// IsSkippableFrame says whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section
+// IsSkippableFrame reports whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section
 // 3.1.2).
 func IsSkippableFrame(head []byte) bool {
 	return len(head) >= 8 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
@@ -154,7 +153,7 @@ func afterSkippableFrames(r *bufio.Reader) []byte {
 	head, _ := r.Peek(r.Size())
 	for IsSkippableFrame(head) {
 		size := int64(binary.LittleEndian.Uint32(head[4:])) + 8
-		if size > int64(len(head)) {
+		if size > int64(len(head)) { // ends where r cannot look
 			return nil
 		}
 		head = head[size:]

@@ -23,6 +23,8 @@ var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
 	".lz4": func(w io.Writer) (io.WriteCloser, error) { return lz4.NewWriter(w), nil },
 }
 
+// ChooseCompressor returns the encoder for the ending of a path, one that copies if the ending names no compression. An
+// ending that readers of the file would take for a compression that cannot be written is an error.
 func ChooseCompressor(path string) (func(io.Writer) (io.WriteCloser, error), error) {
 	ending := strings.ToLower(filepath.Ext(path))
 	if compress := compressors[ending]; compress != nil {

@@ -86,7 +86,7 @@ func (g *xzGuard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// whole says whether the bytes so far are whole streams, with or without padding.
+// whole reports whether the bytes so far are whole streams, with or without padding.
 func (g *xzGuard) whole() bool { return g.skip == 0 && len(g.seen) == 0 && g.need == xzPadding }
 
 // then makes step see the next need bytes, after skip bytes that nobody looks at.

@@ -117,7 +117,7 @@ type intentStream struct {
 	session      []byte // of the episode; nil without
 	episodes     int    // begun
 	current      int    // intent of the episode
-	left         int    // requests of it that are left
+	left         int    // requests left in the episode
 	intentBits   *rand.PCG
 	episodesBits *rand.PCG
 }
@@ -180,7 +180,9 @@ func (s *intentStream) begin() {
 	}
 	s.takeTurn()
 	in := &s.intents[s.current]
-	s.left = min(s.left, len(in.queries)-in.asked%len(in.queries)) // those that have not been asked in this round
+	// An episode asks only queries that are new in this round, and uses up the later turns of its intent: each query is
+	// still asked once per round.
+	s.left = min(s.left, len(in.queries)-in.asked%len(in.queries))
 	in.ahead += s.left - 1
 }
 

@@ -28,7 +28,7 @@ func openQueries(next func() (dialogueQuery, bool)) (stream.Reader, stream.Field
 	return &dialogueReader{next: next}, stream.Fields{Kind: queries.Kind{}, Counted: true}, nil
 }
 
-// inOrder returns queries one after another.
+// inOrder returns a function that hands out queries one after another, for openQueries.
 func inOrder(queries []dialogueQuery) func() (dialogueQuery, bool) {
 	at := -1
 	return func() (dialogueQuery, bool) {
@@ -39,7 +39,7 @@ func inOrder(queries []dialogueQuery) func() (dialogueQuery, bool) {
 	}
 }
 
-// Read implements Reader.
+// Read implements stream.Reader.
 func (r *dialogueReader) Read(rec *stream.Record) error {
 	q, ok := r.next()
 	if !ok {

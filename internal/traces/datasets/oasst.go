@@ -22,18 +22,13 @@ var oasstFormat = source.Format{
 	Carries:   "queries: text, session",
 	Detection: `a first line that is a JSON object with "message_id", "text" and "role"`,
 	Options: []params.Param{
-		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "which messages are requests: those " +
-			"of the prompter, or of both sides"},
+		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "whose messages are requests: only the " +
+			"prompter's, or both sides'"},
 		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "what to do with deleted messages"},
 		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, " +
 			"pt-BR, ..."},
 		{Name: "part", Default: -1, Min: -1, Doc: "use only this part of the trace, counted from 0; -1: all parts"},
-		{
-			Name:    "length",
-			Default: 10000,
-			Min:     1,
-			Doc:     "requests per part; a part ends with the tree that reaches this number",
-		},
+		{Name: "length", Default: 10000, Min: 1, Doc: "requests per part; a part ends with the tree that reaches this number"},
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -287,8 +282,8 @@ func (r *oasstReader) linkReplies() error {
 	return nil
 }
 
-// threads returns the trees in the order of the file. Messages of one tree whose common root is not in the file are one
-// thread.
+// threads returns the trees in the order of the file. If the root of a tree is not in the file, what remains of it is
+// still one thread, by its message_tree_id.
 func (r *oasstReader) threads() (threads []oasstThread, err error) {
 	numbers := map[string]int{}
 	visited := 0
@@ -311,7 +306,8 @@ func (r *oasstReader) threads() (threads []oasstThread, err error) {
 	return threads, nil
 }
 
-// flatten appends the requests of a message and all below it, depth first, and returns how many messages these are.
+// flatten appends the requests of a message and all below it, depth first, and returns how many messages these are. It
+// does not recurse, as flat files can have replies of any depth.
 func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
 	for at := root; ; {
 		m := &r.messages[at]

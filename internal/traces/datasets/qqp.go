@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
@@ -28,13 +29,8 @@ var qqpFormat = source.Format{
 		{Name: "gaps", Default: "geometric", Choices: []string{"geometric", "uniform", "lognormal", "fixed"},
 			Doc: "distribution of that number: geometric, uniform from 0 to twice the mean, lognormal with twice the mean as " +
 				"standard deviation, or always the mean"},
-		{
-			Name:    "exact",
-			Default: 0.0,
-			Min:     0,
-			Max:     1,
-			Doc:     "share of the repeats that ask the last question again word for word",
-		},
+		{Name: "exact", Default: 0.0, Min: 0, Max: 1,
+			Doc: "share of the repeats that ask the last question again word for word"},
 		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of clusters; 0: every cluster " +
 			"is visited once before any is repeated"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
@@ -112,7 +108,7 @@ func (p *questionPairs) number(text []byte) int32 {
 // root returns the first known question of the cluster of a question.
 func (p *questionPairs) root(n int32) int32 {
 	for p.parents[n] != n {
-		p.parents[n] = p.parents[p.parents[n]]
+		p.parents[n] = p.parents[p.parents[n]] // path halving: later searches are short
 		n = p.parents[n]
 	}
 	return n
@@ -134,9 +130,9 @@ func (p *questionPairs) clusters() (clusters [][][]byte) {
 }
 
 // questionStream generates requests for questions. A visit to a cluster asks one of its questions and repeats it with
-// others. Each repeat is due a random number of requests after the question before it, and comes at the first free
-// place from there on. Every place for which no repeat is due begins a visit. So distances are those drawn, plus the
-// few requests that wait for the same place.
+// others. Each repeat is due a random number of requests after the previous question, and takes the first free place
+// from there on. Every place for which no repeat is due begins a visit. So distances are as drawn, plus the few requests
+// that wait for the same place.
 type questionStream struct {
 	clusters   []questionCluster
 	popularity random.Zipf // nil: one cluster after another, repeatedly
@@ -152,7 +148,7 @@ type questionStream struct {
 	place int
 }
 
-// questionCluster is a cluster that is being asked for.
+// questionCluster is a cluster and how far it has been asked.
 type questionCluster struct {
 	name      []byte
 	questions [][]byte // in the order in which they are asked
@@ -183,7 +179,7 @@ func newQuestionStream(clusters [][][]byte, file int, opts params.Values) *quest
 	return s
 }
 
-// newGaps returns a function that draws numbers of requests with that mean.
+// newGaps returns a function that draws how many other requests come between two questions, of that mean.
 func newGaps(kind string, mean int, bits *rand.PCG) func() int {
 	switch {
 	case kind == "fixed" || mean == 0:
@@ -198,7 +194,7 @@ func newGaps(kind string, mean int, bits *rand.PCG) func() int {
 		draw := random.Lognormal(float64(mean), 2*float64(mean))
 		return func() int { return int(min(draw(bits), longest) + 0.5) }
 	}
-	return func() int { return random.Geometric(bits, float64(mean)+1) - 1 }
+	return func() int { return random.Geometric(bits, float64(mean)+1) - 1 } // Geometric draws 1 or more
 }
 
 func (s *questionStream) next() (dialogueQuery, bool) {
@@ -258,10 +254,7 @@ type visitHeap []visit
 func (h visitHeap) Len() int { return len(h) }
 
 func (h visitHeap) Less(i, j int) bool {
-	if h[i].place != h[j].place {
-		return h[i].place < h[j].place
-	}
-	return h[i].number < h[j].number
+	return cmp.Or(h[i].place-h[j].place, h[i].number-h[j].number) < 0
 }
 
 func (h visitHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }

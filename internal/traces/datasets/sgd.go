@@ -11,8 +11,8 @@ import (
 )
 
 // rolesOption says whose turns are requests.
-var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user",
-	"both"}, Doc: "which turns are requests: the user's, or both sides'"}
+var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user", "both"},
+	Doc: "which turns are requests: the user's, or both sides'"}
 
 var sgdFormat = source.Format{
 	Name: "sgd",
@@ -29,8 +29,7 @@ var sgdFormat = source.Format{
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
-		return source.LooksLikeJSONArray(head, "dialogue_id", "turns") ||
-			isSGDSchema(head)
+		return source.LooksLikeJSONArray(head, "dialogue_id", "turns") || isSGDSchema(head)
 	}),
 	Open: openSGD,
 }
@@ -49,7 +48,6 @@ type sgdReader struct {
 	queries      []dialogueQuery
 }
 
-// sgdDialogue is a dialogue.
 type sgdDialogue struct {
 	id       []byte
 	services [][]byte
@@ -69,8 +67,7 @@ func openSGD(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if head, err := src.Head(); err != nil {
 		return nil, stream.Fields{}, err
 	} else if isSGDSchema(head) {
-		return nil, stream.Fields{}, src.Errorf("describes services, not dialogues: leave schema.json out " +
-			"and name the " +
+		return nil, stream.Fields{}, src.Errorf("describes services, not dialogues: leave schema.json out and name the " +
 			"dialogues_*.json files")
 	}
 	r := &sgdReader{
@@ -159,7 +156,7 @@ func (r *sgdReader) add(d sgdDialogue) {
 	var service []byte
 	for _, turn := range d.turns {
 		service = turnedTo(turn.services, service)
-		q := dialogueQuery{text: bytes.Clone(turn.text), session: session} // the text of the dialogue is longer than that
+		q := dialogueQuery{text: bytes.Clone(turn.text), session: session} // does not keep the whole file in memory
 		switch {
 		case r.topicOfTurn:
 			q.topic = bytes.Clone(service)

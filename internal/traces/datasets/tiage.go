@@ -45,7 +45,7 @@ func firstPair(head source.Head) (key, second []byte, ok bool) {
 	return key, second, err == nil && s.Take(']')
 }
 
-// readPair reads an array of two non-empty strings, the second one of those labels if any are given.
+// readPair reads an array of two non-empty strings. If labels are given, the second must be one of them.
 func readPair(s *source.JSONScanner, labels ...string) (text, label []byte, err error) {
 	if !s.Take('[') {
 		return nil, nil, s.Fail("a pair of strings in brackets")

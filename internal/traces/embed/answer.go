@@ -19,15 +19,15 @@ type answer struct {
 	Error any `json:"error"`
 }
 
-// number is one of a vector. Unlike for a float32, null and texts are errors.
+// number is a component of a vector. Unlike a float32, it refuses null.
 type number float32
 
-const longestNumber = 40 // that is worth quoting
+const longestNumber = 40 // bytes that an error quotes in full
 
 func (n *number) UnmarshalJSON(text []byte) error {
 	x, err := strconv.ParseFloat(string(text), 32)
 	switch {
-	case err != nil && len(text) > longestNumber: // its beginning may be a part of the key
+	case err != nil && len(text) > longestNumber: // a cut quotation could show a part of the key
 		return fmt.Errorf("an embedding with %d bytes that are not a number: want numbers within the range of float32",
 			len(text))
 	case err != nil:

@@ -155,6 +155,7 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 		waits.InitialInterval = e.firstWait
 	}
 	dim = cmp.Or(dim, e.Dimensions)
+	// No right answer is longer; what comes beyond it is not read.
 	limit := min(int64(len(texts))*int64(cmp.Or(dim, maxDim))*bytesPerNumber+maxErrorBytes, maxAnswer)
 	tries := 0
 	content, err := backoff.Retry(ctx, func() ([]byte, error) {
@@ -215,9 +216,9 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 		return nil, withoutAddress(ctx, err)
 	}
 	defer response.Body.Close()
-	// the body of a connection that was switched to another protocol ignores ctx
+	// The body of a connection that was switched to another protocol ignores ctx.
 	defer context.AfterFunc(ctx, func() { response.Body.Close() })()
-	// the rest is in a protocol that was not requested, and may never end
+	// The rest is in a protocol that was not requested, and may never end.
 	if response.StatusCode < 200 {
 		return nil, backoff.Permanent(fmt.Errorf("%s: want an answer to a request for embeddings",
 			e.quote([]byte(response.Status))))
@@ -248,9 +249,9 @@ func withoutAddress(ctx context.Context, err error) error {
 	return err
 }
 
-// refused returns the error for an answer with another status than 200.
+// refused returns the error for a status other than 200. Overload, time-outs and failures of the server are temporary.
 func (e *Endpoint) refused(response *http.Response) error {
-	// any part that can be read explains more than an error about reading
+	// Any part that can be read explains more than an error about reading.
 	content, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
 	text := e.quote([]byte(response.Status))
 	if message := e.messageOf(content); message != "" {

@@ -24,8 +24,7 @@ const shortestPart = 3
 var lexical = Entry{
 	Name: "lexical",
 	Summary: "the words and parts of words that a text consists of, weighted by how rare they are in the trace (TF-IDF) " +
-		"and hashed into dim numbers; " +
-		"texts are similar if their wording is, whatever they mean",
+		"and hashed into dim numbers; texts are similar if their wording is, whatever they mean",
 	Params: []params.Param{
 		{Name: "dim", Default: 384, Min: 8, Max: 65536, Doc: "numbers in a vector"},
 		{Name: "seed", Default: 1, Doc: "seed of the hash that places features in the vector"},
@@ -142,7 +141,8 @@ func newExtractor(words, chars int) *extractor {
 	return &extractor{words: words, chars: chars, fold: cases.Fold()}
 }
 
-// features returns the distinct features of a text, in the order of their hashes. They are valid until the next call.
+// features returns the distinct features of a text in the order of their hashes, in which the text's word order has no
+// part: sums over them are the same to the last bit. They are valid until the next call.
 func (x *extractor) features(text string) []feature {
 	x.hashes, x.wordHashes, x.word = x.hashes[:0], x.wordHashes[:0], x.word[:0]
 	for _, r := range x.fold.String(norm.NFKC.String(text)) {
@@ -179,7 +179,7 @@ func (x *extractor) endWord() {
 	if x.chars > 0 {
 		x.word = append(append(x.word, 0), 0)
 		copy(x.word[1:], x.word)
-		x.word[0] = 0 // marks the border of the word
+		x.word[0] = 0 // marks the word's start, as the last 0 marks its end
 		for from := range x.word {
 			x.addParts(x.word[from:])
 		}
@@ -187,7 +187,7 @@ func (x *extractor) endWord() {
 	x.word = x.word[:0]
 }
 
-// addParts adds the parts of a word with which the characters begin.
+// addParts adds every part of a word that begins with the first of the characters.
 func (x *extractor) addParts(characters []rune) {
 	state := kindPart
 	for i, r := range characters[:min(len(characters), x.chars)] {
@@ -198,7 +198,6 @@ func (x *extractor) addParts(characters []rune) {
 	}
 }
 
-// hash returns a hash of a kind and what follows.
 func hash[T rune | byte | uint64](kind uint64, items []T) uint64 {
 	state := kind
 	for _, item := range items {
@@ -207,7 +206,7 @@ func hash[T rune | byte | uint64](kind uint64, items []T) uint64 {
 	return random.Mix(state)
 }
 
-// step adds an item to the state of a hash.
+// step adds an item to the state of a hash. The shift brings the upper bits down, which a product alone never does.
 func step(state, item uint64) uint64 {
 	state = (state ^ item) * random.Golden
 	return state ^ state>>32

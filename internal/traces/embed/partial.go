@@ -82,7 +82,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progr
 	return Embeddings{Dim: p.about.Dim, Vectors: Spread(p.vectors, p.about.Dim, numbers)}, nil
 }
 
-// UnfinishedError says that not all texts are embedded, and in which file the others are kept.
+// UnfinishedError says that not all texts are embedded, and which file keeps the embeddings received.
 type UnfinishedError struct {
 	Done, Total int
 	Path        string
@@ -127,7 +127,7 @@ func (e *Endpoint) fill(ctx context.Context, p *partial, texts []string, progres
 	}
 }
 
-// openPartial opens the file at path, or creates it, and reads its embeddings. Those of other texts, or of another
+// openPartial opens the file at path, or creates it, and reads its embeddings. Embeddings of other texts, or by another
 // service, are an error. damaged, unless it is nil, is called with the number of damaged embeddings.
 func openPartial(path string, about partialHeader, damaged func(rows int)) (*partial, error) {
 	file, err := atomicfile.OpenJournal(path)

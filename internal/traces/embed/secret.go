@@ -14,8 +14,8 @@ import (
 // secret is the key of a service, which no message may reveal, in whatever form the service repeats it.
 type secret string
 
-// hidden returns text without the key: if the text has the key as it is, the rest is kept; if in another form, nothing
-// is.
+// hidden returns text without the key. A key that is quoted as it is can be cut out; of a text with the key in another
+// form, nothing is shown.
 func (s secret) hidden(text string) string {
 	if s == "" {
 		return text
@@ -57,11 +57,8 @@ func partIn(text, part string) bool {
 			return true
 		}
 	}
-	return len(part) < most && contains(text, part)
+	return part != "" && len(part) < most && strings.Contains(text, part)
 }
-
-// contains reports whether text contains part and part is not empty.
-func contains(text, part string) bool { return part != "" && strings.Contains(text, part) }
 
 // lettersOf keeps only letters and digits.
 func lettersOf(text string) string {

@@ -36,7 +36,7 @@ func looksLikeBlkparse(line []byte) bool {
 		source.IsDigits(words[4]) && bytes.IndexByte(words[3], '.') > 0 && len(words[5]) <= 2
 }
 
-// isDevice says whether a word is the two numbers of a device.
+// isDevice reports whether a word names a device: MAJOR,MINOR.
 func isDevice(word []byte) bool {
 	major, minor, ok := bytes.Cut(word, []byte(","))
 	return ok && source.IsDigits(major) && source.IsDigits(minor)
@@ -110,7 +110,7 @@ type blockRow struct {
 
 type rowParser func(cells [][]byte, path []byte, row *blockRow) ([]byte, error)
 
-// everyRow makes a Detect of what a parser reads: all lines at the beginning.
+// everyRow detects a format by its parser, which must accept every line at the beginning.
 func everyRow(parse rowParser) func(source.Head) bool {
 	return func(head source.Head) bool {
 		return head.EveryLine(func(_ int, line []byte) bool {
@@ -120,7 +120,7 @@ func everyRow(parse rowParser) func(source.Head) bool {
 	}
 }
 
-// openRows makes an Open of a parser.
+// openRows reads a format with a parser of its rows. clock describes its times.
 func openRows(parse rowParser, clock string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
 	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 		writes := opts.Text("ops") == "accesses"

@@ -13,9 +13,9 @@ type ChosenColumns struct{ Path, Offset, Length, Time, Job, FileSize int }
 
 // tableColumn is a column of a table of reads.
 type tableColumn struct {
-	name   string // that it has by default
-	option string // that names another
-	what   string // it holds
+	name   string // by default
+	option string // names another column
+	what   string // in words
 	index  func(*ChosenColumns) *int
 }
 
@@ -59,7 +59,7 @@ func HasReads(header []string) bool {
 	})
 }
 
-// isColumn reports whether a column of the header is that with a name, whatever its case, blanks and punctuation.
+// isColumn matches a column of the header with a name, whatever the case, blanks and punctuation.
 func isColumn(name string) func(header string) bool {
 	return func(header string) bool { return source.PlainName(header) == source.PlainName(name) }
 }

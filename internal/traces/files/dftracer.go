@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -33,7 +34,7 @@ func looksLikeDFTracer(head source.Head) bool {
 	return len(lines) > 0 && bytes.HasPrefix(lines[0], []byte("{")) && bytes.Contains(lines[0], []byte(`"cat":"dftracer"`))
 }
 
-// isBracket says whether a line opens or closes the list of events.
+// isBracket reports whether a line opens or closes the list of events.
 func isBracket(line []byte) bool {
 	text := bytes.TrimSpace(line)
 	return len(text) == 1 && (text[0] == '[' || text[0] == ']')
@@ -88,7 +89,7 @@ func (d *dftracerReader) learn(c *dftracerCall) error {
 	return source.ErrLeftOut
 }
 
-// follow fills in a read, or moves in the file of a call that is none.
+// follow fills in a read. Other calls only move the position of their file, and are left out.
 func (d *dftracerReader) follow(c *dftracerCall, a *Access) error {
 	d.handle = append(append(append(d.handle[:0], c.pid...), ' '), c.fd...)
 	if len(c.fd) == 0 {
@@ -163,10 +164,7 @@ func (d *dftracerReader) open(c *dftracerCall) error {
 	} else {
 		d.handle = strconv.AppendInt(d.handle, c.ret, 10)
 	}
-	if err := d.handles.open(d.handle); err != nil {
-		return err
-	}
-	return source.ErrLeftOut
+	return cmp.Or(d.handles.open(d.handle), source.ErrLeftOut)
 }
 
 // seek moves to where the call says that it is now.
@@ -174,10 +172,7 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 	if c.ret < 0 {
 		return source.ErrLeftOut
 	}
-	if err := d.handles.move(d.handle, c.ret); err != nil {
-		return err
-	}
-	return source.ErrLeftOut
+	return cmp.Or(d.handles.move(d.handle, c.ret), source.ErrLeftOut)
 }
 
 // seekStream moves to the offset from the first byte that the call was given. Its result is not the position, so that
@@ -185,9 +180,9 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 func (d *dftracerReader) seekStream(c *dftracerCall) error {
 	switch {
 	case string(c.name) == "rewind":
-		return cmpLeftOut(d.handles.move(d.handle, 0))
+		return cmp.Or(d.handles.move(d.handle, 0), source.ErrLeftOut)
 	case bytes.HasPrefix(c.name, []byte("fseek")) && c.whence == 0 && c.ret == 0 && c.offset >= 0:
-		return cmpLeftOut(d.handles.move(d.handle, c.offset))
+		return cmp.Or(d.handles.move(d.handle, c.offset), source.ErrLeftOut)
 	}
 	d.handles.forget(d.handle)
 	return source.ErrLeftOut

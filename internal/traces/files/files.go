@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Formats are those that hold reads of files, and Writables those that can be written.
+// Formats are the formats of reads of files; Writables can be written, too.
 var (
 	Formats = []source.Format{
 		tableFormat, dftracerFormat, juicefsFormat, straceFormat, fioFormat, blkparseFormat, msrFormat, alibabaFormat,
@@ -99,13 +99,13 @@ func blockText(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// Head is what is known of a read beside its blocks. It belongs to the record of the first of them.
+// Head is a read as a whole. It belongs to the record of the read's first block.
 type Head struct {
 	Job    []byte // name of the job that reads; nil where it is not known
 	Path   []byte // of the file
 	Offset int64  // first byte
 	Length int64  // bytes, at least 1
-	Blocks int64  // that it touches
+	Blocks int64  // blocks that the read touches
 	// FileSize is the size of the file in bytes, -1 where it is not known. A read ends within the file.
 	FileSize int64
 }
@@ -125,7 +125,7 @@ func HeadOf(rec *stream.Record) *Head {
 
 // units follows the reads among the records.
 type units struct {
-	left int64 // blocks of the read that have not come
+	left int64 // blocks of the read that are yet to come
 }
 
 // Take implements stream.Units.
@@ -171,11 +171,11 @@ type Columns struct {
 	Listed   bool
 	Read     int // files that are read
 	Unlisted int
-	// Late counts reads that are earlier than the one before them. Reads keep the order of the trace.
+	// Late counts reads with an earlier time than the previous read. Reads keep the order of the trace.
 	Late int
 }
 
-// BlocksOf returns how many blocks a file has. One that nobody reads and whose size is not known has one.
+// BlocksOf returns how many blocks a file has: 1 if its size is not known and nobody reads it.
 func (c *Columns) BlocksOf(file int) int64 {
 	if c.Sizes[file] == 0 && !c.Known[file] {
 		return 1
@@ -210,8 +210,8 @@ func (c *Columns) ObjectSizes() []int64 {
 	return sizes
 }
 
-// leastFileBits is how many bits of an address are at least the number of the block in its file. Prefetchers that tell
-// streams by zones of addresses then never have two files in one zone, unless it is made larger than that.
+// leastFileBits is the least number of bits of an address for the block within its file. Prefetchers that tell streams
+// by zones of addresses then never have two files in one zone, unless a zone is set larger than that.
 const leastFileBits = 16
 
 // FileBits returns how many bits of an address number the block in its file. The others are the position of the file in
@@ -269,7 +269,7 @@ func (c *Columns) Slice(_, reads stream.Span) stream.Columns {
 	return &part
 }
 
-// Only implements stream.Columns: a read that lost a block is none.
+// Only implements stream.Columns: single blocks make no reads.
 func (c *Columns) Only(stream.Chosen) stream.Columns { return nil }
 
 // Torn implements stream.Columns.

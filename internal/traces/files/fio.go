@@ -57,7 +57,7 @@ func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	return NewReader(src, &lineAccesses{src: src, parse: f.parse}, opts, f.clock)
 }
 
-// parse implements lineAccesses. fio appends to a log that exists, so the first line may come again.
+// parse implements lineAccesses. fio appends to a log that exists, so the header may recur.
 func (f *fioReader) parse(line []byte, a *Access) (err error) {
 	if fioVersion(line) == f.version {
 		return source.ErrLeftOut

@@ -7,7 +7,7 @@ import (
 
 // handles follows the positions of open files, for calls that read on from where the last one ended.
 type handles struct {
-	at map[string]*int64 // by handle: shared by those that were duplicated
+	at map[string]*int64 // by handle; duplicates share a position
 }
 
 // open notes that the next read through a new handle begins at the first byte.
@@ -51,7 +51,7 @@ func (h *handles) take(handle []byte, bytes int64) (position int64, ok bool) {
 		return 0, false
 	}
 	position = *at
-	*at += min(bytes, math.MaxInt64-position) // no overflow; a read at such a position is refused
+	*at += min(bytes, math.MaxInt64-position) // cannot overflow; a read at such a position is refused
 	return position, true
 }
 

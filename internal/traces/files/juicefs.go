@@ -31,7 +31,7 @@ const (
 	juicefsClock  = len(juicefsLayout)
 )
 
-// juicefsTime says whether a line begins with a time as the logs write it.
+// juicefsTime reports whether a line begins with a time.
 func juicefsTime(line []byte) bool {
 	if len(line) < juicefsClock {
 		return false
@@ -40,7 +40,7 @@ func juicefsTime(line []byte) bool {
 	return err == nil
 }
 
-// isPause says whether a line is what JuiceFS writes instead of an operation if there was none for a second.
+// isPause reports whether a line is the mark that JuiceFS writes for a second without operations.
 func isPause(line []byte) bool { return string(bytes.TrimSpace(line)) == "#" }
 
 type juicefsReader struct{ path []byte }
@@ -81,6 +81,7 @@ func (j *juicefsReader) parse(line []byte, a *Access) error {
 		return source.ErrLeftOut // it failed
 	}
 	length := numbers[1]
+	// A read past the end of the file returns fewer bytes than requested.
 	if text, _, found := bytes.Cut(bytes.TrimPrefix(count, []byte(" (")), []byte(")")); found {
 		if n, ok := source.ParseDigits(text); ok {
 			length = n

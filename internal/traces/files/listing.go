@@ -63,7 +63,7 @@ func (l *Listing) Write(w io.Writer) error {
 		if strings.Contains(path, "\r\n") { // readers of CSV make a line end of the two
 			return fmt.Errorf("%.60q: CSV cannot hold a carriage return before a line end", path)
 		}
-		rows.Write([]string{path, size}) // Error returns what went wrong
+		rows.Write([]string{path, size}) // rows.Error reports failures
 	}
 	rows.Flush()
 	return rows.Error()
@@ -78,7 +78,7 @@ func (l *Listing) find(path []byte) (size int64, listed bool) {
 	return l.sizes[number], true
 }
 
-// String says in a few words what the listing holds.
+// String describes the listing for the line that says how a trace was read.
 func (l *Listing) String() string {
 	sizes := "without sizes"
 	switch l.known {
@@ -202,7 +202,7 @@ func nextRow(src *source.Source) (func() ([]byte, int64, error), error) {
 	}, nil
 }
 
-// Unread are the files of a listing that no read is of, which tables of reads lose. Their writers embed it to implement
+// Unread are the listed files that are never read, which tables of reads lose. Their writers embed it to implement
 // source.Loser.
 type Unread struct {
 	listing *Listing          // nil if there is none

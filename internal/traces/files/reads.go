@@ -18,13 +18,13 @@ const (
 	maxNames      = 1 << 24 // file hashes whose paths are kept
 )
 
-// blockOption is the size of a block, with a default of that many KiB.
+// blockOption is the size of a block. kib is the default.
 func blockOption(kib int) params.Param {
 	return params.Param{Name: "block", Default: kib, Min: 1, Max: maxBlock >> 10,
 		Doc: "KiB in a block, the unit that is cached; JuiceFS has 4096"}
 }
 
-// jobOption names the job of all reads.
+// jobOption names one job for all reads. otherwise says what the job is by default.
 func jobOption(otherwise string) params.Param {
 	return params.Param{Name: "job", Default: "", Doc: "name of the job that all reads belong to; by default " + otherwise}
 }
@@ -83,7 +83,7 @@ func (a *Access) extent(offset, length []byte) (err error) {
 	return nil
 }
 
-// check refuses a read that cannot be one.
+// check refuses a read without a path, and numbers whose sums could overflow.
 func (a *Access) check() error {
 	if a.Offset < 0 || a.Offset > source.MaxSize || a.Length > source.MaxSize {
 		return fmt.Errorf("a read of %d bytes at offset %d: want both from 0 to 2^50", a.Length, a.Offset)
@@ -154,7 +154,7 @@ func (r *reader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// begin goes to the next access that reads something.
+// begin goes to the next access that reads at least one byte. A size in the listing overrides the size in the trace.
 func (r *reader) begin() error {
 	a := &r.access
 	for {
@@ -190,7 +190,7 @@ func (r *reader) begin() error {
 	return nil
 }
 
-// size returns the bytes of the block as far as they are known by now.
+// size returns the bytes of the block, all of them if the size of the file is not known yet.
 func (r *reader) size() int64 {
 	end := (r.at + 1) * r.block
 	if size := r.access.FileSize; size >= 0 {

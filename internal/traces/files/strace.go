@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -42,7 +43,7 @@ type straceReader struct {
 	path    []byte
 }
 
-// unmixed is what to do about lines that are none of strace.
+// unmixed is the advice about lines that strace did not print.
 const unmixed = "with its option -o, strace keeps its lines apart from what programs print"
 
 // maxBegun is how many calls may have begun and not ended at a time.
@@ -61,7 +62,7 @@ type straceCall struct {
 	time       int64
 	name       []byte
 	arguments  []byte // with the closing bracket and the result, where the line has them
-	resumed    bool   // it goes on with a call that began in an earlier line
+	resumed    bool   // continues a call that began in an earlier line
 	unfinished bool
 }
 
@@ -111,7 +112,6 @@ func (c *straceCall) parseName(text []byte) error {
 	return nil
 }
 
-// isName says whether text is the name of a call.
 func isName(text []byte) bool {
 	for _, b := range text {
 		if b != '_' && (b < 'a' || b > 'z') && (b < '0' || b > '9') {
@@ -155,15 +155,16 @@ func (s *straceReader) parse(line []byte, a *Access) error {
 	return s.follow(&c, a)
 }
 
-// isMessage says whether a line ends with what strace says about a process that it begins or ends to follow. Without
-// the option -o, messages and calls share an output. A message may then break a call, whose rest is on the next line.
+// isMessage reports whether a line ends with a message about a process that strace attaches to or detaches from.
+// Without the option -o, messages and calls share an output. A message may then break a call, whose rest is on the next
+// line.
 func isMessage(line []byte) bool {
 	_, message, found := bytes.Cut(line, []byte("strace: Process "))
 	number, event, _ := bytes.Cut(bytes.TrimSpace(message), []byte(" "))
 	return found && source.IsDigits(number) && (string(event) == "attached" || string(event) == "detached")
 }
 
-// follows says whether a call reads a file or moves in one.
+// follows reports whether a call reads a file or moves in one.
 func follows(name string) bool {
 	switch name {
 	case "read", "readv", "pread64", "pread", "preadv", "preadv2", "sendfile", "sendfile64", "copy_file_range", "write",
@@ -173,7 +174,7 @@ func follows(name string) bool {
 	return false
 }
 
-// follow fills in a read, or moves in the file of a call that is none.
+// follow fills in a read. Other calls only move the position of their file, and are left out.
 func (s *straceReader) follow(c *straceCall, a *Access) (err error) {
 	at := lastResult(c.arguments)
 	if at < 0 {
@@ -211,7 +212,7 @@ func (s *straceReader) offset(name string, handle, arguments []byte, value int64
 	case "write", "writev":
 		s.handles.take(handle, value)
 	case "lseek":
-		return 0, cmpLeftOut(s.handles.move(handle, value))
+		return 0, cmp.Or(s.handles.move(handle, value), source.ErrLeftOut)
 	case "_llseek", "close": // the result of _llseek is among its arguments, in a form that differs
 		s.handles.forget(handle)
 	default:
@@ -224,7 +225,7 @@ func (s *straceReader) offset(name string, handle, arguments []byte, value int64
 		if !ok {
 			return 0, fmt.Errorf("want the offset of %s as its last number, got %.60q", name, arguments)
 		}
-		offset, known = int64(min(n, 1<<62)), true
+		offset, known = int64(min(n, 1<<62)), true // check refuses what is too large
 	}
 	if !known {
 		return 0, source.ErrLeftOut
@@ -239,14 +240,14 @@ func (s *straceReader) newHandle(name string, arguments, result []byte) error {
 		return source.ErrLeftOut
 	}
 	if name[0] == 'o' || name[0] == 'c' {
-		return cmpLeftOut(s.handles.open(made))
+		return cmp.Or(s.handles.open(made), source.ErrLeftOut)
 	}
 	handle, _, _ := fileHandle(arguments)
-	return cmpLeftOut(s.handles.duplicate(handle, made))
+	return cmp.Or(s.handles.duplicate(handle, made), source.ErrLeftOut)
 }
 
-// copied returns where a call read that copies from a file. The argument behind its handle says where: NULL for the
-// position of the handle, or an offset in brackets.
+// copied returns where a copying call read its file. The argument after the handle says so: NULL for the position of
+// the handle, or an offset in brackets.
 func (s *straceReader) copied(handle, arguments []byte, bytesRead int64) (offset int64, known bool) {
 	_, where, _ := bytes.Cut(arguments[len(handle):], []byte(", "))
 	if bytes.HasPrefix(where, []byte("NULL")) {
@@ -255,14 +256,6 @@ func (s *straceReader) copied(handle, arguments []byte, bytesRead int64) (offset
 	text, _, found := bytes.Cut(bytes.TrimPrefix(where, []byte("[")), []byte("]"))
 	n, ok := source.ParseDigits(text)
 	return int64(min(n, 1<<62)), ok && found
-}
-
-// cmpLeftOut returns the error of what is followed and no read.
-func cmpLeftOut(err error) error {
-	if err != nil {
-		return err
-	}
-	return source.ErrLeftOut
 }
 
 // lastResult returns the place of the closing bracket before the result, which strace aligns with blanks; -1 for none.
@@ -279,7 +272,7 @@ func lastResult(text []byte) int {
 	}
 }
 
-// fileHandle returns the number and the path that text begins with, as 3</data/a>; ok is false of what is no file.
+// fileHandle returns the number and the path that text begins with, as in 3</data/a>; ok is false for a socket or pipe.
 func fileHandle(text []byte) (handle, path []byte, ok bool) {
 	digits := 0
 	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
@@ -292,7 +285,7 @@ func fileHandle(text []byte) (handle, path []byte, ok bool) {
 	if end < 0 {
 		return nil, nil, false
 	}
-	handle, _, _ = bytes.Cut(text[digits+1:end], []byte("<")) // the option -yy says there what a device is
+	handle, _, _ = bytes.Cut(text[digits+1:end], []byte("<")) // of a device, the option -yy adds what it is
 	handle = bytes.TrimSuffix(handle, []byte(" (deleted)"))
 	end = digits + 1 + len(handle)
 	return text[:end], text[digits+1 : end], true
@@ -305,7 +298,7 @@ func leadingNumber(text []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// offsetOf returns the offset that a call was given: its last argument, that before the flags of preadv2.
+// offsetOf returns the offset argument of a call: the last one, except that preadv2 has its flags behind it.
 func offsetOf(name string, arguments []byte) []byte {
 	if name == "preadv2" {
 		arguments = arguments[:max(0, bytes.LastIndexByte(arguments, ','))]

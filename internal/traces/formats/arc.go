@@ -41,7 +41,7 @@ func detectARC(head source.Head, name string) source.Confidence {
 type arcReader struct {
 	src  *source.Source
 	next uint64 // block to return next
-	left uint64 // blocks of the run that are left
+	left uint64 // blocks left in the run
 }
 
 // Read implements Reader.
@@ -69,7 +69,7 @@ func (a *arcReader) readRun() error {
 	return a.begin(numbers[0], numbers[1])
 }
 
-// readOddRun reads a line that is wrong, or has numbers of more than 19 digits.
+// readOddRun reads a line that ParseNumbers refuses: it is wrong, or has a number of more than 19 digits.
 func (a *arcReader) readOddRun(line []byte) error {
 	var words [4][]byte
 	if !source.CutWords(line, words[:]) {

@@ -66,7 +66,7 @@ type batchesReader struct {
 	linesPerBatch int
 	lines         int  // of the current batch, so far
 	inLine        bool // a key of the current line was read
-	blank         int  // number of the first line without keys, 0 for none
+	blank         int  // the first line without keys, an error unless only such lines follow; 0 for none
 	key           []byte
 	chunk         []byte // read from src, not yet looked at
 	buffer        [32 << 10]byte

@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -35,11 +36,7 @@ func detectCacheLib(head source.Head, _ string) source.Confidence {
 	}
 	names := bytes.Split(head.Lines[0], []byte(","))
 	for _, want := range []string{"key", "op", "op_count", "size"} {
-		found := false
-		for _, name := range names {
-			found = found || string(name) == want
-		}
-		if !found {
+		if !slices.ContainsFunc(names, func(name []byte) bool { return string(name) == want }) {
 			return source.No
 		}
 	}
@@ -54,8 +51,8 @@ type cacheLibReader struct {
 	ops                                    source.OpFilter
 	repeat                                 bool
 	withKey                                bool // sizes include the key
-	left                                   uint64
-	last                                   stream.Record // repeated left times more
+	last                                   stream.Record
+	left                                   uint64 // how many more times last is requested
 }
 
 func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -138,7 +135,8 @@ func (c *cacheLibReader) parse() error {
 	return nil
 }
 
-// size returns the size in a cache of the object of the current row. A GET that missed in production has size 0.
+// size returns the size of the current row's object in a cache. The key does not make an unknown size of 0, as of a GET
+// that missed in production, a known one.
 func (c *cacheLibReader) size() (int64, error) {
 	value, err := source.ParseSize(c.rows.Cells[c.value])
 	if err != nil || value == 0 || !c.withKey {

@@ -87,7 +87,7 @@ func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if err := c.rows.Begin(opts); err != nil {
 		return nil, stream.Fields{}, err
 	}
-	c.first = c.rows.Header == nil
+	c.first = c.rows.Header == nil // Begin had to read a row to find out
 	var err error
 	if c.ChosenColumns, err = c.rows.ChooseColumns("csv", opts); err != nil {
 		return nil, stream.Fields{}, err
@@ -167,8 +167,7 @@ func (c *csvReader) parse(rec *stream.Record) error {
 		var ok bool
 		if rec.Op, ok = source.ParseOp(cells[c.Op]); !ok {
 			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete; or use "+
-				"csv:op=none to ignore the column",
-				c.Op+1, cells[c.Op])
+				"csv:op=none to ignore the column", c.Op+1, cells[c.Op])
 		}
 	}
 	if c.Tenant >= 0 {

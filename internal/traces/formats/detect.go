@@ -43,7 +43,7 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 		strings.Join(namesOf(candidates), " or "))
 }
 
-// surest returns the formats that are surest about a file, and how sure.
+// surest returns the formats with the greatest confidence about a file, and that confidence.
 func surest(head source.Head, name string) (candidates []source.Format, best source.Confidence) {
 	for _, f := range formats {
 		switch c := f.Detect(head, name); {
@@ -130,8 +130,7 @@ func advice(head source.Head) string {
 	binary := source.IsBinary(head.Bytes)
 	var possible []string
 	for _, f := range formats {
-		if f.Binary == binary && !f.JSON && f.AnyText == "" && (f.Impossible == nil ||
-			f.Impossible(head) == "") {
+		if f.Binary == binary && !f.JSON && f.AnyText == "" && (f.Impossible == nil || f.Impossible(head) == "") {
 			possible = append(possible, f.Name)
 		}
 	}
@@ -175,7 +174,7 @@ var foreign = []struct {
 	{"LZIP", "the compression of `lzip`", true},
 }
 
-// checkForeign returns an error that says what the file is, if it certainly is not a trace.
+// checkForeign refuses a file that certainly is not a trace, and says what it is.
 func checkForeign(s *source.Source, head source.Head) error {
 	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
 	for _, f := range foreign {

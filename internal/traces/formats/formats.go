@@ -27,7 +27,6 @@ type kind struct {
 	writes []source.Writable
 }
 
-// kinds lists them.
 var kinds = []kind{
 	{prompts.Kind{}, prompts.Formats, prompts.Writables},
 	{queries.Kind{}, queries.Formats, queries.Writables},
@@ -59,20 +58,14 @@ var plainFormats = []source.Format{
 	cacheLibFormat,
 	oracleGeneralFormat,
 	vscsiFormat,
-	parquet.Format(ofKinds(func(k kind) []stream.Kind { return []stream.Kind{k.kind} })), // and of all kinds
+	parquet.Format(ofKinds(func(k kind) []stream.Kind { return []stream.Kind{k.kind} })), // holds every kind
 }
 
 // All returns every format that can be read.
 func All() []source.Format { return slices.Clone(formats) }
 
-// Names returns the names of all formats.
-func Names() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
-	}
-	return names
-}
+// Names returns the names of all formats, in the order of All.
+func Names() []string { return namesOf(formats) }
 
 // Check refuses a value that LoadOptions.Format does not accept.
 func Check(spec string) error {
@@ -98,8 +91,8 @@ func parseFormat(spec string) (source.Format, params.Values, error) {
 	return formats[i], opts, nil
 }
 
-// FixesSeed reports whether a format has its own seed or makes no random choice that would need one. A format that is
-// to be detected makes none, an unknown one neither.
+// FixesSeed reports whether a seed for the format would change nothing: spec sets one, or the format makes no random
+// choice. A format that is to be detected makes none, nor does an unknown one.
 func FixesSeed(spec string) bool {
 	format, _, err := parseFormat(spec)
 	_, settings, _ := strings.Cut(spec, ":")

@@ -114,8 +114,7 @@ func noOracleGeneral(head source.Head) string {
 	switch {
 	case n > 0 && share(impossible) > maxImpossible:
 		return fmt.Sprintf("%d of the first %d records have an impossible next access, the first of them record %d "+
-			"(byte %d): %d; "+
-			"want the number of a later request, or %d for none",
+			"(byte %d): %d; want the number of a later request, or %d for none",
 			impossible, n, first, (first-1)*OracleGeneralRecord, stated, oracleGeneralNever)
 	case n >= fewRecords && shifted == n:
 		return fmt.Sprintf("the first %d records have size 0 and keys whose lower 32 bits are 0, as in a list of whole "+
@@ -129,7 +128,6 @@ func noOracleGeneral(head source.Head) string {
 	return ""
 }
 
-// count returns 1 for true.
 func count(is bool) int {
 	if is {
 		return 1
@@ -147,7 +145,8 @@ type OracleGeneralReader struct {
 // manyZeros is a number of all-zero records that no trace ends with by chance.
 const manyZeros = 32
 
-// Records takes the next records from src. A file that ends with zeros was not written completely.
+// Records takes the next records from src. A file that ends with many records of zeros was not written completely; its
+// end is then an error.
 func (o *OracleGeneralReader) Records() ([]byte, error) {
 	batch, err := o.src.Records(OracleGeneralRecord)
 	if err == io.EOF && o.zeros >= manyZeros {

@@ -21,11 +21,8 @@ var ratingFormat = source.Format{
 	Detection: "four columns separated by ::",
 	Options: []params.Param{
 		{Name: "key", Default: "item", Choices: []string{"item", "user"}, Doc: "which column is requested"},
-		{
-			Name:    "sort",
-			Default: true,
-			Doc:     "sort by time in memory first, ratings of the same second in the order of the file",
-		},
+		{Name: "sort", Default: true,
+			Doc: "sort by time in memory first, ratings of the same second in the order of the file"},
 	},
 	Detect: detectRating,
 	Open:   openRating,

@@ -64,7 +64,7 @@ func (s *seqIDSize) parse(line []byte, rec *stream.Record) error {
 	return nil
 }
 
-// parseOdd reads a line that is wrong, or has numbers of more than 19 digits.
+// parseOdd reads a line that ParseNumbers refuses: it is wrong, or has a number of more than 19 digits.
 func (s *seqIDSize) parseOdd(line []byte, rec *stream.Record) error {
 	var words [3][]byte
 	if !source.CutWords(line, words[:]) {

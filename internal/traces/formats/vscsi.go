@@ -95,8 +95,7 @@ func openVSCSI(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		}
 		var ok bool
 		if r.layout, ok = recogniseVSCSI(head.Bytes); !ok {
-			return nil, stream.Fields{}, src.Errorf("is not in format vscsi: want records of 32 bytes that state version 1, " +
-				"or of 40 bytes that state version 2")
+			return nil, stream.Fields{}, src.Errorf("is not in format vscsi: %s", noVSCSI(head))
 		}
 	}
 	opts["version"] = r.layout.version

@@ -86,7 +86,7 @@ func told(path, name string) (told []source.Writable, err error) {
 // place for the embeddings of requests.
 func CheckHoldsEmbeddings(path, name string) error {
 	if path == "-" && name == "" {
-		return nil // there everything known is written
+		return nil // to a pipe goes the fullest format
 	}
 	told, err := told(path, name)
 	switch {

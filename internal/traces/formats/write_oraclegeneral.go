@@ -14,7 +14,7 @@ import (
 )
 
 // oracleGeneralWriter writes oracleGeneral. A record states when its object is next requested, so the records first go
-// to a temporary file, with the object's dense number in that place. finish then reads the file backwards, replaces the
+// to a temporary file, with the object's dense number in that place. Finish then reads the file backwards, replaces the
 // numbers by the next accesses, and copies it to the output. Memory is bounded by the number of objects.
 //
 // Times are rounded down to seconds. Traces without sizes get size 1, because readers of this format skip requests of
@@ -98,7 +98,7 @@ func (o *oracleGeneralWriter) Finish() error {
 	return err
 }
 
-// Losses implements loser.
+// Losses implements source.Loser.
 func (o *oracleGeneralWriter) Losses() (lost []string) {
 	if o.cutsTimes {
 		lost = append(lost, "fractions of seconds")
@@ -156,12 +156,8 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 			id = textID([]byte(key.Text))
 		}
 		if other := ids.OfNumber(id); other != number {
-			return fmt.Errorf(
-				"keys %s and %s would both become the number %d in oracleGeneral: write CSV or Parquet instead",
-				o.numbering.Key(other),
-				key,
-				id,
-			)
+			return fmt.Errorf("keys %s and %s would both become the number %d in oracleGeneral: write CSV or Parquet instead",
+				o.numbering.Key(other), key, id)
 		}
 	}
 	return nil

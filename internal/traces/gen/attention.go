@@ -25,18 +25,14 @@ var attentionParams = []params.Param{
 	{Name: "fast", Default: 0.38, Min: 0, Max: 1, Doc: "share of the rest that drifts fast"},
 	{Name: "fast-rate", Default: 0.6, Min: 0, Max: 1, Doc: "correlation of the fast part from step to step"},
 	{Name: "local", Default: 0.08, Min: 0, Max: 1, Doc: "share of the rest by which queries find recent keys; what is " +
-		"left " +
-		"is new in every step"},
+		"left is new in every step"},
 	{Name: "local-rate", Default: 0.95, Min: 0, Max: 1, Doc: "correlation of the local part from step to step"},
 	{Name: "group", Default: 0.5, Min: 0, Max: 1, Doc: "share of all parts but the local one that the query heads of a " +
-		"KV head " +
-		"have in common"},
+		"KV head have in common"},
 	{Name: "logits", Default: 2.4, Min: 0.01, Max: 20, Doc: "standard deviation of the logits of the middle, all tokens " +
-		"but " +
-		"the first 4 and the last 64"},
+		"but the first 4 and the last 64"},
 	{Name: "lean", Default: 1.2, Min: 0, Max: 100, Doc: "how much more keys vary along the constant part of the queries " +
-		"than " +
-		"in other directions"},
+		"than in other directions"},
 	{Name: "sink", Default: 0.2, Min: 0, Max: 0.95, Doc: "share of the probability that the first 4 tokens have; 0: " +
 		"they are like others"},
 	{Name: "recent", Default: 0.33, Min: 0, Max: 0.95, Doc: "share of the probability that the last 64 tokens have; 0: " +
@@ -100,8 +96,7 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 			"above 0, or sink=0", t.sink)
 	case t.recent > 0 && (t.local == 0 || t.high == 1):
 		return nil, fmt.Errorf("recent=%v: the last tokens are found by the local part of the queries; want local above 0 "+
-			"and "+
-			"constant-high below 1, or recent=0", t.recent)
+			"and constant-high below 1, or recent=0", t.recent)
 	case t.sink+t.recent > 0.95:
 		return nil, fmt.Errorf("sink=%v and recent=%v: want at most 0.95 together", t.sink, t.recent)
 	}
@@ -149,9 +144,9 @@ func (t *attentionTrace) Make(place int, h *attention.Head) error {
 	return nil
 }
 
-// headMaker makes a head. Vectors have an expected length of 1 until they are written. Their numbers are those of four
-// parts, which rotate mixes in the end: of the slow and of the local state that the heads have in common, the direction
-// of the first tokens, and everything else.
+// headMaker makes a head. Vectors have an expected length of 1 until they are written. They consist of four parts,
+// which the rotation mixes in the end: the slow and the local state that the query heads share, the direction of the
+// first tokens, and everything else.
 type headMaker struct {
 	*attentionTrace
 	seed               uint64
@@ -160,7 +155,7 @@ type headMaker struct {
 	slowAt, localAt    span
 	firstAt            int
 	rest               span
-	base               [][]float32 // per query head: the constant part, without that for the first tokens
+	base               [][]float32 // per query head: the constant part, without the direction of the first tokens
 	slowStates         []float32   // per token
 	localStates        []float32
 }
@@ -172,13 +167,11 @@ func (s span) of(v []float32) []float32 { return v[s.from:s.to] }
 
 func (s span) len() int { return s.to - s.from }
 
-// draw returns a number of mean 0 and standard deviation 1: the sum of four uniform ones. Products of many of them are
-// as normal as those of normal draws, which take ten times as long.
+// draw returns a number of mean 0 and standard deviation 1. Inner products of many of them are as normal as with normal
+// draws, which take ten times as long.
 func draw(bits *rand.PCG) float64 {
-	u := bits.Uint64()
-	sum := float64(u&0xffff) + float64(u>>16&0xffff) + float64(u>>32&0xffff) + float64(u>>48)
-	const mean, sd = 4 * 65535.0 / 2, 37837.2267 // of four numbers below 2^16
-	return (sum - mean) / sd
+	const sd = 37837.2267 // of the sum of four numbers below 2^16
+	return sumOfUniform(bits) / sd
 }
 
 // noise fills v with a vector of the expected length 1.
@@ -222,7 +215,7 @@ func unit(v []float32) {
 	}
 }
 
-// process is an autoregressive process.
+// process is an autoregressive process of order 1, in its stationary state from the start.
 type process struct {
 	state, fresh []float32
 	keep, take   float32
@@ -231,7 +224,7 @@ type process struct {
 	turn         int
 }
 
-// process returns one of vectors of so many numbers.
+// process starts a process of vectors of dim numbers, whose correlation from step to step is rate.
 func (m *headMaker) process(dim int, rate float64, purpose uint64) *process {
 	p := &process{state: make([]float32, dim), fresh: make([]float32, dim), keep: float32(rate),
 		take: root(1 - float64(rate*rate)), bits: random.Stream(m.seed, purpose)}
@@ -243,7 +236,7 @@ func (m *headMaker) process(dim int, rate float64, purpose uint64) *process {
 		}
 		random.Shuffle(p.bits, p.axes)
 		clear(p.state)
-		for range 8 * dim { // from zeros to what it is after a long time
+		for range 8 * dim { // from zeros to the stationary state
 			p.step()
 		}
 	}
@@ -264,7 +257,8 @@ func (p *process) step() []float32 {
 	return p.state
 }
 
-// queries makes the queries, and the states of all tokens.
+// queries makes the queries, and the states of all tokens, which the keys need, too. Shares are of squares, so vectors
+// are scaled by their roots.
 func (m *headMaker) queries(h *attention.Head) {
 	m.slowStates = m.states(m.tokens, m.process(m.slowAt.len(), m.slowRate, turnBits))
 	m.localStates = m.states(m.tokens, m.process(m.localAt.len(), m.localRate, repeatBits))
@@ -311,7 +305,7 @@ func root(x float64) float32 { return float32(math.Sqrt(max(x, 0))) }
 
 func row(rows []float32, i, dim int) []float32 { return rows[i*dim:][:dim] }
 
-// sized returns a slice of n numbers, which is list if it has room.
+// sized returns a slice of n numbers, which reuses list if it has room.
 func sized(list []float32, n int) []float32 {
 	if cap(list) < n {
 		return make([]float32, n)
@@ -324,7 +318,7 @@ func sized(list []float32, n int) []float32 {
 func (m *headMaker) keys(h *attention.Head) {
 	bits := random.Stream(m.seed, paraphraseBits)
 	h.Keys = sized(h.Keys, m.tokens*m.dim)
-	// The constant parts of other heads are not orthogonal to that of a head.
+	// The constant parts of query heads overlap: what is added along one also varies along the others.
 	along := root(m.lean / (1 + float64(float64(m.heads-1)*float64(m.group*m.group))))
 	for token := range m.tokens {
 		k := h.Key(token)
@@ -401,7 +395,7 @@ func (r *rotation) apply(rows []float32) {
 	}
 }
 
-// values makes the values.
+// values makes the values: a part that all tokens of the head share, and a part of each token's own.
 func (m *headMaker) values(h *attention.Head) {
 	bits := random.Stream(m.seed, lengthBits)
 	h.Values = sized(h.Values, m.tokens*m.dim)
@@ -418,7 +412,7 @@ func (m *headMaker) values(h *attention.Head) {
 	}
 }
 
-// predictions makes the predicted queries: those of layer 0 are the queries themselves.
+// predictions makes the predicted queries. In layer 0 they are the queries, as no earlier layer could predict them.
 func (m *headMaker) predictions(h *attention.Head) {
 	h.Predicted = h.Predicted[:0]
 	if m.predict == 0 {
@@ -446,7 +440,8 @@ type gains struct{ content, slow, local, first float64 }
 // look is what the calibration knows of one query: the logits that the parts of each visible key give it.
 type look struct{ content, slow, local []float64 }
 
-// calibrate finds the gains with which a few queries see the logits and masses of the parameters.
+// calibrate finds the gains with which a sample of the queries gets the logits and the shares of the probability that
+// the parameters ask for.
 func (m *headMaker) calibrate(h *attention.Head) gains {
 	const samples = 8
 	var looks []look
@@ -464,6 +459,7 @@ func (m *headMaker) calibrate(h *attention.Head) gains {
 	if m.recent > 0 {
 		g.slow = slowGain / math.Sqrt(max(1e-3, float64((1-m.share)*m.slow)*m.group))
 	}
+	// The states contribute to the variance of the logits, too. What they leave is the content's, at least a tenth.
 	contentGain := func(local float64) float64 {
 		var others, content float64
 		for _, l := range looks {
@@ -500,7 +496,7 @@ func (m *headMaker) calibrate(h *attention.Head) gains {
 	return g
 }
 
-// bisect returns where low ends to be true.
+// bisect returns where low turns from true to false.
 func bisect(from, to float64, low func(float64) bool) float64 {
 	for range 16 {
 		if middle := (from + to) / 2; low(middle) {
@@ -528,7 +524,7 @@ func (l look) logit(token int, g gains) float64 {
 	return float64(g.content*l.content[token]) + float64(g.slow*l.slow[token]) + float64(g.local*l.local[token])
 }
 
-// variance returns that of the logits of the middle.
+// variance returns the variance of the logits of the middle.
 func variance(l look, g gains) float64 {
 	var sum, squares float64
 	end := attention.MiddleEnd(len(l.content))
@@ -541,7 +537,7 @@ func variance(l look, g gains) float64 {
 	return max(0, squares/n-float64(float64(sum/n)*float64(sum/n)))
 }
 
-// masses returns the sums of the exponentials of the recent logits and of those of the middle.
+// masses returns the unnormalized probability of the recent tokens and of the middle.
 func (l look) masses(g gains) (recent, middle float64) {
 	end := attention.MiddleEnd(len(l.content))
 	for token := attention.Sink; token < len(l.content); token++ {

@@ -39,9 +39,9 @@ var clusterParams = []params.Param{
 // maxClusterRequests bounds the trace: reads and blocks are counted before any is made.
 const maxClusterRequests = 1 << 32
 
-// clusterTrace is the reads of the jobs of a cluster, by time.
+// clusterTrace merges the reads of the jobs of a cluster by time.
 type clusterTrace struct {
-	data  []*clusterData // of the jobs, each once, in the order of clusterSets
+	data  []*clusterData // each data set of the jobs once, in the order of clusterSets
 	runs  []*clusterRun  // as submitted
 	going []*clusterRun  // with further reads
 

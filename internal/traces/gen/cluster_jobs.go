@@ -83,7 +83,7 @@ type clusterRun struct {
 	compute      int64 // nanoseconds per item
 	passes       int
 	perPass      int
-	limit        int64 // bytes that are read at once, at most
+	limit        int64 // most bytes of a read
 	seed         uint64
 
 	reads, blocks int64 // in all
@@ -94,7 +94,7 @@ type clusterRun struct {
 
 	time       int64 // of the read
 	head       files.Head
-	end        int64 // of the bytes that are read of the file
+	end        int64 // of the item in its file
 	paths      [2][]byte
 	pass, step int  // of the item that comes next
 	textRead   bool // the item beside was read
@@ -123,7 +123,8 @@ func (r *clusterRun) rewind() {
 	r.head = files.Head{Job: r.name}
 }
 
-// count sets reads and blocks. It draws the items of a job by popularity; of others it counts one pass.
+// count sets reads and blocks. By popularity, it draws the items as the replay will; in any other order, a pass reads
+// every item once, whatever the permutation.
 func (r *clusterRun) count(block int64) {
 	r.rewind()
 	add := func(d *clusterData, item, times int) {
@@ -164,8 +165,8 @@ func (r *clusterRun) item(step int) int {
 	return step
 }
 
-// advance goes to the next read; false if there is none. An item longer than the limit is several reads; the job
-// computes after the last of them.
+// advance goes to the next read, and returns false after the last. An item longer than the limit takes several reads;
+// the job computes after the last of them.
 func (r *clusterRun) advance() bool {
 	if at := r.head.Offset + r.head.Length; at < r.end {
 		r.head.Offset, r.head.Length = at, min(r.limit, r.end-at)

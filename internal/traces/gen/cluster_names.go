@@ -17,7 +17,7 @@ const (
 	maxFileName  = 4096 // bytes
 )
 
-// readNames returns the files that a file names, one per line, in the order of a listing.
+// readNames reads names, one per line, and sorts them into the order of a listing.
 func readNames(path string) (names []string, err error) {
 	file, err := filestate.Open(path)
 	if err != nil {
@@ -63,8 +63,8 @@ func readNames(path string) (names []string, err error) {
 	return names, nil
 }
 
-// fileName returns the path of a file below its data set: "class/file", or the same of "class_number.JPEG", as the
-// images of ImageNet are called.
+// fileName returns the path of a file below its data set, "class/file". The images of ImageNet are also listed as
+// "class_number.JPEG", which names the class, too.
 func fileName(line []byte) (string, error) {
 	if len(line) == 0 {
 		return "", nil

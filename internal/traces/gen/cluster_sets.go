@@ -15,14 +15,13 @@ type clusterSet struct {
 	items int
 	bytes int64 // of all items
 	dirs  int   // directories that the items are divided among; 0: all are in one
-	// each is the number of items of a directory, if a smaller scale has fewer directories; 0: it has smaller ones.
-	each  int
-	files int  // that the items are records of; a smaller scale has fewer; 0: an item is a file
-	one   bool // a single item at any scale; its bytes are scaled
-	named bool // a names file has the names of its files
-	// classes says that its directories come from a names file.
-	classes bool
-	// path appends the path of a file. The paths are in the order of the numbers.
+	// each is the number of items of a directory, where scale changes the number of directories; 0: it changes their size.
+	each    int
+	files   int  // files that the items are records of, times scale; 0: an item is a file
+	one     bool // a single item at any scale; its bytes are scaled
+	named   bool // a names file names its files
+	classes bool // a names file names its directories
+	// path appends the path of a file. Paths sort like the numbers.
 	path func(path []byte, dir, file int) []byte
 }
 
@@ -69,7 +68,7 @@ func icoadsPath(path []byte, dir, file int) []byte {
 	return append(appendPadded(append(path, '/'), 10*(file%icoadsTables), 3), "E.csv"...)
 }
 
-// path returns names of the numbers of the directory and of the file, from 1 on, with that many digits.
+// path makes paths from the numbers of the directory and the file, counted from 1, with that many digits.
 func path(root string, dirDigits int, middle string, fileDigits int, ending string) func([]byte, int, int) []byte {
 	return func(path []byte, dir, file int) []byte {
 		path = appendPadded(append(path, root...), dir+1, dirDigits)
@@ -77,12 +76,12 @@ func path(root string, dirDigits int, middle string, fileDigits int, ending stri
 	}
 }
 
-// onlyPath returns the name of the only file.
+// onlyPath makes the path of a data set's only file.
 func onlyPath(name string) func([]byte, int, int) []byte {
 	return func(path []byte, _, _ int) []byte { return append(path, name...) }
 }
 
-// pathIn returns names of the number of the file, from 0 on, with that many digits.
+// pathIn makes paths in one directory from the number of the file, counted from 0, with that many digits.
 func pathIn(root string, digits int, ending string) func([]byte, int, int) []byte {
 	return func(path []byte, _, file int) []byte {
 		return append(appendPadded(append(path, root...), file, digits), ending...)
@@ -170,7 +169,8 @@ func (d *clusterData) take(names []string, scale float64) error {
 // maxDeviation limits how many standard deviations the logarithm of a size is off its mean.
 const maxDeviation = 4
 
-// fill draws the sizes of the files and, where it is scattered, the popularity of the items.
+// fill draws the sizes of the files and, where it is scattered, the popularity of the items. Rounding the running sum
+// instead of each size makes the sizes add up to the bytes of the data set.
 func (d *clusterData) fill(spread float64, scattered bool, seed uint64) {
 	if scattered {
 		d.byRank = ascending(d.items)
@@ -231,8 +231,8 @@ func (d *clusterData) place(item int) (file int, offset, length, size int64) {
 	return file, int64(item-firstOf(file, d.items, d.files)) * d.record, d.record, d.sizeOf(file)
 }
 
-// share returns which of the parts has an item, if all have equally many up to one. firstOf returns the first item of a
-// part.
+// share returns the part that has an item, where the numbers of items of the parts differ by at most one. firstOf
+// returns the first item of a part.
 func share(item, items, parts int) int { return ((item+1)*parts - 1) / items }
 
 func firstOf(part, items, parts int) int { return part * items / parts }

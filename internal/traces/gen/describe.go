@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 )
 
-// Names returns the names of all generators.
+// Names returns the names of all generators, in the order of the lists.
 func Names() []string {
 	var names []string
 	for _, e := range entries() {
@@ -35,8 +35,8 @@ func Summaries() string {
 	return list.String()
 }
 
-// Usage describes a parameter with, in brackets, the generators that have it or, for a common one, those with another
-// default. Where it means something else to a generator, that follows.
+// Usage describes a parameter. In brackets are the generators that have it or, for a common parameter, the generators
+// with another default. Where it means something else to a generator, that follows.
 func Usage(p params.Param) string {
 	common := slices.ContainsFunc(Common, func(c params.Param) bool { return c.Name == p.Name })
 	var takers, others []string

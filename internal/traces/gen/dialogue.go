@@ -18,7 +18,7 @@ var dialogueParams = []params.Param{
 	{Name: "families", Default: 4, Min: 1, Max: 1 << 10, Doc: "families per topic: groups of sessions that share one " +
 		"or two anchor queries"},
 	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "number of queries in all sessions together, without " +
-		"those that require-anchor adds"},
+		"what require-anchor adds"},
 	{Name: "zipf", Default: 0.7, Min: 0, Max: 10, Doc: "exponent of the popularity of the topics, counted in sessions"},
 	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that repeat an earlier one of their " +
 		"topic"},
@@ -111,7 +111,7 @@ func (t *dialogueTrace) Measured() string {
 		t.total, len(p.order), p.topics, p.gotZipf, p.zipf, p.reuses, p.distinct, 100*p.share, 100*p.long)
 }
 
-// countRequests returns the length of the trace.
+// countRequests returns the length of the trace, which require-anchor makes longer than the plan.
 func (t *dialogueTrace) countRequests() int {
 	n := 0
 	for _, number := range t.plan.order {
@@ -138,7 +138,7 @@ func (t *dialogueTrace) turnsOf(number int32) []dialogueTurn {
 	return t.turns
 }
 
-// Read returns the next request of the dialogue.
+// Read implements RecordSource. Only a question that was asked before can be reworded: its first wording defines it.
 func (t *dialogueTrace) Read(rec *stream.Record) error {
 	if t.turn == len(t.turns) || t.given == 0 {
 		if t.given == t.total {

@@ -28,8 +28,8 @@ func newPlacement(p *dialoguePlan) *placement {
 }
 
 // take returns the next session of a topic: a new one, or a repeated one whose reuse is long or not. which, in [0,1),
-// chooses among several. If there is none of the requested kind, it returns a new one, or if all have been used, one of
-// the other kind. With spare, sessions whose anchors were used recently are taken only if there are no others.
+// chooses among several. If none is of the requested kind, it returns a new one or, if all have been used, one of the
+// other kind. With spare, sessions whose anchors were used recently are taken only if there are no others.
 func (m *placement) take(topic int, repeat, long, spare bool, which float64) int32 {
 	number := int32(-1)
 	if repeat {
@@ -52,7 +52,7 @@ func (m *placement) isKnown(long bool) func(number int32) bool {
 	return func(number int32) bool { return !m.isNew(number) && m.isFar(m.lastOf[number]) == long }
 }
 
-// isFar reports whether enough came after an episode that a reuse of its questions is long.
+// isFar reports whether a reuse of an episode's questions would be long.
 func (m *placement) isFar(episode int32) bool { return int(episode) <= m.far }
 
 // choose returns a session of a topic of that kind, -1 if there is none.
@@ -97,6 +97,7 @@ func (m *placement) ask(number int32) {
 	for i := range anchors {
 		m.move(&m.anchorLast[maxAnchors*int(s.family)+i], 1)
 	}
+	// A question counts in the last episode that used it, so since is the reuse distance of the questions of far.
 	for m.far+1 < m.episode && m.since-m.weights[m.far+1] >= m.plan.capacity {
 		m.far++
 		m.since -= m.weights[m.far]

@@ -47,7 +47,7 @@ type dialoguePlan struct {
 
 // sessionOrder is one order of the sessions.
 type sessionOrder struct {
-	pool  []poolSession // sessions of topic 0, then those of topic 1, ...
+	pool  []poolSession // sessions of topic 0, of topic 1, ...
 	order []int32       // the sessions in the order of their use
 
 	share            float64 // of long reuses among the reuses
@@ -151,7 +151,7 @@ func likelyExponent(counts []int) float64 {
 	return (low + high) / 2
 }
 
-// meanLogRank returns the expected logarithm of the rank that Zipf's law draws from n.
+// meanLogRank returns the expected logarithm of a rank drawn from n by Zipf's law.
 func meanLogRank(n int, exponent float64) float64 {
 	var sum, weights float64
 	for i := range n {
@@ -186,8 +186,8 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 // missedBy returns how far the share of long reuses of an order is from its target.
 func (p *dialoguePlan) missedBy(o sessionOrder) float64 { return math.Abs(o.share - p.long) }
 
-// bisect searches for the lateness of the choices. The share of long reuses grows with it, except for jumps, since each
-// choice changes what can be chosen later.
+// bisect searches for the lateness of the choices. The share of long reuses grows with it, but with jumps, since each
+// choice changes what can be chosen later: so the best order is kept, not the last.
 func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests int, seed, purpose uint64) error {
 	low, high, lateness := 0.0, 2.0, p.long
 	for range maxSteps {
@@ -278,8 +278,7 @@ func (p *dialoguePlan) questions() int {
 	return int(last.private + last.length - int32(p.anchors[last.family]))
 }
 
-// questionsOf returns the questions of a session: an anchor and the questions that follow it, and if there is a second
-// anchor, that one and the rest.
+// questionsOf returns the questions of a session: each anchor, followed by its share of the private questions.
 func (p *dialoguePlan) questionsOf(number int32) []int {
 	s := p.pool[number]
 	anchors := int(p.anchors[s.family])

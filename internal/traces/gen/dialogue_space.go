@@ -8,8 +8,8 @@ import (
 )
 
 // dialogueSpace makes embeddings: sums of directions of topics, of anchors, and of single queries, drawn at random and
-// made orthogonal to each other within a topic. Those of different topics are nearly orthogonal: their cosine has mean
-// 0 and standard deviation 1/sqrt(dim).
+// made orthogonal to each other within a topic. Directions of different topics are nearly orthogonal: their cosine has
+// mean 0 and standard deviation 1/sqrt(dim).
 type dialogueSpace struct {
 	dim  int
 	a, b float64
@@ -32,8 +32,8 @@ const (
 
 func newDialogueSpace(dim int, a, b float64, seed uint64) *dialogueSpace {
 	return &dialogueSpace{
-		dim: dim, a: a, b: b, key: random.Stream(seed, directionBits).Uint64(), vector: make([]float64,
-			dim), own: make([]float64, dim), out: make([]float32, dim),
+		dim: dim, a: a, b: b, key: random.Stream(seed, directionBits).Uint64(),
+		vector: make([]float64, dim), own: make([]float64, dim), out: make([]float32, dim),
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *dialogueSpace) ofAnchor(anchor int) []float64 { return s.basis[1+anchor
 
 // paraphrase returns the embedding of a rewording of the question whose embedding was computed last.
 func (s *dialogueSpace) paraphrase(number uint64) []float32 {
-	const kept = 0.93
+	const kept = 0.93 // square of the similarity, 0.964
 	s.direction(s.own, paraphraseDirection, number, [][]float64{s.vector})
 	scale(s.own, math.Sqrt(1-kept))
 	addScaled(s.own, math.Sqrt(kept), s.vector)

@@ -72,11 +72,7 @@ func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
 }
 
 func newEmbeddingTable(first uint64, rows int, skew float64) embeddingTable {
-	t := embeddingTable{first: first, ranks: random.NewZipf(rows, skew), rowAt: make([]uint32, rows)}
-	for i := range t.rowAt {
-		t.rowAt[i] = uint32(i)
-	}
-	return t
+	return embeddingTable{first: first, ranks: random.NewZipf(rows, skew), rowAt: ascending(rows)}
 }
 
 func (d *dlrmSource) next() uint64 {

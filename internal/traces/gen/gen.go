@@ -2,8 +2,7 @@
 //
 // A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". A generator takes its own
 // parameters and, unless it makes prompts, queries or reads of files, the common ones: requests, seed, size, rate and
-// keys.
-// docs/generators.md describes them all.
+// keys. docs/generators.md describes them all.
 package gen
 
 import (
@@ -41,7 +40,7 @@ const (
 	scatterBits
 )
 
-// Common are the parameters that every generator takes.
+// Common are the parameters of every generator that makes plain requests.
 var Common = []params.Param{
 	{Name: "requests", Default: 1_000_000, Min: 1, Doc: "length of the trace"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
@@ -75,14 +74,12 @@ func Params() []params.Param {
 }
 
 func find(name string) (Entry, error) {
-	var names []string
 	for _, e := range entries() {
 		if e.Name == name {
 			return e, nil
 		}
-		names = append(names, e.Name)
 	}
-	return Entry{}, suggest.Unknown("generator", name, names)
+	return Entry{}, suggest.Unknown("generator", name, Names())
 }
 
 // Spec is a generator with all its parameters.
@@ -140,7 +137,7 @@ func ParseSeeded(text string, seed uint64) (Spec, error) {
 	return Parse(text, fmt.Sprintf("seed=%d", seed))
 }
 
-// FixesSeed reports whether text, a generator, has its own seed or makes no random choice that would need one.
+// FixesSeed reports whether a seed for the generator would change nothing: text sets one, or it makes no random choice.
 func FixesSeed(text string) bool {
 	name, args, _ := params.SplitCall(text)
 	e, err := find(name)
@@ -295,7 +292,7 @@ func (g *Generator) Measured() string {
 	return ""
 }
 
-// Read makes the next request.
+// Read implements stream.Reader.
 func (g *Generator) Read(rec *stream.Record) error {
 	if g.records != nil {
 		return g.records.Read(rec)
@@ -326,5 +323,6 @@ func (g *Generator) size(key uint64) int64 {
 	return g.sizes(key, onceOnly, onceOnly)
 }
 
-// onceOnly is the rank, and the number of objects, that a sizer gets for objects that are requested once.
+// onceOnly is the rank, and the number of objects, that a sizer gets for objects that are requested once: the least
+// popular of several.
 const onceOnly = 2

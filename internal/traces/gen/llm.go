@@ -18,15 +18,15 @@ var llmParams = []params.Param{
 	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter " +
 		"with value -1 or shape its value"},
 	{Name: "conversations", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of conversations"},
-	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26, Doc: "number " +
-		"of prompts in all conversations together"},
+	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26,
+		Doc: "number of prompts in all conversations together"},
 	{Name: "turns", Default: "shape", Choices: []string{"shape", "geometric", "normal"}, Doc: "distribution of the " +
 		"prompts of a conversation, of mean prompts/conversations"},
 	{Name: "turns-sd", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "standard deviation of normal turns"},
 	{Name: "prompt-mean", Default: float64(asShape), Min: asShape, Max: 1e7, Doc: "mean length of a prompt in tokens, " +
 		"including what it repeats; turns are scaled to reach it"},
 	{Name: "lengths", Default: "shape", Choices: []string{"shape", "lognormal", "normal", "pareto"}, Doc: "distribution " +
-		"of the tokens that a turn adds, and of those of an output"},
+		"of the tokens that a turn adds, and of the tokens of an output"},
 	{Name: "length-cv", Default: float64(asShape), Min: asShape, Max: 100, Doc: "standard deviation of lengths over " +
 		"their mean; pareto takes the shape 2 + 1/length-cv^2"},
 	{Name: "output-mean", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "mean length of an output in tokens"},
@@ -41,8 +41,8 @@ var llmParams = []params.Param{
 	{Name: "gap-mean", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "mean number of prompts of others " +
 		"between two of a conversation, with next-turn=gaps"},
 	{Name: "gap-sd", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "its standard deviation"},
-	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of " +
-		"conversations at a time, with next-turn=closed"},
+	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24,
+		Doc: "number of conversations at a time, with next-turn=closed"},
 	{Name: "block", Default: 16, Min: 1, Max: 1 << 20, Doc: "tokens in a block"},
 	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "prompts per second of the trace's clock, evenly spaced from 0 " +
 		"on; 0: no clock"},
@@ -180,8 +180,8 @@ func newLLMTrace(given params.Values) (RecordSource, error) {
 	}
 	seed := uint64(v.Int("seed"))
 	t := &llmTrace{
-		conversations: make([]conversation, conversations), turnOf: make([]int32,
-			conversations), blockTokens: v.Int("block"), rate: v.Float("rate"),
+		conversations: make([]conversation, conversations), turnOf: make([]int32, conversations),
+		blockTokens: v.Int("block"), rate: v.Float("rate"),
 	}
 	t.drawTurns(v, prompts, seed)
 	if err := t.drawLengths(v, seed); err != nil {
@@ -199,8 +199,8 @@ func newLLMTrace(given params.Values) (RecordSource, error) {
 // checkUsed refuses parameters that have no effect with the values of others.
 func checkUsed(given, v params.Values) error {
 	for _, use := range []struct{ name, with, is string }{
-		{"turns-sd", "turns",
-			"normal"}, {"gap-mean", "next-turn", "gaps"}, {"gap-sd", "next-turn", "gaps"}, {"active", "next-turn", "closed"},
+		{"turns-sd", "turns", "normal"}, {"gap-mean", "next-turn", "gaps"}, {"gap-sd", "next-turn", "gaps"},
+		{"active", "next-turn", "closed"},
 	} {
 		value := given[use.name]
 		if value != asShape && value != float64(asShape) && v.Text(use.with) != use.is {
@@ -260,7 +260,7 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	}
 	bits := random.Stream(seed, lengthBits)
 	repeatsOutputs := v.Text("history") == "all"
-	// sums over all prompts: of 1, of drawn lengths in units, of tokens that are not scaled
+	// Sums over all prompts: of 1, of drawn lengths in units of scale, of tokens that are not scaled.
 	var prompts, fromTurns, others float64
 	units := make([][]float64, len(t.conversations))
 	for i := range t.conversations {
@@ -296,7 +296,7 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	return nil
 }
 
-// setLengths sets the lengths of a conversation. Its first prompt fills at least a block.
+// setLengths sets the lengths of a conversation. Its first prompt fills at least a block, so that every prompt has one.
 func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs bool, blockTokens int) error {
 	tokens := c.shared
 	for k := range c.turns {

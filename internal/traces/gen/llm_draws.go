@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math"
@@ -11,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
-// newLengths returns a function that draws lengths of mean 1 with that standard deviation.
+// newLengths returns a function that draws lengths of mean 1 and standard deviation cv.
 func newLengths(kind string, cv float64) (func(*rand.PCG) float64, error) {
 	switch {
 	case cv < 0:
@@ -78,8 +79,8 @@ func closedOrder(conversations []conversation, prompts, active int) []int32 {
 }
 
 // gapOrder gives every prompt the first free place after its gap. A place for which no prompt is due begins a new
-// conversation: a random one, but first those that otherwise could not end within the trace. If no conversation is
-// left, the prompt that is due next comes early.
+// conversation: one that otherwise could not end within the trace, or else a random one. If no conversation is left,
+// the prompt that is due next comes early.
 func gapOrder(conversations []conversation, prompts int, mean float64, gap func(*rand.PCG) float64,
 	bits *rand.PCG) []int32 {
 	order := make([]int32, 0, prompts)
@@ -114,10 +115,7 @@ type dueHeap []dueTurn
 func (h dueHeap) Len() int { return len(h) }
 
 func (h dueHeap) Less(i, j int) bool {
-	if h[i].at != h[j].at {
-		return h[i].at < h[j].at
-	}
-	return h[i].conversation < h[j].conversation
+	return cmp.Or(cmp.Compare(h[i].at, h[j].at), cmp.Compare(h[i].conversation, h[j].conversation)) < 0
 }
 
 func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
@@ -153,7 +151,7 @@ func newWaitingRoom(conversations []conversation, prompts int, perTurn float64) 
 	return w
 }
 
-// take removes a conversation.
+// take removes the conversation that begins at a place.
 func (w *waitingRoom) take(place int, bits *rand.PCG) int32 {
 	for len(w.byTurns[w.most]) == 0 {
 		w.most--

@@ -47,7 +47,7 @@ func (e *racExample) Fields() stream.Fields {
 
 func (e *racExample) Requests() int { return len(racExampleQueries) }
 
-// Read returns the next request of the example.
+// Read implements RecordSource.
 func (e *racExample) Read(rec *stream.Record) error {
 	if e.given == len(racExampleQueries) {
 		return io.EOF
@@ -55,8 +55,8 @@ func (e *racExample) Read(rec *stream.Record) error {
 	query := racExampleQueries[e.given]
 	topic := query[:1]
 	e.head = queries.Head{
-		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic,
-			1+e.given/12), Answer: []byte(query), Vector: e.embedding(query),
+		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic, 1+e.given/12), Answer: []byte(query),
+		Vector: e.embedding(query),
 	}
 	*rec = stream.Record{Text: []byte(query), Extra: &e.head}
 	if e.rate > 0 {
@@ -66,9 +66,9 @@ func (e *racExample) Read(rec *stream.Record) error {
 	return nil
 }
 
-// embedding returns a vector with a similarity of 0.1 to all vectors of the other topic, and of 0.75 to the anchor of
-// its own. Others of a topic have similarity 0.57 to each other: they share only the anchor, which is the least that
-// this many vectors can share.
+// embedding returns a vector with similarity 0.1 to every vector of the other topic, and 0.75 to the anchor of its own.
+// Queries that are no anchors have similarity 0.57 within a topic: they share only the anchor, the least that this many
+// vectors can share.
 func (e *racExample) embedding(query string) []float32 {
 	const (
 		acrossTopics = 0.1

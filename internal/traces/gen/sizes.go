@@ -113,4 +113,4 @@ func popularitySizes(v params.Values, _ uint64) (sizer, error) {
 	}, nil
 }
 
-func round(x float64) int64 { return int64(math.Floor(float64(x) + 0.5)) }
+func round(x float64) int64 { return int64(math.Floor(float64(x) + 0.5)) } // the conversion keeps a product unfused

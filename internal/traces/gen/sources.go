@@ -56,16 +56,16 @@ type Entry struct {
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
 	Records Prepare // instead of build, and without the common parameters
-	// instead of Records, for a trace that is no list of requests
+	// Attention is set instead of Records for attention traces, which have no requests.
 	Attention func(v params.Values) (attention.Maker, error)
 	sized     bool                        // the records have sizes
-	Bytes     func(v params.Values) int64 // of memory that it needs; nil: what its objects need
+	Bytes     func(v params.Values) int64 // estimates the memory; nil: what its objects need
 }
 
 // Prepare makes a RecordSource. It ends with ctx, and calls progress, unless that is nil, from time to time.
 type Prepare func(ctx context.Context, v params.Values, progress func(done, total int64)) (RecordSource, error)
 
-// quick is Prepare for a RecordSource that is soon made.
+// quick is Prepare for a RecordSource that is made too fast for progress to matter.
 func quick(build func(v params.Values) (RecordSource, error)) Prepare {
 	return func(_ context.Context, v params.Values, _ func(done, total int64)) (RecordSource, error) {
 		return build(v)
@@ -85,7 +85,7 @@ type Measured interface {
 	Measured() string
 }
 
-// Register adds generators that make records, before mixed, which is the last one.
+// Register adds generators that make records. They are listed before mixed, which stays the last one.
 func Register(added ...Entry) {
 	for _, e := range added {
 		if _, err := find(e.Name); err == nil {

@@ -1,6 +1,6 @@
 // Package npy reads and writes the headers of NumPy arrays
-// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). It is a reader of its own since
-// sbinet/npyio reads whole arrays, into memory for as many rows as the header claims.
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). The library sbinet/npyio reads whole arrays
+// instead, into memory for as many rows as the header claims.
 package npy
 
 import (
@@ -35,7 +35,7 @@ var widths = map[string]int{"<f2": 2, "<f4": 4, "<f8": 8}
 
 // Read reads everything before the numbers. Its errors name the file.
 func Read(src *source.Source) (Header, error) {
-	const maxHeader = 1 << 16 // those of arrays of numbers have 118 bytes
+	const maxHeader = 1 << 16 // NumPy writes 118 bytes for an array of numbers
 	start, err := read(src, len(Magic)+2)
 	if err != nil {
 		return Header{}, err

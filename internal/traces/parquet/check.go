@@ -88,12 +88,10 @@ func (p *checker) page(codec format.CompressionCodec, start, end int64) (int64, 
 		return 0, err
 	}
 	left := end - start - int64(w.pos)
-	if w.compressed < 0 || w.compressed > min(left, maxPage) || w.uncompressed < 0 ||
-		w.uncompressed > maxPage ||
+	if w.compressed < 0 || w.compressed > min(left, maxPage) || w.uncompressed < 0 || w.uncompressed > maxPage ||
 		w.values < 0 || w.values > maxValues {
 		return 0, fmt.Errorf("damaged Parquet: the page at byte %d claims %d values in %d bytes, compressed to %d (the "+
-			"limit is %d values in %d bytes)",
-			start, w.values, w.uncompressed, w.compressed, maxValues, maxPage)
+			"limit is %d values in %d bytes)", start, w.values, w.uncompressed, w.compressed, maxValues, maxPage)
 	}
 	if w.uncompressed > p.budget.Part(pageShare, maxPage) {
 		return 0, p.budget.Refuse(0, fmt.Sprintf("the Parquet page at byte %d has %s", start,
@@ -119,7 +117,8 @@ type pageHeader struct {
 	plain                            bool  // nothing is compressed, whatever the codec of the column
 }
 
-// pageHeader decodes the header at an offset. Nearly all are short; statistics of long keys make some longer.
+// pageHeader decodes the header at an offset. Nearly all headers are short; only the statistics of long keys make one
+// longer, for which more is read.
 func (p *checker) pageHeader(start, end int64) (*pageHeader, error) {
 	for _, length := range []int64{512, source.MaxLine} {
 		data := make([]byte, min(length, end-start))

@@ -25,7 +25,8 @@ type inflation struct {
 	block []byte // for lz4: first the compressed bytes, then the inflated ones
 }
 
-// check makes sure that a page inflates to no more than it claims, or than any page may have.
+// check makes sure that a page inflates to no more than it claims, or, where the framing gives only a bound, not far
+// beyond.
 func (f *inflation) check(codec format.CompressionCodec, page *io.SectionReader, claim int64) error {
 	var told bool
 	var err error
@@ -87,7 +88,8 @@ const (
 	zstdMaxBlock = 128 << 10
 )
 
-// checkZstd adds up the most that the blocks of all frames can hold. Regular frames have full blocks except the last.
+// checkZstd adds up the most that the blocks of all frames can hold. All blocks but a frame's last are usually full, so
+// the bound is close; if it is not, the page is inflated.
 func checkZstd(page *io.SectionReader, claim int64) (told bool, err error) {
 	var most int64
 	for at := int64(0); at < page.Size(); {
@@ -196,6 +198,5 @@ func (f *inflation) open(codec format.CompressionCodec, page *io.SectionReader) 
 	case format.Brotli:
 		return brotli.NewReader(page), nil
 	}
-	return nil, errors.New("compressed in an unsupported way; want none, snappy, gzip, brotli, zstd or " +
-		"lz4_raw")
+	return nil, errors.New("compressed in an unsupported way; want none, snappy, gzip, brotli, zstd or lz4_raw")
 }

@@ -36,8 +36,7 @@ func kindColumnOptions(tables []*stream.Table) (options []params.Param) {
 	return options
 }
 
-// keyOfKind returns the column of the key of the kind whose columns have their names in the header, "" if the kind has
-// no such column or there is no such kind.
+// keyOfKind returns the key column of the kind whose columns the header names; "" without such a kind or column.
 func keyOfKind(tables []*stream.Table, names *source.Rows) string {
 	for _, table := range tables {
 		has := make([]bool, len(table.Columns))
@@ -56,8 +55,8 @@ type kindReader struct {
 	table   *stream.Table
 	columns []cellReader // per column of the table
 	row     stream.Row
-	cells   []any // of row
-	first   stream.Row
+	cells   []any      // of row
+	first   stream.Row // with which the later rows must agree
 }
 
 // cellReader reads the values of a column of a kind.
@@ -220,7 +219,7 @@ func (c *cursor) appendText(to []byte, v parquet.Value) []byte {
 type vectors struct {
 	cursor
 	name     string // of the column; the cursor has the name of the numbers in it
-	elements int    // the least definition level at which a value is an element, null or not
+	elements int    // the least definition level of an element, null or not; below it, the list is null or empty
 	packed   bool   // a value is the bytes of a whole embedding
 }
 

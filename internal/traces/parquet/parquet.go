@@ -45,6 +45,7 @@ func Format(kinds []stream.Kind) source.Format {
 	}
 }
 
+// Magic begins and ends a file.
 const Magic = "PAR1"
 
 func detect(head source.Head, _ string) source.Confidence {
@@ -185,7 +186,7 @@ func describeColumn(c *parquet.Column) string {
 	return c.Type().String()
 }
 
-// Read implements Reader.
+// Read implements stream.Reader.
 func (p *reader) Read(rec *stream.Record) error {
 	for {
 		if p.rows == 0 {
@@ -260,8 +261,7 @@ func (p *reader) readRow(rec *stream.Record) error {
 		var ok bool
 		if rec.Op, ok = source.ParseOp(op.ByteArray()); !ok {
 			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete; or use "+
-				"parquet:op=none to ignore the column",
-				p.op.column.Name(), op.ByteArray())
+				"parquet:op=none to ignore the column", p.op.column.Name(), op.ByteArray())
 		}
 	}
 	if p.tenant != nil {
@@ -366,8 +366,13 @@ type cursor struct {
 	filled []parquet.Value // part of buffer that has not been returned yet
 }
 
+// holds reports whether a row has one value, of one of these physical types.
+func (c *cursor) holds(kinds ...parquet.Kind) bool {
+	return c.column.Leaf() && !c.column.Repeated() && slices.Contains(kinds, c.column.Type().Kind())
+}
+
 func (c *cursor) isInteger() bool {
-	if !c.column.Leaf() || c.column.Repeated() {
+	if !c.holds(parquet.Int32, parquet.Int64) {
 		return false
 	}
 	if logical := c.column.Type().LogicalType(); logical != nil {
@@ -375,25 +380,12 @@ func (c *cursor) isInteger() bool {
 			c.unsigned = !kind.IsSigned
 		}
 	}
-	kind := c.column.Type().Kind()
-	return kind == parquet.Int32 || kind == parquet.Int64
+	return true
 }
 
-func (c *cursor) isFloat() bool {
-	if !c.column.Leaf() || c.column.Repeated() {
-		return false
-	}
-	kind := c.column.Type().Kind()
-	return kind == parquet.Float || kind == parquet.Double
-}
+func (c *cursor) isFloat() bool { return c.holds(parquet.Float, parquet.Double) }
 
-func (c *cursor) isBytes() bool {
-	if !c.column.Leaf() || c.column.Repeated() {
-		return false
-	}
-	kind := c.column.Type().Kind()
-	return kind == parquet.ByteArray || kind == parquet.FixedLenByteArray
-}
+func (c *cursor) isBytes() bool { return c.holds(parquet.ByteArray, parquet.FixedLenByteArray) }
 
 func (c *cursor) acceptKey() error {
 	if !c.isInteger() && !c.isFloat() && !c.isBytes() {
@@ -465,10 +457,8 @@ func (c *cursor) next() (parquet.Value, error) {
 func (c *cursor) nextOrNull() (parquet.Value, error) {
 	if len(c.filled) == 0 {
 		if err := c.fill(); err == io.EOF {
-			return parquet.Value{}, fmt.Errorf(
-				"damaged Parquet: column %q has fewer values than its row group has rows",
-				c.column.Name(),
-			)
+			return parquet.Value{}, fmt.Errorf("damaged Parquet: column %q has fewer values than its row group has rows",
+				c.column.Name())
 		} else if err != nil {
 			return parquet.Value{}, err
 		}
@@ -493,7 +483,7 @@ func (c *cursor) fill() (err error) {
 		}
 		n, err := c.values.ReadValues(c.buffer[:])
 		if n == 0 && err == nil {
-			// Or a damaged page without values would be read for ever.
+			// Otherwise a damaged page without values would be read forever.
 			err = io.ErrNoProgress
 		}
 		if err == io.EOF {

@@ -14,16 +14,16 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// groupRows is the number of rows in a row group, and parquetKindGroup that for requests that carry more than a key,
-// which are larger. Writing keeps a row group in memory.
+// groupRows is the number of rows in a row group. Requests that carry more than a key are larger, and come in groups of
+// kindGroupRows: writing keeps a row group in memory.
 const (
 	groupRows     = 1 << 16
 	kindGroupRows = 1 << 13
 )
 
 // writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if any of the
-// first keys, up to the rows of a row group, is text), size (INT64, bytes) and op (a string); and those of the Table of
-// their kind: texts (strings or null), whole numbers (INT64) and, if the first record has some, lists (LIST of FLOAT).
+// first keys, up to the rows of a row group, is text), size (INT64, bytes) and op (a string); and the columns of the
+// kind's Table: texts (strings or null), whole numbers (INT64) and, if the first record has any, lists (LIST of FLOAT).
 type writer struct {
 	dst      io.Writer
 	fields   stream.Fields
@@ -47,6 +47,7 @@ type outColumn struct {
 	cell int // index in Table.Columns; -1 for the columns that all records have
 }
 
+// NewWriter implements source.Writable.Create. Requests are rows; of reads of files, each read is one.
 func NewWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
 	if _, ok := fields.Kind.(files.Kind); ok {
 		return newReadsWriter(w, fields), nil
@@ -185,7 +186,7 @@ func (p *writer) writeRow(rec *stream.Record) (err error) {
 	return nil
 }
 
-// value returns the value of a record in a column that all have.
+// value returns the value of a record in a column that does not depend on its kind.
 func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
 	switch name {
 	case "time":
@@ -234,8 +235,7 @@ func (p *writer) keyValue(rec *stream.Record) (parquet.Value, error) {
 		return parquet.Int64Value(int64(rec.Num)), nil
 	}
 	return parquet.Value{}, fmt.Errorf("key %q is text, but the first %d keys are numbers, so the column holds numbers: "+
-		"write CSV instead",
-		rec.Text, p.group)
+		"write CSV instead", rec.Text, p.group)
 }
 
 func (p *writer) Finish() error {

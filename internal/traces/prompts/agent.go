@@ -22,13 +22,8 @@ var agentFormat = source.Format{
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a JSON object with "block_size", "requests" and "hash_ids"`,
 	Options: []params.Param{
-		{
-			Name:    "arrivals",
-			Default: "poisson",
-			Choices: []string{"poisson", "even", "none"},
-			Doc: "when the sessions start, in the order of the files: at random with exponential gaps, at equal gaps, or " +
-				"all at 0",
-		},
+		{Name: "arrivals", Default: "poisson", Choices: []string{"poisson", "even", "none"}, Doc: "when the sessions start, " +
+			"in the order of the files: at random with exponential gaps, at equal gaps, or all at 0"},
 		{Name: "rate", Default: 0.02, Min: 0.001, Max: 1e6, Doc: "sessions that start per second"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "seed of the random starts"},
 		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in " +
@@ -68,7 +63,8 @@ func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return newReader(number, a), FieldsOf(kind, true), nil
 }
 
-// sessionStart returns when a session starts, in nanoseconds; number is the number of its file.
+// sessionStart returns when the session of a file starts, in nanoseconds. It draws the gaps of all earlier files again,
+// so that the start depends on the seed and the file's number alone.
 func sessionStart(arrivals string, number int, rate float64, seed uint64) int64 {
 	starts := 0.0 // in units of 1/rate
 	switch arrivals {
@@ -127,7 +123,7 @@ func readBlockTokens(s *source.JSONScanner) (int, error) {
 	return int(n), err
 }
 
-// checkLocalScope makes sure that ids have a meaning only within their file.
+// checkLocalScope refuses ids that are shared among files, which scopeOf would keep apart.
 func checkLocalScope(s *source.JSONScanner) error {
 	scope, err := s.String()
 	if err == nil && !bytes.Equal(scope, []byte("local")) {
@@ -203,7 +199,8 @@ func (a *agentReader) request(p *prompt) error {
 	return checkBlocks(a.blockTokens, p.InputTokens, len(p.blocks))
 }
 
-// clock returns the arrival time of a request from its time in the file, which the next request follows.
+// clock moves to a request's time in the file and returns its arrival, with the gap before it shortened to maxGap. A sum
+// that overflows is negative.
 func (a *agentReader) clock(stated int64) int64 {
 	gap := stated - a.stated
 	if a.maxGap > 0 {

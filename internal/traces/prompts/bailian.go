@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// bailianFormat has the fields of mooncake, and others that tell it apart. Its times are seconds and its
-// blocks have 16 tokens: both are stated by its authors, and nothing in a file says so.
+// bailianFormat has the fields of mooncake, and others that tell it apart. That its times are seconds and its blocks
+// have 16 tokens is stated by its authors, not in the files.
 var bailianFormat = source.Format{
 	Name: "bailian",
 	Summary: "LLM prompts as JSON lines, as mooncake, with times in seconds and blocks of 16 tokens (Qwen-Bailian " +

@@ -11,7 +11,7 @@ import (
 // comes after another block, or twice in a prompt, gets a key made of both there.
 type chains struct {
 	ids *stream.Numbering // the ids seen so far, and the keys made
-	// per number: the key before it when it was first seen; only for those in neither roots nor made
+	// parents has, per number, the key before it when it was first seen. It has no meaning in roots and made.
 	parents []uint64
 	roots   stream.Bitset // per number: it was first seen at the start of a prompt
 	made    stream.Bitset // per number: it is a made key

@@ -3,6 +3,7 @@ package prompts
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -74,7 +75,7 @@ type mooncakeLine struct {
 	blockTokens int
 }
 
-// openLines returns what opens files of a format with the fields of mooncake.
+// openLines returns the Open of a format with the fields of mooncake.
 func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
 	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 		return openMooncake(name, src, opts)
@@ -97,8 +98,7 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	if r.blockTokens == 0 {
 		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
 			return nil, stream.Fields{}, src.Errorf("no usual number of tokens per block, or more than one, fits the first " +
-				"lines: state it, " +
-				"for example with --input-format mooncake:block=512")
+				"lines: state it, for example with --input-format mooncake:block=512")
 		}
 	}
 	opts["block"] = r.blockTokens
@@ -142,8 +142,10 @@ func guessBlockTokens(lines []mooncakeLine) int {
 		if fitAll(some, defaultBlockTokens) {
 			return defaultBlockTokens
 		}
-		if fitting := fittingSizes(some); len(fitting) > 0 {
-			return onlyOne(fitting)
+		if fitting := fittingSizes(some); len(fitting) == 1 {
+			return fitting[0]
+		} else if len(fitting) > 1 {
+			return 0
 		}
 	}
 	return 0
@@ -159,21 +161,10 @@ func fittingSizes(lines []mooncakeLine) (sizes []int) {
 	return sizes
 }
 
-// onlyOne returns the element of a list of one, otherwise 0.
-func onlyOne(list []int) int {
-	if len(list) != 1 {
-		return 0
-	}
-	return list[0]
-}
-
 func fitAll(lines []mooncakeLine, blockTokens int) bool {
-	for _, line := range lines {
-		if !fitsBlocks(blockTokens, line.InputTokens, len(line.blocks)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(lines, func(line mooncakeLine) bool {
+		return !fitsBlocks(blockTokens, line.InputTokens, len(line.blocks))
+	})
 }
 
 // next implements promptSource.

@@ -15,7 +15,7 @@ import (
 // maxTokens is the largest number of tokens in a prompt or an output.
 const maxTokens = math.MaxInt32
 
-// Formats are those that hold prompts, and Writables those that can be written.
+// Formats are the formats of prompts; Writables can be written, too.
 var (
 	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat}
 	Writables = []source.Writable{mooncakeWritable}
@@ -92,7 +92,7 @@ func (k Kind) Table() *stream.Table { return nil }
 // units follows the prompts among the records.
 type units struct {
 	chains *chains
-	left   int // blocks of the prompt that are still to come
+	left   int // blocks of the prompt that are yet to come
 }
 
 // Take implements Units. It replaces the id of a block by its key.
@@ -113,7 +113,7 @@ func (u *units) SampledBy(rec *stream.Record) uint64 { return HeadOf(rec).Sessio
 // Last implements Units.
 func (u *units) Last() bool { return u.left == 0 }
 
-// Head is what is known about a prompt besides its blocks. It is in the record of the first block.
+// Head is a prompt as a whole. It belongs to the record of the first block.
 type Head struct {
 	Blocks       int
 	InputTokens  int32
@@ -152,7 +152,7 @@ type reader struct {
 	source  promptSource
 	prompt  prompt
 	at      int    // next block
-	scope   uint64 // distinguishes own blocks of this file from own blocks of others
+	scope   uint64 // keeps the own blocks of different files apart
 	ownUsed uint64 // own blocks made so far
 }
 
@@ -240,7 +240,8 @@ type Columns struct {
 	InputTokens  []int32
 	OutputTokens []int32 // per prompt; nil if unknown
 	Sessions     []int32 // per prompt: the dense number of its conversation; nil if unknown
-	// nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back if the file does
+	// Arrivals are in nanoseconds, per prompt, and never negative; nil without a clock. Like Times they go back where the
+	// file does.
 	Arrivals []int64
 	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
 
@@ -273,7 +274,7 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	return &part
 }
 
-// Only implements Columns: a prompt that lost a block is not a prompt.
+// Only implements Columns: single blocks make no prompts.
 func (p *Columns) Only(stream.Chosen) stream.Columns { return nil }
 
 // Torn implements Columns.
@@ -282,8 +283,7 @@ func (p *Columns) Torn() bool { return true }
 // Bytes implements Columns.
 func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
-		stream.ColumnBytes(p.Arrivals) +
-		stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys)
+		stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys)
 }
 
 // builder collects the prompts of a trace while it loads.
@@ -347,7 +347,7 @@ func (c *builder) Finish() stream.Columns {
 	return &c.Columns
 }
 
-// readTokens reads a number of tokens, at least least.
+// readTokens is parseTokens for a number in JSON.
 func readTokens(s *source.JSONScanner, least int32) (int32, error) {
 	text, err := s.Number()
 	if err != nil {

@@ -18,13 +18,13 @@ var mooncakeWritable = source.Writable{
 }
 
 // mooncakeWriter writes one prompt per line, like the published traces. It writes the conversation if it is known, and
-// the block size if it differs from theirs.
+// the block size unless it is the 512 tokens of the published traces.
 type mooncakeWriter struct {
 	w     io.Writer
 	kind  Kind
 	clock bool
 	line  []byte
-	left  int // blocks of the prompt that are still to come
+	left  int // blocks of the prompt that are yet to come
 }
 
 func newMooncakeWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {

@@ -21,7 +21,7 @@ func NewBeside(vectors *VectorFile) stream.Beside {
 	return &beside{vectors: vectors, row: make([]float32, vectors.Dim())}
 }
 
-// String returns the name of the file for errors.
+// String implements Beside: errors name the file.
 func (b *beside) String() string { return b.vectors.String() }
 
 // What implements Beside.

@@ -16,8 +16,7 @@ var linesFormat = source.Format{
 		`sandworms?","embedding":[0.6,-0.8]}`,
 	Carries: "queries: time, id, and session, topic, answer, text, embedding if known",
 	Detection: `a first line that is a JSON object with "id" and "time" outside of what is within it; or lines that are ` +
-		`JSON strings, one of them of ` +
-		`several words`,
+		`JSON strings, one of them of several words`,
 	Options: []params.Param{{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"},
 		Doc: "unit of time"}},
 	JSON:   true,

@@ -26,9 +26,9 @@ type Columns struct {
 
 	Texts  []string // per object; nil if the trace has none
 	Topics []int32  // per object: the dense number of its topic, -1 if unknown; nil if no object has one
-	// per object: the dense number of the right answer, -1 if unknown; nil if no object has one
+	// Answers has, per object, the dense number of the right answer, -1 if unknown; nil if no object has one.
 	Answers []int32
-	// per request: the dense number of its dialogue, -1 if unknown; nil if no request has one
+	// Sessions has, per request, the dense number of its dialogue, -1 if unknown; nil if no request has one.
 	Sessions []int32
 
 	NumTopics, NumAnswers, NumSessions int
@@ -70,8 +70,7 @@ func (q *Columns) Torn() bool { return false }
 // Bytes implements Columns.
 func (q *Columns) Bytes() int64 {
 	bytes := stream.ColumnBytes(q.Vectors) + stream.ColumnBytes(q.Texts) + stream.ColumnBytes(q.Topics) +
-		stream.ColumnBytes(q.Answers) +
-		stream.ColumnBytes(q.Sessions)
+		stream.ColumnBytes(q.Answers) + stream.ColumnBytes(q.Sessions)
 	for _, text := range q.Texts {
 		bytes += int64(len(text))
 	}
@@ -81,7 +80,7 @@ func (q *Columns) Bytes() int64 {
 // EmbeddingsInTrace says that the trace holds its embeddings.
 const EmbeddingsInTrace = "trace"
 
-// Formats are those that hold queries, and Writables those that can be written.
+// Formats are the formats of queries. Writables can be written; two of them hold only embeddings.
 var (
 	Formats   = []source.Format{linesFormat, textFormat}
 	Writables = []source.Writable{npyWritable, fvecsWritable, linesWritable}
@@ -231,8 +230,7 @@ func (c *builder) checkRepeat(rec *stream.Record, vector []float32, object uint3
 	}
 	if similarity := product / math.Sqrt(length); similarity < leastRepeat {
 		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to its first request's: want "+
-			"the same, or another id",
-			stream.Key{Num: rec.Num, Text: string(rec.Text)}.String(), similarity)
+			"the same, or another id", stream.Key{Num: rec.Num, Text: string(rec.Text)}.String(), similarity)
 	}
 	return nil
 }
@@ -315,11 +313,8 @@ func (c *builder) Finish() stream.Columns {
 	if q.NumSessions == 0 {
 		q.Sessions = nil
 	}
-	for _, text := range q.Texts {
-		if text != "" {
-			return q
-		}
+	if !slices.ContainsFunc(q.Texts, func(text string) bool { return text != "" }) {
+		q.Texts = nil
 	}
-	q.Texts = nil
 	return q
 }

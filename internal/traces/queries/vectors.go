@@ -86,7 +86,7 @@ func (v *VectorFile) Dim() int { return v.dim }
 // String returns the path of the file.
 func (v *VectorFile) String() string { return v.src.Place }
 
-// Close releases the file.
+// Close closes the file.
 func (v *VectorFile) Close() error { return v.in.Close() }
 
 // Read fills vector, of length Dim, and returns io.EOF after the last row. Other errors say which file is wrong, where
@@ -178,8 +178,7 @@ func (v *VectorFile) beginFvecs(head []byte) error {
 	length := binary.LittleEndian.Uint32(head)
 	if length == 0 || length > MaxDim {
 		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins "+
-			"with the length of the first one, from 1 to %d, as int32",
-			head, npy.Magic, MaxDim)
+			"with the length of the first one, from 1 to %d, as int32", head, npy.Magic, MaxDim)
 	}
 	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
 	return nil
@@ -197,8 +196,7 @@ func (v *VectorFile) beginNpy() error {
 	v.rowBytes = v.width * v.dim
 	if size := v.src.Size(); size > 0 && size-v.src.Offset() != v.rows*int64(v.rowBytes) {
 		return v.src.Errorf("its header states %d rows of %d numbers, %d bytes, but %d bytes follow: the file is "+
-			"cut off or damaged",
-			v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
+			"cut off or damaged", v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
 	}
 	return nil
 }
@@ -207,10 +205,8 @@ func (v *VectorFile) beginNpy() error {
 func (v *VectorFile) setNpyShape(header npy.Header) error {
 	lengths := header.Lengths()
 	if len(lengths) != 2 {
-		return fmt.Errorf(
-			"a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
-			header.Shape,
-		)
+		return fmt.Errorf("a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
+			header.Shape)
 	}
 	rows, err := strconv.ParseInt(lengths[0], 10, 64)
 	if err != nil || rows > stream.MaxCount {

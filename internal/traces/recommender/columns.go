@@ -10,7 +10,7 @@ import (
 
 // Columns are requests for recommendations. The object of a request is its user. They need 8 bytes per request for
 // users and tokens, 1 per user, and what the lookups need: lists 8 bytes per request and 8 per shard that it reads.
-// Lookups that are computed again need 8 per request, plus 4 per shard that a user owns and 8 per shard for generated
+// Lookups that are recomputed need 8 per request, plus 4 per shard that a user owns and 8 per shard for generated
 // requests, or 4 per interaction for logs.
 type Columns struct {
 	Users     []uint32 // per request
@@ -45,7 +45,7 @@ func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
 	return c.lookups.append(c, request, to)
 }
 
-// Hot reports whether a user is one of the 5% with the most requests, or what the trace states about it.
+// Hot reports whether a user is one of the 5% with the most requests, unless the trace itself states who is hot.
 func (c *Columns) Hot(user uint32) bool { return c.hot[user] }
 
 // Slice implements stream.Columns. Users are hot, and have profiles, by the whole trace.
@@ -133,11 +133,11 @@ func (m *made) pick(requests []int) lookups { return &made{m.recipe, stream.Pick
 
 func (m *made) bytes() int64 { return stream.ColumnBytes(m.places) + m.recipe.bytes() }
 
-// ProfileShards is the most shards in a profile (HLEM, section IV-C: those with 95% of the accesses of a user).
+// ProfileShards is the most shards in a profile (HLEM, section IV-C, has the shards of 95% of a user's accesses).
 const ProfileShards = 64
 
-// profileRequests is from how many requests of a user the profile is measured: they are spread evenly over all of them,
-// since a history that is cut at a length moves on.
+// profileRequests is the number of a user's requests from which the profile is measured. They are spread evenly over
+// all of them: a history that is cut at a length moves on, so the first ones alone would not do.
 const profileRequests = 4
 
 // Profile returns the shards from which the user reads the most rows, at most ProfileShards, the first of them most; on
@@ -209,7 +209,9 @@ func (c *Columns) requestsOf() requestLists {
 	for i := 2; i < len(of.starts); i++ {
 		of.starts[i] += of.starts[i-1]
 	}
-	for request, user := range c.Users { // starts[user+1] is where the next one belongs
+	// A counting sort. The counts are one place further up than usual, so that starts[user+1] is where the user's next
+	// request belongs, and in the end where the next user's begin.
+	for request, user := range c.Users {
 		of.all[of.starts[user+1]] = uint32(request)
 		of.starts[user+1]++
 	}

@@ -2,6 +2,7 @@ package recommender
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,10 +52,10 @@ var (
 	timeNames = []string{"timestamp", "time", "unixreviewtime", "ts"}
 )
 
-// columnNames are those that a row has, which are also the options that choose them.
+// columnNames are the columns of a log, and the options that choose them.
 var columnNames = [3]string{"user", "item", "time"}
 
-// checkApart refuses two of them that are the same column.
+// checkApart refuses columns of which two are the same.
 func checkApart(src *source.Source, columns [3]int) error {
 	for i, a := range columns {
 		if j := slices.Index(columns[:], a); j < i {
@@ -83,7 +84,7 @@ type interaction struct {
 type interactions interface {
 	next(to *interaction) error
 	at(err error) error // with its place in the file
-	// taken says from where user, item and time are taken.
+	// taken names the columns or fields that user, item and time are taken from.
 	taken() [3]string
 }
 
@@ -163,7 +164,7 @@ type event struct {
 	user, item uint32
 }
 
-// historyReader makes requests of a log: each interaction of a user with enough of them before. It holds the log in
+// historyReader makes requests of a log: each interaction of a user who had enough of them before. It holds the log in
 // memory, 20 bytes per interaction and 40 per user and item, which grow by moving.
 type historyReader struct {
 	src       *source.Source
@@ -204,7 +205,7 @@ func (r *historyReader) Read(rec *stream.Record) error {
 	return io.EOF
 }
 
-// fill makes a request of the interaction read last, which that many others of the user precede.
+// fill makes a request of the interaction read last. before is the number of the user's earlier interactions.
 func (r *historyReader) fill(rec *stream.Record, e event, before uint32) {
 	to := r.starts[e.user] + before
 	from := to - min(before, uint32(r.histories.length))
@@ -244,7 +245,7 @@ func (r *historyReader) load() error {
 			return err
 		}
 	}
-	byTime := func(a, b event) int { return compareTimes(a.time, b.time) }
+	byTime := func(a, b event) int { return cmp.Compare(a.time, b.time) }
 	if !slices.IsSortedFunc(r.events, byTime) {
 		slices.SortStableFunc(r.events, byTime)
 	}
@@ -255,16 +256,6 @@ func (r *historyReader) load() error {
 
 // maxEvents bounds the interactions of a log.
 const maxEvents = 1 << 31
-
-func compareTimes(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
 
 // afford refuses a log for whose growth there is no memory: its tables double, and the histories need a copy.
 func (r *historyReader) afford(users, items *stream.Numbering) error {
@@ -314,7 +305,8 @@ type scaledClock struct {
 	following float64
 }
 
-// newScaledClock returns the clock with which the requests from the first one on last that many nanoseconds.
+// newScaledClock returns the clock with which the log, from its first request on, lasts span nanoseconds. The
+// interactions of the last time have no following time to be spread until: each takes as long as the mean.
 func newScaledClock(events []event, first int, span float64) scaledClock {
 	last := events[len(events)-1].time
 	c := scaledClock{first: first, start: events[first].time, from: -1, scale: 1}
@@ -346,7 +338,7 @@ func (c *scaledClock) time(events []event, i int) int64 {
 	return int64(c.scale * (float64(events[i].time-c.start) + float64(share*c.following)))
 }
 
-// interactionsOf returns the rows of a log, by what its first line looks like.
+// interactionsOf chooses how to read the rows of a log by its first line.
 func interactionsOf(src *source.Source, opts params.Values) (interactions, error) {
 	head, err := src.Head()
 	if err != nil {
@@ -355,7 +347,7 @@ func interactionsOf(src *source.Source, opts params.Values) (interactions, error
 	lines := source.WithoutBlankEnd(head.Lines)
 	unit := source.TimeUnits[opts.Text("time-unit")]
 	switch {
-	case bytes.HasPrefix(head.Bytes, []byte("{")): // a review may be longer than the bytes at hand
+	case bytes.HasPrefix(head.Bytes, []byte("{")): // before any look at lines: a review may be longer than head
 		names := [3]string{opts.Text("user"), opts.Text("item"), opts.Text("time")}
 		return &jsonInteractions{src: src, names: names, unit: unit}, nil
 	case len(lines) == 0:

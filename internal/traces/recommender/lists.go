@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// index finds a shard in a list of lookups: a hash table with the positions in the list, from 1, and at least twice as
-// many slots, a power of two.
+// index finds a shard in a list of lookups: a hash table of positions in the list, counted from 1, by linear probing.
+// Its slots are a power of two, at least twice the lookups.
 type index []uint16
 
 // indexFor returns an empty index for a list of up to n lookups, in the same memory if that is enough.
@@ -81,7 +81,7 @@ func (r *listReader) add(shard, rows, total uint64) error {
 	return nil
 }
 
-// shards reads a list of shards. One without a number of rows is read as a whole.
+// shards reads a list of shards. A shard without a number of rows is read as a whole.
 func (r *listReader) shards(text []byte, shardRows int64) ([]Lookup, error) {
 	if err := r.begin(text); err != nil {
 		return nil, err

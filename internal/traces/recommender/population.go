@@ -8,7 +8,7 @@ import (
 // Population describes who requests what from one node. It is the part of the users that the node serves.
 type Population struct {
 	Nodes     int     // of the cluster, over whose hosts the tables are spread
-	Users     int     // of this node that are active
+	Users     int     // active users of this node
 	HotUsers  float64 // share of the users that are hot: those with the most requests
 	UserAlpha float64 // Zipf exponent of the requests of users, within each of the two classes
 	// Lengths of the sequences in tokens, spread evenly over the users. A user's stays the same.
@@ -19,7 +19,7 @@ type Population struct {
 	ShardRows  int     // rows of a shard, the unit in which embeddings are cached
 	ShardAlpha float64 // Zipf exponent of the shards
 	OwnShards  int     // shards that a user owns, drawn once, with replacement, from the popularity of the shards
-	OwnShare   float64 // of a user's draws, which are of its own shards, each as likely; the others are of all shards
+	OwnShare   float64 // share of a user's draws from its own shards, all equally likely; the rest are from all shards
 
 	Layers int // of the model that the rate of the requests is meant for; 0: unknown
 }
@@ -56,7 +56,7 @@ func (p Population) Check() error {
 	return nil
 }
 
-// Hot returns the number of hot users, at least one; at least one is not.
+// Hot returns the number of hot users. At least one user is hot, and at least one of several is not.
 func (p Population) Hot() int {
 	return max(1, min(p.Users-1, int(float64(float64(p.Users)*p.HotUsers)+0.5)))
 }

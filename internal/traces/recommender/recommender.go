@@ -146,7 +146,7 @@ func HeadOf(rec *stream.Record) *Head {
 	return head
 }
 
-// check refuses a request that cannot be one.
+// check refuses a request beyond the bounds that memory and types allow.
 func (h *Head) check() error {
 	switch {
 	case h.Tokens < 1 || h.Tokens > maxTokens:
@@ -260,8 +260,8 @@ func (b *builder) Finish() stream.Columns {
 	return &columns
 }
 
-// hotUsers returns which users are hot: those that the trace calls hot and, if it does not state this for every user,
-// the 5% of the others with the most requests. Ties go to the user that came first.
+// hotUsers returns which users are hot: whom the trace calls hot and, of the users about whom it says nothing, the 5%
+// with the most requests. Ties go to the user that came first.
 func hotUsers(requests []uint32, stated []int8) []bool {
 	hot := make([]bool, len(requests))
 	var others []uint32

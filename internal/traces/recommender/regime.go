@@ -18,7 +18,7 @@ const (
 	Burst  Regime = "burst"  // further requests of hot users, in spikes of some epochs
 )
 
-// Regimes lists all of them.
+// Regimes lists all regimes.
 func Regimes() []Regime { return []Regime{Steady, Trend, Burst} }
 
 // ParseRegime returns the regime of a name.
@@ -37,11 +37,11 @@ func ParseRegime(name string) (Regime, error) {
 const (
 	TrendRise     = 0.25 // of the share of hot users, from the first epoch to the last
 	MostHot       = 0.95 // the share to which it rises at most
-	BurstHotShare = 0.60 // which further requests of hot users bring about in a spike,
+	BurstHotShare = 0.60 // share of hot users that a spike's further requests bring about,
 	BurstExtra    = 0.15 // unless that would take more than this share of the other requests
 	BurstEvery    = 20   // epochs from one spike to the next, on average
 	burstShortest = 3    // epochs of a spike,
-	burstLongest  = 5    // each length as likely
+	burstLongest  = 5    // all lengths equally likely
 )
 
 // Step is the load of an epoch, relative to one of constant utilisation.
@@ -53,8 +53,8 @@ type Step struct {
 	Extra    float64 // further requests in a spike, as a share of the others
 }
 
-// HotShares returns the load of each epoch. Spikes begin by chance, the same for the same seed: after a spike and one
-// epoch without, each epoch is as likely as any other to begin the next one.
+// HotShares returns the load of each epoch. Spikes begin at random: after a spike and one epoch without, each epoch is
+// as likely as any other to begin the next spike.
 func (r Regime) HotShares(base float64, epochs int, seed uint64) []Step {
 	steps := make([]Step, epochs)
 	for i := range steps {

@@ -31,7 +31,7 @@ type Synthetic struct {
 	ownBelow   uint64   // of 2^32, what draws of own shards are below
 }
 
-// drawsAtOnce is the number of draws of own shards between two looks at the context: some milliseconds.
+// drawsAtOnce is the number of draws of own shards between two checks of the context: some milliseconds.
 const drawsAtOnce = 1 << 16
 
 // NewSynthetic draws which shards each of the users of all nodes owns. It ends with ctx, and calls drawn, unless that
@@ -123,7 +123,7 @@ func (s *Synthetic) append(at place, tokens int32, to []Lookup) []Lookup {
 	var ownRoom [mostOwn]uint32
 	own := ownRoom[:copy(ownRoom[:p.OwnShards], s.own[int(at[1])*p.OwnShards:])]
 	var count [mostOwn]uint16    // how often each own shard is drawn
-	var order [mostOwn + 1]uint8 // those that are drawn
+	var order [mostOwn + 1]uint8 // own shards in the order of their first draw, and a place that may be overwritten
 	counter := random.Scramble(random.Scramble(s.seed^lookupBits) + uint64(at[0]))
 	drawn, m := 0, 0
 	var bits uint64
@@ -133,14 +133,15 @@ func (s *Synthetic) append(at place, tokens int32, to []Lookup) []Lookup {
 			bits = random.Mix(counter)
 		}
 		chosen := bits >> 32 * uint64(len(own))
-		if chosen&(1<<32-1) >= s.ownBelow { // the fraction does not depend on the number
+		// One product gives both choices: its upper half is the own shard, its lower half decides whether it counts.
+		if chosen&(1<<32-1) >= s.ownBelow {
 			others[m] = counter + uint64(i)
 			m++
 			continue
 		}
 		number := uint8(chosen >> 32)
 		order[drawn] = number
-		drawn += int((uint32(count[number]) - 1) >> 31) // 1 if it was 0, without a jump, which would often be mispredicted
+		drawn += int((uint32(count[number]) - 1) >> 31) // 1 if it was 0, without a branch, often mispredicted
 		count[number]++
 	}
 	first, rows := len(to), uint32(p.ShardRows)
@@ -148,7 +149,7 @@ func (s *Synthetic) append(at place, tokens int32, to []Lookup) []Lookup {
 		to = x.add(to, first, own[i], uint32(count[i])*rows)
 	}
 	others = others[:m]
-	for i, bits := range others { // all at once, since each waits for memory
+	for i, bits := range others { // in a loop of their own, so that their cache misses overlap
 		others[i] = uint64(s.shards.Rank(random.Mix(^bits)))
 	}
 	for _, shard := range others {

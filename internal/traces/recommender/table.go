@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Formats are those that hold recommender requests, and Writables those that can be written.
+// Formats are the formats of recommender requests; Writables can be written, too.
 var (
 	Formats   = []source.Format{tableFormat, interactionsFormat}
 	Writables = []source.Writable{tableWritable}
@@ -38,11 +38,11 @@ var tableFormat = source.Format{
 // tableColumns are the indexes of the columns, -1 where there is none.
 type tableColumns struct{ time, user, tokens, shards, rows, shardRows, hot int }
 
-// column is one of them.
+// column is a column of a table of requests.
 type column struct {
-	name   string // that it has by default
-	option string // that names another
-	what   string // it holds
+	name   string // by default
+	option string // names another column
+	what   string // in words
 	index  func(*tableColumns) *int
 }
 

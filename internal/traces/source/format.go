@@ -23,12 +23,12 @@ type Format struct {
 	// named the format. nil: the reader refuses what it cannot read.
 	Impossible func(head Head) string
 	Binary     bool // its files are not text
-	// NoRequests is set if its files hold something else than requests: it says which commands use them.
+	// NoRequests is set if its files hold something other than requests: it says which commands use them.
 	NoRequests string
 	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
 	// line is. "" otherwise.
 	AnyText string
-	// Formats are others whose files are files of this one, too.
+	// Formats are other formats whose files can be read as this one, too.
 	Formats []string
 	// JSON says that its files begin like JSON, which all other formats refuse.
 	JSON bool
@@ -37,7 +37,7 @@ type Format struct {
 	Open func(src *Source, opts params.Values) (stream.Reader, stream.Fields, error)
 }
 
-// ReadsFilesOf says that files of another format are files of this one, too.
+// ReadsFilesOf reports whether files of another format can be read as this one, too.
 func (f Format) ReadsFilesOf(other Format) bool {
 	return f.Name == other.Name || slices.Contains(f.Formats, other.Name)
 }

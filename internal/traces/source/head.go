@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // HeadLen is how many bytes of a file detection looks at.
@@ -38,7 +39,7 @@ func (s *Source) Head() (Head, error) {
 	return NewHead(b, err == io.EOF), nil
 }
 
-// NoTextTrace says why lines cannot be a text format that takes any word for a key: they are JSON.
+// NoTextTrace implements Format.Impossible for formats that would take any word for a key: it refuses JSON.
 func NoTextTrace(head Head) string {
 	if len(head.Lines) == 0 || !bytes.HasPrefix(head.Lines[0], []byte("{")) || !json.Valid(head.Lines[0]) {
 		return ""
@@ -66,22 +67,20 @@ func CertainIf(looksSo func(Head) bool) func(Head, string) Confidence {
 	}
 }
 
-// LooksLikeJSON says whether the file begins with a JSON object that has fields of these names.
+// LooksLikeJSON reports whether the file begins with a JSON object that has fields of these names.
 func LooksLikeJSON(head Head, names ...string) bool { return beginsLikeJSON(head, "{", names) }
 
-// LooksLikeJSONArray says whether the file begins with a JSON array that has fields of these names.
+// LooksLikeJSONArray reports whether the file begins with a JSON array that has fields of these names.
 func LooksLikeJSONArray(head Head, names ...string) bool { return beginsLikeJSON(head, "[", names) }
 
+// beginsLikeJSON only looks for the names: the head may end within the first object, so that it need not be valid.
 func beginsLikeJSON(head Head, bracket string, names []string) bool {
 	if !bytes.HasPrefix(bytes.TrimLeft(head.Bytes, " \t\r\n"), []byte(bracket)) {
 		return false
 	}
-	for _, name := range names {
-		if !bytes.Contains(head.Bytes, []byte(`"`+name+`"`)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(names, func(name string) bool {
+		return !bytes.Contains(head.Bytes, []byte(`"`+name+`"`))
+	})
 }
 
 // WithoutBlankEnd drops blank lines at the end.
@@ -92,16 +91,12 @@ func WithoutBlankEnd(lines [][]byte) [][]byte {
 	return lines
 }
 
+// AllDigits reports whether every word is a run of digits.
 func AllDigits(words [][]byte) bool {
-	for _, w := range words {
-		if !IsDigits(w) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w []byte) bool { return !IsDigits(w) })
 }
 
-// OddBytes says whether a key has blanks or control characters in it.
+// OddBytes reports whether a key has blanks or control characters in it.
 func OddBytes(key []byte) (blanks, controls bool) {
 	for _, c := range key {
 		if c <= ' ' {

@@ -21,7 +21,7 @@ type JSONScanner struct {
 	Text []byte
 	Pos  int
 	At   int64 // of the text in the content of the file
-	// AnyBytes says that bytes of strings that are not UTF-8 stay as they are; else they become U+FFFD.
+	// AnyBytes keeps bytes of strings that are not UTF-8; otherwise they become U+FFFD.
 	AnyBytes bool
 }
 
@@ -65,7 +65,7 @@ func (s *JSONScanner) Take(c byte) bool {
 	return true
 }
 
-// End makes sure that nothing follows.
+// End returns an error unless only white space is left.
 func (s *JSONScanner) End() error {
 	if s.Peek() != 0 || s.Pos < len(s.Text) {
 		return s.Fail("nothing after the object")
@@ -207,7 +207,7 @@ func (s *JSONScanner) Number() ([]byte, error) {
 	return s.Text[start:s.Pos], nil
 }
 
-// Integers appends an array of 64-bit whole numbers; negative ones become their two's complement.
+// Integers appends an array of 64-bit whole numbers. Negative numbers become their two's complement.
 func (s *JSONScanner) Integers(to []uint64) ([]uint64, error) {
 	err := s.Array(func() (err error) {
 		to = s.digits(to)

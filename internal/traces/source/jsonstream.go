@@ -86,7 +86,7 @@ func (j *jsonStream) list(closing byte, want string, each func() error) error {
 	}
 }
 
-// end makes sure that nothing follows.
+// end returns an error unless only white space is left.
 func (j *jsonStream) end() error {
 	c, err := j.peek()
 	if err == nil && (c != 0 || j.left()) {
@@ -113,7 +113,7 @@ func (j *jsonStream) peek() (byte, error) {
 
 func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// left reports whether anything is left.
+// left tells a byte 0 from the end, for both of which peek returns 0.
 func (j *jsonStream) left() bool {
 	head, _ := j.src.buf.Peek(1)
 	return len(head) > 0
@@ -199,8 +199,7 @@ func (j *jsonStream) cut() (text []byte, err error) {
 	}
 }
 
-// valueEnd finds where a value ends. It looks at brackets and quotes, and knows which bytes cannot occur in JSON at
-// all.
+// valueEnd finds where a value ends. It follows only brackets and quotes, and stops at bytes that cannot occur in JSON.
 type valueEnd struct {
 	depth             int
 	begun             bool

@@ -47,8 +47,8 @@ func (r *lineReader) Read(rec *stream.Record) error {
 	}
 }
 
-// EveryLine reports whether each line at the beginning of the file looks like one of a format, and there is at least
-// one. Blank lines may end the file. Lines are numbered from 0.
+// EveryLine reports whether the file begins with lines, all of which look right. Blank lines may end the file. Lines
+// are numbered from 0.
 func (h Head) EveryLine(looks func(number int, line []byte) bool) bool {
 	lines := WithoutBlankEnd(h.Lines)
 	for i, line := range lines {

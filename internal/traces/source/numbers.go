@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/bits"
@@ -13,7 +14,7 @@ import (
 // MaxSize is the largest size of a request in bytes, 1 PiB. A larger number means a wrong column.
 const MaxSize = 1 << 50
 
-// ParseWhole reads a whole number below 2^53, even if it is written as 5.0 or 1e3, and any other below 2^64 in digits.
+// ParseWhole reads a whole number: in digits below 2^64, or written as 5.0 or 1e3 below 2^53.
 func ParseWhole(text []byte) (uint64, bool) {
 	if n, ok := ParseDigits(text); ok {
 		return n, true
@@ -42,7 +43,7 @@ func ParseDigits(text []byte) (uint64, bool) {
 	return stream.ParseNumber(text)
 }
 
-// IsDigits says whether text is a whole number, of any length.
+// IsDigits reports whether text is a whole number, of any length.
 func IsDigits(text []byte) bool {
 	for _, c := range text {
 		if c < '0' || c > '9' {
@@ -110,6 +111,7 @@ func cutWord(line []byte) (word, rest []byte) {
 	return line[start:end], line[end:]
 }
 
+// IsBlank reports whether c separates words within a line.
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // TrimBlanks drops spaces and tabs at both ends.
@@ -132,8 +134,8 @@ func CutWords(line []byte, words [][]byte) bool {
 	return len(words[len(words)-1]) > 0 && len(extra) == 0
 }
 
-// dateLayouts are the written dates that parseTime reads. Without a zone they are UTC. Fractions of a second may follow
-// in all.
+// dateLayouts are the written dates that ParseTime reads. Without a zone they are UTC. Package time accepts fractions
+// of a second in all of them.
 var dateLayouts = []string{
 	"2006-01-02 15:04:05Z07:00",
 	"2006-01-02T15:04:05Z07:00",
@@ -143,7 +145,7 @@ var dateLayouts = []string{
 
 // ParseTime reads a point in time, a date or a number of units, and returns nanoseconds. unit is in nanoseconds.
 func ParseTime(text []byte, unit int64) (int64, error) {
-	// First, because it is exact: float64 cannot hold the nanoseconds of today.
+	// First, because it is exact: float64 cannot hold today's nanoseconds since 1970.
 	if ns, ok := parseDecimal(text, unit); ok {
 		return ns, nil
 	}
@@ -162,7 +164,8 @@ func ParseTime(text []byte, unit int64) (int64, error) {
 		"18:17:03.97", text)
 }
 
-// isFloatText says whether text is written as 1.5e9; ParseFloat also takes hexadecimal numbers, underscores and names.
+// isFloatText reports whether text is written like 1.5e9; ParseFloat also takes hexadecimal numbers, underscores and
+// names.
 func isFloatText(text []byte) bool {
 	for _, c := range text {
 		if (c < '0' || c > '9') && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
@@ -175,13 +178,7 @@ func isFloatText(text []byte) bool {
 // parseDecimal reads digits with an optional fraction, exactly. unit is in nanoseconds. Digits below a nanosecond are
 // dropped.
 func parseDecimal(text []byte, unit int64) (int64, bool) {
-	whole, fraction := text, []byte(nil)
-	for i, c := range text {
-		if c == '.' {
-			whole, fraction = text[:i], text[i+1:]
-			break
-		}
-	}
+	whole, fraction, _ := bytes.Cut(text, []byte("."))
 	n, ok := ParseDigits(whole)
 	if !ok || (len(whole) < len(text) && !IsDigits(fraction)) {
 		return 0, false

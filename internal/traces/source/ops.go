@@ -48,7 +48,7 @@ var opWords = map[string]stream.Op{
 	"unlink": stream.OpDelete,
 }
 
-// ParseOp returns the operation for a word.
+// ParseOp returns the operation for a word, whatever its case; false for an unknown word.
 func ParseOp(word []byte) (stream.Op, bool) {
 	if op, ok := opWords[string(word)]; ok {
 		return op, true
@@ -79,4 +79,5 @@ func NewOpFilter(choice string) OpFilter {
 	return 1<<stream.OpRead | 1<<stream.OpWrite | 1<<stream.OpDelete | 1<<stream.OpUnknown
 }
 
+// Has reports whether requests with the operation are kept.
 func (f OpFilter) Has(op stream.Op) bool { return f>>op&1 == 1 }

@@ -32,7 +32,7 @@ type chunk struct {
 	buffer []byte
 	n      int
 	err    error
-	taken  int64 // bytes of the file that were read for it and those before it
+	taken  int64 // bytes of the file that were read for it and all earlier chunks
 }
 
 // newReadAhead starts to read r, the decompressed content of a file. A call of r.Read must not wait for long. The
@@ -57,7 +57,7 @@ func newReadAhead(in *File, r io.Reader) *readAhead {
 func (a *readAhead) run(chunks, size int) {
 	defer close(a.ended)
 	for made := 0; ; {
-		if made < chunks && len(a.empty) == 0 { // a short file needs few
+		if made < chunks && len(a.empty) == 0 { // a short file needs few buffers
 			a.empty <- make([]byte, size)
 			made++
 		}
@@ -87,7 +87,7 @@ func (a *readAhead) fill(buffer []byte) chunk {
 		n, c.err = a.r.Read(buffer[c.n:])
 		c.n += n
 		if n == 0 {
-			break // the reader of a limits how often it accepts nothing
+			break // bufio, which reads a, limits how often it accepts nothing
 		}
 	}
 	c.taken = a.in.BytesRead.Load()

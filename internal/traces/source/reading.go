@@ -15,7 +15,7 @@ import (
 // reads them in the same way again. A Format's Open states what it knows beyond the Fields.
 type Reading struct {
 	Name  string // of the first of the files, or of a generator
-	Files int    // files read in this way; those in archives count one by one
+	Files int    // files read in this way; members of archives count one by one
 	Paths int    // of those files and archives
 
 	Format      string // its name
@@ -100,7 +100,7 @@ func (r *Reading) LeftOutText() string {
 	return fmt.Sprintf("%s left out (%s)", counted(r.LeftOut, "row"), r.Why)
 }
 
-// name names the files.
+// name names one of the files and counts the others.
 func (r *Reading) name() string {
 	name := r.Name
 	switch {

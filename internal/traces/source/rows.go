@@ -215,6 +215,7 @@ func UnitName(ns int64) string {
 // ChosenColumns are the indexes of the columns to read, -1 for none.
 type ChosenColumns struct{ Key, Time, Size, Op, Tenant int }
 
+// Fields returns what records with these columns carry.
 func (c ChosenColumns) Fields() stream.Fields {
 	return stream.Fields{Time: c.Time >= 0, Size: c.Size >= 0, Op: c.Op >= 0, Tenant: c.Tenant >= 0}
 }
@@ -230,7 +231,7 @@ func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, 
 		{&c.Tenant, "tenant", nil}} {
 		choice := opts.Text(col.name)
 		var err error
-		if choice == "none" && col.index == &c.Key {
+		if choice == "none" && col.index == &c.Key { // a key is always needed, so this must be a column's name
 			*col.index, err = r.column(choice)
 		} else {
 			*col.index, err = r.Choose(choice, col.known)
@@ -241,8 +242,7 @@ func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, 
 	}
 	if c.Key < 0 {
 		return c, r.Src.Errorf("cannot tell which column has the key; name one with --input-format %s:key=NAME, or "+
-			"key=NUMBER, counted from 1 "+
-			"(columns %s)", format, r.describeColumns())
+			"key=NUMBER, counted from 1 (columns %s)", format, r.describeColumns())
 	}
 	return c, nil
 }
@@ -253,8 +253,8 @@ func (r *Rows) State(c ChosenColumns, opts params.Values) {
 		index  int
 		option string
 		stated *string
-	}{{c.Key, "key", &r.Src.Reading.Key}, {c.Time, "time", &r.Src.Reading.Time}, {c.Size, "size",
-		&r.Src.Reading.Size}, {c.Op, "op", &r.Src.Reading.Op}, {c.Tenant, "tenant", &r.Src.Reading.Tenant}} {
+	}{{c.Key, "key", &r.Src.Reading.Key}, {c.Time, "time", &r.Src.Reading.Time}, {c.Size, "size", &r.Src.Reading.Size},
+		{c.Op, "op", &r.Src.Reading.Op}, {c.Tenant, "tenant", &r.Src.Reading.Tenant}} {
 		if col.index >= 0 {
 			*col.stated = col.option
 			if name := r.DescribeColumn(col.index); name != col.option {
@@ -350,23 +350,8 @@ func PlainName(name string) string {
 // last, since it may be the name of anything.
 var (
 	KeyNames = []string{
-		"key",
-		"cachekey",
-		"objid",
-		"objectid",
-		"obj",
-		"object",
-		"url",
-		"uri",
-		"path",
-		"item",
-		"itemid",
-		"lbn",
-		"lba",
-		"block",
-		"blockid",
-		"id",
-		"name",
+		"key", "cachekey", "objid", "objectid", "obj", "object", "url", "uri", "path", "item", "itemid", "lbn", "lba",
+		"block", "blockid", "id", "name",
 	}
 	sizeNames = []string{
 		"size", "objsize", "objectsize", "bytes", "bytessent", "bodybytessent", "contentlength", "length", "len",
@@ -377,13 +362,8 @@ var (
 
 // isKnownName reports whether a name is recognised.
 func isKnownName(name []byte) bool {
-	plain := PlainName(string(TrimBlanks(name)))
-	for _, names := range [][]string{KeyNames, sizeNames, timeNames, opNames} {
-		if slices.Contains(names, plain) {
-			return true
-		}
-	}
-	return false
+	trimmed := string(TrimBlanks(name))
+	return isNoKey(trimmed) || slices.Contains(KeyNames, PlainName(trimmed))
 }
 
 // IsNumber reports whether a cell is a number or a date, and so not the name of a column.

@@ -81,7 +81,7 @@ func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) 
 	return fileOf(ctx, path, file)
 }
 
-// openRegular opens a file that is read beside a trace, which is no pipe: the trace would wait for it.
+// openRegular opens a file that is read beside a trace. It must not be a pipe, for which the trace would wait.
 func openRegular(path string) (*File, error) {
 	file, err := filestate.Open(path)
 	if errors.As(err, new(*os.PathError)) {
@@ -93,7 +93,7 @@ func openRegular(path string) (*File, error) {
 	return fileOf(context.Background(), path, file)
 }
 
-// fileOf returns an open file.
+// fileOf returns a File for an open file or pipe, which it closes if it returns an error.
 func fileOf(ctx context.Context, path string, file *os.File) (*File, error) {
 	in := &File{Path: path, Label: path, file: file, r: file, closers: []func() error{file.Close}}
 	info, err := file.Stat()
@@ -146,7 +146,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Read makes input a reader that counts what was read.
+// Read implements io.Reader, and counts what was read.
 func (in *File) Read(p []byte) (int, error) {
 	if err := faults.At(faults.Read, in.Path); err != nil {
 		return 0, err
@@ -159,7 +159,8 @@ func (in *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads from a regular file and counts what was read.
+// ReadAt implements io.ReaderAt for a regular file. It counts what was read, for progress, up to the size: parts may be
+// read twice.
 func (in *File) ReadAt(p []byte, offset int64) (int, error) {
 	if err := faults.At(faults.Read, in.Path); err != nil {
 		return 0, err
@@ -169,10 +170,10 @@ func (in *File) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// OnClose adds a function for close to call. They are called in reverse order, since one may use what was opened before
-// it.
+// OnClose adds a function for Close to call. Like deferred calls they run in reverse order.
 func (in *File) OnClose(release func() error) { in.closers = append(in.closers, release) }
 
+// Close closes the file, and what was opened to read it.
 func (in *File) Close() error {
 	var errs []error
 	for _, release := range slices.Backward(in.closers) {
@@ -205,7 +206,7 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 		return nil, err
 	}
 	content := io.Reader(d)
-	// a pipe may stay silent for ever, and then nothing could be closed
+	// Not for a pipe: it may stay silent forever, and stop would wait for the goroutine.
 	if d.Compression != "" && r == io.Reader(in) && in.Size > 0 {
 		in.ahead = newReadAhead(in, d)
 		in.OnClose(in.ahead.stop)
@@ -254,8 +255,8 @@ func StrippedName(path string) string {
 	}
 }
 
-// NextNumber returns the number of the file or member among those that are read together, from 0 in the order in which
-// they are opened. A format calls it once.
+// NextNumber numbers the files and members that are read together, from 0 in the order in which they are opened. A
+// format calls it once for each.
 func (s *Source) NextNumber() int {
 	n := s.In.Together.numbered
 	s.In.Together.numbered++
@@ -374,7 +375,7 @@ func (s *Source) Records(size int) ([]byte, error) {
 	return records, nil
 }
 
-// Read reads decompressed bytes.
+// Read implements io.Reader with the decompressed bytes.
 func (s *Source) Read(p []byte) (int, error) {
 	n, err := s.buf.Read(p)
 	s.offset += int64(n)
@@ -440,7 +441,8 @@ func (s *Source) OnlyBlankLines() error {
 
 const tarBlock = 512
 
-// IsTar says whether the content is a tar archive: its first block has the checksum of a header (POSIX.1-1988, ustar).
+// IsTar reports whether the content is a tar archive: its first block has the checksum of a header (POSIX.1-1988,
+// ustar).
 func (s *Source) IsTar() bool {
 	head, err := s.Peek(tarBlock)
 	if err != nil || head[0] == 0 {
@@ -460,5 +462,5 @@ func (s *Source) IsTar() bool {
 	return sum == want
 }
 
-// Uncounted gives access to a regular file without counting as progress.
+// Uncounted gives access to a regular file that does not count as progress.
 func (in *File) Uncounted() io.ReaderAt { return in.file }

@@ -26,14 +26,12 @@ type Writable struct {
 	Holds   stream.Fields // the fields that it has a place for
 	Kind    string        // name of the kind that it holds completely; "" for none
 	Tables  bool          // it holds the kinds that have tables
-	// Vectors says that it holds the embeddings of requests. A format that holds nothing else about them reports itself
-	// what it loses.
-	Vectors bool
-	Part    string
-	Fills   bool // if times and sizes are unknown, it states 0 and 1
+	Vectors bool          // it holds the embeddings of requests
+	Part    string        // what is lost of a kind that it holds in part; "": what the kind says
+	Fills   bool          // if times and sizes are unknown, it states 0 and 1
 }
 
-// holdsKind reports whether it has a place for everything that is known about such requests.
+// holdsKind reports whether the format holds everything that the kind knows about requests.
 func (f Writable) holdsKind(kind stream.Kind) bool {
 	return kind == nil || f.Kind == kind.Name() || f.Tables && kind.Table() != nil
 }
@@ -79,7 +77,7 @@ type Loser interface{ Losses() []string }
 // AppendSeconds appends nanoseconds as decimal seconds without trailing zeros.
 func AppendSeconds(line []byte, ns int64) []byte { return AppendDecimal(line, ns, 1e9, 9) }
 
-// AppendDecimal appends nanoseconds in units of 10^digits of them, without trailing zeros.
+// AppendDecimal appends nanoseconds in units of 10^digits ns, without trailing zeros.
 func AppendDecimal(line []byte, ns, unit int64, digits int) []byte {
 	line = strconv.AppendInt(line, ns/unit, 10)
 	if fraction := ns % unit; fraction != 0 {
@@ -89,7 +87,7 @@ func AppendDecimal(line []byte, ns, unit int64, digits int) []byte {
 	return line
 }
 
-// AppendKey appends a key as text.
+// AppendKey appends the key of a record as text.
 func AppendKey(line []byte, rec *stream.Record) []byte {
 	if rec.Text == nil {
 		return strconv.AppendUint(line, rec.Num, 10)

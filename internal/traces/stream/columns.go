@@ -9,8 +9,8 @@ type Addressed interface {
 // Addresses are numbers in the order of the objects, among which there may be objects that the trace never requests.
 type Addresses struct {
 	Of     []uint64                  // per object of the trace
-	Exists func(address uint64) bool // whether there is an object at an address; nil: there always is
-	KeyAt  func(address uint64) Key  // of requests for the object at an address
+	Exists func(address uint64) bool // whether an address has an object; nil: all have
+	KeyAt  func(address uint64) Key  // the key of the object at an address
 }
 
 // Chained is implemented by Columns of groups whose objects continue each other, such as the blocks of prompts. Models
@@ -22,19 +22,19 @@ type Chained interface {
 	Groups() string
 }
 
-// Sized is implemented by Columns that know the sizes of objects only once all requests are there.
+// Sized is implemented by Columns that know the sizes of objects only once all requests were read.
 type Sized interface {
 	// ObjectSizes returns the size of each object in bytes.
 	ObjectSizes() []int64
 }
 
-// Warner is implemented by Columns that can tell what makes little sense in a trace.
+// Warner is implemented by Columns that can find oddities in a trace.
 type Warner interface {
-	// Warnings returns a sentence about each of these things.
+	// Warnings returns a sentence about each oddity.
 	Warnings() []string
 }
 
-// SampledBuilder is implemented by ColumnsBuilders of more than the requests that they receive.
+// SampledBuilder is implemented by ColumnsBuilders that also know of units without requests, such as unread files.
 type SampledBuilder interface {
 	// Sample is called before the first request if only a sample is kept. keeps reports whether units with a key, as
 	// Units.SampledBy returns it, belong to it.

@@ -75,7 +75,7 @@ type Columns interface {
 	Only(chosen Chosen) Columns
 	// Torn says that an incomplete group is not a group.
 	Torn() bool
-	// Bytes returns the memory that they take.
+	// Bytes returns the memory of the columns.
 	Bytes() int64
 }
 
@@ -90,7 +90,7 @@ type Chosen struct {
 
 // ColumnsBuilder collects columns while a trace loads.
 type ColumnsBuilder interface {
-	// Add takes the next request, which is to that object.
+	// Add takes the next request, with the number of its object.
 	Add(rec *Record, object uint32) error
 	Finish() Columns
 }
@@ -114,7 +114,7 @@ type Table struct {
 type TableColumn struct {
 	Name    string // also the name of the option that chooses another column
 	Repeats bool   // it repeats a few texts
-	// ReadOnly says that the column is another way of stating what others do, in which nothing is written.
+	// ReadOnly is set if the column states in another way what other columns do. It is read, but never written.
 	ReadOnly bool
 }
 

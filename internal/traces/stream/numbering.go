@@ -28,6 +28,7 @@ type Numbering struct {
 	Full     bool     // a further key got no number, and 0 was returned
 }
 
+// NewNumbering returns a numbering without keys.
 func NewNumbering() *Numbering {
 	return &Numbering{
 		seed:     rand.Uint64(),
@@ -173,7 +174,7 @@ func (x *hashIndex) after(i int) int     { return (i + 1) & (len(x.slots) - 1) }
 func (x *hashIndex) fill(slot int, entry uint64) {
 	x.slots[slot] = entry
 	x.used++
-	// At shift 0 the tag has no further bits. The table then has 2^32 slots, more than MaxCount keys need.
+	// At shift 0 the tag has no further bits, but the table has 2^32 slots, enough for MaxCount keys.
 	if x.used > len(x.slots)/4*3 && x.shift > 0 {
 		x.grow()
 	}
@@ -198,6 +199,7 @@ func (x *hashIndex) grow() {
 // Bitset is a set of small integers.
 type Bitset []uint64
 
+// Set adds i.
 func (b *Bitset) Set(i int) {
 	for len(*b) <= i/64 {
 		*b = append(*b, 0)
@@ -205,8 +207,10 @@ func (b *Bitset) Set(i int) {
 	(*b)[i/64] |= 1 << (i % 64)
 }
 
+// Has reports whether i is in the set.
 func (b Bitset) Has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 != 0 }
 
+// Errors of traces beyond MaxCount.
 var (
 	ErrTooManyObjects = fmt.Errorf("more than %d different keys, the limit of a trace: use --sample or "+
 		"--limit", MaxCount)

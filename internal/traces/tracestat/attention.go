@@ -96,7 +96,8 @@ func (a *Attention) encodeCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// attentionColumns are those of the table by layer that a trace has, each with the measure that it shows.
+// attentionColumns are the columns of the table by layer, each with the measure that it shows. A column without any
+// values is left out.
 var attentionColumns = []struct {
 	head, name, at string
 	weight         int
@@ -149,10 +150,9 @@ func (a *Attention) overlapTable() records.Grid {
 }
 
 // legend explains the columns.
-const legend = "Similarity is the cosine of the queries of a query head that are so many steps apart. A set is the " +
-	"tenth " +
+const legend = "Similarity is the cosine of two queries of a query head that are lag steps apart. A set is the tenth " +
 	"of the middle, all tokens but the first 4 (sink) and the last 64 (recent), that has the most probability, and the " +
-	"overlap its share that is in the set of so many steps before. The top tenth has the stated share of the middle's " +
+	"overlap is its share that was in the set lag steps before. The top tenth has the stated share of the middle's " +
 	"probability."
 
 func (a *Attention) samplesNote() string {
@@ -211,7 +211,7 @@ func (a *Attention) page(about About, drawn []plots.Drawing) page.Page {
 	}
 }
 
-// pageTable returns a table of the terminal as one of a page.
+// pageTable makes a table of a page from one of the terminal.
 func pageTable(caption string, g records.Grid, notes ...string) *page.Table {
 	t := &page.Table{Caption: caption, Rows: g.Rows, Notes: notes}
 	for _, h := range g.Heads {
@@ -298,7 +298,7 @@ type namedCurve struct {
 	*attention.Description
 }
 
-// drawn returns what has a curve: all layers together, and those of a few that lie evenly among them.
+// drawn returns what has a curve: all layers together, and up to drawnLayers of them, evenly spread.
 func (a *Attention) drawn() []namedCurve {
 	curves := []namedCurve{{"all layers", a.All}}
 	n := min(len(a.Layers), drawnLayers)
@@ -309,7 +309,7 @@ func (a *Attention) drawn() []namedCurve {
 	return curves
 }
 
-// massFigure draws who has the probability in each layer.
+// massFigure draws how the probability is divided in each layer.
 func (a *Attention) massFigure() (plots.Drawing, error) {
 	figure := plots.New("Probability by layer: "+a.Trace, "layer", "share of the probability")
 	figure.SetX(plots.Linear, plots.Number)

@@ -21,8 +21,8 @@ func (s *Summary) figures() (drawn []plots.Drawing, err error) {
 			[]curve{{"", s.ReuseDistance.plusOne()}}},
 		{"reuse-time-requests", "Reuse times in requests", "requests until the object's next request", plots.Number,
 			[]curve{{"", s.ReuseTimeRequests}}},
-		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds, []curve{{"",
-			s.ReuseTimeSeconds}}},
+		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds,
+			[]curve{{"", s.ReuseTimeSeconds}}},
 	} {
 		d, err := f.draw(s.Trace)
 		if err != nil {
@@ -78,7 +78,7 @@ type curve struct {
 	*Distribution
 }
 
-// draw draws nothing where the trace has no such distribution.
+// draw returns nil if the trace has none of the distributions.
 func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
 	f := plots.New(d.title+": "+trace, d.axis, "share that is at most this")
 	f.SetX(plots.Log, d.unit)

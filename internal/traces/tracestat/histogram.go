@@ -2,7 +2,7 @@ package tracestat
 
 import "math/bits"
 
-// precisionBits sets how far apart two values of a bucket may be: less than one part in 2^precisionBits.
+// precisionBits bounds the width of buckets: two values of one differ by less than one part in 2^precisionBits.
 const precisionBits = 8
 
 const numBuckets = (64-precisionBits)<<precisionBits + 1<<precisionBits

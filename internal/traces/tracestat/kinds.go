@@ -24,7 +24,7 @@ type kind struct {
 	describe func(t *traces.Trace) Section
 }
 
-// kinds lists them. A kind without an entry is described as plain objects.
+// kinds lists the kinds with statistics of their own. Any other kind is described as plain objects.
 var kinds = []kind{
 	{"prompts", "For prompts to a language model also the number of prompts, conversations and tokens, and the share " +
 		"of tokens that an earlier prompt started with.", section(prompts.Of, summarizePrompts)},
@@ -37,7 +37,7 @@ var kinds = []kind{
 		section(recommender.Of, summarizeRecommender)},
 }
 
-// section returns how traces with columns of type C are described.
+// section makes a kind's describe from the type C of its columns.
 func section[C any, S Section](of func(stream.Columns) *C, summarize func(*traces.Trace, *C) S) func(
 	*traces.Trace) Section {
 	return func(t *traces.Trace) Section {

@@ -45,7 +45,7 @@ func (s *Summary) summaryTable() *page.Table {
 	}
 	name := ""
 	for _, r := range s.rows() {
-		name = cmp.Or(r.name, name) // rows that are sorted need one each
+		name = cmp.Or(r.name, name) // a page can sort its rows, so that each needs a name
 		t.Rows = append(t.Rows, []string{name, r.value})
 	}
 	return t

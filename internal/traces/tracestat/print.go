@@ -104,7 +104,7 @@ type namedDistribution struct {
 	write func(float64) string
 }
 
-// distributions returns those that the trace has.
+// distributions returns the distributions that the trace has, for tables and files.
 func (s *Summary) distributions() []namedDistribution {
 	var present []namedDistribution
 	all := []namedDistribution{

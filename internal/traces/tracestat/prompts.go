@@ -47,7 +47,7 @@ func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
 
 // addTokens counts the tokens of shared prefixes and of distinct blocks.
 func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
-	known := 0 // objects are numbered in order of first appearance: those below were requested
+	known := 0 // objects requested so far: their numbers are below this, being in order of first appearance
 	for i, from := range t.Groups {
 		to := len(t.Objects)
 		if i+1 < len(t.Groups) {
@@ -101,14 +101,11 @@ func (s *PromptSummary) rows() []row {
 	if s.Conversations != nil {
 		rows = append(rows, row{"conversations", records.Count(*s.Conversations)})
 	}
-	rows = append(
-		rows,
+	rows = append(rows,
 		row{"block", fmt.Sprintf("%s tokens", records.Count(int64(s.BlockTokens)))},
 		row{"tokens of prompts", records.Count(s.InputTokens)},
-		row{
-			"shared prefixes",
-			fmt.Sprintf("%s tokens (%s)", records.Count(s.SharedTokens), records.Share(s.SharedPrefixRatio)),
-		},
+		row{"shared prefixes", fmt.Sprintf("%s tokens (%s)", records.Count(s.SharedTokens),
+			records.Share(s.SharedPrefixRatio))},
 		row{"distinct tokens", records.Count(s.DistinctTokens)},
 	)
 	if s.OutputTokens != nil {

@@ -12,7 +12,7 @@ import (
 type QuerySummary struct {
 	Queries    int64  `json:"queries"`
 	Distinct   int64  `json:"distinct"` // ids
-	Texts      *int64 `json:"texts"`    // distinct ones
+	Texts      *int64 `json:"texts"`    // distinct texts
 	Topics     *int64 `json:"topics"`
 	Sessions   *int64 `json:"sessions"`
 	Answers    *int64 `json:"answers"`    // labels of right answers
@@ -61,7 +61,7 @@ func known(n int) *int64 {
 	return new(int64(n))
 }
 
-// turnsOf counts the queries of each session.
+// turnsOf returns the distribution of the queries per session.
 func turnsOf(sessions []int32, n int) *Distribution {
 	counts := make([]int64, n)
 	for _, session := range sessions {

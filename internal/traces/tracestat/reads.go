@@ -12,7 +12,7 @@ import (
 // ReadSummary describes reads of files.
 type ReadSummary struct {
 	Reads       int64  `json:"reads"`
-	Late        int64  `json:"late"`        // reads that are earlier than the one before
+	Late        int64  `json:"late"`        // reads with an earlier time than the previous read
 	Cut         int64  `json:"cut"`         // reads that were cut at the end of their file
 	Jobs        *int64 `json:"jobs"`        // nil if they are not known
 	Files       int64  `json:"files"`       // that are read

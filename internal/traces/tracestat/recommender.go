@@ -16,11 +16,11 @@ type RecommenderSummary struct {
 	// Active are the users that could make requests; nil if the requests were not generated.
 	Active       *int64  `json:"active_users"`
 	HotUsers     int64   `json:"hot_users"` // among those with requests
-	HotShare     float64 `json:"hot_share"` // of the requests, which are of hot users
+	HotShare     float64 `json:"hot_share"` // share of the requests that are of hot users
 	Shards       int64   `json:"shards"`    // numbered, read or not
 	Touched      int64   `json:"shards_read"`
 	ShardRows    int64   `json:"rows_per_shard"`
-	ProfileShare float64 `json:"profile_share"` // of the rows read, which are of the user's profile
+	ProfileShare float64 `json:"profile_share"` // share of the rows read that are in the user's profile
 
 	Tokens     *Distribution `json:"tokens_per_request"`
 	Rows       *Distribution `json:"rows_per_request"`
@@ -72,10 +72,10 @@ func summarizeRecommender(t *traces.Trace, c *recommender.Columns) *RecommenderS
 	return s
 }
 
-// profiled is of how many requests, evenly spread, the rows are compared with profiles.
+// profiled is how many requests, evenly spread, are compared with profiles.
 const profiled = 10_000
 
-// rowsOf returns how many rows of a profile are read.
+// rowsOf returns how many of the rows read are in a profile.
 func rowsOf(lookups []recommender.Lookup, profile []uint32) (rows float64) {
 	for _, l := range lookups {
 		if slices.Contains(profile, l.Shard) {

@@ -45,7 +45,7 @@ type Counts struct {
 
 	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
 	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
-	// requests whose time is before the previous request's; their reuse times below 0 count as 0
+	// OutOfOrder counts requests whose time is before the previous request's. Reuse times below 0 count as 0.
 	OutOfOrder *int64 `json:"out_of_order"`
 
 	Operations *Operations `json:"operations"`
@@ -58,7 +58,7 @@ type Shape struct {
 
 	ObjectSizes  *Distribution `json:"object_sizes"`  // bytes, (first) size of each object
 	RequestSizes *Distribution `json:"request_sizes"` // bytes, size of each request
-	// other distinct objects between a request and the next of the same object: LRU hits with a larger capacity
+	// ReuseDistance counts the other distinct objects between two requests of an object: LRU hits with a larger capacity.
 	ReuseDistance     *Distribution `json:"reuse_distance"`
 	ReuseTimeRequests *Distribution `json:"reuse_time_requests"` // requests from a request to the next of the same object
 	ReuseTimeSeconds  *Distribution `json:"reuse_time_seconds"`  // the same by the clock of the trace
@@ -90,7 +90,7 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	s := &Summary{Counts: Counts{Trace: t.Name, SampleRate: rate, Requests: int64(len(t.Objects)),
 		Objects: int64(t.NumObjects)}}
 	distances := make(chan *histogram, 1)
-	go func() { distances <- reuseDistances(t) }() // as long as everything else together
+	go func() { distances <- reuseDistances(t) }() // takes as long as everything else together
 	counts := s.scanReuse(t)
 	if t.HasSizes() {
 		if err := s.addSizes(t, counts); err != nil {

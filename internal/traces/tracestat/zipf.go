@@ -45,7 +45,7 @@ func fitZipf(counts []uint32) *ZipfFit {
 const maxAlpha = 20
 
 // mostLikelyAlpha minimizes alpha mean(ln rank) + ln H(n, alpha), the negative log-likelihood of one request, by
-// thirds: it is convex in alpha.
+// ternary search: it is convex in alpha.
 func mostLikelyAlpha(counts []uint32) float64 {
 	var sumLogs, requests float64
 	for i, c := range counts {
@@ -85,8 +85,8 @@ func harmonic(n int, alpha float64) float64 {
 	return sum + float64(integral) + float64((last-first)/2) + float64(alpha/12*(float64(first/exact)-last/float64(n)))
 }
 
-// spacedRanks returns ranks from 1 to n, 20 for each factor of 10; fewer among the first ones, which are further
-// apart than that.
+// spacedRanks returns ranks from 1 to n, 20 for each factor of 10, and fewer at the beginning, where whole numbers are
+// further apart.
 func spacedRanks(n int) []int {
 	var ranks []int
 	for i := 0; ; i++ {

@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Fuzz reads any input in one format. Nothing may panic or run for ever, records must be sane, and every error must
-// name its position.
+// Fuzz reads any input in one format. Nothing may panic or run forever, records must be sane, and every error must name
+// its position.
 func Fuzz(f *testing.F, spec string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -32,7 +32,7 @@ func Fuzz(f *testing.F, spec string, seeds ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { readAnything(t, data, spec) })
 }
 
-// readAnything reads up to ten thousand records: one line of arc may stand for a thousand million.
+// readAnything reads up to ten thousand records: one line of arc may stand for a billion.
 func readAnything(t *testing.T, data []byte, spec string) {
 	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: spec},
 		Stdin: bytes.NewReader(data)})
@@ -86,6 +86,7 @@ func ReadText(t testing.TB, content, format string) ([]stream.Record, error) {
 	return Drain(s)
 }
 
+// Drain returns the records of r, with texts of their own.
 func Drain(r stream.Reader) ([]stream.Record, error) {
 	var records []stream.Record
 	for {
@@ -98,7 +99,7 @@ func Drain(r stream.Reader) ([]stream.Record, error) {
 			return records, err
 		}
 		if rec.Text != nil {
-			rec.Text = []byte(string(rec.Text))
+			rec.Text = bytes.Clone(rec.Text)
 		}
 		records = append(records, rec)
 	}
@@ -112,6 +113,7 @@ func Write(t testing.TB, path string, fields stream.Fields, records []stream.Rec
 	}
 }
 
+// TryWrite is Write that returns the error.
 func TryWrite(ctx context.Context, path string, opt traces.CreateOptions, records []stream.Record) error {
 	w, err := traces.Create(ctx, path, opt)
 	if err != nil {
@@ -133,6 +135,7 @@ func LoadText(t testing.TB, content string, opts traces.LoadOptions) (*traces.Tr
 	return traces.Load(t.Context(), []string{"-"}, opts)
 }
 
+// MustLoadText is LoadText that fails the test on an error.
 func MustLoadText(t testing.TB, content string, opts traces.LoadOptions) *traces.Trace {
 	t.Helper()
 	trace, err := LoadText(t, content, opts)
@@ -154,6 +157,7 @@ func ExampleOf(t testing.TB, name string) string {
 	return ""
 }
 
+// WriteFile writes a file, or fails the test.
 func WriteFile(t testing.TB, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o644); err != nil {
@@ -202,6 +206,7 @@ func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
 	}
 }
 
+// BytesOf returns values of fixed size in little-endian order, one after another.
 func BytesOf(t testing.TB, values ...any) []byte {
 	t.Helper()
 	var b []byte

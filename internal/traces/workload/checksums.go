@@ -37,7 +37,7 @@ func (known Checksums) Of(ctx context.Context, files []string) (sum string, err 
 	return sum, err
 }
 
-// Put makes a checksum of files known, unless it is "".
+// Put records a checksum that is known from elsewhere; "" is none.
 func (known Checksums) Put(files []string, sum string) {
 	if sum != "" {
 		known[strings.Join(files, "\n")] = sum

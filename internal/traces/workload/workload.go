@@ -39,10 +39,10 @@ type Workload struct {
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
 	traces.Selection
 	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files; or a built-in embedder with
-	// its parameters, "lexical(dim=384)", as package embed reads it; "": the trace's own, or embed.Default's
-	// if it has only texts.
+	// its parameters, "lexical(dim=384)", as package embed reads it; "": the trace's own, or embed.Default's if it has
+	// only texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	// of all files in Paths, as ReadChecksum returns it; "" accepts any
+	// Checksum is of all files in Paths, as ReadChecksum returns it; "" accepts any.
 	Checksum string `json:"checksum,omitempty"`
 }
 
@@ -75,7 +75,7 @@ func (e *ChangedError) Error() string {
 		", "), e.Got, e.Want)
 }
 
-// Dirs returns the folders that are searched for traces: first, if it is not "", then the one in the environment.
+// Dirs returns the folders that are searched for traces: first, if it is not "", then the folder that Env names.
 func Dirs(first string) (dirs []string) {
 	for _, dir := range []string{first, os.Getenv(Env)} {
 		if dir != "" && !slices.Contains(dirs, dir) {
@@ -115,8 +115,8 @@ func (w Workload) EmbeddingsFile() string {
 	return ""
 }
 
-// Paths returns all files to read: the trace's, then the file of embeddings, if there is one, and then those that
-// the options of the format or the parameters of the generator name.
+// Paths returns all files to read: the trace's, then the file of embeddings, if there is one, and then the files that
+// parameters of the generator or options of the format name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
@@ -168,8 +168,8 @@ func (w Workload) Key() string {
 }
 
 // ReadChecksum returns "sha256:" and the digest of the file's bytes. For several files (see Paths) it is the digest of
-// their digests, so that it also depends on where one ends and the next begins. "" for a generator
-// that reads no files.
+// their digests, so that it also depends on where one ends and the next begins. It is "" for a generator that reads no
+// files.
 func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
 	if len(w.Paths()) == 0 {
 		return "", nil
@@ -347,7 +347,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 		ended <- summed{sum, err}
 	}()
 	t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
-	if err != nil && w.Checksum == "" {
+	if err != nil && w.Checksum == "" { // no checksum could explain it, so nothing is to be waited for
 		return nil, "", err
 	}
 	// If the file was replaced, or is being written, that explains why it cannot be read, so it is reported first.
@@ -418,8 +418,8 @@ func (w Workload) generate(ctx context.Context, dirs []string, options traces.Lo
 	return t, sum, err
 }
 
-// Prepare returns the generator of spec, or ctx's error as soon as ctx ends. preparing, unless it is nil, is told of it
-// as in traces.LoadOptions.
+// Prepare returns the generator of spec, or ctx's error as soon as ctx ends. preparing, unless it is nil, is called as
+// traces.LoadOptions.Preparing.
 func Prepare(ctx context.Context, spec gen.Spec,
 	preparing func() (set func(done, total int64), end func())) (*gen.Generator, error) {
 	var progress func(done, total int64)
@@ -460,8 +460,8 @@ func (w Workload) Describe(rec *records.Record) error {
 		}
 	}
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
-	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = cmp.Or(rec.InputFormat,
-		w.Format), w.Merge, w.PerFile, int64(w.Limit)
+	rec.InputFormat, rec.Merge, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
+	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
 	if beside := w.EmbeddingsFile(); beside != "" {
 		rec.Embeddings = beside // even if similarity plays no part, since the checksum covers all files
