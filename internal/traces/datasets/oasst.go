@@ -28,7 +28,8 @@ var oasstFormat = source.Format{
 		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, " +
 			"pt-BR, ..."},
 		{Name: "part", Default: -1, Min: -1, Doc: "use only this part of the trace, counted from 0; -1: all parts"},
-		{Name: "length", Default: 10000, Min: 1, Doc: "requests per part; a part ends with the tree that reaches this number"},
+		{Name: "length", Default: 10000, Min: 1, Doc: "requests per part; a part ends with the tree that " +
+			"reaches this number"},
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {

@@ -131,8 +131,8 @@ func (p *questionPairs) clusters() (clusters [][][]byte) {
 
 // questionStream generates requests for questions. A visit to a cluster asks one of its questions and repeats it with
 // others. Each repeat is due a random number of requests after the previous question, and takes the first free place
-// from there on. Every place for which no repeat is due begins a visit. So distances are as drawn, plus the few requests
-// that wait for the same place.
+// from there on. Every place for which no repeat is due begins a visit. So distances are as drawn, plus the few
+// requests that wait for the same place.
 type questionStream struct {
 	clusters   []questionCluster
 	popularity random.Zipf // nil: one cluster after another, repeatedly

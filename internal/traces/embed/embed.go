@@ -85,7 +85,8 @@ func Distinct(texts []string) (distinct []string, numbers []int) {
 	return distinct, numbers
 }
 
-// Spread undoes Distinct: it returns the vector of each text, one after another, given the vectors of the distinct ones.
+// Spread undoes Distinct: given the vectors of the distinct texts, it returns the vector of each text, one after
+// another.
 func Spread(vectors []float32, dim int, numbers []int) []float32 {
 	out := make([]float32, 0, len(numbers)*dim)
 	for _, number := range numbers {

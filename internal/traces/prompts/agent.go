@@ -22,8 +22,8 @@ var agentFormat = source.Format{
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a JSON object with "block_size", "requests" and "hash_ids"`,
 	Options: []params.Param{
-		{Name: "arrivals", Default: "poisson", Choices: []string{"poisson", "even", "none"}, Doc: "when the sessions start, " +
-			"in the order of the files: at random with exponential gaps, at equal gaps, or all at 0"},
+		{Name: "arrivals", Default: "poisson", Choices: []string{"poisson", "even", "none"}, Doc: "when the sessions " +
+			"start, in the order of the files: at random with exponential gaps, at equal gaps, or all at 0"},
 		{Name: "rate", Default: 0.02, Min: 0.001, Max: 1e6, Doc: "sessions that start per second"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "seed of the random starts"},
 		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in " +
@@ -199,8 +199,8 @@ func (a *agentReader) request(p *prompt) error {
 	return checkBlocks(a.blockTokens, p.InputTokens, len(p.blocks))
 }
 
-// clock moves to a request's time in the file and returns its arrival, with the gap before it shortened to maxGap. A sum
-// that overflows is negative.
+// clock moves to a request's time in the file and returns its arrival, with the gap before it shortened to maxGap. A
+// sum that overflows is negative.
 func (a *agentReader) clock(stated int64) int64 {
 	gap := stated - a.stated
 	if a.maxGap > 0 {
