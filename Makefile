@@ -38,7 +38,7 @@ test:
 # program on the demo trace. Go keeps the results of packages that a change does not reach.
 quick:
 	$(GO) vet ./...
-	$(GO) test -short -skip Portable ./internal ./configs ./internal/cache/prefix ./internal/experiment/baseline \
+	$(GO) test -short ./internal ./configs ./internal/cache/prefix ./internal/experiment/baseline \
 	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies \
 	  ./internal/results/records
 	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \

@@ -43,7 +43,8 @@ var build = sync.OnceValue(func() error {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	args := slices.Concat([]string{"test", "-c", "-o", filepath.Join(programs, name)}, flags, []string{".."})
+	program := filepath.Join(programs, name)
+	args := slices.Concat([]string{"test", "-c", "-ldflags=-s -w", "-o", program}, flags, []string{".."})
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("the program cannot be built: %w\n%s", err, out)
 	}
