@@ -143,7 +143,30 @@ type Descriptions struct {
 	Layers []*Description // in the order of Shape.Layers
 	// Samples is the number of steps per head whose sets and masses count. Similarities are those of all steps.
 	Samples int
+	Queries *QueryMap // nil for a single step
 }
+
+// QueryMap has the cosines of the queries of all pairs of steps of one query head, or of every Every-th step in a long
+// trace.
+type QueryMap struct {
+	Layer   int // number in the model
+	Head    int // query head in the layer
+	Every   int
+	Steps   int       // that have a row and a column, from step 0
+	Cosines []float64 // row by row
+}
+
+// mostMapped is the largest number of steps of a QueryMap, so that its size does not depend on the trace.
+const mostMapped = 256
+
+// mapped returns which steps have a row and a column: every so many, and how many they are.
+func mapped(steps int) (every, n int) {
+	every = (steps + mostMapped - 1) / mostMapped
+	return every, (steps + every - 1) / every
+}
+
+// mappedHead returns the place of the head whose first query head has a QueryMap: the first of the middle layer.
+func mappedHead(s *Shape) int { return len(s.Layers) / 2 * s.KVHeads }
 
 // Work that Describe does: products of two numbers in all, and steps per head.
 const (
@@ -166,6 +189,9 @@ func Describe(ctx context.Context, t Trace, jobs int, options Options, progress 
 	workers := make([]describer, jobs)
 	err := Each(ctx, t, jobs, options, func(worker int, h *Head) error {
 		workers[worker].describe(&heads[h.Place], shape, h, d.Samples)
+		if h.Place == mappedHead(shape) && shape.Steps > 1 {
+			d.Queries = workers[worker].queryMap(shape, h)
+		}
 		if progress != nil {
 			progress()
 		}
@@ -224,6 +250,20 @@ func (d *describer) describe(s *sums, shape *Shape, h *Head, samples int) {
 		// the middles of equal parts of the steps
 		d.sample(s, shape, h, (2*i+1)*shape.Steps/(2*samples))
 	}
+}
+
+// queryMap returns the cosines of the first query head of a head that has been described.
+func (d *describer) queryMap(shape *Shape, h *Head) *QueryMap {
+	m := &QueryMap{Layer: h.Layer, Head: h.KV * shape.Group()}
+	m.Every, m.Steps = mapped(shape.Steps)
+	m.Cosines = make([]float64, m.Steps*m.Steps)
+	for a := range m.Steps {
+		for b := range a + 1 {
+			c := min(max(d.cosine(h, a*m.Every, b*m.Every, 0), -1), 1) // rounding could lead beyond
+			m.Cosines[a*m.Steps+b], m.Cosines[b*m.Steps+a] = c, c
+		}
+	}
+	return m
 }
 
 // cosine returns that of the queries of two steps of a query head.

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
@@ -121,6 +123,46 @@ func TestDescribeOnAnyNumberOfGoroutines(t *testing.T) {
 			t.Errorf("%d goroutines: %+v, want %+v", jobs, d, first)
 		}
 	}
+}
+
+// The cosines of all pairs of steps of the middle layer's first query head are 1 on the diagonal and symmetrical.
+func TestQueryMap(t *testing.T) {
+	const angle = 0.01
+	for _, test := range []struct{ steps, every, n int }{{2, 1, 2}, {256, 1, 256}, {257, 2, 129}, {600, 3, 200}} {
+		trace := newStill(angle, func(int) float64 { return 0 })
+		trace.shape.Steps = test.steps
+		d := must.Get(Describe(t.Context(), trace, 2, Options{}, nil))(t)
+		m := d.Queries
+		if m.Layer != 1 || m.Head != 0 || m.Every != test.every || m.Steps != test.n || len(m.Cosines) != test.n*test.n {
+			t.Fatalf("%d steps: layer %d, head %d, every %d, %d steps, %d cosines", test.steps, m.Layer, m.Head, m.Every,
+				m.Steps, len(m.Cosines))
+		}
+		for i, c := range m.Cosines {
+			a, b := i/m.Steps, i%m.Steps
+			if a == b && math.Abs(c-1) > 1e-12 || c != m.Cosines[b*m.Steps+a] {
+				t.Fatalf("steps %d and %d: %v and %v the other way round", a, b, c, m.Cosines[b*m.Steps+a])
+			}
+			if want := (math.Cos(angle*float64((a-b)*m.Every)) + 1) / 2; math.Abs(c-want) > 1e-6 {
+				t.Fatalf("steps %d and %d: %v, want %v", a*m.Every, b*m.Every, c, want)
+			}
+		}
+	}
+	single := newStill(angle, func(int) float64 { return 0 })
+	single.shape.Steps = 1
+	if d := must.Get(Describe(t.Context(), single, 1, Options{}, nil))(t); d.Queries != nil {
+		t.Errorf("a single step has a map: %+v", d.Queries)
+	}
+}
+
+// However long a trace is, its map is small and reaches to its end.
+func TestMappedSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		steps := rapid.IntRange(1, maxTokens).Draw(t, "steps")
+		every, n := mapped(steps)
+		if last := (n - 1) * every; n > mostMapped || last >= steps || last+every < steps {
+			t.Fatalf("%d steps: %d, every %d", steps, n, every)
+		}
+	})
 }
 
 // The exponential is as exact as it states.

@@ -23,6 +23,8 @@ type Attention struct {
 	Samples int                    `json:"sampled_steps"` // per head, for overlaps and masses
 	All     *attention.Description `json:"all_layers"`
 	Layers  []attentionLayer       `json:"layers"`
+
+	queries *attention.QueryMap // nil for a single step
 }
 
 type attentionLayer struct {
@@ -32,7 +34,7 @@ type attentionLayer struct {
 
 // NewAttention returns the description of a trace as tables and figures have it.
 func NewAttention(name string, shape *attention.Shape, d *attention.Descriptions) *Attention {
-	a := &Attention{Trace: name, Shape: shape, Samples: d.Samples, All: d.All}
+	a := &Attention{Trace: name, Shape: shape, Samples: d.Samples, All: d.All, queries: d.Queries}
 	for i, layer := range shape.Layers {
 		a.Layers = append(a.Layers, attentionLayer{layer, d.Layers[i]})
 	}
@@ -91,6 +93,25 @@ func (a *Attention) encodeCSV(w io.Writer) error {
 		for _, m := range measures(d) {
 			out.Write([]string{names[i], m.name, m.at, exact(m.value)})
 		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// encodeQueries writes the cosines of all pairs of steps as a matrix, with the numbers of the steps.
+func (a *Attention) encodeQueries(w io.Writer) error {
+	out := csv.NewWriter(w)
+	head := []string{"step"}
+	for column := range a.queries.Steps {
+		head = append(head, strconv.Itoa(column*a.queries.Every))
+	}
+	out.Write(head)
+	for row := range a.queries.Steps {
+		cells := []string{head[row+1]}
+		for _, c := range a.queries.Cosines[row*a.queries.Steps:][:a.queries.Steps] {
+			cells = append(cells, strconv.FormatFloat(c, 'f', 5, 64))
+		}
+		out.Write(cells)
 	}
 	out.Flush()
 	return out.Error()
@@ -177,8 +198,11 @@ func (a *Attention) printTables(w io.Writer, format string) error {
 	return err
 }
 
-// Write writes stat.json, stat.csv, the figures and a page with all of it into dir, which is created if missing. After
-// an error none of them has changed, unless renaming one of them itself failed.
+// queriesName is the name of the file with the cosines of the queries of pairs of steps.
+const queriesName = "query-similarity.csv"
+
+// Write writes stat.json, stat.csv, the figures, the numbers of the heat map and a page with all of it into dir, which
+// is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (a *Attention) Write(dir string, about About) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -192,6 +216,9 @@ func (a *Attention) Write(dir string, about About) error {
 		{Name: csvName, Write: a.encodeCSV},
 		{Name: page.Name, Write: a.page(about, drawn).Write},
 	}
+	if a.queries != nil {
+		outputs = append(outputs, atomicfile.Output{Name: queriesName, Write: a.encodeQueries})
+	}
 	return atomicfile.WriteAllIn(dir, append(outputs, plots.Outputs(drawn)...)...)
 }
 
@@ -200,9 +227,13 @@ func (a *Attention) page(about About, drawn []plots.Drawing) page.Page {
 	if len(a.All.OverlapBySimilarity) > 0 {
 		tables = append(tables, page.Part{Table: pageTable("Overlap by similarity, all layers", a.overlapTable())})
 	}
+	files := []page.Link{{Path: jsonName, Kind: jsonName}, {Path: csvName, Kind: csvName}}
+	if a.queries != nil {
+		files = append(files, page.Link{Path: queriesName, Kind: queriesName})
+	}
 	return page.Page{
 		Title: "What is in the attention trace " + records.Printable(a.Trace), Version: about.Version,
-		Command: about.Command, Files: []page.Link{{Path: jsonName, Kind: jsonName}, {Path: csvName, Kind: csvName}},
+		Command: about.Command, Files: files,
 		Sections: []page.Section{
 			{ID: "summary", Title: "Summary", Parts: tables},
 			{ID: "figures", Title: "Figures", Parts: page.Drawings(drawn)},
@@ -227,8 +258,8 @@ func pageTable(caption string, g records.Grid, notes ...string) *page.Table {
 // drawnLayers is the largest number of layers that have a curve each.
 const drawnLayers = 6
 
-// figures draws the similarity by lag, the overlap by similarity and the mass by rank, of all layers and of some, and
-// the masses by layer.
+// figures draws the similarity by lag, the overlap by similarity and the mass by rank, of all layers and of some, the
+// masses by layer, and the similarity of all pairs of steps of one head.
 func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 	for _, f := range []struct {
 		file, title, x, y string
@@ -289,7 +320,29 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 		}
 		drawn = append(drawn, d)
 	}
+	if a.queries != nil {
+		d, err := a.queryFigure()
+		if err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, d)
+	}
 	return drawn, nil
+}
+
+// queryFigure draws how similar the queries of one query head are at each pair of steps.
+func (a *Attention) queryFigure() (plots.Drawing, error) {
+	q := a.queries
+	steps := plots.Places{Label: "step", Step: float64(q.Every)}
+	m := plots.Matrix{
+		Name:  "query-similarity",
+		Title: fmt.Sprintf("Similarity of queries, layer %d, query head %d: %s", q.Layer, q.Head, a.Trace),
+		X:     steps, Y: steps, Label: "cosine", Columns: q.Steps, Values: q.Cosines,
+	}
+	if q.Every > 1 {
+		m.Note = fmt.Sprintf("one in %d of %s", q.Every, records.Counted(a.Shape.Steps, "step"))
+	}
+	return m.Draw()
 }
 
 // namedCurve is a description with the name of its curve.
