@@ -52,7 +52,7 @@ func (r *Replayer) Need(job Job) int64 {
 	}
 	c := job.cells[0] // several share one pass
 	if c.Cache.Entry.Attention {
-		return replayBytes + kv.Bytes(attention.Of(r.trace.Kind).Shape, len(job.cells), parallel.Jobs(r.options.Jobs))
+		return replayBytes + r.needOfHeads(len(job.cells), 1)
 	}
 	c.Parts = c.Replayed()
 	t := r.trace
@@ -98,6 +98,11 @@ func (r *Replayer) Need(job Job) int64 {
 		need += queryBytes * int64(len(t.Objects))
 	}
 	return need
+}
+
+// needOfHeads estimates the memory of cells of the cache of a language model, for attention in some steps at once.
+func (r *Replayer) needOfHeads(cells, steps int) int64 {
+	return kv.Bytes(attention.Of(r.trace.Kind).Shape, cells, parallel.Jobs(r.options.Jobs), steps)
 }
 
 // needOfPools estimates the additional memory of tenants' pools: the numbers of their members, the monitors of their

@@ -47,10 +47,12 @@ func checkPolicy(_ params.Values, policy policies.Entry) error {
 	return nil
 }
 
-// Bytes estimates the memory of a replay on so many workers, in addition to the trace.
-func Bytes(shape *attention.Shape, cells, workers int) int64 {
+// Bytes estimates the memory of a replay on so many workers, in addition to the trace. Each computes attention in some
+// steps at once, 1 without a device.
+func Bytes(shape *attention.Shape, cells, workers, steps int) int64 {
 	parts := attention.Parts{Predicted: true, Keys: true, Values: true}
-	scores := 4 * int64(shape.Tokens()) * int64(2*shape.Group()+2)
+	outputs := int64(shape.Group() * shape.Dim)
+	scores := 4 * (int64(2*steps)*(int64(shape.Tokens()*shape.Group())+outputs) + int64(2*shape.Tokens()))
 	sets := 8 * int64(cells+1) * int64(shape.Tokens())
 	plans := int64(shape.Steps) * int64(shape.Tokens()/8)
 	return int64(workers)*(shape.HeadBytes(parts)+scores+sets+plans+8*errorBins*int64(cells)) +

@@ -33,6 +33,8 @@ type Config struct {
 	Jobs     int // heads that are served at the same time; 0: one per core
 	Memory   *memory.Budget
 	Progress func(lookups int) // called from several goroutines; may be nil
+	// Attention computes full attention, each for one goroutine, so that there are no more of those; nil: the CPU does.
+	Attention []Attention
 }
 
 // Outcome is what a cell counted.
@@ -239,8 +241,15 @@ func (r *replay) serve(ctx context.Context) error {
 	}
 	defer t.Close()
 	jobs := parallel.Jobs(r.Jobs)
-	for range jobs {
-		r.workers = append(r.workers, &worker{replay: r, errors: make([]histogram, len(r.plans))})
+	if len(r.Attention) > 0 {
+		jobs = min(jobs, len(r.Attention))
+	}
+	for i := range jobs {
+		w := &worker{replay: r, attention: &onCPU{shape: r.shape}, errors: make([]histogram, len(r.plans))}
+		if len(r.Attention) > 0 {
+			w.attention = r.Attention[i]
+		}
+		r.workers = append(r.workers, w)
 	}
 	return attention.Each(ctx, t, jobs, options, func(number int, h *attention.Head) error {
 		return r.workers[number].serve(ctx, h)

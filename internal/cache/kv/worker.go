@@ -15,7 +15,8 @@ import (
 // worker serves heads one after another. Its buffers are reused.
 type worker struct {
 	*replay
-	errors []histogram // per cell
+	attention Attention
+	errors    []histogram // per cell
 
 	head           *attention.Head
 	norms          []float64 // of the queries
@@ -33,6 +34,7 @@ type worker struct {
 
 // scores are what the queries of a step give to the visible tokens.
 type scores struct {
+	run           run
 	step          int
 	probabilities []float32 // a row of visible numbers per query head
 	summed        []float32 // over the group
@@ -82,6 +84,10 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 	w.head = h
 	w.norms = normsOf(w.norms, h.Queries, w.shape.Dim)
 	w.predictedNorms = normsOf(w.predictedNorms, h.Predicted, w.shape.Dim)
+	w.step.run.steps, w.predicted.run.steps = 0, 0
+	if err := w.attention.Begin(h.Keys, h.Values); err != nil {
+		return err
+	}
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -89,10 +95,16 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w.attend(step)
+		if err := w.attend(step); err != nil {
+			return err
+		}
 		for i := range w.cells {
-			if c := &w.cells[i]; !c.whole {
-				w.look(c, step)
+			c := &w.cells[i]
+			if c.whole {
+				continue
+			}
+			if err := w.look(c, step); err != nil {
+				return err
 			}
 		}
 		if w.Progress != nil {
@@ -137,7 +149,10 @@ func (w *worker) planAhead() error {
 				continue
 			}
 			if sets == nil {
-				sets = w.allSets(w.views[v])
+				var err error
+				if sets, err = w.allSets(w.views[v]); err != nil {
+					return err
+				}
 			}
 			c.labels = planning.Plan(w.shape.Steps, func(step, label int) float64 {
 				common, size := 0, 0
@@ -153,46 +168,44 @@ func (w *worker) planAhead() error {
 }
 
 // allSets returns the exact sets of all steps, a bit per token.
-func (w *worker) allSets(v view) [][]uint64 {
+func (w *worker) allSets(v view) ([][]uint64, error) {
 	sets := make([][]uint64, w.shape.Steps)
 	for step := range sets {
 		sets[step] = make([]uint64, (w.shape.Tokens()+63)/64)
-		w.step.compute(w.head.Queries, w.head, w.shape, step)
+		if err := w.compute(&w.step.scores, w.head.Queries, step, false); err != nil {
+			return nil, err
+		}
 		w.order = w.top(w.order[:0], w.step.summed, v, step)
 		for _, token := range w.order {
 			sets[step][token/64] |= 1 << (token % 64)
 		}
 	}
-	return sets
+	return sets, nil
 }
 
-// compute computes the probabilities of a step for some queries.
-func (s *scores) compute(queries []float32, h *attention.Head, shape *attention.Shape, step int) {
-	visible, group, dim := shape.Visible(step), shape.Group(), shape.Dim
-	s.step = step
-	s.probabilities = resized(s.probabilities, group*visible)
-	softmax.Probabilities(s.probabilities, queries[step*group*dim:][:group*dim], h.Keys[:visible*dim], dim,
-		float32(shape.Scale))
-	s.summed = resized(s.summed, visible)
-	copy(s.summed, s.probabilities[:visible])
-	for j := 1; j < group; j++ {
-		for i, p := range s.probabilities[j*visible:][:visible] {
-			s.summed[i] += p
-		}
+// compute computes the probabilities of a step for some queries, and the outputs if they are wanted.
+func (w *worker) compute(s *scores, queries []float32, step int, outputs bool) error {
+	if err := w.attended(&s.run, queries, step, outputs); err != nil {
+		return err
 	}
+	s.step = step
+	s.probabilities = s.run.probabilitiesOf(w.shape, step)
+	s.summed = resized(s.summed, w.shape.Visible(step))
+	softmax.SumQueries(s.summed, s.probabilities)
+	return nil
 }
 
 // attend computes full attention in a step, and the exact set of each view.
-func (w *worker) attend(step int) {
+func (w *worker) attend(step int) error {
 	m, shape := &w.step, w.shape
-	m.compute(w.head.Queries, w.head, shape, step)
-	m.visible = shape.Visible(step)
+	if err := w.compute(&m.scores, w.head.Queries, step, true); err != nil {
+		return err
+	}
+	m.visible, m.outputs = shape.Visible(step), m.run.outputsOf(shape, step)
 	group, dim := shape.Group(), shape.Dim
-	m.outputs, m.norms = resized(m.outputs, group*dim), resized(m.norms, group)
+	m.norms = resized(m.norms, group)
 	for j := range group {
-		out := m.outputs[j*dim:][:dim]
-		softmax.Weighted(out, m.probabilities[j*m.visible:][:m.visible], w.head.Values[:m.visible*dim], dim)
-		m.norms[j] = math.Sqrt(squares(out))
+		m.norms[j] = math.Sqrt(squares(m.outputs[j*dim:][:dim]))
 	}
 	w.predicted.step, w.losses = -1, w.losses[:0]
 	for i, v := range w.views {
@@ -206,6 +219,7 @@ func (w *worker) attend(step int) {
 		e.mass /= float64(group)
 		e.visible = e.mass + w.always(v, step, step)
 	}
+	return nil
 }
 
 // always returns the probability of the tokens that are visible whatever the set, which was loaded in the step label.
@@ -231,17 +245,18 @@ func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 }
 
 // look serves a step in a cell with a reuse rule.
-func (w *worker) look(c *holding, step int) {
+func (w *worker) look(c *holding, step int) error {
 	v := w.views[c.view]
 	c.lookups++
 	c.steps++
 	c.wanted += int64(v.size(w.shape, step))
 	if c.label >= 0 && w.reuses(c, step) {
 		c.hits++
-	} else {
-		w.load(c, v, step)
+	} else if err := w.load(c, v, step); err != nil {
+		return err
 	}
 	w.measure(c, w.lossOf(c, step), step)
+	return nil
 }
 
 // reuses asks the rule whether the set still answers.
@@ -273,11 +288,13 @@ func (w *worker) recallOf(c *holding) float64 {
 }
 
 // load replaces the cell's set.
-func (w *worker) load(c *holding, v view, step int) {
+func (w *worker) load(c *holding, v view, step int) error {
 	set := w.exact[c.view].set
 	if c.usesPredicted() && len(w.head.Predicted) > 0 {
 		if w.predicted.step != step {
-			w.predicted.compute(w.head.Predicted, w.head, w.shape, step)
+			if err := w.compute(&w.predicted, w.head.Predicted, step, false); err != nil {
+				return err
+			}
 		}
 		w.order = w.top(w.order[:0], w.predicted.summed, v, step)
 		set = w.order
@@ -289,6 +306,7 @@ func (w *worker) load(c *holding, v view, step int) {
 		learning.Replaced(&c.lookup, float64(common)/float64(max(1, len(set))))
 	}
 	c.set, c.label = append(c.set[:0], set...), step
+	return nil
 }
 
 // lossOf returns what the cell's set loses in this step. Cells with the same set share the answer.

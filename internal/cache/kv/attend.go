@@ -1,0 +1,84 @@
+package kv
+
+import (
+	"github.com/cachesim/cachesim/internal/similarity/softmax"
+	"github.com/cachesim/cachesim/internal/traces/attention"
+)
+
+// Attention computes full attention over heads, one after another, with the bits of package softmax. A step has a query
+// per query head of the group.
+type Attention interface {
+	// Begin starts a head. Its keys and values, a row per token, stay as they are until the next call.
+	Begin(keys, values []float32) error
+	// Longest returns how many steps Attend computes at most, 1 or more.
+	Longest() int
+	// Attend computes consecutive steps. The first sees that many tokens of the head, each further one a token more.
+	// Probabilities have a row of the step's tokens for each query, and outputs, if they are not nil, one of the
+	// dimension.
+	Attend(queries []float32, visible int, probabilities, outputs []float32) error
+}
+
+// onCPU is Attention without a device. It computes one step at a time, which is then still in the processor's caches.
+type onCPU struct {
+	shape        *attention.Shape
+	keys, values []float32
+}
+
+func (c *onCPU) Begin(keys, values []float32) error {
+	c.keys, c.values = keys, values
+	return nil
+}
+
+func (c *onCPU) Longest() int { return 1 }
+
+func (c *onCPU) Attend(queries []float32, visible int, probabilities, outputs []float32) error {
+	dim := c.shape.Dim
+	softmax.Probabilities(probabilities, queries, c.keys[:visible*dim], dim, float32(c.shape.Scale))
+	for j := range len(outputs) / dim {
+		softmax.Weighted(outputs[j*dim:][:dim], probabilities[j*visible:][:visible], c.values[:visible*dim], dim)
+	}
+	return nil
+}
+
+// run is attention in consecutive steps of a head, for its true or for its predicted queries.
+type run struct {
+	first, steps  int
+	probabilities []float32 // per step, a row of the visible tokens per query head
+	outputs       []float32 // a row per step and query head; empty if they were not computed
+}
+
+// attended makes sure that a run has a step, by computing the next steps if it does not.
+func (w *worker) attended(r *run, queries []float32, step int, outputs bool) error {
+	known := r.first <= step && step < r.first+r.steps
+	if known && (len(r.outputs) > 0 || !outputs) {
+		return nil
+	}
+	group, dim := w.shape.Group(), w.shape.Dim
+	r.first, r.steps = step, min(w.attention.Longest(), w.shape.Steps-step)
+	r.probabilities = resized(r.probabilities, rowsBefore(w.shape, step, step+r.steps))
+	r.outputs = r.outputs[:0]
+	var to []float32
+	if outputs {
+		r.outputs = resized(r.outputs, r.steps*group*dim)
+		to = r.outputs
+	}
+	queries = queries[step*group*dim:][:r.steps*group*dim]
+	return w.attention.Attend(queries, w.shape.Visible(step), r.probabilities, to)
+}
+
+// probabilitiesOf returns the probabilities of a step of the run.
+func (r *run) probabilitiesOf(shape *attention.Shape, step int) []float32 {
+	return r.probabilities[rowsBefore(shape, r.first, step):][:shape.Group()*shape.Visible(step)]
+}
+
+// outputsOf returns the outputs of a step of the run.
+func (r *run) outputsOf(shape *attention.Shape, step int) []float32 {
+	size := shape.Group() * shape.Dim
+	return r.outputs[(step-r.first)*size:][:size]
+}
+
+// rowsBefore returns the number of probabilities of the steps [first, step).
+func rowsBefore(shape *attention.Shape, first, step int) int {
+	n := step - first
+	return shape.Group() * (n*shape.Visible(first) + n*(n-1)/2)
+}
