@@ -26,3 +26,14 @@ func (r *ranking) ranked(n int) []int32 {
 	slices.SortStableFunc(r.best, func(a, b int32) int { return cmp.Compare(r.scores[b], r.scores[a]) })
 	return r.best
 }
+
+// best appends the k tokens with the greatest scores in ascending order, given the scores of the tokens from from on.
+// Ties go to the lower token. Scores have the same bits on every machine, so that near-ties need no further care.
+func best(dst []int32, selector *softmax.Selector, scores []float32, from, k int) []int32 {
+	at := len(dst)
+	dst = selector.Top(dst, scores, k)
+	for i := range dst[at:] {
+		dst[at+i] += int32(from)
+	}
+	return dst
+}

@@ -47,7 +47,17 @@ type Spec = params.Spec[Entry]
 
 // Registry has every retriever.
 var Registry = params.NewRegistry("retriever", "exact,'quest(page=16)'",
+	exactEntry,
 	blocksEntry,
+	questEntry,
+	hashesEntry,
+	clustersEntry,
+)
+
+// Purposes of random numbers.
+const (
+	directionDraws = iota
+	clusterDraws
 )
 
 // New returns a retriever, which begins with its first head.

@@ -45,7 +45,8 @@ type Divided interface {
 	Tokens(dst []int32, block uint32) []int32
 	// Size returns the number of tokens of each block; 0: Sizes says how many each has.
 	Size() int
-	// Sizes returns the number of tokens of each block. It is nil if Size has it.
+	// Sizes returns the number of tokens of each block so far. It is nil if Size has it. Blocks are added while tokens
+	// become candidates, and never change.
 	Sizes() []int
 }
 

@@ -1,14 +1,22 @@
 package retrieve
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/similarity/softmax"
 )
 
 // drawn is a head with what its steps ask for.
@@ -48,18 +56,39 @@ func naiveBest(from, to, n int, score func(i int) float64) []int32 {
 	return all[:min(n, len(all))]
 }
 
-// TestRetrievers has what holds for all: tokens are candidates in ascending order, each once, at least K of them unless
-// blocks are rounded; a step does not depend on keys and sums that are no candidates yet, nor on the head before; and
+// everyKind has each retriever in all its forms, with blocks that are small enough for small heads.
+var everyKind = []string{"exact", "exact(rule=unit)", "blocks(size=3)", "quest(page=3)", "hashes(bits=70)",
+	"hashes(bits=5)", "clusters(size=4)", "clusters(size=3,by=centroid,segment=20)"}
+
+func retriever(t must.TB, text string) Retriever {
+	return New(must.Get(Registry.Parse(text))(t))
+}
+
+func retrieverName(text string) string {
+	name, _, _ := strings.Cut(text, "(")
+	return name
+}
+
+// TestRetrievers has what holds for all: tokens are candidates in ascending order, each once, and K of them unless they
+// come in blocks; a step does not depend on keys and sums that are no candidates yet, nor on the head before; and
 // what a Divided ranks is what it retrieves.
 func TestRetrievers(t *testing.T) {
-	for _, e := range Registry.All() {
-		t.Run(e.Name, rapid.MakeCheck(func(t *rapid.T) {
-			used, fresh := New(must.Get(Registry.Parse(e.Name))(t)), New(must.Get(Registry.Parse(e.Name))(t))
+	for _, text := range everyKind {
+		t.Run(text, rapid.MakeCheck(func(t *rapid.T) {
+			used, fresh := retriever(t, text), retriever(t, text)
 			for range 2 {
 				checkRetriever(t, drawHead(t), used, fresh)
-				fresh = New(must.Get(Registry.Parse(e.Name))(t))
+				fresh = retriever(t, text)
 			}
 		}))
+	}
+	for _, e := range Registry.All() {
+		if !slices.ContainsFunc(everyKind, func(text string) bool { return retrieverName(text) == e.Name }) {
+			t.Errorf("retriever %s is not tested", e.Name)
+		}
+		if _, ok := e.New(params.Defaults(e.Params)).(Divided); ok != e.Divided {
+			t.Errorf("retriever %s: finds whole blocks: %v, but the entry says %v", e.Name, ok, e.Divided)
+		}
 	}
 }
 
@@ -78,6 +107,9 @@ func checkRetriever(t *rapid.T, d drawn, used, fresh Retriever) {
 			t.Fatalf("step %d: %v, without a past and a future %v", i, got, again)
 		}
 		got = got[1:]
+		if _, ok := used.(Divided); !ok && len(got) != s.K {
+			t.Fatalf("step %d: %d tokens, want %d", i, len(got), s.K)
+		}
 		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 			t.Fatalf("step %d: tokens %v", i, got)
 		}
@@ -106,35 +138,37 @@ func checkDivided(t *rapid.T, d Divided, s Step, tokens []int32) {
 	}
 }
 
-func TestBlocks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := drawHead(t)
-		size := rapid.IntRange(1, 9).Draw(t, "size")
-		b := &blocks{size: size}
-		b.Begin(d.head)
-		for _, s := range d.steps {
-			s.Sums = d.head.Keys[:s.To]
-			first := 0
-			for first*size < d.head.From {
-				first++
-			}
-			end := first
-			for (end+1)*size <= s.To {
-				end++
-			}
-			n := max(1, (2*s.K+size)/(2*size)) // k/size, a half rounded up
-			want := naiveBest(first, end, n, func(block int) (sum float64) {
-				for _, x := range s.Sums[block*size:][:size] {
-					sum += float64(x)
-				}
-				return sum
-			})
-			got := b.Rank(nil, s)
-			if !slices.EqualFunc(got, want, func(a uint32, b int32) bool { return a == uint32(b) }) {
-				t.Fatalf("blocks %v, want %v", got, want)
-			}
+// TestBytesOfASeed compares what all retrievers find with what they found on the machine on which they were written. A
+// seed changes that if the entry says so.
+func TestBytesOfASeed(t *testing.T) {
+	found := func(text string, seed uint64) []byte {
+		head := normalKeys(600, 24, 1)
+		head.From, head.To, head.Seed = 4, 500, seed
+		queries, hash := normalKeys(5*3, 24, 2).Keys, fnv.New64a()
+		r := retriever(t, text)
+		r.Begin(head)
+		for step := range 5 {
+			s := Step{Queries: queries[step*3*24:][:3*24], To: 500 + 20*step, K: 50}
+			p := make([]float32, 3*s.To)
+			softmax.Probabilities(p, s.Queries, head.Keys[:s.To*24], 24, 0.4)
+			s.Sums = make([]float32, s.To)
+			softmax.SumQueries(s.Sums, p)
+			must.Do(t, binary.Write(hash, binary.LittleEndian, r.Retrieve(nil, s)))
 		}
-	})
+		return hash.Sum(nil)
+	}
+	var all []byte
+	for _, text := range everyKind {
+		random := must.Get(Registry.Parse(text))(t).Entry.Random
+		one := found(text, 1)
+		if same := bytes.Equal(one, found(text, 2)); same == random {
+			t.Errorf("%s: another seed gives the same: %v, but random choices: %v", text, same, random)
+		}
+		all = append(all, one...)
+	}
+	if got, want := fmt.Sprintf("%x", sha256.Sum256(all))[:16], "22ed4bd05b3d76f9"; got != want {
+		t.Errorf("the hash of all tokens is %s, want %s", got, want)
+	}
 }
 
 func TestOverlap(t *testing.T) {
