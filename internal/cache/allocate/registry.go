@@ -77,7 +77,7 @@ var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	marginalEntry,
 	optimalEntry,
 	quiverEntry,
-	fluidEntry,
+	batchSizesEntry,
 )
 
 // New returns the allocator of a spec for the named tenants.
