@@ -271,6 +271,8 @@ type clock struct {
 func clockOf(recs []records.Record) clock {
 	window, err := series.ParseWindow(recs[0].Series)
 	switch {
+	case strings.HasPrefix(recs[0].Cache, "attention"):
+		return clock{"decode steps", 1}
 	case err != nil || window.Span == 0:
 		return clock{"requests", 1}
 	case window.Span.Hours() >= 1:

@@ -26,7 +26,7 @@ var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "eviction
 	"window_requests",
 	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio",
 	"p99_ms", "slo_satisfied", "kv_hit_ratio", "emb_hit_ratio", "ratio", "ratio_best", "hot_share", "refill_gbs",
-	"miss_gbs", "rate"}
+	"miss_gbs", "rate", "loaded_per_set", "new_per_set", "recall", "lost_mass", "output_error", "query_similarity"}
 
 // Time is the dimension of figures over time.
 const Time = "time"
