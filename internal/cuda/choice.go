@@ -22,7 +22,7 @@ const (
 
 const gpuPrefix = "cuda:"
 
-// ParseChoice parses cpu, cuda (the GPU with number 0), cuda:N or auto (a GPU if there is one).
+// ParseChoice parses cpu, cuda (the GPU with number 0), cuda:N or auto (a GPU if the machine has one).
 func ParseChoice(text string) (Choice, error) {
 	switch text {
 	case "cpu":
@@ -38,7 +38,7 @@ func ParseChoice(text string) (Choice, error) {
 	}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if err != nil {
-		return Choice{}, fmt.Errorf("device %q: want the number of a GPU after %s, such as cuda:0; cachesim devices lists "+
+		return Choice{}, fmt.Errorf("device %q: want the number of a GPU after %s, as in cuda:0; cachesim devices lists "+
 			"them", text, gpuPrefix)
 	}
 	return Choice{onGPU, int(n)}, nil

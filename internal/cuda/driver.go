@@ -226,7 +226,7 @@ func newError(doing string, code C.CUresult) *Error {
 		Text: C.GoString(C.d_error_text(code))}
 }
 
-// List returns the GPUs that the driver shows. It is an error if there is none, or no driver that can be used.
+// List returns the GPUs that the driver shows. It fails if no GPU exists, or no driver can be used.
 func List() ([]Info, error) {
 	driver, err := opened()
 	if err != nil {
@@ -301,10 +301,10 @@ func (g *gpu) do(doing string, call func() C.CUresult) error {
 }
 
 // lostCodes are errors after which a device does nothing more for this process: unavailable, not mapped, an ECC error,
-// an error of NVLink, a time limit, a context that was destroyed, unknown. Those of kernels are further ones.
+// an error of NVLink, a time limit, a context that was destroyed, unknown. kernelCodes are further ones.
 var lostCodes = []int{46, 205, 214, 220, 702, 709, 999}
 
-// lost reports whether the device does nothing more after this error.
+// lost reports whether all further calls of the device fail after this error.
 func (e *Error) lost() bool {
 	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
 }
@@ -434,8 +434,8 @@ const logBytes = 4096
 // everyShared is the dynamic shared memory that each kernel may have.
 const everyShared = 48 << 10
 
-// Load implements Device. A module stays loaded as long as the device is open: computations ask for the same kernels
-// again and again, and a driver that may store nothing would compile them each time.
+// Load implements Device. A module stays loaded as long as the device is open: computations load the same kernels again
+// and again, and a driver that cannot cache them on disk would compile them each time.
 func (g *gpu) Load(ptx []byte) (Module, error) {
 	g.loading.Lock()
 	defer g.loading.Unlock()

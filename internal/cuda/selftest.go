@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// SelfTest is a small computation that leaves known bytes in the memory of every device that works. A driver may accept
-// kernels and do nothing, or something else; what it returns then looks like a result.
+// SelfTest is a small computation that leaves known bytes in the memory of every device that works. It finds drivers
+// that accept kernels but do nothing, or something else: what these return looks like a result.
 type SelfTest struct {
 	Name string             // of the computation
 	Run  func(Device) error // launches every kernel of the computation at least once, in the same order on all devices
 	// Sums has a line per launch: the kernel, and the checksum of all memory without addresses when it has ended.
 	Sums string
-	// AnyOrder: the order of what kernels write depends on the device. Then the checksum does not depend on it, and no
-	// kernel writes where another one has written.
+	// AnyOrder: the order of what kernels write depends on the device. The checksum then ignores the order, and no kernel
+	// may write where another one has written.
 	AnyOrder bool
 }
 
-// Check runs the test on a device. Its error names the first kernel that did not do what it must, or the copy that did
-// not arrive.
+// Check runs the test on a device. Its error names the first kernel with a wrong result, or the copy that did not
+// arrive.
 func (t *SelfTest) Check(d Device) error {
 	want := strings.FieldsFunc(t.Sums, func(r rune) bool { return r == '\n' || r == '\r' })
 	w := &witness{Device: d, test: t, check: func(n int, sum string) error {
@@ -80,7 +80,7 @@ type holding struct {
 	opaque bool
 }
 
-// Opaque says that an allocation holds addresses, which differ between devices: self-tests leave it out.
+// Opaque marks an allocation that holds addresses, which differ between devices: self-tests leave it out.
 func Opaque(s *Scope, at Pointer) {
 	if w, is := s.Device.(*witness); is {
 		for i := range w.held {

@@ -42,8 +42,8 @@ func (v Vectors) Identify() Identity {
 // fileHeader opens a side file; all integers are little-endian. A zstd frame follows, with a list for each vector, in
 // their order: how many of the earlier vectors are similar to it, their numbers in ascending order, each as the
 // distance from the previous one, and in the same order how far the similarities are above the threshold, in steps of
-// float32. All of these are uvarints. Each pair is only in the list of its higher number. The frame ends with a SHA-256
-// of the header and of everything before it.
+// float32. All of these are uvarints. Each pair is only in the list of its higher-numbered vector. The frame ends with
+// a SHA-256 of the header and of everything before it.
 type fileHeader struct {
 	Magic      [8]byte
 	Version    uint32
@@ -239,7 +239,7 @@ func (f *fileReader) list(i int) error {
 	return nil
 }
 
-// end checks that the file has all that the header says, unchanged, and nothing more.
+// end checks that the file has all pairs that its header announces, the right checksum, and nothing after it.
 func (f *fileReader) end() error {
 	want := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(f.content, want); err != nil {

@@ -14,8 +14,8 @@ type Pair struct {
 	Similarity float32
 }
 
-// pairList collects pairs. Its chunks are never copied into larger ones, which would need three times the memory for a
-// while.
+// pairList collects pairs. Its chunks are never copied into larger ones, which would briefly need three times the
+// memory.
 type pairList struct{ chunks [][]Pair }
 
 const chunkPairs = 1 << 15
@@ -40,7 +40,7 @@ func (l *pairList) addAll(pairs []Pair) {
 	}
 }
 
-// Neighbours lists for each vector those with a similarity of at least From to it. It is read-only and shared by all
+// Neighbours lists for each vector the others with a similarity of at least From. It is read-only and shared by all
 // replays of a trace. Memory: 16 bytes per pair and 8 per vector.
 type Neighbours struct {
 	From         float32

@@ -12,7 +12,7 @@ type Values struct {
 	all []value // by name
 }
 
-// value is one number. For a metric of whole numbers, whole is exact, also beyond 2^53.
+// value is one number. For a metric of whole numbers, whole is exact even above 2^53.
 type value struct {
 	name  string
 	whole int64
@@ -27,7 +27,7 @@ func (v Values) find(name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(v.all, name, func(have value, name string) int { return cmp.Compare(have.name, name) })
 }
 
-// put does not change other copies of v.
+// put copies what it changes, so that other copies of v keep their values.
 func (v *Values) put(new value) {
 	at, ok := v.find(new.name)
 	if ok {

@@ -1,5 +1,5 @@
-// Package yamlhint says which texts of a YAML document need quotes that they do not have, and reads single values with
-// errors that show where they are.
+// Package yamlhint explains mistakes in a YAML document: texts that need quotes, unknown keys, values of the wrong
+// type. It reads single values, with errors that show their place.
 package yamlhint
 
 import (

@@ -17,7 +17,7 @@ const (
 	Garbage              // kernels fill all memory with random bytes
 )
 
-// Faulty is a device whose kernels work at first, and go wrong from a launch on. Goroutines must not share it.
+// Faulty is a device whose kernels work for Right launches, and then go wrong. Goroutines must not share it.
 type Faulty struct {
 	cuda.Device
 	Fault    Fault

@@ -62,7 +62,7 @@ func (m *Model) overTrees(sum float64) float64 {
 	return sum
 }
 
-// Importance returns per feature how many nodes split on it, and by how much they lower the squared error in all.
+// Importance returns per feature how many nodes split on it, and by how much they lower the squared error together.
 func (m *Model) Importance() (splits []int, gain []float64) {
 	splits, gain = make([]int, len(m.names)), make([]float64, len(m.names))
 	for _, t := range m.trees {

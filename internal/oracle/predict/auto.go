@@ -32,10 +32,10 @@ var autoEntry = Entry{
 }
 
 const (
-	// miniatureShare is the share of the objects that miniatures serve, as a power of two, and miniatureSlots how many
-	// one holds: as many as a cache of 1024 objects holds of these.
+	// miniatureShare is the share of the objects that miniatures serve, as a power of two, and miniatureSlots how many one
+	// holds: the share of a cache of 1024 objects.
 	miniatureShare, miniatureSlots = 4, 64
-	// judgedEvery is how many requests of these objects pass between two looks, and remembered how many count.
+	// judgedEvery is how many requests to these objects pass between two comparisons, and remembered how many count.
 	judgedEvery, remembered = 128, 2048
 )
 
@@ -63,7 +63,7 @@ type entrant struct {
 	name  string
 	held  []Object // by its miniature
 	hits  float64  // share of the last requests of the miniature
-	asked int64    // requests during which it was the chosen one
+	asked int64    // requests while it was the chosen one
 }
 
 func newAuto(c Config) (*auto, error) {
@@ -100,7 +100,7 @@ func (p *auto) Observe(o Object, pos int) {
 		if e := &p.entrants[i]; e.Predictor == Predictor(p.boosted) {
 			e.Observe(o, pos)
 		} else {
-			e.Observe(o, now) // all tell the time by the clock of gbm
+			e.Observe(o, now) // all use gbm's clock
 		}
 	}
 	p.last[o] = int32(pos)

@@ -15,7 +15,7 @@ import (
 // autoFeatures means the features of the given model, or LLMFeatures if the replay trains one.
 const autoFeatures = "auto"
 
-// weakFeature is the only one that gbm(weak=true) looks at.
+// weakFeature is the only feature of gbm(weak=true).
 const weakFeature = "interval_1"
 
 // learning are the parameters of gbm for training.
@@ -107,7 +107,7 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 }
 
 // boosted predicts with boosted trees. It repeats its prediction for an object until the object is requested, its age
-// has grown by a factor, or there is another model. Before the first model it predicts never for all objects, so that
+// has grown by a factor, or there is a new model. Before the first model it predicts never for all objects, so that
 // ties decide.
 //
 // Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features.
@@ -132,8 +132,8 @@ type answer struct {
 	until   int32  // time of the clock at which it must be predicted again
 }
 
-// How long a prediction lasts at least, as a share of the predicted time to the next request. The second applies once
-// predictions have used more than their part of the budget.
+// How long a prediction lasts at least, as a share of the predicted time to the next request. The larger share applies
+// once predictions have used more than their part of the budget.
 const (
 	awayShare       = 0.05
 	awayShareOfLate = 0.5

@@ -67,7 +67,7 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 }
 
 // CountsGroups reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished
-// groups, such as prompts. All others predict positions.
+// groups (prompts, for example). All others predict positions.
 func CountsGroups(p Predictor) bool {
 	p = unwrapped(p)
 	if a, ok := p.(*auto); ok {
@@ -82,9 +82,9 @@ func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, ob
 
 // Config is what a predictor is built from. Slices belong to the trace and must not be changed.
 type Config struct {
-	Objects []Object // per request; only predictors that know the future may look beyond what they have observed
+	Objects []Object // per request; only predictors that know the future may read past what they have observed
 	Count   int      // distinct objects; every Object is below it
-	// Requests is the number of requests, or about that, if Objects are not known; 0: the length of Objects.
+	// Requests is the approximate number of requests, if Objects are not known; 0: the length of Objects.
 	Requests int
 	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only
 	// entries that know the future get it; it is nil for all others.
@@ -94,7 +94,7 @@ type Config struct {
 	// a capacity in objects.
 	OptEvicts func() []bool
 	// Groups are the positions at which requests that come together begin: the blocks of a prompt, the keys of a batch.
-	// Nil: each comes alone.
+	// Nil: each request is a group.
 	Groups []int
 	Times  []int64 // nanoseconds per request; nil without a clock
 	// Depth is how much there is from the beginning of a chain to the end of an object, per object: tokens of a prompt.
@@ -182,8 +182,9 @@ func (c Cost) Minus(earlier Cost) Cost {
 		c.Training.minus(earlier.Training)}
 }
 
-// Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of
-// the last batch are known. A cache whose policy predicts in the background uses it instead of counting requests.
+// Worker makes predictions in the background, a batch of them at a time, on the clock of a model, and says when the
+// predictions of the last batch are known. A cache whose policy predicts in the background uses it instead of counting
+// requests.
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool

@@ -15,11 +15,11 @@ type Entry struct {
 	Name    string
 	Summary string // one line: what it predicts from
 	Source  string // the paper or page that defines it
-	Future  bool   // knows the trace beyond the present request
+	Future  bool   // knows the trace after the present request
 	Random  bool   // makes random choices, so that its predictions depend on the seed
 	Trains  bool   // learns during the replay: it keeps a history of every object, and samples
 	Params  []params.Param
-	// Metrics are those that it reports besides the metrics of all predictors.
+	// Metrics are what it reports besides the metrics of all predictors.
 	Metrics []metric.Metric
 	// Time estimates the predictor's time for a number of requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration

@@ -1,7 +1,7 @@
 package predict
 
-// Renumber returns p for a caller with other numbers of the objects: object returns the number that p has for one.
-// Several callers may share p, each with numbers of its own.
+// Renumber returns p for a caller that numbers objects differently: object maps the caller's numbers to p's. Several
+// callers may share p, each with numbers of its own.
 func Renumber(p Predictor, object func(Object) Object) Predictor {
 	r := &renumbered{Predictor: p, object: object}
 	labeler, labels := LabelerOf(p)

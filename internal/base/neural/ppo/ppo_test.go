@@ -217,7 +217,7 @@ func TestSharpen(t *testing.T) {
 	}
 }
 
-// bandit pays 1 with a probability per arm, which depends on the state: the best arm is the one that it names.
+// bandit pays 1 with a probability per arm, which depends on the state: the state names the best arm.
 type bandit struct {
 	bits *rand.PCG
 	best int
