@@ -181,7 +181,6 @@ func (d *Divided) Used() (used int64) {
 	return used
 }
 
-// pool returns the number of the pool of an object.
 func (d *Divided) pool(o policies.Object) int {
 	if d.shared {
 		return 0

@@ -38,7 +38,6 @@ func tenantTrace(requests [][2]int) *traces.Trace {
 	return t
 }
 
-// drawTenants draws a trace of some tenants.
 func drawTenants(t *rapid.T, mostTenants int) *traces.Trace {
 	tenants := rapid.IntRange(1, mostTenants).Draw(t, "tenants")
 	return tenantTrace(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int {

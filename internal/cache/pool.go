@@ -144,7 +144,6 @@ func (p *Pool) Counters() []policies.Counter {
 	return CountersOf(p.policy)
 }
 
-// Resident reports whether o is in the pool.
 func (p *Pool) Resident(o policies.Object) bool {
 	if p.members != nil {
 		return p.residentMember(o)

@@ -78,7 +78,6 @@ const (
 	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
 )
 
-// newPrefetching returns an empty cache of a policy that prefetches.
 func newPrefetching(c Config, p policies.Policy) *prefetching {
 	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
 		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
@@ -308,7 +307,6 @@ func (c *prefetching) object(p prefetch.Proposal) (o policies.Object, ok bool) {
 	return c.numbers.Number(p.Key)
 }
 
-// note counts a prefetched object.
 func (c *prefetching) note(o policies.Object, size int64) {
 	c.states[o] = counted | 1
 	c.loaded++

@@ -65,8 +65,6 @@ func (c *Choice) Set(text string) (err error) {
 
 // Type names the values of the flag.
 func (c *Choice) Type() string { return "DEVICE" }
-
-// IsCPU reports whether the CPU is chosen.
 func (c Choice) IsCPU() bool { return c.kind == onCPU }
 
 // IsNumbered reports whether a GPU other than the first is chosen.
@@ -105,7 +103,6 @@ func openAny() (d *Shared, note string, err error) {
 	return nil, fmt.Sprintf("--device auto: the CPU, because %v", Reason(err)), nil
 }
 
-// open opens a listed GPU.
 func open(gpus []Info, number int) (*Shared, error) {
 	switch {
 	case number >= len(gpus):

@@ -87,7 +87,6 @@ type Scope struct {
 	held []Pointer
 }
 
-// NewScope returns an empty scope of d.
 func NewScope(d Device) *Scope { return &Scope{Device: d} }
 
 // Alloc implements Device.

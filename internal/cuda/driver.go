@@ -188,7 +188,6 @@ const mostGPUs = 1024
 // drivers is what the driver says when it is opened.
 type drivers struct{ version, count int }
 
-// opened opens the driver, once.
 var opened = sync.OnceValues(func() (drivers, error) {
 	var there C.int
 	if problem := C.open_driver(&there); problem != nil {
@@ -422,7 +421,6 @@ type module struct {
 	functions map[string]*function
 }
 
-// function is a kernel.
 type function struct {
 	handle unsafe.Pointer
 	shared int // bytes of dynamic shared memory that it may have

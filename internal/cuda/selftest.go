@@ -73,7 +73,6 @@ type witness struct {
 	failed   error // what check returned
 }
 
-// holding is an allocation.
 type holding struct {
 	at     Pointer
 	bytes  int64
@@ -140,7 +139,6 @@ func (w *witness) Load(ptx []byte) (Module, error) {
 	return witnessed{m, w}, err
 }
 
-// witnessed is a module of a witness.
 type witnessed struct {
 	Module
 	witness *witness

@@ -19,8 +19,6 @@ func Share(d Device) *Shared {
 
 // Name returns the name of the device's model.
 func (s *Shared) Name() string { return s.device.Name() }
-
-// Capability returns the compute capability of the device.
 func (s *Shared) Capability() (major, minor int) { return s.device.Capability() }
 
 // Do calls compute when no other computation uses the device. It returns ctx's error if that ends first.
@@ -59,5 +57,4 @@ func (s *Shared) Compute(ctx context.Context, test *SelfTest, compute func(Devic
 	})
 }
 
-// Close releases the device.
 func (s *Shared) Close() error { return s.device.Close() }

@@ -37,10 +37,8 @@ func (b *Bitmap) Grow(n int) {
 	}
 }
 
-// Has reports whether i is in the set.
 func (b *Bitmap) Has(i uint32) bool { return b.leaves[i>>6]>>(i&63)&1 != 0 }
 
-// Set puts i into the set.
 func (b *Bitmap) Set(i uint32) {
 	w := &b.leaves[i>>6]
 	if *w == 0 {
@@ -49,7 +47,6 @@ func (b *Bitmap) Set(i uint32) {
 	*w |= 1 << (i & 63)
 }
 
-// Clear removes i from the set.
 func (b *Bitmap) Clear(i uint32) {
 	w := &b.leaves[i>>6]
 	*w &^= 1 << (i & 63)

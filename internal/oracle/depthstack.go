@@ -20,7 +20,6 @@ type DepthStack struct {
 // leastSlots is the initial number of slots of a stack.
 const leastSlots = 64
 
-// NewDepthStack returns an empty stack.
 func NewDepthStack() *DepthStack {
 	s := &DepthStack{slotOf: map[uint32]int32{}}
 	s.makeRoom(leastSlots)

@@ -5,7 +5,6 @@ package oracle
 // Experience 1994).
 type fenwick []int64
 
-// add adds by to counter i.
 func (f fenwick) add(i int, by int64) {
 	for ; i < len(f); i |= i + 1 {
 		f[i] += by

@@ -50,7 +50,6 @@ func (s *Search) Finder() *Finder {
 	return f
 }
 
-// Add lists a pair.
 func (f *Finder) Add(p Pair) {
 	f.pairs.add(p)
 	f.uncounted++

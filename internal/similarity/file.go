@@ -24,7 +24,6 @@ type Identity struct {
 	Sum        [sha256.Size]byte // SHA-256 of the numbers, little-endian
 }
 
-// Identify reads all vectors and returns their identity.
 func (v Vectors) Identify() Identity {
 	id := Identity{Dim: v.Dim, Count: v.Len()}
 	sum := sha256.New()

@@ -71,8 +71,6 @@ func (l *Nearest) Len() int { return l.n }
 
 // K returns how many others each list has.
 func (l *Nearest) K() int { return l.k }
-
-// Bytes returns the memory of l.
 func (l *Nearest) Bytes() int64 { return 8 * int64(len(l.entries)) }
 
 // At returns entry number rank, from 0, of the list of a vector.

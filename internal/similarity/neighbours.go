@@ -167,9 +167,5 @@ func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 
 // Len returns the number of vectors.
 func (n *Neighbours) Len() int { return len(n.starts) - 1 }
-
-// Bytes returns the memory of n.
 func (n *Neighbours) Bytes() int64 { return 8*int64(len(n.starts)) + 8*int64(len(n.ids)) }
-
-// Pairs returns how many pairs n lists.
 func (n *Neighbours) Pairs() int { return len(n.ids) / 2 }

@@ -256,7 +256,6 @@ func (t *Trace) tenantsOfFiles(rule TenantRule) (err error) {
 	return nil
 }
 
-// tenantNumbers are the tenants of the requests of a trace.
 type tenantNumbers struct {
 	numbers *stream.Numbering // of their names
 	column  []uint32          // per request
@@ -301,7 +300,6 @@ func prefixTenants(t *Trace, rule TenantRule) (*tenantNumbers, error) {
 	return c, nil
 }
 
-// tenantOfKey returns the beginning of a key.
 func tenantOfKey(key stream.Key, v params.Values) (string, error) {
 	if shift := v.Int("shift"); shift > 0 {
 		if key.Text != "" {

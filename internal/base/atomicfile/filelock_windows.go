@@ -61,7 +61,6 @@ func (l *fileLock) Unlock() error {
 	return err
 }
 
-// Stat describes the file that is locked.
 func (l *fileLock) Stat() (fs.FileInfo, error) { return l.file.Stat() }
 
 // noLocks reports whether an error says that the file system has no locks.

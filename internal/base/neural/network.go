@@ -73,11 +73,7 @@ func (n *Network) Weights() []float64 { return n.params }
 
 // Widths returns the numbers of inputs, hidden neurons and outputs.
 func (n *Network) Widths() []int { return append([]int(nil), n.widths...) }
-
-// Inputs returns the number of inputs.
 func (n *Network) Inputs() int { return n.widths[0] }
-
-// Outputs returns the number of outputs.
 func (n *Network) Outputs() int { return n.widths[len(n.widths)-1] }
 
 // Initialise draws the weights from normal distributions with a variance of 2/(inputs+outputs) of the layer (Glorot and
@@ -111,7 +107,6 @@ func (n *Network) Check() error {
 	return nil
 }
 
-// refuse returns the error for the value of parameter i.
 func (n *Network) refuse(i int, value []byte) error {
 	number := 1 + sort.Search(len(n.layers)-1, func(l int) bool { return i < n.layers[l+1].at })
 	layer := &n.layers[number-1]

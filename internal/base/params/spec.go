@@ -38,7 +38,6 @@ type Spec[E Named] struct {
 	Params Values // every parameter of the entry
 }
 
-// Name returns the name of the entry.
 func (s Spec[E]) Name() string {
 	name, _ := s.Entry.Signature()
 	return name

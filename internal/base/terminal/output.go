@@ -87,7 +87,6 @@ func File(w io.Writer) (*os.File, bool) {
 	return file, ok
 }
 
-// Is reports whether w is a terminal.
 func Is(w io.Writer) bool {
 	file, ok := File(w)
 	return ok && term.IsTerminal(int(file.Fd()))

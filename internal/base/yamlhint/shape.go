@@ -103,7 +103,6 @@ func checkMapping(node ast.Node, t reflect.Type, owner string, keyed map[reflect
 	return nil
 }
 
-// valueType returns the type of the value of a key.
 func valueType(t reflect.Type, key string) reflect.Type {
 	if t.Kind() == reflect.Map {
 		return t.Elem()

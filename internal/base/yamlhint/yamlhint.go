@@ -97,7 +97,6 @@ func Colon(text []byte, line int) string {
 	return fmt.Sprintf("a text with a colon and a space in it needs quotes: %s: %s", m[1], quotedYAML(string(m[2])))
 }
 
-// quotedYAML quotes a text for YAML.
 func quotedYAML(text string) string {
 	return "'" + strings.ReplaceAll(shortened(text), "'", "''") + "'"
 }

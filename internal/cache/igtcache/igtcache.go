@@ -226,7 +226,6 @@ type Cache struct {
 	system *system
 }
 
-// New returns an empty cache.
 func New(c cache.Config) (*Cache, error) {
 	o, err := optionsOf(c.Params)
 	if err != nil {

@@ -79,7 +79,6 @@ func (s *system) Observe(o cache.Observer) { s.observer = o }
 
 func (s *system) Capacity() int64 { return s.config.Capacity }
 
-// address returns the address of an object.
 func (s *system) address(o policies.Object) uint64 {
 	if s.numbers == nil {
 		return s.config.Addresses.Key(o)
@@ -87,7 +86,6 @@ func (s *system) address(o policies.Object) uint64 {
 	return s.numbers.Key(o)
 }
 
-// find returns the object at an address.
 func (s *system) find(address uint64) (o policies.Object, ok bool) {
 	if s.numbers == nil {
 		return s.config.Addresses.Find(address)

@@ -106,7 +106,6 @@ type Cache struct {
 	started int     // prompts that Serve has begun
 }
 
-// blockStore stores the blocks of a Cache.
 type blockStore interface {
 	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the
 	// leading run of resident blocks, and how many blocks from the first on it locks until finish.
@@ -117,7 +116,6 @@ type blockStore interface {
 	cache.Occupied
 }
 
-// New returns an empty prefix cache.
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{trace: c.Trace, atOnce: c.Params.Int("concurrency"), held: make([]int32, len(c.Trace.Groups))}
 	var err error

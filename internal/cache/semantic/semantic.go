@@ -137,7 +137,6 @@ type Cache struct {
 	answers []int32
 }
 
-// New returns an empty cache.
 func New(c cache.Config) (*Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {

@@ -169,7 +169,6 @@ type plan struct {
 	room   int // pairs
 }
 
-// bytes returns the memory of the plan.
 func (p plan) bytes(perVector int64) int64 {
 	return int64(p.chunks)*int64(p.each)*perVector + int64(p.room)*pairBytes + margin
 }
@@ -334,7 +333,6 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 	return true, nil
 }
 
-// within reports whether first <= i < end.
 func within(i uint32, first, end int) bool { return int64(i) >= int64(first) && int64(i) < int64(end) }
 
 // decide returns the proposed pairs whose similarity is at least from. It returns nil if a launch of count squares

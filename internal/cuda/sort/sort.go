@@ -29,7 +29,6 @@ const Longest = math.MaxInt32
 // next read or by Sync of the device.
 type Operations struct{ module cuda.Module }
 
-// Load loads the kernels to a device.
 func Load(d cuda.Device) (*Operations, error) {
 	module, err := d.Load(kernels.Sort)
 	if err != nil {
@@ -141,7 +140,6 @@ type Pairs struct {
 	wide                   bool
 }
 
-// keyBytes returns the size of a key.
 func keyBytes(wide bool) int64 {
 	if wide {
 		return 8

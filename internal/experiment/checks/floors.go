@@ -155,7 +155,6 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 // rounding is a bound on the rounding error of 57.2% as a share.
 const rounding = 1e-12
 
-// add adds a case for a record.
 func (j *Judged) add(rec *records.Record, least floor) {
 	is := rec.Float(metric.HitRatio)
 	fails := !rec.Has(metric.HitRatio) || !(is >= least.least-rounding)

@@ -21,7 +21,6 @@ const (
 	EngineKubernetes = "kubernetes"
 )
 
-// Engines returns the names of the engines.
 func Engines() []string { return []string{EngineSlurm, EngineKubernetes} }
 
 // Submission describes how to submit a planned sweep to a cluster.

@@ -324,7 +324,6 @@ func (g *grower) mean(cell int64) float64 {
 	return float64(cell>>countBits) * g.unit / (float64(cell&countMask) + g.options.Lambda)
 }
 
-// eachLeaf calls visit with the rows of each leaf.
 func (g *grower) eachLeaf(visit func(leaf int, rows []int32)) {
 	for i, l := range g.leaves {
 		visit(i, g.rows[l.first:l.last])

@@ -57,7 +57,6 @@ type auto struct {
 	next     [miniatureSlots]float64
 }
 
-// entrant is a predictor on trial.
 type entrant struct {
 	Predictor
 	name  string

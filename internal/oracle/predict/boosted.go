@@ -125,7 +125,6 @@ type boosted struct {
 	scores  []float64
 }
 
-// answer is what was predicted for an object.
 type answer struct {
 	next    float64
 	version uint32 // of the model that predicted it; 0: none

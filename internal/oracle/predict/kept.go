@@ -61,7 +61,6 @@ func (k *Kept) Grow(objects int) {
 	}
 }
 
-// Lasts reports whether predictions last at all.
 func (k *Kept) Lasts() bool { return k.predictor != nil }
 
 // Renewed reports whether all predictions have become void since its last call.

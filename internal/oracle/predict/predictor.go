@@ -77,7 +77,6 @@ func CountsGroups(p Predictor) bool {
 	return ok && b.features.clock.groups != nil
 }
 
-// neverFor predicts never for each of the objects.
 func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
 
 // Config is what a predictor is built from. Slices belong to the trace and must not be changed.

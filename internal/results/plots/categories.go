@@ -120,7 +120,6 @@ func (d *drawing) superlative() string {
 	return ""
 }
 
-// starred reports whether a bar has a star.
 func (d *drawing) starred() bool {
 	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
 		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(p, s.Points[0]) })

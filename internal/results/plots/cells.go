@@ -31,7 +31,6 @@ type Places struct {
 	Step  float64 // from one place to the next
 }
 
-// start returns where a cell begins.
 func (p Places) start(cell int) float64 { return p.First + (float64(cell)-0.5)*p.Step }
 
 func (p Places) at(cell int) float64 { return p.First + float64(cell)*p.Step }

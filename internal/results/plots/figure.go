@@ -228,7 +228,6 @@ func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 	thin.Plot(c, p)
 }
 
-// Draw draws the figure as NAME.svg and NAME.png.
 func (f *Figure) Draw(name string) (Drawing, error) { return f.render(name, asSVG, asPNG) }
 
 // Save writes NAME.svg and NAME.png into dir, which must exist.

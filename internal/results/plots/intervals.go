@@ -41,7 +41,6 @@ func boundsOf(m metric.Metric, r *records.Record) (low, high float64) {
 	return low, low
 }
 
-// isInterval reports whether what the record says of a metric is an interval.
 func isInterval(m metric.Metric, r *records.Record) bool {
 	low, high := boundsOf(m, r)
 	return low != high
@@ -121,7 +120,6 @@ func isSampled(s records.Series) bool {
 
 func isOptimum(s records.Series) bool { return s.Kind() == records.Offline }
 
-// give gives a line of the panel its intervals.
 func (n *intervals) give(l *Line, s records.Series) {
 	switch {
 	case isSampled(s):

@@ -69,7 +69,6 @@ func (m marks) Thumbnail(c *draw.Canvas) {
 	c.Stroke(m.shape.path(c.Center()))
 }
 
-// polygon is a regular polygon.
 type polygon struct {
 	corners int
 	turned  float64 // the first corner's part of a turn from the right, against the clock

@@ -88,7 +88,6 @@ func namesOf(g records.Group, byCell map[string][]series.Row) (names []string) {
 	return names
 }
 
-// timeLine is one line of a panel.
 type timeLine struct {
 	name   string // in the legend
 	x, y   []float64

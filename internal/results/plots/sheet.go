@@ -94,7 +94,6 @@ func (s *sheet) scalesNote() string {
 	return fmt.Sprintf("each panel has a %s axis of its own", names[0])
 }
 
-// named reports whether the panels have bars with names on their left.
 func (s *sheet) named() bool { return s.panels[0].barNames }
 
 // legend returns what the panels draw, each once.

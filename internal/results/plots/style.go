@@ -112,7 +112,6 @@ func StylesOf(recs []records.Record, lines string) Styles {
 	return styles
 }
 
-// add gives a line a look.
 func (s Styles) add(name string, r *records.Record, lines string) {
 	if _, ok := s[name]; ok {
 		return

@@ -60,7 +60,6 @@ func (c *svgCanvas) begin(line string) {
 
 func (c *svgCanvas) end() { c.add("</g>") }
 
-// spot says what is at a place.
 func (c *svgCanvas) spot(at vg.Point, value string) {
 	c.add(fmt.Sprintf(`<circle class="spot" cx="%.5g" cy="%.5g" r="5" fill-opacity="0"><title>%s</title></circle>`,
 		at.X.Points(), at.Y.Points(), html.EscapeString(value)))

@@ -176,7 +176,6 @@ func (u Unit) format(v float64) string {
 	return scaled(v, 1000, []string{"", "k", "M", "G", "T"})
 }
 
-// clockUnit is a unit of time.
 type clockUnit struct {
 	seconds float64
 	name    string

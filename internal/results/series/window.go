@@ -51,7 +51,6 @@ func ParseWindow(text string) (Window, error) {
 	return w, nil
 }
 
-// Wants reports whether rows of that name are wanted.
 func (w Window) Wants(name string) bool {
 	return w.Names == "" || slices.Contains(strings.Split(w.Names, ","), name)
 }
@@ -71,7 +70,6 @@ func parseLength(text string) (Window, error) {
 	return Window{Span: d}, nil
 }
 
-// Asked reports whether a series is wanted.
 func (w Window) Asked() bool { return w != Window{} }
 
 // String formats the window so that ParseWindow reads it; "" for none.

@@ -22,7 +22,6 @@ const (
 	users             // charged by user, the pages of the keys and values of the user's history
 )
 
-// poolNames are the names of the pools.
 var poolNames = []string{embeddings: "embeddings", users: "users"}
 
 // Config describes the memory of the nodes and what they serve.
@@ -77,7 +76,6 @@ type Cache struct {
 	decision time.Duration
 }
 
-// node is the memory of a node.
 type node struct {
 	pools   [2]*cache.Pool
 	watch   [2]*watcher
@@ -336,7 +334,6 @@ func (n *node) grow(r policies.Request) {
 	pool.Load(r)
 }
 
-// count counts a request of a user.
 func (n *node) count(r policies.Request, hit bool, page int64) {
 	seen := &n.decider.state.Pools[users]
 	seen.Requests++

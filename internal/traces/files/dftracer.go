@@ -188,7 +188,6 @@ func (d *dftracerReader) seekStream(c *dftracerCall) error {
 	return source.ErrLeftOut
 }
 
-// call reads a line.
 func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 	c := &dftracerCall{time: -1, ret: -1, offset: -1, size: -1, whence: -1}
 	d.scanner = source.JSONScanner{Text: line, AnyBytes: true}

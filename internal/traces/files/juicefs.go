@@ -31,7 +31,6 @@ const (
 	juicefsClock  = len(juicefsLayout)
 )
 
-// juicefsTime reports whether a line begins with a time.
 func juicefsTime(line []byte) bool {
 	if len(line) < juicefsClock {
 		return false

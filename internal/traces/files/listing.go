@@ -48,7 +48,6 @@ func (l *Listing) Add(path []byte, size int64) error {
 	return nil
 }
 
-// Files returns how many files it lists.
 func (l *Listing) Files() int { return len(l.sizes) }
 
 // Write writes the listing as CSV that the option files reads.

@@ -72,7 +72,6 @@ func (l *lineAccesses) Next(a *Access) error {
 // At implements Accesses.
 func (l *lineAccesses) At(err error) error { return l.src.LineErrorf("%w", err) }
 
-// extent parses offset and length.
 func (a *Access) extent(offset, length []byte) (err error) {
 	if a.Offset, err = source.ParseSize(offset); err != nil {
 		return fmt.Errorf("offset: %w", err)
@@ -199,7 +198,6 @@ func (r *reader) size() int64 {
 	return end - r.at*r.block
 }
 
-// appendKey appends the key of a block of a file.
 func appendKey(to, path []byte, block int64) []byte {
 	return strconv.AppendInt(append(append(to, path...), '#'), block, 10)
 }

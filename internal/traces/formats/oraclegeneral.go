@@ -31,7 +31,6 @@ const (
 	oracleGeneralNever  = -1
 )
 
-// OracleGeneralFields decodes one record.
 func OracleGeneralFields(record []byte) (seconds uint32, key uint64, size uint32, next int64) {
 	_ = record[OracleGeneralRecord-1]
 	return binary.LittleEndian.Uint32(record),

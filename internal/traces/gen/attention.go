@@ -292,7 +292,6 @@ func (m *headMaker) queries(h *attention.Head) {
 	}
 }
 
-// states returns the next n states of a process.
 func (m *headMaker) states(n int, p *process) []float32 {
 	states := make([]float32, 0, n*len(p.state))
 	for range n {

@@ -18,7 +18,6 @@ func readsOptions() []params.Param {
 	return slices.Concat(files.Options("the column job"), files.ColumnOptions())
 }
 
-// holdsReads reports whether one of the kinds is reads of files.
 func holdsReads(kinds []stream.Kind) bool {
 	return slices.ContainsFunc(kinds, func(k stream.Kind) bool {
 		_, ok := k.(files.Kind)
@@ -233,7 +232,6 @@ func (p *readsWriter) Write(rec *stream.Record) error {
 	return nil
 }
 
-// readValue returns the value of a read in a column.
 func readValue(rec *stream.Record, head *files.Head, name string, column int) parquet.Value {
 	switch name {
 	case "time":

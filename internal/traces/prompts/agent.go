@@ -114,7 +114,6 @@ func (a *agentReader) readHead() error {
 	return nil
 }
 
-// readBlockTokens reads the number of tokens in a block.
 func readBlockTokens(s *source.JSONScanner) (int, error) {
 	n, err := readTokens(s, 1)
 	if err == nil && n > maxBlockTokens {
@@ -132,7 +131,6 @@ func checkLocalScope(s *source.JSONScanner) error {
 	return err
 }
 
-// place says where in the file an error is.
 func (a *agentReader) place(err error) error {
 	return a.src.OffsetErrorf(a.scanner.At+int64(a.scanner.Pos), "%w", err)
 }

@@ -47,7 +47,6 @@ type chatReader struct {
 	histories   map[uint64]*blockChain // by session; nil if inputs are whole prompts
 }
 
-// chatTurn is a line.
 type chatTurn struct {
 	line          int
 	time          int64

@@ -33,7 +33,6 @@ func KindOf(fields stream.Fields) (kind Kind, ok bool) {
 	return kind, ok
 }
 
-// FieldsOf returns the fields of records of prompts.
 func FieldsOf(kind Kind, clock bool) stream.Fields {
 	return stream.Fields{Time: clock, Groups: true, Kind: kind}
 }
@@ -156,7 +155,6 @@ type reader struct {
 	ownUsed uint64 // own blocks made so far
 }
 
-// newReader reads the prompts of the file with that number.
 func newReader(number int, source promptSource) *reader {
 	return &reader{source: source, scope: scopeOf(number)}
 }

@@ -148,7 +148,6 @@ func (c *Columns) Profile(user uint32) []uint32 {
 	return c.profiles.shards[c.profiles.starts[user]:c.profiles.starts[user+1]]
 }
 
-// profiles are the profiles of all users.
 type profiles struct {
 	whole  *Columns // from which they are measured
 	once   sync.Once

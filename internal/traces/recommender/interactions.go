@@ -358,7 +358,6 @@ func interactionsOf(src *source.Source, opts params.Values) (interactions, error
 	return newTableInteractions(src, lines, opts, unit)
 }
 
-// tableInteractions are rows of a table.
 type tableInteractions struct {
 	rows    source.Rows
 	columns [3]int // of user, item and time

@@ -116,7 +116,6 @@ type Head struct {
 	text         []byte
 }
 
-// Lookups appends the lookups.
 func (h *Head) Lookups(to []Lookup) []Lookup {
 	if h.recipe != nil {
 		return h.recipe.append(h.at, int32(h.Tokens), to)

@@ -87,7 +87,6 @@ func SyntheticBytes(p Population) int64 {
 	return 16*int64(p.Shards) + 4*int64(OwnDraws(p))
 }
 
-// Kind returns the kind of the requests.
 func (s *Synthetic) Kind() Kind { return Kind{recipe: s} }
 
 // Request fills in request number of a user, from 0 to the users of all nodes.

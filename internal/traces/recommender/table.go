@@ -38,7 +38,6 @@ var tableFormat = source.Format{
 // tableColumns are the indexes of the columns, -1 where there is none.
 type tableColumns struct{ time, user, tokens, shards, rows, shardRows, hot int }
 
-// column is a column of a table of requests.
 type column struct {
 	name   string // by default
 	option string // names another column

@@ -158,7 +158,6 @@ func Pick[T any, N int | uint32](column []T, places []N) []T {
 	return picked
 }
 
-// ColumnBytes returns the bytes of a column.
 func ColumnBytes[T any](values []T) int64 {
 	var one T
 	return int64(len(values)) * int64(unsafe.Sizeof(one))

@@ -216,7 +216,6 @@ func (p *Bar) Note(text string) {
 	fmt.Fprintf(p.notes, "%s\n", terminal.Printable(quote.Shorten(text)))
 }
 
-// Finish removes the bar.
 func (p *Bar) Finish() {
 	if p.bar == nil {
 		return

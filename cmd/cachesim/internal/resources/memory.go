@@ -53,7 +53,6 @@ func (f *memoryFlag) Set(text string) (err error) {
 	return err
 }
 
-// budget returns the memory that the flag permits.
 func (f *memoryFlag) budget() (*memory.Budget, error) {
 	switch {
 	case f == nil || f.text == "":

@@ -99,7 +99,6 @@ func (a *ActorCritic) Sample(state []float64, bits *rand.PCG, w *neural.Work) in
 	return a.actions - 1
 }
 
-// Value returns the value of a state.
 func (a *ActorCritic) Value(state []float64, w *neural.Work) float64 {
 	return a.net.Forward(state, w)[a.actions]
 }

@@ -30,7 +30,6 @@ func Episodes(environments []Environment, steps, jobs int) Rollouts {
 	}
 }
 
-// episode runs one episode.
 func episode(e Environment, steps int, policy *ActorCritic, bits *rand.PCG) (t Trajectory) {
 	w, state := policy.NewWork(), make([]float64, policy.net.Inputs())
 	e.Begin(bits, state)

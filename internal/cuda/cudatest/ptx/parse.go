@@ -64,7 +64,6 @@ func (s *Scope) Register(name string) (int, bool) {
 	return 0, false
 }
 
-// Variable returns a variable by its name.
 func (s *Scope) Variable(name string) (*Variable, bool) {
 	for ; s != nil; s = s.outer {
 		if v, ok := s.variables[name]; ok {
@@ -84,7 +83,6 @@ func (s *Scope) Label(name string) (int, bool) {
 	return 0, false
 }
 
-// List returns a list of labels.
 func (s *Scope) List(name string) ([]string, bool) {
 	for ; s != nil; s = s.outer {
 		if l, ok := s.targets[name]; ok {
@@ -140,7 +138,6 @@ type Text struct {
 	scope     *Scope
 }
 
-// Parse reads a PTX text.
 func Parse(source string) (t *Text, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -546,7 +543,6 @@ func (c *cursor) statement(s *Scope) Statement {
 	return in
 }
 
-// operand reads one operand.
 func (c *cursor) operand(depth int) (o Operand) {
 	if depth > 4 {
 		Refuse(c.line, "operands within operands")

@@ -480,7 +480,6 @@ func (w *warp) eachCopies(active uint32, f func(lane int, q *copies)) {
 	}
 }
 
-// arrive completes copies of a lane.
 func (w *warp) arrive(lane int, group []copying) {
 	for _, a := range group {
 		to, at := w.find(shared, a.to, a.size, lane)

@@ -40,7 +40,6 @@ const (
 	param
 )
 
-// home is where a variable is.
 type home struct {
 	space   space
 	address uint64
@@ -165,7 +164,6 @@ func (b *builder) emit(f *ptx.Function, line int) {
 
 func jumpsTo(statement int) (kind, []int) { return jumps, []int{statement} }
 
-// placeLocal gives a variable of a thread its place.
 func (b *builder) placeLocal(v *ptx.Variable, line int) {
 	b.p.local = (b.p.local + v.Align - 1) &^ (v.Align - 1)
 	b.homes[v] = home{local, uint64(b.p.local)}
@@ -397,7 +395,6 @@ func (b *builder) operands(in *ptx.Statement, n int) {
 	}
 }
 
-// compiler compiles one instruction.
 type compiler struct {
 	*builder
 	*frame

@@ -61,7 +61,6 @@ type Machine struct {
 	lost     error               // of a kernel or of the device; all further calls fail with it
 }
 
-// New returns a machine.
 func New(o Options) *Machine {
 	if o.Memory == 0 {
 		o.Memory = 64 << 20

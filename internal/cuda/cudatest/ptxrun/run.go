@@ -40,7 +40,6 @@ type row [32]uint64
 
 const allLanes = ^uint32(0)
 
-// launch is one run of a kernel.
 type launch struct {
 	machine *Machine
 	program *program
@@ -235,7 +234,6 @@ func (b *block) run() {
 	}
 }
 
-// waitingAt returns the lines at which warps wait.
 func (b *block) waitingAt() (lines []int) {
 	seen := map[int]bool{}
 	for _, w := range b.warps {
