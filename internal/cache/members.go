@@ -37,7 +37,7 @@ func NewMembers(partition *Partition) *Members {
 }
 
 func (m *Members) Object(number uint32) policies.Object { return m.objects[number] }
-func (m *Members) Len() int { return len(m.objects) }
+func (m *Members) Len() int                             { return len(m.objects) }
 
 // find returns the number of a member; ok is false if o is not a member.
 func (m *Members) find(o policies.Object) (number uint32, ok bool) {

@@ -38,7 +38,8 @@ type Charging interface {
 // request.
 type Numbered interface{ SetNumbers(n *prefetch.Numbers) }
 
-// prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher.
+// prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher. It implements
+// requests.Asynchronous, Addressing, LoadObserver and Cache.
 type prefetching struct {
 	Store
 	prefetcher prefetch.Prefetcher
@@ -142,11 +143,8 @@ func (c *prefetching) present(o policies.Object) bool {
 	return c.Resident(o) || c.coming != nil && c.coming[o] || c.delayed.comes(o)
 }
 
-// Address implements Addressing.
 func (c *prefetching) Address(o policies.Object) uint64 { return c.numbers.Key(o) }
-
-// Evictions implements requests.Asynchronous.
-func (c *prefetching) Evictions() int64 { return c.Store.Evictions() - c.restored }
+func (c *prefetching) Evictions() int64                 { return c.Store.Evictions() - c.restored }
 
 // Left implements Observer. The policy is still making room, so the prefetcher is notified later.
 func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
@@ -156,14 +154,12 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	}
 }
 
-// Loaded implements LoadObserver.
 func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason) {
 	if loads, ok := c.observer.(LoadObserver); ok {
 		loads.Loaded(o, size, why)
 	}
 }
 
-// Serve implements Cache.
 func (c *prefetching) Serve(w Window, n *Counts) {
 	evictions, oversized := c.Evictions(), c.Oversized()
 	for i := range w.Objects {

@@ -65,7 +65,7 @@ func (c *Choice) Set(text string) (err error) {
 
 // Type names the values of the flag.
 func (c *Choice) Type() string { return "DEVICE" }
-func (c Choice) IsCPU() bool { return c.kind == onCPU }
+func (c Choice) IsCPU() bool   { return c.kind == onCPU }
 
 // IsNumbered reports whether a GPU other than the first is chosen.
 func (c Choice) IsNumbered() bool { return c.number != 0 }

@@ -81,7 +81,7 @@ func asBytes[T Element](s []T) []byte {
 }
 
 // Scope frees all memory that was allocated through it at once: a computation allocates in a scope and closes it at its
-// end. Goroutines must not share a scope.
+// end. Goroutines must not share a scope. It implements Device.
 type Scope struct {
 	Device
 	held []Pointer
@@ -89,7 +89,6 @@ type Scope struct {
 
 func NewScope(d Device) *Scope { return &Scope{Device: d} }
 
-// Alloc implements Device.
 func (s *Scope) Alloc(bytes int64) (Pointer, error) {
 	p, err := s.Device.Alloc(max(bytes, 1))
 	if err != nil {
@@ -160,7 +159,6 @@ func Fit[T any](plan func(tooLarge *T) (*T, error), allocate, release func(*T) e
 	}
 }
 
-// Free implements Device.
 func (s *Scope) Free(p Pointer) error {
 	if i := slices.Index(s.held, p); i >= 0 {
 		s.held = slices.Delete(s.held, i, i+1)

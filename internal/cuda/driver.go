@@ -308,18 +308,14 @@ func (e *Error) lost() bool {
 	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
 }
 
-// Name implements Device.
 func (g *gpu) Name() string { return g.Info.Name }
 
-// Capability implements Device.
 func (g *gpu) Capability() (major, minor int) {
 	return g.Info.Capability.Major, g.Info.Capability.Minor
 }
 
-// Processors implements Device.
 func (g *gpu) Processors() int { return g.Info.Processors }
 
-// Memory implements Device.
 func (g *gpu) Memory() (free, total int64, err error) {
 	var f, t C.size_t
 	err = g.do("asking for free memory", func() C.CUresult { return C.d_memory(g.context, &f, &t) })
@@ -329,7 +325,6 @@ func (g *gpu) Memory() (free, total int64, err error) {
 	return int64(f), int64(t), err
 }
 
-// Alloc implements Device.
 func (g *gpu) Alloc(bytes int64) (Pointer, error) {
 	if bytes < 0 {
 		return 0, fmt.Errorf("%d bytes of memory: want 0 or more", bytes)
@@ -358,12 +353,10 @@ func sizeText(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// Free implements Device.
 func (g *gpu) Free(at Pointer) error {
 	return g.do("freeing memory of the GPU", func() C.CUresult { return C.d_free(g.context, C.CUdeviceptr(at)) })
 }
 
-// Write implements Device.
 func (g *gpu) Write(to Pointer, from []byte) error {
 	if len(from) == 0 {
 		return nil
@@ -373,7 +366,6 @@ func (g *gpu) Write(to Pointer, from []byte) error {
 	})
 }
 
-// Read implements Device.
 func (g *gpu) Read(to []byte, from Pointer) error {
 	if len(to) == 0 {
 		// Read also waits for kernels and returns their errors, even of nothing.
@@ -384,7 +376,6 @@ func (g *gpu) Read(to []byte, from Pointer) error {
 	})
 }
 
-// Fill implements Device.
 func (g *gpu) Fill(at Pointer, value byte, bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -394,7 +385,6 @@ func (g *gpu) Fill(at Pointer, value byte, bytes int64) error {
 	})
 }
 
-// Sync implements Device.
 func (g *gpu) Sync() error {
 	return g.do("waiting for the GPU", func() C.CUresult { return C.d_sync(g.context) })
 }
@@ -413,7 +403,7 @@ func (g *gpu) Close() error {
 	return nil
 }
 
-// module is the kernels of a module on a gpu.
+// module is the kernels of a module on a gpu. It implements Module.
 type module struct {
 	gpu       *gpu
 	handle    unsafe.Pointer
@@ -468,7 +458,6 @@ func (g *gpu) compile(ptx []byte) (*module, error) {
 	return m, nil
 }
 
-// Launch implements Module.
 func (m *module) Launch(kernel string, grid Grid, arguments ...any) error {
 	if err := grid.check(); err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)

@@ -15,7 +15,6 @@ type Error struct {
 	More  string // further findings: free memory, or the compiler's messages; may be ""
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s (%s)", e.Doing, e.Text, e.Name)
 	if e.More != "" {
@@ -36,7 +35,6 @@ type Failure struct {
 	TooLarge bool   // the device has too little memory for the computation, and may have enough for a part of it
 }
 
-// Error implements error.
 func (f *Failure) Error() string { return f.Text }
 
 // Is lets errors.Is find ErrOutOfMemory.

@@ -89,7 +89,6 @@ func Computations(c Capability) (able []Computation) {
 // Unavailable says why no GPU can be used, and how to change that, which may be "".
 type Unavailable struct{ Because, Advice string }
 
-// Error implements error.
 func (e *Unavailable) Error() string {
 	if e.Advice == "" {
 		return e.Because + "; " + useCPU

@@ -63,7 +63,7 @@ func (t *SelfTest) failed(what string) error {
 		"see nvidia-smi, and %s", t.Name, what, useCPU)}
 }
 
-// witness is a device whose memory is read after each launch, and whose copies are read back.
+// witness is a device whose memory is read after each launch, and whose copies are read back. It implements Device.
 type witness struct {
 	Device
 	test     *SelfTest
@@ -98,13 +98,11 @@ func (w *witness) Alloc(bytes int64) (Pointer, error) {
 	return at, w.Fill(at, 0, bytes)
 }
 
-// Free implements Device.
 func (w *witness) Free(at Pointer) error {
 	w.held = slices.DeleteFunc(w.held, func(h holding) bool { return h.at == at })
 	return w.Device.Free(at)
 }
 
-// Write implements Device.
 func (w *witness) Write(to Pointer, from []byte) error {
 	if err := w.Device.Write(to, from); err != nil {
 		return err
@@ -112,7 +110,6 @@ func (w *witness) Write(to Pointer, from []byte) error {
 	return w.readBack(to, from)
 }
 
-// Fill implements Device.
 func (w *witness) Fill(at Pointer, value byte, count int64) error {
 	if err := w.Device.Fill(at, value, count); err != nil {
 		return err
@@ -133,18 +130,17 @@ func (w *witness) readBack(at Pointer, want []byte) error {
 	return w.failed
 }
 
-// Load implements Device.
 func (w *witness) Load(ptx []byte) (Module, error) {
 	m, err := w.Device.Load(ptx)
 	return witnessed{m, w}, err
 }
 
+// witnessed implements Module.
 type witnessed struct {
 	Module
 	witness *witness
 }
 
-// Launch implements Module.
 func (m witnessed) Launch(kernel string, grid Grid, arguments ...any) error {
 	w := m.witness
 	if w.failed != nil {

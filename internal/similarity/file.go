@@ -188,7 +188,6 @@ func (f *fileReader) neighbours(ctx context.Context) (*Neighbours, error) {
 	return newNeighbours(ctx, int(f.header.Count), math.Float32frombits(f.header.From), f.pairs.chunks, parallel.Jobs(0))
 }
 
-// ReadByte implements io.ByteReader.
 func (f *fileReader) ReadByte() (byte, error) {
 	b, err := f.content.ReadByte()
 	if err == nil {

@@ -70,7 +70,7 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 func (l *Nearest) Len() int { return l.n }
 
 // K returns how many others each list has.
-func (l *Nearest) K() int { return l.k }
+func (l *Nearest) K() int       { return l.k }
 func (l *Nearest) Bytes() int64 { return 8 * int64(len(l.entries)) }
 
 // At returns entry number rank, from 0, of the list of a vector.

@@ -166,6 +166,6 @@ func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 }
 
 // Len returns the number of vectors.
-func (n *Neighbours) Len() int { return len(n.starts) - 1 }
+func (n *Neighbours) Len() int     { return len(n.starts) - 1 }
 func (n *Neighbours) Bytes() int64 { return 8*int64(len(n.starts)) + 8*int64(len(n.ids)) }
-func (n *Neighbours) Pairs() int { return len(n.ids) / 2 }
+func (n *Neighbours) Pairs() int   { return len(n.ids) / 2 }

@@ -38,14 +38,13 @@ const (
 	tenantDirectory = "directory"
 )
 
-// TenantEntry is a way to find the tenant of a request.
+// TenantEntry is a way to find the tenant of a request. It implements params.Named.
 type TenantEntry struct {
 	Name    string
 	Summary string
 	Params  []params.Param
 }
 
-// Signature implements params.Named.
 func (e TenantEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 // TenantRule is a way to find the tenant of a request with its parameters: what a user writes as `prefix(sep=:)`.

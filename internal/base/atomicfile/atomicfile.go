@@ -88,7 +88,6 @@ func createRegular(path string) (*File, error) {
 	return &File{path: path, out: temp.File, temp: temp}, nil
 }
 
-// Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	if err := faults.At(faults.Write, f.path); err != nil {
 		// As on a full disk, a part is written.
@@ -246,7 +245,6 @@ func NewSpool(dir string) (*Spool, error) {
 	return &Spool{*temp}, nil
 }
 
-// Write implements io.Writer.
 func (s *Spool) Write(p []byte) (int, error) {
 	if err := faults.At(faults.Write, s.Name()); err != nil {
 		return 0, err

@@ -59,7 +59,7 @@ func (w *Writer) Paragraph(class, text string) {
 }
 
 // Line ends a line of the HTML source; the page looks the same without it.
-func (w *Writer) Line() { w.text.WriteString("\n") }
+func (w *Writer) Line()         { w.text.WriteString("\n") }
 func (w *Writer) Written() HTML { return HTML(w.text.String()) }
 
 // escaper writes what has a meaning in texts or values of attributes as references; HTML has none for a zero byte.

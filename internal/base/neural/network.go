@@ -73,8 +73,8 @@ func (n *Network) Weights() []float64 { return n.params }
 
 // Widths returns the numbers of inputs, hidden neurons and outputs.
 func (n *Network) Widths() []int { return append([]int(nil), n.widths...) }
-func (n *Network) Inputs() int { return n.widths[0] }
-func (n *Network) Outputs() int { return n.widths[len(n.widths)-1] }
+func (n *Network) Inputs() int   { return n.widths[0] }
+func (n *Network) Outputs() int  { return n.widths[len(n.widths)-1] }
 
 // Initialise draws the weights from normal distributions with a variance of 2/(inputs+outputs) of the layer (Glorot and
 // Bengio, Understanding the difficulty of training deep feedforward neural networks, AISTATS 2010), and sets the biases

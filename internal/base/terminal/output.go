@@ -33,7 +33,6 @@ func NewStdout(w io.Writer) *Output {
 // NewStderr returns standard error, which people read on a terminal and in logs.
 func NewStderr(w io.Writer) *Output { return &Output{to: w, hidden: controls} }
 
-// Write implements io.Writer.
 func (o *Output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,10 +21,9 @@ func CheckCommas(node ast.Node) error {
 	return v.err
 }
 
-// commaFinder visits a document until it finds a text that is split by a comma.
+// commaFinder visits a document until it finds a text that is split by a comma. It implements ast.Visitor.
 type commaFinder struct{ err error }
 
-// Visit implements ast.Visitor.
 func (v *commaFinder) Visit(node ast.Node) ast.Visitor {
 	if v.err != nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 // An object is resident in one unit at most. The capacity that no unit has is free: a unit that is full takes of it
 // what it needs.
 //
-// Memory in addition to the tree and the units: 8 bytes per object, and 12 for objects that were evicted.
+// Memory in addition to the tree and the units: 8 bytes per object, and 12 for objects that were evicted. It implements
+// cache.Warming and cache.Reporting.
 type system struct {
 	config  cache.Config
 	options options

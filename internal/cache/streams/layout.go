@@ -259,7 +259,7 @@ func (l *Layout) Charge(address uint64) int64 {
 }
 
 func (l *Layout) single(file Place) bool { return l.tree[file].first == 1 }
-func (l *Layout) IsFile(p Place) bool { return l.tree[p].entries < 0 }
+func (l *Layout) IsFile(p Place) bool    { return l.tree[p].entries < 0 }
 
 // Entries returns how many children a place can have: the entries of a directory, or the blocks of a file. It is -1 for
 // a file of unknown size.

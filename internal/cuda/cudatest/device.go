@@ -97,7 +97,7 @@ func Device(t TB, options ptxrun.Options) cuda.Device {
 	return p
 }
 
-// part is a GPU with only a part of its memory, and perhaps a lower capability.
+// part is a GPU with only a part of its memory, and perhaps a lower capability. It implements cuda.Device.
 type part struct {
 	cuda.Device
 	options ptxrun.Options
@@ -106,7 +106,6 @@ type part struct {
 	used    int64
 }
 
-// Capability implements cuda.Device.
 func (p *part) Capability() (major, minor int) {
 	if p.options.Major > 0 {
 		return p.options.Major, p.options.Minor
@@ -114,7 +113,6 @@ func (p *part) Capability() (major, minor int) {
 	return p.Device.Capability()
 }
 
-// Memory implements cuda.Device.
 func (p *part) Memory() (free, total int64, err error) {
 	free, total, err = p.Device.Memory()
 	if p.options.Memory > 0 {
@@ -125,7 +123,6 @@ func (p *part) Memory() (free, total int64, err error) {
 	return free, total, err
 }
 
-// Alloc implements cuda.Device.
 func (p *part) Alloc(bytes int64) (cuda.Pointer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +139,6 @@ func (p *part) Alloc(bytes int64) (cuda.Pointer, error) {
 	return at, err
 }
 
-// Free implements cuda.Device.
 func (p *part) Free(at cuda.Pointer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -43,16 +43,15 @@ const leftFree = 16
 // Backend returns the backend of joins that runs on a device.
 func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard, SelfTest} }
 
+// backend implements similarity.Backend.
 type backend struct {
 	device *cuda.Shared
 	limits limits
 	test   *cuda.SelfTest
 }
 
-// Name implements similarity.Backend.
 func (b backend) Name() string { return b.device.Name() }
 
-// Find implements similarity.Backend.
 func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 	return b.do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
 }

@@ -29,7 +29,7 @@ func (m *Model) AddNote(key, value string) { m.notes = append(m.notes, note{key,
 
 // Names returns the names of the features, in the order of a row.
 func (m *Model) Names() []string { return slices.Clone(m.names) }
-func (m *Model) Trees() int { return len(m.trees) }
+func (m *Model) Trees() int      { return len(m.trees) }
 
 // Predict returns the prediction for a row. NaN is a missing value. It panics if the row has another number of features
 // than the model.

@@ -43,7 +43,7 @@ const (
 // object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately had
 // the most hits.
 //
-// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object.
+// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object. It implements Lasting and Learner.
 type auto struct {
 	entrants []entrant
 	boosted  *boosted
@@ -159,10 +159,8 @@ func (p *auto) judge() {
 	}
 }
 
-// Now implements Lasting.
 func (p *auto) Now(pos int) int { return p.boosted.Now(pos) }
 
-// Until implements Lasting.
 func (p *auto) Until(o Object) int32 {
 	if p.entrants[p.chosen].Predictor == Predictor(p.boosted) {
 		return p.boosted.Until(o)
@@ -179,7 +177,6 @@ func (p *auto) Generation() uint32 {
 	return p.changes << 16
 }
 
-// Training implements Learner.
 func (p *auto) Training() Training { return p.boosted.Training() }
 
 // PickValues returns as metrics how long each of the predictors that p picks among was the chosen one; none if p does

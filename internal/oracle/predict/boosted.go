@@ -110,7 +110,8 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 // has grown by a factor, or there is a new model. Before the first model it predicts never for all objects, so that
 // ties decide.
 //
-// Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features.
+// Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features. It
+// implements Lasting and Learner.
 type boosted struct {
 	features *Features
 	learner  *learner // nil if a model is given
@@ -275,10 +276,8 @@ func (p *boosted) keep(o Object, now int, score float64) float64 {
 	return a.next
 }
 
-// Now implements Lasting.
 func (p *boosted) Now(pos int) int { return p.features.clock.at(pos) }
 
-// Until implements Lasting.
 func (p *boosted) Until(o Object) int32 {
 	if p.version == 0 {
 		return Forever
@@ -286,10 +285,8 @@ func (p *boosted) Until(o Object) int32 {
 	return p.answers[o].until
 }
 
-// Generation implements Lasting.
 func (p *boosted) Generation() uint32 { return p.version }
 
-// Training implements Learner.
 func (p *boosted) Training() Training {
 	if p.learner == nil {
 		return Training{}

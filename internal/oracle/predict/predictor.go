@@ -191,7 +191,7 @@ type Worker interface {
 	Start(objects int)
 }
 
-// Counted counts what the predictions of a Predictor cost.
+// Counted counts what the predictions of a Predictor cost. It implements Wrapper.
 type Counted struct {
 	Predictor
 	cost  Cost
@@ -202,7 +202,6 @@ type Counted struct {
 // timedEvery is how many calls of a predictor share one reading of the clock, which costs as much as a short call.
 const timedEvery = 64
 
-// Predict implements Predictor.
 func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 	c.cost.Predictions += int64(len(objects))
 	if c.cost.Calls++; c.cost.Calls%timedEvery != 0 {
@@ -214,7 +213,6 @@ func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 	c.timed, c.spent = c.timed+1, c.spent+time.Since(start)
 }
 
-// Unwrap implements Wrapper.
 func (c *Counted) Unwrap() Predictor { return c.Predictor }
 
 // Cost returns what predictions have cost so far, with the training of models: nothing where c is nil. The time of the

@@ -10,7 +10,7 @@ import (
 // usualTime is the time per request of a predictor that follows a formula or knows the future.
 const usualTime = 300 * time.Nanosecond
 
-// Entry describes one predictor for the registry.
+// Entry describes one predictor for the registry. It implements params.Named, params.Described and params.Checker.
 type Entry struct {
 	Name    string
 	Summary string // one line: what it predicts from
@@ -28,10 +28,8 @@ type Entry struct {
 	New   func(Config) (Predictor, error)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source}
 	if e.Random {
@@ -40,7 +38,6 @@ func (e Entry) Describe() params.Description {
 	return d
 }
 
-// CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.Check == nil {
 		return nil

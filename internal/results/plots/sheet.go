@@ -28,13 +28,11 @@ type sheet struct {
 }
 
 // border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line.
-// It draws nothing.
+// It draws nothing. It implements plot.Plotter and plot.GlyphBoxer.
 type border struct{}
 
-// Plot implements plot.Plotter.
 func (border) Plot(draw.Canvas, *plot.Plot) {}
 
-// GlyphBoxes implements plot.GlyphBoxer.
 func (border) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	room := vg.Rectangle{Min: vg.Point{X: -markRadius, Y: -markRadius}, Max: vg.Point{X: markRadius, Y: markRadius}}
 	return []plot.GlyphBox{{Rectangle: room}, {X: 1, Y: 1, Rectangle: room}}

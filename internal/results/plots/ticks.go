@@ -44,7 +44,6 @@ type ticker struct {
 	most  int // labels that fit; 0 for maxLabels
 }
 
-// Ticks implements plot.Ticker.
 func (t ticker) Ticks(low, high float64) []plot.Tick {
 	if t.scale == Linear {
 		return t.linearTicks(low, high)

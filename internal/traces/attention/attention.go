@@ -127,8 +127,8 @@ func (h *Head) Begin(s *Shape, place int) {
 }
 
 func (h *Head) Query(step, j int) []float32 { return row(h.Queries, step*h.group+j, h.dim) }
-func (h *Head) Key(token int) []float32 { return row(h.Keys, token, h.dim) }
-func (h *Head) Value(token int) []float32 { return row(h.Values, token, h.dim) }
+func (h *Head) Key(token int) []float32     { return row(h.Keys, token, h.dim) }
+func (h *Head) Value(token int) []float32   { return row(h.Values, token, h.dim) }
 
 func row(rows []float32, i, dim int) []float32 { return rows[i*dim:][:dim:dim] }
 

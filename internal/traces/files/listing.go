@@ -226,7 +226,6 @@ func (l *Unread) Saw(head *Head) {
 	}
 }
 
-// Losses implements source.Loser.
 func (l *Unread) Losses() []string {
 	if l.listing == nil || l.read.Len() == l.listing.Files() {
 		return nil

@@ -43,7 +43,7 @@ type Accesses interface {
 	At(err error) error
 }
 
-// lineAccesses is a source with at most one read per line.
+// lineAccesses is a source with at most one read per line. It implements Accesses.
 type lineAccesses struct {
 	src *source.Source
 	// parse fills in the read of a line, or returns source.ErrLeftOut if it is not a read.
@@ -69,7 +69,6 @@ func (l *lineAccesses) Next(a *Access) error {
 	}
 }
 
-// At implements Accesses.
 func (l *lineAccesses) At(err error) error { return l.src.LineErrorf("%w", err) }
 
 func (a *Access) extent(offset, length []byte) (err error) {
@@ -103,7 +102,7 @@ func (a *Access) clip() (cut bool) {
 	return true
 }
 
-// reader gives the blocks of reads as records, one after another.
+// reader gives the blocks of reads as records, one after another. It implements stream.Reader.
 type reader struct {
 	accesses Accesses
 	reading  *source.Reading
@@ -136,7 +135,6 @@ func NewReader(src *source.Source, accesses Accesses, opts params.Values, clock 
 	return r, fieldsOf(Kind{Block: r.block, Listing: r.listing}, clock), nil
 }
 
-// Read implements stream.Reader.
 func (r *reader) Read(rec *stream.Record) error {
 	begins := r.at > r.last
 	if begins {

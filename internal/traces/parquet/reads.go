@@ -106,7 +106,6 @@ func (p *reader) choose(all []*parquet.Column, index int, use string, accept fun
 	return c, nil
 }
 
-// Next implements files.Accesses.
 func (r *readColumns) Next(a *files.Access) error {
 	for r.rows == 0 {
 		if err := r.nextGroup(); err != nil {
@@ -122,7 +121,6 @@ func (r *readColumns) Next(a *files.Access) error {
 	return nil
 }
 
-// At implements files.Accesses.
 func (r *readColumns) At(err error) error { return r.src.Errorf("row %d: %w", r.row, err) }
 
 func (r *readColumns) readAccess(a *files.Access) error {

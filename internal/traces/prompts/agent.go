@@ -36,7 +36,8 @@ var agentFormat = source.Format{
 	Open: openAgent,
 }
 
-// agentReader reads the requests of a session. The whole text was checked when it was opened.
+// agentReader reads the requests of a session. The whole text was checked when it was opened. It implements
+// promptSource.
 type agentReader struct {
 	src         *source.Source
 	scanner     source.JSONScanner // after a request
@@ -135,7 +136,6 @@ func (a *agentReader) place(err error) error {
 	return a.src.OffsetErrorf(a.scanner.At+int64(a.scanner.Pos), "%w", err)
 }
 
-// next implements promptSource.
 func (a *agentReader) next(p *prompt) error {
 	s := &a.scanner
 	if !a.begun {

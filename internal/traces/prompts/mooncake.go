@@ -44,7 +44,7 @@ func detectMooncake(head source.Head, _ string) source.Confidence {
 	return source.No
 }
 
-// mooncakeReader reads one prompt per line.
+// mooncakeReader reads one prompt per line. It implements promptSource.
 type mooncakeReader struct {
 	name        string // of the format
 	src         *source.Source
@@ -164,7 +164,6 @@ func fitAll(lines []mooncakeLine, blockTokens int) bool {
 	})
 }
 
-// next implements promptSource.
 func (r *mooncakeReader) next(p *prompt) error {
 	text, err := r.src.Line()
 	if err != nil {

@@ -57,7 +57,6 @@ func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	return &part
 }
 
-// Only implements stream.Columns.
 func (c *Columns) Only(chosen stream.Chosen) stream.Columns {
 	part := *c
 	part.Tokens = stream.Pick(c.Tokens, chosen.Requests)
@@ -75,10 +74,8 @@ func (c *Columns) Only(chosen stream.Chosen) stream.Columns {
 	return &part
 }
 
-// Torn implements stream.Columns.
 func (c *Columns) Torn() bool { return false }
 
-// Bytes implements stream.Columns.
 func (c *Columns) Bytes() int64 {
 	return stream.ColumnBytes(c.Users) + stream.ColumnBytes(c.Tokens) + stream.ColumnBytes(c.hot) + c.lookups.bytes()
 }

@@ -174,7 +174,6 @@ func (p replaysProgress) Replaying([]experiment.Cell) experiment.Task {
 	return &replayTask{bar: p.Bar}
 }
 
-// Comparing implements experiment.Progress.
 func (p replaysProgress) Comparing(string) experiment.Task {
 	set, end := p.Interlude("comparing queries", Pairs)
 	return barTask{set, end}

@@ -25,7 +25,6 @@ type Problem struct {
 	message string
 }
 
-// Error implements error.
 func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.line, p.message) }
 
 // Refuse panics with a Problem. Parse recovers from it; later stages that call Refuse must do so, too.

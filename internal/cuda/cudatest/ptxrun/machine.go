@@ -88,16 +88,10 @@ func (m *Machine) begin() error {
 	return m.lost
 }
 
-// Name implements cuda.Device.
-func (m *Machine) Name() string { return "PTX interpreter" }
-
-// Capability implements cuda.Device.
+func (m *Machine) Name() string                   { return "PTX interpreter" }
 func (m *Machine) Capability() (major, minor int) { return m.options.Major, m.options.Minor }
+func (m *Machine) Processors() int                { return m.options.Processors }
 
-// Processors implements cuda.Device.
-func (m *Machine) Processors() int { return m.options.Processors }
-
-// Memory implements cuda.Device.
 func (m *Machine) Memory() (free, total int64, err error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -107,7 +101,6 @@ func (m *Machine) Memory() (free, total int64, err error) {
 	return m.options.Memory - m.used, m.options.Memory, nil
 }
 
-// Alloc implements cuda.Device.
 func (m *Machine) Alloc(bytes int64) (cuda.Pointer, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -137,7 +130,6 @@ func (m *Machine) allocate(name string, bytes int64) (cuda.Pointer, error) {
 	return cuda.Pointer(uint64(n) << positionBits), nil
 }
 
-// Free implements cuda.Device.
 func (m *Machine) Free(p cuda.Pointer) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -173,7 +165,6 @@ func (m *Machine) region(p cuda.Pointer, bytes int64) (r *region, at int64, err 
 	return m.regions[n], at, nil
 }
 
-// Write implements cuda.Device.
 func (m *Machine) Write(to cuda.Pointer, from []byte) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -207,7 +198,6 @@ func (m *Machine) Read(to []byte, from cuda.Pointer) error {
 	return nil
 }
 
-// Fill implements cuda.Device.
 func (m *Machine) Fill(p cuda.Pointer, value byte, bytes int64) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -225,14 +215,12 @@ func (m *Machine) Fill(p cuda.Pointer, value byte, bytes int64) error {
 	return nil
 }
 
-// Sync implements cuda.Device.
 func (m *Machine) Sync() error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return m.begin()
 }
 
-// Close implements cuda.Device.
 func (m *Machine) Close() error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -249,7 +237,6 @@ type module struct {
 	programs map[string]*program
 }
 
-// Load implements cuda.Device.
 func (m *Machine) Load(image []byte) (cuda.Module, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
