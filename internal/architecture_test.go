@@ -51,6 +51,7 @@ var rooms = []room{
 
 const module = "github.com/cachesim/cachesim/"
 
+// roomOf returns the room of a folder below internal.
 func roomOf(folder string) string {
 	name, _, _ := strings.Cut(folder, "/")
 	return name

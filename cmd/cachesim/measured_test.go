@@ -100,6 +100,7 @@ func TestMeasuredTables(t *testing.T) {
 	}
 }
 
+// pageTable is a table of the documentation.
 type pageTable struct {
 	page  string
 	head  []string   // the cells of its head

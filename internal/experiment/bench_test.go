@@ -1,14 +1,12 @@
-//go:build unix
-
 package experiment
 
 import (
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/processor"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -53,12 +51,12 @@ func BenchmarkExecute(b *testing.B) {
 	}
 	cells = numbered(cells...)
 	var load, replays time.Duration
-	cpuAlone := processorTime(b, func() { load, replays = alone(b, cells) })
+	cpuAlone := processorTime(func() { load, replays = alone(b, cells) })
 	for b.Loop() {
 		inSweep := 0.0
 		finished := func(_ Cell, r Result) error { inSweep += r.Seconds; return nil }
 		start := time.Now()
-		cpu := processorTime(b, func() {
+		cpu := processorTime(func() {
 			must.Do(b, Execute(b.Context(), cells, Options{Finished: finished}))
 		})
 		cores := float64(runtime.GOMAXPROCS(0))
@@ -85,14 +83,8 @@ func alone(b *testing.B, cells []Cell) (load, replays time.Duration) {
 }
 
 // processorTime returns the processor time that the program spends while work runs.
-func processorTime(b *testing.B, work func()) time.Duration {
-	b.Helper()
-	spent := func() time.Duration {
-		var usage syscall.Rusage
-		must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	}
-	before := spent()
+func processorTime(work func()) time.Duration {
+	before := processor.Time()
 	work()
-	return spent() - before
+	return processor.Time() - before
 }

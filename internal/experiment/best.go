@@ -55,6 +55,7 @@ func MarkBest(recs []records.Record, point []int) {
 	}
 }
 
+// MarkAllBest marks the best at each point.
 func MarkAllBest(recs []records.Record) {
 	for _, same := range ByPoint(recs) {
 		MarkBest(recs, same)

@@ -10,6 +10,7 @@ type Bests struct {
 	Least, Most float64 // of the best ratios
 }
 
+// Add adds an epoch.
 func (b *Bests) Add(ratio, best float64) {
 	if b.Epochs == 0 {
 		b.Least = best

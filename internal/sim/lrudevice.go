@@ -46,6 +46,7 @@ func replayLRUOnDevice(ctx context.Context, r *Replayer, d cuda.Device, job []Ce
 	})
 }
 
+// deviceStack is an lruStack on a device.
 type deviceStack struct {
 	*reuse.Stack
 	capacities []int64

@@ -13,8 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// tarReader reads the regular files of an archive one after another, in archive order, all in one format. It implements
-// stream.Reader.
+// tarReader reads the regular files of an archive one after another, in archive order, all in one format.
 type tarReader struct {
 	archive *source.Source
 	tar     *tar.Reader
@@ -148,6 +147,7 @@ func (t *tarReader) members(archive *Stream) ([]*Stream, error) {
 	}
 }
 
+// Read implements stream.Reader.
 func (t *tarReader) Read(rec *stream.Record) error {
 	for {
 		err := t.member.Read(rec)

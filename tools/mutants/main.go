@@ -131,6 +131,7 @@ func (r *runner) drawn(mutants []mutant) []mutant {
 	return drawn
 }
 
+// outcome is what became of a mutant.
 type outcome int
 
 const (
@@ -142,6 +143,7 @@ const (
 	outcomes
 )
 
+// tally counts mutants by outcome.
 type tally [outcomes]int
 
 func (t *tally) add(other tally) {

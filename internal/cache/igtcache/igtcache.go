@@ -220,12 +220,13 @@ func (o *options) readTTL(text string) error {
 	return nil
 }
 
-// Cache is IGTCache. It implements cache.Streaming and cache.Warming.
+// Cache is IGTCache.
 type Cache struct {
 	cache.Prefetching
 	system *system
 }
 
+// New returns an empty cache.
 func New(c cache.Config) (*Cache, error) {
 	o, err := optionsOf(c.Params)
 	if err != nil {
@@ -256,6 +257,7 @@ func New(c cache.Config) (*Cache, error) {
 	return &Cache{Prefetching: cache.NewPrefetching(c, s, prefetcher), system: s}, nil
 }
 
+// BeginCounting implements cache.Warming.
 func (c *Cache) BeginCounting() {
 	c.Prefetching.BeginCounting()
 	c.system.BeginCounting()

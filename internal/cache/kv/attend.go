@@ -18,7 +18,7 @@ type Attention interface {
 	Attend(queries []float32, visible int, probabilities, outputs []float32) error
 }
 
-// onCPU is Attention without a device. It computes one step at a time, which is then still in the processor's caches.
+// onCPU is Attention without a device.
 type onCPU struct {
 	shape        *attention.Shape
 	keys, values []float32
@@ -29,13 +29,23 @@ func (c *onCPU) Begin(keys, values []float32) error {
 	return nil
 }
 
-func (c *onCPU) Longest() int { return 1 }
+func (c *onCPU) Longest() int { return stepsAtOnce(c.shape) }
+
+// queriesAtOnce is how many queries the CPU computes at once: the keys and values of a long text, of which each step
+// reads all, come from memory once for all of them.
+const queriesAtOnce = 32
+
+func stepsAtOnce(shape *attention.Shape) int {
+	return max(1, min(queriesAtOnce/shape.Group(), shape.Steps))
+}
 
 func (c *onCPU) Attend(queries []float32, visible int, probabilities, outputs []float32) error {
 	dim := c.shape.Dim
-	softmax.Probabilities(probabilities, queries, c.keys[:visible*dim], dim, float32(c.shape.Scale))
-	for j := range len(outputs) / dim {
-		softmax.Weighted(outputs[j*dim:][:dim], probabilities[j*visible:][:visible], c.values[:visible*dim], dim)
+	steps := len(queries) / dim / c.shape.Group()
+	seen := (visible + steps - 1) * dim
+	softmax.StepProbabilities(probabilities, queries, c.keys[:seen], dim, float32(c.shape.Scale), steps)
+	if outputs != nil {
+		softmax.StepWeighted(outputs, probabilities, c.values[:seen], dim, steps)
 	}
 	return nil
 }

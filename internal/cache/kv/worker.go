@@ -17,7 +17,6 @@ type worker struct {
 	*replay
 	attention Attention
 	errors    []histogram // per cell
-	steps     []steps     // likewise; nil unless they are wanted
 
 	head           *attention.Head
 	norms          []float64 // of the queries
@@ -30,7 +29,8 @@ type worker struct {
 	similarities   []float64
 	losses         []loss
 	order          []int32
-	sum, rest      []float32 // of a group's outputs
+	kept           []kept
+	sum            []float32 // of a group's outputs
 }
 
 // scores are what the queries of a step give to the visible tokens.
@@ -65,6 +65,13 @@ type loss struct {
 	mass        float64 // of all visible tokens
 	middle      float64 // of it, beyond what the exact set has beside it
 	errors      []float32
+}
+
+// kept is what the tokens give in a step that are visible whatever the set: the first ones, and those from tail on.
+type kept struct {
+	sink, tail int
+	outputs    []float32 // a row per query head
+	totals     []float64 // of the probabilities, per query head
 }
 
 // holding is what a cell has of the head.
@@ -128,7 +135,7 @@ func (w *worker) begin() error {
 		*c = holding{plan: p, tally: &w.tallies[i][w.head.Place], number: i, label: -1, set: c.set[:0],
 			whole: p.whole[w.head.Place]}
 		if c.whole {
-			w.keepWhole(c)
+			c.tally.keepWhole(w.shape, w.views[p.view])
 			continue
 		}
 		var err error
@@ -138,25 +145,6 @@ func (w *worker) begin() error {
 	}
 	return w.planAhead()
 }
-
-// keepWhole counts a head all of whose rows are on the GPU.
-func (w *worker) keepWhole(c *holding) {
-	c.tally.keepWhole(w.shape)
-	for step := range w.shape.Steps {
-		w.count(c, step, StepCounts{Whole: 1, Wanted: int64(w.views[c.view].size(w.shape, step))})
-	}
-}
-
-// count counts what a cell did in a step of the head.
-func (w *worker) count(c *holding, step int, n StepCounts) {
-	c.StepCounts.Add(n)
-	if w.steps != nil {
-		w.steps[c.number].counts[w.at(step)].Add(n)
-	}
-}
-
-// at returns where a step of the head's layer is in Steps.
-func (w *worker) at(step int) int { return w.head.Place/w.shape.KVHeads*w.shape.Steps + step }
 
 // planAhead lets rules that know all sets of the head plan with them, for which it computes these sets.
 func (w *worker) planAhead() error {
@@ -227,7 +215,7 @@ func (w *worker) attend(step int) error {
 	for j := range group {
 		m.norms[j] = math.Sqrt(squares(m.outputs[j*dim:][:dim]))
 	}
-	w.predicted.step, w.losses = -1, w.losses[:0]
+	w.predicted.step, w.losses, w.kept = -1, w.losses[:0], w.kept[:0]
 	for i, v := range w.views {
 		e := &w.exact[i]
 		e.set = w.top(e.set[:0], m.summed, v, step)
@@ -267,39 +255,16 @@ func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 // look serves a step in a cell with a reuse rule.
 func (w *worker) look(c *holding, step int) error {
 	v := w.views[c.view]
-	n := StepCounts{Heads: 1, Lookups: 1, Wanted: int64(v.size(w.shape, step))}
-	if w.steps != nil && c.label >= 0 {
-		w.compare(c, step)
-	}
+	c.lookups++
+	c.steps++
+	c.wanted += int64(v.size(w.shape, step))
 	if c.label >= 0 && w.reuses(c, step) {
-		n.Hits = 1
-	} else if err := w.load(c, v, step, &n); err != nil {
+		c.hits++
+	} else if err := w.load(c, v, step); err != nil {
 		return err
 	}
-	w.count(c, step, n)
 	w.measure(c, w.lossOf(c, step), step)
 	return nil
-}
-
-// compare notes how similar the queries are to those for which the set was loaded.
-func (w *worker) compare(c *holding, step int) {
-	queries, norms := w.queriesOf(c)
-	cosines(w.similarities, queries, norms, w.shape, step, c.label)
-	sum := 0.0
-	for _, x := range w.similarities {
-		sum += x
-	}
-	q := &w.steps[c.number].quality[w.at(step)]
-	q.Similarity += qualityOf(sum / float64(len(w.similarities)))
-	q.Compared++
-}
-
-// queriesOf returns the queries by which a cell looks up sets, with their norms.
-func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
-	if c.predicted && len(w.head.Predicted) > 0 {
-		return w.head.Predicted, w.predictedNorms
-	}
-	return w.head.Queries, w.norms
 }
 
 // reuses asks the rule whether the set still answers.
@@ -307,7 +272,10 @@ func (w *worker) reuses(c *holding, step int) bool {
 	if c.labels != nil {
 		return c.labels[step] != step
 	}
-	queries, norms := w.queriesOf(c)
+	queries, norms := w.head.Queries, w.norms
+	if c.predicted && len(w.head.Predicted) > 0 {
+		queries, norms = w.head.Predicted, w.predictedNorms
+	}
 	cosines(w.similarities, queries, norms, w.shape, step, c.label)
 	c.lookup = reuse.Lookup{Step: step, Label: c.label, Similarities: w.similarities, Overlap: func() float64 {
 		return w.recallOf(c)
@@ -327,8 +295,8 @@ func (w *worker) recallOf(c *holding) float64 {
 	return float64(common) / float64(max(1, len(e.set)))
 }
 
-// load replaces the cell's set, and counts how many tokens the new one has, and how many of them the old one lacked.
-func (w *worker) load(c *holding, v view, step int, n *StepCounts) error {
+// load replaces the cell's set.
+func (w *worker) load(c *holding, v view, step int) error {
 	set := w.exact[c.view].set
 	if c.usesPredicted() && len(w.head.Predicted) > 0 {
 		if w.predicted.step != step {
@@ -340,7 +308,8 @@ func (w *worker) load(c *holding, v view, step int, n *StepCounts) error {
 		set = w.order
 	}
 	common := commonTokens(set, c.set)
-	n.Misses, n.Loaded, n.New = 1, int64(len(set)), int64(len(set)-common)
+	c.loaded += int64(len(set))
+	c.fresh += int64(len(set) - common)
 	if learning, ok := c.rule.(reuse.Learning); ok && c.label >= 0 {
 		learning.Replaced(&c.lookup, float64(common)/float64(max(1, len(set))))
 	}
@@ -356,57 +325,63 @@ func (w *worker) lossOf(c *holding, step int) *loss {
 			return l
 		}
 	}
-	if len(w.losses) < cap(w.losses) {
-		w.losses = w.losses[:len(w.losses)+1]
-	} else {
-		w.losses = append(w.losses, loss{})
-	}
+	w.losses = grown(w.losses)
 	l := &w.losses[len(w.losses)-1]
 	*l = loss{view: c.view, label: c.label, predicted: predicted, errors: l.errors[:0], recall: w.recallOf(c)}
 	v, m := w.views[c.view], &w.step
-	for _, token := range c.set {
-		l.middle += float64(m.summed[token])
-	}
-	l.middle /= float64(w.shape.Group())
+	l.middle = softmax.SumRows(m.summed, c.set) / float64(w.shape.Group())
 	always := w.always(v, step, c.label)
 	l.mass = l.middle + always
 	l.middle += always - w.always(v, step, step)
-	for j := range w.shape.Group() {
-		l.errors = append(l.errors, w.errorOf(v, c, step, j))
-	}
+	l.errors = w.errorsOf(l.errors, c, w.keptOf(v, step, c.label))
 	return l
 }
 
-// errorOf returns the distance of a query head's output with the cell's set from the full one, over the norm of that.
-func (w *worker) errorOf(v view, c *holding, step, j int) float32 {
+// keptOf returns what the tokens give that are visible whatever the set, which was loaded in the step label.
+func (w *worker) keptOf(v view, step, label int) *kept {
+	tail, m, group := v.tail(w.shape, step, label), &w.step, w.shape.Group()
+	for i := range w.kept {
+		if k := &w.kept[i]; k.sink == v.sink && k.tail == tail {
+			return k
+		}
+	}
+	w.kept = grown(w.kept)
+	k := &w.kept[len(w.kept)-1]
+	k.sink, k.tail = v.sink, tail
+	w.order = w.order[:0]
+	for token := range m.visible {
+		if token < v.sink || token >= tail {
+			w.order = append(w.order, int32(token))
+		}
+	}
+	k.outputs, k.totals = resized(k.outputs, group*w.shape.Dim), resized(k.totals, group)
+	softmax.WeightedRows(k.outputs, m.probabilities, w.order, w.head.Values[:m.visible*w.shape.Dim], w.shape.Dim)
+	for j := range k.totals {
+		k.totals[j] = softmax.SumRows(m.probabilities[j*m.visible:], w.order)
+	}
+	return k
+}
+
+// errorsOf appends the distances of the query heads' outputs with the cell's set from the full ones, over the norms of
+// those.
+func (w *worker) errorsOf(errors []float32, c *holding, k *kept) []float32 {
 	m, dim := &w.step, w.shape.Dim
-	weights := m.probabilities[j*m.visible:][:m.visible]
-	tail := v.tail(w.shape, step, c.label)
-	w.sum, w.rest = resized(w.sum, dim), resized(w.rest, dim)
-	softmax.WeightedRows(w.sum, weights, c.set, w.head.Values, dim)
-	total := 0.0
-	for _, token := range c.set {
-		total += float64(weights[token])
-	}
-	for _, span := range [][2]int{{0, v.sink}, {tail, m.visible}} {
-		part := weights[span[0]:span[1]]
-		softmax.Weighted(w.rest, part, w.head.Values[span[0]*dim:span[1]*dim], dim)
-		for i, x := range w.rest {
-			w.sum[i] += x
+	w.sum = resized(w.sum, len(m.outputs))
+	softmax.WeightedRows(w.sum, m.probabilities, c.set, w.head.Values[:m.visible*dim], dim)
+	for j, norm := range m.norms {
+		if norm == 0 {
+			errors = append(errors, 0)
+			continue
 		}
-		for _, p := range part {
-			total += float64(p)
+		total := softmax.SumRows(m.probabilities[j*m.visible:], c.set) + k.totals[j]
+		distance, share := 0.0, float32(1/total)
+		for i := j * dim; i < (j+1)*dim; i++ {
+			d := float64((w.sum[i]+k.outputs[i])*share) - float64(m.outputs[i])
+			distance += float64(d * d)
 		}
+		errors = append(errors, float32(math.Sqrt(distance)/norm))
 	}
-	distance, share := 0.0, float32(1/total)
-	for i, x := range m.outputs[j*dim:][:dim] {
-		d := float64(w.sum[i]*share) - float64(x)
-		distance += float64(d * d)
-	}
-	if m.norms[j] == 0 {
-		return 0
-	}
-	return float32(math.Sqrt(distance) / m.norms[j])
+	return errors
 }
 
 // measure counts a step.
@@ -417,16 +392,10 @@ func (w *worker) measure(c *holding, l *loss, step int) {
 	c.lost += e.visible - l.mass
 	c.middle += l.middle
 	c.exact += e.mass
-	sum := 0.0
 	for _, x := range l.errors {
 		c.errors += float64(x)
-		sum += float64(x)
 		c.outputs++
 		w.errors[c.number].add(float64(x))
-	}
-	if w.steps != nil {
-		w.steps[c.number].quality[w.at(step)].Add(StepQuality{Recall: qualityOf(l.recall),
-			LostMass: qualityOf(e.visible - l.mass), OutputError: qualityOf(sum / float64(len(l.errors)))})
 	}
 	if step == w.shape.Steps-1 {
 		v := w.views[c.view]
@@ -471,6 +440,15 @@ func squares(v []float32) (sum float64) {
 		sum += float64(float64(x) * float64(x))
 	}
 	return sum
+}
+
+// grown returns a list with one element more, which has what was there before, for its slices to be used again.
+func grown[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list[:len(list)+1]
+	}
+	var one T
+	return append(list, one)
 }
 
 // resized returns a slice of n elements whose contents are not defined.

@@ -13,8 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
-// fake is the source of a library with the interface of NVIDIA's driver; the environment variable FAKE_CUDA names the
-// faults that it shows.
+// fake is the source of a library with the interface of NVIDIA's driver; it says which faults FAKE_CUDA asks for.
 //
 //go:embed testdata/fake.c
 var fake []byte

@@ -93,6 +93,7 @@ func capacityText(rec *records.Record) string {
 	return strconv.FormatInt(rec.Capacity, 10)
 }
 
+// name names the cells, if there are any.
 func (p *planned) name() {
 	if p.problem != nil {
 		return

@@ -72,6 +72,7 @@ func (v Verdict) answer() answer {
 	return no
 }
 
+// answered counts the tests with that answer.
 func answered(tests []test, is answer) (n int) {
 	for _, t := range tests {
 		if t.answer() == is {

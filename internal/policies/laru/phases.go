@@ -18,6 +18,7 @@ func (s settings) newPhases() phases {
 	return p
 }
 
+// begin begins a phase.
 func (p *phases) begin(f *figures) {
 	p.confidence.restore()
 	p.phase++

@@ -120,6 +120,7 @@ func (d *drawing) superlative() string {
 	return ""
 }
 
+// starred reports whether a bar has a star.
 func (d *drawing) starred() bool {
 	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
 		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(p, s.Points[0]) })
@@ -142,7 +143,7 @@ func (d *drawing) base(lines []records.Series) float64 {
 	return m.Figure.Base
 }
 
-// groupedBars are upright bars, one group per category. It implements plot.Plotter and plot.DataRanger.
+// groupedBars are upright bars, one group per category.
 type groupedBars struct {
 	base  float64
 	dots  bool // as in bars
@@ -200,6 +201,7 @@ func (d *drawing) dodge(p records.Panel, line string) float64 {
 	return (float64(at) - (n-1)/2) * groupShare / n
 }
 
+// Plot implements plot.Plotter.
 func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, b := range g.bars {
@@ -231,6 +233,7 @@ func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.
 	}
 }
 
+// DataRange implements plot.DataRanger.
 func (g groupedBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), g.base, g.base
 	for _, b := range g.bars {
@@ -258,15 +261,16 @@ func (f *Figure) nominalX(names []string) {
 	}
 }
 
-// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not. It implements
-// plot.Plotter and plot.GlyphBoxer.
+// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not.
 type aslant struct {
 	names []plot.Tick
 	style text.Style
 }
 
+// Plot implements plot.Plotter.
 func (aslant) Plot(draw.Canvas, *plot.Plot) {}
 
+// GlyphBoxes implements plot.GlyphBoxer.
 func (a aslant) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
 	axis := p.Y.Tick.Length + p.Y.Padding // with its labels
 	widest := vg.Length(0)

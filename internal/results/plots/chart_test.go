@@ -90,6 +90,7 @@ var printed = records.Published{
 	},
 }
 
+// kinds are the kinds of charts that there are.
 var kinds = map[string]struct {
 	chart Chart
 	recs  []records.Record

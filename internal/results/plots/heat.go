@@ -101,6 +101,7 @@ func (h Heat) title() string {
 	return sentence(h.Color) + " by " + records.MetricName(h.X) + " and " + records.MetricName(h.Y)
 }
 
+// heatPanel is the values of a panel.
 type heatPanel struct {
 	heading     string
 	columns     []place

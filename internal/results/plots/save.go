@@ -39,9 +39,10 @@ func init() {
 	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
 }
 
-// pngCanvas draws images with sharp pixels. It implements vg.Canvas.
+// pngCanvas draws images with sharp pixels.
 type pngCanvas struct{ vgimg.PngCanvas }
 
+// DrawImage implements vg.Canvas.
 func (c pngCanvas) DrawImage(area vg.Rectangle, img image.Image) {
 	c.PngCanvas.DrawImage(area, enlarged(img))
 }

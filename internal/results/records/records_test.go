@@ -94,6 +94,7 @@ func anyRecord() *rapid.Generator[Record] {
 	})
 }
 
+// metricFields are the fields of all metrics.
 func metricFields() (fields []field) {
 	for _, m := range metric.All() {
 		if m.Labels == "" {

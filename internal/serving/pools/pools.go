@@ -274,6 +274,7 @@ const (
 	memberBytes = 30
 )
 
+// build returns the cache of a cell.
 func build(c cache.Config) (*Cache, error) {
 	v := c.Params
 	memory, err := memoryOf(v)

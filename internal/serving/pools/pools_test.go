@@ -34,6 +34,7 @@ func tokensOf(pages int) int64 {
 	return int64(pages) * testPage / serving.DefaultCosts().UserBytes(1)
 }
 
+// columnsOf returns the columns of requests.
 func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 	builder := requests.Kind{}.NewColumns(stream.Fields{})
 	numbers := map[uint32]uint32{}
@@ -52,6 +53,7 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 	return requests.Of(builder.Finish())
 }
 
+// countUsers returns the number of users.
 func countUsers(c *requests.Columns) int { return int(slices.Max(c.Users)) + 1 }
 
 func spec(tb rapid.TB, text string) policies.Spec {
@@ -225,6 +227,7 @@ func moveBorder(t *rapid.T, p *Cache, at int, ratio *float64) {
 	}
 }
 
+// checkReport compares a report with the pools.
 func checkReport(t *rapid.T, p *Cache, at int) {
 	n := &p.nodes[at]
 	for user := range p.config.Count {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/processor"
 )
 
 // benchmark runs a benchmark with the assembly, if there is any, and without.
@@ -17,23 +19,27 @@ func benchmark(b *testing.B, name string, run func(b *testing.B)) {
 	b.Run(name+"/go", run)
 }
 
-// perSecond reports how many billions of a unit an iteration's work is per second.
-func perSecond(b *testing.B, work int, unit string) {
-	b.ReportMetric(float64(work)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), unit)
+// perSecond runs work again and again, and reports its time and how many billions of a unit it does per second, both of
+// the processor.
+func perSecond(b *testing.B, amount int, unit string, work func()) {
+	before := processor.Time()
+	for b.Loop() {
+		work()
+	}
+	spent := float64((processor.Time() - before).Nanoseconds())
+	b.ReportMetric(spent/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(amount)*float64(b.N)/spent, unit)
 }
 
 func benchmarkNumbers(n int) []float32 { return normal(rand.New(rand.NewPCG(1, 1)), n) }
 
 func BenchmarkProducts(b *testing.B) {
 	for _, c := range []struct{ dim, group, keys int }{{64, 1, 2048}, {64, 3, 2048}, {64, 4, 2048}, {128, 3, 1024},
-		{128, 4, 1024}, {128, 8, 1024}, {128, 4, 32 << 10}, {128, 4, 128 << 10}} {
+		{128, 4, 1024}, {128, 8, 1024}, {128, 4, 32 << 10}, {128, 32, 32 << 10}, {128, 4, 128 << 10}} {
 		benchmark(b, fmt.Sprintf("dim=%d/group=%d/keys=%d", c.dim, c.group, c.keys), func(b *testing.B) {
 			queries, keys := benchmarkNumbers(c.group*c.dim), benchmarkNumbers(c.keys*c.dim)
 			products := make([]float32, c.group*c.keys)
-			for b.Loop() {
-				Products(products, queries, keys, c.dim, 0.1)
-			}
-			perSecond(b, c.group*c.keys*c.dim, "GMAC/s")
+			perSecond(b, len(products)*c.dim, "GMAC/s", func() { Products(products, queries, keys, c.dim, 0.1) })
 		})
 	}
 }
@@ -42,9 +48,7 @@ func BenchmarkDots(b *testing.B) {
 	benchmark(b, "dim=128/group=4", func(b *testing.B) {
 		x, y := benchmarkNumbers(4*128), benchmarkNumbers(4*128)
 		var products [4]float32
-		for b.Loop() {
-			Dots(products[:], x, y, 128)
-		}
+		perSecond(b, 4*128, "GMAC/s", func() { Dots(products[:], x, y, 128) })
 	})
 }
 
@@ -55,10 +59,7 @@ func BenchmarkExp(b *testing.B) {
 			x[i] = -4 * max(x[i], -x[i])
 		}
 		dst := make([]float32, len(x))
-		for b.Loop() {
-			Exp(dst, x)
-		}
-		perSecond(b, len(x), "G/s")
+		perSecond(b, len(x), "G/s", func() { Exp(dst, x) })
 	})
 }
 
@@ -77,37 +78,29 @@ func BenchmarkTop(b *testing.B) {
 		benchmark(b, fmt.Sprintf("32K/k=%d", k), func(b *testing.B) {
 			var s Selector
 			var dst []int32
-			for b.Loop() {
-				dst = s.Top(dst[:0], numbers, k)
-			}
+			perSecond(b, len(numbers), "G/s", func() { dst = s.Top(dst[:0], numbers, k) })
 		})
 	}
 }
 
 func BenchmarkWeighted(b *testing.B) {
-	for _, dim := range []int{64, 128} {
-		for _, n := range []int{1 << 10, 32 << 10} {
-			benchmark(b, fmt.Sprintf("dim=%d/rows=%d", dim, n), func(b *testing.B) {
-				values, weights, dst := benchmarkNumbers(n*dim), benchmarkNumbers(n), make([]float32, dim)
-				for b.Loop() {
-					Weighted(dst, weights, values, dim)
-				}
-				perSecond(b, 4*n*dim, "GB/s")
-			})
-		}
+	for _, c := range []struct{ dim, group, rows int }{{64, 1, 1 << 10}, {128, 1, 32 << 10}, {64, 3, 1 << 10},
+		{128, 4, 1 << 10}, {128, 4, 32 << 10}, {128, 32, 32 << 10}} {
+		benchmark(b, fmt.Sprintf("dim=%d/group=%d/rows=%d", c.dim, c.group, c.rows), func(b *testing.B) {
+			values, weights := benchmarkNumbers(c.rows*c.dim), benchmarkNumbers(c.group*c.rows)
+			dst := make([]float32, c.group*c.dim)
+			perSecond(b, c.group*c.rows*c.dim, "GMAC/s", func() { Weighted(dst, weights, values, c.dim) })
+		})
 	}
 }
 
 func BenchmarkWeightedRows(b *testing.B) {
-	benchmark(b, "dim=128/rows=3276of32K", func(b *testing.B) {
-		const dim, n = 128, 32 << 10
-		values, weights, dst := benchmarkNumbers(n*dim), benchmarkProbabilities(n), make([]float32, dim)
+	benchmark(b, "dim=128/group=4/rows=3276of32K", func(b *testing.B) {
+		const dim, group, n = 128, 4, 32 << 10
+		values, weights, dst := benchmarkNumbers(n*dim), benchmarkNumbers(group*n), make([]float32, group*dim)
 		var s Selector
-		rows := s.Top(nil, weights, n/10)
-		for b.Loop() {
-			WeightedRows(dst, weights, rows, values, dim)
-		}
-		perSecond(b, 4*len(rows)*dim, "GB/s")
+		rows := s.Top(nil, benchmarkProbabilities(n), n/10)
+		perSecond(b, group*len(rows)*dim, "GMAC/s", func() { WeightedRows(dst, weights, rows, values, dim) })
 	})
 }
 
@@ -119,11 +112,10 @@ func BenchmarkGroupTop128K(b *testing.B) {
 		p, sums := make([]float32, group*n), make([]float32, n)
 		var s Selector
 		var dst []int32
-		for b.Loop() {
+		perSecond(b, group*n*dim, "GMAC/s", func() {
 			Probabilities(p, queries, keys, dim, 0.088)
 			SumQueries(sums, p)
 			dst = s.Top(dst[:0], sums, n/10)
-		}
-		perSecond(b, group*n*dim, "GMAC/s")
+		})
 	})
 }

@@ -42,7 +42,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				group := 1 + dim%7
 				room := func(n int) []float32 { return guarded(t, make([]float32, n), ends) }
 				queries, keys := guarded(t, normal(random, group*dim), ends), guarded(t, normal(random, n*dim), ends)
-				p, dst := room(group*n), room(dim)
+				p, dst, sums := room(group*n), room(dim), room(group*dim)
 				Probabilities(p, queries, keys, dim, 1)
 				Dots(room(min(group, n)), queries, keys, dim)
 				Exp(room(len(p)), p)
@@ -53,6 +53,15 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				rows := guarded(t, firstRows[:n], ends)
 				slices.Reverse(rows)
 				WeightedRows(dst, weights, rows, keys, dim)
+				Weighted(sums, p, keys, dim)
+				WeightedRows(sums, p, rows, keys, dim)
+				for _, steps := range []int{2, 3} {
+					if group%steps == 0 && n >= steps {
+						p := room(stepsOf(group, n, steps).before(steps))
+						StepProbabilities(p, queries, keys, dim, 1, steps)
+						StepWeighted(sums, p, keys, dim, steps)
+					}
+				}
 				selector := Selector{positions: guarded(t, make([]int32, n), ends), keys: guarded(t, make([]int32, n), ends)}
 				selector.Top(nil, weights, (n+1)/2)
 			}

@@ -45,27 +45,36 @@ func Dots(products, a, b []float32, dim int) {
 // is a sum in eight lanes, which is multiplied by the scale. Queries and keys are finite, and so are products: one that
 // overflows is the greatest or the least finite float32, the least where lanes overflow in both directions.
 func Products(products, queries, keys []float32, dim int, scale float32) {
-	n := len(keys) / dim
-	if assembly && n >= tileKeys && len(queries) > 0 {
-		productsByTiles(products, queries, keys, dim, scale)
+	stepProducts(products, queries, keys, dim, scale, 1)
+}
+
+// stepProducts is Products for consecutive steps, as StepProbabilities has them.
+func stepProducts(products, queries, keys []float32, dim int, scale float32, steps int) {
+	if len(queries) == 0 {
 		return
+	}
+	all := stepsOf(len(queries)/dim, len(keys)/dim, steps)
+	common := 0 // keys of whose products with all queries assembly has computed
+	if assembly && all.first >= tileKeys {
+		common = all.first
+		productsByTiles(products, queries, keys[:common*dim], dim, scale, all)
 	}
 	for j := range len(queries) / dim {
 		query := queries[j*dim:][:dim]
-		of := products[j*n:][:n]
-		for i := range of {
+		of := all.row(products, j)
+		for i := common; i < len(of); i++ {
 			of[i] = finite(scale * dot(query, keys[i*dim:]))
 		}
 	}
 }
 
 // Assembly computes products of tileKeys keys and up to three queries at a time, as many as the registers have room
-// for. Larger groups go over the same keys again while these are in the first cache of the processor, of which they
+// for. Further queries go over the same keys again while these are in the first cache of the processor, of which they
 // take blockBytes. Keys of up to residentBytes are probably in the second.
 const tileKeys, blockBytes, residentBytes = 4, 16 << 10, 256 << 10
 
-// productsByTiles is Products with assembly, for at least one query and tileKeys keys.
-func productsByTiles(products, queries, keys []float32, dim int, scale float32) {
+// productsByTiles computes with assembly the products of at least one query and tileKeys keys, which all queries see.
+func productsByTiles(products, queries, keys []float32, dim int, scale float32, all steps) {
 	n := len(keys) / dim
 	block := max(tileKeys, blockBytes/(4*dim)&^(tileKeys-1))
 	ahead := blockBytes
@@ -75,11 +84,19 @@ func productsByTiles(products, queries, keys []float32, dim int, scale float32) 
 	for first := 0; first < n; first += block {
 		size := min(block, n-first)
 		whole := size &^ (tileKeys - 1)
-		if whole > 0 {
-			productsOfBlock(products[first:], queries, keys[first*dim:][:whole*dim], dim, n, ahead, scale)
-		}
-		if whole < size { // the last tile overlaps with the one before
-			productsOfBlock(products[n-tileKeys:], queries, keys[(n-tileKeys)*dim:n*dim], dim, n, 0, scale)
+		for step := range all.steps {
+			of, stride := products[all.before(step):], all.first+step
+			q := queries[step*all.group*dim:][:all.group*dim]
+			if whole > 0 {
+				requested := ahead
+				if step > 0 {
+					requested = 0
+				}
+				productsOfBlock(of[first:], q, keys[first*dim:][:whole*dim], dim, stride, requested, scale)
+			}
+			if whole < size { // the last tile overlaps with the one before
+				productsOfBlock(of[n-tileKeys:], q, keys[(n-tileKeys)*dim:], dim, stride, 0, scale)
+			}
 		}
 	}
 }
@@ -148,11 +165,7 @@ func lanesIn(a, b []float32) [width]float32 {
 // query's products. Greater products never have smaller probabilities. Products that are more than 87.3 below the
 // query's greatest have 0.
 func Probabilities(p, queries, keys []float32, dim int, scale float32) {
-	Products(p, queries, keys, dim, scale)
-	n := len(keys) / dim
-	for j := range len(queries) / dim {
-		soften(p[j*n:][:n])
-	}
+	StepProbabilities(p, queries, keys, dim, scale, 1)
 }
 
 // soften replaces products by probabilities.

@@ -53,6 +53,12 @@ func sumOfMany(x *float32, n int, sums *lanes)
 //go:noescape
 func addRows(dst, weights *float32, rows *int32, n int, values *float32, dim int, mask *int32)
 
+// addRowsOfFour is addRows for four queries, which may be the same ones. The row that many places ahead in the list of
+// each row is requested from memory.
+//
+//go:noescape
+func addRowsOfFour(dst, weights *[4]*float32, rows *int32, n, ahead int, values *float32, dim int, mask *int32)
+
 // collectMany is Selector.collect. It returns how many candidates there are.
 //
 //go:noescape

@@ -623,6 +623,167 @@ done:
 	VZEROUPPER
 	RET
 
+// In the macros of addRowsOfFour SI points to a row, at a column, R14 to the next row that is requested from memory.
+// Y0 to Y7 have the sums of 16 columns, two registers for each query, or Y0, Y2, Y4 and Y6 those of 8.
+#define WEIGHTED_16(pointer, sums0, sums1) \
+	VBROADCASTSS (pointer)(AX*4), Y12 \
+	VMULPS Y8, Y12, Y13 \
+	VMULPS Y9, Y12, Y14 \
+	VADDPS Y13, sums0, sums0 \
+	VADDPS Y14, sums1, sums1
+
+#define WEIGHTED_8(pointer, sums) \
+	VBROADCASTSS (pointer)(AX*4), Y12 \
+	VMULPS Y8, Y12, Y13 \
+	VADDPS Y13, sums, sums
+
+// Sets a pointer to the sums of a query at the column.
+#define SUMS_OF(query, pointer) \
+	MOVQ dst+0(FP), pointer \
+	MOVQ (8*query)(pointer), pointer
+
+#define NEXT_ROW \
+	MOVLQSX (R9), AX \
+	MOVQ AX, SI \
+	IMULQ DX, SI
+
+// func addRowsOfFour(dst, weights *[4]*float32, rows *int32, n, ahead int, values *float32, dim int, mask *int32)
+TEXT ·addRowsOfFour(SB), NOSPLIT, $0-64
+	MOVQ weights+8(FP), AX
+	MOVQ (AX), R8
+	MOVQ 8(AX), R11
+	MOVQ 16(AX), R12
+	MOVQ 24(AX), R13
+	MOVQ ahead+32(FP), BX
+	MOVQ values+40(FP), R10
+	MOVQ dim+48(FP), DX
+	SHLQ $2, DX
+	XORQ DI, DI // bytes of the row that are done
+	JMP sixteen
+
+columns:
+	MOVQ rows+16(FP), R9
+	MOVQ n+24(FP), CX
+	SUMS_OF(0, AX)
+	VMOVUPS (AX)(DI*1), Y0
+	VMOVUPS 32(AX)(DI*1), Y1
+	SUMS_OF(1, AX)
+	VMOVUPS (AX)(DI*1), Y2
+	VMOVUPS 32(AX)(DI*1), Y3
+	SUMS_OF(2, AX)
+	VMOVUPS (AX)(DI*1), Y4
+	VMOVUPS 32(AX)(DI*1), Y5
+	SUMS_OF(3, AX)
+	VMOVUPS (AX)(DI*1), Y6
+	VMOVUPS 32(AX)(DI*1), Y7
+
+rows16:
+	MOVLQSX (R9)(BX*4), R14
+	IMULQ DX, R14
+	NEXT_ROW
+	PREFETCHT0 (R10)(R14*1)
+	VMOVUPS (R10)(SI*1), Y8
+	VMOVUPS 32(R10)(SI*1), Y9
+	WEIGHTED_16(R8, Y0, Y1)
+	WEIGHTED_16(R11, Y2, Y3)
+	WEIGHTED_16(R12, Y4, Y5)
+	WEIGHTED_16(R13, Y6, Y7)
+	ADDQ $4, R9
+	DECQ CX
+	JNZ rows16
+	SUMS_OF(0, AX)
+	VMOVUPS Y0, (AX)(DI*1)
+	VMOVUPS Y1, 32(AX)(DI*1)
+	SUMS_OF(1, AX)
+	VMOVUPS Y2, (AX)(DI*1)
+	VMOVUPS Y3, 32(AX)(DI*1)
+	SUMS_OF(2, AX)
+	VMOVUPS Y4, (AX)(DI*1)
+	VMOVUPS Y5, 32(AX)(DI*1)
+	SUMS_OF(3, AX)
+	VMOVUPS Y6, (AX)(DI*1)
+	VMOVUPS Y7, 32(AX)(DI*1)
+	ADDQ $64, DI
+	ADDQ $64, R10
+
+sixteen:
+	LEAQ 64(DI), AX
+	CMPQ AX, DX
+	JLE columns
+	LEAQ 32(DI), AX
+	CMPQ AX, DX
+	JGT last
+	MOVQ rows+16(FP), R9
+	MOVQ n+24(FP), CX
+	SUMS_OF(0, AX)
+	VMOVUPS (AX)(DI*1), Y0
+	SUMS_OF(1, AX)
+	VMOVUPS (AX)(DI*1), Y2
+	SUMS_OF(2, AX)
+	VMOVUPS (AX)(DI*1), Y4
+	SUMS_OF(3, AX)
+	VMOVUPS (AX)(DI*1), Y6
+
+rows8:
+	NEXT_ROW
+	VMOVUPS (R10)(SI*1), Y8
+	WEIGHTED_8(R8, Y0)
+	WEIGHTED_8(R11, Y2)
+	WEIGHTED_8(R12, Y4)
+	WEIGHTED_8(R13, Y6)
+	ADDQ $4, R9
+	DECQ CX
+	JNZ rows8
+	SUMS_OF(0, AX)
+	VMOVUPS Y0, (AX)(DI*1)
+	SUMS_OF(1, AX)
+	VMOVUPS Y2, (AX)(DI*1)
+	SUMS_OF(2, AX)
+	VMOVUPS Y4, (AX)(DI*1)
+	SUMS_OF(3, AX)
+	VMOVUPS Y6, (AX)(DI*1)
+	ADDQ $32, DI
+	ADDQ $32, R10
+
+last:
+	CMPQ DI, DX
+	JE done
+	MOVQ mask+56(FP), AX
+	VMOVUPS (AX), Y15
+	MOVQ rows+16(FP), R9
+	MOVQ n+24(FP), CX
+	SUMS_OF(0, AX)
+	VMASKMOVPS (AX)(DI*1), Y15, Y0
+	SUMS_OF(1, AX)
+	VMASKMOVPS (AX)(DI*1), Y15, Y2
+	SUMS_OF(2, AX)
+	VMASKMOVPS (AX)(DI*1), Y15, Y4
+	SUMS_OF(3, AX)
+	VMASKMOVPS (AX)(DI*1), Y15, Y6
+
+rowsLast:
+	NEXT_ROW
+	VMASKMOVPS (R10)(SI*1), Y15, Y8
+	WEIGHTED_8(R8, Y0)
+	WEIGHTED_8(R11, Y2)
+	WEIGHTED_8(R12, Y4)
+	WEIGHTED_8(R13, Y6)
+	ADDQ $4, R9
+	DECQ CX
+	JNZ rowsLast
+	SUMS_OF(0, AX)
+	VMASKMOVPS Y0, Y15, (AX)(DI*1)
+	SUMS_OF(1, AX)
+	VMASKMOVPS Y2, Y15, (AX)(DI*1)
+	SUMS_OF(2, AX)
+	VMASKMOVPS Y4, Y15, (AX)(DI*1)
+	SUMS_OF(3, AX)
+	VMASKMOVPS Y6, Y15, (AX)(DI*1)
+
+done:
+	VZEROUPPER
+	RET
+
 DATA ascending<>+0(SB)/8, $0x0000000100000000
 DATA ascending<>+8(SB)/8, $0x0000000300000002
 DATA ascending<>+16(SB)/8, $0x0000000500000004

@@ -32,6 +32,10 @@ func addRows(dst, weights *float32, rows *int32, n int, values *float32, dim int
 	panic(none)
 }
 
+func addRowsOfFour(dst, weights *[4]*float32, rows *int32, n, ahead int, values *float32, dim int, mask *int32) {
+	panic(none)
+}
+
 func collectMany(positions, keys *int32, numbers *float32, n int, least int32, moves *[256][width]uint8) int {
 	panic(none)
 }

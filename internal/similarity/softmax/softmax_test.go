@@ -139,6 +139,37 @@ func testProbabilities(t *testing.T) {
 	})
 }
 
+// TestSteps compares the queries of several steps with those of each step by itself, bit by bit.
+func TestSteps(t *testing.T) { withAndWithout(t, testSteps) }
+
+func testSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		dim, group := rapid.IntRange(1, 40).Draw(t, "dim"), rapid.IntRange(1, 9).Draw(t, "group")
+		steps, first := rapid.IntRange(1, 9).Draw(t, "steps"), rapid.IntRange(1, 90).Draw(t, "keys of the first step")
+		n := first + steps - 1
+		queries, keys, values := normal(random, steps*group*dim), normal(random, n*dim), normal(random, n*dim)
+		p := normal(random, group*(steps*first+steps*(steps-1)/2)+1)
+		outputs := normal(random, steps*group*dim+1)
+		behind, behindOutputs := p[len(p)-1], outputs[len(outputs)-1]
+		got, sums := p[:len(p)-1], outputs[:len(outputs)-1]
+		StepProbabilities(got, queries, keys, dim, 0.3, steps)
+		StepWeighted(sums, got, values, dim, steps)
+		for seen := first; seen <= n; seen++ {
+			p, o := make([]float32, group*seen), make([]float32, group*dim)
+			Probabilities(p, queries[:group*dim], keys[:seen*dim], dim, 0.3)
+			Weighted(o, p, values[:seen*dim], dim)
+			if !slices.Equal(got[:len(p)], p) || !slices.Equal(sums[:len(o)], o) {
+				t.Fatalf("with %d keys: probabilities %v, outputs %v, want %v, %v", seen, got[:len(p)], sums[:len(o)], p, o)
+			}
+			queries, got, sums = queries[group*dim:], got[len(p):], sums[len(o):]
+		}
+		if p[len(p)-1] != behind || outputs[len(outputs)-1] != behindOutputs {
+			t.Fatal("a number behind the results has changed")
+		}
+	})
+}
+
 // fataler is what checks need of *testing.T and *rapid.T.
 type fataler interface{ Fatalf(string, ...any) }
 

@@ -46,26 +46,33 @@ func SumQueries(dst, p []float32) {
 	}
 }
 
-// Weighted sets dst, which has dim numbers, to the sum of weights[i] * row i of values, in float32, in order of rows.
-// Where a sum overflows, it is infinite or NaN.
-func Weighted(dst, weights, values []float32, dim int) {
-	dst = dst[:dim]
+// Weighted sets row j of dst to the sum of weights[j*n+i] * row i of values, in float32, in order of i, for every query
+// j: dst has a row of dim numbers per query, and weights one of n numbers, as values have rows. Where a sum overflows,
+// it is infinite or NaN.
+func Weighted(dst, weights, values []float32, dim int) { StepWeighted(dst, weights, values, dim, 1) }
+
+// WeightedRows is Weighted for some rows, in the order in which they are listed; values have at most n rows.
+func WeightedRows(dst, weights []float32, rows []int32, values []float32, dim int) {
 	clear(dst)
-	for len(weights) > 0 {
-		n := min(len(firstRows), len(weights))
-		add(dst, weights[:n], firstRows[:n], values[:n*dim])
-		weights, values = weights[n:], values[n*dim:]
+	if len(rows) == 0 || len(dst) == 0 {
+		return
 	}
+	s := make(sums, 0, 8)
+	n := len(weights) / (len(dst) / dim)
+	for j := range len(dst) / dim {
+		s = append(s, sum{dst[j*dim:][:dim], weights[j*n:][:n]})
+	}
+	s.add(rows, values)
 }
 
-// WeightedRows is Weighted for some rows, in the order in which they are listed. The weight of row r is weights[r].
-func WeightedRows(dst, weights []float32, rows []int32, values []float32, dim int) {
-	dst = dst[:dim]
-	clear(dst)
-	if len(rows) > 0 {
-		add(dst, weights, rows, values)
-	}
-}
+// sum is a sum of rows times their weights, to which rows are added.
+type sum struct{ dst, weights []float32 }
+
+// from is the sum without the weights of the first rows.
+func (s sum) from(row int) sum { return sum{s.dst, s.weights[row:]} }
+
+// sums are of the same dimension.
+type sums []sum
 
 // firstRows are ascending.
 var firstRows = func() (rows [1024]int32) {
@@ -75,20 +82,72 @@ var firstRows = func() (rows [1024]int32) {
 	return rows
 }()
 
-// add adds rows times their weights to dst. There is at least one.
-func add(dst, weights []float32, rows []int32, values []float32) {
-	dim := len(dst)
-	if assembly {
-		least, most := int(slices.Min(rows)), int(slices.Max(rows))
-		_, _ = weights[least], weights[most]
-		_ = values[most*dim : (most+1)*dim]
-		addRows(&dst[0], &weights[0], &rows[0], len(rows), &values[0], dim, maskOf(dim))
+// addAll adds all rows.
+func (s sums) addAll(values []float32) {
+	dim := len(s[0].dst)
+	rest := slices.Clone(s)
+	for len(values) > 0 {
+		n := min(len(firstRows), len(values)/dim)
+		rest.add(firstRows[:n], values[:n*dim])
+		values = values[n*dim:]
+		for i := range rest {
+			rest[i] = rest[i].from(n)
+		}
+	}
+}
+
+// rowsBytes is how much of the rows is added to all sums before the next: less than the first cache of a processor has.
+const rowsBytes = 16 << 10
+
+// add adds the listed rows, of which there is at least one.
+func (s sums) add(rows []int32, values []float32) {
+	if !assembly {
+		for _, one := range s {
+			one.addInGo(rows, values)
+		}
 		return
 	}
+	dim := len(s[0].dst)
+	least, most := int(slices.Min(rows)), int(slices.Max(rows))
+	_ = values[most*dim : (most+1)*dim]
+	for _, one := range s {
+		_, _ = one.weights[least], one.weights[most]
+	}
+	chunk := max(1, rowsBytes/(4*dim))
+	if len(s) == 1 {
+		chunk = len(rows)
+	}
+	for len(rows) > 0 {
+		n := min(chunk, len(rows))
+		ahead := min(chunk, len(rows)-n)
+		for rest := s; len(rest) > 0; rest = rest[min(4, len(rest)):] {
+			rest.addChunk(rows[:n], ahead, values)
+		}
+		rows = rows[n:]
+	}
+}
+
+// addChunk adds rows to up to four sums.
+func (s sums) addChunk(rows []int32, ahead int, values []float32) {
+	dim := len(s[0].dst)
+	if len(s) == 1 {
+		addRows(&s[0].dst[0], &s[0].weights[0], &rows[0], len(rows), &values[0], dim, maskOf(dim))
+		return
+	}
+	var dst, weights [4]*float32
+	for i := range dst {
+		one := s[min(i, len(s)-1)] // one that repeats computes the same again
+		dst[i], weights[i] = &one.dst[0], &one.weights[0]
+	}
+	addRowsOfFour(&dst, &weights, &rows[0], len(rows), ahead, &values[0], dim, maskOf(dim))
+}
+
+func (s sum) addInGo(rows []int32, values []float32) {
+	dim := len(s.dst)
 	for _, r := range rows {
-		w := weights[r]
+		w := s.weights[r]
 		for c, v := range values[int(r)*dim:][:dim] {
-			dst[c] += float32(w * v)
+			s.dst[c] += float32(w * v)
 		}
 	}
 }

@@ -15,43 +15,53 @@ func testWeighted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		dim, n := rapid.IntRange(1, 200).Draw(t, "dim"), rapid.IntRange(1, 100).Draw(t, "rows")
-		values, weights := normal(random, n*dim), normal(random, n)
-		all, some := make([]int32, n), make([]int32, rapid.IntRange(0, n).Draw(t, "some"))
+		group := rapid.IntRange(1, 9).Draw(t, "group")
+		values, weights := normal(random, n*dim), normal(random, group*n)
+		all, some := make([]int32, n), make([]int32, rapid.IntRange(0, 150).Draw(t, "some"))
 		for i := range all {
 			all[i] = int32(i)
 		}
 		for i := range some {
 			some[i] = int32(random.IntN(n))
 		}
-		dst := normal(random, dim+1)
-		behind := dst[dim]
+		dst := normal(random, group*dim+1)
+		behind := dst[group*dim]
 		check := func(rows []int32) {
 			t.Helper()
-			for c := range dim {
-				var want float32
-				exact, size := 0.0, 0.0
-				for _, r := range rows {
-					p := float32(weights[r] * values[int(r)*dim+c])
-					want += p
-					exact += float64(weights[r]) * float64(values[int(r)*dim+c])
-					size += math.Abs(float64(p))
-				}
-				if math.Float32bits(dst[c]) != math.Float32bits(want) {
-					t.Fatalf("component %d is %v, want %v", c, dst[c], want)
-				}
-				if math.Abs(float64(want)-exact) > size*float64(len(rows)+1)*0x1p-24 {
-					t.Fatalf("component %d is %v, want %v", c, want, exact)
-				}
+			for j := range group {
+				checkWeighted(t, dst[j*dim:][:dim], weights[j*n:], rows, values)
 			}
-			if dst[dim] != behind {
-				t.Fatal("a number behind the sum has changed")
+			if dst[group*dim] != behind {
+				t.Fatal("a number behind the sums has changed")
 			}
 		}
-		Weighted(dst, weights, values, dim)
+		Weighted(dst[:group*dim], weights, values, dim)
 		check(all)
-		WeightedRows(dst, weights, some, values, dim)
+		WeightedRows(dst[:group*dim], weights, some, values, dim)
 		check(some)
 	})
+}
+
+// checkWeighted compares the sum of rows of one query with its definition.
+func checkWeighted(t *rapid.T, dst, weights []float32, rows []int32, values []float32) {
+	t.Helper()
+	for c, got := range dst {
+		var want float32
+		exact, size := 0.0, 0.0
+		for _, r := range rows {
+			value := values[int(r)*len(dst)+c]
+			p := float32(weights[r] * value)
+			want += p
+			exact += float64(weights[r]) * float64(value)
+			size += math.Abs(float64(p))
+		}
+		if math.Float32bits(got) != math.Float32bits(want) {
+			t.Fatalf("component %d is %v, want %v", c, got, want)
+		}
+		if math.Abs(float64(want)-exact) > size*float64(len(rows)+1)*0x1p-24 {
+			t.Fatalf("component %d is %v, want %v", c, want, exact)
+		}
+	}
 }
 
 // TestRowsThatAreNone asks for rows behind the last and before the first.

@@ -90,6 +90,7 @@ func Round(row []float32) {
 	}
 }
 
+// rowReader reads rows of numbers.
 type rowReader struct {
 	numbers
 	dim    int

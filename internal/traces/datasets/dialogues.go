@@ -17,8 +17,7 @@ var Formats = []source.Format{sgdFormat, oasstFormat, tiageFormat, qqpFormat, cl
 // dialogueQuery is a query as a file of dialogues or questions states it; unknown fields are nil.
 type dialogueQuery struct{ text, session, topic, answer []byte }
 
-// dialogueReader returns queries as records. Equal texts are the same query, so the text is the key. It implements
-// stream.Reader.
+// dialogueReader returns queries as records. Equal texts are the same query, so the text is the key.
 type dialogueReader struct {
 	next func() (query dialogueQuery, ok bool)
 	head queries.Head
@@ -40,6 +39,7 @@ func inOrder(queries []dialogueQuery) func() (dialogueQuery, bool) {
 	}
 }
 
+// Read implements stream.Reader.
 func (r *dialogueReader) Read(rec *stream.Record) error {
 	q, ok := r.next()
 	if !ok {

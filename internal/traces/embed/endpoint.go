@@ -50,6 +50,7 @@ const (
 	longestWait = 10 * time.Minute
 )
 
+// Check returns an error if e cannot be called.
 func (e *Endpoint) Check() error {
 	address, err := e.address()
 	switch {
@@ -81,6 +82,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
+// address returns the URL of requests.
 func (e *Endpoint) address() (*url.URL, error) {
 	u, err := url.Parse(e.URL)
 	switch {

@@ -48,6 +48,7 @@ func (l *Listing) Add(path []byte, size int64) error {
 	return nil
 }
 
+// Files returns how many files it lists.
 func (l *Listing) Files() int { return len(l.sizes) }
 
 // Write writes the listing as CSV that the option files reads.
@@ -226,6 +227,7 @@ func (l *Unread) Saw(head *Head) {
 	}
 }
 
+// Losses implements source.Loser.
 func (l *Unread) Losses() []string {
 	if l.listing == nil || l.read.Len() == l.listing.Files() {
 		return nil

@@ -34,7 +34,7 @@ func detectPlain(head source.Head, _ string) source.Confidence {
 	return source.No
 }
 
-// plainReader reads one key per line. It implements Reader.
+// plainReader reads one key per line.
 type plainReader struct {
 	src     *source.Source
 	spaces  bool // allowed in keys
@@ -46,6 +46,7 @@ func openPlain(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return &plainReader{src: src, spaces: opts.Bool("spaces")}, stream.Fields{}, nil
 }
 
+// Read implements Reader.
 func (p *plainReader) Read(rec *stream.Record) error {
 	line, err := p.src.Line()
 	if err != nil {

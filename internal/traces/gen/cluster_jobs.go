@@ -74,6 +74,7 @@ func (j *clusterJob) perPass(d *clusterData, o clusterOptions) int {
 	return d.items
 }
 
+// clusterRun is a job at work.
 type clusterRun struct {
 	job          *clusterJob
 	data, beside *clusterData
@@ -146,6 +147,7 @@ func (r *clusterRun) count(block int64) {
 	}
 }
 
+// item returns the item of a step of the pass.
 func (r *clusterRun) item(step int) int {
 	switch r.job.order {
 	case shuffled:

@@ -37,7 +37,7 @@ var chatFormat = source.Format{
 	Open: openChat,
 }
 
-// chatReader returns the turns of a file by time. It implements promptSource.
+// chatReader returns the turns of a file by time.
 type chatReader struct {
 	src         *source.Source
 	timeUnit    int64
@@ -47,6 +47,7 @@ type chatReader struct {
 	histories   map[uint64]*blockChain // by session; nil if inputs are whole prompts
 }
 
+// chatTurn is a line.
 type chatTurn struct {
 	line          int
 	time          int64
@@ -124,6 +125,7 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 	return turn, s.End()
 }
 
+// next implements promptSource.
 func (c *chatReader) next(p *prompt) error {
 	if len(c.turns) == 0 {
 		return io.EOF

@@ -59,6 +59,7 @@ func areJSONStrings(lines [][]byte) bool {
 	return words
 }
 
+// lineReader reads a query per line.
 type lineReader struct {
 	unit      int64
 	textsOnly bool // lines are strings

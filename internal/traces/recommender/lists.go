@@ -103,6 +103,7 @@ func (r *listReader) shards(text []byte, shardRows int64) ([]Lookup, error) {
 	return r.list, err
 }
 
+// rows reads a list of row numbers.
 func (r *listReader) rows(text []byte, shardRows int64) ([]Lookup, error) {
 	if err := r.begin(text); err != nil {
 		return nil, err
@@ -140,6 +141,7 @@ func eachWord(text []byte, visit func(word []byte) error) error {
 	}
 }
 
+// appendList appends lookups as text.
 func appendList(text []byte, lookups []Lookup) []byte {
 	for i, l := range lookups {
 		if i > 0 {

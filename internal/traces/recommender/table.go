@@ -38,6 +38,7 @@ var tableFormat = source.Format{
 // tableColumns are the indexes of the columns, -1 where there is none.
 type tableColumns struct{ time, user, tokens, shards, rows, shardRows, hot int }
 
+// column is a column of a table of requests.
 type column struct {
 	name   string // by default
 	option string // names another column
@@ -86,7 +87,7 @@ func looksLikeTable(head source.Head) bool {
 	return has("user") && has("tokens") && (has("shards") || has("rows"))
 }
 
-// tableReader reads a request per row. It implements stream.Reader.
+// tableReader reads a request per row.
 type tableReader struct {
 	rows      source.Rows
 	unit      int64
@@ -141,6 +142,7 @@ func (t *tableReader) choose(opts params.Values) error {
 	return nil
 }
 
+// Read implements stream.Reader.
 func (t *tableReader) Read(rec *stream.Record) error {
 	if err := t.rows.Next(); err == io.EOF {
 		return err
@@ -228,7 +230,7 @@ var tableWritable = source.Writable{
 	Kind: Kind{}.Name(),
 }
 
-// tableWriter writes a request per row. It implements source.RecordWriter.
+// tableWriter writes a request per row.
 type tableWriter struct {
 	rows    *source.CSVRows
 	clock   bool
@@ -249,6 +251,7 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	return t, t.rows.Write(header)
 }
 
+// Write implements source.RecordWriter.
 func (t *tableWriter) Write(rec *stream.Record) error {
 	head := HeadOf(rec)
 	if head == nil {

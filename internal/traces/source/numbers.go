@@ -53,6 +53,7 @@ func IsDigits(text []byte) bool {
 	return len(text) > 0
 }
 
+// ParseSize reads a size in bytes.
 func ParseSize(text []byte) (int64, error) {
 	n, ok := ParseWhole(text)
 	if !ok || n > MaxSize {

@@ -66,6 +66,7 @@ func (s *Summary) fittedLine(ranks []float64) plots.Line {
 	return line
 }
 
+// distributionFigure is a figure of distribution functions.
 type distributionFigure struct {
 	file, title, axis string
 	unit              plots.Unit

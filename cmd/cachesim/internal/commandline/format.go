@@ -36,12 +36,13 @@ func (f *Format) RegisterOnly(cmd *cobra.Command, names []string, remarks ...str
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// formatValue is a Format that must be one of names. It implements pflag.Value.
+// formatValue is a Format that must be one of names.
 type formatValue struct {
 	format *Format
 	names  []string
 }
 
+// String implements pflag.Value.
 func (v *formatValue) String() string {
 	if v.format == nil {
 		return ""
@@ -49,8 +50,10 @@ func (v *formatValue) String() string {
 	return string(*v.format)
 }
 
+// Type implements pflag.Value.
 func (v *formatValue) Type() string { return "FORMAT" }
 
+// Set implements pflag.Value.
 func (v *formatValue) Set(text string) error {
 	if !slices.Contains(v.names, text) {
 		return suggest.Unknown("format", text, v.names)

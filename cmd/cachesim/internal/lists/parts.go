@@ -15,6 +15,7 @@ type partJSON struct {
 	Parameters []paramJSON `json:"parameters"`
 }
 
+// Parts lists the parts of a kind.
 func Parts(kind *sim.Kind) List {
 	l := List{
 		Noun: kind.Name,

@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 )
 
-var batchSizesEntry = Entry{
-	Name: "batch-sizes",
+var fluidEntry = Entry{
+	Name: "fluid",
 	Summary: "to training tenants in proportion to their batch sizes, at most their data sets; the rest is a pool that " +
 		"all other tenants share",
 	Source: "Gu et al., Fluid: dataset abstraction and elastic acceleration for cloud-native deep learning training " +
@@ -27,20 +27,20 @@ var batchSizesEntry = Entry{
 		}
 		return err
 	},
-	New: func(c Config) (Allocator, error) { return newBatchSizes(c) },
+	New: func(c Config) (Allocator, error) { return newFluid(c) },
 }
 
-// batchSizes divides once, before the first request.
-type batchSizes struct{ training }
+// fluid divides once, before the first request.
+type fluid struct{ training }
 
-func newBatchSizes(c Config) (*batchSizes, error) {
+func newFluid(c Config) (*fluid, error) {
 	t, err := newTraining(c)
-	return &batchSizes{t}, err
+	return &fluid{t}, err
 }
 
-func (a *batchSizes) Needs() Needs { return Needs{Data: true} }
+func (a *fluid) Needs() Needs { return Needs{Data: true} }
 
-func (a *batchSizes) Allocate(s *State, capacities []int64) {
+func (a *fluid) Allocate(s *State, capacities []int64) {
 	divide(a.claim(s), a.weights, capacities[:len(a.weights)])
 	for i := range a.weights {
 		capacities[i] = min(capacities[i], s.Pools[i].Data)
