@@ -108,14 +108,28 @@ func TestAttentionSimilarityByLag(t *testing.T) {
 	}
 }
 
-// The generator is held beside the attention of a real model, with its default parameters.
+// hitsAt returns the share of the queries of the first query head of each KV head that are more similar than tau to the
+// label.
+func hitsAt(t *testing.T, trace attention.Trace, tau float64) float64 {
+	misses, shape := 0, trace.Shape()
+	for range shape.Heads() {
+		var h attention.Head
+		must.Do(t, trace.Next(&h))
+		misses += missesAt(&h, shape.Steps, tau)
+	}
+	return 1 - float64(misses)/float64(shape.Heads()*shape.Steps)
+}
+
+// The generator is compared with the attention of a real model, with its default parameters. A band is a little wider
+// than the distance to every other layer of that model: another text moves the numbers less, by 0.02 to 0.03.
 func TestAttentionResemblesARealModel(t *testing.T) {
 	folder := os.Getenv("CACHESIM_TRACES")
 	if folder == "" {
 		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
 	}
 	options := attention.Options{Parts: attention.Parts{Predicted: true, Keys: true}}
-	trace := must.Get(attention.Open(t.Context(), filepath.Join(folder, "attention", "sawyer"), nil, options))(t)
+	path := filepath.Join(folder, "attention", "sawyer")
+	trace := must.Get(attention.Open(t.Context(), path, nil, options))(t)
 	defer trace.Close()
 	real := must.Get(attention.Describe(t.Context(), trace, 2, options, nil))(t).All
 	made := must.Get(attention.Describe(t.Context(), attentionOf(t, ""), 2, options, nil))(t).All
@@ -126,29 +140,40 @@ func TestAttentionResemblesARealModel(t *testing.T) {
 		}
 	}
 	for i, s := range real.SimilarityByLag {
-		compare(fmt.Sprint("similarity at lag ", s.Lag), made.SimilarityByLag[i].Value, s.Value, 0.03)
+		compare(fmt.Sprint("similarity at lag ", s.Lag), made.SimilarityByLag[i].Value, s.Value, 0.05)
 	}
 	for i, o := range real.OverlapByLag {
-		compare(fmt.Sprint("overlap at lag ", o.Lag), made.OverlapByLag[i].Value, o.Value, 0.08)
+		compare(fmt.Sprint("overlap at lag ", o.Lag), made.OverlapByLag[i].Value, o.Value, 0.12)
 	}
-	bins := 0
-	for _, r := range real.OverlapBySimilarity {
-		for _, m := range made.OverlapBySimilarity {
+	bins, least := 0, 0.0
+	for _, m := range made.OverlapBySimilarity {
+		if m.Pairs >= 50 && m.Value < least {
+			t.Errorf("the overlap of %.3f at a similarity from %v is below that of less similar queries", m.Value, m.From)
+		}
+		least = m.Value
+		for _, r := range real.OverlapBySimilarity {
 			if m.From == r.From && m.Pairs >= 50 && r.Pairs >= 50 {
-				compare(fmt.Sprint("overlap at a similarity from ", m.From), m.Value, r.Value, 0.05)
+				band := 0.08
+				if m.From < 0.6 { // of few heads
+					band = 0.15
+				}
+				compare(fmt.Sprint("overlap at a similarity from ", m.From), m.Value, r.Value, band)
 				bins++
 			}
 		}
 	}
-	if bins < 6 {
-		t.Errorf("%d bins of similarity have 50 pairs in both, want 6", bins)
+	if bins < 5 {
+		t.Errorf("%d bins of similarity have 50 pairs in both, want 5", bins)
 	}
 	for i, r := range real.MassByRank {
-		compare(fmt.Sprint("mass of the first ", r.Share), made.MassByRank[i].Value, r.Value, 0.08)
+		compare(fmt.Sprint("mass of the first ", r.Share), made.MassByRank[i].Value, r.Value, 0.13)
 	}
-	compare("mass of the sink", made.SinkMass, real.SinkMass, 0.05)
-	compare("mass of recent tokens", made.RecentMass, real.RecentMass, 0.06)
-	compare("similarity of predictions", *made.Prediction, *real.Prediction, 0.01)
+	compare("mass of the sink", made.SinkMass, real.SinkMass, 0.08)
+	compare("mass of recent tokens", made.RecentMass, real.RecentMass, 0.1)
+	queries := must.Get(attention.Open(t.Context(), path, nil, attention.Options{}))(t)
+	defer queries.Close()
+	compare("hit ratio at a similarity of 0.7", hitsAt(t, attentionOf(t, ""), 0.7), hitsAt(t, queries, 0.7), 0.13)
+	compare("similarity of predictions", *made.Prediction, *real.Prediction, 0.02)
 }
 
 // The same seed gives the same bytes on any number of goroutines, on every machine; another seed gives others.
