@@ -51,7 +51,6 @@ var rooms = []room{
 
 const module = "github.com/cachesim/cachesim/"
 
-// roomOf returns the room of a folder below internal.
 func roomOf(folder string) string {
 	name, _, _ := strings.Cut(folder, "/")
 	return name

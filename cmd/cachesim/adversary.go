@@ -113,7 +113,6 @@ func (f *adversaryFlags) specs() ([]policies.Spec, error) {
 	return specs, err
 }
 
-// sizes returns the capacities.
 func (f *adversaryFlags) sizes() (sizes []int, err error) {
 	parsed, err := capacity.ParseList(f.capacities)
 	if err != nil {

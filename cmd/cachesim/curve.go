@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// defaultCurveCapacities are the capacities of `cachesim curve TRACE`.
 const defaultCurveCapacities = "0.01%..81.92%x2,100%"
 
 type curveFlags struct {

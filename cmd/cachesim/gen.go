@@ -206,7 +206,6 @@ func sameName(a, b string) bool {
 
 var errWroteNothing = errors.New("interrupted: nothing was written")
 
-// paramFlag is a parameter given as a flag.
 type paramFlag struct {
 	param params.Param
 	text  string

@@ -104,7 +104,6 @@ func policiesWith(property func(policies.Entry) bool) string {
 	return strings.Join(names, ",")
 }
 
-// runForRecords runs the program and returns its records.
 func runForRecords(t *testing.T, args []string) []records.Record {
 	t.Helper()
 	var out, errors bytes.Buffer

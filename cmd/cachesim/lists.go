@@ -104,7 +104,6 @@ its name. Embeddings of queries are part of some formats, or are in a .npy or .f
 	}, lists.Formats)
 }
 
-// newPartsCommands returns the command of each kind that lists its parts.
 func newPartsCommands() (all []*cobra.Command) {
 	for _, kind := range sim.Kinds {
 		switch kind.Name {
@@ -119,7 +118,6 @@ func newPartsCommands() (all []*cobra.Command) {
 	return all
 }
 
-// newPartsCommand returns the command that lists the parts of a kind.
 func newPartsCommand(kind *sim.Kind) *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   kind.Plural + " [NAME...]",

@@ -100,7 +100,6 @@ func TestMeasuredTables(t *testing.T) {
 	}
 }
 
-// pageTable is a table of the documentation.
 type pageTable struct {
 	page  string
 	head  []string   // the cells of its head

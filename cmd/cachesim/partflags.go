@@ -35,10 +35,8 @@ func (f *partFlags) register(cmd *cobra.Command, kind *sim.Kind, usage string) {
 	completeNames(cmd, name, kind.Names)
 }
 
-// flagOf returns the name of the flag of a kind.
 func flagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
 
-// lists reads the lists.
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 	all := map[*sim.Kind][]sim.Part{}
 	for _, kind := range sim.Kinds {

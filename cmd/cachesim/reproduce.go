@@ -196,7 +196,6 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 	return summaries, nil
 }
 
-// reproduce runs one experiment.
 func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (report.Summary, error) {
 	s, err := planSweep(cmd, file, filepath.Join(f.out, file.Name))
 	if err != nil {

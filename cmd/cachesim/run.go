@@ -291,7 +291,6 @@ func (f *runFlags) print(w io.Writer, recs []records.Record, judged *checks.Judg
 	return judged.Print(w, string(f.format), func(w io.Writer) error { return printRecords(w, recs, "markdown") })
 }
 
-// printRecords prints the records in one of commandline.Formats.
 func printRecords(w io.Writer, recs []records.Record, format string) error {
 	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w), Width: terminal.Width(w)})
 }

@@ -275,7 +275,6 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	return f.report(cmd, s, collection, f.quiet)
 }
 
-// file returns the experiment to run.
 func (f *sweepFlags) file(args []string) (*experiment.File, error) {
 	switch {
 	case f.resume && f.out == "" && len(args) == 0:

@@ -13,7 +13,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
 )
 
-// submitFlags are the flags of `sweep submit`.
 type submitFlags struct{ cluster.Submission }
 
 // flagsOf lists the flags that only one engine has.

@@ -24,7 +24,6 @@ type trainFlags struct {
 	owners   map[string]string // of flags that only one learner takes: its name
 }
 
-// learner is what the command trains.
 type learner struct {
 	name  string // in errors
 	about string // a part of the help; white space around it does not count
@@ -38,7 +37,6 @@ type learner struct {
 	train func(cmd *cobra.Command, args []string) (summary, error)
 }
 
-// summary describes a training.
 type summary interface {
 	Print(w io.Writer, format string) error
 }
@@ -73,7 +71,6 @@ func newTrainCommand() *cobra.Command {
 	return cmd
 }
 
-// chosen returns what the flags say is to be trained.
 func (f *trainFlags) chosen(cmd *cobra.Command) learner {
 	i := slices.IndexFunc(f.learners, func(l learner) bool { return l.flag != "" && cmd.Flags().Changed(l.flag) })
 	return f.learners[max(0, i)]

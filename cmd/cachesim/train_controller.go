@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/trainer"
 )
 
-// controllerFlags are the flags of train with --controller.
 type controllerFlags struct {
 	*trainFlags
 	controller string

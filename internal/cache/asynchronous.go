@@ -6,7 +6,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
-// Ask implements requests.Asynchronous.
 func (p *Pool) Ask(r policies.Request, _ int) (hit bool) {
 	if p.expirer != nil {
 		p.expire(r.Time)
@@ -23,22 +22,14 @@ func (p *Pool) Ask(r policies.Request, _ int) (hit bool) {
 	return true
 }
 
-// Arrive implements requests.Asynchronous.
 func (p *Pool) Arrive(r policies.Request) (resident bool) { return p.Load(r) || p.Resident(r.Object) }
 
 // Waited implements requests.Asynchronous. The object has arrived, so a policy that bypassed it may load it now.
-func (p *Pool) Waited(r policies.Request) { p.Request(r) }
-
-// Cancelled implements requests.Asynchronous.
-func (p *Pool) Cancelled(policies.Object) {}
-
-// Proposals implements requests.Asynchronous.
-func (c *Exact) Proposals(to []requests.Fetch) []requests.Fetch { return to }
-
-// More implements requests.Asynchronous.
+func (p *Pool) Waited(r policies.Request)                         { p.Request(r) }
+func (p *Pool) Cancelled(policies.Object)                         {}
+func (c *Exact) Proposals(to []requests.Fetch) []requests.Fetch   { return to }
 func (c *Exact) More(_ int, to []requests.Fetch) []requests.Fetch { return to }
 
-// Ask implements requests.Asynchronous.
 func (c *prefetching) Ask(r policies.Request, at int) (hit bool) {
 	if c.changing {
 		c.known[r.Object] = r.Size
@@ -50,7 +41,6 @@ func (c *prefetching) Ask(r policies.Request, at int) (hit bool) {
 	return hit
 }
 
-// Proposals implements requests.Asynchronous.
 func (c *prefetching) Proposals(to []requests.Fetch) []requests.Fetch {
 	for _, p := range c.proposals {
 		to = c.fetch(p, to)
@@ -79,7 +69,6 @@ func (c *prefetching) fetch(p prefetch.Proposal, to []requests.Fetch) []requests
 // call continues after them.
 const lookedThrough = 1024
 
-// More implements requests.Asynchronous.
 func (c *prefetching) More(n int, to []requests.Fetch) []requests.Fetch {
 	if c.backlog == nil {
 		return to
@@ -97,7 +86,6 @@ func (c *prefetching) More(n int, to []requests.Fetch) []requests.Fetch {
 	return to
 }
 
-// Arrive implements requests.Asynchronous.
 func (c *prefetching) Arrive(r policies.Request) (resident bool) {
 	c.coming[r.Object] = false
 	before := c.Resident(r.Object)
@@ -111,13 +99,11 @@ func (c *prefetching) Arrive(r policies.Request) (resident bool) {
 	return c.Resident(r.Object)
 }
 
-// Waited implements requests.Asynchronous.
 func (c *prefetching) Waited(r policies.Request) {
 	c.Store.Waited(r)
 	c.settle(r)
 }
 
-// Cancelled implements requests.Asynchronous.
 func (c *prefetching) Cancelled(o policies.Object) {
 	c.coming[o] = false
 	c.lose(o)
@@ -130,7 +116,6 @@ func (c *prefetching) lose(o policies.Object) {
 	}
 }
 
-// Ask implements requests.Asynchronous.
 func (d *Divided) Ask(r policies.Request, at int) (hit bool) {
 	if d.due(r.Time) {
 		d.redivide(r)
@@ -141,24 +126,16 @@ func (d *Divided) Ask(r policies.Request, at int) (hit bool) {
 	return hit
 }
 
-// Proposals implements requests.Asynchronous.
-func (d *Divided) Proposals(to []requests.Fetch) []requests.Fetch { return to }
-
-// More implements requests.Asynchronous.
+func (d *Divided) Proposals(to []requests.Fetch) []requests.Fetch   { return to }
 func (d *Divided) More(_ int, to []requests.Fetch) []requests.Fetch { return to }
 
-// Arrive implements requests.Asynchronous.
 func (d *Divided) Arrive(r policies.Request) (resident bool) {
 	return d.pools[d.pool(r.Object)].Arrive(r)
 }
 
-// Waited implements requests.Asynchronous.
 func (d *Divided) Waited(r policies.Request) { d.pools[d.pool(r.Object)].Waited(r) }
-
-// Cancelled implements requests.Asynchronous.
 func (d *Divided) Cancelled(policies.Object) {}
 
-// Evictions implements requests.Asynchronous.
 func (d *Divided) Evictions() (n int64) {
 	for _, p := range d.pools {
 		n += p.Evictions()
@@ -166,7 +143,6 @@ func (d *Divided) Evictions() (n int64) {
 	return n
 }
 
-// Oversized implements requests.Asynchronous.
 func (d *Divided) Oversized() (n int64) {
 	for _, p := range d.pools {
 		n += p.Oversized()

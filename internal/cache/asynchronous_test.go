@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// requestOf returns request i of a trace.
 func requestOf(c Config, i int) policies.Request {
 	o := c.Trace.Objects[i]
 	r := policies.Request{Object: o, Query: o, Pos: i, Size: 1}

@@ -71,7 +71,6 @@ type Window struct {
 	Groups []int
 }
 
-// Request returns request i of the window.
 func (w *Window) Request(i int) policies.Request {
 	r := policies.Request{Object: w.Objects[i], Query: w.Objects[i], Pos: w.First + i, Size: 1}
 	if w.Sizes != nil {
@@ -128,7 +127,6 @@ type Counts struct {
 	WrongHits    int64 // labelled requests that hit an entry with a different label
 }
 
-// Misses returns the requests that did not hit.
 func (c Counts) Misses() int64 { return c.Requests - c.Hits }
 
 // Minus returns the counts since an earlier state, as after a warm-up or in a window of time.

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Entry describes one kind of cache.
+// Entry describes one kind of cache. It implements params.Named, params.Described and params.Checker.
 type Entry struct {
 	Name    string
 	Summary string // one line: what counts as a hit and what can be evicted
@@ -108,10 +108,8 @@ type PoolEstimate struct {
 	Pools   int64
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source}
 	if e.ObjectsOnly {
@@ -123,7 +121,6 @@ func (e Entry) Describe() params.Description {
 	return d
 }
 
-// CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.CheckParams == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 // among them, or they share one pool. An object belongs to one tenant.
 //
 // Memory in addition to the pools: 4 bytes per object of the trace, 4 more if the allocator needs footprints, and the
-// monitors of its curves.
+// monitors of its curves. It implements requests.Asynchronous, Occupied, Cache and Store.
 type Divided struct {
 	allocator allocate.Allocator
 	needs     allocate.Needs
@@ -173,7 +173,6 @@ func (d *Divided) Tenants() []Tenant {
 	return all
 }
 
-// Used implements Occupied.
 func (d *Divided) Used() (used int64) {
 	for _, p := range d.pools {
 		used += p.Used()
@@ -181,7 +180,6 @@ func (d *Divided) Used() (used int64) {
 	return used
 }
 
-// pool returns the number of the pool of an object.
 func (d *Divided) pool(o policies.Object) int {
 	if d.shared {
 		return 0
@@ -235,7 +233,6 @@ func (d *Divided) sizeData(c Config) {
 	}
 }
 
-// Serve implements Cache.
 func (d *Divided) Serve(w Window, n *Counts) {
 	for i := range w.Objects {
 		r := w.Request(i)

@@ -83,7 +83,7 @@ func TestTenantsAtAnyTime(t *testing.T) {
 	}
 	tr := tenantTrace(requests)
 	for _, text := range []string{"shared", "equal", "proportional(every=100)", "ucp(every=100)", "marginal(every=100)",
-		"optimal", "quiver(train=t0,profile=100)", "fluid(train=t0:1)"} {
+		"optimal", "quiver(train=t0,profile=100)", "batch-sizes(train=t0:1)"} {
 		served := must.Get(newExactCache(configOf(t, tr, "lru", text, 30, true)))(t)
 		tenants := served.(interface{ Tenants() []Tenant })
 		var n Counts

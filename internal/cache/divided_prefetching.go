@@ -25,22 +25,16 @@ func newPrefetchingTenants(c Config) (*prefetchingTenants, error) {
 }
 
 // Tenants returns the state of every tenant, in the order of their numbers.
-func (p *prefetchingTenants) Tenants() []Tenant { return p.divided.Tenants() }
-
-// Capacity implements Store.
-func (d *Divided) Capacity() int64 { return d.state.Capacity }
-
-// Resident implements Store.
+func (p *prefetchingTenants) Tenants() []Tenant    { return p.divided.Tenants() }
+func (d *Divided) Capacity() int64                 { return d.state.Capacity }
 func (d *Divided) Resident(o policies.Object) bool { return d.pools[d.pool(o)].Resident(o) }
 
-// Observe implements Store.
 func (d *Divided) Observe(o Observer) {
 	for _, p := range d.pools {
 		p.Observe(o)
 	}
 }
 
-// Request implements Store.
 func (d *Divided) Request(r policies.Request) (hit bool) {
 	if d.due(r.Time) {
 		d.redivide(r)
@@ -51,7 +45,6 @@ func (d *Divided) Request(r policies.Request) (hit bool) {
 	return hit
 }
 
-// Load implements Store.
 func (d *Divided) Load(r policies.Request) (loaded bool) {
 	pool := d.pools[d.pool(r.Object)]
 	return !pool.Resident(r.Object) && pool.Load(r)

@@ -38,7 +38,6 @@ func tenantTrace(requests [][2]int) *traces.Trace {
 	return t
 }
 
-// drawTenants draws a trace of some tenants.
 func drawTenants(t *rapid.T, mostTenants int) *traces.Trace {
 	tenants := rapid.IntRange(1, mostTenants).Draw(t, "tenants")
 	return tenantTrace(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int {
@@ -353,7 +352,8 @@ func TestManyTenants(t *testing.T) {
 	}
 }
 
-// Of fluid, a training tenant has what it has alone with its share, and the others what they have in one cache.
+// Under batch-sizes, a training tenant has what it has alone with its share, and the others what they have in one
+// cache.
 func TestTenantsThatShareAPool(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	requests := make([][2]int, 4000)
@@ -362,7 +362,7 @@ func TestTenantsThatShareAPool(t *testing.T) {
 	}
 	tr := tenantTrace(requests)
 	first := tr.Tenants.Names[0]
-	served, n := serveAll(t, configOf(t, tr, "lru", "fluid(train="+first+":1,share=0.4)", 25, true))
+	served, n := serveAll(t, configOf(t, tr, "lru", "batch-sizes(train="+first+":1,share=0.4)", 25, true))
 	rest := &traces.Trace{}
 	numbers := map[uint32]uint32{}
 	for _, o := range tr.Objects {

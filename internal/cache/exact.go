@@ -38,7 +38,8 @@ func newExactCache(c Config) (Cache, error) {
 	return exact, nil
 }
 
-// Exact is a cache in which a request hits if its own object is resident: one pool, called request by request.
+// Exact is a cache in which a request hits if its own object is resident: one pool, called request by request. It
+// implements requests.Asynchronous and Cache.
 type Exact struct{ *Pool }
 
 // NewExact returns an empty cache of the given capacity over objects 0..objects-1.
@@ -46,7 +47,6 @@ func NewExact(p policies.Policy, capacity int64, objects int) *Exact {
 	return &Exact{NewPool(p, capacity, objects)}
 }
 
-// Serve implements Cache.
 func (c *Exact) Serve(w Window, n *Counts) {
 	p := c.Pool
 	if w.Sizes != nil && p.stored == nil {

@@ -49,7 +49,6 @@ func (g *Ghosts) forget(o policies.Object) {
 	}
 }
 
-// Clear forgets all ghosts of a pool.
 func (g *Ghosts) Clear(pool int) {
 	if pool >= len(g.counts) {
 		return

@@ -21,7 +21,6 @@ type Members struct {
 // per object of the trace, once.
 type Partition struct{ numbers []uint32 }
 
-// NewPartition returns a partition of the given number of objects.
 func NewPartition(objects int) *Partition { return &Partition{make([]uint32, objects)} }
 
 // fewestMembers is the number of members for which a pool initially has room.
@@ -37,11 +36,8 @@ func NewMembers(partition *Partition) *Members {
 	return m
 }
 
-// Object returns the member with a number.
 func (m *Members) Object(number uint32) policies.Object { return m.objects[number] }
-
-// Len returns the number of members.
-func (m *Members) Len() int { return len(m.objects) }
+func (m *Members) Len() int                             { return len(m.objects) }
 
 // find returns the number of a member; ok is false if o is not a member.
 func (m *Members) find(o policies.Object) (number uint32, ok bool) {

@@ -10,7 +10,7 @@ import (
 // chooses victims. Every cache is built on pools. The cache decides what counts as a hit; a pool has a requested object
 // or loads it.
 //
-// Memory: 1 byte per object, 8 if sizes count, in addition to the policy's.
+// Memory: 1 byte per object, 8 if sizes count, in addition to the policy's. It implements requests.Asynchronous.
 type Pool struct {
 	policy   policies.Policy   // or a wrapper that reports its hits
 	admitter policies.Admitter // nil if the policy admits everything
@@ -144,7 +144,6 @@ func (p *Pool) Counters() []policies.Counter {
 	return CountersOf(p.policy)
 }
 
-// Resident reports whether o is in the pool.
 func (p *Pool) Resident(o policies.Object) bool {
 	if p.members != nil {
 		return p.residentMember(o)

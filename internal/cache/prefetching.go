@@ -38,7 +38,8 @@ type Charging interface {
 // request.
 type Numbered interface{ SetNumbers(n *prefetch.Numbers) }
 
-// prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher.
+// prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher. It implements
+// requests.Asynchronous, Addressing, LoadObserver and Cache.
 type prefetching struct {
 	Store
 	prefetcher prefetch.Prefetcher
@@ -78,7 +79,6 @@ const (
 	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
 )
 
-// newPrefetching returns an empty cache of a policy that prefetches.
 func newPrefetching(c Config, p policies.Policy) *prefetching {
 	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
 		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
@@ -143,11 +143,8 @@ func (c *prefetching) present(o policies.Object) bool {
 	return c.Resident(o) || c.coming != nil && c.coming[o] || c.delayed.comes(o)
 }
 
-// Address implements Addressing.
 func (c *prefetching) Address(o policies.Object) uint64 { return c.numbers.Key(o) }
-
-// Evictions implements requests.Asynchronous.
-func (c *prefetching) Evictions() int64 { return c.Store.Evictions() - c.restored }
+func (c *prefetching) Evictions() int64                 { return c.Store.Evictions() - c.restored }
 
 // Left implements Observer. The policy is still making room, so the prefetcher is notified later.
 func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
@@ -157,14 +154,12 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	}
 }
 
-// Loaded implements LoadObserver.
 func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason) {
 	if loads, ok := c.observer.(LoadObserver); ok {
 		loads.Loaded(o, size, why)
 	}
 }
 
-// Serve implements Cache.
 func (c *prefetching) Serve(w Window, n *Counts) {
 	evictions, oversized := c.Evictions(), c.Oversized()
 	for i := range w.Objects {
@@ -308,7 +303,6 @@ func (c *prefetching) object(p prefetch.Proposal) (o policies.Object, ok bool) {
 	return c.numbers.Number(p.Key)
 }
 
-// note counts a prefetched object.
 func (c *prefetching) note(o policies.Object, size int64) {
 	c.states[o] = counted | 1
 	c.loaded++

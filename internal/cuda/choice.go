@@ -22,7 +22,7 @@ const (
 
 const gpuPrefix = "cuda:"
 
-// ParseChoice parses cpu, cuda (the GPU with number 0), cuda:N or auto (a GPU if there is one).
+// ParseChoice parses cpu, cuda (the GPU with number 0), cuda:N or auto (a GPU if the machine has one).
 func ParseChoice(text string) (Choice, error) {
 	switch text {
 	case "cpu":
@@ -38,7 +38,7 @@ func ParseChoice(text string) (Choice, error) {
 	}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if err != nil {
-		return Choice{}, fmt.Errorf("device %q: want the number of a GPU after %s, such as cuda:0; cachesim devices lists "+
+		return Choice{}, fmt.Errorf("device %q: want the number of a GPU after %s, as in cuda:0; cachesim devices lists "+
 			"them", text, gpuPrefix)
 	}
 	return Choice{onGPU, int(n)}, nil
@@ -65,9 +65,7 @@ func (c *Choice) Set(text string) (err error) {
 
 // Type names the values of the flag.
 func (c *Choice) Type() string { return "DEVICE" }
-
-// IsCPU reports whether the CPU is chosen.
-func (c Choice) IsCPU() bool { return c.kind == onCPU }
+func (c Choice) IsCPU() bool   { return c.kind == onCPU }
 
 // IsNumbered reports whether a GPU other than the first is chosen.
 func (c Choice) IsNumbered() bool { return c.number != 0 }
@@ -105,7 +103,6 @@ func openAny() (d *Shared, note string, err error) {
 	return nil, fmt.Sprintf("--device auto: the CPU, because %v", Reason(err)), nil
 }
 
-// open opens a listed GPU.
 func open(gpus []Info, number int) (*Shared, error) {
 	switch {
 	case number >= len(gpus):

@@ -15,7 +15,7 @@ type Device interface {
 	Capability() (major, minor int)
 	// Processors returns the number of multiprocessors.
 	Processors() int
-	// Memory returns the free and all memory in bytes.
+	// Memory returns the free and the total memory in bytes.
 	Memory() (free, total int64, err error)
 	// Load compiles the kernels of a module in PTX for the device.
 	Load(ptx []byte) (Module, error)
@@ -23,7 +23,7 @@ type Device interface {
 	Alloc(bytes int64) (Pointer, error)
 	// Free returns memory that Alloc returned.
 	Free(Pointer) error
-	// Write copies bytes to the device, and returns when from may be changed.
+	// Write copies bytes to the device. When it returns, from may be changed.
 	Write(to Pointer, from []byte) error
 	// Read copies bytes from the device when all kernels launched before have ended. It returns their errors, too.
 	Read(to []byte, from Pointer) error
@@ -51,7 +51,7 @@ type Grid struct {
 // Pointer is an address in the memory of a device. Sums with bytes point into the same allocation.
 type Pointer uint64
 
-// Element is what device and program represent by the same bytes.
+// Element is a type that device and program represent by the same bytes.
 type Element interface {
 	~uint8 | ~uint16 | ~uint32 | ~int32 | ~uint64 | ~int64 | ~float32 | ~float64
 }
@@ -80,17 +80,15 @@ func asBytes[T Element](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
 
-// Scope frees what was allocated through it, all at once: a computation allocates in a scope and closes it when it
-// ends. Goroutines must not share a scope.
+// Scope frees all memory that was allocated through it at once: a computation allocates in a scope and closes it at its
+// end. Goroutines must not share a scope. It implements Device.
 type Scope struct {
 	Device
 	held []Pointer
 }
 
-// NewScope returns an empty scope of d.
 func NewScope(d Device) *Scope { return &Scope{Device: d} }
 
-// Alloc implements Device.
 func (s *Scope) Alloc(bytes int64) (Pointer, error) {
 	p, err := s.Device.Alloc(max(bytes, 1))
 	if err != nil {
@@ -116,7 +114,7 @@ func Zeros(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0
 // Ones is a column in which every bit is 1.
 func Ones(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0xff} }
 
-// AllocAll allocates columns and fills them. If one fails, the scope holds those before it.
+// AllocAll allocates columns and fills them. If one fails, the scope holds the earlier ones.
 func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 	for _, c := range columns {
 		if *c.at, err = s.Alloc(c.bytes); err != nil {
@@ -132,10 +130,10 @@ func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 	return nil
 }
 
-// Fit returns what plan plans, once allocate has got its memory. A driver may take more memory than it was asked for, 2
-// MiB for a little more than 1, and other programs may have taken some meanwhile: release then frees what was
-// allocated, and plan is called with what did not fit, nil the first time, and plans with less. If it cannot, the error
-// is that of the last allocation.
+// Fit returns a plan whose memory allocate could allocate. A driver may use more memory than requested, 2 MiB for a
+// little more than 1, and other programs may have allocated some meanwhile: release then frees the plan's memory, and
+// plan is called with the plan that did not fit (nil the first time) for one that needs less. If it cannot make one,
+// Fit returns the error of the last allocation.
 func Fit[T any](plan func(tooLarge *T) (*T, error), allocate, release func(*T) error) (*T, error) {
 	var last *T
 	var short error // of its allocation
@@ -161,7 +159,6 @@ func Fit[T any](plan func(tooLarge *T) (*T, error), allocate, release func(*T) e
 	}
 }
 
-// Free implements Device.
 func (s *Scope) Free(p Pointer) error {
 	if i := slices.Index(s.held, p); i >= 0 {
 		s.held = slices.Delete(s.held, i, i+1)

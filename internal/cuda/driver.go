@@ -188,7 +188,6 @@ const mostGPUs = 1024
 // drivers is what the driver says when it is opened.
 type drivers struct{ version, count int }
 
-// opened opens the driver, once.
 var opened = sync.OnceValues(func() (drivers, error) {
 	var there C.int
 	if problem := C.open_driver(&there); problem != nil {
@@ -226,7 +225,7 @@ func newError(doing string, code C.CUresult) *Error {
 		Text: C.GoString(C.d_error_text(code))}
 }
 
-// List returns the GPUs that the driver shows. It is an error if there is none, or no driver that can be used.
+// List returns the GPUs that the driver shows. It fails if no GPU exists, or no driver can be used.
 func List() ([]Info, error) {
 	driver, err := opened()
 	if err != nil {
@@ -301,26 +300,22 @@ func (g *gpu) do(doing string, call func() C.CUresult) error {
 }
 
 // lostCodes are errors after which a device does nothing more for this process: unavailable, not mapped, an ECC error,
-// an error of NVLink, a time limit, a context that was destroyed, unknown. Those of kernels are further ones.
+// an error of NVLink, a time limit, a context that was destroyed, unknown. kernelCodes are further ones.
 var lostCodes = []int{46, 205, 214, 220, 702, 709, 999}
 
-// lost reports whether the device does nothing more after this error.
+// lost reports whether all further calls of the device fail after this error.
 func (e *Error) lost() bool {
 	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
 }
 
-// Name implements Device.
 func (g *gpu) Name() string { return g.Info.Name }
 
-// Capability implements Device.
 func (g *gpu) Capability() (major, minor int) {
 	return g.Info.Capability.Major, g.Info.Capability.Minor
 }
 
-// Processors implements Device.
 func (g *gpu) Processors() int { return g.Info.Processors }
 
-// Memory implements Device.
 func (g *gpu) Memory() (free, total int64, err error) {
 	var f, t C.size_t
 	err = g.do("asking for free memory", func() C.CUresult { return C.d_memory(g.context, &f, &t) })
@@ -330,7 +325,6 @@ func (g *gpu) Memory() (free, total int64, err error) {
 	return int64(f), int64(t), err
 }
 
-// Alloc implements Device.
 func (g *gpu) Alloc(bytes int64) (Pointer, error) {
 	if bytes < 0 {
 		return 0, fmt.Errorf("%d bytes of memory: want 0 or more", bytes)
@@ -359,12 +353,10 @@ func sizeText(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// Free implements Device.
 func (g *gpu) Free(at Pointer) error {
 	return g.do("freeing memory of the GPU", func() C.CUresult { return C.d_free(g.context, C.CUdeviceptr(at)) })
 }
 
-// Write implements Device.
 func (g *gpu) Write(to Pointer, from []byte) error {
 	if len(from) == 0 {
 		return nil
@@ -374,7 +366,6 @@ func (g *gpu) Write(to Pointer, from []byte) error {
 	})
 }
 
-// Read implements Device.
 func (g *gpu) Read(to []byte, from Pointer) error {
 	if len(to) == 0 {
 		// Read also waits for kernels and returns their errors, even of nothing.
@@ -385,7 +376,6 @@ func (g *gpu) Read(to []byte, from Pointer) error {
 	})
 }
 
-// Fill implements Device.
 func (g *gpu) Fill(at Pointer, value byte, bytes int64) error {
 	if bytes <= 0 {
 		return nil
@@ -395,7 +385,6 @@ func (g *gpu) Fill(at Pointer, value byte, bytes int64) error {
 	})
 }
 
-// Sync implements Device.
 func (g *gpu) Sync() error {
 	return g.do("waiting for the GPU", func() C.CUresult { return C.d_sync(g.context) })
 }
@@ -414,7 +403,7 @@ func (g *gpu) Close() error {
 	return nil
 }
 
-// module is the kernels of a module on a gpu.
+// module is the kernels of a module on a gpu. It implements Module.
 type module struct {
 	gpu       *gpu
 	handle    unsafe.Pointer
@@ -422,7 +411,6 @@ type module struct {
 	functions map[string]*function
 }
 
-// function is a kernel.
 type function struct {
 	handle unsafe.Pointer
 	shared int // bytes of dynamic shared memory that it may have
@@ -434,8 +422,8 @@ const logBytes = 4096
 // everyShared is the dynamic shared memory that each kernel may have.
 const everyShared = 48 << 10
 
-// Load implements Device. A module stays loaded as long as the device is open: computations ask for the same kernels
-// again and again, and a driver that may store nothing would compile them each time.
+// Load implements Device. A module stays loaded as long as the device is open: computations load the same kernels again
+// and again, and a driver that cannot cache them on disk would compile them each time.
 func (g *gpu) Load(ptx []byte) (Module, error) {
 	g.loading.Lock()
 	defer g.loading.Unlock()
@@ -470,7 +458,6 @@ func (g *gpu) compile(ptx []byte) (*module, error) {
 	return m, nil
 }
 
-// Launch implements Module.
 func (m *module) Launch(kernel string, grid Grid, arguments ...any) error {
 	if err := grid.check(); err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)

@@ -12,10 +12,9 @@ type Error struct {
 	Code  int    // of the driver
 	Name  string // CUDA_ERROR_ILLEGAL_ADDRESS
 	Text  string // the driver's explanation
-	More  string // further findings, as how much memory was free, or the compiler's messages; may be ""
+	More  string // further findings: free memory, or the compiler's messages; may be ""
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s (%s)", e.Doing, e.Text, e.Name)
 	if e.More != "" {
@@ -24,7 +23,7 @@ func (e *Error) Error() string {
 	return text + "; " + e.advice()
 }
 
-// ErrOutOfMemory is in the errors of allocations for which a device has not enough memory. It can be used further.
+// ErrOutOfMemory is in the errors of allocations that exceed a device's free memory. The device can still be used.
 var ErrOutOfMemory = errors.New("out of memory")
 
 // Is lets errors.Is find ErrOutOfMemory.
@@ -36,7 +35,6 @@ type Failure struct {
 	TooLarge bool   // the device has too little memory for the computation, and may have enough for a part of it
 }
 
-// Error implements error.
 func (f *Failure) Error() string { return f.Text }
 
 // Is lets errors.Is find ErrOutOfMemory.
@@ -45,7 +43,8 @@ func (f *Failure) Is(target error) bool { return target == ErrOutOfMemory && f.T
 // TooLarge returns the error of a computation for which a device has too little memory.
 func TooLarge(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...), true} }
 
-// Wrong returns the error of a device that has returned what cannot be: the text says what, and what would be right.
+// Wrong returns the error of a device that has returned an impossible result: the text says what it was, and what would
+// be right.
 func Wrong(format string, args ...any) error {
 	return &Failure{Text: "the GPU returned a wrong result: " + fmt.Sprintf(format, args...) + "; the GPU or its driver " +
 		"does not work as it should: see nvidia-smi, and " + useCPU}
@@ -64,7 +63,7 @@ var (
 	// driverCodes are errors of the installation: a library without a driver, no code for the GPU, PTX that the compiler
 	// of the driver does not know, no such compiler, parts of different versions.
 	driverCodes = []int{34, 209, 218, 221, 222, 803}
-	// kernelCodes are those that a kernel causes: an illegal address, an assertion, a stack error, an illegal
+	// kernelCodes are errors that a kernel causes: an illegal address, an assertion, a stack error, an illegal
 	// instruction, a misaligned address, an invalid address space, an invalid program counter, another failure.
 	kernelCodes = []int{700, 710, 714, 715, 716, 717, 718, 719}
 )

@@ -11,7 +11,7 @@ type Capability struct{ Major, Minor int }
 // String returns it as NVIDIA writes it: 8.6.
 func (c Capability) String() string { return fmt.Sprintf("%d.%d", c.Major, c.Minor) }
 
-// AtLeast reports whether c has all that other has.
+// AtLeast reports whether a GPU of capability c runs all kernels of other.
 func (c Capability) AtLeast(other Capability) bool {
 	return c.Major > other.Major || c.Major == other.Major && c.Minor >= other.Minor
 }
@@ -39,7 +39,7 @@ const (
 	mostCapability = 1000
 )
 
-// check returns an error if no GPU can be as the driver describes it.
+// check returns an error if the driver's description cannot be true of any GPU.
 func (i Info) check() error {
 	c := i.Capability
 	if i.Memory < 1 || i.Memory > mostMemory || i.Processors < 1 || i.Processors > mostProcessors || c.Major < 1 ||
@@ -54,7 +54,7 @@ func (i Info) check() error {
 // Usable reports whether any computation can use the GPU.
 func (i Info) Usable() bool { return i.Capability.AtLeast(leastCapability) }
 
-// Computation is what devices do, and the compute capability that it needs.
+// Computation is a kind of work that GPUs do, and the compute capability that it needs.
 type Computation struct {
 	Name  string // as in the list of devices
 	Needs Capability
@@ -89,7 +89,6 @@ func Computations(c Capability) (able []Computation) {
 // Unavailable says why no GPU can be used, and how to change that, which may be "".
 type Unavailable struct{ Because, Advice string }
 
-// Error implements error.
 func (e *Unavailable) Error() string {
 	if e.Advice == "" {
 		return e.Because + "; " + useCPU

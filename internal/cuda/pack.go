@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// pack returns the arguments of a kernel as its parameters are in memory: each aligned to its size. It accepts the
+// pack returns the arguments of a kernel in the layout of its parameters: each aligned to its size. It accepts the
 // types that Module.Launch lists.
 func pack(arguments []any) ([]byte, error) {
 	var packed []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
-// Columns have the content that was asked for, also those without bytes, and a closed scope holds none of them.
+// Columns have the requested content, even without bytes, and a closed scope holds none of them.
 func TestAllocAll(t *testing.T) {
 	d := ptxrun.New(ptxrun.Options{})
 	free, _ := must.Get2(d.Memory())(t)

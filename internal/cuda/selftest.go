@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// SelfTest is a small computation that leaves known bytes in the memory of every device that works. A driver may accept
-// kernels and do nothing, or something else; what it returns then looks like a result.
+// SelfTest is a small computation that leaves known bytes in the memory of every device that works. It finds drivers
+// that accept kernels but do nothing, or something else: what these return looks like a result.
 type SelfTest struct {
 	Name string             // of the computation
 	Run  func(Device) error // launches every kernel of the computation at least once, in the same order on all devices
 	// Sums has a line per launch: the kernel, and the checksum of all memory without addresses when it has ended.
 	Sums string
-	// AnyOrder: the order of what kernels write depends on the device. Then the checksum does not depend on it, and no
-	// kernel writes where another one has written.
+	// AnyOrder: the order of what kernels write depends on the device. The checksum then ignores the order, and no kernel
+	// may write where another one has written.
 	AnyOrder bool
 }
 
-// Check runs the test on a device. Its error names the first kernel that did not do what it must, or the copy that did
-// not arrive.
+// Check runs the test on a device. Its error names the first kernel with a wrong result, or the copy that did not
+// arrive.
 func (t *SelfTest) Check(d Device) error {
 	want := strings.FieldsFunc(t.Sums, func(r rune) bool { return r == '\n' || r == '\r' })
 	w := &witness{Device: d, test: t, check: func(n int, sum string) error {
@@ -63,7 +63,7 @@ func (t *SelfTest) failed(what string) error {
 		"see nvidia-smi, and %s", t.Name, what, useCPU)}
 }
 
-// witness is a device whose memory is read after each launch, and whose copies are read back.
+// witness is a device whose memory is read after each launch, and whose copies are read back. It implements Device.
 type witness struct {
 	Device
 	test     *SelfTest
@@ -73,14 +73,13 @@ type witness struct {
 	failed   error // what check returned
 }
 
-// holding is an allocation.
 type holding struct {
 	at     Pointer
 	bytes  int64
 	opaque bool
 }
 
-// Opaque says that an allocation holds addresses, which differ between devices: self-tests leave it out.
+// Opaque marks an allocation that holds addresses, which differ between devices: self-tests leave it out.
 func Opaque(s *Scope, at Pointer) {
 	if w, is := s.Device.(*witness); is {
 		for i := range w.held {
@@ -99,13 +98,11 @@ func (w *witness) Alloc(bytes int64) (Pointer, error) {
 	return at, w.Fill(at, 0, bytes)
 }
 
-// Free implements Device.
 func (w *witness) Free(at Pointer) error {
 	w.held = slices.DeleteFunc(w.held, func(h holding) bool { return h.at == at })
 	return w.Device.Free(at)
 }
 
-// Write implements Device.
 func (w *witness) Write(to Pointer, from []byte) error {
 	if err := w.Device.Write(to, from); err != nil {
 		return err
@@ -113,7 +110,6 @@ func (w *witness) Write(to Pointer, from []byte) error {
 	return w.readBack(to, from)
 }
 
-// Fill implements Device.
 func (w *witness) Fill(at Pointer, value byte, count int64) error {
 	if err := w.Device.Fill(at, value, count); err != nil {
 		return err
@@ -134,19 +130,17 @@ func (w *witness) readBack(at Pointer, want []byte) error {
 	return w.failed
 }
 
-// Load implements Device.
 func (w *witness) Load(ptx []byte) (Module, error) {
 	m, err := w.Device.Load(ptx)
 	return witnessed{m, w}, err
 }
 
-// witnessed is a module of a witness.
+// witnessed implements Module.
 type witnessed struct {
 	Module
 	witness *witness
 }
 
-// Launch implements Module.
 func (m witnessed) Launch(kernel string, grid Grid, arguments ...any) error {
 	w := m.witness
 	if w.failed != nil {

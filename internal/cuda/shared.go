@@ -2,8 +2,8 @@ package cuda
 
 import "context"
 
-// Shared is a device that several computations use in turn: each may plan with all of the free memory. A nil Shared is
-// no device.
+// Shared is a device that computations use one at a time: each may plan with all of the free memory. A nil Shared is no
+// device.
 type Shared struct {
 	device Device
 	turn   chan struct{} // holds a token while nobody computes
@@ -18,9 +18,7 @@ func Share(d Device) *Shared {
 }
 
 // Name returns the name of the device's model.
-func (s *Shared) Name() string { return s.device.Name() }
-
-// Capability returns the compute capability of the device.
+func (s *Shared) Name() string                   { return s.device.Name() }
 func (s *Shared) Capability() (major, minor int) { return s.device.Capability() }
 
 // Do calls compute when no other computation uses the device. It returns ctx's error if that ends first.
@@ -32,15 +30,15 @@ func (s *Shared) Do(ctx context.Context, compute func(Device) error) error {
 		return ctx.Err()
 	}
 	defer func() { s.turn <- struct{}{} }()
-	// If both were ready, select has chosen at random.
+	// If both were ready, select chose at random.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return compute(s.device)
 }
 
-// Compute calls compute as Do does, and checks the device by a test: before the first computation that has it, and
-// again after each. What a device computes that fails the second time is not used. Without a test, Compute is Do.
+// Compute is Do with a test of the device: before the first computation with that test, and after each. If the test
+// fails afterwards, so does Compute, and the computation's results must not be used. Without a test, Compute is Do.
 func (s *Shared) Compute(ctx context.Context, test *SelfTest, compute func(Device) error) error {
 	if test == nil {
 		return s.Do(ctx, compute)
@@ -59,5 +57,4 @@ func (s *Shared) Compute(ctx context.Context, test *SelfTest, compute func(Devic
 	})
 }
 
-// Close releases the device.
 func (s *Shared) Close() error { return s.device.Close() }

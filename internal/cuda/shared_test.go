@@ -33,9 +33,9 @@ func TestSharedInTurn(t *testing.T) {
 		return s.Do(ctx, func(Device) error { return errors.New("two at a time") })
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
+		t.Errorf("error %v, want the error of the context", err)
 	}
 	if err := s.Do(ctx, func(Device) error { return errors.New("after the end") }); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
+		t.Errorf("error %v, want the error of the context", err)
 	}
 }

@@ -55,7 +55,6 @@ func MarkBest(recs []records.Record, point []int) {
 	}
 }
 
-// MarkAllBest marks the best at each point.
 func MarkAllBest(recs []records.Record) {
 	for _, same := range ByPoint(recs) {
 		MarkBest(recs, same)

@@ -42,7 +42,6 @@ type Parts struct {
 	texts partTexts
 }
 
-// NewParts returns parts for cells.
 func NewParts(p sim.Parts) *Parts { return &Parts{p, textsOf(&p)} }
 
 // PolicyText returns the policy with every parameter.
@@ -62,7 +61,6 @@ type partTexts struct {
 	Checksum   string `json:"part_checksum,omitempty"` // of the files that they read
 }
 
-// textsOf converts parts to texts.
 func textsOf(p *sim.Parts) partTexts {
 	texts := partTexts{Policy: p.Policy.Full(), Checksum: p.Checksum}
 	for _, kind := range partKinds {
@@ -124,7 +122,6 @@ type CellText struct {
 	Version   string   `json:"version"`
 }
 
-// Text returns the cell as texts.
 func (c Cell) Text() CellText {
 	return CellText{
 		Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
@@ -158,7 +155,6 @@ func (t CellText) IsNamed() bool { return t.Hash == t.hash() }
 // CellReader reads cells from their texts. Cells with the same parts share them.
 type CellReader map[partTexts]*Parts
 
-// Read returns the cell for a text.
 func (r CellReader) Read(t CellText) (c Cell, err error) {
 	c = Cell{
 		Number: t.Number, Hash: t.Hash, Workload: t.Workload, Label: t.Label, Seed: t.Seed, Warmup: t.Warmup, Axes: t.Axes,

@@ -99,7 +99,6 @@ func (r Result) RecordOf(c Cell) (records.Record, error) {
 	return rec, c.Workload.Describe(&rec)
 }
 
-// on returns the cell for a trace.
 func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 	if err := sim.CheckWarmup(t, c.Warmup); err != nil {
 		return on, err
@@ -166,7 +165,6 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	return context.Cause(ctx)
 }
 
-// executor is one call of Execute.
 type executor struct {
 	options Options
 	cancel  context.CancelCauseFunc

@@ -73,7 +73,6 @@ func (f *File) count() (int, error) {
 	return cells, f.misfit(err)
 }
 
-// window returns the window of the series.
 func (f *File) window() (series.Window, error) {
 	switch len(f.Series) {
 	case 0:
@@ -276,7 +275,6 @@ func (f *File) isAmbiguous(axis string) bool {
 // dimensions are the dimensions that every record has.
 var dimensions = []string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}
 
-// formatAxes formats axes as in records.
 func formatAxes(axes []setting) string { return joinArgs("", axes) }
 
 // seeds returns the seeds of the experiment: 0 unless it names others.
@@ -402,7 +400,6 @@ func (f *File) setups() ([]fileSetup, error) {
 	return setups, nil
 }
 
-// with returns the setup with a part of the given kind.
 func (s fileSetup) with(p partVariant) fileSetup {
 	s.parts = append(slices.Clip(s.parts), p)
 	if p.part != nil {

@@ -90,7 +90,6 @@ func RowNames(cells []Cell, trace string) (names []records.Record) {
 	return names
 }
 
-// placesOn returns the places on a dimension that have cells.
 func placesOn(dimension string, cells []Cell) (places []string) {
 	for _, c := range cells {
 		if place, ok := c.Dim(dimension); ok && !c.Auxiliary && !slices.Contains(places, place.Text) {

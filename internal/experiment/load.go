@@ -33,7 +33,6 @@ const (
 	maxNesting  = 100       // of brackets and of dashes on one line, so that no file can exhaust the stack of the parser
 )
 
-// source is the origin of an experiment.
 type source struct {
 	name string   // of the file, as the user gave it
 	dir  string   // that contains the file; "" for a built-in experiment

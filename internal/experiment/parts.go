@@ -90,12 +90,10 @@ func fieldIn[T any](tag, name string) int {
 	panic(fmt.Sprintf("experiment: %s has no field %s", t, name))
 }
 
-// of returns the parts of an experiment.
 func (k partKind) of(f *File) *[]Part {
 	return reflect.ValueOf(f).Elem().Field(k.file).Addr().Interface().(*[]Part)
 }
 
-// text returns the part of a cell.
 func (k partKind) text(t *partTexts) *string {
 	return reflect.ValueOf(t).Elem().Field(k.cell).Addr().Interface().(*string)
 }

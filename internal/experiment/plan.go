@@ -108,7 +108,6 @@ func Entrants(specs []policies.Spec, lists map[*sim.Kind][]sim.Part) (entrants [
 	return entrants
 }
 
-// parts returns the parts of an entrant in a setup.
 func (e *Entrant) parts(s *Setup) sim.Parts {
 	p := s.Parts
 	p.Policy = e.Spec
@@ -142,7 +141,6 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 	return needs
 }
 
-// isServedIn reports whether a setup serves the workload.
 func (in *Input) isServedIn(setup int) bool {
 	return in.Setups == nil || slices.Contains(in.Setups, setup)
 }
@@ -411,12 +409,10 @@ func (p *planner) reference(c sim.Cell) reference {
 	return r
 }
 
-// cell returns the reference cell for another cell.
 func (r reference) cell(base Cell, seed uint64) Cell {
 	base.Parts, base.Label, base.Seed, base.Auxiliary = r.parts, r.label, seed, true
 	base.Hash, base.Against, base.OnePass = "", nil, false
 	return base
 }
 
-// joinAxes concatenates axes.
 func joinAxes(a, b string) string { return strings.Trim(a+","+b, ",") }

@@ -93,7 +93,6 @@ func (f *File) checkQuickValues(q *Quick) error {
 	return nil
 }
 
-// shorten limits the trace to this many requests.
 func (t *Trace) shorten(limit int) {
 	if delete(t.With, axisLimit); len(t.With) == 0 {
 		t.With = nil

@@ -143,7 +143,6 @@ func cutOwner(kind, text string, names []string) (index int, key, value string, 
 	return index, strings.TrimSpace(key), strings.TrimSpace(value), nil
 }
 
-// setCapacities sets the capacities of all traces.
 func (f *File) setCapacities(capacities Capacities) {
 	f.Capacities = capacities
 	for i := range f.Traces {

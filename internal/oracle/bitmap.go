@@ -3,10 +3,10 @@ package oracle
 import "math/bits"
 
 // Bitmap is a set of integers below a fixed n that knows its largest member: a tree of 64-bit words in which a bit of
-// one level says that the word below it is not empty. Set, Clear and Max touch at most one word per level, log64(n)
-// in all; Set and Clear usually touch one. Memory: n/8 bytes and a little.
+// one level says that the word below it is not empty. Set, Clear and Max touch at most one word per level, log64(n) in
+// all; Set and Clear usually touch one. Memory: n/8 bytes, and 1/64 of that for the upper levels.
 //
-// As a priority queue over distinct small integers, which next-use positions are, it replaces the heap of Belady's OPT.
+// It replaces the heap of Belady's OPT: next-use positions are distinct small integers.
 type Bitmap struct {
 	leaves []uint64
 	above  [][]uint64 // above[0] summarises leaves, above[k] summarises above[k-1]; the last level is a single word
@@ -37,10 +37,8 @@ func (b *Bitmap) Grow(n int) {
 	}
 }
 
-// Has reports whether i is in the set.
 func (b *Bitmap) Has(i uint32) bool { return b.leaves[i>>6]>>(i&63)&1 != 0 }
 
-// Set puts i into the set.
 func (b *Bitmap) Set(i uint32) {
 	w := &b.leaves[i>>6]
 	if *w == 0 {
@@ -49,7 +47,6 @@ func (b *Bitmap) Set(i uint32) {
 	*w |= 1 << (i & 63)
 }
 
-// Clear removes i from the set.
 func (b *Bitmap) Clear(i uint32) {
 	w := &b.leaves[i>>6]
 	*w &^= 1 << (i & 63)
@@ -58,7 +55,7 @@ func (b *Bitmap) Clear(i uint32) {
 	}
 }
 
-// Max returns the largest member; ok is false where the set is empty.
+// Max returns the largest member; ok is false if the set is empty.
 func (b *Bitmap) Max() (i uint32, ok bool) {
 	for level := len(b.above) - 1; level >= 0; level-- {
 		w := b.above[level][i]

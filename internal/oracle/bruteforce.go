@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// bruteForceObjects bounds the number of distinct objects of BruteForce: it visits every set of them for every request.
+// bruteForceObjects bounds the number of distinct objects of BruteForce: it visits every subset of them for every
+// request.
 const bruteForceObjects = 12
 
 // BruteForce returns the least number of misses that any schedule of a cache can have, by trying every set of residents
@@ -43,7 +44,7 @@ func bruteForce(objects []uint32, sizes []int64, capacity int64, bypass bool, fr
 	return slices.Min(best)
 }
 
-// bruteForceStep serves a request to o from every set of residents that can be reached; a miss costs price.
+// bruteForceStep serves a request to o from every reachable set of residents; a miss costs price.
 func bruteForceStep(best []int, bytes []int64, o uint32, capacity int64, bypass bool, price int) []int {
 	after := make([]int, len(best))
 	for set := range after {

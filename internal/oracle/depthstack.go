@@ -20,7 +20,6 @@ type DepthStack struct {
 // leastSlots is the initial number of slots of a stack.
 const leastSlots = 64
 
-// NewDepthStack returns an empty stack.
 func NewDepthStack() *DepthStack {
 	s := &DepthStack{slotOf: map[uint32]int32{}}
 	s.makeRoom(leastSlots)
@@ -41,7 +40,7 @@ func (s *DepthStack) Request(o uint32, weight int64) (depth int64, seen bool) {
 		depth = s.total - s.sums.sum(int(slot))
 		s.release(int(slot))
 	}
-	// After the release: compaction then drops the old slot of o, which is about to get a new one.
+	// After the release: compaction then removes the old slot of o, which is about to get a new one.
 	if len(s.objects) == cap(s.objects) {
 		s.compact()
 	}
@@ -100,7 +99,7 @@ func (s *DepthStack) compact() {
 	}
 }
 
-// makeRoom begins n slots, all of them free.
+// makeRoom starts over with n free slots.
 func (s *DepthStack) makeRoom(n int) {
 	s.objects, s.weights, s.sums, s.bottom = make([]uint32, 0, n), make([]int64, 0, n), make(fenwick, n), 0
 }

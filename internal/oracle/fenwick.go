@@ -1,11 +1,10 @@
 package oracle
 
-// fenwick holds prefix sums of counters that change one at a time. Counters are numbered from 0: element i sums those
-// from i&(i+1) to i (Fenwick, A new data structure for cumulative frequency tables, Software: Practice and Experience
-// 1994).
+// fenwick holds prefix sums of counters that change one at a time. Counters are numbered from 0: element i sums the
+// counters from i&(i+1) to i (Fenwick, A new data structure for cumulative frequency tables, Software: Practice and
+// Experience 1994).
 type fenwick []int64
 
-// add raises counter i.
 func (f fenwick) add(i int, by int64) {
 	for ; i < len(f); i |= i + 1 {
 		f[i] += by

@@ -1,19 +1,19 @@
 package oracle
 
-// GroupedLower returns a number of misses that no schedule can undercut in a cache that serves groups of requests,
-// such as prompts, whatever it holds for groups that run at the same time, and whether or not a missing object must be
-// loaded. Every request is charged 1. Misses of a warm-up do not count.
+// GroupedLower returns a number of misses that no schedule can undercut in a cache that serves groups of requests
+// (prompts, for example), whatever it holds for groups that run at the same time, and whether or not a missing object
+// must be loaded. Every request is charged 1. Misses of a warm-up do not count.
 //
 // Proof. A request hits only if its object is resident when its group begins. The object was loaded for an earlier
-// request, so it has been resident after each group from its last request's to the one before its own: a hit is
-// an interval of gaps between groups. After a group, at most capacity objects are resident. So there are at most as
-// many hits as intervals can be chosen such that no gap is covered by more than capacity of them. Greedy choice is
-// optimal: wherever too many intervals overlap, it discards the one that ends last, since any other choice leaves
-// more overlap to the right.
+// request, so it has been resident after each group from its last request's to the last before its own: a hit is an
+// interval of gaps between groups. After a group, at most capacity objects are resident. So there are at most as many
+// hits as intervals can be chosen such that no gap is covered by more than capacity of them. Greedy choice is optimal:
+// wherever too many intervals overlap, it discards the interval that ends last, since any other choice leaves more
+// overlap to the right.
 //
 // If nothing is held and any missing object may be bypassed, a cache reaches this bound: it is the optimum.
 func GroupedLower(in BoundInput) (misses int64) {
-	coming := NewBitmap(len(in.Objects)) // where intervals end that are open
+	coming := NewBitmap(len(in.Objects)) // the ends of open intervals
 	open := int64(0)
 	for group, from := range in.Groups {
 		end := len(in.Objects)

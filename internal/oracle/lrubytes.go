@@ -9,7 +9,7 @@ import (
 // LRUByteStack gives LRU's hits at several capacities in bytes in one pass, for objects of different but constant
 // sizes.
 //
-// An LRU cache that makes room from the least recent end holds the longest run of most recently requested objects that
+// An LRU cache that evicts from the least recent end holds the longest run of most recently requested objects that
 // fits: a hit within the run changes neither its members nor what follows, and a miss puts one object on top and evicts
 // from the end until the run fits again. So a request hits exactly if its object, with all that were requested after
 // it, fits. That fails if an object larger than the cache is bypassed and evicts nothing, or if an object changes its

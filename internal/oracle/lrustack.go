@@ -12,8 +12,8 @@ import "github.com/cachesim/cachesim/internal/base/memory"
 // the objects move together again. Time per request: the logarithm of the objects / 512, amortised. Memory: about 13
 // bytes per object.
 //
-// Divide and conquer over the whole trace, as in Increment-and-Freeze (Bender et al., SPAA 2023), has the same
-// distances. Here it is slower (docs/performance.md), and needs memory for each request.
+// Divide and conquer over the whole trace, as in Increment-and-Freeze (Bender et al., SPAA 2023), gives the same
+// distances. It is slower here (docs/performance.md), and needs memory for each request.
 type LRUStack struct {
 	slots ranks
 	next  []uint32 // per object: its slot + 1, or 0 while it has none
@@ -54,8 +54,8 @@ func (s *LRUStack) Serve(objects []uint32, counted bool) {
 }
 
 // measure frees the old slots of a batch, given plus 1, and returns the distances of the objects that had one, in the
-// same memory. The batch's new slots are all occupied first, since the slots of later requests are above any that is
-// freed.
+// same memory. The batch's new slots are all occupied first, since the slots of later requests are above all freed
+// ones.
 func (s *LRUStack) measure(slots []uint32) (distances []uint32) {
 	s.slots.clean(len(slots))
 	s.slots.occupy(len(slots), s.seen)

@@ -60,7 +60,7 @@ func TestLRUStackAgreesWithNaive(t *testing.T) {
 	})
 }
 
-// TestLRUStackOfLoop states what is known of a loop: every repeat has all other objects between.
+// TestLRUStackOfLoop: in a loop, all other objects are between two requests to an object.
 func TestLRUStackOfLoop(t *testing.T) {
 	const numObjects, rounds = 3000, 20
 	s := NewLRUStack(numObjects)
@@ -75,7 +75,7 @@ func TestLRUStackOfLoop(t *testing.T) {
 	}
 }
 
-// naiveLRUBytes replays LRU with a capacity in bytes: the least recent leave until the object fits.
+// naiveLRUBytes replays LRU with a capacity in bytes: the least recent are evicted until the object fits.
 func naiveLRUBytes(objects []uint32, sizes []int64, capacity int64, warmup int) (hits, hitBytes, residents int64) {
 	var resident naiveLRU
 	var used int64

@@ -52,7 +52,7 @@ func TestBitmapAgreesWithMap(t *testing.T) {
 	})
 }
 
-// TestBruteForceByHand holds the exhaustive search against schedules that can be checked on paper.
+// TestBruteForceByHand compares the exhaustive search with schedules that can be checked on paper.
 func TestBruteForceByHand(t *testing.T) {
 	for _, c := range []struct {
 		name     string

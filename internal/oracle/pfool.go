@@ -17,7 +17,7 @@ type BoundInput struct {
 	NextUse      []uint32 // of NextUse
 	Capacity     int64    // bytes, or objects where every request is charged 1
 	Groups       []int    // positions at which groups of requests begin; needed by GroupedLower only
-	From         int      // position of the first request that counts; those before it are the warm-up
+	From         int      // position of the first request that counts, after the warm-up
 }
 
 // PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line
@@ -27,10 +27,10 @@ type BoundInput struct {
 //
 // Proof. A request at j whose object was last requested at i can hit only if the object is resident after each of the
 // requests i, ..., j-1, so a hit uses size x (j-i) of the cache's room over time. The cache offers at most its capacity
-// after each request, and no use can be made of more than the sizes of all intervals open at that time: the sum over t
-// of min(capacity, size of the intervals open after request t) is all there is. The most hits that fit into this sum
-// are the intervals with the smallest use, in order until the next one does not fit. (The paper offers the full
-// capacity at every request, which is never less, and takes a fraction of the last interval; a count of hits is whole.)
+// after each request, and hits can use no more than the sizes of all intervals open at that time: their room is at most
+// the sum over t of min(capacity, size of the intervals open after request t). The most hits that fit into this sum are
+// the intervals with the smallest use, in order until the next one does not fit. (The paper offers the full capacity at
+// every request, which is never less, and takes a fraction of the last interval; a count of hits is whole.)
 //
 // With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against
 // the room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes
@@ -78,7 +78,7 @@ func (in BoundInput) hitsWithin(k int, room uint128) (hits int64) {
 }
 
 // intervals calls yield with the cost of every interval that may become a counted hit, in bytes x requests, and returns
-// the room that there is for them. Costs beyond 64 bits are rounded down, which keeps the bound a bound.
+// the room for them. Costs above 64 bits are rounded down, which keeps the bound a bound.
 func (in BoundInput) intervals(yield func(cost uint64)) (room uint128) {
 	charges := in.ObjectSizes // what the last interval of each object is charged
 	if in.ObjectSizes == nil || in.RequestSizes != nil {
@@ -130,8 +130,8 @@ const costClassBits = 11
 // costClassOf returns the class of a cost: classes rise with the costs, and costs of one class agree in their leading
 // bits.
 func costClassOf(cost uint64) int {
-	// From the first shift on, the quotient is at least 1<<(costClassBits-1), so the classes of each shift follow
-	// those of the previous one without a gap.
+	// From the first shift on, the quotient is at least 1<<(costClassBits-1), so the classes of each shift follow the
+	// classes of the previous shift without a gap.
 	shift := max(0, bits.Len64(cost)-costClassBits)
 	return shift<<(costClassBits-1) + int(cost>>shift)
 }
@@ -145,7 +145,7 @@ func (u *uint128) add(x uint64) {
 	u.hi += carry
 }
 
-// subtract takes v away, which u must cover.
+// subtract subtracts v, which must not exceed u.
 func (u *uint128) subtract(v uint128) {
 	var borrow uint64
 	u.lo, borrow = bits.Sub64(u.lo, v.lo, 0)

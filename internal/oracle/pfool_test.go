@@ -64,7 +64,7 @@ func TestPFOOLowerByHand(t *testing.T) {
 	}
 }
 
-// TestPFOOLowerAllFits holds the bound to the cold misses where there is room for everything that fits.
+// TestPFOOLowerAllFits checks that the bound is the cold misses if there is room for everything that fits.
 func TestPFOOLowerAllFits(t *testing.T) {
 	objects := []uint32{0, 1, 0, 2, 1, 2, 0}
 	in := BoundInput{
@@ -165,7 +165,7 @@ func bypassOptimum(in BoundInput) int {
 			if r[o] == 0 {
 				loaded[o] = in.RequestSizes[i]
 			}
-			for gone := range 1 << len(r) { // any residents may leave
+			for gone := range 1 << len(r) { // any residents may be evicted
 				left := loaded
 				for k := range left {
 					if gone>>k&1 == 1 {

@@ -13,7 +13,7 @@ import "math/bits"
 type ranks struct {
 	occupied []uint64 // bits, eight words per block
 	within   []uint64 // per block: occupied slots in its first 1, 2, ... 7 words
-	before   []uint32 // per block: occupied slots in the blocks before, without the frees in the tree
+	before   []uint32 // per block: occupied slots in earlier blocks, without the frees in the tree
 	tree     []uint64 // level by level, from the leaves to the root
 	levels   []uint32 // where each level begins
 	freed    int      // slots freed since the tree was empty
@@ -56,7 +56,7 @@ func newRanks(n int) ranks {
 // room returns how many slots were never occupied.
 func (r *ranks) room() int { return len(r.occupied)*slotsPerWord - r.end }
 
-// occupy occupies the next n slots, of which there must be as many; held slots were occupied before.
+// occupy occupies the next n slots, which must exist; held is the number of slots occupied before.
 func (r *ranks) occupy(n, held int) {
 	from, to := r.end, r.end+n
 	for block := (from + slotsPerBlock - 1) / slotsPerBlock; block*slotsPerBlock < to; block++ {
@@ -86,7 +86,8 @@ func beforeWord(within uint64, word uint32) uint32 {
 	return uint32(within >> (wordBits * ((word - 1) % wordsPerBlock)) & (1<<wordBits - 1))
 }
 
-// free frees an occupied slot and returns how many slots below it are occupied. The caller calls clean in time.
+// free frees an occupied slot and returns how many slots below it are occupied. The caller must call clean before the
+// tree is full.
 func (r *ranks) free(slot uint32) (below uint32) {
 	word := slot / slotsPerWord
 	block := slot / slotsPerBlock

@@ -58,7 +58,7 @@ func TestLRUStackOfManyObjects(t *testing.T) {
 	s.Serve(objects, true)
 	s.Serve(objects[numObjects/2:], true)
 	if d := s.Distances(); d[numObjects-1] != numObjects || d[numObjects-numObjects/2-1] != numObjects-numObjects/2 {
-		t.Errorf("%d at the largest distance, %d at that of the second half",
+		t.Errorf("%d at the largest distance, %d at the distance of the second half",
 			d[numObjects-1], d[numObjects-numObjects/2-1])
 	}
 }

@@ -159,7 +159,6 @@ func (d *driver) note(format string, args ...any) {
 	d.log = append(d.log, fmt.Sprintf(format, args...))
 }
 
-// do takes one step.
 func (d *driver) do(s step) {
 	r := policies.Request{Object: s.object, Query: s.object, Pos: max(d.pos-1, 0), Size: s.size}
 	switch s.kind {

@@ -70,7 +70,6 @@ func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
 	}
 }
 
-// namesIn returns where a string in a file is the name of a policy.
 func namesIn(t *testing.T, path string) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()

@@ -112,7 +112,6 @@ type Counter struct {
 	Value float64
 }
 
-// Count returns the counter of a metric.
 func Count(m metric.Metric, value float64) Counter { return Counter{m.Name, value} }
 
 // CountOf returns the counter of a metric with labels for one of them.

@@ -28,7 +28,8 @@ const (
 	UnitsBytes         // capacity counts bytes only
 )
 
-// Entry describes one policy for the registry.
+// Entry describes one policy for the registry. It implements params.Named, params.Aliased, params.Checker and
+// params.Resolver.
 type Entry struct {
 	Name    string
 	Aliases []string // other names that users know it by
@@ -123,16 +124,12 @@ func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
 	return int64(total)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []Param) { return e.Name, e.Params }
-
-// OtherNames implements params.Aliased.
-func (e Entry) OtherNames() []string { return e.Aliases }
+func (e Entry) OtherNames() []string         { return e.Aliases }
 
 // Bypasses reports whether a missed object need not be loaded under these parameters.
 func (e Entry) Bypasses(v Values) bool { return e.Bypass || e.BypassIf != nil && e.BypassIf(v) }
 
-// CheckValues implements params.Checker.
 func (e Entry) CheckValues(v Values) error {
 	if e.Check == nil {
 		return nil
@@ -140,7 +137,6 @@ func (e Entry) CheckValues(v Values) error {
 	return e.Check(v)
 }
 
-// ResolveValues implements params.Resolver.
 func (e Entry) ResolveValues(v Values) Entry {
 	if e.Resolve != nil {
 		e.Resolve(&e, v)

@@ -49,7 +49,6 @@ func (s *segments) put(k int, o Object) {
 	s.used[k] += s.charged.Of(o)
 }
 
-// take removes o from its segment.
 func (s *segments) take(o Object) {
 	s.list.Unlink(o)
 	s.used[s.segment[o]-1] -= s.charged.Of(o)

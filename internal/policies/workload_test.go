@@ -76,7 +76,6 @@ func checkAfterEachRequest(t *rapid.T, spec string, w workload, check func(d *dr
 	}
 }
 
-// without returns a copy of l without o.
 func without(l []Object, o Object) []Object {
 	return slices.DeleteFunc(slices.Clone(l), func(x Object) bool { return x == o })
 }

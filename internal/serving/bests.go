@@ -10,7 +10,6 @@ type Bests struct {
 	Least, Most float64 // of the best ratios
 }
 
-// Add adds an epoch.
 func (b *Bests) Add(ratio, best float64) {
 	if b.Epochs == 0 {
 		b.Least = best

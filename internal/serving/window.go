@@ -68,7 +68,6 @@ type State [Features]float64
 // longest is the sequence length in tokens that counts as 1, slowest the P99 as a multiple of the objective.
 const longest, slowest = 16384, 4
 
-// State returns the window as a state.
 func (w *Window) State() State {
 	s := State{w.HotShare, w.KVHit, w.EMBHit, w.MeanTokens / longest, w.Violations, w.Ratio,
 		w.P99 / (slowest * w.Objective.Latency.Seconds())}

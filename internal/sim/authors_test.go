@@ -116,7 +116,6 @@ func holdToProgram(t *testing.T, rows []map[string]string) {
 	}
 }
 
-// authorsCell returns our cell for a row.
 func authorsCell(t *testing.T, row map[string]string) (c sim.Cell) {
 	t.Helper()
 	var err error

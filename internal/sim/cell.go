@@ -165,7 +165,6 @@ func poolsAreRandom(rec *records.Record) bool {
 	return slices.ContainsFunc(own, func(s policies.Spec) bool { return s.Entry.Random })
 }
 
-// nameIn returns the name in a text with parameters.
 func nameIn(text string) string {
 	name, _, err := params.SplitCall(text)
 	if err != nil {

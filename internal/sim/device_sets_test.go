@@ -51,7 +51,6 @@ func drawSetsTrace(t *rapid.T) *traces.Trace {
 	return tr
 }
 
-// setsPolicies are what the device replays.
 var setsPolicies = []string{
 	"lru", "fpb", "hf", "hf(candidates=1)", "hf(candidates=40)", "laru", "laru(b=1.5,decay=2)", "laru(marks=bitset)",
 	"laru(decay=k/4)",

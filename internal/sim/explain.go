@@ -173,7 +173,8 @@ func (p *placeInWhole) stranger(address uint64) policies.Object {
 	return o
 }
 
-// witness records what happens in a pool at a request.
+// witness records what happens in a pool at a request. It implements cache.HitObserver, cache.LoadObserver and
+// cache.Observer.
 type witness struct {
 	seen      Decision
 	place     *placeInWhole
@@ -189,10 +190,8 @@ func (w *witness) name(o policies.Object) policies.Object {
 	return w.place.stranger(w.addresses.Address(o))
 }
 
-// Hit implements cache.HitObserver.
 func (w *witness) Hit(o policies.Object) { w.seen.Hit, w.seen.Entry = true, o }
 
-// Loaded implements cache.LoadObserver.
 func (w *witness) Loaded(o policies.Object, _ int64, why policies.Reason) {
 	if why == policies.Prefetch {
 		w.seen.Prefetched = append(w.seen.Prefetched, w.name(o))
@@ -201,7 +200,6 @@ func (w *witness) Loaded(o policies.Object, _ int64, why policies.Reason) {
 	w.seen.Loaded = true
 }
 
-// Left implements cache.Observer.
 func (w *witness) Left(o policies.Object, _ int64, _ cache.Departure) {
 	w.seen.Evicted = append(w.seen.Evicted, w.name(o))
 }

@@ -122,7 +122,6 @@ func newLRUStack(t *traces.Trace, cells []Cell) (lruStack, error) {
 	return byteStack{stack}, err
 }
 
-// simulated returns the capacities of cells.
 func simulated(cells []Cell) []int64 {
 	capacities := make([]int64, len(cells))
 	for k, c := range cells {

@@ -46,7 +46,6 @@ func replayLRUOnDevice(ctx context.Context, r *Replayer, d cuda.Device, job []Ce
 	})
 }
 
-// deviceStack is an lruStack on a device.
 type deviceStack struct {
 	*reuse.Stack
 	capacities []int64

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
@@ -52,7 +53,7 @@ func (r *Replayer) Need(job Job) int64 {
 	}
 	c := job.cells[0] // several share one pass
 	if c.Cache.Entry.Attention {
-		return replayBytes + r.needOfHeads(len(job.cells), 1)
+		return replayBytes + r.needOfHeads(job.cells, 1)
 	}
 	c.Parts = c.Replayed()
 	t := r.trace
@@ -101,8 +102,9 @@ func (r *Replayer) Need(job Job) int64 {
 }
 
 // needOfHeads estimates the memory of cells of the cache of a language model, for attention in some steps at once.
-func (r *Replayer) needOfHeads(cells, steps int) int64 {
-	return kv.Bytes(attention.Of(r.trace.Kind).Shape, cells, parallel.Jobs(r.options.Jobs), steps)
+func (r *Replayer) needOfHeads(cells []Cell, steps int) int64 {
+	return kv.Bytes(attention.Of(r.trace.Kind).Shape, len(cells), parallel.Jobs(r.options.Jobs), steps,
+		slices.ContainsFunc(cells, asksSeries))
 }
 
 // needOfPools estimates the additional memory of tenants' pools: the numbers of their members, the monitors of their

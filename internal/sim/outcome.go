@@ -21,7 +21,6 @@ type Result struct {
 // Times are the metrics of a replay that depend on the machine, by their names.
 type Times map[string]float64
 
-// AddTo adds the times to a record.
 func (t Times) AddTo(rec *records.Record) {
 	for name, x := range t {
 		rec.SetNamed(name, x)

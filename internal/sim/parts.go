@@ -217,7 +217,6 @@ func (k *bound[E]) of(p *Parts) Part {
 	return nil
 }
 
-// names reports whether a text names an entry that has a property.
 func (k *bound[E]) names(text string, property func(E) bool) bool {
 	e, ok := k.registry.Find(nameIn(text))
 	return ok && property != nil && property(e)
@@ -254,7 +253,6 @@ func ObjectNoun(rec *records.Record) string {
 	return records.Objects
 }
 
-// part is a part of one kind.
 type part[E params.Described] struct {
 	*params.Spec[E]
 	kind *bound[E]

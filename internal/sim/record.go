@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// result returns the result of a cell.
 func (r *Replayer) result(c Cell, out outcome) Result {
 	values, times := out.values.Split()
 	rec := records.Record{

@@ -40,7 +40,6 @@ func (c *traceCache) get(t *testing.T, name string) *traces.Trace {
 	return tr
 }
 
-// replayOne runs one policy at one capacity.
 func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity) records.Record {
 	t.Helper()
 	return replaySeeded(t, tr, policy, size, 0)

@@ -71,7 +71,6 @@ type view struct {
 	layout    func() (*streams.Layout, error)
 }
 
-// NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
@@ -226,7 +225,6 @@ func (r *Replayer) Jobs(cells []Cell) (jobs []Job) {
 	return jobs
 }
 
-// Replay replays a cell by itself.
 func (r *Replayer) Replay(ctx context.Context, c Cell) (Result, error) {
 	all, err := r.ReplayJob(ctx, Job{[]Cell{c}, r.siteOf(c).device})
 	if err != nil {
@@ -388,7 +386,6 @@ func keysFor(c Cell, t *traces.Trace) func(policies.Object) uint64 {
 	}
 }
 
-// addPrefetcher adds the prefetcher of a cell to the cache's config.
 func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) {
 	if c.Prefetcher == nil {
 		return

@@ -9,9 +9,11 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 
 // Metrics of series. Those that records also have refer to the requests of a window.
@@ -30,7 +32,7 @@ var (
 		Figure: metric.Figure{Axis: "marginal benefit (hits per second)"}}
 )
 
-func init() { metric.Register("series", windowRequests, occupancy, quota, benefit) }
+func init() { metric.Register("series", windowRequests, occupancy, quota, benefit, kv.QuerySimilarity) }
 
 // sampler divides the replay of a cell into windows and stores what happened in each. Windows restart with each part of
 // a trace. If requests come in groups, a window contains whole groups: it ends with the group that reaches its end.
@@ -63,6 +65,9 @@ const mostTenants = 100
 func checkSeries(c Cell, t *traces.Trace) error {
 	if !c.Series.Asked() {
 		return nil
+	}
+	if c.Cache.Entry.Attention {
+		return checkSeriesOfHeads(c.Series, attention.Of(t.Kind).Shape)
 	}
 	if c.Allocator != nil && t.Tenants != nil {
 		if n := len(t.Tenants.Names); n > mostTenants {

@@ -19,7 +19,7 @@ type Backend interface {
 	FindNearest(ctx context.Context, s *NearestSearch) error
 }
 
-// Search is what a Backend looks for, and where it lists what it finds.
+// Search is what a Backend looks for, and collects the pairs that it finds.
 type Search struct {
 	Vectors Vectors // at least two
 	From    float32 // at most 1
@@ -50,7 +50,6 @@ func (s *Search) Finder() *Finder {
 	return f
 }
 
-// Add lists a pair.
 func (f *Finder) Add(p Pair) {
 	f.pairs.add(p)
 	f.uncounted++
@@ -62,8 +61,8 @@ func (f *Finder) AddAll(pairs []Pair) {
 	f.uncounted += int64(len(pairs))
 }
 
-// Compared adds to the pairs that have been compared, the similar ones among which must have been added before. It
-// returns an error if these are more than fit in memory.
+// Compared adds to the number of compared pairs; the similar ones among them must have been added before. It fails if
+// more pairs are similar than fit in memory.
 func (f *Finder) Compared(pairs int64) error {
 	s := f.search
 	found := s.found.Add(f.uncounted)

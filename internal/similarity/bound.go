@@ -13,8 +13,8 @@ const unitRoundoff = 1.0 / (1 << 24)
 // slack bounds the difference between Similarity and a product in float32, summed up in any order with or without fused
 // operations, of vectors whose squared length is at most longest. A sum of n rounded products is off by at most
 // n*u/(1-n*u) times the sum of their magnitudes, which is at most the product of the lengths (Higham, Accuracy and
-// Stability of Numerical Algorithms, 2nd ed., section 3.1). Two roundings more cover that of Similarity itself and its
-// sum in float64. The last term covers products and sums that are too small for float32.
+// Stability of Numerical Algorithms, 2nd ed., section 3.1). Two more roundings cover Similarity's own and its sum in
+// float64. The last term covers products and sums that are too small for float32.
 func (v Vectors) slack(longest float64) float64 {
 	roundings := float64(v.Dim+2) * unitRoundoff
 	if roundings >= 0.5 {
@@ -25,8 +25,8 @@ func (v Vectors) slack(longest float64) float64 {
 
 const minNormal = 1.0 / (1 << 63) / (1 << 63) // of float32
 
-// proposeFrom returns a bound below from that the product in float32 of any pair with a similarity of at least from
-// reaches.
+// proposeFrom returns a bound, below from: the product in float32 of any pair with a similarity of at least from is at
+// least the bound.
 func (v Vectors) proposeFrom(from float32) float32 {
 	return lowered(from, v.slack(v.longest()))
 }
@@ -49,10 +49,10 @@ func (v Vectors) longest() (longest float64) {
 type Halves struct {
 	Scale float32 // the power of two by which numbers are multiplied before they are rounded to half precision
 	From  float32 // the products of the rounded vectors of all similar pairs are at least this
-	below float64 // how much lower that is, without the scale
+	below float64 // how far From is below the threshold, without the scale
 }
 
-// Lower returns what From is for another least similarity.
+// Lower returns From for another threshold.
 func (h Halves) Lower(from float32) float32 {
 	return lowered(float32((float64(from)-h.below)*float64(h.Scale)*float64(h.Scale)), 0)
 }

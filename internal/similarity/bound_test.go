@@ -27,7 +27,7 @@ func lastBit(x float64) float64 {
 	return math.Ldexp(1, max(e-24, -149))
 }
 
-// tensorProduct multiplies vectors as tensor cores do, so many numbers at a time.
+// tensorProduct multiplies vectors as tensor cores do, each numbers at a time.
 func tensorProduct(a, b []float32, scale float64, each int) (sum float64) {
 	for k := 0; k < len(a); k += each {
 		addends := []float64{sum}

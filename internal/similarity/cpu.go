@@ -11,7 +11,7 @@ import (
 // CPU is the backend that every machine has. It proposes pairs by products in float32, and decides in float64.
 var CPU Backend = cpu{side: 240}
 
-// cpu compares blocks of side times side vectors, a multiple of what a tile has. Blocks of 240 vectors of 384
+// cpu compares blocks of side times side vectors, a multiple of a tile's rows and columns. Blocks of 240 vectors of 384
 // dimensions stay in a second-level cache of 512 KiB.
 type cpu struct{ side int }
 
@@ -74,7 +74,7 @@ type tiles struct {
 	v       Vectors
 	columns [2]int      // first and end of those in the panels
 	panels  []dot.Panel // of dot.Columns vectors each
-	last    []float32   // the last vectors of all, filled up with vectors of zeros to a whole tile
+	last    []float32   // the last vectors of all, filled up with zeros to a whole tile
 	tile    dot.Tile
 }
 
@@ -87,7 +87,7 @@ func (w *cpuWorker) compare(block block) {
 	for i, panel := range w.panels {
 		firstB := block.firstB + i*dot.Columns
 		endB := min(firstB+dot.Columns, block.endB)
-		// Of pairs A < B, rows from endB-1 on have none in this panel.
+		// Only pairs A < B count: rows from endB-1 on have none in this panel.
 		for a := block.firstA; a < min(block.endA, endB-1); a += dot.Rows {
 			if w.tile.Multiply(w.rows(a), panel, w.proposeFrom) {
 				w.propose(a, min(a+dot.Rows, block.endA), firstB, endB)

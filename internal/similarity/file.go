@@ -24,7 +24,6 @@ type Identity struct {
 	Sum        [sha256.Size]byte // SHA-256 of the numbers, little-endian
 }
 
-// Identify reads all vectors and returns their identity.
 func (v Vectors) Identify() Identity {
 	id := Identity{Dim: v.Dim, Count: v.Len()}
 	sum := sha256.New()
@@ -42,8 +41,8 @@ func (v Vectors) Identify() Identity {
 // fileHeader opens a side file; all integers are little-endian. A zstd frame follows, with a list for each vector, in
 // their order: how many of the earlier vectors are similar to it, their numbers in ascending order, each as the
 // distance from the previous one, and in the same order how far the similarities are above the threshold, in steps of
-// float32. All of these are uvarints. Each pair is only in the list of its higher number. The frame ends with a SHA-256
-// of the header and of everything before it.
+// float32. All of these are uvarints. Each pair is only in the list of its higher-numbered vector. The frame ends with
+// a SHA-256 of the header and of everything before it.
 type fileHeader struct {
 	Magic      [8]byte
 	Version    uint32
@@ -189,7 +188,6 @@ func (f *fileReader) neighbours(ctx context.Context) (*Neighbours, error) {
 	return newNeighbours(ctx, int(f.header.Count), math.Float32frombits(f.header.From), f.pairs.chunks, parallel.Jobs(0))
 }
 
-// ReadByte implements io.ByteReader.
 func (f *fileReader) ReadByte() (byte, error) {
 	b, err := f.content.ReadByte()
 	if err == nil {
@@ -239,7 +237,7 @@ func (f *fileReader) list(i int) error {
 	return nil
 }
 
-// end checks that the file has all that the header says, unchanged, and nothing more.
+// end checks that the file has all pairs that its header announces, the right checksum, and nothing after it.
 func (f *fileReader) end() error {
 	want := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(f.content, want); err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
-// joined returns vectors and their neighbours.
 func joined(t testing.TB, seed uint64, n int, from float32) (Vectors, *Neighbours) {
 	t.Helper()
 	v := randomVectors(rand.New(rand.NewPCG(seed, 1)), n, 6, 0.5)

@@ -21,16 +21,16 @@ type Folder string
 
 const fileSuffix = ".neighbours"
 
-// name returns the name of the file of an identity and a threshold. It has the first half of the checksum; the file has
-// all of it.
+// name returns the name of the file of an identity and a threshold. It has the first half of the checksum; the file's
+// header has all of it.
 func (id Identity) name(from float32) string {
 	return fmt.Sprintf("%s%s%s", id.prefix(), strconv.FormatFloat(float64(from), 'g', -1, 32), fileSuffix)
 }
 
 func (id Identity) prefix() string { return fmt.Sprintf("%x-", id.Sum[:16]) }
 
-// Load returns the neighbours of an identity's vectors with a similarity of at least from, maybe with others, or nil if
-// the folder has none. An error says which file is wrong and why.
+// Load returns the neighbours of an identity's vectors with a similarity of at least from, perhaps with others below
+// it; nil if the folder has no such file. An error says which file is wrong and why.
 func (f Folder) Load(ctx context.Context, id Identity, from float32) (*Neighbours, error) {
 	path, err := f.find(id, from)
 	if err != nil || path == "" {
@@ -48,7 +48,7 @@ func (f Folder) Load(ctx context.Context, id Identity, from float32) (*Neighbour
 	return n, nil
 }
 
-// find returns the file with the highest threshold that can be used, "" if there is none.
+// find returns the file with the highest threshold up to from, "" if the folder has none.
 func (f Folder) find(id Identity, from float32) (path string, err error) {
 	entries, err := os.ReadDir(string(f))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Join lists the neighbours of all vectors: those with a similarity of at least from. It stops with ctx's error.
+// Join lists the neighbours of each vector: the others with a similarity of at least from. It stops with ctx's error.
 // Memory: 28 bytes per similar pair while it works, and 16 in the result.
 func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neighbours, error) {
 	options = options.withDefaults()

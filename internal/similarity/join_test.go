@@ -24,7 +24,7 @@ type neighbour struct {
 	similarity float32
 }
 
-// naiveJoin asks Similarity about every pair and sorts by comparing.
+// naiveJoin calls Similarity for every pair and sorts by comparing.
 func naiveJoin(v Vectors, from float32) (ids [][]uint32, similarities [][]float32) {
 	for i := range v.Len() {
 		var list []neighbour
@@ -52,7 +52,7 @@ func naiveJoin(v Vectors, from float32) (ids [][]uint32, similarities [][]float3
 	return ids, similarities
 }
 
-// check holds lists against those of naiveJoin.
+// check compares lists with naiveJoin's.
 func check(t rapid.TB, v Vectors, from float32, got *Neighbours) {
 	t.Helper()
 	if got.Len() != v.Len() || got.From != from {
@@ -122,8 +122,8 @@ func product(a, b []float32) float32 {
 	return tile[0]
 }
 
-// Pairs whose product in float32 falls on the other side of the threshold than their similarity must be decided by the
-// latter.
+// Pairs whose product in float32 falls on the other side of the threshold than their similarity must be decided by
+// their similarity.
 func TestJoinDecidesInFloat64(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 120, 383, 0.3)
 	below, above := 0, 0
@@ -441,7 +441,7 @@ func (w wrongBackend) FindNearest(ctx context.Context, s *NearestSearch) error {
 	return CPU.FindNearest(ctx, s)
 }
 
-// Lists of another backend are compared with those of the CPU, for some vectors: a wrong join is an error.
+// Lists of another backend are compared with the CPU's, for some vectors: a wrong join is an error.
 func TestWrongBackendIsFound(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(5, 6)), 200, 10, 0.5)
 	for _, drop := range []bool{true, false} {

@@ -70,9 +70,7 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 func (l *Nearest) Len() int { return l.n }
 
 // K returns how many others each list has.
-func (l *Nearest) K() int { return l.k }
-
-// Bytes returns the memory of l.
+func (l *Nearest) K() int       { return l.k }
 func (l *Nearest) Bytes() int64 { return 8 * int64(len(l.entries)) }
 
 // At returns entry number rank, from 0, of the list of a vector.
@@ -88,8 +86,8 @@ func (l *Nearest) of(i int) []uint64 { return l.entries[i*l.k : (i+1)*l.k] }
 // similarity is NaN.
 func entryOf(id uint32, similarity float32) uint64 { return uint64(rank(similarity))<<32 | uint64(^id) }
 
-// NearestSearch is what a Backend looks for, and where it lists what it finds. While it runs, each list is a heap with
-// the least similar entry first.
+// NearestSearch is what a Backend looks for, and collects the lists. While it runs, each list is a heap with the least
+// similar entry first.
 type NearestSearch struct {
 	Vectors Vectors // at least two
 	Jobs    int     // goroutines, at least 1
@@ -107,8 +105,8 @@ func (s *NearestSearch) Bound(i int) float32 {
 	return float32(math.Inf(-1))
 }
 
-// Offer lists vector b for a if it is among the most similar so far. Each b is offered once for an a, in any order, and
-// one goroutine at a time offers for an a.
+// Offer adds vector b to a's list if it is among the most similar so far. Each b is offered to each a once, in any
+// order, and only one goroutine at a time offers to an a.
 func (s *NearestSearch) Offer(a, b uint32, similarity float32) {
 	heap := s.lists.of(int(a))
 	e := entryOf(b, similarity)
@@ -133,7 +131,7 @@ func (s *NearestSearch) Offer(a, b uint32, similarity float32) {
 	heap[at] = e
 }
 
-// Compared adds to the pairs that have been compared; a with b and b with a are two.
+// Compared adds to the number of compared pairs; (a, b) and (b, a) are two.
 func (s *NearestSearch) Compared(pairs int64) {
 	compared := s.compared.Add(pairs)
 	if s.progress != nil {

@@ -38,8 +38,7 @@ func (c cpu) FindNearest(ctx context.Context, s *NearestSearch) error {
 	})
 }
 
-// nearestRows returns how many rows a goroutine has at a time: a block's, but fewer if some goroutines would
-// have none.
+// nearestRows returns how many rows a goroutine has at a time: a block's, but fewer if some goroutines would get none.
 func (c cpu) nearestRows(n, jobs int) int {
 	share := (n/(4*jobs) + dot.Rows) / dot.Rows * dot.Rows
 	return min(c.side, share)
@@ -105,8 +104,8 @@ func (w *nearestWorker) propose(firstA, endA, firstB, endB int) {
 	}
 }
 
-// offer lists a vector if it is similar enough, and proposes from then on what may be at least as similar as the last
-// of the list.
+// offer adds a vector to a list if it is similar enough, and raises the bound of further proposals to the last of the
+// list.
 func (w *nearestWorker) offer(c candidate, similarity float32) {
 	// The bound only rises, so ever fewer products are worth a decision in float64.
 	w.search.Offer(c.a, c.b, similarity)

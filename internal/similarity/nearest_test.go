@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
-// checkNearest compares lists with the beginnings of those of a naive join.
+// checkNearest compares lists with the beginnings of a naive join's.
 func checkNearest(t rapid.TB, v Vectors, k int, got *Nearest) {
 	t.Helper()
 	ids, similarities := naiveJoin(v, -2)

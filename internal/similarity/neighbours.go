@@ -14,8 +14,8 @@ type Pair struct {
 	Similarity float32
 }
 
-// pairList collects pairs. Its chunks are never copied into larger ones, which would need three times the memory for a
-// while.
+// pairList collects pairs. Its chunks are never copied into larger ones, which would briefly need three times the
+// memory.
 type pairList struct{ chunks [][]Pair }
 
 const chunkPairs = 1 << 15
@@ -40,7 +40,7 @@ func (l *pairList) addAll(pairs []Pair) {
 	}
 }
 
-// Neighbours lists for each vector those with a similarity of at least From to it. It is read-only and shared by all
+// Neighbours lists for each vector the others with a similarity of at least From. It is read-only and shared by all
 // replays of a trace. Memory: 16 bytes per pair and 8 per vector.
 type Neighbours struct {
 	From         float32
@@ -166,10 +166,6 @@ func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 }
 
 // Len returns the number of vectors.
-func (n *Neighbours) Len() int { return len(n.starts) - 1 }
-
-// Bytes returns the memory of n.
+func (n *Neighbours) Len() int     { return len(n.starts) - 1 }
 func (n *Neighbours) Bytes() int64 { return 8*int64(len(n.starts)) + 8*int64(len(n.ids)) }
-
-// Pairs returns how many pairs n lists.
-func (n *Neighbours) Pairs() int { return len(n.ids) / 2 }
+func (n *Neighbours) Pairs() int   { return len(n.ids) / 2 }

@@ -8,7 +8,6 @@ type Vectors struct {
 	Data []float32 // Dim per vector
 }
 
-// Len returns how many vectors there are.
 func (v Vectors) Len() int {
 	if v.Dim == 0 {
 		return 0
@@ -16,7 +15,6 @@ func (v Vectors) Len() int {
 	return len(v.Data) / v.Dim
 }
 
-// At returns a vector.
 func (v Vectors) At(i int) []float32 { return v.Data[i*v.Dim : (i+1)*v.Dim] }
 
 // Similarity returns the cosine of the angle between two vectors, at most 1. It is summed up in float64 in a fixed

@@ -9,13 +9,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/parallel"
 )
 
-// verifiedRows is for how many vectors the list of a device is compared with what the CPU finds. For a million vectors
-// of 384 dimensions that takes a core a few seconds, of the hours that all lists would take.
+// verifiedRows is how many lists of a device are compared with the CPU's. For a million vectors of 384 dimensions that
+// takes a core a few seconds; all lists would take hours.
 const verifiedRows = 8
 
-// verify compares the lists of some vectors, which are drawn, with those that the CPU makes: what a device returns is
-// stored for later runs, and looks like a result whatever it is. row returns the entries of a list in order, and keep
-// which of all entries belong to it, in order, too.
+// verify compares the lists of some vectors, drawn at random, with the CPU's: a device may return anything, and its
+// lists are stored for later runs. row returns the entries of a device's list in order, and keep the entries that
+// belong to it, also in order, out of all.
 func verify(ctx context.Context, v Vectors, jobs int, row func(i int) []uint64,
 	keep func(sorted []uint64) []uint64) error {
 	n := v.Len()

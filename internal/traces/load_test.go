@@ -66,7 +66,6 @@ func naiveTrace(records []stream.Record, fields stream.Fields) *traces.Trace {
 	return t
 }
 
-// checkColumns compares the columns of a trace.
 func checkColumns(t rapid.TB, got, want *traces.Trace) {
 	t.Helper()
 	for _, c := range []struct {

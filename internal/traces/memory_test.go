@@ -70,7 +70,6 @@ func TestMembersOfArchivesAreClosed(t *testing.T) {
 	}
 }
 
-// openFiles returns how many files this process has open.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

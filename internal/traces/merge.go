@@ -11,7 +11,7 @@ import (
 )
 
 // mergeReader merges streams by time. Ties go to the stream that was named first. Each stream keeps its own order: if
-// its clock goes back, the late request is next, whatever the other streams have.
+// its clock goes back, the late request is next, whatever the other streams have. It implements stream.Reader.
 type mergeReader struct {
 	heads   mergeHeap
 	started bool
@@ -48,7 +48,6 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	return m, nil
 }
 
-// Read implements stream.Reader.
 func (m *mergeReader) Read(rec *stream.Record) error {
 	if m.started { // the caller may use the last record until now, so its stream is not read earlier
 		if err := m.advance(); err != nil {

@@ -38,7 +38,6 @@ func anyRecord(t *rapid.T) stream.Record {
 	return rec
 }
 
-// held returns what a format keeps of a record.
 func held(rec stream.Record, format string, fields stream.Fields) stream.Record {
 	keysOnly := format == "plain" || format == "batches"
 	if !fields.Time || keysOnly {

@@ -118,7 +118,6 @@ func (s *scan) run() error {
 	return s.ended(s.readFiles())
 }
 
-// readWhole reads only r.
 func (s *scan) readWhole(r stream.Reader) error { return s.ended(s.readAll(r)) }
 
 // ended returns the error of the scan, given the error that ended the reading.

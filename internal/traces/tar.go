@@ -13,7 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// tarReader reads the regular files of an archive one after another, in archive order, all in one format.
+// tarReader reads the regular files of an archive one after another, in archive order, all in one format. It implements
+// stream.Reader.
 type tarReader struct {
 	archive *source.Source
 	tar     *tar.Reader
@@ -147,7 +148,6 @@ func (t *tarReader) members(archive *Stream) ([]*Stream, error) {
 	}
 }
 
-// Read implements stream.Reader.
 func (t *tarReader) Read(rec *stream.Record) error {
 	for {
 		err := t.member.Read(rec)

@@ -38,14 +38,13 @@ const (
 	tenantDirectory = "directory"
 )
 
-// TenantEntry is a way to find the tenant of a request.
+// TenantEntry is a way to find the tenant of a request. It implements params.Named.
 type TenantEntry struct {
 	Name    string
 	Summary string
 	Params  []params.Param
 }
 
-// Signature implements params.Named.
 func (e TenantEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 // TenantRule is a way to find the tenant of a request with its parameters: what a user writes as `prefix(sep=:)`.
@@ -256,7 +255,6 @@ func (t *Trace) tenantsOfFiles(rule TenantRule) (err error) {
 	return nil
 }
 
-// tenantNumbers are the tenants of the requests of a trace.
 type tenantNumbers struct {
 	numbers *stream.Numbering // of their names
 	column  []uint32          // per request
@@ -301,7 +299,6 @@ func prefixTenants(t *Trace, rule TenantRule) (*tenantNumbers, error) {
 	return c, nil
 }
 
-// tenantOfKey returns the beginning of a key.
 func tenantOfKey(key stream.Key, v params.Values) (string, error) {
 	if shift := v.Int("shift"); shift > 0 {
 		if key.Text != "" {

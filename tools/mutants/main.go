@@ -131,7 +131,6 @@ func (r *runner) drawn(mutants []mutant) []mutant {
 	return drawn
 }
 
-// outcome is what became of a mutant.
 type outcome int
 
 const (
@@ -143,7 +142,6 @@ const (
 	outcomes
 )
 
-// tally counts mutants by outcome.
 type tally [outcomes]int
 
 func (t *tally) add(other tally) {

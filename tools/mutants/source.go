@@ -85,7 +85,6 @@ func shown(path string) string {
 	return path
 }
 
-// changed returns the file with the change.
 func (m mutant) changed() []byte {
 	return slices.Concat(m.source[:m.start], []byte(m.text), m.source[m.end:])
 }

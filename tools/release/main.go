@@ -40,7 +40,6 @@ func main() {
 	}
 }
 
-// release is what is packed.
 type release struct {
 	version, programs, out string
 	time                   time.Time
@@ -150,7 +149,6 @@ func (t tarball) Close() error {
 	return t.zip.Close()
 }
 
-// zipFile is a .zip.
 type zipFile struct {
 	*zip.Writer
 	time time.Time

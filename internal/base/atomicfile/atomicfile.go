@@ -35,7 +35,7 @@ type File struct {
 
 // Create starts a new file at a path that the user has named; its folder must exist. Until Commit the bytes are in a
 // hidden file in the same folder, which then takes the place of what is there. A device, a named pipe and an output of
-// this process, such as /dev/stdout, are written directly; where nobody reads from a pipe, that waits until ctx ends.
+// this process, such as /dev/stdout, are written directly; if nobody reads from a pipe, Create waits until ctx ends.
 func Create(ctx context.Context, path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() || info.Mode().IsRegular() && !isOpenFile(path) {
@@ -53,8 +53,7 @@ func Create(ctx context.Context, path string) (*File, error) {
 	return &File{path: path, out: out, ctx: ctx}, nil
 }
 
-// CreateIn starts a new file in an output folder. Whatever has that name is replaced and never opened, even a device
-// or a pipe.
+// CreateIn starts a new file in an output folder. A file, device or pipe of that name is replaced and never opened.
 func CreateIn(dir, name string) (*File, error) { return createRegular(filepath.Join(dir, name)) }
 
 // isOpenFile reports whether path is a link of the system to a file that a process has open, as /dev/stdout is.
@@ -89,7 +88,6 @@ func createRegular(path string) (*File, error) {
 	return &File{path: path, out: temp.File, temp: temp}, nil
 }
 
-// Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	if err := faults.At(faults.Write, f.path); err != nil {
 		// As on a full disk, a part is written.
@@ -147,8 +145,8 @@ func (f *File) Abort() {
 	f.temp.drop()
 }
 
-// Write creates the file at a path that the user has named with what write writes, through a buffer, or changes
-// nothing.
+// Write creates the file at a path that the user has named, with the output of write, which it buffers. After an error
+// nothing has changed.
 func Write(ctx context.Context, path string, write func(io.Writer) error) error {
 	f, err := Create(ctx, path)
 	if err != nil {
@@ -247,7 +245,6 @@ func NewSpool(dir string) (*Spool, error) {
 	return &Spool{*temp}, nil
 }
 
-// Write implements io.Writer.
 func (s *Spool) Write(p []byte) (int, error) {
 	if err := faults.At(faults.Write, s.Name()); err != nil {
 		return 0, err

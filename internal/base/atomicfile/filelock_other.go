@@ -13,7 +13,6 @@ import (
 // openFilesMove says whether a file that is open can be renamed and removed.
 const openFilesMove = true
 
-// fileLock is a lock on a file.
 type fileLock = flock.Flock
 
 func newFileLock(path string, flag int) *fileLock {

@@ -13,7 +13,7 @@ import (
 const openFilesMove = false
 
 // fileLock is a lock on a file. Windows refuses reads and writes of bytes that another handle has locked, so the lock
-// is on a byte behind all that a file can hold. (Package flock, which other systems use, locks the first byte.)
+// is on a byte past the end of any file. (Package flock, which other systems use, locks the first byte.)
 type fileLock struct {
 	path string
 	flag int
@@ -22,7 +22,7 @@ type fileLock struct {
 
 func newFileLock(path string, flag int) *fileLock { return &fileLock{path: path, flag: flag} }
 
-// farByte returns where the byte lies that is locked.
+// farByte is the position of the locked byte.
 func farByte() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 0xfffffffe, OffsetHigh: 0x7fffffff}
 }
@@ -61,7 +61,6 @@ func (l *fileLock) Unlock() error {
 	return err
 }
 
-// Stat describes the file that is locked.
 func (l *fileLock) Stat() (fs.FileInfo, error) { return l.file.Stat() }
 
 // noLocks reports whether an error says that the file system has no locks.

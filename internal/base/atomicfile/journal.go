@@ -47,7 +47,6 @@ func OpenJournal(path string) (*Journal, error) {
 	return j, nil
 }
 
-// WriteAt implements io.WriterAt.
 func (j *Journal) WriteAt(p []byte, at int64) (int, error) {
 	if err := faults.At(faults.Write, j.path); err != nil {
 		n, _ := j.File.WriteAt(p[:len(p)/2], at)

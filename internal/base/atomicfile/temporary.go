@@ -131,7 +131,7 @@ func (t *temporary) close() error {
 	return errors.Join(err, t.File.Close())
 }
 
-// drop closes and removes the file. After an error there is nothing better to do than to leave it to the next program.
+// drop closes and removes the file. An error is ignored: the next program removes the file.
 func (t *temporary) drop() {
 	t.File.Close()
 	t.letMove()
@@ -187,7 +187,7 @@ func removeLeftoversNow(dir string) {
 	}
 }
 
-// leftoverAge is how old a temporary file must be to count as left behind where locks do not tell.
+// leftoverAge is how old a temporary file must be to count as left behind if its lock does not show that.
 const leftoverAge = 24 * time.Hour
 
 // removeLeftover removes a temporary file unless its program may still be running.

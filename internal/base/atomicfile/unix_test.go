@@ -118,7 +118,7 @@ func TestFilesBeingCreatedAreNoLeftovers(t *testing.T) {
 	}
 }
 
-// Programs that share a folder come and go; none is told that another has it alone.
+// Programs that share a folder come and go; none gets the error that another has it alone.
 func TestSharingAFolderThatOthersLeave(t *testing.T) {
 	dir := t.TempDir()
 	errs := make(chan error, 4)

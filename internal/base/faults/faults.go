@@ -1,4 +1,4 @@
-// Package faults lets a test make the n-th operation on files fail, to see that what is on the disk afterwards is whole
+// Package faults lets a test make the n-th operation on files fail, to check that every file on the disk is then whole
 // or absent. Outside of tests nothing fails on purpose.
 package faults
 
@@ -28,7 +28,7 @@ const (
 // decide is the argument of Inject; nil, as always outside of tests, lets everything succeed.
 //
 // It belongs to the process and not to a context or an option: files are written and read deep inside commands, by
-// packages that are given an io.Writer, and a test is to reach all of them without a parameter that no user has.
+// packages that are given an io.Writer, and a test must reach all of them without a parameter that users do not have.
 var decide atomic.Pointer[func(op Operation, path string) error]
 
 // Inject lets fail decide which operations fail, and with which error, until the returned function is called. It is for

@@ -31,7 +31,7 @@ func New(path string, info fs.FileInfo) State {
 	return state(path, info, func() (fs.FileInfo, error) { return os.Stat(path) })
 }
 
-// OfOpen returns the state of an open file without a known path, such as standard input.
+// OfOpen returns the state of an open file whose path is unknown, as of standard input.
 func OfOpen(name string, file *os.File) State {
 	info, err := file.Stat()
 	if err != nil {

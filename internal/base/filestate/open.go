@@ -20,7 +20,7 @@ func Open(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY)
 }
 
-// Append opens a regular file to write at its end, and creates it if there is none.
+// Append opens a regular file to write at its end, and creates it if it does not exist.
 func Append(path string) (*os.File, error) { return open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE) }
 
 // open opens a regular file. Something else may have taken its place since it was looked at: without O_NONBLOCK,
@@ -48,7 +48,7 @@ func checkRegular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s: is a %s: want a regular file", path, kindOf(info.Mode()))
 }
 
-// kindOf describes what is not a regular file.
+// kindOf names the kind of a file that is not regular.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

@@ -4,8 +4,8 @@ package interruptible
 
 import "context"
 
-// Call returns the result of work, or ctx's error as soon as ctx ends. The work then continues in the background until
-// it or the program ends, and its result is discarded; so it must not change what others read.
+// Call returns the result of work, or ctx's error as soon as ctx ends. The work may outlive the call, so it must not
+// change what others read.
 func Call[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type result struct {
 		value T

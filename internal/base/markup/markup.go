@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// HTML is text that is HTML already, such as a drawing.
+// HTML is text that needs no escaping, for example a drawing in SVG.
 type HTML string
 
-// Attributes are names and values, in turn: {"class", "note"}. An attribute without a value is left out.
+// Attributes alternate names and values: {"class", "note"}. An attribute without a value is left out.
 type Attributes []string
 
 // Writer collects the text of a page or of a part of one.
@@ -58,10 +58,8 @@ func (w *Writer) Paragraph(class, text string) {
 	}
 }
 
-// Line ends a line of the source, which readers of the page do not see.
-func (w *Writer) Line() { w.text.WriteString("\n") }
-
-// Written returns all that was written.
+// Line ends a line of the HTML source; the page looks the same without it.
+func (w *Writer) Line()         { w.text.WriteString("\n") }
 func (w *Writer) Written() HTML { return HTML(w.text.String()) }
 
 // escaper writes what has a meaning in texts or values of attributes as references; HTML has none for a zero byte.

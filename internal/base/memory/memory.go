@@ -33,7 +33,7 @@ func (b *Budget) Advise(help string) {
 const DefaultShare = 0.75
 
 // Available returns the available memory, in bytes: the machine's, or less if a control group or the shell sets a
-// limit. limit names the one that applies.
+// limit. limit names the lowest, which applies.
 func Available() (bytes int64, limit string) {
 	bytes, limit = math.MaxInt64, "no known limit"
 	take := func(n uint64, err error, what string) {

@@ -34,7 +34,7 @@ func TestNoBudgetHasNoBound(t *testing.T) {
 		t.Error(err)
 	}
 	if part := b.Part(0.25, 1<<30); part != 1<<30 {
-		t.Errorf("a part of no budget is %d, want the most that was asked for", part)
+		t.Errorf("a part of no budget is %d, want the most that may be used", part)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestWatchStopsAndThenAborts(t *testing.T) {
 	}
 }
 
-// What does not exceed the budget goes on.
+// A program within its budget runs to its end.
 func TestWatchLetsTheRestGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Budget{total: 1000, used: func() int64 { return 1000 }}

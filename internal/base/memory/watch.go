@@ -59,7 +59,7 @@ func (b *Budget) watch(quit chan struct{}, stop, abort func(error)) {
 	}
 }
 
-// exceeded is the error of a program that took more than its budget.
+// exceeded is the error of a program that used more than its budget.
 func (b *Budget) exceeded() error {
 	help := []string{"--sample", "--limit"}
 	if advice := b.advice.Load(); advice != nil {

@@ -61,8 +61,8 @@ type Metric struct {
 	Doc     string // one line: what is measured
 	Column  Column // in the table of a run
 	Figure  Figure // over capacity
-	// Labels is the kind of label if the metric has several values, such as "tenant": the value of the tenant web is
-	// called name[web]. "" if it has a single value.
+	// Labels is the kind of label if the metric has several values: with "tenant", the value of the tenant web is called
+	// name[web]. "" if it has a single value.
 	Labels string
 	UpTo   string // the metric that is the upper end of an interval; "" for a single value
 }
@@ -136,8 +136,8 @@ const (
 var (
 	Sum = Merge{rule: sum}
 	Max = Merge{rule: largest}
-	// Apart is for a metric that does not follow from the values of the parts, such as a percentile: the code that makes
-	// the combined record sets it again.
+	// Apart is for a metric that does not follow from the values of the parts, for example a percentile: the code that
+	// makes the combined record computes it.
 	Apart = Merge{rule: apart}
 )
 

@@ -107,7 +107,7 @@ func TestMerge(t *testing.T) {
 	var alone Values
 	alone.SetInt(Evictions, 9)
 	if both := v.Merge(alone); both.Int(Evictions) != 9 || both.Int(Requests) != 4 {
-		t.Errorf("what one part lacks is not that of the other: %v", both)
+		t.Errorf("what one part lacks is not the other's: %v", both)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Values with labels are merged with those of the same label.
+// Values are merged only with values of the same label.
 func TestMergeOfLabels(t *testing.T) {
 	hits := Metric{Name: "label_hits", Unit: Count, Labels: "tenant", Doc: "d"}
 	requests := Metric{Name: "label_requests", Unit: Count, Labels: "tenant", Doc: "d"}

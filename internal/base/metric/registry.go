@@ -58,7 +58,6 @@ func All() []Declared { return slices.Clone(registry) }
 // IsLabels reports whether name is what the labels of a metric are: IsLabels("tenant").
 func IsLabels(name string) bool { return labels[name] }
 
-// Names returns the names of all metrics.
 func Names() []string {
 	names := make([]string, len(registry))
 	for i := range registry {

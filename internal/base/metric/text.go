@@ -35,11 +35,11 @@ func (m Metric) AxisLabel() string {
 }
 
 // Text formats a value for people: 47.12%, 914,145, 1.204, 12,345.678. Small numbers keep three significant digits:
-// 0.00123; ratios that round to nothing do not, as the rounding of pages or floats makes such ones of a 0.
+// 0.00123. Ratios that round to 0 do not: they are usually a 0 with a rounding error.
 func (m Metric) Text(x float64) string {
 	none := m.Unit == Ratio && math.Abs(x) < 0.5*math.Pow10(-m.Digits)
 	if m.Digits > 0 && m.Unit != Share && x != 0 && !none {
-		leading := int(math.Floor(math.Log10(math.Abs(x)))) // place of the first digit; 0 is the one before the point
+		leading := int(math.Floor(math.Log10(math.Abs(x)))) // place of the first digit; 0 is the last before the point
 		m.Digits = max(m.Digits, 2-leading)
 	}
 	return m.text(x)

@@ -12,14 +12,13 @@ type Values struct {
 	all []value // by name
 }
 
-// value is one number. For a metric of whole numbers, whole is exact, also beyond 2^53.
+// value is one number. For a metric of whole numbers, whole is exact even above 2^53.
 type value struct {
 	name  string
 	whole int64
 	x     float64
 }
 
-// Len returns how many values there are.
 func (v Values) Len() int { return len(v.all) }
 
 // find returns the index of a name, or where to insert it.
@@ -27,7 +26,7 @@ func (v Values) find(name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(v.all, name, func(have value, name string) int { return cmp.Compare(have.name, name) })
 }
 
-// put does not change other copies of v.
+// put copies what it changes, so that other copies of v keep their values.
 func (v *Values) put(new value) {
 	at, ok := v.find(new.name)
 	if ok {
@@ -38,7 +37,6 @@ func (v *Values) put(new value) {
 	v.all = slices.Insert(slices.Clip(v.all), at, new)
 }
 
-// Set sets the value of a metric.
 func (v *Values) Set(m Metric, x float64) { v.SetNamed(m.Name, x) }
 
 // SetInt sets the value of a metric of whole numbers.
@@ -58,7 +56,6 @@ func (v *Values) SetQuotient(m Metric, part, whole float64) {
 	}
 }
 
-// Delete removes the value of a metric.
 func (v *Values) Delete(m Metric) {
 	if at, ok := v.find(m.Name); ok {
 		v.all = slices.Delete(slices.Clone(v.all), at, at+1)
@@ -83,7 +80,6 @@ func (v Values) GetInt(name string) (n int64, ok bool) {
 	return v.all[at].whole, true
 }
 
-// Has reports whether the metric was measured.
 func (v Values) Has(m Metric) bool {
 	_, ok := v.find(m.Name)
 	return ok
@@ -142,7 +138,6 @@ func (v Values) Merge(other Values) Values {
 	return both
 }
 
-// merged combines a value of other with the value of v.
 func (v Values) merged(other Values, part value) value {
 	at, ok := v.find(part.name)
 	if !ok {
@@ -181,7 +176,6 @@ func Divide(part, whole float64) float64 {
 	return part / whole
 }
 
-// ValuesOf returns values by the names of their metrics.
 func ValuesOf(byName map[string]float64) (v Values) {
 	for name, x := range byName {
 		v.SetNamed(name, x)

@@ -8,14 +8,14 @@ type Adam struct {
 	Epsilon float64 // added to the root of the second moment
 	first   []float64
 	second  []float64
-	// The shares of the moments that all steps so far have kept.
+	// beta1^t and beta2^t of the paper, after t steps.
 	firstLeft, secondLeft float64
 }
 
-// The shares of the moments that a step keeps: beta1 and beta2 of the paper, with its values.
+// beta1 and beta2 of the paper, with its values: the share of each moment that a step keeps.
 const firstKept, secondKept = 0.9, 0.999
 
-// NewAdam returns an optimiser of a number of parameters.
+// NewAdam returns an optimiser for params parameters, with the paper's epsilon of 1e-8.
 func NewAdam(params int, rate float64) *Adam {
 	return &Adam{rate, 1e-8, make([]float64, params), make([]float64, params), 1, 1}
 }

@@ -32,7 +32,7 @@ const (
 	maxWidths = 16
 )
 
-// Round rounds the parameters to what a file keeps of them.
+// Round rounds the parameters to float32, as a file stores them.
 func (n *Network) Round() {
 	for i, p := range n.params {
 		n.params[i] = float64(float32(p))
@@ -113,13 +113,14 @@ func Read(r io.Reader, widths ...int) (*Network, string, error) {
 	return n, f.Made, nil
 }
 
-// explain returns the error for a text that is no JSON. If a parameter is at fault, such as NaN, the error names it.
+// explain returns the error for a text that is not JSON. If the first mistake is in a parameter, for example NaN, the
+// error names it.
 func (n *Network) explain(text []byte, err error) error {
 	_, values, _ := bytes.Cut(text, []byte(`"parameters"`))
 	_, values, found := bytes.Cut(values, []byte("["))
 	var syntax *json.SyntaxError
 	if found && errors.As(err, &syntax) {
-		read := int(syntax.Offset) - 1 - (len(text) - len(values)) // of values, before what is no JSON
+		read := int(syntax.Offset) - 1 - (len(text) - len(values)) // of values, before the mistake
 		if read >= 0 {
 			i, at := bytes.Count(values[:read], []byte(",")), bytes.LastIndexByte(values[:read], ',')+1
 			value := bytes.TrimSpace(values[at:])

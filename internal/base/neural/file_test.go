@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
-// written returns a small network and its file.
 func written(t testing.TB) (*Network, string) {
 	t.Helper()
 	n := New(2, 3, 1)

@@ -66,7 +66,7 @@ func tanh(x float64) float64 {
 }
 
 const (
-	flat  = 20 // from where tanh is 1
+	flat  = 20 // tanh is 1 from here on
 	steps = 32
 )
 

@@ -2,8 +2,8 @@
 // comes from New and Initialise, or from a file (Read); Forward computes its outputs, Backward the gradient that
 // Adam.Step follows.
 //
-// Products of matrices are computed here, in plain Go: networks of some 10 000 parameters are all that is needed, and
-// the results are the same on every machine and any number of cores. Gemm of gonum is about twice as fast on amd64, but
+// Products of matrices are computed here, in plain Go: no network here has more than some 10 000 parameters, and the
+// results are the same on every machine and any number of cores. Gemm of gonum is about twice as fast on amd64, but
 // rounds differently elsewhere, where the compiler fuses products with sums: a network that learns during a replay
 // would then give other records there. Go's libraries with automatic differentiation (Gorgonia and others) are no
 // longer maintained, or need C or a GPU.
@@ -73,16 +73,12 @@ func (n *Network) Weights() []float64 { return n.params }
 
 // Widths returns the numbers of inputs, hidden neurons and outputs.
 func (n *Network) Widths() []int { return append([]int(nil), n.widths...) }
-
-// Inputs returns the number of inputs.
-func (n *Network) Inputs() int { return n.widths[0] }
-
-// Outputs returns the number of outputs.
-func (n *Network) Outputs() int { return n.widths[len(n.widths)-1] }
+func (n *Network) Inputs() int   { return n.widths[0] }
+func (n *Network) Outputs() int  { return n.widths[len(n.widths)-1] }
 
 // Initialise draws the weights from normal distributions with a variance of 2/(inputs+outputs) of the layer (Glorot and
 // Bengio, Understanding the difficulty of training deep feedforward neural networks, AISTATS 2010), and sets the biases
-// to 0. The weights to output i of the network are multiplied with gains[i] where there is one.
+// to 0. The weights to output i of the network are multiplied by gains[i], if given.
 func (n *Network) Initialise(bits *rand.PCG, gains ...float64) {
 	for l, layer := range n.layers {
 		sd := math.Sqrt(2 / float64(layer.in+layer.out))
@@ -100,7 +96,7 @@ func (n *Network) Initialise(bits *rand.PCG, gains ...float64) {
 // training that sharpens a policy may give large ones: in HLEM they grow by 3% per episode, to 2000 after 300.
 const mostParameter = 1e30
 
-// Check fails if a parameter is no number, or larger than any that training gives.
+// Check fails if a parameter is NaN, or larger than mostParameter.
 func (n *Network) Check() error {
 	for i, p := range n.params {
 		// Negated, so that NaN fails.
@@ -111,7 +107,6 @@ func (n *Network) Check() error {
 	return nil
 }
 
-// refuse returns the error for the value of parameter i.
 func (n *Network) refuse(i int, value []byte) error {
 	number := 1 + sort.Search(len(n.layers)-1, func(l int) bool { return i < n.layers[l+1].at })
 	layer := &n.layers[number-1]

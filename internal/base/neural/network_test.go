@@ -87,7 +87,7 @@ func TestGradients(t *testing.T) {
 	checkGradients(t, New(7, 64, 128, 6), 9, 37)
 }
 
-// TestGradientsOfRowsAdd checks that the gradient of a batch is the sum of those of its rows.
+// TestGradientsOfRowsAdd checks that the gradient of a batch is the sum of its rows' gradients.
 func TestGradientsOfRowsAdd(t *testing.T) {
 	n := New(7, 16, 9, 3)
 	bits := random.Stream(3, 4)

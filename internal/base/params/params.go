@@ -1,5 +1,5 @@
 // Package params reads what users write as a name with parameters: "s3fifo(small=0.1)", "zipf(alpha=0.9,objects=1000)".
-// Policies and trace generators describe their parameters with it, so that both are written and refused alike.
+// All parts that users name describe their parameters with it, so that all have the same syntax and the same errors.
 package params
 
 import (
@@ -26,17 +26,11 @@ type Param struct {
 // Values are the parameters of one policy or generator, every name present.
 type Values map[string]any
 
-// Int returns the integer parameter name.
-func (v Values) Int(name string) int { return v[name].(int) }
-
-// Float returns the real parameter name.
+// Int, Float, Bool and Text return a parameter, whose default must have this type.
+func (v Values) Int(name string) int       { return v[name].(int) }
 func (v Values) Float(name string) float64 { return v[name].(float64) }
-
-// Bool returns the boolean parameter name.
-func (v Values) Bool(name string) bool { return v[name].(bool) }
-
-// Text returns the text parameter name.
-func (v Values) Text(name string) string { return v[name].(string) }
+func (v Values) Bool(name string) bool     { return v[name].(bool) }
+func (v Values) Text(name string) string   { return v[name].(string) }
 
 // Parse converts text to the type of p and checks its range.
 func (p Param) Parse(text string) (any, error) {
@@ -101,8 +95,8 @@ func Defaults(ps []Param) Values {
 	return v
 }
 
-// NoEffect rejects values other than the defaults of parameters that play no part: off says why, on what to write so
-// that they do.
+// NoEffect rejects changed values of parameters that are not used: off says why not, on what to write so that they are
+// used.
 func NoEffect(ps []Param, v Values, off, on string) error {
 	for _, p := range ps {
 		if v[p.Name] != p.Default {
@@ -147,7 +141,7 @@ func Signature(name string, ps []Param) string {
 	return name + "(" + Format(ps, Defaults(ps)) + ")"
 }
 
-// Split cuts text at the separators that stand outside parentheses.
+// Split cuts text at the separators outside parentheses.
 func Split(text string, sep rune) ([]string, error) {
 	var items []string
 	depth, start := 0, 0

@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
-// Registry has the entries of one kind, such as all policies. Packages add their entries when the program starts.
+// Registry has the entries of one kind, for example all policies. Packages add their entries when the program starts.
 type Registry[E Named] struct {
 	kind    string // what an entry is, in errors: "policy"
 	example string // of a list, in errors: "lru,arc"
@@ -28,7 +28,7 @@ func NewRegistry[E Named](kind, example string, entries ...E) *Registry[E] {
 	return r
 }
 
-// Register adds entries after those that are there. It panics if a name is taken.
+// Register appends entries. It panics if a name is taken.
 func (r *Registry[E]) Register(entries ...E) {
 	for _, e := range entries {
 		r.entries = append(r.entries, e)
@@ -71,7 +71,7 @@ func (r *Registry[E]) Names() []string {
 	return r.NamesOf(func(*E) bool { return true })
 }
 
-// Find returns the entry with a name or another name of it; case does not matter.
+// Find returns the entry with this name or alias; case does not matter.
 func (r *Registry[E]) Find(name string) (e E, ok bool) {
 	at, ok := r.places[strings.ToLower(name)]
 	if !ok {
@@ -118,7 +118,7 @@ func (r *Registry[E]) Parse(text string) (Spec[E], error) {
 	return s, nil
 }
 
-// parse is Parse without what entries themselves do with the values: they may read files that these name.
+// parse is Parse without the entry's own checks of its values, which may read files.
 func (r *Registry[E]) parse(text string) (s Spec[E], err error) {
 	name, args, err := SplitCall(text)
 	if err != nil {
@@ -139,8 +139,8 @@ func (r *Registry[E]) parse(text string) (s Spec[E], err error) {
 	return s, nil
 }
 
-// WithFiles returns a text that Parse has accepted with every parameter, and with other paths of the files that these
-// name. It reads none of the files, which need not exist. A text that cannot be parsed stays as it is.
+// WithFiles returns a text that Parse has accepted with every parameter, and with the paths of files replaced by other.
+// It reads none of the files, which need not exist. A text that cannot be parsed stays as it is.
 func (r *Registry[E]) WithFiles(text string, other func(path string) string) string {
 	s, err := r.parse(text)
 	if err != nil {

@@ -18,7 +18,7 @@ type Described interface {
 type Description struct {
 	Summary string   // one line
 	Source  string   // the paper or page that defines it
-	Traits  []string // what a user should know before choosing it, a sentence without its end each
+	Traits  []string // what a user should know before choosing it, each a sentence without a full stop
 }
 
 // Checker is implemented by entries that refuse values which their parameters permit one by one.
@@ -38,7 +38,6 @@ type Spec[E Named] struct {
 	Params Values // every parameter of the entry
 }
 
-// Name returns the name of the entry.
 func (s Spec[E]) Name() string {
 	name, _ := s.Entry.Signature()
 	return name
@@ -77,7 +76,7 @@ func (s Spec[E]) Files() (paths []string) {
 	return paths
 }
 
-// WithFiles returns the spec with other paths of the files that its parameters name.
+// WithFiles returns the spec with the paths of files replaced by other.
 func (s Spec[E]) WithFiles(other func(path string) string) Spec[E] {
 	values := maps.Clone(s.Params)
 	_, ps := s.Entry.Signature()

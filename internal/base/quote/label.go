@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Label returns a name as valid text, for records: bytes that are no text, which names of files and jobs may have, are
-// escaped as in Go.
+// Label returns a name as valid text, for records: bytes that are not UTF-8, which names of files and jobs may have,
+// are escaped as in Go.
 func Label(name string) string {
 	if utf8.ValidString(name) {
 		return name

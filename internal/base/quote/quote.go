@@ -1,4 +1,4 @@
-// Package quote keeps messages short that repeat the text of a user or a file. Errors quote their input in full; where
+// Package quote shortens messages that repeat the text of a user or a file. Errors quote their input in full; where
 // they are shown, Shorten cuts what is longer than a person would read.
 package quote
 

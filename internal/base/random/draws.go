@@ -22,8 +22,8 @@ func (d *Draws) Below(n uint64) uint64 {
 // scaled returns the number that was drawn last, as one below n.
 func (d Draws) scaled(n uint64) uint64 { return uint64(d) >> 32 * n >> 32 }
 
-// stride takes a sequence several numbers ahead at once. Its fields are variables, which a loop keeps in registers; it
-// would load constants again for each number.
+// stride takes a sequence several numbers ahead at once. Its fields are variables, which a loop keeps in registers;
+// constants would be loaded again for each number.
 type stride struct{ factor, increment Draws }
 
 var (

@@ -2,10 +2,10 @@ package random
 
 import "math"
 
-// The functions below give the same bits on every machine. Those of package math may differ in the last bit from one
-// architecture to the next (assembly, fused multiply-add), and one such bit can move an object from one column of a
-// table to another. Basic operations and square roots are exact by IEEE 754; the conversions float64(...) forbid the
-// compiler to fuse a product with a sum. Relative error of each: below 1e-14 for the arguments used here.
+// The functions below give the same bits on every machine. Package math's may differ in the last bit between
+// architectures (assembly, fused multiply-add), and one bit can move an object from one column of a table to another.
+// Basic operations and square roots are exact by IEEE 754; the conversions float64(...) forbid the compiler to fuse a
+// product with a sum. Relative error of each: below 1e-14 for the arguments used here.
 
 // Log returns ln x for finite x > 0: x = m 2^e with m near 1, and ln m = 2 atanh((m-1)/(m+1)) as a series.
 func Log(x float64) float64 {

@@ -47,7 +47,7 @@ func Normal(bitSource *rand.PCG) float64 {
 	}
 }
 
-// Geometric returns the number of trials until the first success, from 1, of that mean.
+// Geometric draws the number of trials up to the first success, at least 1, with the given mean.
 func Geometric(bitSource *rand.PCG, mean float64) int {
 	// Drawn even if the mean is 1, so that the draws that follow do not depend on the mean.
 	u := Unit(bitSource)
@@ -58,7 +58,7 @@ func Geometric(bitSource *rand.PCG, mean float64) int {
 	return 1 + int(Log(1-u)/Log(1-1/mean))
 }
 
-// Lognormal returns what draws from a lognormal distribution of that mean and standard deviation.
+// Lognormal returns a function that draws from the lognormal distribution with this mean and standard deviation.
 func Lognormal(mean, sd float64) func(*rand.PCG) float64 {
 	ratio := sd / mean
 	variance := Log(1 + float64(ratio*ratio))

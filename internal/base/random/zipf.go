@@ -12,7 +12,7 @@ type column struct{ own, alias uint32 }
 
 // Zipf draws ranks 0..n-1 with probability proportional to 1/(rank+1)^alpha in constant time, from one random number
 // and one column (Walker's alias method, built as in Vose 1991). Probabilities are exact to 2^-32 of a column, which is
-// 1/n. It takes 8 bytes per rank, 16 while it is built.
+// 1/n. It needs 8 bytes per rank, 16 while it is built.
 type Zipf []column
 
 // NewZipf returns the table for n ranks.

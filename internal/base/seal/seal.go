@@ -9,7 +9,7 @@ import (
 	"errors"
 )
 
-// ErrDamaged says that a content was not sealed: it was changed or truncated, or never had a digest.
+// ErrDamaged says that a content was changed or truncated, or never had a digest.
 var ErrDamaged = errors.New("its digest is missing or wrong: it is damaged, or was written by an older version")
 
 // The last field of a sealed JSON object.
@@ -26,7 +26,7 @@ func JSON(text []byte) []byte {
 	return append(bytes.Clone(body), fieldStart+Digest(body)+fieldEnd...)
 }
 
-// Open returns the sealed content, or ErrDamaged if a text is not as JSON has sealed it.
+// Open returns the content of a text that JSON has sealed, ErrDamaged if the digest does not match.
 func Open(text []byte) ([]byte, error) {
 	if len(text) < fieldLen {
 		return nil, ErrDamaged

@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Mean returns the arithmetic mean; NaN of no values.
+// Mean returns the arithmetic mean; NaN without values.
 func Mean(x []float64) float64 { return floats.Sum(x) / float64(len(x)) }
 
-// StdDev returns the sample standard deviation, with n-1 in the denominator; NaN of fewer than two values.
+// StdDev returns the sample standard deviation, with n-1 in the denominator; NaN for fewer than two values.
 func StdDev(x []float64) float64 { return math.Sqrt(variance(x, Mean(x))) }
 
 // variance and covariance are the corrected two-pass algorithm of Chan, Golub and LeVeque, "Algorithms for Computing
@@ -37,8 +37,8 @@ func deviations(x, y []float64, xMean, yMean float64) (products, xRest, yRest fl
 	return products, xRest, yRest
 }
 
-// Correlation returns Pearson's correlation coefficient of x and y, which are as long as each other; NaN if all values
-// of one are equal.
+// Correlation returns Pearson's correlation coefficient of x and y, which have the same length; NaN if all values of
+// one are equal.
 func Correlation(x, y []float64) float64 {
 	n, xMean, yMean := float64(len(x)), Mean(x), Mean(y)
 	xy, xRest, yRest := deviations(x, y, xMean, yMean)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestSameBitsAsGonum holds every function to the one that it replaces.
+// TestSameBitsAsGonum compares every function with the one that it replaces.
 func TestSameBitsAsGonum(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 200; n++ {

@@ -16,7 +16,7 @@ import (
 // contain some that clear a terminal or overwrite it.
 type Output struct {
 	to     io.Writer
-	hidden *regexp.Regexp // what is shown instead of sent; nil: nothing
+	hidden *regexp.Regexp // what is shown instead of sent, nil if all is sent
 
 	mu  sync.Mutex
 	err error
@@ -33,7 +33,6 @@ func NewStdout(w io.Writer) *Output {
 // NewStderr returns standard error, which people read on a terminal and in logs.
 func NewStderr(w io.Writer) *Output { return &Output{to: w, hidden: controls} }
 
-// Write implements io.Writer.
 func (o *Output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,8 +57,8 @@ func (o *Output) Failed() error {
 	return o.err
 }
 
-// Control characters except tab and line feed; and the same with the styles that tables are written in, which go first
-// and stay.
+// controls matches control characters except tab and line feed. unstyled first matches the styles of tables, which
+// escaped leaves as they are.
 var (
 	controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
 	unstyled = regexp.MustCompile(`\x1b\[(?:[012]|3[123])m|` + controls.String())
@@ -87,7 +86,6 @@ func File(w io.Writer) (*os.File, bool) {
 	return file, ok
 }
 
-// Is reports whether w is a terminal.
 func Is(w io.Writer) bool {
 	file, ok := File(w)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Width returns the width of the terminal that w is, or 0 if it is none. The environment variable COLUMNS goes before
-// what the terminal says.
+// Width returns the width of the terminal w in columns, 0 if w is no terminal. The environment variable COLUMNS
+// overrides what the terminal reports.
 func Width(w io.Writer) int {
 	if !Is(w) {
 		return 0
@@ -27,14 +27,14 @@ func Width(w io.Writer) int {
 }
 
 const (
-	defaultWidth = 80  // of terminals that do not know theirs, such as serial lines
-	plainWidth   = 100 // of running text where there is no terminal, in a log for example
+	defaultWidth = 80  // of terminals that do not know theirs: serial lines
+	plainWidth   = 100 // of running text that does not go to a terminal
 )
 
 // TextWidth returns the width at which running text on w is broken.
 func TextWidth(w io.Writer) int { return cmp.Or(Width(w), columns(), plainWidth) }
 
-// columns returns the number in the environment variable COLUMNS, or 0 if there is none.
+// columns returns the number in the environment variable COLUMNS, 0 if it has none.
 func columns() int {
 	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil || n < 0 {
@@ -50,7 +50,7 @@ func StringWidth(s string) int { return text.StringWidthWithoutEscSequences(s) }
 func Wrapped(s string, width int) string { return strings.Join(Wrap(s, width), "\n") }
 
 // Wrap breaks text into lines of at most width columns; 0 breaks only where the text itself does. A line ends at a
-// space, or else behind punctuation, or else before a value, or else anywhere. Lines that continue an indented one are
+// space; if it has none, after punctuation, else before a value, else anywhere. Lines that continue an indented one are
 // indented like it.
 func Wrap(s string, width int) (lines []string) {
 	for line := range strings.SplitSeq(s, "\n") {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Of returns the version of this program. commit is what `git describe` said when it was built; if that is empty, what
-// the Go tool wrote into the program counts.
+// Of returns the version of this program. commit is the output of `git describe` at build time; if it is empty, the
+// commit that the Go tool wrote into the program counts.
 func Of(release, commit string) string {
 	var info debug.BuildInfo
 	if read, ok := debug.ReadBuildInfo(); ok {

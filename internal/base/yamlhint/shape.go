@@ -13,8 +13,8 @@ import (
 )
 
 // CheckShape rejects a value that does not fit its type, and keys that its type does not have. Types with their own
-// parser check themselves, except those that may be written as a plain text: keyed says what these are parsed as
-// otherwise.
+// parser check themselves. keyed has the types that may also be written as a plain text, with the types that they are
+// parsed as if they have keys.
 func CheckShape(node ast.Node, t reflect.Type, owner string, keyed map[reflect.Type]reflect.Type) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -103,7 +103,6 @@ func checkMapping(node ast.Node, t reflect.Type, owner string, keyed map[reflect
 	return nil
 }
 
-// valueType returns the type of the value of a key.
 func valueType(t reflect.Type, key string) reflect.Type {
 	if t.Kind() == reflect.Map {
 		return t.Elem()

@@ -15,7 +15,6 @@ func Wrong(node ast.Node, want string) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf("want %s, not %s", want, describe(node)), Token: node.GetToken()}
 }
 
-// describe describes a node in words.
 func describe(node ast.Node) string {
 	if text, ok := Scalar(node); ok {
 		return strconv.Quote(text)
@@ -77,7 +76,6 @@ func isPrintable(text string) bool {
 	})
 }
 
-// Scalars returns the texts of one value or of a list of values.
 func Scalars(node ast.Node, want string) (texts []string, nodes []ast.Node, err error) {
 	nodes = []ast.Node{node}
 	if list, ok := node.(*ast.SequenceNode); ok {

@@ -1,5 +1,5 @@
-// Package yamlhint says which texts of a YAML document need quotes that they do not have, and reads single values with
-// errors that show where they are.
+// Package yamlhint explains mistakes in a YAML document: texts that need quotes, unknown keys, values of the wrong
+// type. It reads single values, with errors that show their place.
 package yamlhint
 
 import (
@@ -21,10 +21,9 @@ func CheckCommas(node ast.Node) error {
 	return v.err
 }
 
-// commaFinder visits a document until it finds a text that is split by a comma.
+// commaFinder visits a document until it finds a text that is split by a comma. It implements ast.Visitor.
 type commaFinder struct{ err error }
 
-// Visit implements ast.Visitor.
 func (v *commaFinder) Visit(node ast.Node) ast.Visitor {
 	if v.err != nil {
 		return nil
@@ -97,7 +96,6 @@ func Colon(text []byte, line int) string {
 	return fmt.Sprintf("a text with a colon and a space in it needs quotes: %s: %s", m[1], quotedYAML(string(m[2])))
 }
 
-// quotedYAML quotes a text for YAML.
 func quotedYAML(text string) string {
 	return "'" + strings.ReplaceAll(shortened(text), "'", "''") + "'"
 }

@@ -47,7 +47,7 @@ var marginalEntry = Entry{
 // blockBytes is what an object counts as where shares are given in bytes and the capacity counts objects.
 const blockBytes = 4 << 20
 
-// marginal compares pools by the hits per second that one more unit of capacity would bring.
+// marginal compares pools by the hits per second that one more unit of capacity would bring. It implements Valuing.
 type marginal struct {
 	period, every      int64
 	shift, least       float64 // bytes
@@ -159,7 +159,6 @@ func (p *Pool) usesMore() bool {
 	return p.GhostHits > 0
 }
 
-// Worth implements Valuing.
 func (a *marginal) Worth(i int) float64 {
 	if i >= len(a.known) { // the first round has not ended
 		return 0

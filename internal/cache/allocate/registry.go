@@ -10,7 +10,7 @@ import (
 // Values are the parameters of an allocator.
 type Values = params.Values
 
-// Entry describes one allocator for the registry.
+// Entry describes one allocator for the registry. It implements params.Named, params.Described and params.Checker.
 type Entry struct {
 	Name    string
 	Summary string // one line: how it divides
@@ -37,10 +37,8 @@ type Entry struct {
 	New    func(Config) (Allocator, error)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source}
 	if e.Future {
@@ -55,7 +53,6 @@ func (e Entry) Describe() params.Description {
 	return d
 }
 
-// CheckValues implements params.Checker.
 func (e Entry) CheckValues(v Values) error {
 	if e.Check == nil {
 		return nil
@@ -77,7 +74,7 @@ var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	marginalEntry,
 	optimalEntry,
 	quiverEntry,
-	fluidEntry,
+	batchSizesEntry,
 )
 
 // New returns the allocator of a spec for the named tenants.

@@ -17,7 +17,7 @@ import (
 // defaults.
 func texts() (list []string) {
 	for _, e := range Registry.All() {
-		if e.Name != "static" && e.Name != "quiver" && e.Name != "fluid" { // they name tenants
+		if e.Name != "static" && e.Name != "quiver" && e.Name != "batch-sizes" { // they name tenants
 			list = append(list, e.Name)
 		}
 	}

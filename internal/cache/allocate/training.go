@@ -42,7 +42,8 @@ func parseTraining(text string) (all []trained, err error) {
 	return all, nil
 }
 
-// training gives each training tenant a pool of its own, and all others one together, the last pool.
+// training gives each training tenant a pool of its own, and all others one together, the last pool. It implements
+// Pooling.
 type training struct {
 	weights []float64 // per training tenant
 	names   []string
@@ -74,7 +75,6 @@ func newTraining(c Config) (training, error) {
 	return t, nil
 }
 
-// Pools implements Pooling.
 func (t *training) Pools() (of []int, names []string) { return t.of, t.names }
 
 // claim returns what training tenants may have together: everything if there are no others.

@@ -13,12 +13,12 @@ import (
 
 func TestFluidFollowsBatchSizes(t *testing.T) {
 	for text, want := range map[string][]int64{
-		"fluid(train=t1:300;t0:100)":            {750, 250, 0}, // pools: t1, t0, others
-		"fluid(train=t1:300;t0:100,share=0.4)":  {300, 100, 600},
-		"fluid(train=t1:300)":                   {900, 100}, // at most its data set
-		"fluid(train=t0:1;t1:1;t2:1;t3:1)":      {250, 250, 250, 250},
-		"fluid(train=t0:1,share=0)":             {0, 1000},
-		"fluid(train=t0:1;t1:1;t2:1;t3:999997)": {0, 0, 0, 900},
+		"batch-sizes(train=t1:300;t0:100)":            {750, 250, 0}, // pools: t1, t0, others
+		"batch-sizes(train=t1:300;t0:100,share=0.4)":  {300, 100, 600},
+		"batch-sizes(train=t1:300)":                   {900, 100}, // at most its data set
+		"batch-sizes(train=t0:1;t1:1;t2:1;t3:1)":      {250, 250, 250, 250},
+		"batch-sizes(train=t0:1,share=0)":             {0, 1000},
+		"batch-sizes(train=t0:1;t1:1;t2:1;t3:999997)": {0, 0, 0, 900},
 	} {
 		a := build(t, text, names(4))
 		_, pools := a.(Pooling).Pools()
@@ -102,8 +102,8 @@ func TestQuiverKnowsNothingOfTenantsThatHaveNotBegun(t *testing.T) {
 
 func TestTrainingTenantsKeepToTheCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{"quiver(train=t0:2;t2:1)", "quiver(train=t0;t1;t2)", "fluid(train=t1:3;t0:1)",
-			"fluid(train=t0:1;t1:2;t2:3)", "quiver(train=t1,share=1)"}).Draw(t, "text")
+		text := rapid.SampledFrom([]string{"quiver(train=t0:2;t2:1)", "quiver(train=t0;t1;t2)",
+			"batch-sizes(train=t1:3;t0:1)", "batch-sizes(train=t0:1;t1:2;t2:3)", "quiver(train=t1,share=1)"}).Draw(t, "text")
 		a := build(t, text, names(3))
 		_, pools := a.(Pooling).Pools()
 		s := &State{Capacity: rapid.Int64Range(0, 1<<50).Draw(t, "capacity"), Pools: make([]Pool, len(pools))}
@@ -122,20 +122,20 @@ func TestTrainingTenantsKeepToTheCapacity(t *testing.T) {
 
 func TestTrainingTenantsAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
-		"quiver":                     "want the names of the training tenants",
-		"quiver(train=a;)":           "want the names of the training tenants",
-		"quiver(train=a;a)":          "tenant a is given twice",
-		"quiver(train=a:0)":          `"a:0" is not NAME:NUMBER with a number above 0`,
-		"quiver(train=a:NaN)":        "is not NAME:NUMBER",
-		"fluid(train=a)":             "a has no batch size",
-		"fluid(train=a:1;b)":         "b has no batch size",
-		"fluid(train=a:1,share=1.1)": "share",
+		"quiver":                           "want the names of the training tenants",
+		"quiver(train=a;)":                 "want the names of the training tenants",
+		"quiver(train=a;a)":                "tenant a is given twice",
+		"quiver(train=a:0)":                `"a:0" is not NAME:NUMBER with a number above 0`,
+		"quiver(train=a:NaN)":              "is not NAME:NUMBER",
+		"batch-sizes(train=a)":             "a has no batch size",
+		"batch-sizes(train=a:1;b)":         "b has no batch size",
+		"batch-sizes(train=a:1,share=1.1)": "share",
 	} {
 		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	s := must.Get(Registry.Parse("fluid(train=imagnet:1)"))(t)
+	s := must.Get(Registry.Parse("batch-sizes(train=imagnet:1)"))(t)
 	if _, err := New(s, []string{"imagenet"}); err == nil || !strings.Contains(err.Error(), `did you mean "imagenet"`) {
 		t.Errorf("%v", err)
 	}

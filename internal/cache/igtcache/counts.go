@@ -75,7 +75,6 @@ func (s *system) count(u *unit, hit bool) {
 	}
 }
 
-// BeginCounting implements cache.Warming.
 func (s *system) BeginCounting() {
 	for _, u := range s.units {
 		if u != nil {
@@ -168,7 +167,6 @@ func (s *system) Tenants() (all []cache.Tenant) {
 	return all
 }
 
-// Counters implements cache.Reporting.
 func (s *system) Counters() (all []policies.Counter) {
 	all = append(policies.CountAll(s.tree.Measure()), policies.Count(patternChanges, float64(s.patternChanges)),
 		policies.Count(ttlExpiries, float64(s.expiries)))
@@ -214,7 +212,6 @@ func largest(all []named) []named {
 	return chosen
 }
 
-// Streams implements cache.Streaming.
 func (c *Cache) Streams() (all []cache.StreamState) {
 	s := c.system
 	s.measure()

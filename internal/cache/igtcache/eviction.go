@@ -52,7 +52,6 @@ func (e *eviction) random() bool { return e.pattern == streams.Random && !e.alwa
 // eager reports whether the rule of sequential streams applies.
 func (e *eviction) eager() bool { return e.pattern == streams.Sequential && !e.always }
 
-// follow changes the pattern.
 func (e *eviction) follow(p streams.Pattern) error {
 	e.pattern = p
 	if e.random() {

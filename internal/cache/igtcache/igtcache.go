@@ -220,13 +220,12 @@ func (o *options) readTTL(text string) error {
 	return nil
 }
 
-// Cache is IGTCache.
+// Cache is IGTCache. It implements cache.Streaming and cache.Warming.
 type Cache struct {
 	cache.Prefetching
 	system *system
 }
 
-// New returns an empty cache.
 func New(c cache.Config) (*Cache, error) {
 	o, err := optionsOf(c.Params)
 	if err != nil {
@@ -257,7 +256,6 @@ func New(c cache.Config) (*Cache, error) {
 	return &Cache{Prefetching: cache.NewPrefetching(c, s, prefetcher), system: s}, nil
 }
 
-// BeginCounting implements cache.Warming.
 func (c *Cache) BeginCounting() {
 	c.Prefetching.BeginCounting()
 	c.system.BeginCounting()

@@ -30,7 +30,6 @@ type tester interface {
 	Fatalf(string, ...any)
 }
 
-// block is a request for a block of a file.
 type block struct{ file, number int }
 
 // dataset are files of so many blocks of 10 bytes; the last block of each is shorter.

@@ -13,7 +13,8 @@ import (
 // An object is resident in one unit at most. The capacity that no unit has is free: a unit that is full takes of it
 // what it needs.
 //
-// Memory in addition to the tree and the units: 8 bytes per object, and 12 for objects that were evicted.
+// Memory in addition to the tree and the units: 8 bytes per object, and 12 for objects that were evicted. It implements
+// cache.Warming and cache.Reporting.
 type system struct {
 	config  cache.Config
 	options options
@@ -79,7 +80,6 @@ func (s *system) Observe(o cache.Observer) { s.observer = o }
 
 func (s *system) Capacity() int64 { return s.config.Capacity }
 
-// address returns the address of an object.
 func (s *system) address(o policies.Object) uint64 {
 	if s.numbers == nil {
 		return s.config.Addresses.Key(o)
@@ -87,7 +87,6 @@ func (s *system) address(o policies.Object) uint64 {
 	return s.numbers.Key(o)
 }
 
-// find returns the object at an address.
 func (s *system) find(address uint64) (o policies.Object, ok bool) {
 	if s.numbers == nil {
 		return s.config.Addresses.Find(address)

@@ -28,7 +28,6 @@ type unit struct {
 	ghostHits int64 // until the allocator was last called
 }
 
-// tally are counts of a unit.
 type tally struct{ requests, hits int64 }
 
 // newUnit returns a new unit without a quota for a stream, or for the objects that belong to none.

@@ -48,14 +48,18 @@ func checkPolicy(_ params.Values, policy policies.Entry) error {
 }
 
 // Bytes estimates the memory of a replay on so many workers, in addition to the trace. Each computes attention in some
-// steps at once, at least as many as the CPU does.
-func Bytes(shape *attention.Shape, cells, workers, steps int) int64 {
+// steps at once, at least as many as the CPU does; perStep is Config.Steps.
+func Bytes(shape *attention.Shape, cells, workers, steps int, perStep bool) int64 {
 	parts := attention.Parts{Predicted: true, Keys: true, Values: true}
 	steps = max(steps, stepsAtOnce(shape))
 	outputs := int64(shape.Group() * shape.Dim)
 	scores := 4 * (int64(2*steps)*(int64(shape.Tokens()*shape.Group())+outputs) + int64(2*shape.Tokens()))
 	sets := 8 * int64(cells+1) * int64(shape.Tokens())
 	plans := int64(shape.Steps) * int64(shape.Tokens()/8)
-	return int64(workers)*(shape.HeadBytes(parts)+scores+sets+plans+8*errorBins*int64(cells)) +
+	total := int64(workers)*(shape.HeadBytes(parts)+scores+sets+plans+8*errorBins*int64(cells)) +
 		256*int64(cells)*int64(shape.Heads())
+	if perStep {
+		total += int64(workers+1) * bytesOfStep * int64(cells) * int64(len(shape.Layers)) * int64(shape.Steps)
+	}
+	return total
 }

@@ -30,7 +30,8 @@ type Cell struct {
 type Config struct {
 	Trace    *attention.Columns
 	Cells    []Cell
-	Jobs     int // heads that are served at the same time; 0: one per core
+	Steps    bool // count per layer and step, too
+	Jobs     int  // heads that are served at the same time; 0: one per core
 	Memory   *memory.Budget
 	Progress func(lookups int) // called from several goroutines; may be nil
 	// Attention computes full attention, each for one goroutine, so that there are no more of those; nil: the CPU does.
@@ -39,8 +40,12 @@ type Config struct {
 
 // Outcome is what a cell counted.
 type Outcome struct {
-	Counts  cache.Counts
-	Values  metric.Values
+	Counts cache.Counts
+	Values metric.Values
+	// Steps and Quality are per layer and step: of layer l of the trace (its place in Shape.Layers) in step s at
+	// l*Shape.Steps+s. They are nil unless Config.Steps.
+	Steps   []StepCounts
+	Quality []StepQuality
 	Elapsed time.Duration // an equal share of the time of the pass
 }
 
@@ -57,12 +62,20 @@ func Replay(ctx context.Context, c Config) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(c.Cells))
 	for i, p := range r.plans {
 		var all histogram
+		o := &outcomes[i]
+		var sums steps
+		if c.Steps {
+			sums = newSteps(r.layerSteps())
+		}
 		for _, w := range r.workers {
 			for bin, n := range w.errors[i] {
 				all[bin] += n
 			}
+			if c.Steps {
+				sums.add(w.steps[i])
+			}
 		}
-		o := &outcomes[i]
+		o.Steps, o.Quality = sums.counts, sums.quality
 		o.Values, o.Counts = values(r.tallies[i], p.importances.effects, &all, r.shape)
 		o.Elapsed = time.Since(start) / time.Duration(len(c.Cells))
 	}
@@ -249,12 +262,20 @@ func (r *replay) serve(ctx context.Context) error {
 		if len(r.Attention) > 0 {
 			w.attention = r.Attention[i]
 		}
+		for range r.plans {
+			if r.Steps {
+				w.steps = append(w.steps, newSteps(r.layerSteps()))
+			}
+		}
 		r.workers = append(r.workers, w)
 	}
 	return attention.Each(ctx, t, jobs, options, func(number int, h *attention.Head) error {
 		return r.workers[number].serve(ctx, h)
 	})
 }
+
+// layerSteps returns the number of steps of all layers.
+func (r *replay) layerSteps() int { return len(r.shape.Layers) * r.shape.Steps }
 
 // usesPredicted reports whether the cell looks up or loads by predicted queries.
 func (p *plan) usesPredicted() bool { return p.predicted || p.Rule != nil && p.Rule.Entry.Predicted }

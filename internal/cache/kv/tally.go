@@ -12,11 +12,7 @@ const bytesOfNumber = 2
 
 // tally is what a cell counted on one head. Tokens are counted, each of which has a key and a value.
 type tally struct {
-	lookups, hits int64
-	steps         int64 // of the head
-	kept          int64 // steps in which it was on the GPU as a whole
-	wanted        int64 // tokens of all sets, as if each step loaded its own
-	loaded, fresh int64 // tokens that were loaded, whole sets, and those of them that were not there before
+	StepCounts // of all steps
 
 	recall, mass  float64 // sums over the steps
 	lost          float64
@@ -29,21 +25,16 @@ type tally struct {
 	labels              int64 // queries
 }
 
-// keepWhole counts a head all of whose rows are on the GPU.
-func (t *tally) keepWhole(shape *attention.Shape, v view) {
-	steps := int64(shape.Steps)
-	t.steps, t.kept, t.recall, t.mass = steps, steps, float64(steps), float64(steps)
-	t.outputs = steps * int64(shape.Group())
+// keepWhole counts a head all of whose rows are on the GPU, apart from what it counts per step.
+func (t *tally) keepWhole(shape *attention.Shape) {
+	t.recall, t.mass = float64(shape.Steps), float64(shape.Steps)
+	t.outputs = int64(shape.Steps) * int64(shape.Group())
 	t.whole = int64(shape.Tokens())
-	for s := range shape.Steps {
-		t.wanted += int64(v.size(shape, s))
-	}
 }
 
 // add adds what was counted on another head.
 func (t *tally) add(other *tally) {
-	t.lookups, t.hits, t.steps, t.kept = t.lookups+other.lookups, t.hits+other.hits, t.steps+other.steps, t.kept+other.kept
-	t.wanted, t.loaded, t.fresh = t.wanted+other.wanted, t.loaded+other.loaded, t.fresh+other.fresh
+	t.StepCounts.Add(other.StepCounts)
 	t.recall, t.mass, t.lost = t.recall+other.recall, t.mass+other.mass, t.lost+other.lost
 	t.middle, t.exact = t.middle+other.middle, t.exact+other.exact
 	t.errors, t.outputs = t.errors+other.errors, t.outputs+other.outputs
@@ -95,18 +86,18 @@ func values(heads []tally, effects []float64, errors *histogram, shape *attentio
 	for i := range heads {
 		t := &heads[i]
 		all.add(t)
-		byEffect += float64(effects[i] * metric.Divide(t.lost, float64(t.steps)))
+		byEffect += float64(effects[i] * metric.Divide(t.lost, float64(t.Heads+t.Whole)))
 		errorByEffect += float64(effects[i] * metric.Divide(t.errors, float64(t.outputs)))
 		effect += effects[i]
 	}
-	c = cache.Counts{Requests: all.lookups, Hits: all.hits}
-	steps, perToken := float64(all.steps), int64(2*bytesOfNumber*shape.Dim)
-	v.Set(hitRatioAll, metric.Divide(float64(all.hits+all.kept), float64(all.lookups+all.kept)))
-	v.SetInt(loaded, 2*all.loaded)
-	v.SetInt(loadedNew, 2*all.fresh)
-	v.SetInt(loadedBytes, all.loaded*perToken)
-	v.Set(loadedPerSet, metric.Divide(float64(all.loaded), float64(all.wanted)))
-	v.Set(newPerSet, metric.Divide(float64(all.fresh), float64(all.wanted)))
+	c = cache.Counts{Requests: all.Lookups, Hits: all.Hits}
+	steps, perToken := float64(all.Heads+all.Whole), int64(2*bytesOfNumber*shape.Dim)
+	v.Set(hitRatioAll, metric.Divide(float64(all.Hits+all.Whole), float64(all.Lookups+all.Whole)))
+	v.SetInt(loaded, 2*all.Loaded)
+	v.SetInt(loadedNew, 2*all.New)
+	v.SetInt(loadedBytes, all.Loaded*perToken)
+	v.Set(loadedPerSet, metric.Divide(float64(all.Loaded), float64(all.Wanted)))
+	v.Set(newPerSet, metric.Divide(float64(all.New), float64(all.Wanted)))
 	v.Set(recall, all.recall/steps)
 	v.Set(mass, all.mass/steps)
 	v.Set(lostMass, all.lost/steps)

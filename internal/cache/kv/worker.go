@@ -17,6 +17,7 @@ type worker struct {
 	*replay
 	attention Attention
 	errors    []histogram // per cell
+	steps     []steps     // likewise; nil unless they are wanted
 
 	head           *attention.Head
 	norms          []float64 // of the queries
@@ -135,7 +136,7 @@ func (w *worker) begin() error {
 		*c = holding{plan: p, tally: &w.tallies[i][w.head.Place], number: i, label: -1, set: c.set[:0],
 			whole: p.whole[w.head.Place]}
 		if c.whole {
-			c.tally.keepWhole(w.shape, w.views[p.view])
+			w.keepWhole(c)
 			continue
 		}
 		var err error
@@ -145,6 +146,25 @@ func (w *worker) begin() error {
 	}
 	return w.planAhead()
 }
+
+// keepWhole counts a head all of whose rows are on the GPU.
+func (w *worker) keepWhole(c *holding) {
+	c.tally.keepWhole(w.shape)
+	for step := range w.shape.Steps {
+		w.count(c, step, StepCounts{Whole: 1, Wanted: int64(w.views[c.view].size(w.shape, step))})
+	}
+}
+
+// count counts what a cell did in a step of the head.
+func (w *worker) count(c *holding, step int, n StepCounts) {
+	c.StepCounts.Add(n)
+	if w.steps != nil {
+		w.steps[c.number].counts[w.at(step)].Add(n)
+	}
+}
+
+// at returns where a step of the head's layer is in Steps.
+func (w *worker) at(step int) int { return w.head.Place/w.shape.KVHeads*w.shape.Steps + step }
 
 // planAhead lets rules that know all sets of the head plan with them, for which it computes these sets.
 func (w *worker) planAhead() error {
@@ -255,16 +275,39 @@ func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 // look serves a step in a cell with a reuse rule.
 func (w *worker) look(c *holding, step int) error {
 	v := w.views[c.view]
-	c.lookups++
-	c.steps++
-	c.wanted += int64(v.size(w.shape, step))
+	n := StepCounts{Heads: 1, Lookups: 1, Wanted: int64(v.size(w.shape, step))}
+	if w.steps != nil && c.label >= 0 {
+		w.compare(c, step)
+	}
 	if c.label >= 0 && w.reuses(c, step) {
-		c.hits++
-	} else if err := w.load(c, v, step); err != nil {
+		n.Hits = 1
+	} else if err := w.load(c, v, step, &n); err != nil {
 		return err
 	}
+	w.count(c, step, n)
 	w.measure(c, w.lossOf(c, step), step)
 	return nil
+}
+
+// compare notes how similar the queries are to those for which the set was loaded.
+func (w *worker) compare(c *holding, step int) {
+	queries, norms := w.queriesOf(c)
+	cosines(w.similarities, queries, norms, w.shape, step, c.label)
+	sum := 0.0
+	for _, x := range w.similarities {
+		sum += x
+	}
+	q := &w.steps[c.number].quality[w.at(step)]
+	q.Similarity += qualityOf(sum / float64(len(w.similarities)))
+	q.Compared++
+}
+
+// queriesOf returns the queries by which a cell looks up sets, with their norms.
+func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
+	if c.predicted && len(w.head.Predicted) > 0 {
+		return w.head.Predicted, w.predictedNorms
+	}
+	return w.head.Queries, w.norms
 }
 
 // reuses asks the rule whether the set still answers.
@@ -272,10 +315,7 @@ func (w *worker) reuses(c *holding, step int) bool {
 	if c.labels != nil {
 		return c.labels[step] != step
 	}
-	queries, norms := w.head.Queries, w.norms
-	if c.predicted && len(w.head.Predicted) > 0 {
-		queries, norms = w.head.Predicted, w.predictedNorms
-	}
+	queries, norms := w.queriesOf(c)
 	cosines(w.similarities, queries, norms, w.shape, step, c.label)
 	c.lookup = reuse.Lookup{Step: step, Label: c.label, Similarities: w.similarities, Overlap: func() float64 {
 		return w.recallOf(c)
@@ -295,8 +335,8 @@ func (w *worker) recallOf(c *holding) float64 {
 	return float64(common) / float64(max(1, len(e.set)))
 }
 
-// load replaces the cell's set.
-func (w *worker) load(c *holding, v view, step int) error {
+// load replaces the cell's set, and counts how many tokens the new one has, and how many of them the old one lacked.
+func (w *worker) load(c *holding, v view, step int, n *StepCounts) error {
 	set := w.exact[c.view].set
 	if c.usesPredicted() && len(w.head.Predicted) > 0 {
 		if w.predicted.step != step {
@@ -308,8 +348,7 @@ func (w *worker) load(c *holding, v view, step int) error {
 		set = w.order
 	}
 	common := commonTokens(set, c.set)
-	c.loaded += int64(len(set))
-	c.fresh += int64(len(set) - common)
+	n.Misses, n.Loaded, n.New = 1, int64(len(set)), int64(len(set)-common)
 	if learning, ok := c.rule.(reuse.Learning); ok && c.label >= 0 {
 		learning.Replaced(&c.lookup, float64(common)/float64(max(1, len(set))))
 	}
@@ -392,10 +431,16 @@ func (w *worker) measure(c *holding, l *loss, step int) {
 	c.lost += e.visible - l.mass
 	c.middle += l.middle
 	c.exact += e.mass
+	sum := 0.0
 	for _, x := range l.errors {
 		c.errors += float64(x)
+		sum += float64(x)
 		c.outputs++
 		w.errors[c.number].add(float64(x))
+	}
+	if w.steps != nil {
+		w.steps[c.number].quality[w.at(step)].Add(StepQuality{Recall: qualityOf(l.recall),
+			LostMass: qualityOf(e.visible - l.mass), OutputError: qualityOf(sum / float64(len(l.errors)))})
 	}
 	if step == w.shape.Steps-1 {
 		v := w.views[c.view]

@@ -145,7 +145,6 @@ func (m *amp) propose(key uint64, n int, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// joined returns a page as one of the set.
 func (s ampSet) joined(key uint64, page ampPage) ampPage {
 	page.last = s.last
 	page.trigger = s.triggers && key == s.trigger

@@ -104,7 +104,6 @@ func (m *mimirAMP) propose(key uint64, n int32, proposals []Proposal) []Proposal
 	return proposals
 }
 
-// joined returns a page as one of the set.
 func (s mimirSet) joined(key uint64, page mimirPage) mimirPage {
 	page.last, page.old = s.last, false
 	page.trigger = page.trigger || key == s.trigger

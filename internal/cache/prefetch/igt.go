@@ -134,9 +134,7 @@ func NewStreams(t *streams.Tree, v params.Values) *Streams {
 }
 
 // CountObjects says that the quotas count objects, not bytes.
-func (s *Streams) CountObjects() { s.unit = true }
-
-// Tree returns the tree of the prefetcher.
+func (s *Streams) CountObjects()       { s.unit = true }
 func (s *Streams) Tree() *streams.Tree { return s.tree }
 
 // Request implements Prefetcher. It records the access in the tree.

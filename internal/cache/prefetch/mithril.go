@@ -96,7 +96,6 @@ func newTimeTable(rows, width int) timeTable {
 	return timeTable{width, make([]Object, 0, rows), make([]uint8, 0, rows), make([]uint32, 0, rows*width)}
 }
 
-// of returns the times of a row.
 func (t *timeTable) of(row int) []uint32 { return t.times[row*t.width:][:t.counts[row]] }
 
 // grow adds an empty row and returns it.
@@ -106,13 +105,11 @@ func (t *timeTable) grow() int {
 	return len(t.objects) - 1
 }
 
-// set gives a row to an object.
 func (t *timeTable) set(row int, o Object, times []uint32) {
 	t.objects[row], t.counts[row] = o, uint8(len(times))
 	copy(t.times[row*t.width:], times)
 }
 
-// add adds a time to a row that has room for it.
 func (t *timeTable) add(row int, time uint32) {
 	t.times[row*t.width+int(t.counts[row])] = time
 	t.counts[row]++

@@ -70,7 +70,6 @@ func (a *Addresses) slot(key uint64) int {
 	return int(key * 0x9e3779b97f4a7c15 >> 32 & uint64(len(a.slots)-1))
 }
 
-// Find returns the object with a key.
 func (a *Addresses) Find(key uint64) (o Object, ok bool) {
 	for i := a.slot(key); a.slots[i] != 0; i = (i + 1) & (len(a.slots) - 1) {
 		if o := a.slots[i] - 1; a.Of[o] == key {
@@ -93,7 +92,6 @@ func (a *Addresses) FindOf(tenant uint32, key uint64) (o Object, ok bool) {
 	return 0, false
 }
 
-// Objects returns how many objects the trace has.
 func (a *Addresses) Objects() int { return len(a.Of) }
 
 // Strangers returns how many strangers can have a number at a time.
@@ -101,7 +99,6 @@ func (a *Addresses) Strangers() int {
 	return min(max(a.Objects(), leastStrangers), math.MaxInt32-a.Objects())
 }
 
-// Key returns the key of an object of the trace.
 func (a *Addresses) Key(o Object) uint64 { return a.Of[o] }
 
 const (

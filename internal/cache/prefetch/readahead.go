@@ -84,7 +84,6 @@ func (x *readahead) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// open returns the sessions of a file that a job reads.
 func (x *readahead) open(file, job int32) []session {
 	row := int((uint64(uint32(file))<<32 | uint64(uint32(job))) * 0x9e3779b97f4a7c15 >> 32 % uint64(len(x.rows)))
 	sessions := x.table[row*x.sessions : (row+1)*x.sessions]

@@ -24,7 +24,6 @@ func readsOf(t *traces.Trace) reads {
 	return reads{groups: t.Groups, requests: len(t.Objects), files: files.Of(t.Kind)}
 }
 
-// count returns how many reads there are.
 func (r *reads) count() int {
 	if r.groups == nil {
 		return r.requests

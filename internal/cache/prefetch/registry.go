@@ -6,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 )
 
-// Entry describes one prefetcher for the registry.
+// Entry describes one prefetcher for the registry. It implements params.Named, params.Described and params.Checker.
 type Entry struct {
 	Name    string
 	Summary string // one line: what it proposes
@@ -29,10 +29,8 @@ type Entry struct {
 	New   func(Config) Prefetcher
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source, Traits: []string{"memory: " + e.Memory}}
 	if e.Files {
@@ -44,7 +42,6 @@ func (e Entry) Describe() params.Description {
 	return d
 }
 
-// CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.Check == nil {
 		return nil

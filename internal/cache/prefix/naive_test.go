@@ -33,7 +33,6 @@ type naiveChooser interface {
 	victim(t *naiveTree, leaves []uint32) uint32
 }
 
-// replay returns the hits.
 func (t *naiveTree) replay(concurrency int, c naiveChooser) (hits int64) {
 	t.last, t.loaded = map[uint32]int{}, map[uint32]int{}
 	holds := make([][]uint32, len(t.trace.Groups))

@@ -19,7 +19,6 @@ type schedules struct {
 	bypass   bool // a missing block may pass by
 }
 
-// most returns the most hits of blocks.
 func (s schedules) most() (hits int) {
 	reached := map[uint32]int{0: 0}
 	for i := range s.trace.Groups {

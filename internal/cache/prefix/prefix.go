@@ -97,7 +97,7 @@ func checkModel(model string, v params.Values) error {
 // blocks.
 //
 // Serve replays prompts in order; the parameter concurrency is the number that run at the same time. A model with a
-// clock calls Begin and Finish instead.
+// clock calls Begin and Finish instead. It implements cache.Reporting and cache.Occupied.
 type Cache struct {
 	store   blockStore
 	trace   *traces.Trace
@@ -106,7 +106,6 @@ type Cache struct {
 	started int     // prompts that Serve has begun
 }
 
-// blockStore stores the blocks of a Cache.
 type blockStore interface {
 	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the
 	// leading run of resident blocks, and how many blocks from the first on it locks until finish.
@@ -117,7 +116,6 @@ type blockStore interface {
 	cache.Occupied
 }
 
-// New returns an empty prefix cache.
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{trace: c.Trace, atOnce: c.Params.Int("concurrency"), held: make([]int32, len(c.Trace.Groups))}
 	var err error
@@ -129,13 +127,9 @@ func New(c cache.Config) (*Cache, error) {
 	return p, err
 }
 
-// Counters implements cache.Reporting.
 func (p *Cache) Counters() []policies.Counter { return p.store.Counters() }
+func (p *Cache) Used() int64                  { return p.store.Used() }
 
-// Used implements cache.Occupied.
-func (p *Cache) Used() int64 { return p.store.Used() }
-
-// Serve implements cache.Cache.
 func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
 	for range w.Groups {
 		if p.started >= p.atOnce {

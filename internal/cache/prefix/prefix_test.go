@@ -27,7 +27,6 @@ func prefixCell(tb rapid.TB, kind, policy, predictor string, size int64) sim.Cel
 	return c
 }
 
-// replayPrompts replays t and returns the counts.
 func replayPrompts(tb testing.TB, t *traces.Trace, c sim.Cell) cache.Counts {
 	tb.Helper()
 	return simtest.Counts(simtest.Replay(tb, sim.NewReplayer(t, sim.ReplayerOptions{}), c).Values)

@@ -128,6 +128,7 @@ func references(v params.Values) params.Values {
 // entry with at least the threshold's similarity. The hit goes to its own entry if that is resident, otherwise to the
 // most similar one; ties go to the query that came first in the trace. A query that misses becomes an entry; a query
 // that hits does not. So no two resident entries could answer each other, unless the cache searches only within topics.
+// It implements cache.Reporting and cache.Occupied.
 type Cache struct {
 	entries    *cache.Pool
 	scoper     policies.Scoper        // nil if the whole cache is searched
@@ -137,7 +138,6 @@ type Cache struct {
 	answers []int32
 }
 
-// New returns an empty cache.
 func New(c cache.Config) (*Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
@@ -160,13 +160,9 @@ func New(c cache.Config) (*Cache, error) {
 	return s, nil
 }
 
-// Counters implements cache.Reporting.
 func (s *Cache) Counters() []policies.Counter { return s.entries.Counters() }
+func (s *Cache) Used() int64                  { return s.entries.Used() }
 
-// Used implements cache.Occupied.
-func (s *Cache) Used() int64 { return s.entries.Used() }
-
-// Serve implements cache.Cache.
 func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 	evictions := s.entries.Evictions()
 	r := policies.Request{Size: 1}

@@ -102,7 +102,6 @@ type related struct {
 	warmup  int
 }
 
-// build returns the trace and an empty cache.
 func (q related) build(t *testing.T, kind string, policy policies.Spec, capacity int64) (*traces.Trace, cache.Cache) {
 	t.Helper()
 	spec := must.Get(cache.Registry.Parse(kind))(t)
@@ -148,7 +147,6 @@ func countsOf(t *testing.T, r *sim.Replayer, c sim.Cell) cache.Counts {
 	return simtest.Counts(simtest.Replay(t, r, c).Values)
 }
 
-// queryCell is a cell in a cache of queries.
 func queryCell(t *testing.T, kind, policy string, size int64) sim.Cell {
 	t.Helper()
 	c := simtest.Cell(t, policy, capacity.Of(size, false), "cache="+kind)

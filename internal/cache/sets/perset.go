@@ -30,7 +30,6 @@ type perSet struct {
 	shared   *batchPredictor // nil where the policy asks none
 }
 
-// oneSet is a set with its objects.
 type oneSet struct {
 	pool    *cache.Pool
 	members []policies.Object // by their numbers in the set

@@ -142,7 +142,6 @@ func countersOf(g *slabs.Geometry, batches int) []policies.Counter {
 		policies.Count(numBatches, float64(batches))}
 }
 
-// describe describes the sets of a cell.
 func describe(capacity int64, v params.Values, policy policies.Spec) (d cache.AssociativeCache, why string) {
 	g, err := divide(capacity, v)
 	if err != nil {

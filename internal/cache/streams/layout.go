@@ -216,7 +216,6 @@ func digits(text string) int {
 	return n
 }
 
-// Len returns how many places there are.
 func (l *Layout) Len() int { return len(l.tree) }
 
 // Find returns the file and the number of the block at an address of the layout.
@@ -233,7 +232,6 @@ func (l *Layout) FileAfter(file Place) (next Place, ok bool) {
 	return l.ofRank[rank], true
 }
 
-// Address returns the address of a block of a file.
 func (l *Layout) Address(file Place, block uint64) uint64 {
 	return uint64(l.ranks[file])<<l.shift | block
 }
@@ -260,11 +258,8 @@ func (l *Layout) Charge(address uint64) int64 {
 	return l.Bytes(address)
 }
 
-// single reports whether a file has a single block.
 func (l *Layout) single(file Place) bool { return l.tree[file].first == 1 }
-
-// IsFile reports whether a place is a file.
-func (l *Layout) IsFile(p Place) bool { return l.tree[p].entries < 0 }
+func (l *Layout) IsFile(p Place) bool    { return l.tree[p].entries < 0 }
 
 // Entries returns how many children a place can have: the entries of a directory, or the blocks of a file. It is -1 for
 // a file of unknown size.
@@ -324,7 +319,6 @@ func (l *Layout) Within(p, directory Place) bool {
 	return p == directory
 }
 
-// child returns the entry of a directory with a name.
 func (l *Layout) child(directory Place, name string, file bool) (Place, bool) {
 	first, n := l.tree[directory].first, l.tree[directory].entries
 	compare := strings.Compare

@@ -53,7 +53,6 @@ func (t *Tree) countGaps(gaps []uint64, items float64) {
 	}
 }
 
-// Measure returns the metrics of a tree, as they are now.
 func (t *Tree) Measure() (v metric.Values) {
 	v.SetInt(NodesMetric, int64(t.Nodes()))
 	v.SetInt(BytesMetric, t.Bytes())

@@ -154,7 +154,6 @@ func (t *Tree) push(list int, c *chain, n int32) {
 	c.n++
 }
 
-// pushOldest makes a node the oldest of a list.
 func (t *Tree) pushOldest(list int, c *chain, n int32) {
 	t.nodes[n].links[list] = link{newer: c.oldest}
 	if c.oldest != 0 {

@@ -101,7 +101,6 @@ func (s *Stream) selectPositions(share float64) {
 	}
 }
 
-// childOf returns the child of a directory that a node is in.
 func (t *Tree) childOf(n int32, directory Place) Place {
 	p := t.nodes[n].place
 	for t.layout.tree[p].parent != directory {

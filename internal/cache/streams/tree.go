@@ -95,13 +95,9 @@ func New(l *Layout, o Options) *Tree {
 }
 
 // Layout returns the layout whose places the tree has.
-func (t *Tree) Layout() *Layout { return t.layout }
-
-// Options returns the options of the tree.
+func (t *Tree) Layout() *Layout  { return t.layout }
 func (t *Tree) Options() Options { return t.o }
-
-// Nodes returns how many nodes the tree has.
-func (t *Tree) Nodes() int { return t.count }
+func (t *Tree) Nodes() int       { return t.count }
 
 // Streams returns how many streams of a pattern the tree has; of any pattern for Unknown.
 func (t *Tree) Streams(p Pattern) int { return t.open[p] }

@@ -6,7 +6,7 @@ import (
 )
 
 // Compare measures the same work on the GPU, which the benchmark times, and once on the CPU. It reports the seconds of
-// each, how many times as fast the GPU is, and millions of units per second, such as requests, on the GPU.
+// each, their ratio, and millions of units (requests, for example) per second on the GPU.
 func Compare(b *testing.B, units float64, onGPU, onCPU func()) {
 	b.Helper()
 	onGPU() // the driver compiles the kernels

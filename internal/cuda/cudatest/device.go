@@ -15,7 +15,7 @@ import (
 )
 
 // deviceVariable is the environment variable that chooses the GPU of tests and benchmarks, as --device does. By default
-// that is the first one if there is any; with cpu, none.
+// that is the first GPU of the machine, if it has one; with cpu, none.
 const deviceVariable = "CACHESIM_DEVICE"
 
 // opened opens the GPU, once for all tests of a package.
@@ -46,8 +46,8 @@ var opened = sync.OnceValues(func() (d cuda.Device, err error) {
 // gpu is the device of the second round of tests; nil in the first.
 var gpu cuda.Device
 
-// Main is TestMain of packages with kernels: it runs the tests in the interpreter, and then on the GPU if there is one.
-// A GPU that deviceVariable names must be there.
+// Main is TestMain of packages with kernels: it runs the tests in the interpreter, and then on the GPU if the machine
+// has one. If deviceVariable names a GPU that does not exist, the tests fail.
 func Main(m *testing.M) (code int) {
 	code = m.Run()
 	if code != 0 || alone() {
@@ -75,7 +75,7 @@ func alone() bool {
 	})
 }
 
-// TB is what Device needs of a test; tests of package rapid have it, too.
+// TB is what Device needs of a test; *rapid.T has it, too.
 type TB interface {
 	Helper()
 	Skip(args ...any)
@@ -97,7 +97,7 @@ func Device(t TB, options ptxrun.Options) cuda.Device {
 	return p
 }
 
-// part is a device with a part of a GPU's memory, and perhaps a lower capability.
+// part is a GPU with only a part of its memory, and perhaps a lower capability. It implements cuda.Device.
 type part struct {
 	cuda.Device
 	options ptxrun.Options
@@ -106,7 +106,6 @@ type part struct {
 	used    int64
 }
 
-// Capability implements cuda.Device.
 func (p *part) Capability() (major, minor int) {
 	if p.options.Major > 0 {
 		return p.options.Major, p.options.Minor
@@ -114,7 +113,6 @@ func (p *part) Capability() (major, minor int) {
 	return p.Device.Capability()
 }
 
-// Memory implements cuda.Device.
 func (p *part) Memory() (free, total int64, err error) {
 	free, total, err = p.Device.Memory()
 	if p.options.Memory > 0 {
@@ -125,7 +123,6 @@ func (p *part) Memory() (free, total int64, err error) {
 	return free, total, err
 }
 
-// Alloc implements cuda.Device.
 func (p *part) Alloc(bytes int64) (cuda.Pointer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +139,6 @@ func (p *part) Alloc(bytes int64) (cuda.Pointer, error) {
 	return at, err
 }
 
-// Free implements cuda.Device.
 func (p *part) Free(at cuda.Pointer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +158,7 @@ func (p *part) Close() (err error) {
 	return err
 }
 
-// GPU returns the GPU for a benchmark, which is skipped with the reason if there is none.
+// GPU returns the GPU for a benchmark, which is skipped with the reason if none can be used.
 func GPU(b *testing.B) *cuda.Shared {
 	b.Helper()
 	d, err := opened()

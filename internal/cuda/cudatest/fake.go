@@ -13,7 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda"
 )
 
-// fake is the source of a library with the interface of NVIDIA's driver; it says which faults FAKE_CUDA asks for.
+// fake is the source of a library with the interface of NVIDIA's driver; the environment variable FAKE_CUDA names the
+// faults that it shows.
 //
 //go:embed testdata/fake.c
 var fake []byte

@@ -17,7 +17,8 @@ const (
 	Garbage              // kernels fill all memory with random bytes
 )
 
-// Faulty is a device whose kernels work at first, and go wrong from a launch on. Goroutines must not share it.
+// Faulty is a device whose kernels work for Right launches, and then go wrong. Goroutines must not share it. It
+// implements cuda.Device.
 type Faulty struct {
 	cuda.Device
 	Fault    Fault
@@ -41,24 +42,22 @@ func (f *Faulty) Alloc(bytes int64) (cuda.Pointer, error) {
 	return at, f.Fill(at, 0, bytes)
 }
 
-// Free implements cuda.Device.
 func (f *Faulty) Free(at cuda.Pointer) error {
 	delete(f.held, at)
 	return f.Device.Free(at)
 }
 
-// Load implements cuda.Device.
 func (f *Faulty) Load(ptx []byte) (cuda.Module, error) {
 	m, err := f.Device.Load(ptx)
 	return faultyModule{m, f}, err
 }
 
+// faultyModule implements cuda.Module.
 type faultyModule struct {
 	cuda.Module
 	device *Faulty
 }
 
-// Launch implements cuda.Module.
 func (m faultyModule) Launch(kernel string, grid cuda.Grid, arguments ...any) error {
 	f := m.device
 	f.Launches++

@@ -13,9 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
-// SelfTest checks a self-test whose sums are in a file, which UPDATE=1 in the environment rewrites: it launches every
-// kernel of the modules except some, its sums equal the interpreter's with any seed, and it finds devices that go
-// wrong at any launch.
+// SelfTest checks a self-test whose sums are in a file, which UPDATE=1 in the environment rewrites: it must launch
+// every kernel of the modules apart from the exceptions, have the same sums in the interpreter with any seed, and find
+// devices that go wrong at any launch.
 func SelfTest(t *testing.T, test *cuda.SelfTest, file string, modules [][]byte, except ...string) {
 	t.Helper()
 	for seed := range brief.Of[uint64](3, 1) {
@@ -29,7 +29,7 @@ func SelfTest(t *testing.T, test *cuda.SelfTest, file string, modules [][]byte, 
 			}
 			test.Sums = sums
 		case sums != strings.ReplaceAll(test.Sums, "\r\n", "\n"):
-			t.Fatalf("seed %d: the sums are others than in %s; UPDATE=1 rewrites them:\n%s", seed, file, sums)
+			t.Fatalf("seed %d: the sums differ from %s; UPDATE=1 rewrites them:\n%s", seed, file, sums)
 		}
 		if err := test.Check(Device(t, ptxrun.Options{Seed: seed})); err != nil {
 			t.Errorf("seed %d: %v", seed, err)

@@ -23,7 +23,7 @@ const (
 // pairBytes is the memory for a pair on the device: what is proposed, and what is decided to be similar.
 const pairBytes = 8 + 12
 
-// limits bound what a join uses of a device. Tests have smaller ones.
+// limits bound the memory and the launches of a join. Tests have smaller ones.
 type limits struct {
 	group int // tiles per side of a square, whose vectors the cache of the device holds
 	rows  int // most squares of a launch
@@ -34,7 +34,7 @@ type limits struct {
 }
 
 // A launch of 512 squares of 16 x 16 tiles is 2 billion pairs: milliseconds on a large GPU, and a tenth of a second on
-// a small one, of which a user notices nothing on its display.
+// a small one, which does not disturb its display.
 var standard = limits{group: 16, rows: 512, room: 1 << 23, bytes: 1 << 62}
 
 // leftFree is the share of the free memory that a join leaves to others.
@@ -43,27 +43,26 @@ const leftFree = 16
 // Backend returns the backend of joins that runs on a device.
 func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard, SelfTest} }
 
+// backend implements similarity.Backend.
 type backend struct {
 	device *cuda.Shared
 	limits limits
 	test   *cuda.SelfTest
 }
 
-// Name implements similarity.Backend.
 func (b backend) Name() string { return b.device.Name() }
 
-// Find implements similarity.Backend.
 func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 	return b.do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
 }
 
-// do calls compute with the device, and does not wait for it when ctx ends: the device may be waiting for a kernel.
+// do calls compute with the device, but returns as soon as ctx ends, even if a kernel is still running.
 func (b backend) do(ctx context.Context, compute func(cuda.Device) error) error {
 	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, b.compute(ctx, compute) })
 	return err
 }
 
-// compute calls compute with the device, if it can join.
+// compute calls compute with the device, after its self-test; it fails if the device cannot join.
 func (b backend) compute(ctx context.Context, compute func(cuda.Device) error) error {
 	if err := Supports(b.device); err != nil {
 		return err
@@ -169,7 +168,6 @@ type plan struct {
 	room   int // pairs
 }
 
-// bytes returns the memory of the plan.
 func (p plan) bytes(perVector int64) int64 {
 	return int64(p.chunks)*int64(p.each)*perVector + int64(p.room)*pairBytes + margin
 }
@@ -199,8 +197,8 @@ func words(dim int) int { return (dim + step - 1) / step * step / 2 }
 // vectorBytes returns the memory for a vector, in float32 and in half precision.
 func vectorBytes(dim int) int64 { return 4*int64(dim) + 4*int64(words(dim)) }
 
-// alloc allocates memory for the vectors, and returns how many a chunk has. If less memory can be had than is free,
-// there are fewer at a time.
+// alloc allocates memory for the vectors, and returns how many a chunk has. If an allocation fails although the memory
+// was free, it tries with fewer.
 func (j *joiner) alloc() (each int, err error) {
 	usable := j.limits.bytes
 	p, err := cuda.Fit(func(tooLarge *plan) (*plan, error) {
@@ -303,7 +301,7 @@ func pairsOf(left, right *chunk, first, end, column, square int) int64 {
 }
 
 // launch lists the similar pairs of count squares of a column. It reports false, having listed none, if they propose
-// more pairs than there is room for: the next launch has fewer squares.
+// more pairs than fit: the next launch has fewer squares.
 func (j *search) launch(left, right *chunk, row, count, column int) (done bool, err error) {
 	if err := j.scope.Fill(j.counters, 0, 8); err != nil {
 		return false, err
@@ -323,7 +321,7 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 	endA := min(firstA+count*square, left.first+left.count)
 	endB := min(firstB+square, right.first+right.count)
 	for _, p := range pairs {
-		// The pairs are indices for all that follows, and come from a device that may be broken.
+		// Later code uses the pairs as indices, and they come from a device that may be broken.
 		if p.A >= p.B || !within(p.A, firstA, endA) || !within(p.B, firstB, endB) || !(p.Similarity >= j.From) ||
 			p.Similarity > 1 {
 			return false, cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d and "+
@@ -334,11 +332,10 @@ func (j *search) launch(left, right *chunk, row, count, column int) (done bool, 
 	return true, nil
 }
 
-// within reports whether first <= i < end.
 func within(i uint32, first, end int) bool { return int64(i) >= int64(first) && int64(i) < int64(end) }
 
 // decide returns the proposed pairs whose similarity is at least from. It returns nil if a launch of count squares
-// proposed more than there is room for; the next launch then has fewer squares.
+// proposed more pairs than fit; the next launch then has fewer squares.
 func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similarity.Pair, error) {
 	grid := cuda.Grid{Blocks: j.deciders(), Threads: threads}
 	if err := j.module.Launch("join_decide", grid, left.vectors, right.vectors, uint32(j.all.Dim), uint32(left.first),
@@ -372,7 +369,7 @@ func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similari
 // deciders returns the number of blocks that decide: enough to fill the device.
 func (j *joiner) deciders() int { return 8 * j.scope.Processors() }
 
-// pairBytesOf returns the memory of pairs, which join_decide writes as it is: two numbers and a float32.
+// pairBytesOf returns the memory of pairs, in the layout that join_decide writes: two numbers and a float32.
 func pairBytesOf(pairs []similarity.Pair) []byte {
 	const size = int(unsafe.Sizeof(similarity.Pair{}))
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(pairs))), len(pairs)*size)

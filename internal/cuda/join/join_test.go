@@ -56,7 +56,7 @@ func written(t rapid.TB, v similarity.Vectors, n *similarity.Neighbours) []byte 
 // untested returns the backend of a device that passes no self-test.
 func untested(d cuda.Device, l limits) backend { return backend{device: cuda.Share(d), limits: l} }
 
-// check compares a join on a device with that of the CPU.
+// check compares a join on a device with the CPU's.
 func check(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, from float32) {
 	t.Helper()
 	want := must.Get(similarity.Join(context.Background(), v, from, similarity.Options{}))(t)
@@ -143,7 +143,7 @@ func TestPlanFitsTheMemory(t *testing.T) {
 	})
 }
 
-// The similarities that the kernel decides by have the bits of the CPU's, for numbers of all magnitudes.
+// The kernel decides by similarities with the same bits as the CPU's, for numbers of all magnitudes.
 func TestDecisionsHaveTheSameBits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -223,7 +223,7 @@ func TestJoinStopsAndReportsProgress(t *testing.T) {
 	}
 }
 
-// stuck is a device whose kernels end when they are told to.
+// stuck is a device whose kernels end when the test says so.
 type stuck struct {
 	cuda.Device
 	waiting func()
@@ -236,7 +236,7 @@ func (d stuck) Read(to []byte, from cuda.Pointer) error {
 	return d.Device.Read(to, from)
 }
 
-// Who cancels a comparison does not wait for its kernels. Others wait for the device until it has ended.
+// A comparison that is cancelled does not wait for its kernels. Other users of the device do.
 func TestCancellationDoesNotWaitForKernels(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 50, 8, 0.5)
 	for _, find := range []func(context.Context, similarity.Options) error{

@@ -57,9 +57,9 @@ func (j *nearest) find(ctx context.Context, each int) error {
 	return nil
 }
 
-// compare compares all vectors of left with all vectors of right, one column of squares after another. As long as a
-// list is not full all vectors are proposed for it: the first column begins with a tile, then 3 of them, then 12, so
-// that only few are.
+// compare compares all vectors of left with all vectors of right, one column of squares after another. While a list is
+// not full, all vectors are proposed for it: the first column begins with one tile, then 3 and then 12, so that lists
+// are full soon.
 func (j *nearest) compare(ctx context.Context, left, right *chunk) error {
 	square := j.group * side
 	for column := 0; column*square < right.count; column++ {
@@ -120,7 +120,7 @@ func (j *nearest) compareColumn(ctx context.Context, left, right *chunk, column,
 	return nil
 }
 
-// plausible returns an error if a pair is not one of different vectors from first to last with those from begin to end.
+// plausible returns an error unless each pair is a vector from first to last with another one from begin to end.
 func plausible(pairs []similarity.Pair, first, last, begin, end int) error {
 	for _, p := range pairs {
 		if p.A == p.B || !within(p.A, first, last) || !within(p.B, begin, end) || !(p.Similarity <= 1) {

@@ -18,7 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
-// checkNearest compares a search on a device with that of the CPU.
+// checkNearest compares a search on a device with the CPU's.
 func checkNearest(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, k int) {
 	t.Helper()
 	want := must.Get(similarity.FindNearest(context.Background(), v, k, similarity.Options{}))(t)

@@ -21,7 +21,7 @@ func selfTest(d cuda.Device) error {
 	v := similarity.Vectors{Dim: dim, Data: make([]float32, n*dim)}
 	for i := range n {
 		row := v.At(i)
-		if i%3 == 2 { // similar to the one before
+		if i%3 == 2 { // similar to the previous one
 			copy(row, v.At(i-1))
 			for k := range row {
 				if row[k] != 0 {

@@ -1,6 +1,6 @@
-// Package kernels has what runs on GPUs: a file in CUDA C++ for each computation, and beside it the PTX that clang made
-// of it (`make kernels`), which is built into the program. The driver compiles it for the GPU that it finds. The file
-// device.h has the part of CUDA that kernels use, so that nobody needs NVIDIA's toolkit.
+// Package kernels has the kernels that run on GPUs: a file in CUDA C++ for each computation, and the PTX that clang
+// compiles it to (`make kernels`), which is built into the program. The driver compiles the PTX for its GPU. The file
+// device.h has the part of CUDA that kernels use, so that `make kernels` does not need NVIDIA's toolkit.
 package kernels
 
 import _ "embed"

@@ -31,9 +31,9 @@ const longestChunk = 1 << 28
 // finishing is how many blocks per multiprocessor count distances: each keeps counts of its own.
 const finishing = 8
 
-// Stack is an LRU stack on a GPU. A trace that needs more memory than there is free is measured in chunks: the requests
-// of a chunk follow one request to each object seen before, in order of their last request, which leaves all distances
-// as they are.
+// Stack is an LRU stack on a GPU. A trace that does not fit into the free memory is measured in chunks: the requests of
+// a chunk follow one request to each object seen before, in order of their last request, which leaves all distances as
+// they are.
 type Stack struct {
 	scope      *cuda.Scope
 	module     cuda.Module
@@ -61,8 +61,8 @@ func bytes(room, numObjects int) int64 {
 func tiles(n int) int { return (n + tile - 1) / tile }
 
 // NewStack allocates a stack for a trace of objects below numObjects, of which up to longest requests are served by one
-// call. It takes the memory that this needs, or most of what is free. If less can be had than is free, chunks are
-// shorter.
+// call. It allocates the memory that this needs, or most of the free memory. If that fails, it tries with shorter
+// chunks.
 func NewStack(d cuda.Device, numObjects, longest int) (*Stack, error) {
 	return cuda.Fit(func(tooLarge *Stack) (*Stack, error) {
 		free, _, err := d.Memory()
@@ -145,8 +145,8 @@ func (s *Stack) Serve(objects []uint32, counted bool) error {
 
 // serve measures a chunk.
 func (s *Stack) serve(objects []uint32, counted bool) error {
-	// The objects seen so far come first, one request each in the order of their last requests. That is all that the
-	// chunk needs to know of the past: every distance is then exact.
+	// The objects seen so far come first, one request each in the order of their last requests. That is all the past that
+	// matters to the chunk: every distance is exact.
 	first, n := s.seen, s.seen+len(objects)
 	steps := []func() error{
 		func() error { return s.each("reuse_copy", s.seen, s.order, uint32(s.seen), s.pairs.Keys) },
@@ -187,7 +187,7 @@ func (s *Stack) serve(objects []uint32, counted bool) error {
 	return s.count(int(again[0]))
 }
 
-// meet notes which objects were requested, and returns how many of them are new.
+// meet records which objects were requested, and returns how many of them are new.
 func (s *Stack) meet(objects []uint32) (fresh int) {
 	for _, o := range objects {
 		word, bit := &s.met[o/64], uint64(1)<<(o%64)

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
 
-// sizes are numbers of requests around those of warps, blocks and tiles, and with several levels above a tile.
+// sizes are numbers of requests around the sizes of warps, blocks and tiles, and with several levels above a tile.
 var sizes = []int{0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 4097}
 
 // requests draws requests, most of them for few objects.
@@ -35,7 +35,7 @@ func requests(rng *rand.Rand, n, numObjects int) []uint32 {
 	return objects
 }
 
-// agrees fails if the distances on a device are not those of the CPU.
+// agrees fails if the distances on a device differ from the CPU's.
 func agrees(t interface {
 	Helper()
 	Fatalf(string, ...any)

@@ -2,8 +2,8 @@ package setreplay
 
 import "github.com/cachesim/cachesim/internal/cuda"
 
-// meet notes the objects of the requests [from, to), and counts those that are new after the warm-up: each misses at
-// least once.
+// meet records the objects of the requests [from, to), and counts new ones after the warm-up: each misses at least
+// once.
 func (r *replay) meet(from, to int) {
 	if r.met == nil {
 		r.met = make([]uint64, (r.trace.Count+63)/64)
@@ -18,8 +18,8 @@ func (r *replay) meet(from, to int) {
 	}
 }
 
-// plausible returns an error if no cache can have the result of a cell: the device or its driver is faulty. Of the
-// requests after the warm-up, some objects are fresh.
+// plausible returns an error if no cache can have a cell's result, as the device or its driver is then faulty. fresh is
+// the number of objects first requested after the warm-up.
 func (t *Trace) plausible(c *cell, fresh int64) error {
 	all, r := int64(len(t.Objects)), &c.result
 	counted := all - int64(t.Warmup)
@@ -27,7 +27,7 @@ func (t *Trace) plausible(c *cell, fresh int64) error {
 		return cuda.Wrong("%d misses of a cache of sets; %d requests to %d new objects have %d to %d", r.Misses, counted,
 			fresh, fresh, counted)
 	}
-	// A batch that the warm-up ends in may load what it missed before.
+	// A batch in which the warm-up ends may load objects that it missed during the warm-up.
 	if slots := int64(c.Sets) * int64(c.Ways); r.Evictions < 0 || r.Evictions > all ||
 		t.Warmup == 0 && (r.Evictions > r.Misses || r.Evictions < r.Misses-slots) {
 		return cuda.Wrong("%d evictions of a cache of sets with %d slots, %d misses and %d requests", r.Evictions, slots,

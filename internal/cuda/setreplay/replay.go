@@ -22,7 +22,7 @@ const (
 	longestChunk = 1 << 30
 	leastChunk   = 1 << 20    // if memory allows: shorter ones are not worth their launches
 	ofWarp       = 11_000_000 // requests that a warp looks up in a second, about
-	warpsAtOnce  = 12         // of a multiprocessor, about: what the registers of sets_predicted allow
+	warpsAtOnce  = 12         // of a multiprocessor, about: the limit of sets_predicted's registers
 )
 
 // replay is a replay of a trace in several caches.
@@ -32,7 +32,7 @@ type replay struct {
 	columns     *sort.Operations
 	trace       Trace
 	cells       []*cell     // all
-	single      []*cell     // those that no stacks replay, those without predictions first
+	single      []*cell     // that no stacks replay; cells without predictions first
 	unpredicted int         // how many these are
 	divisions   []*division // in order of their first cells
 	chunk       int         // most requests of a chunk
@@ -66,7 +66,7 @@ type replay struct {
 // division is the requests of a chunk, divided among a number of sets.
 type division struct {
 	sets                                       int
-	stacked                                    []*cell      // that the stacks replay; nil: there are none
+	stacked                                    []*cell      // that the stacks replay; nil: no stacks
 	stacks                                     cuda.Pointer // per set, slabs.MaxWays objects
 	filled                                     cuda.Pointer // per set
 	depths                                     cuda.Pointer // hits by depth, and loads by the number of objects
@@ -112,7 +112,8 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 	return r, r.setChunk(d, o)
 }
 
-// setChunk sets the most requests of a chunk: as many as fit beside the state of the caches, if they do not take long.
+// setChunk sets the most requests of a chunk: as many as fit beside the state of the caches, but few enough for a
+// second or so.
 func (r *replay) setChunk(d cuda.Device, o Options) error {
 	free, _, err := d.Memory()
 	if err != nil {
@@ -155,8 +156,8 @@ func (r *replay) inASecond(processors int) int64 {
 	return max(leastChunk, int64(ofWarp*float64(warpsAtOnce*processors)/float64(replays)))
 }
 
-// chooseStacks finds the cells that stacks replay: several that are LRU, with the same number of sets. Where requests
-// come in batches, what a smaller set holds need not be in a larger one.
+// chooseStacks finds the cells that stacks replay: several that are LRU, with the same number of sets. Only if every
+// request is a batch: otherwise an object in a smaller set need not be in a larger one.
 func (r *replay) chooseStacks() {
 	for _, c := range r.cells {
 		if c.Candidates == nil && !r.grouped {
@@ -243,7 +244,7 @@ func (r *replay) allocate() (err error) {
 	return err
 }
 
-// allocateBuffers allocates what is copied to and from the device, on the host.
+// allocateBuffers allocates the host's side of copies to and from the device.
 func (r *replay) allocateBuffers() {
 	if r.trace.Groups != nil {
 		r.numbers = make([]uint32, r.chunk)
@@ -338,7 +339,7 @@ func (r *replay) serve(from int) (to int, err error) {
 }
 
 // shorten divides the requests [from, to), which have been written, among the sets, and returns the end of a chunk of
-// which no set has too many lookups: a warp serves them one after another, however many other warps are idle.
+// which no set has too many lookups: a warp serves them one after another, even if all other warps are idle.
 func (r *replay) shorten(from, to int) (end int, err error) {
 	for {
 		longest, err := r.divideAll(from, to-from)
@@ -625,7 +626,7 @@ func (r *replay) addLambda(n int) error {
 	return nil
 }
 
-// results returns what was counted.
+// results copies the counts from the device.
 func (r *replay) results() ([]Result, error) {
 	totals := make([]int64, counters*max(1, len(r.single)))
 	if err := cuda.Download(r.scope, totals, r.totals); err != nil {

@@ -3,9 +3,9 @@
 //
 // The trace is replayed in chunks that fit into the memory of the device; the state of the sets stays there between
 // them. Each chunk is prepared for all caches with the same number of sets: requests are reduced to one per object and
-// batch, sorted by set, and repeats within a set that must hit are left out. Without that, the set of the most popular
-// object would take as long as all others together: one of 1 562 sets has 7% of the requests of a trace with Zipf 1.0,
-// and 0.5% of what is left.
+// batch, sorted by set, and repeats within a set that must hit are left out. Otherwise the set of the most popular
+// object would take as long as all others together: in a trace with Zipf 1.0, one of 1 562 sets has 7% of the requests,
+// but 0.5% of the entries that are left.
 //
 // Where every request is a batch of its own, all numbers of ways of LRU at a number of sets are one replay, of a stack
 // per set.
@@ -21,19 +21,18 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 
-// Trace is what is replayed. Its requests come in batches.
+// Trace is a trace to replay. Its requests come in batches.
 type Trace struct {
 	Objects []uint32
 	Count   int // distinct objects; every object is below it
-	// An object belongs to set Hashes mod the number of sets, and is looked for in slab Keys mod the number of slabs
-	// first.
+	// An object belongs to set Hashes mod the number of sets, and is first looked up in slab Keys mod the number of slabs.
 	Hashes []uint32
 	Keys   []uint64
 	Groups []int // positions at which batches begin, the first of them 0; nil: all batches have Batch requests
 	Batch  int
 	Warmup int // requests whose hits and evictions do not count
-	// Predict are the predictors. Each sets next[i] to the Order of the prediction, after the request at from+i was
-	// observed, for its object. Calls are in order of positions, and for each position once.
+	// Predict are the predictors. Each sets next[i] to the Order of the prediction for the object of the request at
+	// from+i, after observing it. Calls are in order of positions, and for each position once.
 	Predict []func(from int, next []uint64)
 }
 
@@ -72,7 +71,7 @@ func Order(next float64) uint64 {
 }
 
 // Replay replays t in all cells on d. It returns early with ctx's error. If the caches do not fit into the free memory
-// together, its error is cuda.ErrOutOfMemory: fewer may fit.
+// together, the error is cuda.ErrOutOfMemory: fewer of them may fit.
 func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options) (results []Result, err error) {
 	if len(t.Objects) == 0 || len(cells) == 0 {
 		return make([]Result, len(cells)), nil
@@ -102,7 +101,8 @@ func Replay(ctx context.Context, d cuda.Device, t Trace, cells []Cell, o Options
 	return r.results()
 }
 
-// prepare returns a replay with its memory. If less can be had than is free, chunks are shorter.
+// prepare returns a replay with its memory. If an allocation fails although the memory was free, it tries with shorter
+// chunks.
 func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
 	return cuda.Fit(func(tooLarge *replay) (*replay, error) {
 		if tooLarge != nil {
@@ -115,8 +115,8 @@ func prepare(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
 	}, (*replay).allocate, func(r *replay) error { return r.scope.Close() })
 }
 
-// chunkEnd returns the end of the chunk of at most length requests that begins at a position: that of a batch. It has
-// one batch at least.
+// chunkEnd returns the end of the chunk of at most length requests that begins at a position. It is the end of a batch;
+// a chunk has at least one.
 func (r *replay) chunkEnd(from, length int) (to int) {
 	t := &r.trace
 	end := len(t.Objects)

@@ -58,7 +58,7 @@ func predictionAt(seed uint64, pos int) float64 {
 	return float64(rng.IntN(20)) - 5
 }
 
-// predictor is what setreplay.Trace.Predict says, for the caches on the CPU.
+// predictor has the predictions of setreplay.Trace.Predict, for the caches on the CPU.
 type predictor struct {
 	seed  uint64
 	last  []int // per object: position of its last request

@@ -29,7 +29,6 @@ const Longest = math.MaxInt32
 // next read or by Sync of the device.
 type Operations struct{ module cuda.Module }
 
-// Load loads the kernels to a device.
 func Load(d cuda.Device) (*Operations, error) {
 	module, err := d.Load(kernels.Sort)
 	if err != nil {
@@ -104,7 +103,7 @@ func (o *Operations) prefixSum(column cuda.Pointer, n int, levels []level) error
 	if len(levels) == 0 || tiles > levels[0].tiles {
 		return fmt.Errorf("prefix sums of %d elements need more scratch space", n)
 	}
-	grid, before := cuda.Grid{Blocks: tiles, Threads: threads}, cuda.Pointer(0) // of a single tile: none
+	grid, before := cuda.Grid{Blocks: tiles, Threads: threads}, cuda.Pointer(0) // nothing is before a single tile
 	if tiles > 1 {
 		before = levels[0].at
 		if err := o.module.Launch("sort_sums", grid, column, uint32(n), before); err != nil {
@@ -141,7 +140,6 @@ type Pairs struct {
 	wide                   bool
 }
 
-// keyBytes returns the size of a key.
 func keyBytes(wide bool) int64 {
 	if wide {
 		return 8
@@ -149,7 +147,7 @@ func keyBytes(wide bool) int64 {
 	return 4
 }
 
-// PairsBytes returns the memory of up to n pairs: 16 bytes each, 24 with keys of 64 bits, and about half a byte for
+// PairsBytes returns the memory of n pairs in bytes: 16 bytes each, 24 with keys of 64 bits, and about half a byte for
 // counts.
 func PairsBytes(n int, wide bool) int64 {
 	counts := digits * blocks(n, tile)

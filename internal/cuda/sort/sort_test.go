@@ -83,7 +83,7 @@ func checkPairs[K uint32 | uint64](t *testing.T, s *cuda.Scope, p *sort.Pairs, k
 	must.Do(t, cuda.Download(s, gotKeys, p.Keys))
 	must.Do(t, cuda.Download(s, gotValues, p.Values))
 	if !slices.Equal(gotValues, want) {
-		t.Fatalf("%d keys: another order than that of a stable sort", len(keys))
+		t.Fatalf("%d keys: not in the order of a stable sort", len(keys))
 	}
 	for i, at := range want {
 		if gotKeys[i] != keys[at] {

@@ -76,7 +76,6 @@ func (c *traceChange) measure(r *Result) {
 
 func requestsOf(rec *records.Record) int64 { return rec.Int(metric.Requests) + rec.Warmup }
 
-// String says what has changed, in a line.
 func (c *traceChange) String() string {
 	var parts []string
 	add := func(n *count, unit, noun, ofSample string) {

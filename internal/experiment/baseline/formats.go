@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// jsonReport is a Report as JSON.
 type jsonReport struct {
 	Baseline  string         `json:"baseline"`
 	Version   string         `json:"version"`
@@ -21,7 +20,6 @@ type jsonReport struct {
 	Results   []jsonResult   `json:"results"`
 }
 
-// jsonResult is a Result as JSON.
 type jsonResult struct {
 	Trace        string       `json:"trace"`
 	Policy       string       `json:"policy"` // its label

@@ -93,7 +93,6 @@ func capacityText(rec *records.Record) string {
 	return strconv.FormatInt(rec.Capacity, 10)
 }
 
-// name names the cells, if there are any.
 func (p *planned) name() {
 	if p.problem != nil {
 		return

@@ -211,7 +211,6 @@ func (r *Result) points(m metric.Metric) string {
 	return points(figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name))
 }
 
-// describeRatio describes the change of a ratio.
 func (r *Result) describeRatio(m metric.Metric) string {
 	text := fmt.Sprintf("%s %s → %s", m.Label(), percent(figureOf(&r.Was, m.Name)), percent(figureOf(r.Is, m.Name)))
 	if p := r.points(m); p != "" {

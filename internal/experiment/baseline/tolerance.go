@@ -139,7 +139,6 @@ func (r Rule) checkMetric() error {
 // fits reports whether the rule matches the cell.
 func (r Rule) fits(rec *records.Record) bool { return rec.Meets(r.where) }
 
-// tolerances are the tolerances of a cell.
 type tolerances struct {
 	Tolerance                      // of hit ratios and what follows from them
 	of        map[string]Tolerance // of metrics that rules name

@@ -21,7 +21,8 @@ const FloorFlag = "min-hit-ratio"
 const FloorUsage = "exit with 1 if a row has a lower hit ratio: 60% or 0.6; for some rows with conditions, as in " +
 	"policy=s3fifo,capacity=10%:65%; the last that matches a row counts; repeatable"
 
-// Floors are the hit ratios that records must reach. They are the value of a repeatable flag.
+// Floors are the hit ratios that records must reach. They are the value of a repeatable flag. It implements pflag.Value
+// and pflag.SliceValue.
 type Floors struct{ list []floor }
 
 // floor is the hit ratio that the records at some places must reach.
@@ -53,21 +54,15 @@ func parseFloor(text string) (f floor, err error) {
 
 // Set implements pflag.Value: it adds a floor.
 func (f *Floors) Set(text string) error { return f.Append(text) }
+func (f *Floors) Type() string          { return "RATIO" }
+func (f *Floors) String() string        { return strings.Join(f.GetSlice(), " ") }
 
-// Type implements pflag.Value.
-func (f *Floors) Type() string { return "RATIO" }
-
-// String implements pflag.Value.
-func (f *Floors) String() string { return strings.Join(f.GetSlice(), " ") }
-
-// Append implements pflag.SliceValue.
 func (f *Floors) Append(text string) error {
 	parsed, err := parseFloor(text)
 	f.list = append(f.list, parsed)
 	return err
 }
 
-// Replace implements pflag.SliceValue.
 func (f *Floors) Replace(texts []string) error {
 	f.list = nil
 	for _, text := range texts {
@@ -78,7 +73,6 @@ func (f *Floors) Replace(texts []string) error {
 	return nil
 }
 
-// GetSlice implements pflag.SliceValue.
 func (f *Floors) GetSlice() (texts []string) {
 	for _, floor := range f.list {
 		texts = append(texts, floor.whole)
@@ -155,7 +149,6 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 // rounding is a bound on the rounding error of 57.2% as a share.
 const rounding = 1e-12
 
-// add adds a case for a record.
 func (j *Judged) add(rec *records.Record, least floor) {
 	is := rec.Float(metric.HitRatio)
 	fails := !rec.Has(metric.HitRatio) || !(is >= least.least-rounding)

@@ -186,7 +186,6 @@ func drawNaiveExpr(t *rapid.T, depth int, open bool) expr {
 	return figure{metric.Draw(t, "metric"), rapid.SampledFrom(naivePolicies).Draw(t, "policy")}
 }
 
-// judge returns how many places have each verdict.
 func (n naive) judge(c comparison, policies []string) map[Verdict]int {
 	all := n.places(policies)
 	seeds := n.seedsOf(policies)

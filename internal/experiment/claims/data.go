@@ -90,7 +90,6 @@ type coordinate struct {
 	place     int32
 }
 
-// NewData indexes the input.
 func NewData(in Input) *Data {
 	d := &Data{in: in, labelOf: map[string]int{}, columns: map[string][]float64{}}
 	for _, n := range fixedDimensions {

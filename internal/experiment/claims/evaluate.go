@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// evaluator checks one claim.
 type evaluator struct {
 	d     *Data
 	claim *Claim
@@ -119,7 +118,6 @@ func (e *evaluator) capacityWritten(dim int, text string) (float64, bool) {
 	return 0, false
 }
 
-// speaksOf reports whether the claim mentions a dimension.
 func (c *Claim) speaksOf(dimension string) bool {
 	found := slices.ContainsFunc(c.conditions, func(c condition) bool { return c.dimension == dimension })
 	if t, ok := c.says.(trend); ok {
@@ -344,7 +342,6 @@ func (e *evaluator) placeOf(at, dim int) (float64, bool) {
 	return numberOf(v.Text)
 }
 
-// constant is a number.
 type constant float64
 
 func (c constant) value(*evaluator, int, int) (float64, string) { return float64(c), "" }
@@ -490,7 +487,6 @@ func (p *published) free(e *evaluator) []bool {
 	return free
 }
 
-// placeNumber is the place on a dimension.
 type placeNumber struct{ dimension int }
 
 func (p placeNumber) value(e *evaluator, at, _ int) (float64, string) {

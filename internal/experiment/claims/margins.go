@@ -72,7 +72,6 @@ func (v Verdict) answer() answer {
 	return no
 }
 
-// answered counts the tests with that answer.
 func answered(tests []test, is answer) (n int) {
 	for _, t := range tests {
 		if t.answer() == is {

@@ -406,7 +406,6 @@ func (p *parser) place(at int) string {
 	return text
 }
 
-// dimension parses the name of a dimension.
 func (p *parser) dimension() string {
 	if p.tok.kind != quotedToken && (p.tok.kind != wordToken || slices.Contains(keywords, p.tok.text)) {
 		p.unexpected("a dimension: trace, capacity, seed or an axis")

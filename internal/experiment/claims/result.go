@@ -84,7 +84,6 @@ func (c *Claim) verdict(r Result) Verdict {
 	return DoesNotHold
 }
 
-// count counts the points with that verdict.
 func (r Result) count(verdict Verdict) (n int) {
 	for _, p := range r.Points {
 		if p.Verdict == verdict {

@@ -73,7 +73,6 @@ var expectable = map[string]Verdict{
 	"holds": Holds, "exceeds": Exceeds, "undecided": Undecided, "fails": DoesNotHold,
 }
 
-// expectableWords are the keys of expectable.
 var expectableWords = []string{"holds", "exceeds", "undecided", "fails"}
 
 // parseExpectation parses "fails, because REASON", or the verdict alone.

@@ -21,7 +21,6 @@ const (
 	EngineKubernetes = "kubernetes"
 )
 
-// Engines returns the names of the engines.
 func Engines() []string { return []string{EngineSlurm, EngineKubernetes} }
 
 // Submission describes how to submit a planned sweep to a cluster.
@@ -49,7 +48,6 @@ type Submission struct {
 // UnfinishedError says that a job has ended and cells of the sweep are missing.
 type UnfinishedError struct{ message string }
 
-// Error implements error.
 func (e *UnfinishedError) Error() string { return e.message }
 
 // Run submits the remaining cells of the sweep in dir to the cluster, and writes to out what was done and what to do

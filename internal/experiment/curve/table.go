@@ -151,7 +151,6 @@ func (c *Curve) footer() string {
 	return strings.Join(lines, "\n")
 }
 
-// seeds returns the seeds of the samples.
 func (c *Curve) seeds() []uint64 {
 	var seeds []uint64
 	for _, r := range c.Sampled {

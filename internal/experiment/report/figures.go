@@ -43,7 +43,6 @@ func undrawable(in Input) (notes []string, err error) {
 	return eachFigure(in, func(f drawable) error { return f.check() })
 }
 
-// drawable is a figure with its records.
 type drawable struct {
 	draw         func() (plots.Drawing, error)
 	check        func() error // the error that draw would return
@@ -104,7 +103,6 @@ func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots
 	}
 }
 
-// overTime is a figure of a series.
 func overTime(f experiment.Figure) plots.OverTime {
 	return plots.OverTime{Name: f.Y, File: f.Name, Labels: f.Only[series.Label], From: f.From,
 		Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Y))+" over time")}

@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// withoutEmptyColumns returns the table without its empty columns.
 func withoutEmptyColumns(t page.Table) page.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
@@ -105,7 +104,6 @@ func claimParts(all []Claim) (parts []page.Part) {
 	return parts
 }
 
-// class is the CSS class of a verdict.
 func class(verdict claims.Verdict) string {
 	for _, o := range outcomes {
 		if o.verdict == verdict {
@@ -129,7 +127,6 @@ func placesTable(judged []Claim) *page.Table {
 	return &t
 }
 
-// countColumns has a column for each outcome.
 func countColumns(listed []outcome) (columns []page.Column) {
 	for _, o := range listed {
 		columns = append(columns, page.Column{Name: o.head(), Class: page.Number})
@@ -137,7 +134,6 @@ func countColumns(listed []outcome) (columns []page.Column) {
 	return columns
 }
 
-// counts counts the claims with each outcome.
 func (s Summary) counts(listed []outcome) (cells []string) {
 	for _, o := range listed {
 		cells = append(cells, strconv.Itoa(s.Count(o.verdict)))

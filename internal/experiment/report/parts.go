@@ -62,7 +62,6 @@ func claimsPart(judged []Claim) page.Part {
 	return page.Part{HTML: w.Written()}
 }
 
-// writeClaim writes the cells of a claim.
 func writeClaim(w *markup.Writer, c Claim) {
 	aside := func(text string) {
 		if text != "" {

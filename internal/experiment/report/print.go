@@ -252,7 +252,6 @@ func claimsTable(summaries []Summary) page.Table {
 	return t
 }
 
-// verdictText is the verdict with its reason.
 func verdictText(c Claim) string {
 	text := c.Mark() + " " + c.verdict()
 	if read := c.read(); read != "" {
@@ -264,7 +263,6 @@ func verdictText(c Claim) string {
 	return text
 }
 
-// gridOf returns the table as text.
 func gridOf(t page.Table) (g records.Grid) {
 	for _, c := range t.Columns {
 		h := records.Head{Name: c.Name, IsText: c.Class != page.Number, Weight: records.Key}

@@ -91,7 +91,6 @@ func sample() Input {
 	return in
 }
 
-// write returns the page of an experiment, and its elements.
 func write(t *testing.T, in Input) (page string, elements []*html.Node, summary Summary) {
 	t.Helper()
 	dir := t.TempDir()
@@ -131,7 +130,6 @@ func content(n *html.Node) string {
 	return s.String()
 }
 
-// texts returns the texts in the elements of a name.
 func texts(elements []*html.Node, name string) (all []string) {
 	for _, n := range elements {
 		if n.Data == name {

@@ -26,7 +26,6 @@ type Summary struct {
 	File      string   // with the experiment; "" if it is built in
 }
 
-// Count counts the claims with a verdict.
 func (s Summary) Count(verdict claims.Verdict) (n int) {
 	for _, c := range s.Claims {
 		if c.Verdict == verdict {

@@ -67,7 +67,6 @@ func smallGrid() []experiment.Cell {
 	return grid([]string{zipfA, zipfB}, []string{"lru", "s3fifo", "random", "lru-stack"}, []string{"5", "1%", "10%"})
 }
 
-// mustParse reads the text of an experiment.
 func mustParse(t *testing.T, text string) *experiment.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "experiment.yaml")
@@ -75,7 +74,6 @@ func mustParse(t *testing.T, text string) *experiment.File {
 	return must.Get(experiment.Load(path))(t)
 }
 
-// mustExpand returns the cells of an experiment.
 func mustExpand(t *testing.T, f *experiment.File) []experiment.Cell {
 	t.Helper()
 	cells := must.Get(f.Cells(experiment.CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {

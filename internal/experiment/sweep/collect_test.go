@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
-// collectAll runs cells and returns the records.
 func collectAll(t *testing.T, cells []experiment.Cell) []records.Record {
 	t.Helper()
 	finished := must.Get(ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{})))(t)

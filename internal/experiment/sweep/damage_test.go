@@ -13,7 +13,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
-// flipBit changes one bit.
 func flipBit(random *rand.Rand, text []byte) []byte {
 	at := random.IntN(8 * len(text))
 	text[at/8] ^= 1 << (at % 8)

@@ -137,9 +137,7 @@ func ParseShard(text string) (Shard, error) {
 	return Shard{i, n}, nil
 }
 
-func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
-
-// Cells returns the shard's cells.
+func (s Shard) String() string                                  { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 func (s Shard) Cells(cells []experiment.Cell) []experiment.Cell { return Cut(cells, s.Of)[s.Index] }
 
 // Cut returns the cells of all n shards. Cells are grouped by trace and then split into parts of equal length, so that

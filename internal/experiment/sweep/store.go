@@ -49,7 +49,6 @@ type Finished struct {
 	Others int
 }
 
-// Has reports whether a cell is finished.
 func (f *Finished) Has(c experiment.Cell) bool {
 	_, ok := f.results[c.Hash]
 	return ok

@@ -14,7 +14,7 @@ type Data struct {
 	capacity int
 	rows     []float64 // row-major, a ring once it is full
 	labels   []float64
-	added    int // rows since the beginning; row i lies at i % capacity
+	added    int // rows since the beginning; row i is at i % capacity
 
 	// per feature, ascending to infinity; bin b > 0 holds the values up to and including edges[b-1], bin 0 is NaN
 	edges    [][]float64
@@ -62,9 +62,9 @@ func (d *Data) row(i int) (features []float64, label float64) {
 	return d.rows[i*width : (i+1)*width], d.labels[i]
 }
 
-// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value, and infinite ones are the
-// smallest and largest. It fails if the label is NaN or beyond 1e150, and panics if the row has another number of
-// features than the table.
+// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value; infinite values are the
+// smallest and largest. It fails if the label is NaN or above 1e150 in magnitude, and panics if the row has another
+// number of features than the table.
 func (d *Data) Add(row []float64, label float64) error {
 	if len(row) != len(d.names) {
 		panic(fmt.Sprintf("gbm: row of %d features added to a table of %d", len(row), len(d.names)))
@@ -85,7 +85,7 @@ func (d *Data) Add(row []float64, label float64) error {
 }
 
 // bin fills d.bins for all rows with at most maxBins bins per feature. Edges are computed again once a quarter of the
-// rows are newer than they are.
+// rows are newer.
 func (d *Data) bin(maxBins int) {
 	first := max(d.binnedTo, d.added-d.Len())
 	if d.edges == nil || d.maxBins != maxBins || 4*(d.added-d.edgesAt) >= d.Len() {
@@ -166,8 +166,8 @@ func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 		if i+1 == len(sorted) || sorted[i+1] == v {
 			continue
 		}
-		// The rows that are left are shared among the bins that are left. A frequent value that overfills its bin
-		// does not starve the last ones.
+		// The remaining rows are shared among the remaining bins, so that a frequent value that overfills its bin does not
+		// leave the last bins empty.
 		remaining := len(sorted) - (i + 1 - filled)
 		if distinct <= bins || filled*left >= remaining {
 			edges = append(edges, between(v, sorted[i+1]))

@@ -19,8 +19,8 @@ type evaluator struct {
 // blockTrees is how many trees a block has at most; their words are on the stack.
 const blockTrees = 128
 
-// sumWords is how many words the sums of a block have at most, so that they stay in the processor's second cache. Those
-// of 32 trees of 32 leaves fit for every effect.
+// sumWords is how many words the sums of a block have at most, so that they stay in the processor's second cache. The
+// sums of 32 trees of 32 leaves fit for every effect.
 const sumWords = 1 << 14
 
 // block evaluates some consecutive trees, or is one large tree.
@@ -35,7 +35,7 @@ type block struct {
 // conditions are the nodes of a block that look at one feature.
 type conditions struct {
 	feature    int
-	thresholds []uint64 // keys of them, ascending; a value above it goes right
+	thresholds []uint64 // their keys, ascending; a value above one goes right
 	effects    []effect // of a value above the threshold, in the same order
 	// sums are all words after 1<<shift effects, after twice as many, and so on.
 	sums    []uint64
@@ -223,7 +223,7 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 		ask(c.zeros, value, words)
 	default:
 		n := c.below(value)
-		// The stored words replace whole runs of effects; at most 1<<shift-1 are left to apply one by one.
+		// The stored words replace whole runs of effects; at most 1<<shift-1 effects remain to be applied one by one.
 		sums := n >> (c.shift & 63)
 		if sums > 0 {
 			for i, word := range c.sums[(sums-1)*c.words : sums*c.words] {

@@ -6,8 +6,8 @@ import (
 )
 
 // A cell of a histogram counts the rows of a bin in its low countBits and sums their gradients, as integers, in the
-// rest: one addition per row and feature, exact and hence the same in any order, and the histogram of a sibling is
-// exactly that of the parent minus that of the other child.
+// rest: one addition per row and feature, exact and hence the same in any order, and the histogram of a child is
+// exactly its parent's minus its sibling's.
 const (
 	countBits = 24
 	countMask = 1<<countBits - 1
@@ -65,7 +65,7 @@ type node struct {
 	total       int64 // cell of its rows
 }
 
-// start makes the tree one leaf with the given rows of d, whose gradients are given for every row of d.
+// start makes the tree one leaf with the given rows of d. gradients has one for every row of d, in the tree or not.
 func (g *grower) start(d *Data, o Options, usable []int, rows []int32, gradients []float64) {
 	g.data, g.options, g.usable = d, o, usable
 	g.groups = g.groups[:0]
@@ -269,7 +269,7 @@ func (g *grower) bestSplit(l int) (best split) {
 				s.missingLeft = true
 			}
 		} else {
-			// Values that are missing only later follow the larger part.
+			// Without missing values in training, a missing value follows the larger part.
 			s.missingLeft = 2*(s.left&countMask) >= total&countMask
 		}
 		if s.gain > 0 {
@@ -324,7 +324,6 @@ func (g *grower) mean(cell int64) float64 {
 	return float64(cell>>countBits) * g.unit / (float64(cell&countMask) + g.options.Lambda)
 }
 
-// eachLeaf calls visit with the rows of each leaf.
 func (g *grower) eachLeaf(visit func(leaf int, rows []int32)) {
 	for i, l := range g.leaves {
 		visit(i, g.rows[l.first:l.last])

@@ -39,8 +39,8 @@ func TestTrainedModelInLeaves(t *testing.T) {
 	}
 }
 
-// Files are read as leaves reads them: those of LightGBM's versions, categories, random forests, the trees that the
-// program was built with, and models of random trees.
+// Files are read as leaves reads them: of all versions of LightGBM, with categories, random forests, the trees built
+// into the program, and models of random trees.
 func TestReadsAsLeavesDoes(t *testing.T) {
 	embedded := must.Get(os.ReadFile(filepath.Join("..", "..", "serving", "controllers", "trees.txt")))(t)
 	for name, text := range map[string]string{
@@ -95,7 +95,7 @@ func inLeaves(text string) (*leaves.Ensemble, error) {
 	return leaves.LGEnsembleFromReader(bufio.NewReader(strings.NewReader(text)), false)
 }
 
-// crossCheck compares the scores of a model with those of leaves, which loaded the same text.
+// crossCheck compares a model's scores with the scores of leaves, which loaded the same text.
 func crossCheck(m *Model, other *leaves.Ensemble) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	candidates := m.candidates()

@@ -29,9 +29,7 @@ func (m *Model) AddNote(key, value string) { m.notes = append(m.notes, note{key,
 
 // Names returns the names of the features, in the order of a row.
 func (m *Model) Names() []string { return slices.Clone(m.names) }
-
-// Trees returns the number of trees.
-func (m *Model) Trees() int { return len(m.trees) }
+func (m *Model) Trees() int      { return len(m.trees) }
 
 // Predict returns the prediction for a row. NaN is a missing value. It panics if the row has another number of features
 // than the model.
@@ -62,7 +60,7 @@ func (m *Model) overTrees(sum float64) float64 {
 	return sum
 }
 
-// Importance returns per feature how many nodes split on it, and by how much they lower the squared error in all.
+// Importance returns per feature how many nodes split on it, and by how much they lower the squared error together.
 func (m *Model) Importance() (splits []int, gain []float64) {
 	splits, gain = make([]int, len(m.names)), make([]float64, len(m.names))
 	for _, t := range m.trees {

@@ -95,7 +95,7 @@ func (p *parser) section(title string) (section, error) {
 	}
 }
 
-// get returns the entry of a key that must be there.
+// get returns the entry of a required key.
 func (s section) get(key string) (entry, error) {
 	e, ok := s.entries[key]
 	if !ok {

@@ -158,7 +158,7 @@ func (t *Trainer) meanLabel(d *Data) (mean float64) {
 	return mean
 }
 
-// error returns the mean squared error over rows, or 0 if there are none.
+// error returns the mean squared error over rows, 0 without rows.
 func (t *Trainer) error(d *Data, rows []int32) (sum float64) {
 	for _, r := range rows {
 		e := d.labels[r] - t.scores[r]
@@ -171,7 +171,7 @@ func (t *Trainer) error(d *Data, rows []int32) (sum float64) {
 type Fit struct {
 	Rows     int
 	RMSE     float64 // of the model: the root of the mean squared error
-	MeanRMSE float64 // of the mean label of the rows that were trained on, in its place
+	MeanRMSE float64 // of the mean label of the training rows, predicted for every row
 }
 
 // Fit returns how well m, which Train has just returned for d, predicts the rows that it was trained on, and those held

@@ -55,8 +55,7 @@ func TestStumpByHand(t *testing.T) {
 	}
 }
 
-// lossOf returns the squared error that is left by the best single split of the rows into two leaves, by trying all of
-// them.
+// lossOf returns the squared error after the best single split of the rows into two leaves, by trying all splits.
 func lossOf(rows [][]float64, labels []float64, minimum int) float64 {
 	loss := func(in func(i int) bool) (sum float64, n int) {
 		mean := 0.0
@@ -160,8 +159,8 @@ func TestTreesKeepTheirLimits(t *testing.T) {
 	}
 }
 
-// Scores that the trainer keeps while it grows trees on bins are those of the model that it returns, also of rows that
-// trees have not seen.
+// Scores that the trainer keeps while it grows trees on bins equal the scores of the model that it returns, also for
+// rows that trees have not seen.
 func TestTrainerAgreesWithItsModel(t *testing.T) {
 	d := synthetic(t, 3000, 9, 1)
 	o := Defaults()
@@ -224,7 +223,7 @@ func TestTrainingAgain(t *testing.T) {
 			must.Do(t, alone.Add(row, label))
 		}
 		if got, want := fileOf(t, m), fileOf(t, train(t, alone, o)); got != want {
-			t.Fatalf("after %d rows the model of the window is not that of its rows", i+1)
+			t.Fatalf("after %d rows the model of the window differs from a model of its rows", i+1)
 		}
 	}
 }

@@ -32,10 +32,10 @@ var autoEntry = Entry{
 }
 
 const (
-	// miniatureShare is the share of the objects that miniatures serve, as a power of two, and miniatureSlots how many
-	// one holds: as many as a cache of 1024 objects holds of these.
+	// miniatureShare is the share of the objects that miniatures serve, as a power of two, and miniatureSlots how many one
+	// holds: the share of a cache of 1024 objects.
 	miniatureShare, miniatureSlots = 4, 64
-	// judgedEvery is how many requests of these objects pass between two looks, and remembered how many count.
+	// judgedEvery is how many requests to these objects pass between two comparisons, and remembered how many count.
 	judgedEvery, remembered = 128, 2048
 )
 
@@ -43,7 +43,7 @@ const (
 // object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately had
 // the most hits.
 //
-// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object.
+// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object. It implements Lasting and Learner.
 type auto struct {
 	entrants []entrant
 	boosted  *boosted
@@ -57,13 +57,12 @@ type auto struct {
 	next     [miniatureSlots]float64
 }
 
-// entrant is a predictor on trial.
 type entrant struct {
 	Predictor
 	name  string
 	held  []Object // by its miniature
 	hits  float64  // share of the last requests of the miniature
-	asked int64    // requests during which it was the chosen one
+	asked int64    // requests while it was the chosen one
 }
 
 func newAuto(c Config) (*auto, error) {
@@ -100,7 +99,7 @@ func (p *auto) Observe(o Object, pos int) {
 		if e := &p.entrants[i]; e.Predictor == Predictor(p.boosted) {
 			e.Observe(o, pos)
 		} else {
-			e.Observe(o, now) // all tell the time by the clock of gbm
+			e.Observe(o, now) // all use gbm's clock
 		}
 	}
 	p.last[o] = int32(pos)
@@ -160,10 +159,8 @@ func (p *auto) judge() {
 	}
 }
 
-// Now implements Lasting.
 func (p *auto) Now(pos int) int { return p.boosted.Now(pos) }
 
-// Until implements Lasting.
 func (p *auto) Until(o Object) int32 {
 	if p.entrants[p.chosen].Predictor == Predictor(p.boosted) {
 		return p.boosted.Until(o)
@@ -180,7 +177,6 @@ func (p *auto) Generation() uint32 {
 	return p.changes << 16
 }
 
-// Training implements Learner.
 func (p *auto) Training() Training { return p.boosted.Training() }
 
 // PickValues returns as metrics how long each of the predictors that p picks among was the chosen one; none if p does

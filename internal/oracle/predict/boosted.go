@@ -15,7 +15,7 @@ import (
 // autoFeatures means the features of the given model, or LLMFeatures if the replay trains one.
 const autoFeatures = "auto"
 
-// weakFeature is the only one that gbm(weak=true) looks at.
+// weakFeature is the only feature of gbm(weak=true).
 const weakFeature = "interval_1"
 
 // learning are the parameters of gbm for training.
@@ -107,10 +107,11 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 }
 
 // boosted predicts with boosted trees. It repeats its prediction for an object until the object is requested, its age
-// has grown by a factor, or there is another model. Before the first model it predicts never for all objects, so that
+// has grown by a factor, or there is a new model. Before the first model it predicts never for all objects, so that
 // ties decide.
 //
-// Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features.
+// Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features. It
+// implements Lasting and Learner.
 type boosted struct {
 	features *Features
 	learner  *learner // nil if a model is given
@@ -125,15 +126,14 @@ type boosted struct {
 	scores  []float64
 }
 
-// answer is what was predicted for an object.
 type answer struct {
 	next    float64
 	version uint32 // of the model that predicted it; 0: none
 	until   int32  // time of the clock at which it must be predicted again
 }
 
-// How long a prediction lasts at least, as a share of the predicted time to the next request. The second applies once
-// predictions have used more than their part of the budget.
+// How long a prediction lasts at least, as a share of the predicted time to the next request. The larger share applies
+// once predictions have used more than their part of the budget.
 const (
 	awayShare       = 0.05
 	awayShareOfLate = 0.5
@@ -276,10 +276,8 @@ func (p *boosted) keep(o Object, now int, score float64) float64 {
 	return a.next
 }
 
-// Now implements Lasting.
 func (p *boosted) Now(pos int) int { return p.features.clock.at(pos) }
 
-// Until implements Lasting.
 func (p *boosted) Until(o Object) int32 {
 	if p.version == 0 {
 		return Forever
@@ -287,10 +285,8 @@ func (p *boosted) Until(o Object) int32 {
 	return p.answers[o].until
 }
 
-// Generation implements Lasting.
 func (p *boosted) Generation() uint32 { return p.version }
 
-// Training implements Learner.
 func (p *boosted) Training() Training {
 	if p.learner == nil {
 		return Training{}

@@ -196,11 +196,11 @@ func TestAnswersAreKeptUntilTheAgeHasDoubled(t *testing.T) {
 	first := ask(100)
 	for _, age := range []int{101, 150, 199} {
 		if got := ask(age); got != first {
-			t.Errorf("at age %d the answer is %v, want that of age 100: %v", age, got, first)
+			t.Errorf("at age %d the answer is %v, want the answer at age 100: %v", age, got, first)
 		}
 	}
 	if again := ask(200); again == first {
-		t.Errorf("at age 200 the answer is still that of age 100: %v", again)
+		t.Errorf("at age 200 the answer is still the one at age 100: %v", again)
 	}
 }
 

@@ -16,8 +16,8 @@ const (
 	DLRMFeatures FeatureSet = 4
 	// LLMFeatures describe an object as of the time of the prediction (LCR, section 5.1): 10 intervals, 10 exponentially
 	// decayed counters and the tokens from the root of the prefix tree to the end of the block, 0 for other objects. As in
-	// LRB (NSDI 2020), the first of the intervals is the one that has not ended, the age, and the counters are decayed up
-	// to the time of the prediction.
+	// LRB (NSDI 2020), the first interval has not ended: it is the age. The counters are decayed up to the time of the
+	// prediction.
 	LLMFeatures FeatureSet = 21
 )
 

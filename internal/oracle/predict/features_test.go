@@ -108,7 +108,7 @@ func TestEachRequestGivesOneSample(t *testing.T) {
 	}
 	samples = samplesOf([]Object{0, 1, 2, 3, 4, 0, 5}, 4, Config{Count: 6})
 	if len(samples) != 3 { // 0 is requested again later, which gives no further sample
-		t.Fatalf("%d samples, want those of the first requests to 0, 1 and 2, given up after 4 requests", len(samples))
+		t.Fatalf("%d samples, want three: of the first requests to 0, 1 and 2, given up after 4 requests", len(samples))
 	}
 	for _, s := range samples {
 		if s.age >= 4 || math.Abs(math.Expm1(s.label)+s.age-8) > 1e-9 {

@@ -8,7 +8,7 @@ type Lasting interface {
 	// Now returns the time at the request at a position, on the clock of the predictor.
 	Now(pos int) int
 	// Until returns the time from which on the last prediction for o is void, Forever if only a request to o ends it. It
-	// is after the time as of which the prediction was made.
+	// is after the time of the prediction.
 	Until(o Object) int32
 	// Generation changes when all predictions become void.
 	Generation() uint32
@@ -39,7 +39,7 @@ type Kept struct {
 	void       []Object
 }
 
-// fewestEnds is the number of ends below which removing any is not worth it.
+// fewestEnds is the number of ends below which removing obsolete ones is not worth it.
 const fewestEnds = 1024
 
 // NewKept returns a Kept of the predictions of p for the objects below a number.
@@ -61,7 +61,6 @@ func (k *Kept) Grow(objects int) {
 	}
 }
 
-// Lasts reports whether predictions last at all.
 func (k *Kept) Lasts() bool { return k.predictor != nil }
 
 // Renewed reports whether all predictions have become void since its last call.
@@ -119,8 +118,8 @@ type end struct {
 }
 
 // radixHeap returns ends in the order of time; none may be before one that was returned (Ahuja, Mehlhorn, Orlin and
-// Tarjan, JACM 1990): bucket b holds those that differ from the last in bit b-1 and in none above, so that each moves
-// to a lower bucket at most 31 times.
+// Tarjan, JACM 1990): bucket b holds those that differ from the last in bit b-1 and in none above, so that each end
+// moves to a lower bucket at most 31 times.
 type radixHeap struct {
 	buckets [32][]end
 	first   [32]int32 // per bucket that is not empty, its earliest end

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeptIsAskedWhatAskingAllWouldTell: who keeps predictions, and asks again only about what is void, holds at each
-// moment what asking about all objects would give.
+// TestKeptIsAskedWhatAskingAllWouldTell: a caller that keeps predictions and renews only void ones has at each moment
+// the predictions that a call for all objects would return.
 func TestKeptIsAskedWhatAskingAllWouldTell(t *testing.T) {
 	for seed := range uint64(5) {
 		c := mixed(4000, seed)
@@ -47,7 +47,7 @@ func TestKeptIsAskedWhatAskingAllWouldTell(t *testing.T) {
 				for o, held := range holds {
 					var next [1]float64
 					if p.Predict([]Object{o}, pos, next[:]); next[0] != held {
-						t.Fatalf("seed %d, request %d, object %d: kept %v, asked anew %v", seed, pos, o, held, next[0])
+						t.Fatalf("seed %d, request %d, object %d: kept %v, predicted again %v", seed, pos, o, held, next[0])
 					}
 				}
 			}

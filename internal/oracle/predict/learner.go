@@ -8,12 +8,12 @@ import (
 )
 
 // Costs of learning, in nanoseconds, rounded from profiles of fpb on a generated trace on one core of a loaded server:
-// trainings took 2.5 to 2.7, and predictions with their features 24 to 27, of which the trees alone took 7 to 10 on an
-// idle one. Other machines differ; results depend on these constants, and so they are the same everywhere.
+// trainings took 2.5 to 2.7, predictions with their features 24 to 27, the trees alone 7 to 10 on an idle core. Other
+// machines differ, but results depend on these constants, so they are the same everywhere.
 const (
 	trainingCost   = 2.5  // of a row, feature and tree
 	predictionCost = 20.0 // of a tree
-	// creditRequests are how many requests pay in advance: trainings are cheap while a replay begins, and worth most.
+	// creditRequests is how many requests pay in advance: early trainings are cheap, and worth most.
 	creditRequests = 4_500_000
 	// mostPredicting is the share of the budget that predictions may use.
 	mostPredicting = 0.4
@@ -25,7 +25,7 @@ const defaultBudget = "1.5us"
 func parseBudget(text string) (float64, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > time.Second {
-		return 0, fmt.Errorf("budget=%.80s: want a time per request up to 1s, such as %s; "+
+		return 0, fmt.Errorf("budget=%.80s: want a time per request up to 1s, for example %s; "+
 			"a count of rows times features times trees is no longer accepted", text, defaultBudget)
 	}
 	return float64(d), nil
@@ -144,14 +144,14 @@ func (l *learner) add(row []float64, label float64) {
 	l.fresh++
 }
 
-// thinner decides how many samples are worth learning from. It looks once per window of new samples: if the error on
-// them, taken before training on them, has not fallen since the last look, half as many are enough; if it has risen,
-// twice as many are needed.
+// thinner decides how many samples are worth learning from. It decides once per window of new samples: if the error on
+// them, taken before training on them, has not fallen since the last decision, half as many are enough; if it has
+// risen, twice as many are needed.
 type thinner struct {
 	window   int
-	sum      float64 // of squared errors since the last look
+	sum      float64 // of squared errors since the last decision
 	count    int
-	before   float64 // mean squared error at the last look; 0: never
+	before   float64 // mean squared error at the last decision; 0: none yet
 	halvings int
 }
 

@@ -81,7 +81,7 @@ type future struct {
 	next    []float64                                   // per object, as of its last observed request; the first before
 	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
 	seed    uint64
-	groups  []int // where the noise of those that come together begins; nil: each request has its own
+	groups  []int // where groups with common noise begin; nil: each request has its own
 	source  *rand.PCG
 	bits    *rand.Rand // from source
 }
@@ -151,7 +151,7 @@ func (f *future) Observe(o Object, pos int) {
 	f.next[o] = next
 }
 
-// bitsOf returns what is random about the request at pos, until it is called again.
+// bitsOf returns the random bits of the request at pos. They are valid until the next call.
 func (f *future) bitsOf(pos int) *rand.Rand {
 	if f.groups != nil {
 		next, _ := slices.BinarySearch(f.groups, pos+1)
@@ -169,7 +169,7 @@ func (f *future) Predict(objects []Object, _ int, next []float64) {
 
 func (f *future) Steady() bool { return true }
 
-// withLabels returns f, with the labels of the optimum where there are any.
+// withLabels returns f, with the labels of the optimum if the cell has them.
 func withLabels(f *future, c Config, p float64) Predictor {
 	if c.OptEvicts == nil {
 		return f

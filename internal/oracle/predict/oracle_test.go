@@ -145,7 +145,7 @@ func TestLabelsAreInvertedWhereTimesAreFlipped(t *testing.T) {
 func TestNoLabelsWithoutTheOptimum(t *testing.T) {
 	c := cyclic(5, 20)
 	if _, ok := LabelerOf(mustNew(t, "oracle", c)); ok {
-		t.Error("oracle labels what to evict, although the cache has no optimum that tells")
+		t.Error("oracle labels what to evict, although the cache has no optimum to label them")
 	}
 	spec := must.Get(Registry.Parse("noisy(kind=binary)"))(t)
 	c.Params = spec.Params

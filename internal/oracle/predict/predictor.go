@@ -67,7 +67,7 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 }
 
 // CountsGroups reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished
-// groups, such as prompts. All others predict positions.
+// groups (prompts, for example). All others predict positions.
 func CountsGroups(p Predictor) bool {
 	p = unwrapped(p)
 	if a, ok := p.(*auto); ok {
@@ -77,14 +77,13 @@ func CountsGroups(p Predictor) bool {
 	return ok && b.features.clock.groups != nil
 }
 
-// neverFor predicts never for each of the objects.
 func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
 
 // Config is what a predictor is built from. Slices belong to the trace and must not be changed.
 type Config struct {
-	Objects []Object // per request; only predictors that know the future may look beyond what they have observed
+	Objects []Object // per request; only predictors that know the future may read past what they have observed
 	Count   int      // distinct objects; every Object is below it
-	// Requests is the number of requests, or about that, if Objects are not known; 0: the length of Objects.
+	// Requests is the approximate number of requests, if Objects are not known; 0: the length of Objects.
 	Requests int
 	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only
 	// entries that know the future get it; it is nil for all others.
@@ -94,7 +93,7 @@ type Config struct {
 	// a capacity in objects.
 	OptEvicts func() []bool
 	// Groups are the positions at which requests that come together begin: the blocks of a prompt, the keys of a batch.
-	// Nil: each comes alone.
+	// Nil: each request is a group.
 	Groups []int
 	Times  []int64 // nanoseconds per request; nil without a clock
 	// Depth is how much there is from the beginning of a chain to the end of an object, per object: tokens of a prompt.
@@ -182,8 +181,9 @@ func (c Cost) Minus(earlier Cost) Cost {
 		c.Training.minus(earlier.Training)}
 }
 
-// Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of
-// the last batch are known. A cache whose policy predicts in the background uses it instead of counting requests.
+// Worker makes predictions in the background, a batch of them at a time, on the clock of a model, and says when the
+// predictions of the last batch are known. A cache whose policy predicts in the background uses it instead of counting
+// requests.
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool
@@ -191,7 +191,7 @@ type Worker interface {
 	Start(objects int)
 }
 
-// Counted counts what the predictions of a Predictor cost.
+// Counted counts what the predictions of a Predictor cost. It implements Wrapper.
 type Counted struct {
 	Predictor
 	cost  Cost
@@ -202,7 +202,6 @@ type Counted struct {
 // timedEvery is how many calls of a predictor share one reading of the clock, which costs as much as a short call.
 const timedEvery = 64
 
-// Predict implements Predictor.
 func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 	c.cost.Predictions += int64(len(objects))
 	if c.cost.Calls++; c.cost.Calls%timedEvery != 0 {
@@ -214,7 +213,6 @@ func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 	c.timed, c.spent = c.timed+1, c.spent+time.Since(start)
 }
 
-// Unwrap implements Wrapper.
 func (c *Counted) Unwrap() Predictor { return c.Predictor }
 
 // Cost returns what predictions have cost so far, with the training of models: nothing where c is nil. The time of the

@@ -10,16 +10,16 @@ import (
 // usualTime is the time per request of a predictor that follows a formula or knows the future.
 const usualTime = 300 * time.Nanosecond
 
-// Entry describes one predictor for the registry.
+// Entry describes one predictor for the registry. It implements params.Named, params.Described and params.Checker.
 type Entry struct {
 	Name    string
 	Summary string // one line: what it predicts from
 	Source  string // the paper or page that defines it
-	Future  bool   // knows the trace beyond the present request
+	Future  bool   // knows the trace after the present request
 	Random  bool   // makes random choices, so that its predictions depend on the seed
 	Trains  bool   // learns during the replay: it keeps a history of every object, and samples
 	Params  []params.Param
-	// Metrics are those that it reports besides the metrics of all predictors.
+	// Metrics are what it reports besides the metrics of all predictors.
 	Metrics []metric.Metric
 	// Time estimates the predictor's time for a number of requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration
@@ -28,10 +28,8 @@ type Entry struct {
 	New   func(Config) (Predictor, error)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source}
 	if e.Random {
@@ -40,7 +38,6 @@ func (e Entry) Describe() params.Description {
 	return d
 }
 
-// CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
 	if e.Check == nil {
 		return nil

@@ -1,7 +1,7 @@
 package predict
 
-// Renumber returns p for a caller with other numbers of the objects: object returns the number that p has for one.
-// Several callers may share p, each with numbers of its own.
+// Renumber returns p for a caller that numbers objects differently: object maps the caller's numbers to p's. Several
+// callers may share p, each with numbers of its own.
 func Renumber(p Predictor, object func(Object) Object) Predictor {
 	r := &renumbered{Predictor: p, object: object}
 	labeler, labels := LabelerOf(p)
@@ -27,16 +27,15 @@ func Renumber(p Predictor, object func(Object) Object) Predictor {
 	return r
 }
 
+// renumbered implements Predictor.
 type renumbered struct {
 	Predictor
 	object func(Object) Object
 	known  []Object
 }
 
-// Observe implements Predictor.
 func (r *renumbered) Observe(o Object, pos int) { r.Predictor.Observe(r.object(o), pos) }
 
-// Predict implements Predictor.
 func (r *renumbered) Predict(objects []Object, pos int, next []float64) {
 	r.known = r.known[:0]
 	for _, o := range objects {
@@ -45,24 +44,20 @@ func (r *renumbered) Predict(objects []Object, pos int, next []float64) {
 	r.Predictor.Predict(r.known, pos, next)
 }
 
+// renumberedLabels implements Labeler.
 type renumberedLabels struct {
 	labeler Labeler
 	object  func(Object) Object
 }
 
-// Evict implements Labeler.
 func (r renumberedLabels) Evict(o Object) bool { return r.labeler.Evict(r.object(o)) }
 
+// renumberedLasting implements Lasting.
 type renumberedLasting struct {
 	lasting Lasting
 	object  func(Object) Object
 }
 
-// Now implements Lasting.
-func (r renumberedLasting) Now(pos int) int { return r.lasting.Now(pos) }
-
-// Until implements Lasting.
+func (r renumberedLasting) Now(pos int) int      { return r.lasting.Now(pos) }
 func (r renumberedLasting) Until(o Object) int32 { return r.lasting.Until(r.object(o)) }
-
-// Generation implements Lasting.
-func (r renumberedLasting) Generation() uint32 { return r.lasting.Generation() }
+func (r renumberedLasting) Generation() uint32   { return r.lasting.Generation() }

@@ -7,8 +7,8 @@ import (
 
 // Samples turns requests into samples for a model: a row of features, and as label the logarithm of 1 plus the time to
 // the next request of the object. Each request gives one sample, once its object is requested again. If that has not
-// happened after a window of requests, the label is for twice the time that has passed, as in LRB (NSDI 2020,
-// section 4.3): without such samples a model would only learn from objects that are requested again.
+// happened after a window of requests, the label is twice the time that has passed, as in LRB (NSDI 2020, section 4.3):
+// without such samples a model would only learn from objects that are requested again.
 //
 // Where features depend on the time of the prediction, a sample describes its object at an age between 0 and the
 // interval, drawn uniformly in the logarithm, so that a model learns what a long silence means.
@@ -26,7 +26,7 @@ type Samples struct {
 // NewSamples returns the samples of a trace that has not begun. Memory in addition to Features: 4 bytes per request of
 // the window, or of the trace where the window is longer, and 8 per object.
 func NewSamples(set FeatureSet, window int, c Config) *Samples {
-	window = min(window, max(1, len(c.Objects), c.Requests)) // in a longer one, too, nothing expires
+	window = min(window, max(1, len(c.Objects), c.Requests)) // in a longer window nothing expires either
 	return &Samples{
 		Features: NewFeatures(set, c), window: window, recent: make([]Object, window), pending: make([]int, c.Count),
 		bits: rand.New(rand.NewPCG(c.Seed, uint64(set))), row: make([]float64, set),

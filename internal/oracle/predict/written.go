@@ -65,7 +65,7 @@ func parseWritten(text string) ([]float64, error) {
 	return distances, nil
 }
 
-// written repeats the given predictions. Its labels are its predictions of never.
+// written repeats the given predictions. Its labels are its predictions of never. It implements Labeler.
 type written struct {
 	distances []float64
 	next      []float64 // per object, as of its last observed request
@@ -86,7 +86,5 @@ func (w *written) Predict(objects []Object, _ int, next []float64) {
 	}
 }
 
-func (w *written) Steady() bool { return true }
-
-// Evict implements Labeler.
+func (w *written) Steady() bool        { return true }
 func (w *written) Evict(o Object) bool { return w.next[o] == Never }

@@ -21,7 +21,7 @@ func TestWrittenGoesRound(t *testing.T) {
 	}
 	labels := p.(Labeler)
 	if labels.Evict(0) || !labels.Evict(1) || labels.Evict(2) {
-		t.Error("labels are those of other objects than the one that is predicted never to return")
+		t.Error("labels do not agree with the predictions of never")
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 
-// Sets are slabs.Ranked, in mode=async with one worker for all sets.
+// Sets are slabs.Ranked, in mode=async with one worker for all sets. It implements policies.SetsPolicy and
+// policies.Background.
 type Sets struct {
 	*slabs.Ranked
 	worker *worker // nil in mode=sync
@@ -29,7 +30,6 @@ func NewSets(c policies.SetsConfig, rule slabs.Rule) (*Sets, error) {
 	return s, nil
 }
 
-// LookUp implements policies.SetsPolicy.
 func (s *Sets) LookUp(objects []policies.Object, first int, times []int64) (fetches int) {
 	fetches = s.Ranked.LookUp(objects, first, times)
 	if s.worker != nil {
@@ -38,7 +38,6 @@ func (s *Sets) LookUp(objects []policies.Object, first int, times []int64) (fetc
 	return fetches
 }
 
-// Load implements policies.SetsPolicy.
 func (s *Sets) Load(end int) (evictions int) {
 	if s.worker == nil {
 		return s.Ranked.Load(end)
@@ -51,7 +50,6 @@ func (s *Sets) Load(end int) (evictions int) {
 	return evictions
 }
 
-// UseClock implements policies.Background.
 func (s *Sets) UseClock(clock predict.Worker) (background bool, err error) {
 	switch {
 	case s.worker == nil:

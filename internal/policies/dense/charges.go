@@ -12,7 +12,6 @@ func NewCharges(objects int, unit bool) Charges {
 	return make(Charges, objects)
 }
 
-// Of returns what o was charged.
 func (c Charges) Of(o uint32) int64 {
 	if c == nil {
 		return 1
@@ -20,7 +19,6 @@ func (c Charges) Of(o uint32) int64 {
 	return c[o]
 }
 
-// Set records that o is charged size.
 func (c Charges) Set(o uint32, size int64) {
 	if c != nil {
 		c[o] = size

@@ -80,7 +80,6 @@ func (f *Frequencies) Grow(n int) {
 	}
 }
 
-// Has reports whether o is in the collection.
 func (f *Frequencies) Has(o Object) bool { return f.nodes[o].list != 0 }
 
 // Frequency returns the frequency of o, 0 if it is absent.

@@ -28,9 +28,7 @@ func (a frequencyEntry) before(b frequencyEntry) bool {
 func NewFrequencyHeap(n int) *FrequencyHeap { return &FrequencyHeap{objects: make([]countedObject, n)} }
 
 // Grow makes room for objects up to n-1.
-func (h *FrequencyHeap) Grow(n int) { h.objects = Grown(h.objects, n) }
-
-// Has reports whether o is in the heap.
+func (h *FrequencyHeap) Grow(n int)        { h.objects = Grown(h.objects, n) }
 func (h *FrequencyHeap) Has(o Object) bool { return h.objects[o].frequency != 0 }
 
 // Frequency returns the frequency of o, 0 if it is absent.
@@ -75,7 +73,6 @@ func (h *FrequencyHeap) Remove(o Object) {
 	}
 }
 
-// put enters e at a place of the heap.
 func (h *FrequencyHeap) put(place int, e frequencyEntry) {
 	h.entries[place] = e
 	h.objects[e.object].place = uint32(place)

@@ -35,7 +35,6 @@ func (h *KeyedHeap) Set(o Object, priority float64, key uint64) {
 	h.place(int(h.at[o])-1, keyedEntry{priority, key, o})
 }
 
-// Has reports whether o is in the heap.
 func (h *KeyedHeap) Has(o Object) bool { return int(o) < len(h.at) && h.at[o] != 0 }
 
 // Len returns the number of objects in the heap.

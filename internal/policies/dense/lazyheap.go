@@ -44,7 +44,6 @@ func (h *LazyHeap) Grow(n int) {
 	}
 }
 
-// Has reports whether o is in the heap.
 func (h *LazyHeap) Has(o Object) bool { return h.states[o].requests != 0 }
 
 // Add puts o, which must be absent, into the heap.

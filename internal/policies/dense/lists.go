@@ -62,7 +62,6 @@ func (l *Lists) MoveToFront(k int, o Object) {
 	}
 }
 
-// Unlink removes o from its list.
 func (l *Lists) Unlink(o Object) {
 	p, n := l.prev[o], l.next[o]
 	l.setNext(p, n)
@@ -93,7 +92,6 @@ func (l *Lists) Back(k int) (o Object, ok bool) {
 	return o, l.IsObject(o)
 }
 
-// IsBack reports whether o is the last object of list k.
 func (l *Lists) IsBack(k int, o Object) bool { return l.ends[k].last == o }
 
 // Front returns the first object of list k; ok is false if the list is empty.
@@ -114,7 +112,6 @@ func (l *Lists) After(o Object) (Object, bool) {
 	return n, l.IsObject(n)
 }
 
-// Empty reports whether list k has no object.
 func (l *Lists) Empty(k int) bool { return !l.IsObject(l.ends[k].first) }
 
 // PopBack removes the last object of list k, which must not be empty, and returns it.

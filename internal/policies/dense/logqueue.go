@@ -23,9 +23,7 @@ func NewLogQueue(n int) LogQueue {
 }
 
 // Grow makes room for objects up to n-1.
-func (q *LogQueue) Grow(n int) { q.Stamp = Grown(q.Stamp, n) }
-
-// Has reports whether o is queued.
+func (q *LogQueue) Grow(n int)        { q.Stamp = Grown(q.Stamp, n) }
 func (q *LogQueue) Has(o Object) bool { return q.Stamp[o] != 0 }
 
 // Push puts o, which is not queued, at the front.

@@ -38,7 +38,6 @@ func NewSketch(counters, sample int, doorkeeper bool, seed uint64) Sketch {
 	return s
 }
 
-// Counters returns how many counters the sketch has.
 func (s *Sketch) Counters() int { return len(s.words) * wordCounters }
 
 // Grow enlarges the sketch to at least that many counters. Estimates stay the same.
@@ -104,7 +103,6 @@ func (s *Sketch) count() {
 	}
 }
 
-// counter returns counter i of hash h.
 func counter(block *[blockWords]uint64, h uint64, i uint) uint64 {
 	word, shift := place(h, i)
 	return block[word] >> shift & MaxCount

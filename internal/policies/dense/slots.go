@@ -12,9 +12,7 @@ type Slots[T any] struct {
 
 // NewSlots returns empty slots for the objects 0..objects-1.
 func NewSlots[T any](objects int) Slots[T] { return Slots[T]{At: make([]uint32, objects)} }
-
-// Has reports whether o is present.
-func (s *Slots[T]) Has(o Object) bool { return s.At[o] != 0 }
+func (s *Slots[T]) Has(o Object) bool      { return s.At[o] != 0 }
 
 // Info returns what is known about o, which must be present. The pointer is valid until the next change.
 func (s *Slots[T]) Info(o Object) *T { return &s.Infos[s.At[o]-1] }

@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 
-// settings are the parameters of LARU.
 type settings struct {
 	confidence confidence // of a cache that has just begun a phase
 	bitset     bool       // marks are bits of a MarkedSet

@@ -268,7 +268,6 @@ func (l *leafOrder) release(o policies.Object) {
 // age makes all resident objects old, except the most recently requested ones, which have the last slots.
 func (l *leafOrder) age(but int) { l.old, l.oldEnd = l.residents-but, l.end-but }
 
-// forgetPredictions forgets all predictions.
 func (l *leafOrder) forgetPredictions() {
 	l.next.rebuild(0)
 	copy(l.unasked, l.occupied)

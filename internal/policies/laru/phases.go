@@ -18,7 +18,6 @@ func (s settings) newPhases() phases {
 	return p
 }
 
-// begin begins a phase.
 func (p *phases) begin(f *figures) {
 	p.confidence.restore()
 	p.phase++

@@ -166,7 +166,6 @@ func (r *recency) relearn(o policies.Object, next float64) {
 	}
 }
 
-// forget forgets all predictions.
 func (r *recency) forget() {
 	r.next.rebuild(0)
 	r.known = 0

@@ -73,7 +73,6 @@ func (f *forecast) renew(o policies.Object) {
 	}
 }
 
-// remove removes the member o.
 func (f *forecast) remove(o policies.Object) {
 	if at := int(f.place[o]) - 1; at < f.ranked {
 		f.unrank(at)

@@ -232,7 +232,6 @@ func TestMQSizes(t *testing.T) {
 	})
 }
 
-// without returns a copy of l without o.
 func without(l []policies.Object, o policies.Object) []policies.Object {
 	return slices.DeleteFunc(slices.Clone(l), func(x policies.Object) bool { return x == o })
 }

@@ -70,10 +70,10 @@ func newOPTBypass(c policies.Config) (policies.Policy, error) {
 }
 
 // holding is opt-bypass where what is loaded may be held for a while: an object that is never requested again is not
-// loaded even if there is room, because nothing else can use that room while the object is held.
+// loaded even if there is room, because nothing else can use that room while the object is held. It implements
+// policies.Admitter.
 type holding struct{ *opt }
 
-// Admit implements policies.Admitter.
 func (p holding) Admit(r policies.Request) bool {
 	return r.Reason != policies.Demand || p.nextUse[r.Pos] != policies.Never
 }

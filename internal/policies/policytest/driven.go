@@ -89,7 +89,6 @@ func DrawTrace(t *rapid.T, objects policies.Object, longest int) []policies.Obje
 	return rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace")
 }
 
-// DrawWorkload draws a Workload.
 func DrawWorkload(t *rapid.T) Workload {
 	const objects, longest = 30, 300
 	w := Workload{

@@ -11,7 +11,6 @@ type LRU struct {
 	counts []uint32 // per slot
 }
 
-// NewLRU returns empty sets.
 func NewLRU(g *Geometry) *LRU {
 	l := &LRU{Slots: newSlots(g), batch: 1}
 	l.counts = make([]uint32, len(l.owner))

@@ -45,7 +45,6 @@ func (n *naiveSets) lookUp(objects []Object) {
 	}
 }
 
-// load returns what leaves.
 func (n *naiveSets) load(end int) (victims []Object) {
 	for _, o := range n.missed {
 		set, first := n.g.SetOf(o), int(n.g.Home[o])%n.g.Slabs

@@ -16,14 +16,12 @@ type Rule interface {
 	Evicted(set int, o Object)
 }
 
-// Among is the rule that predictions always choose among this many candidates, or all objects of a smaller set.
+// Among is the rule that predictions always choose among this many candidates, or all objects of a smaller set. It
+// implements Rule.
 type Among int
 
-// Candidates implements Rule.
 func (n Among) Candidates(int, Object) int { return int(n) }
-
-// Evicted implements Rule.
-func (Among) Evicted(int, Object) {}
+func (Among) Evicted(int, Object)          {}
 
 // Ranked follows predictions among the least recently used slots of a set, in the order of LRU: by count, then by
 // distance of the slab, then by lane. Ties in prediction go to the first in that order. All requests of a batch are

@@ -53,7 +53,6 @@ func newSlots(g *Geometry) Slots {
 // Resident reports whether an object is in a slot.
 func (s *Slots) Resident(o Object) bool { return s.place[o] != 0 && s.place[o] != missing }
 
-// Used returns how many slots are taken.
 func (s *Slots) Used() (used int64) {
 	for _, n := range s.filled {
 		used += int64(n)

@@ -17,7 +17,7 @@ const (
 	barCap       = vg.Length(1.5) // half the width of the end of an interval
 )
 
-// bars are horizontal bars with their values written at their ends.
+// bars are horizontal bars with their values written at their ends. It implements plot.DataRanger.
 type bars struct {
 	base  float64 // where the bars begin
 	dots  bool    // instead of bars: a logarithmic axis has no zero, where bars begin
@@ -100,7 +100,6 @@ func (r bar) labelSkip() vg.Length {
 // reach returns where the label of a bar may begin. A mark before the end of the bar is out of its way.
 func (b bars) reach(r bar) float64 { return max(r.high, b.base, r.mark) }
 
-// DataRange implements plot.DataRanger.
 func (b bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax = b.base, b.base
 	for _, r := range b.bars {
@@ -125,13 +124,12 @@ func (b bars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	return boxes
 }
 
-// swatch is a filled box in the legend, or the dot that is drawn instead of a bar.
+// swatch is a filled box in the legend, or the dot that is drawn instead of a bar. It implements plot.Thumbnailer.
 type swatch struct {
 	color color.NRGBA
 	dot   bool
 }
 
-// Thumbnail implements plot.Thumbnailer.
 func (s swatch) Thumbnail(c *draw.Canvas) {
 	if s.dot {
 		c.DrawGlyph(dot(s.color), c.Center())

@@ -120,7 +120,6 @@ func (d *drawing) superlative() string {
 	return ""
 }
 
-// starred reports whether a bar has a star.
 func (d *drawing) starred() bool {
 	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
 		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(p, s.Points[0]) })
@@ -143,7 +142,7 @@ func (d *drawing) base(lines []records.Series) float64 {
 	return m.Figure.Base
 }
 
-// groupedBars are upright bars, one group per category.
+// groupedBars are upright bars, one group per category. It implements plot.Plotter and plot.DataRanger.
 type groupedBars struct {
 	base  float64
 	dots  bool // as in bars
@@ -201,7 +200,6 @@ func (d *drawing) dodge(p records.Panel, line string) float64 {
 	return (float64(at) - (n-1)/2) * groupShare / n
 }
 
-// Plot implements plot.Plotter.
 func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, b := range g.bars {
@@ -233,7 +231,6 @@ func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.
 	}
 }
 
-// DataRange implements plot.DataRanger.
 func (g groupedBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), g.base, g.base
 	for _, b := range g.bars {
@@ -261,16 +258,15 @@ func (f *Figure) nominalX(names []string) {
 	}
 }
 
-// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not.
+// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not. It implements
+// plot.Plotter and plot.GlyphBoxer.
 type aslant struct {
 	names []plot.Tick
 	style text.Style
 }
 
-// Plot implements plot.Plotter.
 func (aslant) Plot(draw.Canvas, *plot.Plot) {}
 
-// GlyphBoxes implements plot.GlyphBoxer.
 func (a aslant) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
 	axis := p.Y.Tick.Length + p.Y.Padding // with its labels
 	widest := vg.Length(0)

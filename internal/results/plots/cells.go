@@ -15,7 +15,7 @@ import (
 )
 
 // cells are the coloured cells of a heat map. A cell without a value is hatched. If there is room, values are written
-// in their cells.
+// in their cells. It implements plot.DataRanger.
 type cells struct {
 	columns int
 	values  []float64 // row by row from the lowest; NaN where there is none
@@ -31,7 +31,6 @@ type Places struct {
 	Step  float64 // from one place to the next
 }
 
-// start returns where a cell begins.
 func (p Places) start(cell int) float64 { return p.First + (float64(cell)-0.5)*p.Step }
 
 func (p Places) at(cell int) float64 { return p.First + float64(cell)*p.Step }
@@ -61,7 +60,6 @@ func missingNote(all ...*cells) string {
 		records.Counted(of, "cell"))
 }
 
-// DataRange implements plot.DataRanger.
 func (g *cells) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return g.x.start(0), g.x.start(g.columns), g.y.start(0), g.y.start(g.rows())
 }

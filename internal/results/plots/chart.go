@@ -217,7 +217,6 @@ func (d *drawing) ranked() (all []ranked) {
 	return all
 }
 
-// color returns the colour of a line.
 func (d *drawing) color(line string) color.NRGBA {
 	if d.faded[line] {
 		return fadedStyle().Color
@@ -260,7 +259,6 @@ func (d *drawing) note() string {
 	return joined(notes...)
 }
 
-// joined joins the notes that say something.
 func joined(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 }
@@ -273,7 +271,6 @@ func intervalsNote(figures []*Figure) string {
 	return "some intervals reach beyond the axis"
 }
 
-// draw draws one panel.
 func (d *drawing) draw(p records.Panel) (*Figure, error) {
 	title := d.title()
 	if p.Name != "" {
@@ -535,7 +532,6 @@ func unitOf(name string) Unit {
 	return Number
 }
 
-// inBytes reports whether the capacities of a panel count bytes.
 func inBytes(p records.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
 
 func (d *drawing) xLabel(p records.Panel) string {

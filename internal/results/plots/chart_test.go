@@ -90,7 +90,6 @@ var printed = records.Published{
 	},
 }
 
-// kinds are the kinds of charts that there are.
 var kinds = map[string]struct {
 	chart Chart
 	recs  []records.Record

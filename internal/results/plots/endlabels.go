@@ -15,7 +15,8 @@ const (
 	endGap        = vg.Length(2)  // between the leader and the name
 )
 
-// endLabels writes the names of lines at their ends, on the right of the plot and one below the other.
+// endLabels writes the names of lines at their ends, on the right of the plot and one below the other. It implements
+// plot.Plotter.
 type endLabels struct {
 	style  text.Style
 	labels []endLabel
@@ -50,7 +51,6 @@ func (e *endLabels) width() vg.Length {
 	return endLeader + endGap + widest
 }
 
-// Plot implements plot.Plotter.
 func (e *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	labels := slices.Clone(e.labels)

@@ -205,13 +205,11 @@ func (f *Figure) addIntervals(l Line, name string) error {
 }
 
 // thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small
-// file.
+// file. It implements plot.DataRanger and plot.Plotter.
 type thinLine struct{ line *plotter.Line }
 
-// DataRange implements plot.DataRanger.
 func (l thinLine) DataRange() (xmin, xmax, ymin, ymax float64) { return l.line.DataRange() }
 
-// Plot implements plot.Plotter.
 func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	thin := *l.line
@@ -228,7 +226,6 @@ func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 	thin.Plot(c, p)
 }
 
-// Draw draws the figure as NAME.svg and NAME.png.
 func (f *Figure) Draw(name string) (Drawing, error) { return f.render(name, asSVG, asPNG) }
 
 // Save writes NAME.svg and NAME.png into dir, which must exist.

@@ -101,7 +101,6 @@ func (h Heat) title() string {
 	return sentence(h.Color) + " by " + records.MetricName(h.X) + " and " + records.MetricName(h.Y)
 }
 
-// heatPanel is the values of a panel.
 type heatPanel struct {
 	heading     string
 	columns     []place

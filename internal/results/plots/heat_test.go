@@ -26,7 +26,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// heats are the kinds of heat maps that there are.
 var heats = map[string]struct {
 	heat Heat
 	recs []records.Record
@@ -84,7 +83,6 @@ func checkHeat(t *testing.T, draw func() (Drawing, error)) {
 	}
 }
 
-// embedded are the images of an SVG.
 var embedded = regexp.MustCompile(`<image [^>]*base64,([^"]*)"/>`)
 
 // colorsOf returns the colours of the cells of panel i of an SVG, row by row from the upper left.

@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// drawnSVG returns the SVG of a chart.
 func drawnSVG(t *testing.T, c Chart, recs []records.Record) string {
 	t.Helper()
 	d := must.Get(c.render(recs, asSVG))(t)

@@ -41,7 +41,6 @@ func boundsOf(m metric.Metric, r *records.Record) (low, high float64) {
 	return low, low
 }
 
-// isInterval reports whether what the record says of a metric is an interval.
 func isInterval(m metric.Metric, r *records.Record) bool {
 	low, high := boundsOf(m, r)
 	return low != high
@@ -121,7 +120,6 @@ func isSampled(s records.Series) bool {
 
 func isOptimum(s records.Series) bool { return s.Kind() == records.Offline }
 
-// give gives a line of the panel its intervals.
 func (n *intervals) give(l *Line, s records.Series) {
 	switch {
 	case isSampled(s):
@@ -166,10 +164,9 @@ func (f *Figure) cutsIntervals() bool {
 	return f.lowest < f.highest && (f.lowest < f.Plot.Y.Min || f.highest > f.Plot.Y.Max)
 }
 
-// band fills the range between the ends of a line's intervals, as far as the axes reach.
+// band fills the range between the ends of a line's intervals, as far as the axes reach. It implements plot.Plotter.
 type band struct{ Line }
 
-// Plot implements plot.Plotter.
 func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	var outline []vg.Point
@@ -182,10 +179,9 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	c.FillPolygon(translucent(b.Style.Color), c.ClipPolygonY(outline))
 }
 
-// intervalBars draws a line's intervals as vertical bars.
+// intervalBars draws a line's intervals as vertical bars. It implements plot.Plotter and plot.DataRanger.
 type intervalBars struct{ Line }
 
-// Plot implements plot.Plotter.
 func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
@@ -204,7 +200,6 @@ func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// DataRange implements plot.DataRanger.
 func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Low), slices.Max(b.High)
 }

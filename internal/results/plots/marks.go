@@ -15,7 +15,8 @@ const markRadius = vg.Length(4.2) // larger than the markers of lines, which the
 // markShapes tell apart the numbers of several publications.
 var markShapes = []polygon{{4, 0}, {3, 0.25}, {3, 0.75}, {6, 0}}
 
-// marks are published numbers, drawn as hollow shapes.
+// marks are published numbers, drawn as hollow shapes. It implements plot.Plotter, plot.DataRanger and
+// plot.Thumbnailer.
 type marks struct {
 	shape  polygon
 	marks  []mark
@@ -27,7 +28,6 @@ type mark struct {
 	color color.NRGBA // of the line it belongs to
 }
 
-// Plot implements plot.Plotter.
 func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, each := range m.marks {
@@ -41,7 +41,6 @@ func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// DataRange implements plot.DataRanger.
 func (m marks) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, ymin, xmax, ymax = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, each := range m.marks {
@@ -63,13 +62,11 @@ func (m marks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	return boxes
 }
 
-// Thumbnail implements plot.Thumbnailer.
 func (m marks) Thumbnail(c *draw.Canvas) {
 	c.SetLineStyle(draw.LineStyle{Color: ink, Width: 1.2})
 	c.Stroke(m.shape.path(c.Center()))
 }
 
-// polygon is a regular polygon.
 type polygon struct {
 	corners int
 	turned  float64 // the first corner's part of a turn from the right, against the clock

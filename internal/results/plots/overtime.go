@@ -88,7 +88,6 @@ func namesOf(g records.Group, byCell map[string][]series.Row) (names []string) {
 	return names
 }
 
-// timeLine is one line of a panel.
 type timeLine struct {
 	name   string // in the legend
 	x, y   []float64
@@ -271,6 +270,8 @@ type clock struct {
 func clockOf(recs []records.Record) clock {
 	window, err := series.ParseWindow(recs[0].Series)
 	switch {
+	case strings.HasPrefix(recs[0].Cache, "attention"):
+		return clock{"decode steps", 1}
 	case err != nil || window.Span == 0:
 		return clock{"requests", 1}
 	case window.Span.Hours() >= 1:

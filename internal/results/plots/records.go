@@ -89,7 +89,6 @@ func titleOf(g records.Group, m metric.Metric) string {
 	return title
 }
 
-// axisOf names the axis of a metric.
 func axisOf(m metric.Metric, recs []records.Record) string {
 	if m.Figure.Interval != "" && slices.ContainsFunc(recs, func(r records.Record) bool { return isInterval(m, &r) }) {
 		return m.Figure.Interval

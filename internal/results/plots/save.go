@@ -39,10 +39,9 @@ func init() {
 	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
 }
 
-// pngCanvas draws images with sharp pixels.
+// pngCanvas draws images with sharp pixels. It implements vg.Canvas.
 type pngCanvas struct{ vgimg.PngCanvas }
 
-// DrawImage implements vg.Canvas.
 func (c pngCanvas) DrawImage(area vg.Rectangle, img image.Image) {
 	c.PngCanvas.DrawImage(area, enlarged(img))
 }

@@ -28,13 +28,11 @@ type sheet struct {
 }
 
 // border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line.
-// It draws nothing.
+// It draws nothing. It implements plot.Plotter and plot.GlyphBoxer.
 type border struct{}
 
-// Plot implements plot.Plotter.
 func (border) Plot(draw.Canvas, *plot.Plot) {}
 
-// GlyphBoxes implements plot.GlyphBoxer.
 func (border) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	room := vg.Rectangle{Min: vg.Point{X: -markRadius, Y: -markRadius}, Max: vg.Point{X: markRadius, Y: markRadius}}
 	return []plot.GlyphBox{{Rectangle: room}, {X: 1, Y: 1, Rectangle: room}}
@@ -94,7 +92,6 @@ func (s *sheet) scalesNote() string {
 	return fmt.Sprintf("each panel has a %s axis of its own", names[0])
 }
 
-// named reports whether the panels have bars with names on their left.
 func (s *sheet) named() bool { return s.panels[0].barNames }
 
 // legend returns what the panels draw, each once.

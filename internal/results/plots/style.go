@@ -112,7 +112,6 @@ func StylesOf(recs []records.Record, lines string) Styles {
 	return styles
 }
 
-// add gives a line a look.
 func (s Styles) add(name string, r *records.Record, lines string) {
 	if _, ok := s[name]; ok {
 		return
@@ -183,10 +182,9 @@ func (s Styles) dashesApart(names []string) {
 // look is what distinguishes lines.
 func (s Style) look() string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
 
-// levelGlyph is a short level line, which marks the only point of a line without marks.
+// levelGlyph is a short level line, which marks the only point of a line without marks. It implements draw.GlyphDrawer.
 type levelGlyph struct{}
 
-// DrawGlyph implements draw.GlyphDrawer.
 func (levelGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	line := draw.LineStyle{Color: style.Color, Width: 1.6}
 	c.StrokeLine2(line, at.X-2*style.Radius, at.Y, at.X+2*style.Radius, at.Y)

@@ -27,7 +27,7 @@ import (
 // the mouse.
 //
 // The canvas of gonum cannot hold other elements. They are written as texts that no figure can have otherwise, between
-// private characters, and replaced at the end.
+// private characters, and replaced at the end. It implements io.WriterTo.
 type svgCanvas struct {
 	*vgsvg.Canvas
 	elements []string
@@ -60,7 +60,6 @@ func (c *svgCanvas) begin(line string) {
 
 func (c *svgCanvas) end() { c.add("</g>") }
 
-// spot says what is at a place.
 func (c *svgCanvas) spot(at vg.Point, value string) {
 	c.add(fmt.Sprintf(`<circle class="spot" cx="%.5g" cy="%.5g" r="5" fill-opacity="0"><title>%s</title></circle>`,
 		at.X.Points(), at.Y.Points(), html.EscapeString(value)))
@@ -80,7 +79,6 @@ func (c *svgCanvas) DrawImage(area vg.Rectangle, img image.Image) {
 		base64.StdEncoding.EncodeToString(data.Bytes())))
 }
 
-// WriteTo implements io.WriterTo.
 func (c *svgCanvas) WriteTo(w io.Writer) (int64, error) {
 	var drawn bytes.Buffer
 	if _, err := c.Canvas.WriteTo(&drawn); err != nil {
@@ -125,13 +123,12 @@ func grouped(c draw.Canvas, line string, paint func()) {
 	svg.end()
 }
 
-// ofLine is a plotter that draws something of a line.
+// ofLine is a plotter that draws something of a line. It implements plot.Plotter and plot.GlyphBoxer.
 type ofLine struct {
 	plot.Plotter
 	line string
 }
 
-// Plot implements plot.Plotter.
 func (p ofLine) Plot(c draw.Canvas, on *plot.Plot) {
 	grouped(c, p.line, func() { p.Plotter.Plot(c, on) })
 }
@@ -144,7 +141,6 @@ func (p ofLine) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 }
 
-// GlyphBoxes implements plot.GlyphBoxer.
 func (p ofLine) GlyphBoxes(on *plot.Plot) []plot.GlyphBox {
 	if b, ok := p.Plotter.(plot.GlyphBoxer); ok {
 		return b.GlyphBoxes(on)

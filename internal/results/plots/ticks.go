@@ -44,7 +44,6 @@ type ticker struct {
 	most  int // labels that fit; 0 for maxLabels
 }
 
-// Ticks implements plot.Ticker.
 func (t ticker) Ticks(low, high float64) []plot.Tick {
 	if t.scale == Linear {
 		return t.linearTicks(low, high)
@@ -176,7 +175,6 @@ func (u Unit) format(v float64) string {
 	return scaled(v, 1000, []string{"", "k", "M", "G", "T"})
 }
 
-// clockUnit is a unit of time.
 type clockUnit struct {
 	seconds float64
 	name    string

@@ -280,7 +280,6 @@ func dimText(r *Record, dim string) string {
 	return v.Text
 }
 
-// name returns the name of the series of a record.
 func (a *arranger) name(r *Record) string {
 	line := a.line(r)
 	parts := []string{line}

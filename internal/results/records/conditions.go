@@ -31,7 +31,6 @@ func ParseConditions(text string) (all []Condition, err error) {
 	return all, nil
 }
 
-// Meets reports whether the record is at all of these places.
 func (r *Record) Meets(all []Condition) bool {
 	return !slices.ContainsFunc(all, func(c Condition) bool { return !c.holds(r) })
 }

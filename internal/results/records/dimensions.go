@@ -106,7 +106,6 @@ func IsSetting(name string) bool {
 	return ok && (f.kind == reflect.Int64 || f.kind == reflect.Float64)
 }
 
-// MetricNames returns the names of all metrics.
 func MetricNames() []string { return metric.Names() }
 
 // CheckMetric rejects a name that no value of a record can have, such as a metric with a value for each tenant.

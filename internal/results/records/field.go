@@ -90,7 +90,6 @@ func alwaysThere(name string) bool {
 	return slices.ContainsFunc(metric.Always, func(m metric.Metric) bool { return m.Name == name })
 }
 
-// known are the fields of Record by name.
 var known = func() map[string]field {
 	fields := map[string]field{}
 	for _, f := range slices.Concat(identity, behind) {
@@ -239,7 +238,6 @@ func (f field) setText(r *Record, text string) error {
 	return nil
 }
 
-// kinds are the types of fields.
 var kinds = map[reflect.Kind]reflect.Type{
 	reflect.String: reflect.TypeFor[string](), reflect.Int64: reflect.TypeFor[int64](),
 	reflect.Uint64: reflect.TypeFor[uint64](), reflect.Float64: reflect.TypeFor[float64](),

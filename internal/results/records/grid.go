@@ -107,7 +107,6 @@ type gridCell struct {
 // styled matches text that is written in a style from its first to its last character.
 var styled = regexp.MustCompile(`^((?:\x1b\[[0-9;]*m)+)([^\x1b]*?)(?:\x1b\[0m)+$`)
 
-// painted returns a line of the cell in its style.
 func (c gridCell) painted(line string) string {
 	if c.style == "" {
 		return line
@@ -390,7 +389,6 @@ func (l layout) broken(c gridCell, place int) gridCell {
 	return c
 }
 
-// writeRow writes the lines of a row.
 func (l layout) writeRow(s *strings.Builder, row []gridCell) {
 	cells := make([]gridCell, len(l.columns))
 	height := 1
@@ -424,7 +422,6 @@ func (l layout) writeRow(s *strings.Builder, row []gridCell) {
 	}
 }
 
-// Markdown returns the table in Markdown.
 func (g Grid) Markdown() string {
 	var s strings.Builder
 	row := func(cells []string) {
@@ -462,7 +459,6 @@ func (g Grid) Markdown() string {
 // inMarkdown keeps a cell in its cell.
 var inMarkdown = strings.NewReplacer("|", `\|`, "\n", "<br/>")
 
-// CSV writes the table as CSV.
 func (g Grid) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	var names []string

@@ -12,13 +12,11 @@ func IsShare(name string) bool {
 	return m.Unit == metric.Share || name == DimCapacityShare
 }
 
-// HigherIsBetter reports whether higher values of a metric are better.
 func HigherIsBetter(name string) bool {
 	m, _ := metric.Lookup(name)
 	return m.Better == metric.Higher
 }
 
-// LowerIsBetter reports whether lower values of a metric are better.
 func LowerIsBetter(name string) bool {
 	m, _ := metric.Lookup(name)
 	return m.Better == metric.Lower

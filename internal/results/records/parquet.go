@@ -92,7 +92,6 @@ func encodedParquet(recs []Record) ([]byte, error) {
 	return file.Bytes(), nil
 }
 
-// parquetValue returns the value of the field's column.
 func (f field) parquetValue(r *Record, column int) parquet.Value {
 	x := f.value(r)
 	if x == nil {
@@ -160,7 +159,6 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 	return recs, nil
 }
 
-// appendGroup appends the records of a row group.
 func appendGroup(recs []Record, group parquet.RowGroup, columns []field) ([]Record, error) {
 	rows := group.Rows()
 	defer rows.Close()

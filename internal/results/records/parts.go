@@ -137,7 +137,6 @@ func (k PartKind) differs(recs []Record) bool {
 	return false
 }
 
-// hasColumn reports whether the table of the records has a column for the kind.
 func (k PartKind) hasColumn(recs []Record) bool {
 	if k.heading {
 		return k.differs(recs)

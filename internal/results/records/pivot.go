@@ -180,7 +180,6 @@ func placesOf(panel Panel) (places []string) {
 	return places
 }
 
-// at returns the point of the series at a place.
 func (s *Series) at(place string) (Point, bool) {
 	for _, p := range s.Points {
 		if p.Anywhere || p.Place.Text == place {

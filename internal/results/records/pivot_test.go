@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
-// cell returns one record of an experiment.
 func cell(trace, policy string, capacity int64, ratio float64, change ...func(*Record)) Record {
 	r := Record{
 		Trace: trace, Policy: policy, Label: policy, Kind: "online", Cache: "exact",

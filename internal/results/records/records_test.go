@@ -94,7 +94,6 @@ func anyRecord() *rapid.Generator[Record] {
 	})
 }
 
-// metricFields are the fields of all metrics.
 func metricFields() (fields []field) {
 	for _, m := range metric.All() {
 		if m.Labels == "" {

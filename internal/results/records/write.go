@@ -37,16 +37,13 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// encoder writes records that are sealed.
 type encoder func(io.Writer, []Record) error
 
-// file is one of the files in which records are written.
 type file struct {
 	name   string
 	encode encoder
 }
 
-// formats are the files that Write makes.
 var formats = []file{{jsonName, sealedJSON}, {csvName, sealedCSV}, {parquetName, sealedParquet}}
 
 // Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if it does not exist.

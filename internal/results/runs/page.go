@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
-// page returns the page of the results with their figures.
 func (r Results) page(drawn []plots.Drawing) page.Page {
 	p := page.Page{
 		Title: "Hit ratios: " + records.Printable(r.Records[0].Trace), Version: r.Version, Command: r.Command,

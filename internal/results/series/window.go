@@ -26,7 +26,7 @@ var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "eviction
 	"window_requests",
 	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio",
 	"p99_ms", "slo_satisfied", "kv_hit_ratio", "emb_hit_ratio", "ratio", "ratio_best", "hot_share", "refill_gbs",
-	"miss_gbs", "rate"}
+	"miss_gbs", "rate", "loaded_per_set", "new_per_set", "recall", "lost_mass", "output_error", "query_similarity"}
 
 // Time is the dimension of figures over time.
 const Time = "time"
@@ -51,7 +51,6 @@ func ParseWindow(text string) (Window, error) {
 	return w, nil
 }
 
-// Wants reports whether rows of that name are wanted.
 func (w Window) Wants(name string) bool {
 	return w.Names == "" || slices.Contains(strings.Split(w.Names, ","), name)
 }
@@ -71,7 +70,6 @@ func parseLength(text string) (Window, error) {
 	return Window{Span: d}, nil
 }
 
-// Asked reports whether a series is wanted.
 func (w Window) Asked() bool { return w != Window{} }
 
 // String formats the window so that ParseWindow reads it; "" for none.

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
-// Flag is a target as the value of a flag. Until it is set it means Default.
+// Flag is a target as the value of a flag. Until it is set it means Default. It implements pflag.Value.
 type Flag struct {
 	Target
 	IsSet bool
@@ -25,7 +25,6 @@ func NewFlag() Flag { return Flag{Target: Default} }
 const Usage = "print the capacity that each policy needs for this: a share of the largest hit ratio (90%), a hit " +
 	"ratio (0.5), or none (default 90% from 3 capacities on)"
 
-// Type implements pflag.Value.
 func (f *Flag) Type() string { return "TARGET" }
 
 // String implements pflag.Value. The default is in Usage, with its condition.
@@ -36,7 +35,6 @@ func (f *Flag) String() string {
 	return f.Target.String()
 }
 
-// Set implements pflag.Value.
 func (f *Flag) Set(text string) (err error) {
 	f.IsSet = true
 	f.Target, err = Parse(text)

@@ -104,7 +104,6 @@ type Answer struct {
 // leastCapacities is how many capacities an answer needs to be shown unless the user has given a target.
 const leastCapacities = 3
 
-// capacities returns how many different capacities the curves have.
 func capacities(curves []Curve) int {
 	seen := map[int64]bool{}
 	for _, c := range curves {

@@ -119,7 +119,6 @@ func (b *bo) fit() (*process, bool) {
 	return p, err == nil
 }
 
-// at returns mean and deviation at a ratio.
 func (p *process) at(ratio float64) (mean, deviation float64) {
 	for i, r := range p.b.ratios {
 		p.row.SetVec(i, p.b.kernel(r, ratio))

@@ -103,7 +103,6 @@ func modelOf(ownShare float64) *fluid.Model {
 	return fluid.NewCached(p, serving.DefaultCosts(), 8, 80e9)
 }
 
-// compared are the controllers of the table.
 var compared = []string{"static(r=0.1)", "static(r=0.3)", "static(r=0.5)", "static(r=0.7)", "static(r=0.9)",
 	"pid(setpoint=0)", "pid", "trees", "trees(oft=on)", "trees(oft=on,recovery=on)", "bo", "milp", "balance", "ppo",
 	"hlem(adapter=off)", "hlem(recovery=off)", "hlem", "hindsight"}

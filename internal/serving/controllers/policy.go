@@ -20,7 +20,6 @@ var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, acti
 // hidden are the widths of the hidden layers of a policy: 9 606 parameters, including its value's.
 var hidden = []int{64, 128}
 
-// NewPolicy returns an untrained policy.
 func NewPolicy(seed uint64) *ppo.ActorCritic {
 	return ppo.New(seed, serving.Features, len(Actions), hidden...)
 }

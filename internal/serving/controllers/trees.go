@@ -78,7 +78,6 @@ type tuning struct {
 	pending   bool
 }
 
-// correct returns a corrected prediction from a state.
 func (t *tuning) correct(state serving.State, prediction float64) float64 {
 	if t == nil {
 		return prediction

@@ -16,7 +16,6 @@ type Latencies struct {
 	above    [times]float64 // requests above each time
 }
 
-// timeOf has the times.
 var timeOf = func() (at [times]float64) {
 	for i := range at {
 		at[i] = shortest * math.Pow(10, float64(i)/timesEach)

@@ -44,7 +44,6 @@ func (m *Model) lengths(l serving.Load) float64 {
 	return l.MeanTokens / m.meanTokens(l.HotShare)
 }
 
-// share returns the share of the requests that are of a bin.
 func (m *Model) share(b *bin, hotShare float64) float64 {
 	return float64(hotShare*b.share[hot]) + float64((1-hotShare)*b.share[cold])
 }
@@ -167,7 +166,6 @@ func (m *Model) service(tokens, rows float64, hit bool, bandwidth float64) float
 // deviations stand for a normal distribution: the three nodes of Gauss-Hermite quadrature.
 var deviations = [3]struct{ weight, deviation float64 }{{1.0 / 6, -math.Sqrt(3)}, {2.0 / 3, 0}, {1.0 / 6, math.Sqrt(3)}}
 
-// add adds requests of a kind.
 func (m *Model) add(x *mixture, k kind, weight float64, hit bool) {
 	if !(weight > 0) {
 		return

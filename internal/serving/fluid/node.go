@@ -220,7 +220,6 @@ func (n *Node) wait(t *tail, rate float64, mixture int, seconds, share float64, 
 	}
 }
 
-// waiting returns the mean of the waiting times.
 func (t *tail) waiting() (mean float64) {
 	for i := range t.n {
 		q := t.queues[i]

@@ -120,7 +120,6 @@ func (m *Model) Loads(
 	return loads
 }
 
-// Forecast returns what the model predicts from a load.
 func (m *Model) Forecast(l serving.Load) serving.Forecast { return &forecast{m, l} }
 
 type forecast struct {

@@ -140,7 +140,6 @@ func runFluid(ctx context.Context, c models.Config) (metric.Values, error) {
 	return r.values(), nil
 }
 
-// fluidEpoch is an epoch of a trace.
 type fluidEpoch struct {
 	begins, ends time.Duration
 	passes       time.Duration // until the next epoch, or the last request
@@ -186,7 +185,6 @@ func epochsOf(columns *requests.Columns, times []time.Duration, length time.Dura
 	return all
 }
 
-// fluidRun is a run.
 type fluidRun struct {
 	models.Config
 	cache     *pools.Cache
@@ -227,7 +225,6 @@ type fluidSums struct {
 	unstable                                        int64
 }
 
-// add adds a share of an epoch of some seconds and requests.
 func (s *fluidSums) add(e *fluid.Epoch, seconds, requests, share float64) {
 	seconds, requests = float64(seconds*share), float64(requests*share)
 	s.seconds += seconds
@@ -478,7 +475,6 @@ func (s *fluidSums) measured(seconds float64, gpus int) recommender.Measured {
 	return m
 }
 
-// values returns the metrics of a run.
 func (r *fluidRun) values() (v metric.Values) {
 	s, nodes := &r.total, float64(len(r.nodes))
 	last := &r.epochs[len(r.epochs)-1]

@@ -110,7 +110,6 @@ func costsOf(v params.Values, columns *requests.Columns) serving.Costs {
 	return c
 }
 
-// objectiveOf returns the objective of the nodes.
 func objectiveOf(v params.Values) serving.Objective {
 	return serving.Objective{Latency: event.Span(1e6 * v.Float("slo_ms")),
 		Epoch: time.Duration(float64(1e9*v.Float("epoch_s")) + 0.5)}
@@ -238,7 +237,6 @@ const ratioStep = 0.01
 // profiled is the number of requests from which the weights of a router are profiled.
 const profiled = 1000
 
-// routeOf returns the config of the router.
 func routeOf(v params.Values, costs serving.Costs, columns *requests.Columns, users int,
 	cache *pools.Cache) route.Config {
 	c := route.Config{
@@ -276,7 +274,6 @@ func profileOf(columns *requests.Columns, cache *pools.Cache) route.Profile {
 // recommenderRun reports the windows of a series.
 type recommenderRun struct{ models.Config }
 
-// endWindow reports what happened in a window.
 func (r *recommenderRun) endWindow(s recommender.Span) error {
 	w := models.Window{Asked: int64(s.Arrived), Ends: s.Ends}
 	addMeasured(&w, "", s.All)
@@ -308,7 +305,6 @@ func addMeasured(w *models.Window, label string, m recommender.Measured) {
 	w.Add(MissRate, label, 1e-9*m.Missed)
 }
 
-// recommenderValues returns the metrics of a run.
 func recommenderValues(r *recommender.Result) (v metric.Values) {
 	if r.Requests > 0 {
 		l := models.Latency{Mean: 1e3 * r.Mean, P50: 1e3 * r.P50, P95: 1e3 * r.P95, P99: 1e3 * r.P99}

@@ -49,7 +49,6 @@ func memory(t testing.TB, tr *traces.Trace) *pools.Cache {
 		Embeddings: lru, Users: lru, Seed: 1, Requests: requests.Of(tr.Kind), Count: tr.NumObjects}))(t)
 }
 
-// serve runs a model on a trace.
 func serve(t testing.TB, tr *traces.Trace, text string, c models.Config) (metric.Values, error) {
 	t.Helper()
 	spec, err := models.Registry.Parse(text)

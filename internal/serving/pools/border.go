@@ -103,13 +103,11 @@ func (d *decider) decide(p *Cache, n *node, w *serving.Window) float64 {
 	return float64(d.targets[embeddings]) / float64(s.Capacity)
 }
 
-// Forecasts implements recommender.Cache.
 func (p *Cache) Forecasts() (now, next bool) {
 	needs := p.nodes[0].decider.needs
 	return needs.Forecast, needs.Next
 }
 
-// Epoch implements recommender.Cache.
 func (p *Cache) Epoch(at int, w *serving.Window) float64 {
 	n := &p.nodes[at]
 	w.Least, w.Most = p.config.Least, p.config.Most
@@ -125,7 +123,6 @@ func (p *Cache) Epoch(at int, w *serving.Window) float64 {
 	return float64(n.pools[embeddings].Capacity()) / float64(p.pages)
 }
 
-// Decision implements recommender.Cache.
 func (p *Cache) Decision() time.Duration { return p.decision }
 
 // move moves the border towards the target. EMB grows into free pages of the users' pool and then, unless strict, into
@@ -223,7 +220,6 @@ func (p *Cache) seek(n *node) bool {
 	return false
 }
 
-// Refill implements recommender.Cache.
 func (p *Cache) Refill(at int, bytes int64) (loaded int64) {
 	n := &p.nodes[at]
 	for loaded+p.page <= bytes && p.Missing(at) > 0 {

@@ -22,7 +22,6 @@ const (
 	users             // charged by user, the pages of the keys and values of the user's history
 )
 
-// poolNames are the names of the pools.
 var poolNames = []string{embeddings: "embeddings", users: "users"}
 
 // Config describes the memory of the nodes and what they serve.
@@ -54,7 +53,7 @@ type Config struct {
 //
 // Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank if the border can move,
 // and per node 1 byte and one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes
-// for each user that a node has met.
+// for each user that a node has met. It implements cache.Driven and cache.Occupied.
 type Cache struct {
 	config Config
 	page   int64 // bytes
@@ -77,7 +76,6 @@ type Cache struct {
 	decision time.Duration
 }
 
-// node is the memory of a node.
 type node struct {
 	pools   [2]*cache.Pool
 	watch   [2]*watcher
@@ -142,7 +140,6 @@ func (c *Config) users() int {
 	return c.Count
 }
 
-// UseCosts implements recommender.Cache.
 func (p *Cache) UseCosts(c serving.Costs) { p.user = c.UserBytes }
 
 // pageOf returns the bytes of a page, which is the size of a shard.
@@ -211,13 +208,8 @@ func (p *Cache) clamp(pages int64) int64 {
 	return min(max(pages, least), max(least, min(share(p.config.Most), p.pages-1)))
 }
 
-// Nodes implements recommender.Cache.
-func (p *Cache) Nodes() int { return p.config.Nodes }
-
-// GPUs implements recommender.Cache.
-func (p *Cache) GPUs() int { return p.config.GPUs }
-
-// Memory implements recommender.Cache.
+func (p *Cache) Nodes() int    { return p.config.Nodes }
+func (p *Cache) GPUs() int     { return p.config.GPUs }
 func (p *Cache) Memory() int64 { return int64(p.config.GPUs) * p.config.Memory }
 
 // pagesOf returns the pages of a user's keys and values.
@@ -336,7 +328,6 @@ func (n *node) grow(r policies.Request) {
 	pool.Load(r)
 }
 
-// count counts a request of a user.
 func (n *node) count(r policies.Request, hit bool, page int64) {
 	seen := &n.decider.state.Pools[users]
 	seen.Requests++
@@ -348,7 +339,6 @@ func (n *node) count(r policies.Request, hit bool, page int64) {
 	n.decider.see(users, r.Object, r.Size*page)
 }
 
-// Finish implements recommender.Cache.
 func (p *Cache) Finish(at, request int) { p.nodes[at].running.finish(request) }
 
 // Serve implements cache.Cache. It is not called: a model of time drives the cache.
@@ -366,7 +356,6 @@ func (p *Cache) Counts() (sum cache.Counts) {
 	return sum
 }
 
-// Warm implements cache.Driven.
 func (p *Cache) Warm() (sum cache.Counts) {
 	for i := range p.nodes {
 		add(&sum, p.nodes[i].warm)
@@ -382,7 +371,6 @@ func add(sum *cache.Counts, n cache.Counts) {
 	sum.Oversized += n.Oversized
 }
 
-// Used implements cache.Occupied.
 func (p *Cache) Used() (bytes int64) {
 	for i := range p.nodes {
 		for _, pool := range p.nodes[i].pools {
@@ -433,7 +421,6 @@ func (p *Cache) BeginCounting() {
 	}
 }
 
-// Report implements recommender.Cache.
 func (p *Cache) Report(at int) {
 	p.covered.valid = false
 	n := &p.nodes[at]
@@ -441,7 +428,6 @@ func (p *Cache) Report(at int) {
 	n.watch[users].report(at, n.pools[users], &p.residents, p.config.Count)
 }
 
-// Holds implements recommender.Cache.
 func (p *Cache) Holds(at int, user uint32) bool { return p.residents.has(at, user) }
 
 // Coverage implements recommender.Cache. The router asks for one node after another, so it is computed for all at once,
@@ -527,20 +513,17 @@ func (r *reported) set(node int, o policies.Object, resident bool) {
 	}
 }
 
-// watcher notes which objects have been loaded, evicted or dropped since the last report.
+// watcher notes which objects have been loaded, evicted or dropped since the last report. It implements
+// cache.LoadObserver, cache.Observer and cache.ChangeObserver.
 type watcher struct {
 	changed []policies.Object
 	most    int  // of them; with more, the next report looks at all objects
 	all     bool // there were more
 }
 
-// Loaded implements cache.LoadObserver.
 func (w *watcher) Loaded(o policies.Object, _ int64, _ policies.Reason) { w.note(o) }
+func (w *watcher) Left(o policies.Object, _ int64, _ cache.Departure)   { w.note(o) }
 
-// Left implements cache.Observer.
-func (w *watcher) Left(o policies.Object, _ int64, _ cache.Departure) { w.note(o) }
-
-// Changed implements cache.ChangeObserver.
 func (w *watcher) Changed(objects []policies.Object) {
 	n := min(len(objects), w.most-len(w.changed))
 	w.changed = append(w.changed, objects[:n]...)

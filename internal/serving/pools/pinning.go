@@ -27,7 +27,6 @@ func (r *running) start(request int, user policies.Object, pages int64) {
 	r.requests = append(r.requests, runningRequest{request, user, pages})
 }
 
-// finish removes a request.
 func (r *running) finish(request int) {
 	for i, one := range r.requests {
 		if one.request != request {

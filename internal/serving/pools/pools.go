@@ -274,7 +274,6 @@ const (
 	memberBytes = 30
 )
 
-// build returns the cache of a cell.
 func build(c cache.Config) (*Cache, error) {
 	v := c.Params
 	memory, err := memoryOf(v)

@@ -34,7 +34,6 @@ func tokensOf(pages int) int64 {
 	return int64(pages) * testPage / serving.DefaultCosts().UserBytes(1)
 }
 
-// columnsOf returns the columns of requests.
 func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 	builder := requests.Kind{}.NewColumns(stream.Fields{})
 	numbers := map[uint32]uint32{}
@@ -53,7 +52,6 @@ func columnsOf(tb rapid.TB, all []request) *requests.Columns {
 	return requests.Of(builder.Finish())
 }
 
-// countUsers returns the number of users.
 func countUsers(c *requests.Columns) int { return int(slices.Max(c.Users)) + 1 }
 
 func spec(tb rapid.TB, text string) policies.Spec {
@@ -227,7 +225,6 @@ func moveBorder(t *rapid.T, p *Cache, at int, ratio *float64) {
 	}
 }
 
-// checkReport compares a report with the pools.
 func checkReport(t *rapid.T, p *Cache, at int) {
 	n := &p.nodes[at]
 	for user := range p.config.Count {

@@ -16,7 +16,6 @@ func (p *Cache) Predict(at int, requests, hits, lookups, lookupHits, now int64) 
 	}
 }
 
-// Hosts implements recommender.Cache.
 func (p *Cache) Hosts() int {
 	if p.config.Partitioned {
 		return p.config.Nodes

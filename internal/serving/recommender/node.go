@@ -7,7 +7,6 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/event"
 )
 
-// node is a serving node.
 type node struct {
 	waiting   queue
 	idle      int // GPUs

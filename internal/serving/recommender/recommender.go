@@ -81,7 +81,6 @@ func Run(ctx context.Context, r Requests, cache Cache, c Config) (*Result, error
 	return m.finish()
 }
 
-// model is a run.
 type model struct {
 	Config
 	Requests
@@ -203,7 +202,6 @@ func (m *model) run(ctx context.Context) error {
 	return nil
 }
 
-// endOfTime is the end of the clock.
 const endOfTime time.Duration = 1<<63 - 1
 
 // arrive routes the next request to a node.

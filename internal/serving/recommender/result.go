@@ -51,7 +51,6 @@ type Result struct {
 	Events              int64 // that the model has simulated: reports, arrivals, and what happens on GPUs
 }
 
-// counts are Counts in the making.
 type counts struct {
 	Counts
 	begins, ended time.Duration

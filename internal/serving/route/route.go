@@ -21,7 +21,6 @@ const (
 	Hash        Kind = "hash"         // a fixed node for each user
 )
 
-// Kinds returns the names of all.
 func Kinds() []string {
 	return []string{string(Joint), string(KV), string(Embeddings), string(LeastLoaded), string(Hash)}
 }

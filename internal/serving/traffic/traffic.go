@@ -76,7 +76,7 @@ var Generators = []gen.Entry{{Name: "recommender",
 		"the rate gives GPUs a utilisation",
 	Params: parameters, Records: newTrace, Bytes: bytesOf}}
 
-// trace is requests of users of some nodes, whose load changes from epoch to epoch.
+// trace is requests of users of some nodes, whose load changes from epoch to epoch. It implements gen.Measured.
 type trace struct {
 	population recommender.Population
 	epoch      float64 // nanoseconds
@@ -293,7 +293,6 @@ func (t *trace) user(hotShare float64) (user uint32, hot bool) {
 	return uint32(rank*t.population.Nodes + node), hot
 }
 
-// Measured implements gen.Measured.
 func (t *trace) Measured() string {
 	if t.number == 0 {
 		return ""

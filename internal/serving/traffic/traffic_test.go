@@ -24,7 +24,6 @@ import (
 // smallRecommender has few users, at a low rate.
 const smallRecommender = "nodes=2,users=2000,shards=10000,rate=200"
 
-// recommenderRequest is a generated one.
 type recommenderRequest struct {
 	time, tokens int64
 	user         uint64

@@ -33,7 +33,6 @@ const leastHot, mostHot = 0.05, 0.60
 
 var ownShares = [...]float64{0, 0.6, 0.96}
 
-// draw returns a random workload.
 func draw(bits *rand.PCG) Workload {
 	own, _ := random.Below(bits, len(ownShares))
 	regimes := recommender.Regimes()
@@ -42,7 +41,6 @@ func draw(bits *rand.PCG) Workload {
 	return Workload{ownShares[own], hot, regimes[regime], bits.Uint64()}
 }
 
-// model returns the fluid model of a workload.
 func (w Workload) model() *fluid.Model {
 	p := recommender.DefaultPopulation()
 	p.OwnShare = w.Own
@@ -57,7 +55,6 @@ func (w Workload) calm() Workload {
 	return w
 }
 
-// loads returns the load of each epoch.
 func (w Workload) loads(epochs int) []serving.Load {
 	return w.model().Loads(w.Regime, w.Hot, epochs, w.Seed, utilisation, normal)
 }

@@ -81,7 +81,6 @@ func bests(w Workload, loads []serving.Load) []float64 {
 	return best
 }
 
-// score serves a workload.
 func score(w Workload, best []float64, start float64, d decide) (s Score) {
 	e := &episode{epochs: evaluated - 1}
 	e.begin(w, start)

@@ -90,7 +90,6 @@ func Train(ctx context.Context, o Options, progress func(episodes int)) (*ppo.Ac
 	return policy, s, err
 }
 
-// learn trains a policy and returns it with its learning curve.
 func (o Options) learn(ctx context.Context, progress func(int)) (p *ppo.ActorCritic, curve []float64, err error) {
 	environments := make([]ppo.Environment, Environments)
 	for i := range environments {

@@ -349,7 +349,6 @@ func calibration(answers []answer) (deciles []Decile) {
 	return deciles
 }
 
-// clock is the clock of a predictor.
 type clock struct {
 	groups []int  // positions at which they begin, if it counts those that have finished; nil where it counts requests
 	name   string // what it counts

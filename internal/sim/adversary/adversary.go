@@ -46,7 +46,6 @@ type Found struct {
 	Predictor string // likewise; "" if the policy uses none
 }
 
-// search is one search.
 type search struct {
 	options  Options
 	policy   policies.Spec
@@ -189,7 +188,6 @@ func Check(e policies.Entry) error {
 	return nil
 }
 
-// trace returns the pattern, repeated.
 func (p pattern) trace(requests int) *traces.Trace {
 	t := &traces.Trace{Name: "pattern", Objects: make([]uint32, requests), SampleRate: 1}
 	numbers := p.numbers()

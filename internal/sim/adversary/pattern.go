@@ -22,7 +22,6 @@ const (
 	maxObjects  = 2*MaxCapacity + 2
 )
 
-// objects returns how many objects a pattern may have.
 func (s *search) objects() int { return 2*s.capacity + 2 }
 
 // start returns a pattern to climb from: random requests, a loop over one object more than fits, which defeats LRU, or

@@ -52,7 +52,6 @@ func init() {
 	declare("cache", cache.Registry.All(), func(e cache.Entry) []metric.Metric { return e.Metrics })
 }
 
-// declare declares the metrics of parts of a kind.
 func declare[E params.Named](kind string, entries []E, metrics func(E) []metric.Metric) {
 	for _, e := range entries {
 		name, _ := e.Signature()

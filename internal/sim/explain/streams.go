@@ -58,7 +58,6 @@ func PrintStreams(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Ce
 	}.Print(w, o.Format)
 }
 
-// rowOf describes a stream.
 func rowOf(s cache.StreamState, capacity int64) stream {
 	row := stream{Path: s.Path, Requests: s.Requests, HitRatio: float64(s.Hits) / float64(max(1, s.Requests)),
 		Quota: s.Quota, QuotaShare: float64(s.Quota) / float64(max(1, capacity)), Used: s.Used, Data: s.Data,

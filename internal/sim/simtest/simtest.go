@@ -42,7 +42,6 @@ type Options struct {
 	Progress   func(n int64)
 }
 
-// partsOf parses lists of parts.
 func partsOf(lists []string) (all map[*sim.Kind][]sim.Part, err error) {
 	all = map[*sim.Kind][]sim.Part{}
 	for _, list := range lists {
@@ -187,14 +186,12 @@ func compared(cells []sim.Cell, done map[string]records.Record) (recs []records.
 	return recs
 }
 
-// Replay checks and replays a cell.
 func Replay(t TB, r *sim.Replayer, c sim.Cell) sim.Result {
 	t.Helper()
 	must.Do(t, r.Check(c))
 	return must.Get(r.Replay(t.Context(), c))(t)
 }
 
-// Counts returns the counts that values were made of.
 func Counts(v metric.Values) cache.Counts {
 	return cache.Counts{
 		Requests: v.Int(metric.Requests), Hits: v.Int(metric.Hits), Evictions: v.Int(metric.Evictions),
@@ -213,7 +210,6 @@ func Objects(amounts ...int64) (all []capacity.Capacity) {
 	return all
 }
 
-// Policy parses a policy.
 func Policy(t must.TB, text string) policies.Spec {
 	t.Helper()
 	return must.Get(policies.Registry.Parse(text))(t)

@@ -97,7 +97,6 @@ func Train(t *traces.Trace, o Options, progress func(trees int)) (*gbm.Model, *S
 	return m, s, nil
 }
 
-// sample returns the newest samples of the trace.
 func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 	data, err := gbm.NewData(o.Features.Names(), o.Rows)
 	if err != nil {

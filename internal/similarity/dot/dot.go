@@ -1,9 +1,9 @@
 // Package dot computes dot products of vectors: of one pair in float64, always with the same bits, and of many pairs at
-// a time in float32, in whatever order is fast. Processors with AVX2 and FMA run assembly, others Go.
+// a time in float32, in the order that is fastest. Processors with AVX2 and FMA run assembly, others Go.
 package dot
 
-// Sum returns the dot product of two vectors of the same length. Product k is added to sum k mod 4, in ascending
-// order of k; if the length is no multiple of 4, the last products are added to the first sum; the result is
+// Sum returns the dot product of two vectors of the same length. Product k is added to sum k mod 4, in ascending order
+// of k; if the length is not a multiple of 4, the last products are added to the first sum; the result is
 // (s0+s1)+(s2+s3), in float64. A product of two float32 is exact in float64, so that additions fused with it or not
 // give the same bits.
 func Sum(a, b []float32) float64 {
@@ -68,8 +68,8 @@ func (s *sums) total(a, b []float32) float64 {
 	return (s0 + s[1]) + (s[2] + s[3])
 }
 
-// The products of Rows vectors with Columns others make a tile. It is as large as the registers of AVX2 allow: 12 of
-// them have the products, which leaves 2 for the columns and 2 for a row.
+// The products of Rows vectors with Columns others make a tile. It is as large as the 16 registers of AVX2 allow: 12
+// have the products, 2 the columns and 2 a row.
 const (
 	Rows    = 6
 	Columns = 16
@@ -81,7 +81,7 @@ type Tile [Rows * Columns]float32
 // Panel has Columns vectors, element by element: the first of each, the second of each.
 type Panel []float32
 
-// NewPanel has room for vectors of a dimension.
+// NewPanel returns a panel of zeros for vectors of dim numbers.
 func NewPanel(dim int) Panel { return make(Panel, Columns*dim) }
 
 // Fill copies up to Columns vectors of a dimension, one after another in vectors, to the panel. Missing ones are 0.

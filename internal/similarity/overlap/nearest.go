@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Rank says how similar the nearest queries of a rank are: quantiles over all queries.
+// Rank has quantiles, over all queries, of the similarity to the other query of a rank.
 type Rank struct {
 	Trace
 	Rank    int     `json:"rank"` // 1: the nearest
@@ -36,8 +36,8 @@ func CheckNearest(flag string, k int) error {
 	return nil
 }
 
-// MeasureNearest returns rows for the ranks 1, 2, 5, 10, 20, 50 and so on, and the last one; took is the time to find
-// the lists. It fails if there are fewer than two queries.
+// MeasureNearest returns rows for the ranks 1, 2, 5, 10, 20, 50 and so on, and the last one; took is the time that
+// finding the lists took. It fails if there are fewer than two queries.
 func MeasureNearest(t *traces.Trace, nearest *similarity.Nearest, took time.Duration) (rows []Rank, err error) {
 	if nearest.K() == 0 {
 		return nil, fmt.Errorf("%s has too few distinct queries (%d): want two or more, so that each has a nearest other",
@@ -124,7 +124,7 @@ func (r Rank) quantiles() []float32 {
 	return []float32{r.Least, r.Lower, r.Median, r.Upper, r.Highest, r.Most}
 }
 
-// similarityText writes a similarity with the digits that it needs.
+// similarityText formats a similarity with the fewest digits that read back as the same float32.
 func similarityText(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) }
 
 // WriteNearest writes the lists as CSV, starting with the list of the first query: its id, the rank, the id of the

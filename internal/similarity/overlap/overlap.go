@@ -1,6 +1,6 @@
 // Package overlap says how much of a trace of queries earlier queries could answer, at any threshold of similarity. It
-// counts pairs of similar queries, and the requests that have a similar one before them: no policy of a semantic cache
-// has more hits.
+// counts pairs of similar queries, and the requests that come after a similar one: no policy of a semantic cache has
+// more hits.
 package overlap
 
 import (
@@ -23,7 +23,7 @@ type Trace struct {
 	Dimension  int     `json:"dimension"`
 	Embeddings string  `json:"embeddings"` // where they come from
 	Bytes      int64   `json:"bytes"`      // of memory that embeddings and neighbours take
-	Seconds    float64 `json:"seconds"`    // that it took to find the neighbours, from the least threshold on
+	Seconds    float64 `json:"seconds"`    // that finding the neighbours took, for the least threshold
 }
 
 // describe says what was compared; bytes is the memory of the lists of neighbours, took the time to find them.
@@ -48,7 +48,7 @@ type Row struct {
 	Mean       float64 `json:"mean_neighbours"` // of a query
 	Most       int     `json:"most_neighbours"`
 	Lone       int     `json:"lone_queries"`        // without any neighbour
-	Answerable int     `json:"answerable_requests"` // that come after one to a similar query, or to the same
+	Answerable int     `json:"answerable_requests"` // that come after a request to a similar query, or to the same
 }
 
 // AnswerableShare returns the share of requests that a semantic cache may answer: no policy has a higher hit ratio.
@@ -88,7 +88,7 @@ func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64,
 }
 
 func (r *Row) count(neighbours *similarity.Neighbours, tau float32) {
-	listed, first := 0, 0 // first: requests to a query that nothing before is similar to
+	listed, first := 0, 0 // first: requests to queries without a similar earlier one
 	for o := range neighbours.Len() {
 		ids, similarities := neighbours.Of(uint32(o))
 		n := sort.Search(len(ids), func(k int) bool { return similarities[k] < tau })
@@ -107,7 +107,7 @@ func (r *Row) count(neighbours *similarity.Neighbours, tau float32) {
 	}
 }
 
-// anyBelow reports whether one of ids is less than o. Queries are numbered in order of first appearance, so that those
+// anyBelow reports whether one of ids is less than o. Queries are numbered in order of first appearance, so that ids
 // below o are earlier.
 func anyBelow(ids []uint32, o uint32) bool {
 	for _, id := range ids {

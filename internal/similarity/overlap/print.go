@@ -57,7 +57,7 @@ func printGrid(w io.Writer, trace Trace, t records.Grid, format, note string) er
 	return err
 }
 
-// number writes a number with the digits that it needs.
+// number formats a number with the fewest digits that read back as the same float64.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 var traceColumns = []string{"trace", "requests", "queries", "dimension", "embeddings", "bytes", "seconds"}

@@ -55,7 +55,6 @@ func (s *Shape) Heads() int { return len(s.Layers) * s.KVHeads }
 // Parts are what a caller reads of a head besides its queries.
 type Parts struct{ Predicted, Keys, Values bool }
 
-// HeadBytes returns the memory of a Head.
 func (s *Shape) HeadBytes(parts Parts) int64 {
 	queries, rows := s.Steps*s.Group(), s.Steps*s.Group()
 	if parts.Predicted && s.Predicted {
@@ -127,14 +126,9 @@ func (h *Head) Begin(s *Shape, place int) {
 	h.group, h.dim = s.Group(), s.Dim
 }
 
-// Query returns the query of query head j of the group, from 0.
 func (h *Head) Query(step, j int) []float32 { return row(h.Queries, step*h.group+j, h.dim) }
-
-// Key returns the key of a token.
-func (h *Head) Key(token int) []float32 { return row(h.Keys, token, h.dim) }
-
-// Value returns the value of a token.
-func (h *Head) Value(token int) []float32 { return row(h.Values, token, h.dim) }
+func (h *Head) Key(token int) []float32     { return row(h.Keys, token, h.dim) }
+func (h *Head) Value(token int) []float32   { return row(h.Values, token, h.dim) }
 
 func row(rows []float32, i, dim int) []float32 { return rows[i*dim:][:dim:dim] }
 

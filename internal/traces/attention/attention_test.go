@@ -72,7 +72,6 @@ func headsOf(t testing.TB, trace Trace) []Head {
 	return heads
 }
 
-// cut returns the first steps of a head.
 func (h Head) cut(s *Shape, steps int) Head {
 	h.Queries, h.Predicted = h.Queries[:steps*3*s.Dim], h.Predicted[:steps*3*s.Dim]
 	h.Keys, h.Values = h.Keys[:(s.Prompt+steps)*s.Dim], h.Values[:(s.Prompt+steps)*s.Dim]

@@ -22,7 +22,7 @@ const magic = "\x89ATTN\x01\r\n"
 // maxShape bounds the text of the shape, in bytes.
 const maxShape = 1 << 20
 
-// file reads this program's own format.
+// file reads this program's own format. It implements Trace.
 type file struct {
 	src     *source.Source
 	shape   Shape // of what is read
@@ -76,13 +76,9 @@ func cutOff(src *source.Source, err error) error {
 	return err
 }
 
-// Shape implements Trace.
 func (f *file) Shape() *Shape { return &f.shape }
+func (f *file) Close() error  { return f.src.In.Close() }
 
-// Close implements Trace.
-func (f *file) Close() error { return f.src.In.Close() }
-
-// Next implements Trace.
 func (f *file) Next(h *Head) (err error) {
 	h.Begin(&f.shape, f.next)
 	f.next++
@@ -125,7 +121,6 @@ func (f *file) part(h *Head, name string, to []float32, wanted bool, read, store
 	return to, err
 }
 
-// End implements Trace.
 func (f *file) End() error {
 	err := f.src.In.Opened.Check()
 	if _, more := f.src.Peek(1); err == nil && more == nil {

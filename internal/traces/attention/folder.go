@@ -161,7 +161,6 @@ func findArray(dir string, part byte, layer int) (string, error) {
 	return "", fmt.Errorf("%s: has no %s, the %s of layer %d, compressed or not", dir, name, what, layer)
 }
 
-// openNpy opens an array in a file.
 func openNpy(ctx context.Context, path string) (*array, error) {
 	in, err := source.OpenFile(ctx, path, nil)
 	if err != nil {

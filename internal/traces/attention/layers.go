@@ -56,7 +56,7 @@ func list(lengths []int) string {
 	return "(" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(lengths), "[]")), ", ") + ")"
 }
 
-// layered reads formats that have an array for each layer and part.
+// layered reads formats that have an array for each layer and part. It implements Trace.
 type layered struct {
 	shape   Shape // of what is read
 	steps   int   // that are stored
@@ -83,13 +83,11 @@ type rows struct {
 	reader rowReader
 }
 
-// Shape implements Trace.
 func (l *layered) Shape() *Shape { return &l.shape }
 
 // End implements Trace. Each layer was checked at its end.
 func (l *layered) End() error { return nil }
 
-// Close implements Trace.
 func (l *layered) Close() error {
 	for _, open := range []*rows{&l.keys, &l.values} {
 		if open.array != nil {
@@ -100,7 +98,6 @@ func (l *layered) Close() error {
 	return l.release()
 }
 
-// Next implements Trace.
 func (l *layered) Next(h *Head) (err error) {
 	h.Begin(&l.shape, l.next)
 	if h.KV == 0 {

@@ -90,7 +90,6 @@ func Round(row []float32) {
 	}
 }
 
-// rowReader reads rows of numbers.
 type rowReader struct {
 	numbers
 	dim    int

@@ -82,7 +82,6 @@ type clincReader struct {
 	intents []intent
 }
 
-// intent is an intent with its queries.
 type intent struct {
 	name    []byte
 	queries [][]byte // in the order in which they are asked

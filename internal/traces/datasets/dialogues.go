@@ -17,7 +17,8 @@ var Formats = []source.Format{sgdFormat, oasstFormat, tiageFormat, qqpFormat, cl
 // dialogueQuery is a query as a file of dialogues or questions states it; unknown fields are nil.
 type dialogueQuery struct{ text, session, topic, answer []byte }
 
-// dialogueReader returns queries as records. Equal texts are the same query, so the text is the key.
+// dialogueReader returns queries as records. Equal texts are the same query, so the text is the key. It implements
+// stream.Reader.
 type dialogueReader struct {
 	next func() (query dialogueQuery, ok bool)
 	head queries.Head
@@ -39,7 +40,6 @@ func inOrder(queries []dialogueQuery) func() (dialogueQuery, bool) {
 	}
 }
 
-// Read implements stream.Reader.
 func (r *dialogueReader) Read(rec *stream.Record) error {
 	q, ok := r.next()
 	if !ok {

@@ -102,7 +102,6 @@ func openOASST(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return openQueries(inOrder(queries))
 }
 
-// read returns the threads by time.
 func (r *oasstReader) read() ([]oasstThread, error) {
 	if err := r.readLines(); err != nil {
 		return nil, err

@@ -228,7 +228,6 @@ func (s *questionStream) next() (dialogueQuery, bool) {
 	return query, true
 }
 
-// begin returns the next visit.
 func (s *questionStream) begin() visit {
 	v := visit{cluster: s.visits % len(s.clusters), number: s.visits, left: s.repeats, question: -1}
 	if s.popularity != nil {

@@ -134,7 +134,6 @@ func readSGDTurn(s *source.JSONScanner) (t sgdTurn, err error) {
 	return t, err
 }
 
-// readSGDFrames reads the services of the frames of a turn.
 func readSGDFrames(s *source.JSONScanner) (services [][]byte, err error) {
 	err = s.Array(func() error {
 		return s.Object(func(key []byte) error {

@@ -17,7 +17,7 @@ import (
 // Default is the embedder for queries with texts but without embeddings.
 const Default = "lexical"
 
-// Entry describes a built-in embedder.
+// Entry describes a built-in embedder. It implements params.Named and params.Checker.
 type Entry struct {
 	Name    string
 	Summary string
@@ -26,11 +26,8 @@ type Entry struct {
 	embed   func(ctx context.Context, texts []string, v params.Values, progress func(done int)) (Embeddings, error)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
-
-// CheckValues implements params.Checker.
-func (e Entry) CheckValues(v params.Values) error { return e.check(v) }
+func (e Entry) CheckValues(v params.Values) error   { return e.check(v) }
 
 // Spec is a built-in embedder with its parameters: "lexical(dim=256)".
 type Spec = params.Spec[Entry]

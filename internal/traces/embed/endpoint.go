@@ -50,7 +50,6 @@ const (
 	longestWait = 10 * time.Minute
 )
 
-// Check returns an error if e cannot be called.
 func (e *Endpoint) Check() error {
 	address, err := e.address()
 	switch {
@@ -82,7 +81,6 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// address returns the URL of requests.
 func (e *Endpoint) address() (*url.URL, error) {
 	u, err := url.Parse(e.URL)
 	switch {

@@ -231,7 +231,6 @@ func (p *partial) take(number int, row []byte) bool {
 	return true
 }
 
-// checkLength returns an error if the length of a vector is not 1.
 func checkLength(vector []float32) error {
 	var sum float64
 	for _, x := range vector {

@@ -102,7 +102,6 @@ func readsOption() params.Param {
 		Doc: "reads, or accesses, which counts writes as reads: a cache of whole blocks loads what is written to"}
 }
 
-// blockRow is a row of a block trace.
 type blockRow struct {
 	Access
 	write bool

@@ -11,7 +11,6 @@ import (
 // ChosenColumns are the indexes of the columns of a table of reads, -1 where there is none.
 type ChosenColumns struct{ Path, Offset, Length, Time, Job, FileSize int }
 
-// tableColumn is a column of a table of reads.
 type tableColumn struct {
 	name   string // by default
 	option string // names another column
@@ -52,7 +51,6 @@ func ColumnOptions() (options []params.Param) {
 	return options
 }
 
-// HasReads reports whether a table with this header has reads.
 func HasReads(header []string) bool {
 	return !slices.ContainsFunc(tableColumns[:neededColumns], func(c tableColumn) bool {
 		return !slices.ContainsFunc(header, isColumn(c.name))

@@ -40,7 +40,7 @@ func isBracket(line []byte) bool {
 	return len(text) == 1 && (text[0] == '[' || text[0] == ']')
 }
 
-// dftracerReader reads the calls that read, and follows those that move in a file.
+// dftracerReader reads the calls that read, and follows those that move in a file. It implements lineAccesses.
 type dftracerReader struct {
 	scanner source.JSONScanner
 	paths   map[string]string // by hash
@@ -63,7 +63,6 @@ func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream
 	return NewReader(src, &lineAccesses{src: src, parse: d.parse}, opts, true)
 }
 
-// parse implements lineAccesses.
 func (d *dftracerReader) parse(line []byte, a *Access) error {
 	if isBracket(line) {
 		return source.ErrLeftOut
@@ -188,7 +187,6 @@ func (d *dftracerReader) seekStream(c *dftracerCall) error {
 	return source.ErrLeftOut
 }
 
-// call reads a line.
 func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 	c := &dftracerCall{time: -1, ret: -1, offset: -1, size: -1, whence: -1}
 	d.scanner = source.JSONScanner{Text: line, AnyBytes: true}

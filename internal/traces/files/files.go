@@ -29,10 +29,8 @@ type Kind struct {
 	Listing *Listing // the files of the data set; nil: those that are read
 }
 
-// Name implements stream.Kind.
 func (k Kind) Name() string { return "file reads" }
 
-// Request implements stream.Kind.
 func (k Kind) Request() string {
 	text := "reads of files in blocks of " + blockText(k.Block)
 	if k.Listing != nil {
@@ -41,15 +39,12 @@ func (k Kind) Request() string {
 	return text
 }
 
-// Format implements stream.Kind.
 func (k Kind) Format() string { return tableFormat.Name }
 
-// Lost implements stream.Kind.
 func (k Kind) Lost() string {
 	return "which blocks a read requests, jobs, offsets, lengths and sizes of files"
 }
 
-// Conflict implements stream.Kind.
 func (k Kind) Conflict(other stream.Kind) string {
 	switch o, ok := other.(Kind); {
 	case !ok:
@@ -66,12 +61,9 @@ func (k Kind) Conflict(other stream.Kind) string {
 func (k Kind) Unrepeated() string { return "what was prefetched" }
 
 // Grouped implements stream.Kind: a read is a unit.
-func (k Kind) Grouped() bool { return true }
-
-// Units implements stream.Kind.
+func (k Kind) Grouped() bool                    { return true }
 func (k Kind) Units(bool) (stream.Units, error) { return &units{}, nil }
 
-// NewColumns implements stream.Kind.
 func (k Kind) NewColumns(stream.Fields) stream.ColumnsBuilder {
 	return &builder{Columns: Columns{Block: k.Block}, listing: k.Listing,
 		jobs: stream.NewNumbering(), files: stream.NewNumbering()}
@@ -99,7 +91,7 @@ func blockText(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// Head is a read as a whole. It belongs to the record of the read's first block.
+// Head is a read as a whole. It belongs to the record of the read's first block. It implements stream.Extra.
 type Head struct {
 	Job    []byte // name of the job that reads; nil where it is not known
 	Path   []byte // of the file
@@ -110,7 +102,6 @@ type Head struct {
 	FileSize int64
 }
 
-// Clone implements stream.Extra.
 func (h *Head) Clone() stream.Extra {
 	copied := *h
 	copied.Job, copied.Path = bytes.Clone(h.Job), bytes.Clone(h.Path)
@@ -123,12 +114,11 @@ func HeadOf(rec *stream.Record) *Head {
 	return head
 }
 
-// units follows the reads among the records.
+// units follows the reads among the records. It implements stream.Units.
 type units struct {
 	left int64 // blocks of the read that are yet to come
 }
 
-// Take implements stream.Units.
 func (u *units) Take(rec *stream.Record) error {
 	if rec.Begins {
 		u.left = HeadOf(rec).Blocks
@@ -139,9 +129,7 @@ func (u *units) Take(rec *stream.Record) error {
 
 // SampledBy implements stream.Units: all blocks of a file belong to a sample, or none.
 func (u *units) SampledBy(rec *stream.Record) uint64 { return stream.HashText(HeadOf(rec).Path) }
-
-// Last implements stream.Units.
-func (u *units) Last() bool { return u.left == 0 }
+func (u *units) Last() bool                          { return u.left == 0 }
 
 // Of returns what is known of reads of files; nil where the requests are none.
 func Of(kind stream.Columns) *Columns {
@@ -149,7 +137,8 @@ func Of(kind stream.Columns) *Columns {
 	return c
 }
 
-// Columns are reads of files. The blocks of a read are its group; an object is a block of a file.
+// Columns are reads of files. The blocks of a read are its group; an object is a block of a file. It implements
+// stream.Warner.
 type Columns struct {
 	Block int64 // bytes in a full block
 
@@ -183,7 +172,6 @@ func (c *Columns) BlocksOf(file int) int64 {
 	return (c.Sizes[file] + c.Block - 1) / c.Block
 }
 
-// Warnings implements stream.Warner.
 func (c *Columns) Warnings() (warnings []string) {
 	if c.Late > 0 {
 		warnings = append(warnings, fmt.Sprintf("out of order: the times of %d of the %d reads are before that of the "+
@@ -260,7 +248,6 @@ func (c *Columns) Addresses() (stream.Addresses, error) {
 	return a, nil
 }
 
-// Slice implements stream.Columns.
 func (c *Columns) Slice(_, reads stream.Span) stream.Columns {
 	part := *c
 	part.Jobs = stream.Cut(c.Jobs, reads)
@@ -271,11 +258,8 @@ func (c *Columns) Slice(_, reads stream.Span) stream.Columns {
 
 // Only implements stream.Columns: single blocks make no reads.
 func (c *Columns) Only(stream.Chosen) stream.Columns { return nil }
+func (c *Columns) Torn() bool                        { return true }
 
-// Torn implements stream.Columns.
-func (c *Columns) Torn() bool { return true }
-
-// Bytes implements stream.Columns.
 func (c *Columns) Bytes() int64 {
 	bytes := stream.ColumnBytes(c.Jobs) + stream.ColumnBytes(c.Offsets) + stream.ColumnBytes(c.Lengths) +
 		stream.ColumnBytes(c.Files) + stream.ColumnBytes(c.Numbers) + stream.ColumnBytes(c.JobNames) +

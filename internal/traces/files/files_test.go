@@ -17,7 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-// read is a read as a test writes it.
 type read struct {
 	job, path      string
 	offset, length int64

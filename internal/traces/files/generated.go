@@ -13,9 +13,9 @@ func Generated(kind Kind, next func(read *Head) (time int64, err error)) (stream
 	return r, fieldsOf(kind, true)
 }
 
+// generated implements Accesses.
 type generated func(read *Head) (time int64, err error)
 
-// Next implements Accesses.
 func (g generated) Next(a *Access) (err error) {
 	a.Time, err = g(&a.Head)
 	return err

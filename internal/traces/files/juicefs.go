@@ -31,7 +31,6 @@ const (
 	juicefsClock  = len(juicefsLayout)
 )
 
-// juicefsTime reports whether a line begins with a time.
 func juicefsTime(line []byte) bool {
 	if len(line) < juicefsClock {
 		return false
@@ -43,6 +42,7 @@ func juicefsTime(line []byte) bool {
 // isPause reports whether a line is the mark that JuiceFS writes for a second without operations.
 func isPause(line []byte) bool { return string(bytes.TrimSpace(line)) == "#" }
 
+// juicefsReader implements lineAccesses.
 type juicefsReader struct{ path []byte }
 
 func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -51,7 +51,6 @@ func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.
 	return NewReader(src, &lineAccesses{src: src, parse: j.parse}, opts, true)
 }
 
-// parse implements lineAccesses.
 func (j *juicefsReader) parse(line []byte, a *Access) error {
 	if isPause(line) {
 		return source.ErrLeftOut

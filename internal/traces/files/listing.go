@@ -48,7 +48,6 @@ func (l *Listing) Add(path []byte, size int64) error {
 	return nil
 }
 
-// Files returns how many files it lists.
 func (l *Listing) Files() int { return len(l.sizes) }
 
 // Write writes the listing as CSV that the option files reads.
@@ -227,7 +226,6 @@ func (l *Unread) Saw(head *Head) {
 	}
 }
 
-// Losses implements source.Loser.
 func (l *Unread) Losses() []string {
 	if l.listing == nil || l.read.Len() == l.listing.Files() {
 		return nil

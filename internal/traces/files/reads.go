@@ -43,7 +43,7 @@ type Accesses interface {
 	At(err error) error
 }
 
-// lineAccesses is a source with at most one read per line.
+// lineAccesses is a source with at most one read per line. It implements Accesses.
 type lineAccesses struct {
 	src *source.Source
 	// parse fills in the read of a line, or returns source.ErrLeftOut if it is not a read.
@@ -69,10 +69,8 @@ func (l *lineAccesses) Next(a *Access) error {
 	}
 }
 
-// At implements Accesses.
 func (l *lineAccesses) At(err error) error { return l.src.LineErrorf("%w", err) }
 
-// extent parses offset and length.
 func (a *Access) extent(offset, length []byte) (err error) {
 	if a.Offset, err = source.ParseSize(offset); err != nil {
 		return fmt.Errorf("offset: %w", err)
@@ -104,7 +102,7 @@ func (a *Access) clip() (cut bool) {
 	return true
 }
 
-// reader gives the blocks of reads as records, one after another.
+// reader gives the blocks of reads as records, one after another. It implements stream.Reader.
 type reader struct {
 	accesses Accesses
 	reading  *source.Reading
@@ -137,7 +135,6 @@ func NewReader(src *source.Source, accesses Accesses, opts params.Values, clock 
 	return r, fieldsOf(Kind{Block: r.block, Listing: r.listing}, clock), nil
 }
 
-// Read implements stream.Reader.
 func (r *reader) Read(rec *stream.Record) error {
 	begins := r.at > r.last
 	if begins {
@@ -199,7 +196,6 @@ func (r *reader) size() int64 {
 	return end - r.at*r.block
 }
 
-// appendKey appends the key of a block of a file.
 func appendKey(to, path []byte, block int64) []byte {
 	return strconv.AppendInt(append(append(to, path...), '#'), block, 10)
 }

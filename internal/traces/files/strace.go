@@ -35,7 +35,8 @@ func looksLikeStrace(head source.Head) bool {
 }
 
 // straceReader reads the calls that read files, and follows those that move in one. Threads and forked processes share
-// positions, and not every log has the calls that made them; a handle is therefore a number with its path.
+// positions, and not every log has the calls that made them; a handle is therefore a number with its path. It
+// implements lineAccesses.
 type straceReader struct {
 	handles handles
 	begun   map[string][]byte // by process: the beginning of a call that goes on in a later line
@@ -121,7 +122,6 @@ func isName(text []byte) bool {
 	return true
 }
 
-// parse implements lineAccesses.
 func (s *straceReader) parse(line []byte, a *Access) error {
 	if isMessage(line) {
 		s.broken = true

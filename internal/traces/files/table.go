@@ -39,7 +39,7 @@ func looksLikeTable(head source.Head) bool {
 	return HasReads(header)
 }
 
-// tableReader reads a read per row.
+// tableReader reads a read per row. It implements Accesses.
 type tableReader struct {
 	rows source.Rows
 	unit int64
@@ -63,7 +63,6 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return NewReader(src, t, opts, clock)
 }
 
-// Next implements Accesses.
 func (t *tableReader) Next(a *Access) error {
 	if err := t.rows.Next(); err == io.EOF {
 		return err
@@ -77,7 +76,6 @@ func (t *tableReader) Next(a *Access) error {
 	return nil
 }
 
-// At implements Accesses.
 func (t *tableReader) At(err error) error { return t.rows.Src.LineErrorf("%w", err) }
 
 // parse reads the cells of a row. An empty job or file size is not known.

@@ -44,7 +44,6 @@ type arcReader struct {
 	left uint64 // blocks left in the run
 }
 
-// Read implements Reader.
 func (a *arcReader) Read(rec *stream.Record) error {
 	if a.left == 0 {
 		if err := a.readRun(); err != nil {

@@ -60,7 +60,7 @@ func detectBatches(head source.Head, name string) source.Confidence {
 }
 
 // batchesReader reads key by key. It does not read whole lines, since a batch may be longer than any line of other
-// formats.
+// formats. It implements Reader.
 type batchesReader struct {
 	src           *source.Source
 	linesPerBatch int
@@ -82,7 +82,6 @@ func openBatches(src *source.Source, opts params.Values) (stream.Reader, stream.
 	return &batchesReader{src: src, linesPerBatch: lines, lines: lines}, stream.Fields{Groups: true}, nil
 }
 
-// Read implements Reader.
 func (b *batchesReader) Read(rec *stream.Record) error {
 	c, err := b.skipToKey()
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-// encodeVSCSI writes records in a version of vscsi.
 func encodeVSCSI(version int, records []stream.Record) []byte {
 	commands := map[stream.Op]uint16{stream.OpUnknown: 0x12, stream.OpRead: 0x28, stream.OpWrite: 0x8a}
 	var b []byte

@@ -44,7 +44,7 @@ func detectCacheLib(head source.Head, _ string) source.Confidence {
 }
 
 // cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of
-// CacheBench.
+// CacheBench. It implements Reader.
 type cacheLibReader struct {
 	rows                                   source.Rows
 	time, key, keySize, op, opCount, value int // index of the column, -1 for none
@@ -84,7 +84,6 @@ func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream
 	return c, stream.Fields{Time: c.time >= 0, Size: true, Op: true}, nil
 }
 
-// Read implements Reader.
 func (c *cacheLibReader) Read(rec *stream.Record) error {
 	for c.left == 0 {
 		if err := c.rows.Next(); err != nil {

@@ -72,7 +72,7 @@ func looksLikeData(line []byte, delimiter byte) bool {
 	return slices.ContainsFunc(cells, source.IsNumber) && !slices.ContainsFunc(cells, sentence)
 }
 
-// csvReader reads the chosen columns of a table.
+// csvReader reads the chosen columns of a table. It implements Reader.
 type csvReader struct {
 	rows source.Rows
 	source.ChosenColumns
@@ -124,7 +124,6 @@ func timeKind(row [][]byte, column int, unit string) string {
 	return " in " + unit
 }
 
-// Read implements Reader.
 func (c *csvReader) Read(rec *stream.Record) error {
 	for {
 		if c.first {

@@ -150,7 +150,6 @@ func advice(head source.Head) string {
 	return "no supported binary format fits: convert it to text or Parquet first"
 }
 
-// foreignJSON is the name of JSON in foreign.
 const foreignJSON = "JSON"
 
 // foreign lists signatures of common files that are not traces for this program.

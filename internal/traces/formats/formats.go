@@ -38,7 +38,6 @@ var kinds = []kind{
 var formats = slices.Concat(plainFormats, ofKinds(func(k kind) []source.Format { return k.reads }), datasets.Formats,
 	attention.Formats)
 
-// ofKinds concatenates the lists of all kinds.
 func ofKinds[T any](list func(kind) []T) (all []T) {
 	for _, k := range kinds {
 		all = append(all, list(k)...)
@@ -46,7 +45,6 @@ func ofKinds[T any](list func(kind) []T) (all []T) {
 	return all
 }
 
-// plainFormats are the formats of plain objects.
 var plainFormats = []source.Format{
 	csvFormat,
 	plainFormat,

@@ -31,7 +31,6 @@ const (
 	oracleGeneralNever  = -1
 )
 
-// OracleGeneralFields decodes one record.
 func OracleGeneralFields(record []byte) (seconds uint32, key uint64, size uint32, next int64) {
 	_ = record[OracleGeneralRecord-1]
 	return binary.LittleEndian.Uint32(record),
@@ -135,7 +134,7 @@ func count(is bool) int {
 	return 0
 }
 
-// OracleGeneralReader reads record by record. Load takes them in batches from src instead.
+// OracleGeneralReader reads record by record. Load takes them in batches from src instead. It implements Reader.
 type OracleGeneralReader struct {
 	src   *source.Source
 	batch []byte // records not yet returned
@@ -175,7 +174,6 @@ func openOracleGeneral(src *source.Source, _ params.Values) (stream.Reader, stre
 	return &OracleGeneralReader{src: src}, stream.Fields{Time: true, Size: true}, nil
 }
 
-// Read implements Reader.
 func (o *OracleGeneralReader) Read(rec *stream.Record) error {
 	if len(o.batch) == 0 {
 		var err error

@@ -34,7 +34,7 @@ func detectPlain(head source.Head, _ string) source.Confidence {
 	return source.No
 }
 
-// plainReader reads one key per line.
+// plainReader reads one key per line. It implements Reader.
 type plainReader struct {
 	src     *source.Source
 	spaces  bool // allowed in keys
@@ -46,7 +46,6 @@ func openPlain(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return &plainReader{src: src, spaces: opts.Bool("spaces")}, stream.Fields{}, nil
 }
 
-// Read implements Reader.
 func (p *plainReader) Read(rec *stream.Record) error {
 	line, err := p.src.Line()
 	if err != nil {

@@ -91,14 +91,13 @@ func cutRating(line []byte, cells [][]byte) bool {
 }
 
 // sortedReader reads all records of r and returns them by time; equal times stay in order. It needs 56 bytes per
-// request and the texts of the keys.
+// request and the texts of the keys. It implements Reader.
 type sortedReader struct {
 	r       stream.Reader
 	records []stream.Record
 	loaded  bool
 }
 
-// Read implements Reader.
 func (s *sortedReader) Read(rec *stream.Record) error {
 	if !s.loaded {
 		if err := s.load(); err != nil {

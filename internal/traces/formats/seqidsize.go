@@ -85,7 +85,6 @@ func (s *seqIDSize) parseOdd(line []byte, rec *stream.Record) error {
 	return nil
 }
 
-// set makes the record of an id and a size.
 func (s *seqIDSize) set(rec *stream.Record, id uint64, size int64) {
 	*rec = stream.Record{Num: id, Size: size}
 	if s.pair {

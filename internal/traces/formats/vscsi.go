@@ -74,6 +74,7 @@ func noVSCSI(head source.Head) string {
 	return "want records of 32 bytes that state version 1, or of 40 bytes that state version 2"
 }
 
+// vscsiReader implements Reader.
 type vscsiReader struct {
 	src    *source.Source
 	layout vscsiLayout
@@ -103,7 +104,6 @@ func openVSCSI(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return r, stream.Fields{Time: true, Size: true, Op: true}, nil
 }
 
-// Read implements Reader.
 func (r *vscsiReader) Read(rec *stream.Record) error {
 	if len(r.batch) == 0 {
 		var err error

@@ -18,7 +18,7 @@ import (
 // numbers by the next accesses, and copies it to the output. Memory is bounded by the number of objects.
 //
 // Times are rounded down to seconds. Traces without sizes get size 1, because readers of this format skip requests of
-// size 0. A text key is written as the number that textID gives it.
+// size 0. A text key is written as the number that textID gives it. It implements source.Loser.
 type oracleGeneralWriter struct {
 	ctx       context.Context
 	dst       io.Writer
@@ -98,7 +98,6 @@ func (o *oracleGeneralWriter) Finish() error {
 	return err
 }
 
-// Losses implements source.Loser.
 func (o *oracleGeneralWriter) Losses() (lost []string) {
 	if o.cutsTimes {
 		lost = append(lost, "fractions of seconds")

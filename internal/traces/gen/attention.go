@@ -54,7 +54,7 @@ const (
 )
 
 // attentionTrace makes attention that resembles that of SmolLM2-135M (docs/generators.md). Each head is made by itself.
-// The sums of products do not depend on how many goroutines do so.
+// The sums of products do not depend on how many goroutines do so. It implements attention.Trace and attention.Maker.
 type attentionTrace struct {
 	shape                 attention.Shape
 	low, high             float64
@@ -108,22 +108,16 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 	return t, nil
 }
 
-// Shape implements attention.Trace.
 func (t *attentionTrace) Shape() *attention.Shape { return &t.shape }
 
-// Next implements attention.Trace.
 func (t *attentionTrace) Next(h *attention.Head) error {
 	t.next++
 	return t.Make(t.next-1, h)
 }
 
-// End implements attention.Trace.
-func (t *attentionTrace) End() error { return nil }
-
-// Close implements attention.Trace.
+func (t *attentionTrace) End() error   { return nil }
 func (t *attentionTrace) Close() error { return nil }
 
-// Make implements attention.Maker.
 func (t *attentionTrace) Make(place int, h *attention.Head) error {
 	h.Begin(&t.shape, place)
 	seed := random.Scramble(random.Scramble(t.seed) + uint64(place))
@@ -292,7 +286,6 @@ func (m *headMaker) queries(h *attention.Head) {
 	}
 }
 
-// states returns the next n states of a process.
 func (m *headMaker) states(n int, p *process) []float32 {
 	states := make([]float32, 0, n*len(p.state))
 	for range n {

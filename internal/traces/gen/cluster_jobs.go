@@ -74,7 +74,6 @@ func (j *clusterJob) perPass(d *clusterData, o clusterOptions) int {
 	return d.items
 }
 
-// clusterRun is a job at work.
 type clusterRun struct {
 	job          *clusterJob
 	data, beside *clusterData
@@ -147,7 +146,6 @@ func (r *clusterRun) count(block int64) {
 	}
 }
 
-// item returns the item of a step of the pass.
 func (r *clusterRun) item(step int) int {
 	switch r.job.order {
 	case shuffled:

@@ -213,7 +213,6 @@ func (d *clusterData) fileCount() int {
 	return d.items
 }
 
-// sizeOf returns the bytes of a file.
 func (d *clusterData) sizeOf(file int) int64 {
 	if d.files == 0 {
 		return int64(d.sizes[file])
@@ -237,7 +236,6 @@ func share(item, items, parts int) int { return ((item+1)*parts - 1) / items }
 
 func firstOf(part, items, parts int) int { return part * items / parts }
 
-// appendPath appends the path of a file.
 func (d *clusterData) appendPath(path []byte, file int) []byte {
 	switch {
 	case d.names != nil:

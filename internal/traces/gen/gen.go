@@ -292,7 +292,6 @@ func (g *Generator) Measured() string {
 	return ""
 }
 
-// Read implements stream.Reader.
 func (g *Generator) Read(rec *stream.Record) error {
 	if g.records != nil {
 		return g.records.Read(rec)

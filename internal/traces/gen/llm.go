@@ -383,7 +383,6 @@ func (t *llmTrace) beginPrompt() {
 	t.given++
 }
 
-// id returns the id of a block of the conversation.
 func (c *conversation) id(block, blockTokens int) uint64 {
 	perSystem := c.shared / blockTokens
 	if block < perSystem {

@@ -30,7 +30,6 @@ func newLengths(kind string, cv float64) (func(*rand.PCG) float64, error) {
 	return random.Lognormal(1, cv), nil
 }
 
-// newTurnOrder returns the conversation of each prompt of the trace.
 func newTurnOrder(v params.Values, conversations []conversation, prompts int, seed uint64) ([]int32, error) {
 	bits := random.Stream(seed, orderBits)
 	if v.Text("next-turn") == "closed" {

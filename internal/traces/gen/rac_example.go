@@ -22,7 +22,7 @@ var racExampleQueries = []string{
 	"a0", "a1*", "a2*", "a3*", "a4*", "a5*", "b0*", "b1*", "b2", "b3*", "b4*", "b5*",
 }
 
-// racExample returns the queries of Example 1.
+// racExample returns the queries of Example 1. It implements RecordSource.
 type racExample struct {
 	rate  float64
 	given int
@@ -47,7 +47,6 @@ func (e *racExample) Fields() stream.Fields {
 
 func (e *racExample) Requests() int { return len(racExampleQueries) }
 
-// Read implements RecordSource.
 func (e *racExample) Read(rec *stream.Record) error {
 	if e.given == len(racExampleQueries) {
 		return io.EOF

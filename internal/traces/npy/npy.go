@@ -106,7 +106,6 @@ func (h Header) Lengths() []string {
 	return strings.FieldsFunc(h.Shape, func(r rune) bool { return !('0' <= r && r <= '9') })
 }
 
-// Dimensions returns the lengths of the dimensions.
 func (h Header) Dimensions() ([]int, error) {
 	var lengths []int
 	for _, text := range h.Lengths() {

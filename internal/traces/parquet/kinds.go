@@ -120,7 +120,6 @@ func newCellReader(column *parquet.Column, cell any) (c cellReader, err error) {
 	return c, c.cursor.acceptKey()
 }
 
-// cursors returns the cursors of the columns that are read.
 func (k *kindReader) cursors() (cursors []*cursor) {
 	for _, c := range k.columns {
 		if c.cursor != nil {

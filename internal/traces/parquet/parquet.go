@@ -63,7 +63,7 @@ func impossible(head source.Head) string {
 	return fmt.Sprintf("it does not begin with %q", Magic)
 }
 
-// reader reads the chosen columns side by side, one row group after another.
+// reader reads the chosen columns side by side, one row group after another. It implements stream.Reader.
 type reader struct {
 	src    *source.Source
 	file   *parquet.File
@@ -186,7 +186,6 @@ func describeColumn(c *parquet.Column) string {
 	return c.Type().String()
 }
 
-// Read implements stream.Reader.
 func (p *reader) Read(rec *stream.Record) error {
 	for {
 		if p.rows == 0 {

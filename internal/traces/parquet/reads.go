@@ -18,7 +18,6 @@ func readsOptions() []params.Param {
 	return slices.Concat(files.Options("the column job"), files.ColumnOptions())
 }
 
-// holdsReads reports whether one of the kinds is reads of files.
 func holdsReads(kinds []stream.Kind) bool {
 	return slices.ContainsFunc(kinds, func(k stream.Kind) bool {
 		_, ok := k.(files.Kind)
@@ -107,7 +106,6 @@ func (p *reader) choose(all []*parquet.Column, index int, use string, accept fun
 	return c, nil
 }
 
-// Next implements files.Accesses.
 func (r *readColumns) Next(a *files.Access) error {
 	for r.rows == 0 {
 		if err := r.nextGroup(); err != nil {
@@ -123,7 +121,6 @@ func (r *readColumns) Next(a *files.Access) error {
 	return nil
 }
 
-// At implements files.Accesses.
 func (r *readColumns) At(err error) error { return r.src.Errorf("row %d: %w", r.row, err) }
 
 func (r *readColumns) readAccess(a *files.Access) error {
@@ -233,7 +230,6 @@ func (p *readsWriter) Write(rec *stream.Record) error {
 	return nil
 }
 
-// readValue returns the value of a read in a column.
 func readValue(rec *stream.Record, head *files.Head, name string, column int) parquet.Value {
 	switch name {
 	case "time":

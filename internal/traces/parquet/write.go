@@ -41,7 +41,6 @@ type writer struct {
 	cells []any // of the current row
 }
 
-// outColumn is a column that is written.
 type outColumn struct {
 	name string
 	cell int // index in Table.Columns; -1 for the columns that all records have

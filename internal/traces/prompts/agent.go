@@ -36,7 +36,8 @@ var agentFormat = source.Format{
 	Open: openAgent,
 }
 
-// agentReader reads the requests of a session. The whole text was checked when it was opened.
+// agentReader reads the requests of a session. The whole text was checked when it was opened. It implements
+// promptSource.
 type agentReader struct {
 	src         *source.Source
 	scanner     source.JSONScanner // after a request
@@ -114,7 +115,6 @@ func (a *agentReader) readHead() error {
 	return nil
 }
 
-// readBlockTokens reads the number of tokens in a block.
 func readBlockTokens(s *source.JSONScanner) (int, error) {
 	n, err := readTokens(s, 1)
 	if err == nil && n > maxBlockTokens {
@@ -132,12 +132,10 @@ func checkLocalScope(s *source.JSONScanner) error {
 	return err
 }
 
-// place says where in the file an error is.
 func (a *agentReader) place(err error) error {
 	return a.src.OffsetErrorf(a.scanner.At+int64(a.scanner.Pos), "%w", err)
 }
 
-// next implements promptSource.
 func (a *agentReader) next(p *prompt) error {
 	s := &a.scanner
 	if !a.begun {

@@ -37,7 +37,7 @@ var chatFormat = source.Format{
 	Open: openChat,
 }
 
-// chatReader returns the turns of a file by time.
+// chatReader returns the turns of a file by time. It implements promptSource.
 type chatReader struct {
 	src         *source.Source
 	timeUnit    int64
@@ -47,7 +47,6 @@ type chatReader struct {
 	histories   map[uint64]*blockChain // by session; nil if inputs are whole prompts
 }
 
-// chatTurn is a line.
 type chatTurn struct {
 	line          int
 	time          int64
@@ -125,7 +124,6 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 	return turn, s.End()
 }
 
-// next implements promptSource.
 func (c *chatReader) next(p *prompt) error {
 	if len(c.turns) == 0 {
 		return io.EOF

@@ -44,7 +44,7 @@ func detectMooncake(head source.Head, _ string) source.Confidence {
 	return source.No
 }
 
-// mooncakeReader reads one prompt per line.
+// mooncakeReader reads one prompt per line. It implements promptSource.
 type mooncakeReader struct {
 	name        string // of the format
 	src         *source.Source
@@ -54,7 +54,6 @@ type mooncakeReader struct {
 	expected    mooncakeFields // the fields that the first line has
 }
 
-// mooncakeFields is a set of the fields of a line.
 type mooncakeFields uint8
 
 const (
@@ -68,14 +67,12 @@ const (
 
 var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size"}
 
-// mooncakeLine is the content of a line.
 type mooncakeLine struct {
 	prompt
 	has         mooncakeFields
 	blockTokens int
 }
 
-// openLines returns the Open of a format with the fields of mooncake.
 func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
 	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 		return openMooncake(name, src, opts)
@@ -167,7 +164,6 @@ func fitAll(lines []mooncakeLine, blockTokens int) bool {
 	})
 }
 
-// next implements promptSource.
 func (r *mooncakeReader) next(p *prompt) error {
 	text, err := r.src.Line()
 	if err != nil {
@@ -205,7 +201,6 @@ func (r *mooncakeReader) asTheFirst(missing mooncakeFields) string {
 	return ", which the first line has"
 }
 
-// firstName returns the name of the first field in the set.
 func (f mooncakeFields) firstName() string {
 	for i, name := range mooncakeNames {
 		if f>>i&1 != 0 {
@@ -226,7 +221,6 @@ func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 	return r.scanner.End()
 }
 
-// field reads the value of a key.
 func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	var field mooncakeFields
 	switch key {

@@ -33,26 +33,19 @@ func KindOf(fields stream.Fields) (kind Kind, ok bool) {
 	return kind, ok
 }
 
-// FieldsOf returns the fields of records of prompts.
 func FieldsOf(kind Kind, clock bool) stream.Fields {
 	return stream.Fields{Time: clock, Groups: true, Kind: kind}
 }
 
-// Name implements Kind.
 func (k Kind) Name() string { return "prompts" }
 
-// Request implements Kind.
 func (k Kind) Request() string {
 	return fmt.Sprintf("prompts in blocks of %d tokens", k.BlockTokens)
 }
 
-// Format implements Kind.
 func (k Kind) Format() string { return mooncakeFormat.Name }
+func (k Kind) Lost() string   { return "which blocks make a prompt, lengths and conversations" }
 
-// Lost implements Kind.
-func (k Kind) Lost() string { return "which blocks make a prompt, lengths and conversations" }
-
-// Conflict implements Kind.
 func (k Kind) Conflict(other stream.Kind) string {
 	switch o, ok := other.(Kind); {
 	case !ok:
@@ -65,13 +58,11 @@ func (k Kind) Conflict(other stream.Kind) string {
 	return ""
 }
 
-// Unrepeated implements Kind.
 func (k Kind) Unrepeated() string { return "" }
 
 // Grouped implements Kind: a prompt is a unit.
 func (k Kind) Grouped() bool { return true }
 
-// Units implements Kind.
 func (k Kind) Units(sampled bool) (stream.Units, error) {
 	if sampled && !k.Sessions {
 		return nil, errors.New("its prompts do not belong to conversations, and a sample of blocks would split prompts: " +
@@ -80,16 +71,14 @@ func (k Kind) Units(sampled bool) (stream.Units, error) {
 	return &units{chains: newChains()}, nil
 }
 
-// NewColumns implements Kind.
 func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
 	return &builder{Columns: Columns{BlockTokens: k.BlockTokens}, kind: k, clock: fields.Time,
 		sessions: map[uint64]int32{}}
 }
 
-// Table implements Kind.
 func (k Kind) Table() *stream.Table { return nil }
 
-// units follows the prompts among the records.
+// units follows the prompts among the records. It implements Units.
 type units struct {
 	chains *chains
 	left   int // blocks of the prompt that are yet to come
@@ -109,11 +98,9 @@ func (u *units) Take(rec *stream.Record) error {
 
 // SampledBy implements Units: a sample has all prompts of a conversation, or none.
 func (u *units) SampledBy(rec *stream.Record) uint64 { return HeadOf(rec).Session }
+func (u *units) Last() bool                          { return u.left == 0 }
 
-// Last implements Units.
-func (u *units) Last() bool { return u.left == 0 }
-
-// Head is a prompt as a whole. It belongs to the record of the first block.
+// Head is a prompt as a whole. It belongs to the record of the first block. It implements Extra.
 type Head struct {
 	Blocks       int
 	InputTokens  int32
@@ -122,7 +109,6 @@ type Head struct {
 	Session uint64
 }
 
-// Clone implements Extra.
 func (h *Head) Clone() stream.Extra {
 	copied := *h
 	return &copied
@@ -147,7 +133,7 @@ type promptSource interface {
 	next(p *prompt) error
 }
 
-// reader returns the blocks of prompts as records, one after another.
+// reader returns the blocks of prompts as records, one after another. It implements Reader.
 type reader struct {
 	source  promptSource
 	prompt  prompt
@@ -156,7 +142,6 @@ type reader struct {
 	ownUsed uint64 // own blocks made so far
 }
 
-// newReader reads the prompts of the file with that number.
 func newReader(number int, source promptSource) *reader {
 	return &reader{source: source, scope: scopeOf(number)}
 }
@@ -164,7 +149,6 @@ func newReader(number int, source promptSource) *reader {
 // scopeOf returns a value that keeps the ids of files apart. It is mixed with an id by xor and random.Scramble.
 func scopeOf(file int) uint64 { return random.Scramble(uint64(file) + 1) }
 
-// Read implements Reader.
 func (r *reader) Read(rec *stream.Record) error {
 	begins := r.at == len(r.prompt.blocks)
 	if begins {
@@ -231,7 +215,7 @@ func Of(kind stream.Columns) *Columns {
 }
 
 // Columns are the requests to a language model. The blocks of a prompt are its group. An object is a block together
-// with everything before it in its prompt, so equal objects begin equal prefixes.
+// with everything before it in its prompt, so equal objects begin equal prefixes. It implements stream.Chained.
 type Columns struct {
 	BlockTokens int // tokens in a full block
 	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens)
@@ -261,10 +245,8 @@ func (p *Columns) Depths() []int32 {
 	return depths
 }
 
-// Groups implements stream.Chained.
 func (p *Columns) Groups() string { return Kind{}.Name() }
 
-// Slice implements Columns.
 func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	part := *p
 	part.InputTokens = p.InputTokens[prompts.From:prompts.To]
@@ -276,17 +258,14 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 
 // Only implements Columns: single blocks make no prompts.
 func (p *Columns) Only(stream.Chosen) stream.Columns { return nil }
+func (p *Columns) Torn() bool                        { return true }
 
-// Torn implements Columns.
-func (p *Columns) Torn() bool { return true }
-
-// Bytes implements Columns.
 func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
 		stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys)
 }
 
-// builder collects the prompts of a trace while it loads.
+// builder collects the prompts of a trace while it loads. It implements ColumnsBuilder.
 type builder struct {
 	Columns
 	kind     Kind
@@ -339,7 +318,6 @@ func (c *builder) session(key uint64) int32 {
 	return number
 }
 
-// Finish implements ColumnsBuilder.
 func (c *builder) Finish() stream.Columns {
 	if c.unknown {
 		c.OutputTokens = nil

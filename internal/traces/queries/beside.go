@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// beside gives requests the embeddings from a file beside their trace, a row for each, which makes them queries.
+// beside gives requests the embeddings from a file beside their trace, a row for each, which makes them queries. It
+// implements Beside.
 type beside struct {
 	vectors *VectorFile
 	head    Head // of requests that are not queries
@@ -23,11 +24,8 @@ func NewBeside(vectors *VectorFile) stream.Beside {
 
 // String implements Beside: errors name the file.
 func (b *beside) String() string { return b.vectors.String() }
+func (b *beside) What() string   { return "embeddings" }
 
-// What implements Beside.
-func (b *beside) What() string { return "embeddings" }
-
-// Kind implements Beside.
 func (b *beside) Kind(of stream.Kind) (stream.Kind, error) {
 	if of != nil && of.Grouped() {
 		return nil, fmt.Errorf("its requests are blocks of prompts, which cannot have the embeddings of %v", b.vectors)
@@ -35,7 +33,6 @@ func (b *beside) Kind(of stream.Kind) (stream.Kind, error) {
 	return Kind{}, nil
 }
 
-// Give implements Beside.
 func (b *beside) Give(rec *stream.Record) (ok bool, err error) {
 	if err := b.next(); err != nil {
 		return false, err
@@ -62,7 +59,6 @@ func (b *beside) next() error {
 	return err
 }
 
-// Check implements Beside.
 func (b *beside) Check(requests int, all bool) error {
 	for all && !b.ended {
 		if err := b.next(); err != nil {

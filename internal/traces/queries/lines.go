@@ -59,7 +59,6 @@ func areJSONStrings(lines [][]byte) bool {
 	return words
 }
 
-// lineReader reads a query per line.
 type lineReader struct {
 	unit      int64
 	textsOnly bool // lines are strings

@@ -41,14 +41,12 @@ func Of(kind stream.Columns) *Columns {
 	return q
 }
 
-// Slice implements Columns.
 func (q *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	part := *q
 	part.Sessions = stream.Cut(q.Sessions, requests)
 	return &part
 }
 
-// Only implements Columns.
 func (q *Columns) Only(chosen stream.Chosen) stream.Columns {
 	part := *q
 	part.Texts = stream.Pick(q.Texts, chosen.Objects)
@@ -64,10 +62,8 @@ func (q *Columns) Only(chosen stream.Chosen) stream.Columns {
 	return &part
 }
 
-// Torn implements Columns.
 func (q *Columns) Torn() bool { return false }
 
-// Bytes implements Columns.
 func (q *Columns) Bytes() int64 {
 	bytes := stream.ColumnBytes(q.Vectors) + stream.ColumnBytes(q.Texts) + stream.ColumnBytes(q.Topics) +
 		stream.ColumnBytes(q.Answers) + stream.ColumnBytes(q.Sessions)
@@ -89,19 +85,12 @@ var (
 // Kind are queries in words.
 type Kind struct{ stream.Single }
 
-// Name implements Kind.
-func (Kind) Name() string { return "queries" }
-
-// Format implements Kind.
+func (Kind) Name() string   { return "queries" }
 func (Kind) Format() string { return linesFormat.Name }
-
-// Lost implements Kind.
-func (Kind) Lost() string { return "everything about the queries except their ids" }
+func (Kind) Lost() string   { return "everything about the queries except their ids" }
 
 // Unrepeated implements Kind: a repeated question often has other words.
-func (Kind) Unrepeated() string { return "similar queries (--cache semantic)" }
-
-// NewColumns implements Kind.
+func (Kind) Unrepeated() string                             { return "similar queries (--cache semantic)" }
 func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder { return &builder{} }
 
 // Table implements Kind: rows are queries if they have a text or an embedding.
@@ -130,7 +119,8 @@ func checkQueryRow(first, row stream.Row) error {
 	return checkVector(got)
 }
 
-// Head is what is known about a query besides its id. It is valid until the next call of Read.
+// Head is what is known about a query besides its id. It is valid until the next call of Read. It implements Extra and
+// Row.
 type Head struct {
 	Session, Topic, Answer []byte // names; nil if unknown
 	Text                   []byte // nil if unknown
@@ -149,7 +139,6 @@ func HeadOf(rec *stream.Record) *Head {
 	return head
 }
 
-// Clone implements Extra.
 func (q *Head) Clone() stream.Extra {
 	return &Head{
 		Session: bytes.Clone(q.Session), Topic: bytes.Clone(q.Topic), Answer: bytes.Clone(q.Answer),
@@ -157,12 +146,11 @@ func (q *Head) Clone() stream.Extra {
 	}
 }
 
-// Cells implements Row.
 func (q *Head) Cells(to []any) []any {
 	return append(to, &q.Session, &q.Topic, &q.Answer, &q.Text, &q.Vector)
 }
 
-// builder collects the queries of a trace while it loads.
+// builder collects the queries of a trace while it loads. It implements ColumnsBuilder.
 type builder struct {
 	Columns
 	topics, answers, sessions names
@@ -191,7 +179,6 @@ func (n *names) number(name []byte) int32 {
 	return number
 }
 
-// Add implements ColumnsBuilder.
 func (c *builder) Add(rec *stream.Record, object uint32) error {
 	head := HeadOf(rec)
 	if head == nil {

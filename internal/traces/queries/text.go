@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// textFormat is the format of lines of text.
 var textFormat = source.Format{
 	Name:      "text",
 	Summary:   "queries as lines of text: the text is the id, so equal lines are the same query",

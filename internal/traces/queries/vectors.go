@@ -81,13 +81,9 @@ func newVectorFile(in *source.File) (*VectorFile, error) {
 }
 
 // Dim returns the length of a row.
-func (v *VectorFile) Dim() int { return v.dim }
-
-// String returns the path of the file.
+func (v *VectorFile) Dim() int       { return v.dim }
 func (v *VectorFile) String() string { return v.src.Place }
-
-// Close closes the file.
-func (v *VectorFile) Close() error { return v.in.Close() }
+func (v *VectorFile) Close() error   { return v.in.Close() }
 
 // Read fills vector, of length Dim, and returns io.EOF after the last row. Other errors say which file is wrong, where
 // and how. If the file changed meanwhile, that explains any error, and is an error at the end, too.

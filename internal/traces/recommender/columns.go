@@ -57,7 +57,6 @@ func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	return &part
 }
 
-// Only implements stream.Columns.
 func (c *Columns) Only(chosen stream.Chosen) stream.Columns {
 	part := *c
 	part.Tokens = stream.Pick(c.Tokens, chosen.Requests)
@@ -75,10 +74,8 @@ func (c *Columns) Only(chosen stream.Chosen) stream.Columns {
 	return &part
 }
 
-// Torn implements stream.Columns.
 func (c *Columns) Torn() bool { return false }
 
-// Bytes implements stream.Columns.
 func (c *Columns) Bytes() int64 {
 	return stream.ColumnBytes(c.Users) + stream.ColumnBytes(c.Tokens) + stream.ColumnBytes(c.hot) + c.lookups.bytes()
 }
@@ -148,7 +145,6 @@ func (c *Columns) Profile(user uint32) []uint32 {
 	return c.profiles.shards[c.profiles.starts[user]:c.profiles.starts[user+1]]
 }
 
-// profiles are the profiles of all users.
 type profiles struct {
 	whole  *Columns // from which they are measured
 	once   sync.Once

@@ -152,11 +152,8 @@ func (h *histories) append(at place, _ int32, to []Lookup) []Lookup {
 	return to
 }
 
-// describe implements recipe.
 func (h *histories) describe(c *Columns) { c.Shards = h.numbered }
-
-// bytes implements recipe.
-func (h *histories) bytes() int64 { return stream.ColumnBytes(h.items) }
+func (h *histories) bytes() int64        { return stream.ColumnBytes(h.items) }
 
 // event is an interaction of numbered users and items.
 type event struct {
@@ -165,7 +162,7 @@ type event struct {
 }
 
 // historyReader makes requests of a log: each interaction of a user who had enough of them before. It holds the log in
-// memory, 20 bytes per interaction and 40 per user and item, which grow by moving.
+// memory, 20 bytes per interaction and 40 per user and item, which grow by moving. It implements stream.Reader.
 type historyReader struct {
 	src       *source.Source
 	rows      interactions
@@ -183,7 +180,6 @@ type historyReader struct {
 	clock  scaledClock
 }
 
-// Read implements stream.Reader.
 func (r *historyReader) Read(rec *stream.Record) error {
 	if r.events == nil {
 		if err := r.load(); err != nil {
@@ -358,7 +354,6 @@ func interactionsOf(src *source.Source, opts params.Values) (interactions, error
 	return newTableInteractions(src, lines, opts, unit)
 }
 
-// tableInteractions are rows of a table.
 type tableInteractions struct {
 	rows    source.Rows
 	columns [3]int // of user, item and time

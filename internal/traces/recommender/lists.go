@@ -103,7 +103,6 @@ func (r *listReader) shards(text []byte, shardRows int64) ([]Lookup, error) {
 	return r.list, err
 }
 
-// rows reads a list of row numbers.
 func (r *listReader) rows(text []byte, shardRows int64) ([]Lookup, error) {
 	if err := r.begin(text); err != nil {
 		return nil, err
@@ -141,7 +140,6 @@ func eachWord(text []byte, visit func(word []byte) error) error {
 	}
 }
 
-// appendList appends lookups as text.
 func appendList(text []byte, lookups []Lookup) []byte {
 	for i, l := range lookups {
 		if i > 0 {

@@ -49,19 +49,11 @@ type recipe interface {
 // place is where a recipe finds a request.
 type place [2]uint32
 
-// Name implements stream.Kind.
-func (Kind) Name() string { return "recommender requests" }
-
-// Request implements stream.Kind.
+func (Kind) Name() string    { return "recommender requests" }
 func (Kind) Request() string { return "recommender requests" }
+func (Kind) Format() string  { return "recommender" }
+func (Kind) Lost() string    { return "lengths of the sequences and which shards a request reads" }
 
-// Format implements stream.Kind.
-func (Kind) Format() string { return "recommender" }
-
-// Lost implements stream.Kind.
-func (Kind) Lost() string { return "lengths of the sequences and which shards a request reads" }
-
-// Conflict implements stream.Kind.
 func (k Kind) Conflict(other stream.Kind) string {
 	o, ok := other.(Kind)
 	switch {
@@ -76,7 +68,6 @@ func (k Kind) Conflict(other stream.Kind) string {
 // Unrepeated implements stream.Kind: a user may well come once.
 func (Kind) Unrepeated() string { return "the rows that users have in common (--cache pools)" }
 
-// NewColumns implements stream.Kind.
 func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
 	return &builder{clock: fields.Time && !fields.Counted, recipe: k.recipe}
 }
@@ -101,7 +92,7 @@ func (Kind) Table() *stream.Table {
 	}
 }
 
-// Head is what is known about a request besides its user and its time.
+// Head is what is known about a request besides its user and its time. It implements stream.Extra.
 type Head struct {
 	Tokens    int64    // length of the sequence
 	ShardRows int64    // rows of a shard, the same for all requests
@@ -116,7 +107,6 @@ type Head struct {
 	text         []byte
 }
 
-// Lookups appends the lookups.
 func (h *Head) Lookups(to []Lookup) []Lookup {
 	if h.recipe != nil {
 		return h.recipe.append(h.at, int32(h.Tokens), to)
@@ -124,7 +114,6 @@ func (h *Head) Lookups(to []Lookup) []Lookup {
 	return append(to, h.List...)
 }
 
-// Clone implements stream.Extra.
 func (h *Head) Clone() stream.Extra {
 	return &Head{Tokens: h.Tokens, ShardRows: h.ShardRows, Hot: h.Hot, List: slices.Clone(h.List), recipe: h.recipe,
 		at: h.at}
@@ -176,7 +165,7 @@ func (h *Head) check() error {
 	return nil
 }
 
-// builder collects the requests of a trace while it loads.
+// builder collects the requests of a trace while it loads. It implements stream.ColumnsBuilder.
 type builder struct {
 	Columns
 	clock    bool
@@ -247,7 +236,6 @@ func (b *builder) count(user uint32, hot int8) error {
 	return nil
 }
 
-// Finish implements stream.ColumnsBuilder.
 func (b *builder) Finish() stream.Columns {
 	columns := b.Columns
 	columns.lookups = &b.lists

@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// request is one request of a test.
 type request struct {
 	second  int64
 	user    uint32
@@ -17,7 +16,6 @@ type request struct {
 	lookups []Lookup
 }
 
-// columnsOf collects requests.
 func columnsOf(t *testing.T, requests ...request) *Columns {
 	t.Helper()
 	b := Kind{}.NewColumns(stream.Fields{Time: true})

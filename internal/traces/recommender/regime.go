@@ -18,10 +18,8 @@ const (
 	Burst  Regime = "burst"  // further requests of hot users, in spikes of some epochs
 )
 
-// Regimes lists all regimes.
 func Regimes() []Regime { return []Regime{Steady, Trend, Burst} }
 
-// ParseRegime returns the regime of a name.
 func ParseRegime(name string) (Regime, error) {
 	if r := Regime(name); slices.Contains(Regimes(), r) {
 		return r, nil

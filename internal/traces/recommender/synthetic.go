@@ -22,7 +22,8 @@ const (
 )
 
 // Synthetic draws the lookups of generated requests. They are not stored: the number of a request gives the same
-// lookups whenever they are drawn, from any goroutine. It needs 4 bytes per shard that a user owns, and 8 per shard.
+// lookups whenever they are drawn, from any goroutine. It needs 4 bytes per shard that a user owns, and 8 per shard. It
+// implements recipe.
 type Synthetic struct {
 	population Population // of a node
 	seed       uint64
@@ -87,7 +88,6 @@ func SyntheticBytes(p Population) int64 {
 	return 16*int64(p.Shards) + 4*int64(OwnDraws(p))
 }
 
-// Kind returns the kind of the requests.
 func (s *Synthetic) Kind() Kind { return Kind{recipe: s} }
 
 // Request fills in request number of a user, from 0 to the users of all nodes.
@@ -158,11 +158,9 @@ func (s *Synthetic) append(at place, tokens int32, to []Lookup) []Lookup {
 	return to
 }
 
-// describe implements recipe.
 func (s *Synthetic) describe(c *Columns) {
 	p := s.population
 	c.Population, c.Shards = &p, p.Shards
 }
 
-// bytes implements recipe.
 func (s *Synthetic) bytes() int64 { return stream.ColumnBytes(s.own) + stream.ColumnBytes(s.shards) }

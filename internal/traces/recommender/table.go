@@ -38,7 +38,6 @@ var tableFormat = source.Format{
 // tableColumns are the indexes of the columns, -1 where there is none.
 type tableColumns struct{ time, user, tokens, shards, rows, shardRows, hot int }
 
-// column is a column of a table of requests.
 type column struct {
 	name   string // by default
 	option string // names another column
@@ -87,7 +86,7 @@ func looksLikeTable(head source.Head) bool {
 	return has("user") && has("tokens") && (has("shards") || has("rows"))
 }
 
-// tableReader reads a request per row.
+// tableReader reads a request per row. It implements stream.Reader.
 type tableReader struct {
 	rows      source.Rows
 	unit      int64
@@ -142,7 +141,6 @@ func (t *tableReader) choose(opts params.Values) error {
 	return nil
 }
 
-// Read implements stream.Reader.
 func (t *tableReader) Read(rec *stream.Record) error {
 	if err := t.rows.Next(); err == io.EOF {
 		return err
@@ -230,7 +228,7 @@ var tableWritable = source.Writable{
 	Kind: Kind{}.Name(),
 }
 
-// tableWriter writes a request per row.
+// tableWriter writes a request per row. It implements source.RecordWriter.
 type tableWriter struct {
 	rows    *source.CSVRows
 	clock   bool
@@ -251,7 +249,6 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	return t, t.rows.Write(header)
 }
 
-// Write implements source.RecordWriter.
 func (t *tableWriter) Write(rec *stream.Record) error {
 	head := HeadOf(rec)
 	if head == nil {

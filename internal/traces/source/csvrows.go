@@ -13,14 +13,12 @@ type CSVRows struct {
 	w      io.Writer
 }
 
-// NewCSVRows returns a writer of rows to w.
 func NewCSVRows(w io.Writer) *CSVRows {
 	r := &CSVRows{w: w}
 	r.rows = csv.NewWriter(&r.buffer)
 	return r
 }
 
-// Write writes a row.
 func (r *CSVRows) Write(cells []string) error {
 	r.buffer.Reset()
 	if err := r.rows.Write(cells); err != nil {

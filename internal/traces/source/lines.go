@@ -20,13 +20,13 @@ func ReadLines(src *Source, parse LineParser) stream.Reader { return &lineReader
 // ReadAllLines is ReadLines for a format with blank lines between others.
 func ReadAllLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, true} }
 
+// lineReader implements stream.Reader.
 type lineReader struct {
 	src    *Source
 	parse  LineParser
 	blanks bool // the parser gets blank lines, too
 }
 
-// Read implements stream.Reader.
 func (r *lineReader) Read(rec *stream.Record) error {
 	for {
 		line, err := r.src.Line()

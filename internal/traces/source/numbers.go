@@ -53,7 +53,6 @@ func IsDigits(text []byte) bool {
 	return len(text) > 0
 }
 
-// ParseSize reads a size in bytes.
 func ParseSize(text []byte) (int64, error) {
 	n, ok := ParseWhole(text)
 	if !ok || n > MaxSize {

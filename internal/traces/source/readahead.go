@@ -94,7 +94,6 @@ func (a *readAhead) fill(buffer []byte) chunk {
 	return c
 }
 
-// Read implements io.Reader.
 func (a *readAhead) Read(p []byte) (int, error) {
 	if len(a.unread) == 0 {
 		if a.current.err != nil {

@@ -73,7 +73,6 @@ func (r *Reading) text(remark string) string {
 	return s
 }
 
-// packing says how the file is packed.
 func (r *Reading) packing() string {
 	if r.Archive && r.Compression != "" {
 		return "tar, " + r.Compression

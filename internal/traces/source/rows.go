@@ -360,7 +360,6 @@ var (
 	opNames   = []string{"op", "operation", "opcode", "command", "cmd"}
 )
 
-// isKnownName reports whether a name is recognised.
 func isKnownName(name []byte) bool {
 	trimmed := string(TrimBlanks(name))
 	return isNoKey(trimmed) || slices.Contains(KeyNames, PlainName(trimmed))

@@ -87,7 +87,6 @@ func AppendDecimal(line []byte, ns, unit int64, digits int) []byte {
 	return line
 }
 
-// AppendKey appends the key of a record as text.
 func AppendKey(line []byte, rec *stream.Record) []byte {
 	if rec.Text == nil {
 		return strconv.AppendUint(line, rec.Num, 10)

@@ -32,20 +32,15 @@ type Kind interface {
 	Table() *Table
 }
 
-// Single is embedded by kinds whose requests are independent, and whose keys say enough.
+// Single is embedded by kinds whose requests are independent, and whose keys say enough. It implements Kind.
 type Single struct{}
 
-// Request implements Kind.
 func (Single) Request() string { return "" }
 
 // Conflict implements Kind: a file of plain objects is read as requests about which no more is known.
 func (Single) Conflict(Kind) string { return "" }
-
-// Unrepeated implements Kind.
-func (Single) Unrepeated() string { return "" }
-
-// Grouped implements Kind.
-func (Single) Grouped() bool { return false }
+func (Single) Unrepeated() string   { return "" }
+func (Single) Grouped() bool        { return false }
 
 // Units implements Kind. It is never called.
 func (Single) Units(bool) (Units, error) { return nil, nil }
@@ -158,7 +153,6 @@ func Pick[T any, N int | uint32](column []T, places []N) []T {
 	return picked
 }
 
-// ColumnBytes returns the bytes of a column.
 func ColumnBytes[T any](values []T) int64 {
 	var one T
 	return int64(len(values)) * int64(unsafe.Sizeof(one))

@@ -50,7 +50,6 @@ func (n *Numbering) OfRecord(rec *Record) uint32 {
 	return n.OfNumber(rec.Num)
 }
 
-// OfNumber returns the number of a numeric key.
 func (n *Numbering) OfNumber(key uint64) uint32 {
 	hi, lo := bits.Mul64(key^n.seed, 0x9e3779b97f4a7c15)
 	tag := (hi ^ lo) >> 32
@@ -139,7 +138,6 @@ func (n *Numbering) textAt(number uint32) []byte {
 	return entry[width : width+int(length)]
 }
 
-// Key returns the key with that number.
 func (n *Numbering) Key(number uint32) Key {
 	if n.isText.Has(int(number)) {
 		return Key{Text: string(n.textAt(number))}
@@ -147,7 +145,6 @@ func (n *Numbering) Key(number uint32) Key {
 	return Key{Num: n.Keys[number]}
 }
 
-// AllKeys returns the keys of all numbers.
 func (n *Numbering) AllKeys() []Key {
 	keys := make([]Key, n.Len())
 	for i := range keys {
@@ -199,7 +196,6 @@ func (x *hashIndex) grow() {
 // Bitset is a set of small integers.
 type Bitset []uint64
 
-// Set adds i.
 func (b *Bitset) Set(i int) {
 	for len(*b) <= i/64 {
 		*b = append(*b, 0)
@@ -207,7 +203,6 @@ func (b *Bitset) Set(i int) {
 	(*b)[i/64] |= 1 << (i % 64)
 }
 
-// Has reports whether i is in the set.
 func (b Bitset) Has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 != 0 }
 
 // Errors of traces beyond MaxCount.

@@ -64,7 +64,6 @@ type measure struct {
 	value    float64
 }
 
-// measures returns all figures of a description.
 func measures(d *attention.Description) (list []measure) {
 	for _, l := range d.SimilarityByLag {
 		list = append(list, measure{"similarity_by_lag", strconv.Itoa(l.Lag), l.Value})
@@ -345,7 +344,6 @@ func (a *Attention) queryFigure() (plots.Drawing, error) {
 	return m.Draw()
 }
 
-// namedCurve is a description with the name of its curve.
 type namedCurve struct {
 	name string
 	*attention.Description

@@ -66,7 +66,6 @@ func (s *Summary) fittedLine(ranks []float64) plots.Line {
 	return line
 }
 
-// distributionFigure is a figure of distribution functions.
 type distributionFigure struct {
 	file, title, axis string
 	unit              plots.Unit

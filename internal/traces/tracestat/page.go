@@ -16,7 +16,6 @@ type About struct {
 	Command string         // that made the summary
 }
 
-// page returns the page of the summary with its figures.
 func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {
 	p := page.Page{
 		Title: "What is in the trace " + records.Printable(s.Trace), Version: about.Version, Command: about.Command,

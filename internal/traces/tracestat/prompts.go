@@ -28,7 +28,6 @@ type PromptSummary struct {
 	ForeignPrompts *Distribution `json:"foreign_prompts_in_between"` // prompts of others between two of a conversation
 }
 
-// summarizePrompts describes the prompts of t.
 func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
 	s := &PromptSummary{Prompts: int64(len(t.Groups)), BlockTokens: p.BlockTokens}
 	s.addTokens(t, p)

@@ -23,7 +23,6 @@ type QuerySummary struct {
 	Turns *Distribution `json:"queries_per_session"`
 }
 
-// summarizeQueries describes the queries of t.
 func summarizeQueries(t *traces.Trace, q *queries.Columns) *QuerySummary {
 	s := &QuerySummary{
 		Queries: int64(len(t.Objects)), Distinct: int64(t.NumObjects), Embeddings: q.Embeddings,
@@ -61,7 +60,6 @@ func known(n int) *int64 {
 	return new(int64(n))
 }
 
-// turnsOf returns the distribution of the queries per session.
 func turnsOf(sessions []int32, n int) *Distribution {
 	counts := make([]int64, n)
 	for _, session := range sessions {

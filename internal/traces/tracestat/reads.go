@@ -24,7 +24,6 @@ type ReadSummary struct {
 	Sizes   *Distribution `json:"bytes_per_file"` // of files that are read, to the end of what is read if not known
 }
 
-// summarizeReads describes the reads of t.
 func summarizeReads(t *traces.Trace, c *files.Columns) *ReadSummary {
 	s := &ReadSummary{Reads: int64(len(c.Offsets)), Late: int64(c.Late), Cut: t.ReadsCut(), Jobs: known(len(c.JobNames)),
 		Files: int64(c.Read), Unlisted: int64(c.Unlisted)}

@@ -157,7 +157,6 @@ func ExampleOf(t testing.TB, name string) string {
 	return ""
 }
 
-// WriteFile writes a file, or fails the test.
 func WriteFile(t testing.TB, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o644); err != nil {
@@ -219,7 +218,6 @@ func BytesOf(t testing.TB, values ...any) []byte {
 	return b
 }
 
-// ParquetOf writes rows of any type.
 func ParquetOf[T any](t testing.TB, rows []T, options ...parquet.WriterOption) string {
 	t.Helper()
 	var b bytes.Buffer

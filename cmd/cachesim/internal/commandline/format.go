@@ -36,13 +36,12 @@ func (f *Format) RegisterOnly(cmd *cobra.Command, names []string, remarks ...str
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// formatValue is a Format that must be one of names.
+// formatValue is a Format that must be one of names. It implements pflag.Value.
 type formatValue struct {
 	format *Format
 	names  []string
 }
 
-// String implements pflag.Value.
 func (v *formatValue) String() string {
 	if v.format == nil {
 		return ""
@@ -50,10 +49,8 @@ func (v *formatValue) String() string {
 	return string(*v.format)
 }
 
-// Type implements pflag.Value.
 func (v *formatValue) Type() string { return "FORMAT" }
 
-// Set implements pflag.Value.
 func (v *formatValue) Set(text string) error {
 	if !slices.Contains(v.names, text) {
 		return suggest.Unknown("format", text, v.names)

@@ -22,7 +22,6 @@ type deviceJSON struct {
 	Computes   []string `json:"computes"`
 }
 
-// Devices lists the CPU and GPUs.
 func Devices(gpus []cuda.Info) List {
 	available, _ := memory.Available()
 	all := []deviceJSON{{Device: "cpu", Name: fmt.Sprintf("%s, %d cores", runtime.GOARCH, runtime.GOMAXPROCS(0)),

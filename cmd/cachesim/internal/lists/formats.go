@@ -20,7 +20,6 @@ type formatJSON struct {
 	Options    []paramJSON `json:"options"`
 }
 
-// Formats lists the trace formats.
 func Formats() List {
 	l := List{
 		Noun: "trace format",

@@ -22,14 +22,12 @@ func ofKinds(noun, does string) List {
 	}
 }
 
-// entry is what all entries of a kind have.
 type entry struct {
 	name, kind, summary, source string
 	params                      []params.Param
 	traits                      []string // what a user should know before choosing it
 }
 
-// item returns the entry as an item of a list of kinds.
 func (e entry) item(asJSON any) Item {
 	defaults := defaultsOf(e.params)
 	about := []string{fmt.Sprintf("%s (%s): %s", e.name, e.kind, e.summary)}
@@ -61,7 +59,6 @@ type policyJSON struct {
 	Parameters []paramJSON `json:"parameters"`
 }
 
-// Policies lists the policies.
 func Policies() List {
 	l := ofKinds("policy", "evicts")
 	for _, e := range policies.Registry.All() {
@@ -137,7 +134,6 @@ type predictorJSON struct {
 	Parameters []paramJSON `json:"parameters"`
 }
 
-// Predictors lists the predictors.
 func Predictors() List {
 	l := ofKinds("predictor", "predicts")
 	for _, e := range predict.Registry.All() {

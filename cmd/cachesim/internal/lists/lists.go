@@ -120,7 +120,6 @@ func textHead(name string) records.Head {
 	return records.Head{Name: name, IsText: true, Weight: records.Key, Wrap: 30}
 }
 
-// wordHead is the head of a column of words.
 func wordHead(name string) records.Head { return records.Head{Name: name, IsText: true} }
 
 // Describes reports whether there is more to know of the items than their rows say.

@@ -16,7 +16,6 @@ type metricJSON struct {
 	Doc    string   `json:"meaning"`
 }
 
-// Metrics lists the metrics of records.
 func Metrics() List {
 	l := List{
 		Noun: "metric",

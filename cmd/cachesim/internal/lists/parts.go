@@ -15,7 +15,6 @@ type partJSON struct {
 	Parameters []paramJSON `json:"parameters"`
 }
 
-// Parts lists the parts of a kind.
 func Parts(kind *sim.Kind) List {
 	l := List{
 		Noun: kind.Name,

@@ -174,7 +174,6 @@ func (p replaysProgress) Replaying([]experiment.Cell) experiment.Task {
 	return &replayTask{bar: p.Bar}
 }
 
-// Comparing implements experiment.Progress.
 func (p replaysProgress) Comparing(string) experiment.Task {
 	set, end := p.Interlude("comparing queries", Pairs)
 	return barTask{set, end}
@@ -216,7 +215,6 @@ func (p *Bar) Note(text string) {
 	fmt.Fprintf(p.notes, "%s\n", terminal.Printable(quote.Shorten(text)))
 }
 
-// Finish removes the bar.
 func (p *Bar) Finish() {
 	if p.bar == nil {
 		return

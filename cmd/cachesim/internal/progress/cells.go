@@ -81,12 +81,10 @@ func (p *Cells) done() float64 {
 	return done
 }
 
-// Loading implements experiment.Progress.
 func (p *Cells) Loading(trace string) experiment.Task {
 	return p.begins("loading "+trace, 0)
 }
 
-// Comparing implements experiment.Progress.
 func (p *Cells) Comparing(trace string) experiment.Task {
 	return p.begins("comparing queries of "+trace, 0)
 }
@@ -94,7 +92,6 @@ func (p *Cells) Comparing(trace string) experiment.Task {
 // Planned implements experiment.Progress. The bar counts cells, not requests.
 func (p *Cells) Planned(int64) {}
 
-// Replaying implements experiment.Progress.
 func (p *Cells) Replaying(cells []experiment.Cell) experiment.Task {
 	name := cells[0].String()
 	if more := len(cells) - 1; more > 0 {
@@ -123,7 +120,7 @@ func (p *Cells) Finish() {
 	p.container.Wait()
 }
 
-// cellTask is one of the things that run.
+// cellTask is one of the things that run. It implements experiment.Task.
 type cellTask struct {
 	progress *Cells
 	name     string
@@ -131,7 +128,6 @@ type cellTask struct {
 	share    float64 // done; guarded by progress.mu
 }
 
-// Set implements experiment.Task.
 func (t *cellTask) Set(done, total int64) {
 	if total <= 0 {
 		return
@@ -143,7 +139,6 @@ func (t *cellTask) Set(done, total int64) {
 	p.move()
 }
 
-// End implements experiment.Task.
 func (t *cellTask) End() {
 	p := t.progress
 	p.mu.Lock()

@@ -17,7 +17,7 @@ import (
 // leastMemory is a little more than the program needs without any trace.
 const leastMemory = 64 << 20
 
-// memoryFlag is --memory: a number of bytes, or a share of the available memory.
+// memoryFlag is --memory: a number of bytes, or a share of the available memory. It implements pflag.Value.
 type memoryFlag struct {
 	text  string
 	bytes int64   // 0 if share is given
@@ -34,7 +34,6 @@ func RegisterMemory(cmd *cobra.Command) {
 func (f *memoryFlag) String() string { return f.text }
 func (f *memoryFlag) Type() string   { return "SIZE" }
 
-// Set implements pflag.Value.
 func (f *memoryFlag) Set(text string) (err error) {
 	f.text = text
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
@@ -53,7 +52,6 @@ func (f *memoryFlag) Set(text string) (err error) {
 	return err
 }
 
-// budget returns the memory that the flag permits.
 func (f *memoryFlag) budget() (*memory.Budget, error) {
 	switch {
 	case f == nil || f.text == "":

@@ -50,7 +50,7 @@ func (a *ActorCritic) Write(w io.Writer, made string, seed uint64) error {
 // clone returns a copy with parameters of its own.
 func (a *ActorCritic) clone() *ActorCritic { return &ActorCritic{a.net.Clone(), a.actions} }
 
-// Round rounds the parameters to what Write keeps of them.
+// Round rounds the parameters to float32, as Write stores them.
 func (a *ActorCritic) Round() { a.net.Round() }
 
 // Params returns the number of parameters.
@@ -71,7 +71,7 @@ func (a *ActorCritic) Greedy(state []float64, w *neural.Work) int {
 	return best
 }
 
-// sharpen multiplies all logits by a factor, so that the probabilities come closer to the greedy action. 0 is for none.
+// sharpen multiplies all logits by a factor, so that the probabilities come closer to the greedy action. 0 leaves them.
 func (a *ActorCritic) sharpen(factor float64) {
 	if factor == 0 {
 		return
@@ -85,7 +85,7 @@ func (a *ActorCritic) sharpen(factor float64) {
 	}
 }
 
-// Sample draws an action.
+// Sample draws an action by its probability.
 func (a *ActorCritic) Sample(state []float64, bits *rand.PCG, w *neural.Work) int {
 	outputs := a.net.Forward(state, w)
 	logits := outputs[:a.actions]
@@ -99,7 +99,6 @@ func (a *ActorCritic) Sample(state []float64, bits *rand.PCG, w *neural.Work) in
 	return a.actions - 1
 }
 
-// Value returns the value of a state.
 func (a *ActorCritic) Value(state []float64, w *neural.Work) float64 {
 	return a.net.Forward(state, w)[a.actions]
 }

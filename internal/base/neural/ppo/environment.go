@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
-// Environment is what a policy acts in. Only one goroutine uses it.
+// Environment is the world that a policy acts in. Only one goroutine uses it.
 type Environment interface {
 	// Begin starts an episode, with random choices of its own, and writes its first state.
 	Begin(bits *rand.PCG, state []float64)
@@ -16,8 +16,8 @@ type Environment interface {
 	Step(action int, state []float64) (reward float64, ended bool)
 }
 
-// Episodes returns rollouts of one episode in each environment, on up to as many goroutines as there are jobs (0: one
-// per core). Episodes that did not end are cut off after a number of steps.
+// Episodes returns rollouts of one episode in each environment, on up to jobs goroutines (0: one per core). Episodes
+// that did not end are cut off after a number of steps.
 func Episodes(environments []Environment, steps, jobs int) Rollouts {
 	return func(policy *ActorCritic, seed uint64) []Trajectory {
 		all := make([]Trajectory, len(environments))
@@ -30,7 +30,6 @@ func Episodes(environments []Environment, steps, jobs int) Rollouts {
 	}
 }
 
-// episode runs one episode.
 func episode(e Environment, steps int, policy *ActorCritic, bits *rand.PCG) (t Trajectory) {
 	w, state := policy.NewWork(), make([]float64, policy.net.Inputs())
 	e.Begin(bits, state)

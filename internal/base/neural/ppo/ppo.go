@@ -1,5 +1,5 @@
 // Package ppo trains policies that choose among a few actions. New returns an untrained ActorCritic; Train improves it
-// by episodes in which it acted, such as those that Episodes runs in an Environment.
+// with episodes in which it acted; Episodes runs them in Environments.
 //
 // The algorithm is proximal policy optimisation (Schulman, Wolski, Dhariwal, Radford and Klimov, Proximal policy
 // optimization algorithms, arXiv 1707.06347) with generalised advantage estimation (Schulman, Moritz, Levine, Jordan
@@ -32,7 +32,7 @@ type Rollouts func(policy *ActorCritic, seed uint64) []Trajectory
 
 // Options are the constants of PPO.
 type Options struct {
-	Iterations  int     // rollouts, each followed by passes over what they gave
+	Iterations  int     // rollouts, each followed by passes over its decisions
 	Gamma       float64 // discount of a reward per step
 	Lambda      float64 // of the advantage estimation
 	Clip        float64 // largest change of an action's probability, as a share of it, that is rewarded
@@ -74,7 +74,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// Progress is what an iteration gave.
+// Progress reports an iteration.
 type Progress struct {
 	Iteration int // from 0
 	Episodes  int
@@ -228,8 +228,8 @@ func (t *trainer) judge(e Trajectory, features, actions int) []sample {
 	return samples
 }
 
-// advantages estimates how much better each action was than the policy's mean, from the values of the states before it
-// and, as the last one, of that after the end: 0 if the episode ended there.
+// advantages estimates how much better each action was than the policy's mean, from the values of the states. There is
+// one more value than rewards: of the state after the last step, 0 if the episode ended there.
 func advantages(rewards, values []float64, gamma, lambda float64) []float64 {
 	a := make([]float64, len(rewards))
 	next := 0.0
@@ -289,7 +289,7 @@ func (t *trainer) step(ctx context.Context, rows []int) (losses, error) {
 	return sum, nil
 }
 
-// moments returns mean and deviation of the advantages of samples.
+// moments returns mean and standard deviation of the advantages of the samples with these indices.
 func (t *trainer) moments(rows []int) (mean, sd float64) {
 	n := float64(len(rows))
 	for _, r := range rows {

@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
-// train trains quietly.
 func train(t testing.TB, o Options, a *ActorCritic, r Rollouts, report func(Progress)) *ActorCritic {
 	t.Helper()
 	if report == nil {
@@ -217,7 +216,7 @@ func TestSharpen(t *testing.T) {
 	}
 }
 
-// bandit pays 1 with a probability per arm, which depends on the state: the best arm is the one that it names.
+// bandit pays 1 with a probability per arm, which depends on the state: the state names the best arm.
 type bandit struct {
 	bits *rand.PCG
 	best int
@@ -248,7 +247,6 @@ func (b *bandit) Step(action int, state []float64) (reward float64, ended bool) 
 	return reward, false
 }
 
-// bandits returns some.
 func bandits(n int) (e []Environment) {
 	for range n {
 		e = append(e, &bandit{})

@@ -1,5 +1,5 @@
-// Package ptx reads kernels in PTX, the assembly language of NVIDIA's GPUs, as far as compilers write it: functions,
-// their registers and variables, and instructions as they are written. What instructions mean is up to package ptxrun.
+// Package ptx reads kernels in PTX, the assembly language of NVIDIA's GPUs, as compilers write it: functions, their
+// registers and variables, and the text of instructions. What instructions mean is up to package ptxrun.
 //
 // Source: NVIDIA, Parallel thread execution ISA, version 7.0.
 package ptx
@@ -19,16 +19,15 @@ type token struct {
 // longestText is how long a PTX text may be, in bytes; this program's have less than 100 KB.
 const longestText = 8 << 20
 
-// Problem is why a text is no PTX that can be run, with its line.
+// Problem says why a text is not PTX that can be run, with the line.
 type Problem struct {
 	line    int
 	message string
 }
 
-// Error implements error.
 func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.line, p.message) }
 
-// Refuse panics with a Problem. Parse recovers from it, as what follows it must.
+// Refuse panics with a Problem. Parse recovers from it; later stages that call Refuse must do so, too.
 func Refuse(line int, format string, a ...any) { panic(Problem{line, fmt.Sprintf(format, a...)}) }
 
 func wordLetter(c byte) bool {
@@ -96,7 +95,7 @@ func (c *cursor) peek() string {
 	return c.all[c.at].text
 }
 
-// next returns a token; there must be one.
+// next consumes and returns a token, which must exist.
 func (c *cursor) next() string {
 	if c.at >= len(c.all) {
 		Refuse(c.line, "the text ends too early")

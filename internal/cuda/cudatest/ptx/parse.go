@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Limits of what a text may declare. Those of clang are far below.
+// Limits of what a text may declare. What clang writes is far below them.
 const (
 	MostRegisters = 1 << 15
 	MostParams    = 4096     // bytes
@@ -22,7 +22,7 @@ type Variable struct {
 	Space        string // "param", "shared", "local", "global" or "const"
 	Align, Bytes int64
 	Unsized      bool   // dynamic shared memory
-	Content      []byte // what it begins with, nil if undefined
+	Content      []byte // its initial bytes, nil if undefined
 }
 
 // Scope has the names that are known between a pair of braces.
@@ -64,7 +64,6 @@ func (s *Scope) Register(name string) (int, bool) {
 	return 0, false
 }
 
-// Variable returns a variable by its name.
 func (s *Scope) Variable(name string) (*Variable, bool) {
 	for ; s != nil; s = s.outer {
 		if v, ok := s.variables[name]; ok {
@@ -84,7 +83,6 @@ func (s *Scope) Label(name string) (int, bool) {
 	return 0, false
 }
 
-// List returns a list of labels.
 func (s *Scope) List(name string) ([]string, bool) {
 	for ; s != nil; s = s.outer {
 		if l, ok := s.targets[name]; ok {
@@ -94,7 +92,7 @@ func (s *Scope) List(name string) ([]string, bool) {
 	return nil, false
 }
 
-// Operand is what an instruction works with: as it is written, and, if it consists of parts, its parts.
+// Operand is an operand of an instruction: its text or, if it consists of parts, its parts.
 type Operand struct {
 	Text    string    // of a register, a number or a name; "" of what has parts
 	Negated bool      // !%p
@@ -115,7 +113,7 @@ type Statement struct {
 	Scope  *Scope
 }
 
-// Text returns the name of the instruction, such as add.s32.
+// Text returns the name of the instruction: add.s32.
 func (s *Statement) Text() string { return strings.Join(s.Op, ".") }
 
 // Function is a kernel, or what kernels call.
@@ -140,7 +138,6 @@ type Text struct {
 	scope     *Scope
 }
 
-// Parse reads a PTX text.
 func Parse(source string) (t *Text, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -165,7 +162,7 @@ func Parse(source string) (t *Text, err error) {
 	return t, nil
 }
 
-// directive reads what stands outside of functions.
+// directive reads a declaration outside of functions.
 func (t *Text) directive(c *cursor) {
 	switch d := c.next(); d {
 	case ".version":
@@ -208,7 +205,7 @@ func declare(c *cursor, s *Scope, v *Variable) {
 	s.variables[v.Name] = v
 }
 
-// sizeOf returns the bytes of a type such as .u32, 0 for any other word.
+// sizeOf returns the bytes of a type (4 for .u32), 0 for any other word.
 func sizeOf(kind string) int64 {
 	switch kind {
 	case ".b8", ".u8", ".s8":
@@ -546,7 +543,6 @@ func (c *cursor) statement(s *Scope) Statement {
 	return in
 }
 
-// operand reads one operand.
 func (c *cursor) operand(depth int) (o Operand) {
 	if depth > 4 {
 		Refuse(c.line, "operands within operands")

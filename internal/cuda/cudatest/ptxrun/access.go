@@ -72,7 +72,7 @@ type place struct {
 	space  space
 }
 
-// place returns where an access goes. A variable may be elsewhere than its space says: parameters of what is called
+// place returns where an access goes. A variable may be in another space than declared: parameters of called functions
 // are local.
 func (c *compiler) place(o ptx.Operand, s space) place {
 	if o.Address == nil {
@@ -238,8 +238,8 @@ func atomic(c *compiler) {
 	}
 }
 
-// flushed returns a float32 with 0 of its sign in place of a subnormal number, as atomic additions in global memory do
-// with what they add up and with the sum.
+// flushed returns a float32 with 0 of its sign in place of a subnormal number, as atomic additions in global memory
+// treat their operands and their sum.
 func flushed(x uint64) uint64 {
 	if x&0x7f800000 == 0 {
 		return x & 0x80000000
@@ -247,7 +247,7 @@ func flushed(x uint64) uint64 {
 	return x
 }
 
-// inSomeOrder calls f for all lanes; which is first is drawn, as nothing says which one is.
+// inSomeOrder calls f for all lanes in an order that is drawn, as PTX does not define one.
 func (w *warp) inSomeOrder(lanes uint32, f func(lane int)) {
 	turn := 0
 	if d := w.block.launch.draws; d != nil {
@@ -386,7 +386,7 @@ func fence(c *compiler) {
 	}
 }
 
-// copies are a lane's copies from global to shared memory that have not arrived: in groups, and in none.
+// copies are a lane's copies from global to shared memory that have not arrived, in groups or outside of them.
 type copies struct {
 	groups [][]copying
 	open   []copying
@@ -398,7 +398,7 @@ type copying struct {
 	read     int // bytes that are read; the others become 0
 }
 
-// asynchronous is cp.async. What is copied arrives when the thread waits for it, and until then its place has no value.
+// asynchronous is cp.async. The bytes arrive when the thread waits for them; until then their place has no value.
 func asynchronous(c *compiler) {
 	switch op := strings.Join(c.in.Op, "."); {
 	case op == "cp.async.commit_group":
@@ -480,7 +480,6 @@ func (w *warp) eachCopies(active uint32, f func(lane int, q *copies)) {
 	}
 }
 
-// arrive completes copies of a lane.
 func (w *warp) arrive(lane int, group []copying) {
 	for _, a := range group {
 		to, at := w.find(shared, a.to, a.size, lane)

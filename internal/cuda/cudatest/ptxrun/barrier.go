@@ -111,7 +111,7 @@ func (b *block) pass(at *barrier) {
 	}
 }
 
-// passSome records what the warps of a barrier know of each other now: whatever one of them knew, all know.
+// passSome records what the warps of a barrier know of each other afterwards: all know what one of them knew.
 func (b *block) passSome(at *barrier) {
 	if b.warpsKnow == nil {
 		b.warpsKnow = make([][]uint32, len(b.warps))
@@ -133,7 +133,7 @@ func (b *block) passSome(at *barrier) {
 	}
 }
 
-// syncWarp is bar.warp.sync: what lanes did before is known to the others.
+// syncWarp is bar.warp.sync: each lane then knows what the others did before.
 func (w *warp) syncWarp(lanes uint32) {
 	w.block.now++
 	if lanes == w.live {

@@ -21,7 +21,7 @@ type program struct {
 	threads   int64 // the most per block, 0 without a limit
 }
 
-// rowSource is what a row has at the beginning: a register nothing in particular, others a constant.
+// rowSource is the initial value of a row: undefined in a register, a constant in others.
 type rowSource struct {
 	bits     int
 	value    uint64
@@ -40,7 +40,6 @@ const (
 	param
 )
 
-// home is where a variable is.
 type home struct {
 	space   space
 	address uint64
@@ -86,7 +85,7 @@ func build(t *ptx.Text, kernel *ptx.Function, globals map[*ptx.Variable]uint64) 
 		}
 	}
 	b.emit(kernel, -1)
-	// Dynamic shared memory is behind the variables; its address is a constant that is not known before.
+	// Dynamic shared memory is behind the variables; so its address is known only now.
 	for _, v := range b.dynamic {
 		b.p.shared = (b.p.shared + v.Align - 1) &^ (v.Align - 1)
 	}
@@ -102,7 +101,7 @@ func build(t *ptx.Text, kernel *ptx.Function, globals map[*ptx.Variable]uint64) 
 // dynamicShared marks the row of the address of dynamic shared memory.
 const dynamicShared = -1
 
-// emit appends the steps of a function, and where it ends, of one that is called.
+// emit appends the steps of a function and, if it is called, a last step at which its returns end.
 func (b *builder) emit(f *ptx.Function, line int) {
 	if slices.Contains(b.calling, f) {
 		ptx.Refuse(line, "%s calls itself", f.Name)
@@ -151,7 +150,7 @@ func (b *builder) emit(f *ptx.Function, line int) {
 	}
 	at[len(f.Code)] = len(b.p.code)
 	if len(b.p.code) == 0 || !f.Kernel {
-		// There is always a step behind the last one of a function, so that a jump to its end has a target.
+		// A function always has a step after its last one, so that a jump to its end has a target.
 		b.p.code = append(b.p.code, step{kind: plain, guard: -1, run: func(*warp, uint32) {}, line: f.Line, text: "}"})
 	} else if f.Kernel {
 		b.p.code = append(b.p.code, step{kind: leaves, guard: -1, line: f.Line, text: "}"})
@@ -165,7 +164,6 @@ func (b *builder) emit(f *ptx.Function, line int) {
 
 func jumpsTo(statement int) (kind, []int) { return jumps, []int{statement} }
 
-// placeLocal gives a variable of a thread its place.
 func (b *builder) placeLocal(v *ptx.Variable, line int) {
 	b.p.local = (b.p.local + v.Align - 1) &^ (v.Align - 1)
 	b.homes[v] = home{local, uint64(b.p.local)}
@@ -397,7 +395,6 @@ func (b *builder) operands(in *ptx.Statement, n int) {
 	}
 }
 
-// compiler compiles one instruction.
 type compiler struct {
 	*builder
 	*frame
@@ -416,7 +413,7 @@ func (c *compiler) to(i int) int         { return c.target(c.frame, c.in, c.in.A
 // typed returns the last part of the instruction as a type.
 func (c *compiler) typed() (t numberType) { return c.numberType(c.in.Op[len(c.in.Op)-1]) }
 
-// numberType is a type such as u32.
+// numberType is the type of a number: u32.
 type numberType struct {
 	kind byte // 'u', 's', 'b' or 'f'; 'p' for predicates
 	bits int

@@ -22,7 +22,7 @@ func bits32(x float32) uint64 {
 func bits64(x float64) uint64 { return math.Float64bits(x) }
 
 // fma32 returns a*b + c, rounded once. The product is exact in 53 bits; their sum is rounded to odd, so that rounding
-// it again, to 24 bits, gives what rounding once would (Boldo and Melquiond, Emulation of FMA and correctly rounded
+// it again, to 24 bits, gives the same as rounding once (Boldo and Melquiond, Emulation of FMA and correctly rounded
 // sums, IEEE Transactions on Computers 2008).
 func fma32(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
@@ -43,9 +43,9 @@ func fma32(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// floats is what is computed with floating-point numbers: what IEEE 754 defines, rounded to nearest. The result of
-// other instructions differs between GPUs, so they are unknown. So do products and sums that do not say how they are
-// rounded: the driver's compiler may fuse them.
+// floats is arithmetic of floating-point numbers that IEEE 754 defines, rounded to nearest. Other instructions are
+// unknown, as their results differ between GPUs. So do products and sums without a rounding mode: the driver's compiler
+// may fuse them.
 func (c *compiler) floats(n int) operation {
 	op := c.in.Op[0]
 	exact := strings.Join(c.in.Op[1:len(c.in.Op)-1], ".") == "rn"
@@ -212,7 +212,7 @@ func convert(c *compiler) {
 	c.step.run = eachLane(1, row, [4]int{c.from(1, from.bits)}, n, func(a, _, _, _ uint64) uint64 { return f(a) })
 }
 
-// conversion returns what converts between two types, nil if there is no such instruction.
+// conversion returns the function that converts between two types, nil if no instruction does.
 func conversion(to, from numberType, mode string, saturates bool) func(x uint64) uint64 {
 	fromFloat, toFloat := from.kind == 'f', to.kind == 'f'
 	if from.kind == 'p' || to.kind == 'p' || from.kind == 'f' && from.bits == 8 || to.kind == 'f' && to.bits == 8 {
@@ -313,7 +313,7 @@ func roundWhole(x float64, mode string) float64 {
 	return math.RoundToEven(x)
 }
 
-// wholeOfNaN returns what a NaN becomes: 0, or the highest bit alone where one of both types has 64 bits.
+// wholeOfNaN returns what a NaN becomes: 0, or the highest bit alone if one of the two types has 64 bits.
 func wholeOfNaN(to, from int) uint64 {
 	if to < 64 && from < 64 {
 		return 0

@@ -1,7 +1,7 @@
 package ptxrun
 
-// Lanes of a warp that went different ways come together where their ways meet: at post-dominators. The deeper a block
-// is in the tree of post-dominators, the earlier its lanes go on, so that none passes the place where others will come.
+// Lanes of a warp that went different ways come together where their ways meet: at post-dominators. Lanes in blocks
+// that are deeper in the tree of post-dominators run first, so that no lane passes a place that others will reach.
 
 // flow divides the code into blocks and gives each step the depth of its block.
 func (p *program) flow() {

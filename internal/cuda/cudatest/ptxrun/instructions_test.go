@@ -231,8 +231,8 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// TestUnwrittenRegisters reads a register that nothing was written to: what comes out depends on the seed, as nothing
-// says what a GPU has there.
+// TestUnwrittenRegisters reads a register that nothing was written to: the value depends on the seed, as PTX does not
+// define it.
 func TestUnwrittenRegisters(t *testing.T) {
 	const body = "mov.u32 %r9, %r7;"
 	one, err := compute(Options{Seed: 1}, body, make([]uint64, 4*32))

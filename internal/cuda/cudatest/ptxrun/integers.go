@@ -263,7 +263,7 @@ func (c *compiler) findBit(n int, signed bool) operation {
 	}}
 }
 
-// extractBits is bfe: c bits of a from b on; behind the end are zeros, or copies of the sign.
+// extractBits is bfe: c bits of a from b on; past the end are zeros, or copies of the sign.
 func extractBits(n int, signed bool) func(a, b, c, d uint64) uint64 {
 	return func(a, b, c, _ uint64) uint64 {
 		from, count := cut(b, 8), int(cut(c, 8))
@@ -511,7 +511,7 @@ func combined(how string, a, b uint64) uint64 {
 	return a ^ b
 }
 
-// comparison returns a comparison by its name, nil if there is none.
+// comparison returns a comparison by its name, nil for an unknown one.
 func comparison(how string, t numberType) func(a, b uint64) bool {
 	if t.kind == 'f' {
 		return floatComparison(how, t.bits)

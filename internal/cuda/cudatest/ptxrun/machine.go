@@ -1,16 +1,15 @@
-// Package ptxrun runs kernels in PTX on the CPU, for tests: this program's are verified without a GPU. It runs
-// the bytes that a driver would be given. The lanes of a warp are in step, go different ways, and come together again;
-// the warps of a block take turns between barriers; blocks run one after another, in the order of their numbers or in
-// one that is drawn.
+// Package ptxrun runs kernels in PTX on the CPU, so that tests verify this program's kernels without a GPU. It runs the
+// same bytes as a driver. The lanes of a warp are in step, go different ways, and come together again; the warps of a
+// block take turns between barriers; blocks run one after another, in the order of their numbers or in a random one.
 //
-// It reports, with the place in the PTX: accesses outside of allocations, or misaligned; reads of memory that nobody
-// wrote; two threads that use the same memory without a barrier between, one of them writing; lanes that do not come
-// together where they must; barriers that not all reach; divisions by zero; and kernels that run too long. An
-// instruction that it does not know is an error when the text is loaded.
+// It reports, with the place in the PTX: accesses outside of allocations, or misaligned; reads of memory that was never
+// written; two threads that use the same memory without a barrier in between, one of them writing; lanes that do not
+// come together where they must; barriers that some threads do not reach; divisions by zero; and kernels that run too
+// long. An instruction that it does not know is an error when the text is loaded.
 //
 // It shows neither how fast a kernel is on a GPU, nor errors of the driver's compiler, nor races between blocks that
-// fences hide. Instructions whose result NVIDIA does not define exactly, such as approximate divisions, are unknown;
-// sums of mma.sync are computed in one of three ways, which is drawn.
+// fences hide. Instructions whose result NVIDIA does not define exactly, like approximate divisions, are unknown; sums
+// of mma.sync are computed in one of three ways, drawn at random.
 //
 // Source: NVIDIA, Parallel thread execution ISA, version 7.0.
 package ptxrun
@@ -37,7 +36,8 @@ type Options struct {
 	Processors   int    // 4 if 0
 	Seed         uint64 // draws the order of blocks, warps and atomic operations, and what is in registers; 0: in order, 0
 	Instructions int64  // warp instructions that a launch may execute; 200 million if 0
-	// Fail lets the nth call that can fail, from 1, and all after it fail as if the device had been lost; 0 for none.
+	// With Fail above 0, the call of that number (from 1) that can fail and all later ones fail, as if the device had been
+	// lost.
 	Fail int
 }
 
@@ -47,7 +47,7 @@ func (o Options) Takes(bytes int64) int64 {
 	return (bytes + granule - 1) / granule * granule
 }
 
-// Machine is a device without a GPU.
+// Machine is a cuda.Device that interprets kernels.
 type Machine struct {
 	options  Options
 	mutex    sync.Mutex
@@ -57,11 +57,10 @@ type Machine struct {
 	launchs  uint64
 	calls    int
 	executed int64               // warp instructions
-	spare    map[*program]*block // what a kernel ran in last, to be used again
+	spare    map[*program]*block // the memory of a kernel's last run, for the next one
 	lost     error               // of a kernel or of the device; all further calls fail with it
 }
 
-// New returns a machine.
 func New(o Options) *Machine {
 	if o.Memory == 0 {
 		o.Memory = 64 << 20
@@ -78,7 +77,7 @@ func New(o Options) *Machine {
 	return &Machine{options: o, regions: []*region{nil}, spare: map[*program]*block{}}
 }
 
-// ErrLost is the error of a machine that was told to fail.
+// ErrLost is the error that Options.Fail causes.
 var ErrLost = errors.New("the device was lost (the test asked for it)")
 
 // begin counts a call that may fail.
@@ -89,16 +88,10 @@ func (m *Machine) begin() error {
 	return m.lost
 }
 
-// Name implements cuda.Device.
-func (m *Machine) Name() string { return "PTX interpreter" }
-
-// Capability implements cuda.Device.
+func (m *Machine) Name() string                   { return "PTX interpreter" }
 func (m *Machine) Capability() (major, minor int) { return m.options.Major, m.options.Minor }
+func (m *Machine) Processors() int                { return m.options.Processors }
 
-// Processors implements cuda.Device.
-func (m *Machine) Processors() int { return m.options.Processors }
-
-// Memory implements cuda.Device.
 func (m *Machine) Memory() (free, total int64, err error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -108,7 +101,6 @@ func (m *Machine) Memory() (free, total int64, err error) {
 	return m.options.Memory - m.used, m.options.Memory, nil
 }
 
-// Alloc implements cuda.Device.
 func (m *Machine) Alloc(bytes int64) (cuda.Pointer, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -138,7 +130,6 @@ func (m *Machine) allocate(name string, bytes int64) (cuda.Pointer, error) {
 	return cuda.Pointer(uint64(n) << positionBits), nil
 }
 
-// Free implements cuda.Device.
 func (m *Machine) Free(p cuda.Pointer) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -174,7 +165,6 @@ func (m *Machine) region(p cuda.Pointer, bytes int64) (r *region, at int64, err 
 	return m.regions[n], at, nil
 }
 
-// Write implements cuda.Device.
 func (m *Machine) Write(to cuda.Pointer, from []byte) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -208,7 +198,6 @@ func (m *Machine) Read(to []byte, from cuda.Pointer) error {
 	return nil
 }
 
-// Fill implements cuda.Device.
 func (m *Machine) Fill(p cuda.Pointer, value byte, bytes int64) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -226,14 +215,12 @@ func (m *Machine) Fill(p cuda.Pointer, value byte, bytes int64) error {
 	return nil
 }
 
-// Sync implements cuda.Device.
 func (m *Machine) Sync() error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return m.begin()
 }
 
-// Close implements cuda.Device.
 func (m *Machine) Close() error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -250,7 +237,6 @@ type module struct {
 	programs map[string]*program
 }
 
-// Load implements cuda.Device.
 func (m *Machine) Load(image []byte) (cuda.Module, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -312,13 +298,13 @@ func (m *Machine) globals(t *ptx.Text) (map[*ptx.Variable]uint64, error) {
 	return all, nil
 }
 
-// library has the texts that were read, as tests load the same ones a hundred times.
+// library keeps parsed texts, as tests load the same ones a hundred times.
 var library struct {
 	mutex sync.Mutex
 	texts map[string]*shelved
 }
 
-// shelved is a text and, if no variables of it have addresses of a machine, its programs.
+// shelved is a text with its programs, unless these have addresses of a machine's variables.
 type shelved struct {
 	*ptx.Text
 	mutex    sync.Mutex

@@ -136,7 +136,7 @@ func TestLaunches(t *testing.T) {
 	}
 }
 
-// TestDynamicShared has a kernel use shared memory whose size is that of the launch.
+// TestDynamicShared has a kernel use shared memory whose size the launch sets.
 func TestDynamicShared(t *testing.T) {
 	const ptx = empty + `.extern .shared .align 16 .b8 room[];
 .shared .align 4 .b32 first;

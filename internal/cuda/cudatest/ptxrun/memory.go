@@ -11,12 +11,12 @@ type region struct {
 	name    string // for messages
 	data    []byte
 	written []uint64   // a bit for each byte that has a value
-	pages   [][]cell   // who used which word; nil where no other thread can
+	pages   [][]cell   // who used which word; nil if other threads cannot
 	split   []*[4]cell // of words that were used in smaller parts
 	freed   bool
 }
 
-// pageWords is how many words of 4 bytes have their cells allocated together.
+// pageWords is the number of words, of 4 bytes, whose cells are allocated together.
 const pageWords = 512
 
 func newRegion(name string, bytes int64, watched bool) *region {
@@ -27,7 +27,7 @@ func newRegion(name string, bytes int64, watched bool) *region {
 	return r
 }
 
-// mark says of bytes that they have values, or that they have none.
+// mark records that bytes have values, or have none.
 func (r *region) mark(from, bytes int64, value bool) {
 	for i := from; i < from+bytes; {
 		if i%64 == 0 && i+64 <= from+bytes {
@@ -156,8 +156,8 @@ func (w *warp) find(space space, address uint64, size, lane int) (*region, int64
 	return r, base + at
 }
 
-// use checks an access to memory of other threads or of the past: what is read must have been written, and no other
-// thread may have used it since the last barrier, if one of the two writes.
+// use checks an access: bytes that are read must have been written, and no other thread may have used them since the
+// last barrier, if one of the two writes.
 func (w *warp) use(r *region, at int64, size, lane int, how access) {
 	bits := (uint64(1)<<size - 1) << (at & 63)
 	if how == writes || how == posts {
@@ -208,7 +208,7 @@ type cell struct {
 	split        uint32 // 1 + the index in region.split, if its bytes have cells of their own
 	wrote        stamp  // the last store
 	swapped      stamp  // the last atomic operation after it
-	read1, read2 stamp  // loads after that store by two threads, in different warps if there are such
+	read1, read2 stamp  // loads after that store by two threads, of different warps if possible
 }
 
 // stamp is a thread at a time; the time of a block advances at barriers and fences.
@@ -277,14 +277,14 @@ func (w *warp) meet(r *region, c *cell, me stamp, lane int, how access, at int64
 	c.wrote, c.swapped, c.read1, c.read2 = me, stamp{}, stamp{}, stamp{}
 }
 
-// ordered says whether what a thread did is known to be before what this one does.
+// ordered reports whether an earlier access by the thread s is known to come before this one.
 func (w *warp) ordered(s, me stamp, lane int) bool {
 	switch b := w.block; {
 	case s.block == 0:
 		return true
 	case s.block != me.block:
-		// Blocks are in order if the one has executed a fence after its access, and the other one before its own. That
-		// it knows of the first one's fence, by an atomic operation, is not checked.
+		// Accesses of two blocks are ordered if the first block has executed a fence after its own, and the second before its
+		// own. Whether the second knows of the first one's fence, by an atomic operation, is not checked.
 		fenced := b.launch.fenced
 		return s.time < fenced[s.block-1] && fenced[me.block-1] > 0
 	case s.thread == me.thread || s.time < b.known:

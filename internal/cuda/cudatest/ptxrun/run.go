@@ -17,10 +17,10 @@ const (
 	blocks               // a barrier of the block
 )
 
-// step is an instruction that is ready to run.
+// step is a compiled instruction.
 type step struct {
 	kind    kind
-	ends    bool // the next step may be reached from elsewhere
+	ends    bool // another step may jump to the next one
 	unless  bool // executed where the guard is false
 	guard   int  // row of the predicate, -1 without
 	depth   int  // of its block in the tree of post-dominators
@@ -40,7 +40,6 @@ type row [32]uint64
 
 const allLanes = ^uint32(0)
 
-// launch is one run of a kernel.
 type launch struct {
 	machine *Machine
 	program *program
@@ -54,7 +53,7 @@ type launch struct {
 	draws   *rand.Rand
 }
 
-// block is a block that runs.
+// block is a running block with its shared memory and warps.
 type block struct {
 	launch    *launch
 	number    int
@@ -81,7 +80,7 @@ type warp struct {
 	lanes   *[32]moment // the same of one lane about another, after barriers for some; nil before there are any
 	copies  *[32]copies // asynchronous copies under way; nil before there are any
 	pc      int         // of the step that runs, for messages
-	patient bool        // the lanes that are to go on first go last: in the slice after one that was used up
+	patient bool        // in the slice after one that was used up, the order of groups is reversed
 }
 
 type moment [32]uint32
@@ -103,7 +102,7 @@ func (w *warp) fail(lane int, format string, a ...any) {
 	panic(fault{32*w.number + lane, fmt.Sprintf(format, a...), w})
 }
 
-// failTogether reports what is not due to one lane.
+// failTogether reports a fault of several lanes.
 func (w *warp) failTogether(format string, a ...any) { panic(fault{-1, fmt.Sprintf(format, a...), w}) }
 
 func (f fault) Error() string {
@@ -157,7 +156,7 @@ func (l *launch) block() *block {
 		for r, s := range p.rows {
 			for lane := range 32 {
 				w.rows[r][lane] = s.value
-				if s.register && l.draws != nil { // a read before the first write gives anything
+				if s.register && l.draws != nil { // before its first write a register has any value
 					w.rows[r][lane] = cut(l.draws.Uint64(), s.bits)
 				}
 			}
@@ -191,7 +190,7 @@ func (b *block) begin(number int) {
 	}
 }
 
-// slice is how many instructions a warp executes before another one goes on, if it meets no barrier.
+// slice is how many instructions a warp executes before another one runs, if it meets no barrier.
 const slice = 20_000
 
 func (b *block) run() {
@@ -235,7 +234,6 @@ func (b *block) run() {
 	}
 }
 
-// waitingAt returns the lines at which warps wait.
 func (b *block) waitingAt() (lines []int) {
 	seen := map[int]bool{}
 	for _, w := range b.warps {
@@ -254,7 +252,7 @@ func (w *warp) run(budget int) {
 	for left > 0 && w.n > 0 && !w.waiting {
 		g := w.pick()
 		for {
-			if g.pc >= len(code) { // behind the last instruction, which is no ret
+			if g.pc >= len(code) { // after the last instruction, which is not ret
 				w.end(g, g.lanes)
 				break
 			}
@@ -286,7 +284,7 @@ func (w *warp) run(budget int) {
 	}
 }
 
-// guarded returns the lanes whose predicate lets them execute a step.
+// guarded returns the lanes whose predicate permits a step.
 func (w *warp) guarded(s *step, lanes uint32) uint32 {
 	p := &w.rows[s.guard]
 	taken := uint32(0)
@@ -299,7 +297,7 @@ func (w *warp) guarded(s *step, lanes uint32) uint32 {
 	return lanes & taken
 }
 
-// control executes a step after which lanes go different ways, or for which they wait.
+// control executes a jump, or a step at which lanes wait for each other.
 func (w *warp) control(g *group, s *step, active uint32) {
 	switch s.kind {
 	case jumps:
@@ -386,8 +384,8 @@ func (w *warp) choose(g *group, s *step, active uint32) {
 	}
 }
 
-// pick returns the group of lanes that goes on: the one deepest in the tree of post-dominators. But lanes may wait in a
-// loop for what other lanes do, which GPUs since 2017 allow: after a slice without an end, others go first.
+// pick returns the group of lanes that runs next: the deepest in the tree of post-dominators. But lanes may wait in a
+// loop for other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
 func (w *warp) pick() *group {
 	code := w.block.launch.program.code
 	best, depth := -1, 0
@@ -416,7 +414,7 @@ func (w *warp) pick() *group {
 	return &w.groups[best]
 }
 
-// merge brings groups together that are at the same step, and forgets those that have no lanes.
+// merge joins groups that are at the same step, and removes groups without lanes.
 func (w *warp) merge() {
 	if w.n == 1 && w.groups[0].lanes != 0 {
 		return

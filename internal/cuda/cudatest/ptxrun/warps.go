@@ -19,7 +19,6 @@ func (c *compiler) everyLane() {
 	c.step.mask = c.constant(uint64(allLanes))
 }
 
-// barrierOrSync is a barrier of the warp or of the block.
 func barrierOrSync(c *compiler) {
 	op := slices.DeleteFunc(slices.Clone(c.in.Op), func(m string) bool { return m == "cta" || m == "aligned" })
 	name := strings.Join(op, ".")

@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 )
 
-var fluidEntry = Entry{
-	Name: "fluid",
+var batchSizesEntry = Entry{
+	Name: "batch-sizes",
 	Summary: "to training tenants in proportion to their batch sizes, at most their data sets; the rest is a pool that " +
 		"all other tenants share",
 	Source: "Gu et al., Fluid: dataset abstraction and elastic acceleration for cloud-native deep learning training " +
@@ -27,20 +27,20 @@ var fluidEntry = Entry{
 		}
 		return err
 	},
-	New: func(c Config) (Allocator, error) { return newFluid(c) },
+	New: func(c Config) (Allocator, error) { return newBatchSizes(c) },
 }
 
-// fluid divides once, before the first request.
-type fluid struct{ training }
+// batchSizes divides once, before the first request.
+type batchSizes struct{ training }
 
-func newFluid(c Config) (*fluid, error) {
+func newBatchSizes(c Config) (*batchSizes, error) {
 	t, err := newTraining(c)
-	return &fluid{t}, err
+	return &batchSizes{t}, err
 }
 
-func (a *fluid) Needs() Needs { return Needs{Data: true} }
+func (a *batchSizes) Needs() Needs { return Needs{Data: true} }
 
-func (a *fluid) Allocate(s *State, capacities []int64) {
+func (a *batchSizes) Allocate(s *State, capacities []int64) {
 	divide(a.claim(s), a.weights, capacities[:len(a.weights)])
 	for i := range a.weights {
 		capacities[i] = min(capacities[i], s.Pools[i].Data)
