@@ -453,11 +453,14 @@ func (m *headMaker) calibrate(h *attention.Head) gains {
 		g.slow = slowGain / math.Sqrt(max(1e-3, float64((1-m.share)*m.slow)*m.group))
 	}
 	// The states contribute to the variance of the logits, too. What they leave is the content's, at least a tenth.
+	var content float64
+	for _, l := range looks {
+		content += variance(l, gains{content: 1})
+	}
 	contentGain := func(local float64) float64 {
-		var others, content float64
+		var others float64
 		for _, l := range looks {
 			others += variance(l, gains{slow: g.slow, local: local})
-			content += variance(l, gains{content: 1})
 		}
 		aim := float64(float64(float64(len(looks))*m.logits) * m.logits)
 		return math.Sqrt(max(float64(0.1*aim), aim-others) / content)
@@ -475,12 +478,14 @@ func (m *headMaker) calibrate(h *attention.Head) gains {
 	}
 	g.content = contentGain(g.local)
 	if m.sink > 0 {
+		recent, middle := make([]float64, len(looks)), make([]float64, len(looks))
+		for i, l := range looks {
+			recent[i], middle[i] = l.masses(g)
+		}
 		logit := bisect(-20, 60, func(logit float64) bool {
-			mass := 0.0
-			for _, l := range looks {
-				recent, middle := l.masses(g)
-				sink := float64(attention.Sink * random.Exp(logit))
-				mass += sink / (sink + recent + middle)
+			mass, sink := 0.0, float64(attention.Sink*random.Exp(logit))
+			for i := range looks {
+				mass += sink / (sink + recent[i] + middle[i])
 			}
 			return mass < float64(m.sink*float64(len(looks)))
 		})
