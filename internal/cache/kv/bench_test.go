@@ -34,8 +34,8 @@ const manyRules = "qsac;threshold(tau=0.7);threshold(tau=0.8);adaptive;adaptive(
 // BenchmarkReplay serves a head of four query heads over 32 K tokens in one cell and in ten: milliseconds of processor
 // time per step of the head.
 func BenchmarkReplay(b *testing.B) {
-	const steps = 40
-	columns := columnsOf(b, "attention(layers=1,query-heads=4,kv-heads=1,head-dim=128,context=32768,steps=40,seed=1)")
+	const steps = 200
+	columns := columnsOf(b, "attention(layers=1,query-heads=4,kv-heads=1,head-dim=128,context=32768,steps=200,seed=1)")
 	m := &made{shape: columns.Shape}
 	trace := must.Get(columns.Open(context.Background(), attention.Options{}))(b)
 	must.Do(b, trace.Next(&m.head))
