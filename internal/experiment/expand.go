@@ -193,7 +193,13 @@ func (f *File) variantsOf(kind partKind, index int) ([]partVariant, error) {
 	if err != nil || len(chosen) == 0 {
 		return all, err
 	}
-	return slices.DeleteFunc(all, func(v partVariant) bool { return !slices.Contains(chosen, v.label) }), nil
+	all = slices.DeleteFunc(all, func(v partVariant) bool { return !slices.Contains(chosen, v.label) })
+	if len(chosen) == 1 { // the policy counts at every place on the axis of the kind
+		for i := range all {
+			all[i].axes = slices.DeleteFunc(all[i].axes, func(s setting) bool { return s.name == kind.Name })
+		}
+	}
+	return all, nil
 }
 
 // Label returns the name of the policy in figures, tables and claims.

@@ -98,10 +98,10 @@ type Policy struct {
 	As string `yaml:"as,omitempty"`
 	// further parameters; each is an axis of that name, even if it has only one value
 	With       map[string]Values `yaml:"with,omitempty"`
-	Predictors Values            `yaml:"predictors,omitempty"` // names of the predictors it runs with; default: all
-	Rules      Values            `yaml:"rules,omitempty"`      // likewise of the reuse rules
-	// Names of the prefetchers, allocators and models it runs with; default: all. With one only, it counts at every place
-	// on the axis of these parts.
+	// Names of the parts that it runs with; default: all. With one only, it counts at every place on the axis of these
+	// parts.
+	Predictors  Values `yaml:"predictors,omitempty"`
+	Rules       Values `yaml:"rules,omitempty"`
 	Prefetchers Values `yaml:"prefetchers,omitempty"`
 	Allocators  Values `yaml:"allocators,omitempty"`
 	Models      Values `yaml:"models,omitempty"`
@@ -148,8 +148,8 @@ type Figure struct {
 	Y string `yaml:"y"` // a metric; with Color a dimension
 	// a metric: the figure is a heat map, whose cells are the places on X and Y
 	Color string `yaml:"color,omitempty"`
-	// a dimension: the lines connect its places, X against Y
-	Along      string            `yaml:"along,omitempty"`
+	// dimensions: each line connects the places on the first of them that it has, X against Y
+	Along      Values            `yaml:"along,omitempty"`
 	Lines      string            `yaml:"lines,omitempty"` // one line per place on this dimension; default policy
 	Panels     string            `yaml:"panels,omitempty"`
 	Log        Values            `yaml:"log,omitempty"`  // x, y; color

@@ -49,6 +49,8 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a ` +
 			`metric: unknown metric "capacity"`},
 		{base + "figures:\n  - {name: a, x: hits, y: misses, along: noise}\n", `x.yaml:8: unknown dimension "noise"`},
+		{base + "figures:\n  - {name: a, x: hits, y: misses, along: [capacity, noise]}\n",
+			`x.yaml:8: unknown dimension "noise"`},
 		{replace("{name: t, generate: zipf}", "{name: t, file: q.jsonl, embeddings: magic}"), `x.yaml:4: trace t: ` +
 			`embeddings magic: unknown embedder "magic"`},
 		{base + "title: b\n", `x.yaml:7: key "title" appears twice; it is on line 2 already`},

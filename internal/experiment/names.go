@@ -304,11 +304,11 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 	if x == capacityShare {
 		x = ""
 	}
-	if figure.Along != "" {
+	if len(figure.Along) > 0 {
 		if err := f.checkAlong(figure, i); err != nil {
 			return err
 		}
-		x = figure.Along
+		x = ""
 	}
 	if err := checkShown(figure.Y); err != nil {
 		return f.errorAt(err, "figures", i, "y")
@@ -324,7 +324,7 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		}
 	}
 	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkDimension(figure.Y, x, "figures", i, dimensionKey(figure)),
+		f.checkDimension(figure.Y, x, "figures", i, "x"),
 		f.checkDimension(figure.Y, figure.Lines, "figures", i, "lines"),
 		f.checkDimension(figure.Y, figure.Panels, "figures", i, "panels"),
 		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"))
@@ -335,7 +335,7 @@ func (f *File) checkHeat(figure Figure, seen map[string]bool, i int) error {
 	switch {
 	case slices.Contains([]string{figure.Y, figure.Panels}, figure.X) || figure.Y == figure.Panels:
 		return f.errorAt(fmt.Errorf("with color, x, y and panels are three different dimensions"), "figures", i)
-	case figure.Along+figure.Lines != "" || len(figure.References) > 0 || figure.From != 0:
+	case len(figure.Along) > 0 || figure.Lines != "" || len(figure.References) > 0 || figure.From != 0:
 		return f.errorAt(fmt.Errorf("a heat map has cells, and neither lines nor marks; remove along, lines, references and "+
 			"from"), "figures", i)
 	}
@@ -373,7 +373,7 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 		return f.errorAt(suggest.Unknown("series", figure.Y, series.Names), "figures", i, "y")
 	case !window.Wants(figure.Y):
 		return f.errorAt(fmt.Errorf("series: %s does not include %s", window, figure.Y), "figures", i, "y")
-	case figure.Along+figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Log)+
+	case figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Along)+len(figure.Log)+
 		len(figure.References) > 0:
 		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
 			"all keys except name, title, x, y, only and from"), "figures", i)
@@ -396,15 +396,12 @@ func (f *File) checkAlong(figure Figure, i int) error {
 		return f.errorAt(fmt.Errorf("references have one number per point, but a point with along needs two"), "figures", i,
 			"references")
 	}
-	return nil
-}
-
-// dimensionKey returns the figure's key for the dimension of its lines.
-func dimensionKey(figure Figure) string {
-	if figure.Along != "" {
-		return "along"
+	for k, name := range figure.Along {
+		if err := f.checkDimension(figure.Y, name, "figures", i, "along", k); err != nil {
+			return err
+		}
 	}
-	return "x"
+	return nil
 }
 
 func (f *File) checkTables() error {

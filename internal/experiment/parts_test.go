@@ -25,7 +25,7 @@ func TestCellsWithPredictors(t *testing.T) {
 		"made 3 fpb seed=1 predictor=noisy,p=0.1",
 		"made 3 fpb seed=0 predictor=noisy,p=0.5",
 		"made 3 fpb seed=1 predictor=noisy,p=0.5",
-		"made 3 exact-fpb seed=0 predictor=oracle",
+		"made 3 exact-fpb seed=0", // it has chosen one predictor, so that it counts at every place on their axis
 		"made 3 opt seed=0 (auxiliary)",
 	}
 	if !slices.Equal(got, want) {

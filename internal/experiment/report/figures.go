@@ -140,8 +140,12 @@ func caption(c plots.Chart, recs []records.Record) string {
 	lines := cmp.Or(c.Lines, records.DimPolicy)
 	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X),
 		records.MetricName(lines))}
-	if c.Along != "" {
-		parts[0] += ", one point per " + records.MetricName(c.Along)
+	if len(c.Along) > 0 {
+		var names []string
+		for _, dimension := range c.Along {
+			names = append(names, records.MetricName(dimension))
+		}
+		parts[0] += ", one point per " + strings.Join(names, " or ")
 	}
 	if c.Panels != "" {
 		parts[0] += ", one panel per " + records.MetricName(c.Panels)

@@ -25,8 +25,9 @@ type Chart struct {
 	Title string // "" for one made of X and Y
 	X     string // a dimension: records.DimCapacity, records.DimCapacityShare or an axis
 	Y     string // a metric
-	// a dimension: X is a metric then, and a line goes through its points in the order of the places on this dimension
-	Along          string
+	// dimensions: X is a metric then, and a line goes through its points in the order of the places on the first of these
+	// that it has
+	Along          []string
 	Lines          string // a dimension; "" for records.DimPolicy
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	LogX, LogY     bool
@@ -90,10 +91,14 @@ func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error)
 }
 
 func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
-	layout := records.Layout{Panels: c.Panels, Lines: c.Lines, Along: cmp.Or(c.Along, c.X), Metric: c.Y}
+	layout := records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y}
+	if len(c.Along) == 0 {
+		return records.Arrange(recs, layout)
+	}
+	layout.Along, layout.Instead = c.Along[0], c.Along[1:]
 	panels, err := records.Arrange(recs, layout)
-	if err != nil || c.Along == "" {
-		return panels, err
+	if err != nil {
+		return nil, err
 	}
 	layout.Metric = c.X
 	across, err := records.Arrange(recs, layout)
@@ -369,7 +374,7 @@ func (d *drawing) lastMean(s records.Series) float64 {
 func (d *drawing) line(s records.Series) Line {
 	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
 	points := slices.Clone(s.Points)
-	if d.Along == "" { // with Along, the line follows the places on it, by which the points are sorted
+	if len(d.Along) == 0 { // with Along, the line follows the places on it, by which the points are sorted
 		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	}
 	uncertain := d.isInterval(s)
@@ -464,7 +469,7 @@ func (d *drawing) setAxes(f *Figure, p records.Panel) {
 	if len(d.panels) > 1 {
 		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
 	}
-	if ticks := d.ticks(p); d.Along == "" && f.haveRoom(ticks) && len(ticks) > 1 {
+	if ticks := d.ticks(p); len(d.Along) == 0 && f.haveRoom(ticks) && len(ticks) > 1 {
 		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 }

@@ -130,7 +130,7 @@ var kinds = map[string]struct {
 		experiment{policies: 2, capacities: wide, noise: []string{"0", "0.1", "0.5"}, unit: records.Bytes}.records()},
 	"seventy": {Chart{X: "capacity", Y: "hit_ratio"},
 		experiment{policies: 70, capacities: wide, unit: records.Objects}.records()},
-	"against": {Chart{X: "evictions", Y: "hit_ratio", Along: "noise"},
+	"against": {Chart{X: "evictions", Y: "hit_ratio", Along: []string{"noise"}},
 		withEvictions(experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1", "0.5"},
 			unit: records.Objects}.records())},
 	"odd-names": {Chart{Title: strings.Repeat("a long title & <more> ", 20), X: "capacity", Y: "hit_ratio",
@@ -464,14 +464,40 @@ func TestMetricAgainstMetricGoesAlongTheDimension(t *testing.T) {
 	for i, evictions := range []int64{3, 1, 7} {
 		recs[i].SetInt(metric.Evictions, evictions)
 	}
-	d := drawingOf(t, Chart{X: "evictions", Y: "hit_ratio", Along: "capacity"}, recs)
+	d := drawingOf(t, Chart{X: "evictions", Y: "hit_ratio", Along: []string{"capacity"}}, recs)
 	l := d.line(d.panels[0].Lines[0])
 	if !slices.Equal(l.X, []float64{1, 7, 3}) || !slices.Equal(l.Y,
 		[]float64{recs[1].Float(metric.HitRatio), recs[2].Float(metric.HitRatio), recs[0].Float(metric.HitRatio)}) {
 		t.Errorf("line over %v: %v", l.X, l.Y)
 	}
-	if _, err := (Chart{X: "nothing", Y: "hit_ratio", Along: "capacity"}).arrange(recs); err == nil {
+	if _, err := (Chart{X: "nothing", Y: "hit_ratio", Along: []string{"capacity"}}).arrange(recs); err == nil {
 		t.Error("a metric that no record has is drawn")
+	}
+}
+
+// Lines that have dimensions of their own each follow theirs, and one without any is a point.
+func TestLinesGoAlongDimensionsOfTheirOwn(t *testing.T) {
+	var recs []records.Record
+	for _, at := range []struct {
+		policy, axes    string
+		hits, evictions float64
+	}{{"a", "tau=0.7", 0.2, 5}, {"b", "n=2", 0.4, 1}, {"a", "tau=0.3", 0.1, 9}, {"b", "n=1,tau=0.3", 0.6, 2},
+		{"c", "", 0.5, 4}} {
+		recs = append(recs, records.Record{Trace: "t", Label: at.policy, Policy: at.policy, Axes: at.axes,
+			CapacityText: "1", Values: metric.ValuesOf(map[string]float64{"hit_ratio": at.hits, "evictions": at.evictions})})
+	}
+	d := drawingOf(t, Chart{X: "evictions", Y: "hit_ratio", Along: []string{"n", "tau"}}, recs)
+	want := map[string][]float64{"a": {9, 5}, "b": {2, 1}, "c": {4}}
+	for _, s := range d.panels[0].Lines {
+		if l := d.line(s); !slices.Equal(l.X, want[s.Name]) {
+			t.Errorf("%s goes over %v, want %v", s.Name, l.X, want[s.Name])
+		}
+	}
+	if len(d.panels[0].Lines) != len(want) {
+		t.Errorf("%d lines, want %d", len(d.panels[0].Lines), len(want))
+	}
+	if _, err := (Chart{X: "evictions", Y: "hit_ratio", Along: []string{"eta", "p"}}).arrange(recs); err == nil {
+		t.Error("dimensions that no record has are no error")
 	}
 }
 

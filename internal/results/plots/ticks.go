@@ -72,6 +72,9 @@ func (t ticker) linearTicks(low, high float64) []plot.Tick {
 		unit, format = u.seconds, u.format
 	}
 	step := t.step(least/unit) * unit
+	if math.Floor(high/step)-math.Ceil(low/step) < 1 { // a single label shows no scale
+		step = t.step(least/2/unit) * unit
+	}
 	var ticks []plot.Tick
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
 		v := i*step + 0 // no negative zero

@@ -31,6 +31,7 @@ func TestTickLabels(t *testing.T) {
 		{ticker{Log, Bytes, 0}, 60 << 20, 600 << 20, "64 MiB | 128 MiB | 256 MiB | 512 MiB"},
 		{ticker{Log, Seconds, 0}, 1e-3, 1e6, "1 ms | 1 s | 1 min | 1 h | 1 d"},
 		{ticker{Log, Number, 0}, 100, 150, "100 | 110 | 120 | 130 | 140 | 150"},
+		{ticker{Linear, Number, 5}, 0.0014, 0.875, "0.2 | 0.4 | 0.6 | 0.8"},
 		{ticker{Linear, Percent, 0}, 0.1, 0.62, "10% | 20% | 30% | 40% | 50% | 60%"},
 		{ticker{Linear, Bytes, 0}, 0, 6 << 20, "0 B | 1 MiB | 2 MiB | 3 MiB | 4 MiB | 5 MiB | 6 MiB"},
 		{ticker{Linear, Seconds, 0}, 0, 7200, "0 | 20 min | 40 min | 60 min | 80 min | 100 min | 120 min"},

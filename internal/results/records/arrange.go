@@ -17,7 +17,10 @@ type Layout struct {
 	Panels string // one figure or table per place on it; "" for a single one
 	Lines  string // the lines of a figure, the rows of a table
 	Along  string // the horizontal axis of a figure, the columns of a table
-	Metric string
+	// Instead stands in for Along in records without it: the first of these dimensions that a record has. Such places
+	// are called like axes: "tau=0.7".
+	Instead []string
+	Metric  string
 }
 
 // Panel is one figure or table out of several.
@@ -111,13 +114,20 @@ func metricsOf(recs []Record) []string {
 	})
 }
 
-// check rejects dimensions that no record has.
+// check rejects dimensions that no record has, except some of Along and Instead.
 func (l Layout) check(recs []Record) error {
 	if len(recs) == 0 {
 		return fmt.Errorf("there are no records")
 	}
-	for _, dim := range []string{l.Panels, l.Lines, l.Along} {
-		if dim != "" && !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.Dim(dim); return ok }) {
+	has := func(dim string) bool {
+		return slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.Dim(dim); return ok })
+	}
+	along := l.Along
+	if i := slices.IndexFunc(l.Instead, has); i >= 0 && !has(along) {
+		along = l.Instead[i]
+	}
+	for _, dim := range []string{l.Panels, l.Lines, along} {
+		if dim != "" && !has(dim) {
 			return suggest.Unknown("dimension", dim, append([]string{DimTrace, DimPolicy, DimCapacity, DimCapacityShare,
 				DimSeed}, AxisNames(recs)...))
 		}
@@ -211,8 +221,22 @@ func (a *arranger) separate(recs []*Record) {
 
 // place identifies a record's place on Along.
 func (a *arranger) place(r *Record) string {
-	v, _ := a.dim(r, a.Along)
+	v, _ := a.along(r)
 	return v.Text
+}
+
+// along returns a record's place on Along, or on the dimension that stands in for it.
+func (a *arranger) along(r *Record) (v Value, ok bool) {
+	if v, ok = a.dim(r, a.Along); ok {
+		return v, true
+	}
+	for _, dim := range a.Instead {
+		if v, ok = a.dim(r, dim); ok {
+			v.Text = dim + "=" + v.Text // 0.7 is another place on another dimension
+			return v, true
+		}
+	}
+	return Value{}, false
 }
 
 // dim is Record.Dim, where the texts of different capacities on a trace differ.
@@ -304,7 +328,7 @@ func (a *arranger) series(recs []*Record) ([]Series, error) {
 		}
 		key := [2]string{name, a.place(r)}
 		if points[key] == nil {
-			v, ok := a.dim(r, a.Along)
+			v, ok := a.along(r)
 			all[i].Points = append(all[i].Points, Point{Place: v, Anywhere: !ok, Record: r})
 		}
 		points[key] = append(points[key], r)
