@@ -97,7 +97,7 @@ type Policy struct {
 	// its name in figures, tables and claims; default: as written
 	As string `yaml:"as,omitempty"`
 	// further parameters; each is an axis of that name, even if it has only one value
-	With       map[string]Values `yaml:"with,omitempty"`
+	With map[string]Values `yaml:"with,omitempty"`
 	// Names of the parts that it runs with; default: all. With one only, it counts at every place on the axis of these
 	// parts.
 	Predictors  Values `yaml:"predictors,omitempty"`
