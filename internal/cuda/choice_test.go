@@ -73,7 +73,7 @@ func TestComputations(t *testing.T) {
 	for _, test := range []struct {
 		c    Capability
 		want int
-	}{{Capability{6, 2}, 0}, {Capability{7, 0}, 2}, {Capability{7, 5}, 2}, {Capability{8, 0}, 3}, {Capability{12, 0}, 3}} {
+	}{{Capability{6, 2}, 0}, {Capability{7, 0}, 3}, {Capability{7, 5}, 3}, {Capability{8, 0}, 4}, {Capability{12, 0}, 4}} {
 		if got := Computations(test.c); len(got) != test.want {
 			t.Errorf("%v: %v, want %d", test.c, got, test.want)
 		}

@@ -64,14 +64,16 @@ type Computation struct {
 // which GPUs have since Ampere.
 var SimilarityJoin = Computation{"join", Capability{8, 0}}
 
-// SetReplay is the replay of set-associative caches, ReuseDistances the replay of LRU at every capacity.
+// SetReplay is the replay of set-associative caches, ReuseDistances the replay of LRU at every capacity, FullAttention
+// that of queries to all tokens.
 var (
 	SetReplay      = Computation{"sets", leastCapability}
 	ReuseDistances = Computation{"lru", leastCapability}
+	FullAttention  = Computation{"attention", leastCapability}
 )
 
 // computations lists what GPUs do.
-var computations = []Computation{SimilarityJoin, SetReplay, ReuseDistances}
+var computations = []Computation{SimilarityJoin, SetReplay, ReuseDistances, FullAttention}
 
 // leastCapability is Volta's: the first GPUs whose threads of a warp are scheduled independently.
 var leastCapability = Capability{7, 0}

@@ -12,6 +12,8 @@ import (
 
 // deviceReplay is a kind of replay that a GPU does for many cells at once. Its counts equal those on the CPU.
 type deviceReplay struct {
+	// computes names what the device does if the CPU does the rest, such as series; "" if the device replays whole cells.
+	computes string
 	// group returns a key: cells with the same key are one job. If this kind of replay is for cells such as c, but cannot
 	// serve c itself, why says the reason, as in "its predictor learns"; the key is then "". If this kind is not for such
 	// cells, both are "".
@@ -25,7 +27,7 @@ type deviceReplay struct {
 }
 
 // deviceReplays lists what GPUs replay.
-var deviceReplays = []*deviceReplay{setsOnDevice, lruOnDevice}
+var deviceReplays = []*deviceReplay{setsOnDevice, lruOnDevice, headsOnDevice}
 
 // noKernel is why the device does not replay cells for which there is no kind of replay.
 const noKernel = "no kernel replays them"
@@ -38,7 +40,7 @@ type site struct {
 }
 
 // siteOf decides whether the device or the CPU replays a cell. Models of time, pools, prefetchers and series need the
-// requests one by one.
+// requests one by one, unless the device computes only a part.
 func (r *Replayer) siteOf(c Cell) site {
 	cpu := site{key: r.passOf(c)}
 	if r.options.Device == nil {
@@ -50,6 +52,8 @@ func (r *Replayer) siteOf(c Cell) site {
 		switch {
 		case key == "" && why == "":
 			continue
+		case kind.computes != "":
+			return site{device: kind, key: key}
 		case c.Series.Asked():
 			cpu.why = "a series is made on the CPU"
 			return cpu
@@ -76,37 +80,58 @@ func (r *Replayer) replayOnDevice(ctx context.Context, job Job) (outcomes []outc
 	return outcomes, nil
 }
 
-// noteSites says which cells the device replays, and why the CPU replays the others.
+// noteSites says which cells the device replays, or computes a part of, and why the CPU replays the others.
 func (r *Replayer) noteSites(cells []Cell, sites []site) {
 	if r.options.Device == nil || r.options.Note == nil || len(cells) == 0 {
 		return
 	}
-	var device []string
-	var reasons []string // in order of appearance
-	cpu := map[string][]string{}
+	var device, cpu []siteNote // in order of appearance
+	names := map[siteNote][]string{}
 	for i, c := range cells {
-		name := c.Policy.String()
-		if !cache.IsExact(c.Cache) {
-			name += " in " + c.Cache.String()
+		at := sites[i].note(r.options.Device.Name())
+		switch {
+		case names[at] != nil:
+		case sites[i].device != nil:
+			device = append(device, at)
+		default:
+			cpu = append(cpu, at)
 		}
-		why := sites[i].why
-		if sites[i].device != nil {
-			device = append(device, name)
-			continue
-		}
-		if cpu[why] == nil {
-			reasons = append(reasons, why)
-		}
-		cpu[why] = append(cpu[why], name)
+		names[at] = append(names[at], nameOf(c))
 	}
 	var texts []string
-	if len(device) > 0 {
-		texts = append(texts, fmt.Sprintf("on %s: %s", r.options.Device.Name(), listed(device)))
-	}
-	for _, why := range reasons {
-		texts = append(texts, fmt.Sprintf("on the CPU: %s (%s)", listed(cpu[why]), why))
+	for _, at := range append(device, cpu...) {
+		text := at.where + ": " + listed(names[at])
+		if at.why != "" {
+			text += " (" + at.why + ")"
+		}
+		texts = append(texts, text)
 	}
 	r.options.Note("replaying " + strings.Join(texts, "; "))
+}
+
+// siteNote is what a note says of a site.
+type siteNote struct{ where, why string }
+
+func (s site) note(device string) siteNote {
+	switch {
+	case s.device == nil:
+		return siteNote{"on the CPU", s.why}
+	case s.device.computes != "":
+		return siteNote{"on the CPU, " + s.device.computes + " on " + device, ""}
+	}
+	return siteNote{"on " + device, ""}
+}
+
+// nameOf names a cell in a note.
+func nameOf(c Cell) string {
+	name := c.Policy.String()
+	if c.Reuse != nil {
+		name = c.Reuse.String()
+	}
+	if !cache.IsExact(c.Cache) {
+		name += " in " + c.Cache.String()
+	}
+	return name
 }
 
 // mostListed is the number of names in a note.

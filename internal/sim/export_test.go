@@ -62,10 +62,14 @@ func replayOnDevice(t *testing.T, r *deviceReplay) {
 }
 
 // ReplaySetsUntested lets devices replay only sets, without self-tests.
-func ReplaySetsUntested(t *testing.T) {
-	untested := *setsOnDevice
-	untested.test = nil
-	replayOnDevice(t, &untested)
+func ReplaySetsUntested(t *testing.T) { replayUntested(t, *setsOnDevice) }
+
+// ReplayHeadsUntested lets devices compute only full attention, without self-tests.
+func ReplayHeadsUntested(t *testing.T) { replayUntested(t, *headsOnDevice) }
+
+func replayUntested(t *testing.T, r deviceReplay) {
+	r.test = nil
+	replayOnDevice(t, &r)
 }
 
 // ReplayFIFOOnDevice lets "the device" replay fifo above capacity 10, by the replays of the CPU.

@@ -10,10 +10,11 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 
-// replayHeads replays cells of the cache of a language model, in one pass over its heads.
-func (r *Replayer) replayHeads(ctx context.Context, cells []Cell) ([]outcome, error) {
+// replayHeads replays cells of the cache of a language model, in one pass over its heads. The CPU computes full
+// attention if full is nil.
+func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Attention) ([]outcome, error) {
 	config := kv.Config{Trace: attention.Of(r.trace.Kind), Jobs: r.options.Jobs, Memory: r.options.Memory,
-		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSeries)}
+		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSeries), Attention: full}
 	for _, c := range cells {
 		config.Cells = append(config.Cells, kv.Cell{Params: c.Cache.Params, Share: c.Capacity.Share(r.trace.NumObjects),
 			Rule: c.Reuse, Policy: c.Policy, Seed: c.Seed})

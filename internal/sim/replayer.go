@@ -241,7 +241,7 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		case job.device != nil:
 			return r.replayOnDevice(ctx, job)
 		case job.cells[0].Cache.Entry.Attention:
-			return r.replayHeads(ctx, job.cells)
+			return r.replayHeads(ctx, job.cells, nil)
 		case len(job.cells) > 1:
 			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (lruStack, error) { return newLRUStack(t, job.cells) })
 		}

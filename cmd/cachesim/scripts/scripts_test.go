@@ -78,6 +78,7 @@ func TestScripts(t *testing.T) {
 func TestDeviceScripts(t *testing.T) {
 	runScripts(t, "testdata/device", map[string]string{
 		"LD_LIBRARY_PATH": cudatest.FakeDriver(t), "ZIPF": "zipf(objects=100,requests=2000)",
+		"HEADS": "attention(layers=1,context=200,steps=5)",
 	})
 }
 

@@ -24,3 +24,8 @@ var Sets []byte
 //
 //go:embed join.ptx
 var Join []byte
+
+// Attend has the kernels of package cuda/attend.
+//
+//go:embed attend.ptx
+var Attend []byte
