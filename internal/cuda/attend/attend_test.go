@@ -145,7 +145,8 @@ func shapeOf(visible, steps, group, dim int) Shape {
 func TestSizes(t *testing.T) {
 	for i, s := range []struct{ visible, steps, group, dim int }{
 		{1, 1, 1, 1}, {1, 1, 1, 128}, {1, 40, 1, 7}, {2, 3, 5, 8}, {63, 3, 1, 9}, {64, 1, 16, 32}, {64, 2, 17, 33},
-		{65, 5, 3, 31}, {200, 4, 4, 64}, {127, 2, 8, 65}, {1023, 3, 1, 5}, {1025, 1, 2, 3}, {2048, 2, 1, 16}, {300, 1, 40, 72},
+		{65, 5, 3, 31}, {200, 4, 4, 64}, {127, 2, 8, 65}, {1023, 3, 1, 5}, {1025, 1, 2, 3}, {2048, 2, 1, 16},
+		{300, 1, 40, 72},
 	} {
 		random := rand.New(rand.NewPCG(uint64(i), 3))
 		d := cudatest.Device(t, ptxrun.Options{Seed: uint64(i)})
@@ -172,7 +173,8 @@ func TestExtremes(t *testing.T) {
 	d := cudatest.Device(t, ptxrun.Options{Seed: 2})
 	for _, products := range [][]float32{
 		{0, 0, 0}, {math.MaxFloat32, -math.MaxFloat32, 0}, {math.MaxFloat32, math.MaxFloat32}, {-math.MaxFloat32},
-		{0, -87.33654, -87.33655, -87.4, -88, -1e-30, -1e-45}, {1, 1, 1, 0.99999994}, {-87.33654, 0}, {100, 12.5, 99.99999},
+		{0, -87.33654, -87.33655, -87.4, -88, -1e-30, -1e-45}, {1, 1, 1, 0.99999994}, {-87.33654, 0},
+		{100, 12.5, 99.99999},
 	} {
 		h := head{Shape: shapeOf(len(products), 1, 2, 1), visible: len(products), keys: products, values: products,
 			queries: []float32{1, -3}}
@@ -181,8 +183,8 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// With little memory runs are shorter and workers fewer, and the results are the same. Less than what a step of one head
-// needs is an error.
+// With little memory runs are shorter and workers fewer, and the results are the same. Less than what a step of one
+// head needs is an error.
 func TestLittleMemory(t *testing.T) {
 	h := randomHead(rand.New(rand.NewPCG(1, 1)), shapeOf(150, 12, 3, 20), 150, 0)
 	wantProbabilities, _ := h.onCPU()
@@ -292,8 +294,8 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// BenchmarkGPUAttention computes the steps of a head with dimension 128, as many as are computed at once: the products of
-// its queries and keys, their probabilities, and outputs.
+// BenchmarkGPUAttention computes the steps of a head with dimension 128, as many as are computed at once: the products
+// of its queries and keys, their probabilities, and outputs.
 func BenchmarkGPUAttention(b *testing.B) {
 	device := cudatest.GPU(b)
 	for _, c := range []struct{ tokens, group int }{{4 << 10, 4}, {32 << 10, 4}, {128 << 10, 8}} {

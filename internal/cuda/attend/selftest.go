@@ -10,8 +10,8 @@ import (
 //go:embed selftest.txt
 var sums string
 
-// SelfTest has more queries and tokens than a block serves at a time, and a dimension that is no multiple of the lanes of
-// a sum.
+// SelfTest has more queries and tokens than a block serves at a time, and a dimension that is no multiple of the lanes
+// of a sum.
 var SelfTest = &cuda.SelfTest{Name: cuda.FullAttention.Name, Sums: sums, Run: selfTest}
 
 func selfTest(d cuda.Device) (err error) {
