@@ -3,13 +3,14 @@ package policies
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var fifoEntry = Entry{
-	Name:      "fifo",
-	Look:      Look{Color: Pink, Mark: Triangle},
-	Memory:    Memory{PerObject: 5, PerSlot: 4},
-	Summary:   "evicts the object that was loaded longest ago",
-	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
-	Holds:     true,
-	Guarantee: kCompetitive,
+	Name:        "fifo",
+	Look:        Look{Color: Pink, Mark: Triangle},
+	Memory:      Memory{PerObject: 5, PerSlot: 4},
+	Summary:     "evicts the object that was loaded longest ago",
+	Source:      "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	IgnoresHits: true,
+	Holds:       true,
+	Guarantee:   kCompetitive,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingQueue(c, true), nil

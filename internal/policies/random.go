@@ -6,14 +6,15 @@ import (
 )
 
 var randomEntry = Entry{
-	Name:    "random",
-	Look:    Look{Color: Pink, Mark: Circle},
-	Memory:  Memory{PerObject: 4, PerSlot: 5},
-	Summary: "evicts a resident object drawn uniformly at random",
-	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
-	Holds:   true,
-	Random:  true,
-	New:     func(c Config) (Policy, error) { return newRandom(c), nil },
+	Name:        "random",
+	Look:        Look{Color: Pink, Mark: Circle},
+	Memory:      Memory{PerObject: 4, PerSlot: 5},
+	Summary:     "evicts a resident object drawn uniformly at random",
+	Source:      "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	IgnoresHits: true,
+	Holds:       true,
+	Random:      true,
+	New:         func(c Config) (Policy, error) { return newRandom(c), nil },
 }
 
 type randomPolicy struct {

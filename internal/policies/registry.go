@@ -50,11 +50,13 @@ type Entry struct {
 	// distances.
 	ReuseDistances bool
 	// OnePass says that the policy is LRU: its counts may come from such a pass if a cell allows it.
-	OnePass  bool
-	Random   bool // makes random choices, so that its counts depend on the seed
-	Holds    bool // New makes a Holder if Config.Holds is set
-	Predicts bool // uses a predictor of next requests: Config.Predictor
-	Relates  bool // uses how objects relate: Config.Relations
+	OnePass bool
+	Random  bool // makes random choices, so that its counts depend on the seed
+	// IgnoresHits says that a hit changes nothing, so that a cache has no list to update.
+	IgnoresHits bool
+	Holds       bool // New makes a Holder if Config.Holds is set
+	Predicts    bool // uses a predictor of next requests: Config.Predictor
+	Relates     bool // uses how objects relate: Config.Relations
 	// Reuses says that the cache replaces what it has as a whole, when a reuse rule says so, instead of object by object.
 	// New is nil then.
 	Reuses bool

@@ -185,3 +185,38 @@ func serveAndRemove(t *testing.T, tr *traces.Trace, c *cache.Exact, seed uint64,
 		t.Errorf("seed %d: no hits after everything was removed", seed)
 	}
 }
+
+// TestSuiteIgnoredHits expects policies that ignore hits to evict the same objects whether they are notified or not,
+// and lru not to be one of them.
+func TestSuiteIgnoredHits(t *testing.T) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+		if !e.IgnoresHits {
+			return
+		}
+		const capacity = 20
+		tr := policytest.Trace(1, 2000, 150)
+		notified := policytest.Build(t, e, tr, capacity, true)
+		other := policytest.Build(t, e, tr, capacity, true)
+		resident := map[policies.Object]bool{}
+		for pos, object := range tr.Objects {
+			r := policies.Request{Object: object, Size: 1, Pos: pos}
+			if resident[object] {
+				notified.Hit(r)
+				continue
+			}
+			if len(resident) == capacity {
+				victim := notified.Victim(r)
+				if got := other.Victim(r); got != victim {
+					t.Fatalf("request %d evicts object %d, and %d if hits are notified", pos, got, victim)
+				}
+				delete(resident, victim)
+			}
+			resident[object] = true
+			notified.Insert(r)
+			other.Insert(r)
+		}
+	})
+	if lru, _ := policies.Registry.Find("lru"); lru.IgnoresHits {
+		t.Error("lru ignores hits")
+	}
+}

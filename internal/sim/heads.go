@@ -14,8 +14,9 @@ import (
 // attention if full is nil.
 func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Attention) ([]outcome, error) {
 	config := kv.Config{Trace: attention.Of(r.trace.Kind), Jobs: r.options.Jobs, Memory: r.options.Memory,
-		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSeries), Attention: full}
-	for _, c := range cells {
+		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSteps), Attention: full}
+	once, servedBy := servedOnce(cells)
+	for _, c := range once {
 		config.Cells = append(config.Cells, kv.Cell{Params: c.Cache.Params, Share: c.Capacity.Share(r.trace.NumObjects),
 			Rule: c.Reuse, Policy: c.Policy, Seed: c.Seed})
 	}
@@ -24,17 +25,43 @@ func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Atte
 		return nil, err
 	}
 	outcomes := make([]outcome, len(cells))
-	for i, s := range served {
-		values := s.Counts.Values(cells[i].Cache.Entry, false).Merge(s.Values)
+	for i, c := range cells {
+		s := served[servedBy[i]]
+		values := s.Counts.Values(c.Cache.Entry, false).Merge(s.Values)
+		if c.Model != nil {
+			timed, err := r.timeHeads(ctx, c, s.Steps)
+			if err != nil {
+				return nil, err
+			}
+			values = values.Merge(timed)
+		}
 		outcomes[i] = outcome{values: values, served: int64(len(r.trace.Objects)), elapsed: s.Elapsed}
-		if window := cells[i].Series; window.Asked() {
-			outcomes[i].series = seriesOfHeads(window, config.Trace.Shape, s)
+		if c.Series.Asked() {
+			outcomes[i].series = seriesOfHeads(c.Series, config.Trace.Shape, s)
 		}
 	}
 	return outcomes, nil
 }
 
-func asksSeries(c Cell) bool { return c.Series.Asked() }
+// servedOnce returns one of the cells that differ by nothing but their models of time, and for each cell the place of
+// that one.
+func servedOnce(cells []Cell) (once []Cell, place []int) {
+	known := map[string]int{}
+	for _, c := range cells {
+		untimed := c
+		untimed.Model = nil
+		key := untimed.Key()
+		if _, ok := known[key]; !ok {
+			known[key] = len(once)
+			once = append(once, c)
+		}
+		place = append(place, known[key])
+	}
+	return once, place
+}
+
+// asksSteps reports whether a cell needs counts per step.
+func asksSteps(c Cell) bool { return c.Series.Asked() || c.Model != nil }
 
 // seriesOfHeads returns the series of a cell whose windows are numbers of steps, in which all layers count.
 func seriesOfHeads(window series.Window, shape *attention.Shape, o kv.Outcome) (rows []series.Row) {

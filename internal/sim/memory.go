@@ -103,8 +103,9 @@ func (r *Replayer) Need(job Job) int64 {
 
 // needOfHeads estimates the memory of cells of the cache of a language model, for attention in some steps at once.
 func (r *Replayer) needOfHeads(cells []Cell, steps int) int64 {
-	return kv.Bytes(attention.Of(r.trace.Kind).Shape, len(cells), parallel.Jobs(r.options.Jobs), steps,
-		slices.ContainsFunc(cells, asksSeries))
+	once, _ := servedOnce(cells)
+	return kv.Bytes(attention.Of(r.trace.Kind).Shape, len(once), parallel.Jobs(r.options.Jobs), steps,
+		slices.ContainsFunc(cells, asksSteps))
 }
 
 // needOfPools estimates the additional memory of tenants' pools: the numbers of their members, the monitors of their

@@ -124,3 +124,9 @@ func (v view) tail(shape *attention.Shape, step, label int) int {
 	}
 	return max(v.sink, visible-v.recent)
 }
+
+// AlwaysVisible returns the number of tokens that a head has whatever its set: the first and the recent ones.
+func AlwaysVisible(v params.Values) int { return v.Int("sink") + v.Int("recent") }
+
+// KeepsGenerated reports whether a head has all generated tokens besides.
+func KeepsGenerated(v params.Values) bool { return v.Text("append") == appendAll }

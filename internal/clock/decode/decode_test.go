@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // simple is a model of one layer with one head, and a machine whose times are easy to compute by hand: a weight takes a
@@ -105,7 +107,7 @@ func recording() *Replay {
 // TestServe expects a replay to be served in proportion: 90 tokens outside the 10 for 40, one head for two.
 func TestServe(t *testing.T) {
 	c := simple(Sets)
-	served := c.Serve(recording())
+	served := must.Get(c.Serve(t.Context(), recording()))(t)
 	const attended = (22.5 + 10 + 100) / 2 * 4 // of a set, what is always there, and a whole head
 	first := 64 + attended + 5 + 90.0/2 + 5 + 22.5/2*40 + 32
 	second := 64 + attended + 2.0/2*4 + 5 + 5 + 32
@@ -119,7 +121,7 @@ func TestServe(t *testing.T) {
 	}
 	// Of two sequences, one is at the other step.
 	c.Batch = 2
-	served = c.Serve(recording())
+	served = must.Get(c.Serve(t.Context(), recording()))(t)
 	micros(t, "both steps", served.Steps[0], first+second-64-5-5-32)
 	micros(t, "both steps, the other way round", served.Steps[1], first+second-64-5-5-32)
 }
@@ -134,7 +136,7 @@ func TestMemoryOfPublishedStores(t *testing.T) {
 		for tokens, want := range published {
 			c := Config{Model: ModelOf(model), Machine: MachineOf("h100"), Management: Blocks, Tokens: tokens, Batch: 1}
 			r := &Replay{Layers: 1, Heads: 8, Steps: 1, Prompt: 2048, Always: 68, Share: 0.3, Counts: []Counts{{Heads: 8}}}
-			if got := c.Serve(r).Memory.Cache / gib; math.Abs(got-want) > 0.01*want {
+			if got := must.Get(c.Serve(t.Context(), r))(t).Memory.Cache / gib; math.Abs(got-want) > 0.01*want {
 				t.Errorf("%s, %d tokens: %v GiB, want %v", model, tokens, got, want)
 			}
 		}

@@ -1,5 +1,7 @@
 package decode
 
+import "context"
+
 // Counts is what a cache did for one layer of one sequence in one step, summed over the layer's KV heads.
 type Counts struct {
 	Heads, Whole     int64 // heads of which a part is on the GPU, and heads that are there as a whole
@@ -52,13 +54,16 @@ type server struct {
 
 // Serve returns the times of all steps of a replay. A layer of the replay stands for equally many layers of the model,
 // its heads for all heads of theirs, and its sequence for those of the batch, which are at other steps of it, evenly
-// apart: sequences do not miss at the same time.
-func (c *Config) Serve(r *Replay) Served {
+// apart: sequences do not miss at the same time. It stops early with ctx's error.
+func (c *Config) Serve(ctx context.Context, r *Replay) (Served, error) {
 	s := &server{Config: c, Replay: r, heads: float64(c.KVHeads) / float64(r.Heads),
 		rest: float64(c.Tokens-r.Always) / float64(r.Prompt-r.Always)}
 	served := Served{Memory: s.memory()}
 	layers, recorded := make([]Work, c.Model.Layers), make([]Work, r.Layers)
 	for step := range r.Steps {
+		if err := ctx.Err(); err != nil {
+			return Served{}, err
+		}
 		for l := range recorded {
 			recorded[l] = s.work(l, step)
 		}
@@ -75,7 +80,7 @@ func (c *Config) Serve(r *Replay) Served {
 		served.Layer.Exposed[p] /= n
 		served.Layer.Busy[p] /= n
 	}
-	return served
+	return served, nil
 }
 
 // recorded returns the layer of the replay that stands for a layer of the model.

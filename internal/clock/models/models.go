@@ -1,7 +1,7 @@
 // Package models computes the time that requests take: it models batches of embedding lookups, prompts to a language
-// model, and jobs that read from a remote store. Each model serves a trace on a virtual clock; the folders below
-// contain the computations. A model does not know caches: it states what it needs from one, and says when a group of
-// requests is served.
+// model and the tokens that it generates, and jobs that read from a remote store. Each model serves a trace on a
+// virtual clock; the folders below contain the computations. A model does not know caches: it states what it needs from
+// one, and says when a group of requests is served.
 package models
 
 import (
@@ -181,7 +181,7 @@ var (
 		File: "latency_p99"})
 	Throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
 		Merge: metric.Apart, Column: metric.Column{At: 40, Weight: 65},
-		Doc: "what the model counts (lookups, prompts) per second of its clock"}
+		Doc: "what the model counts (lookups, prompts, tokens) per second of its clock"}
 	LatencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
 )
 
@@ -195,7 +195,7 @@ func latencyMetric(which, head string, weight int, figure metric.Figure) metric.
 type Spec = params.Spec[Entry]
 
 // Registry has the models in the order of `cachesim models`: first the models of this package, then of serving nodes.
-var Registry = params.NewRegistry("model", "sls", slsEntry, prefillEntry, storageEntry)
+var Registry = params.NewRegistry("model", "sls", slsEntry, prefillEntry, decodeEntry, storageEntry)
 
 // groupReplay serves the groups of a trace one by one, when a model says so.
 type groupReplay struct {
