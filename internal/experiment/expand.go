@@ -129,6 +129,10 @@ func (f *File) entrants(index int) (all []Entrant, err error) {
 	if err != nil {
 		return nil, err
 	}
+	capacities, err := p.capacities()
+	if err != nil {
+		return nil, f.errorAt(err, "policies", index, "capacities")
+	}
 	for axes := range places(p.With) {
 		spec, err := p.spec(axes)
 		if err != nil {
@@ -136,7 +140,8 @@ func (f *File) entrants(index int) (all []Entrant, err error) {
 		}
 		for _, c := range combinations {
 			both := append(f.qualify("policy", slices.Clone(axes)), c.axes...)
-			all = append(all, Entrant{Label: p.Label(), Spec: spec, Asked: c.parts, Axes: formatAxes(both), index: index})
+			all = append(all, Entrant{Label: p.Label(), Spec: spec, Asked: c.parts, Axes: formatAxes(both),
+				Capacities: capacities, index: index})
 		}
 	}
 	return all, nil
@@ -208,6 +213,20 @@ func (p Policy) Label() string {
 		return p.As
 	}
 	return p.Policy
+}
+
+// capacities returns those that the policy chooses; nil if it does not choose.
+func (p Policy) capacities() ([]capacity.Spec, error) {
+	if len(p.Capacities) == 0 {
+		return nil, nil
+	}
+	return capacity.ParseList(strings.Join(p.Capacities, ","))
+}
+
+// AtOneCapacity reports whether the policy chooses one capacity, so that it counts at all of the experiment.
+func (p Policy) AtOneCapacity() bool {
+	specs, _ := p.capacities()
+	return len(specs) == 1
 }
 
 // spec returns the policy at a place on its axes.

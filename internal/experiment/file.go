@@ -105,6 +105,9 @@ type Policy struct {
 	Prefetchers Values `yaml:"prefetchers,omitempty"`
 	Allocators  Values `yaml:"allocators,omitempty"`
 	Models      Values `yaml:"models,omitempty"`
+	Caches      Values `yaml:"caches,omitempty"`
+	// Capacities are those of the experiment that it runs at; default: all.
+	Capacities Capacities `yaml:"capacities,omitempty"`
 }
 
 // Values is one value or a list of them, as texts.

@@ -58,20 +58,15 @@ func (p Part) MarshalYAML() (any, error) {
 type partKind struct {
 	*sim.Kind
 	file   int // index in File of its []Part, under its plural
-	policy int // index in Policy of the Values that choose some of them; notChosen if policies cannot choose
+	policy int // index in Policy of the Values that choose some of them
 	cell   int // index in partTexts, under its name
 }
 
-const notChosen = -1
-
-// partKinds are the kinds of parts. Those that have a default are the same for all policies.
+// partKinds are the kinds of parts.
 var partKinds = func() (all []partKind) {
 	for _, k := range sim.Kinds {
-		kind := partKind{k, fieldIn[File]("yaml", k.Plural), notChosen, fieldIn[partTexts]("json", k.Name)}
-		if k.Default == "" {
-			kind.policy = fieldIn[Policy]("yaml", k.Plural)
-		}
-		all = append(all, kind)
+		all = append(all, partKind{k, fieldIn[File]("yaml", k.Plural), fieldIn[Policy]("yaml", k.Plural),
+			fieldIn[partTexts]("json", k.Name)})
 	}
 	return all
 }()
@@ -100,9 +95,6 @@ func (k partKind) text(t *partTexts) *string {
 
 // chosen returns the names of the parts that a policy chooses; nil if it does not choose.
 func (k partKind) chosen(p *Policy) Values {
-	if k.policy == notChosen {
-		return nil
-	}
 	return reflect.ValueOf(p).Elem().Field(k.policy).Interface().(Values)
 }
 
@@ -210,6 +202,9 @@ func (f *File) checkParts() error {
 				return err
 			}
 		}
+		if err := f.checkCapacitiesOf(p, i); err != nil {
+			return err
+		}
 	}
 	for i, t := range f.Traces {
 		if err := f.checkPartNames(cacheKind, t.Caches, "traces", i); err != nil {
@@ -224,6 +219,24 @@ func (f *File) checkPartNames(kind partKind, names Values, path ...any) error {
 	for _, name := range names {
 		if labels := labelsOf(*kind.of(f)); !slices.Contains(labels, name) && len(f.Changes) == 0 {
 			return f.errorAt(suggest.Unknown(kind.Name, name, labels), append(path, kind.Plural)...)
+		}
+	}
+	return nil
+}
+
+// checkCapacitiesOf rejects capacities of a policy that the experiment does not have.
+func (f *File) checkCapacitiesOf(p Policy, index int) error {
+	specs, err := p.capacities()
+	if err != nil {
+		return f.errorAt(err, "policies", index, "capacities")
+	}
+	if len(f.Changes) > 0 {
+		return nil
+	}
+	known := f.placesOn(records.DimCapacity)
+	for _, spec := range specs {
+		if !slices.Contains(known, spec.String()) {
+			return f.errorAt(suggest.Unknown("capacity", spec.String(), known), "policies", index, "capacities")
 		}
 	}
 	return nil

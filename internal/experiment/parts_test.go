@@ -149,3 +149,39 @@ optimum: false
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestPolicyChoosesCachesAndCapacities expects a policy to run in the caches and at the capacities that it names, and
+// to be at no place on the axis of caches if it names one.
+func TestPolicyChoosesCachesAndCapacities(t *testing.T) {
+	const text = `
+traces: [{name: made, generate: "zipf(objects=100,seed=1)"}]
+caches: [{use: exact, as: plain}, {use: "sets(ways=4)", as: sets}]
+policies: [{policy: lru, caches: sets, capacities: 20}, {policy: fifo, capacities: "10,20"}]
+capacities: [10, 20]
+optimum: false
+`
+	want := []string{
+		"made 10 fifo seed=0 cache=plain",
+		"made 20 fifo seed=0 cache=plain",
+		"made 10 fifo seed=0 cache=sets",
+		"made 20 lru seed=0",
+		"made 20 fifo seed=0 cache=sets",
+	}
+	f := mustParse(t, text)
+	if got := summary(mustExpand(t, f)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !f.Policies[0].AtOneCapacity() || f.Policies[1].AtOneCapacity() {
+		t.Error("lru runs at one capacity, fifo at two")
+	}
+	for old, wrong := range map[string][2]string{
+		"capacities: 20}": {"capacities: 30}", `unknown capacity "30"`},
+		"caches: sets":    {"caches: set", `unknown cache "set"`},
+		`"10,20"`:         {"ten", `capacity "ten"`},
+	} {
+		if _, err := parseText(strings.Replace(text, old, wrong[0], 1)); err == nil || !strings.Contains(err.Error(),
+			wrong[1]) {
+			t.Errorf("%s: %v, want %s", wrong[0], err, wrong[1])
+		}
+	}
+}

@@ -58,6 +58,8 @@ type Entrant struct {
 	// Setups are the Design.Setups in which it runs, by index, with the axes that its cells have there; nil: all, with
 	// their own axes.
 	Setups map[int]string
+	// Capacities are those at which it runs; nil: all.
+	Capacities []capacity.Spec
 	// OnePass is as for cells.
 	OnePass bool
 	// Beside says that it is compared with existing optima and adds none.
@@ -124,6 +126,12 @@ func (e *Entrant) runsIn(setup int, s *Setup) (axes string, ok bool) {
 	}
 	axes, ok = e.Setups[setup]
 	return axes, ok
+}
+
+// runsAt reports whether the entrant runs at a capacity.
+func (e *Entrant) runsAt(c capacity.Spec) bool {
+	same := func(other capacity.Spec) bool { return other.String() == c.String() }
+	return e.Capacities == nil || slices.ContainsFunc(e.Capacities, same)
 }
 
 // Needs returns which parts of their traces the cells need; bytes says that a capacity counts bytes.
@@ -282,7 +290,7 @@ func (p *planner) add(in *Input, setup int, c capacity.Capacity) error {
 	for i := range p.Entrants {
 		e := &p.Entrants[i]
 		axes, runs := e.runsIn(setup, &p.Setups[setup])
-		if !runs {
+		if !runs || !e.runsAt(c.Spec) {
 			continue
 		}
 		f := p.fit(setup, i, bytes)

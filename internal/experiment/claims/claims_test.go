@@ -651,3 +651,22 @@ func TestAFigureAtSeveralPlacesIsNone(t *testing.T) {
 	checkResult(t, in, "hits(a at capacity = 250) > 3", "not checkable here: 2 places match capacity 250, want one")
 	checkResult(t, in, "hits(a at capacity = 500) > 4", "holds: 6 > 4 (t)")
 }
+
+// TestPoliciesAtOneCapacity expects a policy that an experiment runs at one capacity to count at all others, and two of
+// them to be compared although their capacities differ.
+func TestPoliciesAtOneCapacity(t *testing.T) {
+	in := Input{AtOneCapacity: []string{"a", "b"}, Records: recs(t, `
+		t a 10 4/10
+		t b 30 5/10 x=1
+		t b 30 3/10 x=2
+		t c 10 6/10
+		t c 30 3/10
+		u c 10 1/10`)}
+	checkResult(t, in, "hits(a) < hits(b)", "does not hold: fails at 1 of 2 points; worst at t, x 2: 4 > 3")
+	checkResult(t, in, "hits(a) < hits(c)", "does not hold: fails at 1 of 2 points; worst at t, capacity 30: 4 > 3; "+
+		"1 point left out: no record of a")
+	checkResult(t, in, "hits(a) < hits(c) where capacity = 10", "holds: 4 < 6 (t, capacity 10); 1 point left out: no "+
+		"record of a")
+	in.AtOneCapacity = nil
+	checkResult(t, in, "hits(a) < hits(b)", "not checkable here: no point has records of all its policies")
+}

@@ -17,6 +17,8 @@ type Input struct {
 	Groups     map[string][]string  // names for sets of policies
 	References map[string]Reference // by name
 	Absent     map[string]string    // policies that are not in the experiment, with the reason
+	// AtOneCapacity has the policies that an experiment runs at one of its capacities: they count at all of them.
+	AtOneCapacity []string
 }
 
 // Reference contains published numbers.
@@ -82,6 +84,7 @@ type cell struct {
 	seeds []int32 // places on the dimension seed, one for each record
 }
 
+// spot is a trace and a capacity, or anywhere for a policy that counts at all capacities.
 type spot struct{ trace, capacity int32 }
 
 // coordinate is a place on a dimension.
@@ -105,6 +108,9 @@ func NewData(in Input) *Data {
 	for i := range in.Records {
 		r := &in.Records[i]
 		k := key{d.label(r), spot{d.place(traceDimension, r), d.place(capacityDimension, r)}, r.Axes}
+		if slices.Contains(in.AtOneCapacity, r.Label) {
+			k.spot.capacity = anywhere
+		}
 		at, ok := cellOf[k]
 		if !ok {
 			if _, ok := axesOf[r.Axes]; !ok {

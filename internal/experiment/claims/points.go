@@ -108,7 +108,8 @@ func (e *evaluator) join() string {
 	return ""
 }
 
-// spots lists the traces and capacities at which some slot has cells, and sorts the cells of each slot by them.
+// spots lists the traces and capacities at which some slot has cells, and sorts the cells of each slot by them. Cells
+// that count at all capacities are at each that others have.
 func (e *evaluator) spots() (spots []spot) {
 	seen := map[spot]bool{}
 	for i := range e.slots {
@@ -122,7 +123,20 @@ func (e *evaluator) spots() (spots []spot) {
 			}
 		}
 	}
-	return spots
+	var written []spot
+	for _, at := range spots {
+		everywhere := spot{at.trace, anywhere}
+		if at == everywhere && slices.ContainsFunc(spots, func(s spot) bool { return s.trace == at.trace && s != at }) {
+			continue
+		}
+		written = append(written, at)
+		for i := range e.slots {
+			if s := &e.slots[i]; at != everywhere {
+				s.bySpot[at] = append(s.bySpot[at], s.bySpot[everywhere]...)
+			}
+		}
+	}
+	return written
 }
 
 func (e *evaluator) emptyPoint() point {

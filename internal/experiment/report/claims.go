@@ -52,6 +52,11 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		}
 		in.References[ref.Name] = numbers
 	}
+	for _, p := range f.Policies {
+		if p.AtOneCapacity() {
+			in.AtOneCapacity = append(in.AtOneCapacity, p.Label())
+		}
+	}
 	data := indexed{in: in, byMetrics: map[string]*claims.Data{}}
 	for i, c := range f.Claims {
 		verdict := newClaim(f, c)
