@@ -470,7 +470,16 @@ func TestBadFolders(t *testing.T) {
 		"missing layer": {"", nil, "v.L29", "has no v.L29.npy, the values of layer 29"},
 		"missing hats":  {"", nil, "p.L29", "has no p.L29.npy, the predicted queries of layer 29"},
 		"no dimensions": {metaName, nil, metaName, "has no meta.json, which states context"},
-		"no JSON":       {metaName, []byte("["), "", "meta.json: want a JSON object"},
+		"no JSON":       {metaName, []byte("["), "", "meta.json: unexpected end of JSON input: want a JSON object"},
+		"a list":        {metaName, []byte("[1]"), "", "meta.json: the JSON array: want a JSON object that"},
+		"a text": {metaName, []byte(strings.Replace(metaOf, "7", `"7"`, 1)), "", "meta.json: \"context\" is the JSON " +
+			"string: want a whole number"},
+		"a fraction": {metaName, []byte(strings.Replace(metaOf, `"head_dim": 5`, `"head_dim": 5.5`, 1)), "",
+			`meta.json: "head_dim" is the JSON number 5.5: want a whole number`},
+		"beyond int64": {metaName, []byte(strings.Replace(metaOf, `"steps": 4`, `"steps": 1`+strings.Repeat("0", 90), 1)),
+			"", `meta.json: "steps" is the JSON number 100`},
+		"too many layers": {metaName, []byte(strings.Replace(strings.Replace(metaOf, `"layers": 30`, `"layers": 5000`, 1),
+			`"layers_stored"`, `"layers_known"`, 1)), "", "meta.json: 5000 layers: want 1 to 4096"},
 		"no heads": {metaName, []byte(strings.Replace(metaOf, `"kv_heads": 2`, `"kv_heads": 0`, 1)), "", "meta.json: " +
 			"0 KV heads: want 1 to"},
 		"uneven heads": {metaName, []byte(strings.Replace(metaOf, `"kv_heads": 2`, `"kv_heads": 4`, 1)), "", "6 query " +
@@ -526,11 +535,15 @@ func TestBadTensors(t *testing.T) {
 			"product"},
 		"flat": {file(`{"q.L00":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "tensors q.L00 of the " +
 			"shape (1) and k.L00"},
-		"no keys": {strings.Replace(good, `"k.L04"`, `"x.L04"`, 1), "has no tensor k.L04"},
+		"no keys": {strings.Replace(good, `"k.L04"`, `"x.L04"`, 1), "has no tensor k.L04, the keys of layer 4"},
+		"no hats": {strings.Replace(good, `"p.L29"`, `"x.L29"`, 1), "has no tensor p.L29, the predicted queries of layer 29"},
 		"scale":   {string(tensorsOf(t, `{"scale": "wide"}`)), `scale "wide" in its metadata: want a number`},
 		"context": {string(tensorsOf(t, `{"context": "8"}`)),
 			`context "8" in its metadata: 11 tokens and 4 steps leave 7`},
-		"metadata":     {string(tensorsOf(t, `[]`)), "the metadata: "},
+		"metadata": {string(tensorsOf(t, `[]`)), "the metadata: the JSON array: want a JSON object of texts"},
+		"a number": {string(tensorsOf(t, `{"scale": 1}`)), `the metadata: the JSON number: want a JSON object of texts`},
+		"no shape": {file(`{"q.L00":{"dtype":"F16","shape":"wide","data_offsets":[0,2]}}`, 2),
+			`tensor "q.L00": "shape" is the JSON string: want a list in brackets`},
 		"other header": {file("{nothing}", 8), "holds no attention trace"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -563,6 +576,8 @@ func TestBadOwnFiles(t *testing.T) {
 			"bytes: want at most"},
 		"header":  {bytes.Replace(good, []byte(`"steps":4`), []byte(`"steps":0`), 1), "its header: 0 steps: want 1 to"},
 		"no JSON": {bytes.Replace(good, []byte(`{"model"`), []byte(`["model"`), 1), "its header: "},
+		"no number": {bytes.Replace(good, []byte(`"scale":0.25`), []byte(`"scale":true`), 1),
+			`its header: "scale" is the JSON bool: want a number`},
 		"array": {npyOf([]int{2, 2}, "<f2", make([]byte, 8)), "is one array of an attention trace, if it is one at " +
 			"all"},
 		"text": {[]byte("key,size\n1,2\n"), "holds no attention trace: want a folder with meta.json"},

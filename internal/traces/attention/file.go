@@ -1,10 +1,8 @@
 package attention
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"io"
 
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -47,8 +45,7 @@ func openOwn(src *source.Source, options Options) (Trace, error) {
 		return nil, cutOff(src, err)
 	}
 	f := &file{src: src, options: options}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&f.stored); err != nil {
+	if err := parseJSON(text, &f.stored, "the shape of an attention trace, in JSON"); err != nil {
 		return nil, src.Errorf("its header: %w", err)
 	}
 	if err := f.stored.check(); err != nil {

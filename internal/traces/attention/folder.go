@@ -2,7 +2,6 @@ package attention
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,12 +83,12 @@ func openFolder(ctx context.Context, dir string, options Options) (Trace, error)
 	}
 	_, err = findArray(dir, 'p', shape.Layers[0])
 	shape.Predicted = err == nil
-	for _, layer := range shape.Layers {
-		for _, part := range []byte("qkvp") {
-			if _, err := findArray(dir, part, layer); err != nil && (part != 'p' || shape.Predicted) {
-				return nil, err
-			}
-		}
+	err = eachArray(shape, func(part byte, layer int) error {
+		_, err := findArray(dir, part, layer)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := options.need(dir, shape); err != nil {
 		return nil, err
@@ -131,11 +130,15 @@ func readMeta(dir string) (*Shape, error) {
 
 func parseMeta(text []byte) (*Shape, error) {
 	var m meta
-	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("want a JSON object that states the dimensions of an attention trace: %w", err)
+	err := parseJSON(text, &m, "a JSON object that states the dimensions of an attention trace")
+	if err != nil {
+		return nil, err
 	}
 	layers := m.LayersStored
-	if layers == nil && m.Layers <= maxLayers {
+	if layers == nil {
+		if m.Layers > maxLayers {
+			return nil, fmt.Errorf("%d layers: want 1 to %d", m.Layers, maxLayers)
+		}
 		for layer := range m.Layers {
 			layers = append(layers, layer)
 		}
@@ -157,8 +160,7 @@ func findArray(dir string, part byte, layer int) (string, error) {
 			return path, nil
 		}
 	}
-	what := map[byte]string{'q': "queries", 'p': "predicted queries", 'k': "keys", 'v': "values"}[part]
-	return "", fmt.Errorf("%s: has no %s, the %s of layer %d, compressed or not", dir, name, what, layer)
+	return "", fmt.Errorf("%s: has no %s, the %s of layer %d, compressed or not", dir, name, partNames[part], layer)
 }
 
 func openNpy(ctx context.Context, path string) (*array, error) {

@@ -56,6 +56,24 @@ func list(lengths []int) string {
 	return "(" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(lengths), "[]")), ", ") + ")"
 }
 
+// partNames say what the arrays of a layer have.
+var partNames = map[byte]string{'q': "queries", 'p': "predicted queries", 'k': "keys", 'v': "values"}
+
+// eachArray calls do for every array that a trace of this shape has, until one is missing.
+func eachArray(s *Shape, do func(part byte, layer int) error) error {
+	for _, layer := range s.Layers {
+		for _, part := range []byte("qkvp") {
+			if part == 'p' && !s.Predicted {
+				continue
+			}
+			if err := do(part, layer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // layered reads formats that have an array for each layer and part. It implements Trace.
 type layered struct {
 	shape   Shape // of what is read

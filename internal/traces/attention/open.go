@@ -78,10 +78,12 @@ func openSource(src *source.Source, options Options) (Trace, error) {
 		return nil, src.Errorf("is one array of an attention trace, if it is one at all: name its folder, which has %s",
 			metaName)
 	}
-	return nil, src.Errorf("holds no attention trace: want a folder with %s, a file of tensors (.safetensors), or one "+
-		"that "+
-		"begins with %q (%s)", metaName, magic, Ending)
+	return nil, src.Errorf("%w: want a folder with %s, a file of tensors (.safetensors), or one that begins with %q (%s)",
+		ErrNoAttention, metaName, magic, Ending)
 }
+
+// ErrNoAttention says that a file is no attention trace.
+var ErrNoAttention = errors.New("holds no attention trace")
 
 func isOwn(head source.Head) bool { return bytes.HasPrefix(head.Bytes, []byte(magic)) }
 
@@ -120,7 +122,8 @@ func unless(is func(source.Head) bool, why string) func(source.Head) string {
 
 // ErrNoRequests says that what was named as a trace of requests is the attention of a model.
 var ErrNoRequests = errors.New("holds the attention of a language model (queries, keys and values of decode steps), " +
-	"which is no list of requests: describe it with cachesim stat, or copy it to another format with cachesim convert")
+	"which is no list of requests: replay it with cachesim run --cache attention, describe it with cachesim stat, or " +
+	"copy it to another format with cachesim convert")
 
 func refuse(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 	return nil, stream.Fields{}, src.Errorf("%w", ErrNoRequests)

@@ -53,6 +53,16 @@ func openTensors(src *source.Source, options Options) (Trace, error) {
 	if err != nil {
 		return nil, src.Errorf("%w", err)
 	}
+	err = eachArray(shape, func(part byte, layer int) error {
+		name := tensorName(part, layer)
+		if _, ok := tensors[name]; !ok {
+			return src.Errorf("has no tensor %s, the %s of layer %d", name, partNames[part], layer)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	if err := options.need(src.Place, shape); err != nil {
 		return nil, err
 	}
@@ -60,10 +70,7 @@ func openTensors(src *source.Source, options Options) (Trace, error) {
 		shape: options.limited(*shape), steps: shape.Steps, options: options, release: src.In.Close,
 		open: func(part byte, layer int) (*array, error) {
 			name := tensorName(part, layer)
-			t, ok := tensors[name]
-			if !ok {
-				return nil, src.Errorf("has no tensor %s", name)
-			}
+			t := tensors[name]
 			return &array{
 				label: src.Place + ": tensor " + name, numbers: tensorNumbers[t.Type], lengths: t.Shape,
 				r:       io.NewSectionReader(content, begin+t.Offsets[0], t.Offsets[1]-t.Offsets[0]),
@@ -94,7 +101,7 @@ func readTensorHeader(src *source.Source, content io.ReaderAt, size int64) (map[
 		return fail("%w", err)
 	}
 	var entries map[string]json.RawMessage
-	if err := json.Unmarshal(text, &entries); err != nil {
+	if err := parseJSON(text, &entries, "a JSON object of tensors"); err != nil {
 		return fail("the header of its tensors: %w", err)
 	}
 	var metadata map[string]string
@@ -102,7 +109,7 @@ func readTensorHeader(src *source.Source, content io.ReaderAt, size int64) (map[
 	tensors := map[string]tensor{}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if name == "__metadata__" {
-			if err := json.Unmarshal(entries[name], &metadata); err != nil {
+			if err := parseJSON(entries[name], &metadata, "a JSON object of texts"); err != nil {
 				return fail("the metadata: %w", err)
 			}
 			continue
@@ -118,7 +125,7 @@ func readTensorHeader(src *source.Source, content io.ReaderAt, size int64) (map[
 
 // parseTensor reads an entry. Its numbers must be among the bytes that follow the header.
 func parseTensor(text []byte, bytes int64) (t tensor, err error) {
-	if err := json.Unmarshal(text, &t); err != nil {
+	if err := parseJSON(text, &t, "a JSON object with dtype, shape and data_offsets"); err != nil {
 		return t, err
 	}
 	numbers, ok := tensorNumbers[t.Type]

@@ -74,8 +74,7 @@ func (w Workload) loadAttention(ctx context.Context, dirs []string, options trac
 	*traces.Trace, string, error) {
 	switch {
 	case !w.IsAttention(ctx, dirs):
-		return nil, "", fmt.Errorf("%s holds requests, but the cache serves the attention of a language model: give "+
-			"queries, keys and values (cachesim gen attention makes some; see docs/qsac.md)", w.label())
+		return nil, "", w.noAttention(ctx, dirs)
 	case slices.Contains(w.Files, "-"):
 		return nil, "", errors.New("standard input: attention is read once for dimensions and again for every pass; name a " +
 			"file or a folder")
@@ -109,6 +108,22 @@ func (w Workload) loadAttention(ctx context.Context, dirs []string, options trac
 		sum, err = w.verified(ctx, found)
 	}
 	return t, sum, err
+}
+
+// noAttention says why w, which does not look like attention, is not: what cannot be read is another error than a trace
+// of requests.
+func (w Workload) noAttention(ctx context.Context, dirs []string) error {
+	if len(w.Files) == 1 && w.Files[0] != "-" {
+		t, err := w.OpenAttention(ctx, dirs, nil, attention.Options{})
+		if err == nil {
+			err = t.Close() // it has become one meanwhile
+		}
+		if !errors.Is(err, attention.ErrNoAttention) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s holds no attention of a language model, which the cache serves: give queries, keys and values "+
+		"(cachesim gen attention makes some; see docs/qsac.md)", w.label())
 }
 
 // label names the workload as a trace would be named.
