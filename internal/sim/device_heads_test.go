@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -16,8 +18,8 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // headsTrace returns a generated trace of KV heads with three query heads each.
@@ -25,8 +27,7 @@ func headsTrace(t testing.TB, layers, kvHeads, dim, context, steps int) *traces.
 	t.Helper()
 	text := fmt.Sprintf("attention(layers=%d,query-heads=%d,kv-heads=%d,head-dim=%d,context=%d,steps=%d)", layers,
 		3*kvHeads, kvHeads, dim, context, steps)
-	return must.Get(workload.Workload{Generator: text}.Load(t.Context(), nil,
-		traces.LoadOptions{Needs: traces.Needs{Attention: true}}))(t)
+	return simtest.Generated(t, text, traces.Needs{Attention: true})
 }
 
 // headsCell returns a cell whose heads have a set of a tenth of all tokens.
@@ -126,6 +127,51 @@ func TestHeadsOnFaultyDevices(t *testing.T) {
 		err := replay(&cudatest.Faulty{Device: ptxrun.New(ptxrun.Options{}), Fault: fault, Right: launch})
 		if !cuda.Failed(err) {
 			t.Errorf("fault %d after %d launches: error %v", fault, launch, err)
+		}
+	}
+}
+
+// inMemory is an attention trace whose heads have been read.
+type inMemory struct {
+	shape *attention.Shape
+	heads []attention.Head
+}
+
+func (m *inMemory) Shape() *attention.Shape { return m.shape }
+func (m *inMemory) End() error              { return nil }
+func (m *inMemory) Close() error            { return nil }
+
+func (m *inMemory) Next(h *attention.Head) error {
+	*h, m.heads = m.heads[0], m.heads[1:]
+	return nil
+}
+
+// readHeads makes every pass over a trace read its heads from memory.
+func readHeads(b *testing.B, tr *traces.Trace) {
+	columns := attention.Of(tr.Kind)
+	open := must.Get(columns.Open(b.Context(), attention.Options{}))(b)
+	heads := make([]attention.Head, columns.Shape.Heads())
+	for i := range heads {
+		must.Do(b, open.Next(&heads[i]))
+	}
+	must.Do(b, open.Close())
+	columns.Open = func(context.Context, attention.Options) (attention.Trace, error) {
+		return &inMemory{columns.Shape, heads}, nil
+	}
+}
+
+// BenchmarkGPUHeads replays eight heads of 32 K tokens with three queries per step, on one core and on all, in one cell
+// and in six.
+func BenchmarkGPUHeads(b *testing.B) {
+	device := cudatest.GPU(b)
+	tr := headsTrace(b, 1, 8, 128, 32<<10, 200)
+	readHeads(b, tr)
+	cells := headsCells(b, tr)
+	for _, jobs := range []int{1, 0} {
+		for _, n := range []int{1, len(cells)} {
+			b.Run(fmt.Sprintf("jobs=%d/cells=%d", parallel.Jobs(jobs), n), func(b *testing.B) {
+				compareOnGPU(b, tr, device, cells[:n], jobs)
+			})
 		}
 	}
 }

@@ -154,7 +154,7 @@ func BenchmarkGPUSets(b *testing.B) {
 				sets := fmt.Sprintf("sets(ways=64,slabs=2,batch=%d)", c.batch)
 				cells = append(cells, setsCell(b, c.policy, sets, c.predictor, int64(64*1562*(k+1)/c.capacities), 1))
 			}
-			compareOnGPU(b, tr, device, cells)
+			compareOnGPU(b, tr, device, cells, 1)
 		})
 	}
 }
@@ -167,13 +167,14 @@ func BenchmarkGPUWays(b *testing.B) {
 		sets := fmt.Sprintf("sets(ways=%d,slabs=1,batch=1)", ways+1)
 		cells = append(cells, setsCell(b, "lru", sets, "", 1562*(ways+1), 1))
 	}
-	compareOnGPU(b, simtest.Generated(b, "zipf(requests=20000000,objects=1000000)", traces.Needs{}), device, cells)
+	compareOnGPU(b, simtest.Generated(b, "zipf(requests=20000000,objects=1000000)", traces.Needs{}), device, cells, 1)
 }
 
-// compareOnGPU compares the replay of cells on the device with that on one core.
-func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []sim.Cell) {
+// compareOnGPU compares the replay of cells with the device and without. Jobs are the cores of a replay that can use
+// several.
+func compareOnGPU(b *testing.B, tr *traces.Trace, device *cuda.Shared, cells []sim.Cell, jobs int) {
 	replay := func(device *cuda.Shared) func() {
-		r := sim.NewReplayer(tr, sim.ReplayerOptions{Device: device})
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{Device: device, Jobs: jobs})
 		return func() {
 			for _, job := range r.Jobs(cells) {
 				must.Get(r.ReplayJob(b.Context(), job))(b)
