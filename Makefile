@@ -158,6 +158,7 @@ docs: build
 	$(BIN) formats --format markdown > docs/commands/list-of-formats.md
 	$(BIN) predictors --format markdown > docs/commands/list-of-predictors.md
 	$(BIN) rules --format markdown > docs/commands/list-of-rules.md
+	$(BIN) retrievers --format markdown > docs/commands/list-of-retrievers.md
 	$(BIN) prefetchers --format markdown > docs/commands/list-of-prefetchers.md
 	$(BIN) caches --format markdown > docs/commands/list-of-caches.md
 	$(BIN) models --format markdown > docs/commands/list-of-models.md

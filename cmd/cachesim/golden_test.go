@@ -97,7 +97,7 @@ func everySemantic() string {
 func policiesWith(property func(policies.Entry) bool) string {
 	var names []string
 	for _, e := range policies.Registry.All() {
-		if property(e) && !e.Reuses {
+		if property(e) && !e.Heads {
 			names = append(names, e.Name)
 		}
 	}

@@ -54,6 +54,7 @@ type partTexts struct {
 	Policy    string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
 	Predictor string `json:"predictor,omitempty"` // "" if the policy uses none
 	Reuse     string `json:"reuse,omitempty"`
+	Retriever string `json:"retriever,omitempty"` // "" for the default of the policy
 	Allocator string `json:"allocator,omitempty"` // "" if the capacity is not divided among tenants
 	Model     string `json:"model,omitempty"`     // "" if hits are only counted
 	// "" if only requested objects are loaded

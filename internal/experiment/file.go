@@ -21,6 +21,8 @@ type File struct {
 	Predictors []Part `yaml:"predictors,omitempty"`
 	// Rules are the reuse rules with which each policy that uses one runs.
 	Rules []Part `yaml:"rules,omitempty"`
+	// Retrievers find the tokens that a step of a language model asks for; default: that of the policy.
+	Retrievers []Part `yaml:"retrievers,omitempty"`
 	// what to load besides requested objects; default: nothing
 	Prefetchers []Part `yaml:"prefetchers,omitempty"`
 	// of the capacity among the tenants of the traces; default: none
@@ -102,6 +104,7 @@ type Policy struct {
 	// parts.
 	Predictors  Values `yaml:"predictors,omitempty"`
 	Rules       Values `yaml:"rules,omitempty"`
+	Retrievers  Values `yaml:"retrievers,omitempty"`
 	Prefetchers Values `yaml:"prefetchers,omitempty"`
 	Allocators  Values `yaml:"allocators,omitempty"`
 	Models      Values `yaml:"models,omitempty"`

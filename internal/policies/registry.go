@@ -58,8 +58,10 @@ type Entry struct {
 	Predicts    bool // uses a predictor of next requests: Config.Predictor
 	Relates     bool // uses how objects relate: Config.Relations
 	// Reuses says that the cache replaces what it has as a whole, when a reuse rule says so, instead of object by object.
-	// New is nil then.
 	Reuses bool
+	// Heads says that it is a way to serve the heads of a language model: it works only in the cache that does so, which
+	// knows it by its name. New is nil then.
+	Heads bool
 	// ShortFor says that the name is short for a kind of cache with a policy inside: it returns the name of the cache, its
 	// parameters, and the policy. New is nil then, and nothing can use it as a policy. Nil for all others.
 	ShortFor func(Values) (cache string, in Values, inside Spec)
@@ -93,7 +95,7 @@ type Entry struct {
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
-	New   func(Config) (Policy, error) // nil for a Bound, with ShortFor and with Reuses
+	New   func(Config) (Policy, error) // nil for a Bound, with ShortFor and with Heads
 	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
 	// DescribeInSets describes what InSets makes for sets of a number of slots, for devices that replay sets on their own.

@@ -95,9 +95,12 @@ func CheckParts(c Cell) error {
 	c.Parts = c.Replayed()
 	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
-	case e.Reuses && !kind.Attention:
-		return fmt.Errorf("policy %s replaces the sets of rows of a language model's heads as a whole; it works in the "+
-			"cache %s, not in %s", e.Name, kv.Name, kind.Name)
+	case e.Heads && !kind.Attention:
+		return fmt.Errorf("policy %s serves the heads of a language model; it works in the cache %s, not in %s", e.Name,
+			kv.Name, kind.Name)
+	case c.Retriever != nil && !kind.Attention:
+		return fmt.Errorf("retriever %s: it finds tokens for the heads of a language model, in the cache %s, not in %s; "+
+			"remove the retriever", c.Retriever.Name(), kv.Name, kind.Name)
 	case e.Reuses && c.Reuse == nil:
 		return fmt.Errorf("policy %s needs a reuse rule; add --reuse with one of: %s", e.Name,
 			suggest.List(reuse.Registry.Names()))
@@ -172,6 +175,9 @@ func CheckParts(c Cell) error {
 		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params); err != nil {
 			return err
 		}
+	}
+	if kind.Attention {
+		return kv.Check(headsCell(c))
 	}
 	if kind.Check != nil {
 		return kind.Check(c.Cache.Params, e)

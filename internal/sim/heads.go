@@ -17,8 +17,9 @@ func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Atte
 		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSteps), Attention: full}
 	once, servedBy := servedOnce(cells)
 	for _, c := range once {
-		config.Cells = append(config.Cells, kv.Cell{Params: c.Cache.Params, Share: c.Capacity.Share(r.trace.NumObjects),
-			Rule: c.Reuse, Policy: c.Policy, Seed: c.Seed})
+		cell := headsCell(c)
+		cell.Share = c.Capacity.Share(r.trace.NumObjects)
+		config.Cells = append(config.Cells, cell)
 	}
 	served, err := kv.Replay(ctx, config)
 	if err != nil {
@@ -62,6 +63,11 @@ func servedOnce(cells []Cell) (once []Cell, place []int) {
 
 // asksSteps reports whether a cell needs counts per step.
 func asksSteps(c Cell) bool { return c.Series.Asked() || c.Model != nil }
+
+// headsCell returns a cell of the cache of a language model without its capacity.
+func headsCell(c Cell) kv.Cell {
+	return kv.Cell{Params: c.Cache.Params, Rule: c.Reuse, Policy: c.Policy, Retriever: c.Retriever, Seed: c.Seed}
+}
 
 // seriesOfHeads returns the series of a cell whose windows are numbers of steps, in which all layers count.
 func seriesOfHeads(window series.Window, shape *attention.Shape, o kv.Outcome) (rows []series.Row) {

@@ -104,7 +104,11 @@ func (r *Replayer) Need(job Job) int64 {
 // needOfHeads estimates the memory of cells of the cache of a language model, for attention in some steps at once.
 func (r *Replayer) needOfHeads(cells []Cell, steps int) int64 {
 	once, _ := servedOnce(cells)
-	return kv.Bytes(attention.Of(r.trace.Kind).Shape, len(once), parallel.Jobs(r.options.Jobs), steps,
+	var all []kv.Cell
+	for _, c := range once {
+		all = append(all, headsCell(c))
+	}
+	return kv.Bytes(attention.Of(r.trace.Kind).Shape, all, parallel.Jobs(r.options.Jobs), steps,
 		slices.ContainsFunc(cells, asksSteps))
 }
 

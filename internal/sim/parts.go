@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -20,6 +21,8 @@ type Parts struct {
 	Policy    policies.Spec
 	Predictor *predict.Spec // set if and only if the policy uses one
 	Reuse     *reuse.Spec   // likewise: when a head of a language model loads another set of rows
+	// Retriever finds the tokens that the heads of a language model ask for; nil for the default of the policy.
+	Retriever *retrieve.Spec
 	// what to load besides requested objects; nil for nothing, so it is never a prefetcher that proposes nothing
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
@@ -113,6 +116,9 @@ var Kinds = inOrder(
 		future:  func(e reuse.Entry) bool { return e.Oracle },
 		random:  func(e reuse.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **reuse.Spec { return &p.Reuse })),
+	newKind("retriever", retrieve.Registry, traits[retrieve.Entry]{
+		random: func(e retrieve.Entry) bool { return e.Random },
+	}, at(func(p *Parts) **retrieve.Spec { return &p.Retriever })),
 	newKind("prefetcher", prefetch.Registry, traits[prefetch.Entry]{
 		future: func(e prefetch.Entry) bool { return e.Future },
 		idle:   func(e prefetch.Entry) bool { return e.Idle },

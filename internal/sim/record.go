@@ -56,7 +56,8 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		return Result{rec, times, out.series}
 	}
 	times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
-	if c.Policy.Entry.Unbounded && !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) {
+	known := !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) && !c.Cache.Entry.Attention
+	if c.Policy.Entry.Unbounded && known {
 		rec.Optimum = "compulsory"
 		holdAgainstMisses(&rec, rec.Int(metric.Misses))
 	}

@@ -1,10 +1,9 @@
 package kv
 
 import (
-	"fmt"
-
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
@@ -14,8 +13,8 @@ const source = "QSAC in LiteCache (arXiv 2511.14510), sections 4 and 6"
 // Entries are the caches of this package.
 var Entries = []cache.Entry{{
 	Name: Name,
-	Summary: "keys and values of a language model on a GPU: for each head the set of tokens that its queries attend to " +
-		"most, beside the first and the recent ones; capacities are shares of its tokens",
+	Summary: "keys and values of a language model on a GPU: for each head a set of the tokens that its queries attend to " +
+		"most, or a store of blocks of tokens, beside the first and the recent ones; capacities are shares of its tokens",
 	Source:      source,
 	Params:      parameters,
 	Metrics:     metrics,
@@ -25,41 +24,73 @@ var Entries = []cache.Entry{{
 		_, err := optionsOf(v, 0)
 		return err
 	},
-	Check: checkPolicy,
 }}
+
+const oneSet = "one-set"
 
 // OneSet is the policy of a head that has one set, which a reuse rule replaces as a whole.
 var OneSet = policies.Entry{
-	Name: "one-set",
+	Name: oneSet,
 	Look: policies.Look{Color: policies.Indigo, Mark: policies.Ring},
 	Summary: "in the cache attention: each head has one set of tokens, which is replaced as a whole when its reuse rule " +
 		"says so",
 	Source: source,
+	Heads:  true,
 	Reuses: true,
 	Units:  policies.UnitsObjects,
 }
 
-func checkPolicy(_ params.Values, policy policies.Entry) error {
-	if !policy.Reuses {
-		return fmt.Errorf("cache %s: policy %s decides about single objects; use %s, whose reuse rule decides about a "+
-			"head's set", Name, policy.Name, OneSet.Name)
-	}
-	return nil
-}
+// Policies are those that only this cache has.
+var Policies = []policies.Entry{OneSet, PQCache, FullAttention}
 
 // Bytes estimates the memory of a replay on so many workers, in addition to the trace. Each computes attention in some
-// steps at once, at least as many as the CPU does; perStep is Config.Steps.
-func Bytes(shape *attention.Shape, cells, workers, steps int, perStep bool) int64 {
+// steps at once, at least as many as the CPU does; perStep is Config.Steps. Cells need no share of their own.
+func Bytes(shape *attention.Shape, cells []Cell, workers, steps int, perStep bool) int64 {
 	parts := attention.Parts{Predicted: true, Keys: true, Values: true}
 	steps = max(steps, stepsAtOnce(shape))
 	outputs := int64(shape.Group() * shape.Dim)
 	scores := 4 * (int64(2*steps)*(int64(shape.Tokens()*shape.Group())+outputs) + int64(2*shape.Tokens()))
-	sets := 8 * int64(cells+1) * int64(shape.Tokens())
+	sets := 8 * int64(len(cells)+1) * int64(shape.Tokens())
 	plans := int64(shape.Steps) * int64(shape.Tokens()/8)
-	total := int64(workers)*(shape.HeadBytes(parts)+scores+sets+plans+8*errorBins*int64(cells)) +
-		256*int64(cells)*int64(shape.Heads())
+	total := int64(workers)*(shape.HeadBytes(parts)+scores+sets+plans+8*errorBins*int64(len(cells))) +
+		256*int64(len(cells))*int64(shape.Heads())
+	for i := range cells {
+		each, shared := cells[i].bytes(shape)
+		total += int64(workers)*each + shared
+	}
 	if perStep {
-		total += int64(workers+1) * bytesOfStep * int64(cells) * int64(len(shape.Layers)) * int64(shape.Steps)
+		total += int64(workers+1) * bytesOfStep * int64(len(cells)) * int64(len(shape.Layers)) * int64(shape.Steps)
 	}
 	return total
 }
+
+// bytes estimates what a cell needs for blocks and its retriever: on each worker, and once.
+func (c *Cell) bytes(shape *attention.Shape) (each, shared int64) {
+	tokens := int64(shape.Tokens())
+	if c.Retriever != nil {
+		each = tokens * int64(shape.Dim) // signs, bounds or centres of keys
+	}
+	switch servingOf(c.Policy.Entry) {
+	case servesStore:
+		o, err := optionsOf(c.Params, 0)
+		size := int64(leastBlock)
+		if divided, ok := retrieve.New(*c.retriever()).(retrieve.Divided); ok && divided.Size() > 0 {
+			size = int64(divided.Size())
+		}
+		if err == nil {
+			wanted := int64(o.ratio*float64(tokens))/size + 1
+			each += bytesOfWanted*wanted*int64(shape.Steps) + c.Policy.Entry.Memory.Bytes(tokens/size, tokens/size, true)
+		}
+	case servesLayer:
+		blocks := tokens/int64(c.Policy.Params.Int("block")) + 1
+		shared = 4 * int64(shape.Steps) * blocks * int64(len(shape.Layers))
+	}
+	return each, shared
+}
+
+// Of the blocks that all steps of a head want: what a list and a plan need of each, and how few tokens one of those that
+// differ in size has on average.
+const (
+	bytesOfWanted = 4 + 3*4
+	leastBlock    = 8
+)

@@ -22,6 +22,10 @@ var (
 	newPerSet = metric.Metric{Name: "new_per_set", Title: "new rows, in sets", Unit: metric.Ratio, Digits: 3,
 		Better: metric.Lower, Merge: metric.Apart, Doc: "the same for the rows that a set lacked before",
 		Column: metric.Column{At: 40, Head: "new/k", Weight: 40}}
+	missedPerSet = metric.Metric{Name: "missed_per_set", Title: "missed tokens, in sets", Unit: metric.Ratio, Digits: 3,
+		Better: metric.Lower, Merge: metric.Apart,
+		Doc:    "under pqcache, the same for tokens that a step lacks, without the blocks that are kept for later steps",
+		Column: metric.Column{At: 40, Head: "missed/k", Weight: 40}}
 	recall = metric.Metric{Name: "recall", Unit: metric.Share, Digits: 1, Better: metric.Higher, Merge: metric.Apart,
 		Doc: "share of the exact set of a step that the head has: the tokens of most probability, summed over its " +
 			"queries",
@@ -67,6 +71,6 @@ var (
 		Merge: metric.Apart, Doc: "of it for heads all of whose rows are on the GPU"}
 )
 
-var metrics = []metric.Metric{hitRatioAll, loaded, loadedNew, loadedBytes, loadedPerSet, newPerSet, recall, mass,
+var metrics = []metric.Metric{hitRatioAll, loaded, loadedNew, loadedBytes, loadedPerSet, newPerSet, missedPerSet, recall, mass,
 	lostMass, lostByEffect, middleMass, outputError, outputErrorTail, outputErrorByEffect, gpuBytes, gpuSets, gpuLabels,
 	gpuVisible, gpuWhole}

@@ -34,6 +34,8 @@ var parameters = []params.Param{
 	{Name: "sink", Default: attention.Sink, Max: 1 << 20, Doc: "first tokens, which are always visible"},
 	{Name: "recent", Default: attention.Recent, Min: 1, Max: 1 << 20,
 		Doc: "last tokens, the current one included, which are always visible"},
+	{Name: "ratio", Default: "", Doc: "share of the candidates that a step reads, as in 10%, which is the default; the " +
+		"capacity is what a store holds of them. Not with " + oneSet + ", whose capacity is what a step reads"},
 	{Name: "dense", Default: 1, Max: 1 << 12, Doc: "first layers of the model, all of whose rows are on the GPU"},
 	{Name: "resident", Default: "0", Doc: "heads all of whose rows are on the GPU since reuse would not pay: a share of " +
 		"the heads (4%) or a budget (2GiB); the reuse rule ranks them"},
@@ -50,7 +52,8 @@ var parameters = []params.Param{
 
 // options are what the parameters of the cache and a capacity say.
 type options struct {
-	share  float64 // of the candidates that a set has
+	share  float64 // of the candidates that a step reads: the capacity for OneSet, ratio for all others
+	ratio  float64
 	append string
 	sink   int
 	recent int
@@ -68,21 +71,37 @@ func optionsOf(v params.Values, share float64) (o options, err error) {
 		dense:      v.Int("dense"),
 		predicted:  v.Text("queries") == queriesPredicted,
 		importance: v.Text("importance"), ranks: v.Text("ranks")}
+	o.ratio = defaultRatio
+	if text := v.Text("ratio"); text != "" {
+		var ok bool
+		if o.ratio, ok = parseShare(text); !ok || o.ratio == 0 {
+			return o, fmt.Errorf("ratio=%s: want a share above 0%% and up to 100%%, such as 10%%", text)
+		}
+	}
 	text := v.Text("resident")
-	switch share, isShare := strings.CutSuffix(text, "%"); {
+	switch {
 	case text == "0":
-	case isShare:
-		percent, err := strconv.ParseFloat(share, 64)
-		if err != nil || !(percent >= 0 && percent <= 100) {
+	case strings.HasSuffix(text, "%"):
+		var ok bool
+		if o.residentShare, ok = parseShare(text); !ok {
 			return o, fmt.Errorf("resident=%s: want a share from 0%% to 100%%, or bytes such as 2GiB", text)
 		}
-		o.residentShare = percent / 100
 	default:
 		if o.residentBytes, err = capacity.ParseBytes(text); err != nil {
 			return o, fmt.Errorf("resident=%w, or a share such as 4%%", err)
 		}
 	}
 	return o, nil
+}
+
+// defaultRatio is the share of the candidates that a step reads (LiteCache, section 7.1).
+const defaultRatio = 0.1
+
+// parseShare parses a share from 0% to 100%.
+func parseShare(text string) (share float64, ok bool) {
+	number, isShare := strings.CutSuffix(text, "%")
+	percent, err := strconv.ParseFloat(number, 64)
+	return percent / 100, isShare && err == nil && percent >= 0 && percent <= 100
 }
 
 // resident reports whether heads may be on the GPU as a whole.
@@ -109,8 +128,13 @@ func (v view) candidates(shape *attention.Shape, step int) (from, to int) {
 // size returns the number of tokens in the set of a step.
 func (v view) size(shape *attention.Shape, step int) int {
 	from, to := v.candidates(shape, step)
-	// 10% of 4090 tokens are 409; in binary 0.1 is a little more or less than that.
-	return min(to-from, int(math.Floor(float64(v.share*float64(to-from))+1e-9)))
+	return min(to-from, shareOf(v.share, to-from))
+}
+
+// shareOf returns a share of a number of tokens. 10% of 4090 tokens are 409; in binary 0.1 is a little more or less
+// than that.
+func shareOf(share float64, tokens int) int {
+	return int(math.Floor(float64(share*float64(tokens)) + 1e-9))
 }
 
 // tail returns the first of the last tokens that are visible in a step beside a set that was loaded in the step label.

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -20,10 +21,11 @@ import (
 type Cell struct {
 	Params params.Values // of the cache
 	// Share is the capacity: the share of the tokens that a set has, or a store of blocks.
-	Share  float64
-	Rule   *reuse.Spec   // nil for a store of blocks
-	Policy policies.Spec // of the store
-	Seed   uint64
+	Share     float64
+	Rule      *reuse.Spec    // nil unless the policy is OneSet
+	Policy    policies.Spec  // OneSet, PQCache, FullAttention, or that of a store of blocks
+	Retriever *retrieve.Spec // of sets, or of the blocks that a step wants; nil for the policy's default
+	Seed      uint64
 }
 
 // Config says what Replay serves.
@@ -76,7 +78,7 @@ func Replay(ctx context.Context, c Config) ([]Outcome, error) {
 			}
 		}
 		o.Steps, o.Quality = sums.counts, sums.quality
-		o.Values, o.Counts = values(r.tallies[i], p.importances.effects, &all, r.shape)
+		o.Values, o.Counts = values(r.tallies[i], p.serving, p.importances.effects, &all, r.shape)
 		o.Elapsed = time.Since(start) / time.Duration(len(c.Cells))
 	}
 	return outcomes, nil
@@ -87,41 +89,43 @@ type plan struct {
 	Cell
 	options
 	importances importances
+	serving     serving
 	view        int // in replay.views
+	search      int // in replay.searches
 	whole       []bool
 }
 
 // replay is one call of Replay.
 type replay struct {
 	Config
-	shape   *attention.Shape
-	plans   []*plan
-	views   []view
-	profile []float64 // per head: mean similarity of the queries of adjacent steps; nil unless a rule needs it
-	workers []*worker
-	tallies [][]tally // per cell and head
+	shape    *attention.Shape
+	plans    []*plan
+	views    []view
+	searches []search
+	profile  []float64 // per head: mean similarity of the queries of adjacent steps; nil unless a rule needs it
+	workers  []*worker
+	tallies  [][]tally  // per cell and head
+	layers   [][]*layer // per cell and layer: what its heads share; nil for cells whose heads share nothing
 }
 
 func newReplay(ctx context.Context, c Config) (*replay, error) {
 	r := &replay{Config: c, shape: c.Trace.Shape}
 	for i, cell := range c.Cells {
-		o, err := optionsOf(cell.Params, cell.Share)
+		p, err := r.newPlan(cell)
 		if err != nil {
-			return nil, fmt.Errorf("cache %s: %w", Name, err)
-		}
-		if err := r.checkOptions(&o); err != nil {
 			return nil, err
 		}
-		p := &plan{Cell: cell, options: o}
 		if p.importances, err = r.importancesFor(p, r.plans[:i]); err != nil {
 			return nil, err
 		}
-		if p.view = slices.Index(r.views, o.view()); p.view < 0 {
+		if p.view = slices.Index(r.views, p.options.view()); p.view < 0 {
 			p.view = len(r.views)
-			r.views = append(r.views, o.view())
+			r.views = append(r.views, p.options.view())
 		}
+		p.search = r.addSearch(p.searchOf())
 		r.plans = append(r.plans, p)
 		r.tallies = append(r.tallies, make([]tally, r.shape.Heads()))
+		r.layers = append(r.layers, r.newLayers(p))
 	}
 	profiled := func(p *plan) bool { return p.Rule != nil && p.Rule.Entry.UsesProfile && p.resident() }
 	if slices.ContainsFunc(r.plans, profiled) {
@@ -135,6 +139,26 @@ func newReplay(ctx context.Context, c Config) (*replay, error) {
 		}
 	}
 	return r, nil
+}
+
+// newPlan decides about a cell what does not depend on other cells.
+func (r *replay) newPlan(cell Cell) (*plan, error) {
+	if err := Check(cell); err != nil {
+		return nil, err
+	}
+	o, err := optionsOf(cell.Params, cell.Share)
+	if err != nil {
+		return nil, fmt.Errorf("cache %s: %w", Name, err)
+	}
+	p := &plan{Cell: cell, options: o, serving: servingOf(cell.Policy.Entry)}
+	p.Retriever = cell.retriever()
+	if p.serving != servesSet {
+		p.share = o.ratio
+	}
+	if err := r.checkOptions(&p.options); err != nil {
+		return nil, err
+	}
+	return p, r.checkServing(p)
 }
 
 // checkOptions refuses options that the trace contradicts.
@@ -210,7 +234,7 @@ func (r *replay) chooseWhole(p *plan) error {
 	}
 	var list []ranked
 	for place := range p.whole {
-		if r.shape.Layers[place/r.shape.KVHeads] < p.dense {
+		if p.serving == servesAll || r.shape.Layers[place/r.shape.KVHeads] < p.dense {
 			p.whole[place] = true
 			continue
 		}
@@ -258,7 +282,8 @@ func (r *replay) serve(ctx context.Context) error {
 		jobs = min(jobs, len(r.Attention))
 	}
 	for i := range jobs {
-		w := &worker{replay: r, attention: &onCPU{shape: r.shape}, errors: make([]histogram, len(r.plans))}
+		w := &worker{replay: r, attention: &onCPU{shape: r.shape}, errors: make([]histogram, len(r.plans)),
+			finders: r.newFinders()}
 		if len(r.Attention) > 0 {
 			w.attention = r.Attention[i]
 		}

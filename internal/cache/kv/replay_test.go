@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
@@ -32,7 +33,7 @@ func cellOf(t testing.TB, with params.Values, share float64, rule string) Cell {
 		c.Params[name] = value
 	}
 	spec := must.Get(reuse.Registry.Parse(rule))(t)
-	c.Rule = &spec
+	c.Rule, c.Policy = &spec, policies.Spec{Entry: OneSet}
 	return c
 }
 
@@ -105,38 +106,61 @@ func naive(t *testing.T, columns *attention.Columns, c Cell) map[string]float64 
 			} else {
 				sum["hits"]++
 			}
-			tail := recent0(shape, generated, step, label) - recent
-			shown := func(token int) bool { return token < sink || set[token] || token >= tail }
-			for token := range best {
-				if set[token] {
-					sum["recall"] += 1 / float64(k)
-				}
-			}
-			for token := range visible {
-				mean := 0.0
-				for j := range group {
-					mean += p[j][token] / float64(group)
-				}
-				always := token < sink || token >= recent0(shape, generated, step, step)-recent
-				if shown(token) {
-					sum["mass"] += mean
-					if !always {
-						sum["middle"] += mean
-					}
-				}
-				if always || best[token] {
-					sum["lost"] += mean
-				}
-				if best[token] {
-					sum["exact"] += mean
-				}
-			}
-			for j := range group {
-				errors = append(errors, naiveError(&h, p[j], shape.Dim, shown))
-			}
+			seen := naiveStep{head: &h, shape: shape, generated: generated, sink: sink, recent: recent, step: step,
+				label: label, p: p, best: best, set: set}
+			errors = append(errors, seen.measure(sum)...)
 		}
 	}
-	steps := sum["lookups"]
+	return naiveValues(sum, errors, sum["lookups"])
+}
+
+// naiveStep is what a step sees, with the set that was loaded in the step label.
+type naiveStep struct {
+	head                      *attention.Head
+	shape                     *attention.Shape
+	generated                 string
+	sink, recent, step, label int
+	p                         [][]float64
+	best, set                 map[int]bool
+}
+
+// measure adds the quality of a step to the sums, and returns the errors of the query heads.
+func (n *naiveStep) measure(sum map[string]float64) (errors []float64) {
+	tail := recent0(n.shape, n.generated, n.step, n.label) - n.recent
+	shown := func(token int) bool { return token < n.sink || n.set[token] || token >= tail }
+	for token := range n.best {
+		if n.set[token] {
+			sum["recall"] += 1 / float64(len(n.best))
+		}
+	}
+	group := n.shape.Group()
+	for token := range n.shape.Visible(n.step) {
+		mean := 0.0
+		for j := range group {
+			mean += n.p[j][token] / float64(group)
+		}
+		always := token < n.sink || token >= recent0(n.shape, n.generated, n.step, n.step)-n.recent
+		if shown(token) {
+			sum["mass"] += mean
+			if !always {
+				sum["middle"] += mean
+			}
+		}
+		if always || n.best[token] {
+			sum["lost"] += mean
+		}
+		if n.best[token] {
+			sum["exact"] += mean
+		}
+	}
+	for j := range group {
+		errors = append(errors, naiveError(n.head, n.p[j], n.shape.Dim, shown))
+	}
+	return errors
+}
+
+// naiveValues returns the metrics of sums over so many steps of heads.
+func naiveValues(sum map[string]float64, errors []float64, steps float64) map[string]float64 {
 	total := 0.0
 	for _, x := range errors {
 		total += x
@@ -145,7 +169,7 @@ func naive(t *testing.T, columns *attention.Columns, c Cell) map[string]float64 
 		loaded.Name: 2 * sum["loaded"], loadedNew.Name: 2 * sum["fresh"], loadedPerSet.Name: sum["loaded"] / sum["wanted"],
 		newPerSet.Name: sum["fresh"] / sum["wanted"], recall.Name: sum["recall"] / steps, mass.Name: sum["mass"] / steps,
 		lostMass.Name: (sum["lost"] - sum["mass"]) / steps, middleMass.Name: sum["middle"] / sum["exact"],
-		outputError.Name: total / float64(len(errors)), hitRatioAll.Name: sum["hits"] / steps,
+		outputError.Name: total / float64(len(errors)), hitRatioAll.Name: sum["hits"] / sum["lookups"],
 	}
 }
 

@@ -19,6 +19,7 @@ type tally struct {
 	middle, exact float64 // mass of the middle, and that of the exact sets
 	errors        float64 // sum over steps and query heads
 	outputs       int64   // number of them
+	missed        int64   // under PQCache: tokens that were wanted and not there
 
 	// in the last step, in tokens
 	set, visible, whole int64
@@ -37,9 +38,19 @@ func (t *tally) add(other *tally) {
 	t.StepCounts.Add(other.StepCounts)
 	t.recall, t.mass, t.lost = t.recall+other.recall, t.mass+other.mass, t.lost+other.lost
 	t.middle, t.exact = t.middle+other.middle, t.exact+other.exact
-	t.errors, t.outputs = t.errors+other.errors, t.outputs+other.outputs
+	t.errors, t.outputs, t.missed = t.errors+other.errors, t.outputs+other.outputs, t.missed+other.missed
 	t.set, t.visible, t.whole = t.set+other.set, t.visible+other.visible, t.whole+other.whole
 	t.labels += other.labels
+}
+
+// hitRatioOfAll returns the hit ratio if heads on the GPU as a whole hit in every lookup that they would have had, as
+// many in a step as the others have on average.
+func (t *tally) hitRatioOfAll() float64 {
+	if t.Lookups == 0 {
+		return metric.Divide(float64(t.Whole), float64(t.Heads+t.Whole))
+	}
+	heads, whole, lookups := float64(t.Heads), float64(t.Whole), float64(t.Lookups)
+	return float64(float64(heads*float64(t.Hits))+float64(whole*lookups)) / float64((heads+whole)*lookups)
 }
 
 // The bins of errors: from leastError on, each is 2% above the one before. Below is bin 0.
@@ -79,7 +90,7 @@ func (h *histogram) quantile(share float64) float64 {
 }
 
 // values returns the metrics of a cell from the tallies of its heads, in their order.
-func values(heads []tally, effects []float64, errors *histogram, shape *attention.Shape) (v metric.Values,
+func values(heads []tally, serves serving, effects []float64, errors *histogram, shape *attention.Shape) (v metric.Values,
 	c cache.Counts) {
 	var all tally
 	var byEffect, errorByEffect, effect float64
@@ -90,14 +101,17 @@ func values(heads []tally, effects []float64, errors *histogram, shape *attentio
 		errorByEffect += float64(effects[i] * metric.Divide(t.errors, float64(t.outputs)))
 		effect += effects[i]
 	}
-	c = cache.Counts{Requests: all.Lookups, Hits: all.Hits}
+	c = cache.Counts{Requests: all.Lookups, Hits: all.Hits, Evictions: all.Evictions}
 	steps, perToken := float64(all.Heads+all.Whole), int64(2*bytesOfNumber*shape.Dim)
-	v.Set(hitRatioAll, metric.Divide(float64(all.Hits+all.Whole), float64(all.Lookups+all.Whole)))
+	v.Set(hitRatioAll, all.hitRatioOfAll())
 	v.SetInt(loaded, 2*all.Loaded)
 	v.SetInt(loadedNew, 2*all.New)
 	v.SetInt(loadedBytes, all.Loaded*perToken)
 	v.Set(loadedPerSet, metric.Divide(float64(all.Loaded), float64(all.Wanted)))
 	v.Set(newPerSet, metric.Divide(float64(all.New), float64(all.Wanted)))
+	if serves == servesLayer {
+		v.Set(missedPerSet, metric.Divide(float64(all.missed), float64(all.Wanted)))
+	}
 	v.Set(recall, all.recall/steps)
 	v.Set(mass, all.mass/steps)
 	v.Set(lostMass, all.lost/steps)

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
 	"github.com/cachesim/cachesim/internal/similarity/softmax"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -25,6 +26,7 @@ type worker struct {
 	step           moment
 	predicted      scores // of the predicted queries of this step
 	exact          []exactSet
+	finders        []finder // per search
 	cells          []holding
 	selector       softmax.Selector
 	similarities   []float64
@@ -58,14 +60,13 @@ type exactSet struct {
 	visible float64 // of the set and all tokens that are always visible
 }
 
-// loss is what attention loses in a step with a set that was loaded in a certain way for the queries of a step.
+// loss is what attention loses in a step with the set that a search found for the queries of a step.
 type loss struct {
-	view, label int
-	predicted   bool
-	recall      float64
-	mass        float64 // of all visible tokens
-	middle      float64 // of it, beyond what the exact set has beside it
-	errors      []float32
+	search, label int
+	recall        float64
+	mass          float64 // of all visible tokens
+	middle        float64 // of it, beyond what the exact set has beside it
+	errors        []float32
 }
 
 // kept is what the tokens give in a step that are visible whatever the set: the first ones, and those from tail on.
@@ -120,6 +121,25 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 			w.Progress(1)
 		}
 	}
+	return w.end()
+}
+
+// end serves the steps of the head in caches that decide about blocks, for which it has collected what they want.
+func (w *worker) end() error {
+	for i := range w.cells {
+		c := &w.cells[i]
+		var err error
+		switch {
+		case c.whole:
+		case c.serving == servesStore:
+			err = w.serveStore(c)
+		case c.serving == servesLayer:
+			err = w.serveLayer(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -130,6 +150,9 @@ func (w *worker) begin() error {
 	for i := range w.exact {
 		w.exact[i].last = append(w.exact[i].last[:0], make([]int32, w.shape.Tokens())...)
 	}
+	for i := range w.finders {
+		w.finders[i].reset()
+	}
 	w.similarities = slices.Grow(w.similarities[:0], w.shape.Group())[:w.shape.Group()]
 	for i, p := range w.plans {
 		c := &w.cells[i]
@@ -137,6 +160,9 @@ func (w *worker) begin() error {
 			whole: p.whole[w.head.Place]}
 		if c.whole {
 			w.keepWhole(c)
+			continue
+		}
+		if c.serving != servesSet {
 			continue
 		}
 		var err error
@@ -150,8 +176,13 @@ func (w *worker) begin() error {
 // keepWhole counts a head all of whose rows are on the GPU.
 func (w *worker) keepWhole(c *holding) {
 	c.tally.keepWhole(w.shape)
+	n := StepCounts{Whole: 1}
+	if c.serving == servesAll { // where nothing else is looked up
+		n.Lookups, n.Hits = 1, 1
+	}
 	for step := range w.shape.Steps {
-		w.count(c, step, StepCounts{Whole: 1, Wanted: int64(w.views[c.view].size(w.shape, step))})
+		n.Wanted = int64(w.views[c.view].size(w.shape, step))
+		w.count(c, step, n)
 	}
 }
 
@@ -272,16 +303,35 @@ func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 	return set
 }
 
-// look serves a step in a cell with a reuse rule.
+// look serves a step in a cell. One that holds blocks has the tokens of the blocks that the step wants, whatever its
+// policy, so that only counts are left to do at the end of the head.
 func (w *worker) look(c *holding, step int) error {
-	v := w.views[c.view]
-	n := StepCounts{Heads: 1, Lookups: 1, Wanted: int64(v.size(w.shape, step))}
+	n := StepCounts{Heads: 1, Wanted: int64(w.views[c.view].size(w.shape, step))}
+	if c.serving != servesSet {
+		var err error
+		if c.set, err = w.find(&w.finders[c.search], step); err != nil {
+			return err
+		}
+		c.label = step
+		if c.serving == servesLayer {
+			w.selectBlocks(c, step)
+		}
+		w.count(c, step, n)
+		w.measure(c, w.lossOf(c, step), step)
+		return nil
+	}
+	return w.lookUpSet(c, step, n)
+}
+
+// lookUpSet serves a step in a cell with a reuse rule.
+func (w *worker) lookUpSet(c *holding, step int, n StepCounts) error {
+	n.Lookups = 1
 	if w.steps != nil && c.label >= 0 {
 		w.compare(c, step)
 	}
 	if c.label >= 0 && w.reuses(c, step) {
 		n.Hits = 1
-	} else if err := w.load(c, v, step, &n); err != nil {
+	} else if err := w.load(c, step, &n); err != nil {
 		return err
 	}
 	w.count(c, step, n)
@@ -304,7 +354,7 @@ func (w *worker) compare(c *holding, step int) {
 
 // queriesOf returns the queries by which a cell looks up sets, with their norms.
 func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
-	if c.predicted && len(w.head.Predicted) > 0 {
+	if c.predicted {
 		return w.head.Predicted, w.predictedNorms
 	}
 	return w.head.Queries, w.norms
@@ -336,18 +386,12 @@ func (w *worker) recallOf(c *holding) float64 {
 }
 
 // load replaces the cell's set, and counts how many tokens the new one has, and how many of them the old one lacked.
-func (w *worker) load(c *holding, v view, step int, n *StepCounts) error {
-	set := w.exact[c.view].set
-	if c.usesPredicted() && len(w.head.Predicted) > 0 {
-		if w.predicted.step != step {
-			if err := w.compute(&w.predicted, w.head.Predicted, step, false); err != nil {
-				return err
-			}
-		}
-		w.order = w.top(w.order[:0], w.predicted.summed, v, step)
-		set = w.order
+func (w *worker) load(c *holding, step int, n *StepCounts) error {
+	set, err := w.find(&w.finders[c.search], step)
+	if err != nil {
+		return err
 	}
-	common := commonTokens(set, c.set)
+	common := retrieve.Overlap(set, c.set)
 	n.Misses, n.Loaded, n.New = 1, int64(len(set)), int64(len(set)-common)
 	if learning, ok := c.rule.(reuse.Learning); ok && c.label >= 0 {
 		learning.Replaced(&c.lookup, float64(common)/float64(max(1, len(set))))
@@ -358,15 +402,14 @@ func (w *worker) load(c *holding, v view, step int, n *StepCounts) error {
 
 // lossOf returns what the cell's set loses in this step. Cells with the same set share the answer.
 func (w *worker) lossOf(c *holding, step int) *loss {
-	predicted := c.usesPredicted()
 	for i := range w.losses {
-		if l := &w.losses[i]; l.view == c.view && l.label == c.label && l.predicted == predicted {
+		if l := &w.losses[i]; l.search == c.search && l.label == c.label {
 			return l
 		}
 	}
 	w.losses = grown(w.losses)
 	l := &w.losses[len(w.losses)-1]
-	*l = loss{view: c.view, label: c.label, predicted: predicted, errors: l.errors[:0], recall: w.recallOf(c)}
+	*l = loss{search: c.search, label: c.label, errors: l.errors[:0], recall: w.recallOf(c)}
 	v, m := w.views[c.view], &w.step
 	l.middle = softmax.SumRows(m.summed, c.set) / float64(w.shape.Group())
 	always := w.always(v, step, c.label)
@@ -444,9 +487,10 @@ func (w *worker) measure(c *holding, l *loss, step int) {
 	}
 	if step == w.shape.Steps-1 {
 		v := w.views[c.view]
-		c.tally.set = int64(len(c.set))
 		c.visible = int64(v.sink + w.step.visible - v.tail(w.shape, step, c.label))
-		c.tally.labels = int64(w.shape.Group())
+		if c.serving == servesSet {
+			c.tally.set, c.tally.labels = int64(len(c.set)), int64(w.shape.Group())
+		}
 	}
 }
 
@@ -463,21 +507,6 @@ func cosines(similarities []float64, queries []float32, norms []float64, shape *
 	a, b := step*group, label*group
 	reuse.Cosines(similarities, queries[a*dim:][:group*dim], queries[b*dim:][:group*dim], dim, norms[a:][:group],
 		norms[b:][:group])
-}
-
-// commonTokens returns the number of tokens that two ascending sets share.
-func commonTokens(a, b []int32) (n int) {
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] < b[j]:
-			i++
-		case a[i] > b[j]:
-			j++
-		default:
-			n, i, j = n+1, i+1, j+1
-		}
-	}
-	return n
 }
 
 func squares(v []float32) (sum float64) {

@@ -72,6 +72,13 @@ var PartKinds = []PartKind{
 			One: "the reuse rule, if the policy uses one"},
 	},
 	{
+		Name: "retriever", Plural: "retrievers", Field: func(r *Record) *string { return &r.Retriever }, inRows: always,
+		Decides: "which tokens the queries of a language model's head ask for",
+		Flag: PartFlag{List: "list of retrievers, which find the tokens that the heads in the cache attention ask for, as in " +
+			"'blocks(size=8)' (default: the exact set for one-set, blocks for stores; see cachesim retrievers)",
+			One: "the retriever of the cache attention"},
+	},
+	{
 		Name: "prefetcher", Plural: "prefetchers", Field: func(r *Record) *string { return &r.Prefetcher }, inRows: always,
 		Decides:   "what is loaded besides the requested objects",
 		ratioNote: "the ratio may be below 1 with a prefetcher, because the optimum loads only requested objects",

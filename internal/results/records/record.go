@@ -58,6 +58,8 @@ type Record struct {
 	Predictor string `json:"predictor" parquet:"predictor"`
 	// decides when a head of a language model loads another set of rows; "" if the policy does
 	Reuse string `json:"reuse" parquet:"reuse" rare:"true"`
+	// finds the tokens that a step asks for; "" for the default of the policy
+	Retriever string `json:"retriever" parquet:"retriever" rare:"true"`
 	// what to load besides requested objects; "" if nothing, which files call none
 	Prefetcher string `json:"prefetcher" parquet:"prefetcher" empty:"none"`
 	// divides the capacity among the tenants; "" if it is not divided, which files call none

@@ -178,8 +178,8 @@ func Check(e policies.Entry) error {
 		return fmt.Errorf("policy %s: only online policies with a bounded cache can be compared with the optimum", e.Name)
 	case e.ShortFor != nil:
 		return fmt.Errorf("policy %s is short for a cache, which the search does not drive; use cachesim run", e.Name)
-	case e.Reuses:
-		return fmt.Errorf("policy %s has sets instead of objects, which the search does not drive; use cachesim run", e.Name)
+	case e.Heads:
+		return fmt.Errorf("policy %s serves heads of a language model, which the search does not drive; use cachesim run", e.Name)
 	case e.NeedsTime != nil:
 		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
 	case e.Units == policies.UnitsBytes:

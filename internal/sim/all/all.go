@@ -32,7 +32,7 @@ func init() {
 	cache.Registry.Register(sets.Entries...)
 	cache.Registry.Register(igtcache.Entries...)
 	cache.Registry.Register(kv.Entries...)
-	policies.Register(policies.Systems, igtcache.Shorthand, kv.OneSet)
+	policies.Register(policies.Systems, append([]policies.Entry{igtcache.Shorthand}, kv.Policies...)...)
 	allocate.Registry.Register(controllers.Entries...)
 	models.Registry.Register(nodemodels.Entries...)
 	gen.Register(traffic.Generators...)

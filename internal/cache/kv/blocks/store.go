@@ -185,6 +185,14 @@ func (s *Store) request(l lookup, pos int) policies.Request {
 	return policies.Request{Object: l.block, Query: l.block, Pos: pos, Size: s.charge(l.block), Time: int64(s.step)}
 }
 
+// Reserved returns the number of tokens that the store has memory for: whole blocks, no more than there are.
+func (s *Store) Reserved() int64 {
+	if s.size != 0 {
+		return s.pool.Capacity() * int64(s.size)
+	}
+	return s.pool.Capacity()
+}
+
 // tokens returns the size of a block.
 func (s *Store) tokens(b Block) int {
 	if s.size != 0 {

@@ -22,10 +22,14 @@ var exactEntry = Entry{
 	Source: "LiteCache (arXiv 2511.14510), algorithm 1: top-k attention without an approximation; for a group of query " +
 		"heads the paper gives no rule, so both are ours",
 	Sums: true,
+	Best: true,
 	Params: []params.Param{{Name: "rule", Default: ruleProb, Choices: []string{ruleProb, ruleUnit},
 		Doc: "prob: by the sum of the probabilities that the query heads give a token; unit: by its product with the sum " +
 			"of the queries, each scaled to length 1, which is one product per token and no exponential"}},
-	Resolve: func(e *Entry, v params.Values) { e.Sums = v.Text("rule") == ruleProb },
+	Resolve: func(e *Entry, v params.Values) {
+		e.Best = v.Text("rule") == ruleProb
+		e.Sums = e.Best
+	},
 	New:     func(v params.Values) Retriever { return &exact{unit: v.Text("rule") == ruleUnit} },
 }
 

@@ -8,6 +8,7 @@ type Entry struct {
 	Summary string // one line: which tokens it finds
 	Source  string // the paper or page that defines it
 	Sums    bool   // it needs the probabilities of the tokens: Step.Sums
+	Best    bool   // it finds the exact set: the tokens with the greatest sum of probabilities over the group
 	Divided bool   // New makes a Divided, so that a store can hold what it finds
 	Random  bool   // it makes random choices, so that its results depend on the seed
 	Params  []params.Param

@@ -1,0 +1,158 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/cache/kv/blocks"
+	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// serving is how a cell serves a head.
+type serving int
+
+const (
+	servesSet   serving = iota // one set, under a reuse rule
+	servesStore                // a store of blocks, under any policy
+	servesLayer                // blocks that the heads of a layer share: PQCache
+	servesAll                  // all rows are on the GPU: full attention
+)
+
+func servingOf(policy policies.Entry) serving {
+	switch policy.Name {
+	case OneSet.Name:
+		return servesSet
+	case PQCache.Name:
+		return servesLayer
+	case FullAttention.Name:
+		return servesAll
+	}
+	return servesStore
+}
+
+// page is the unit in which blocks of different sizes take room: RetroInfer (wave_buffer_cpu.cpp of
+// microsoft/RetrievalAttention) has pages of 8 tokens.
+const page = 8
+
+// defaultBlocks is the retriever of stores. The tokens of the exact set lie in a third of all blocks, so that a store of
+// the blocks that they touch would load more than no store at all.
+const defaultBlocks = "blocks"
+
+// retriever returns the retriever of a cell, nil for the exact set.
+func (c *Cell) retriever() *retrieve.Spec {
+	if c.Retriever != nil || servingOf(c.Policy.Entry) != servesStore {
+		return c.Retriever
+	}
+	spec, err := retrieve.Registry.Parse(defaultBlocks)
+	if err != nil {
+		panic(err)
+	}
+	return &spec
+}
+
+// Check refuses a cell whose parts do not fit together, whatever the trace.
+func Check(c Cell) error {
+	serves, policy, cut := servingOf(c.Policy.Entry), c.Policy.Name(), func(text string) bool { return text != "" }
+	retriever := c.retriever()
+	switch {
+	case serves == servesSet && cut(c.Params.Text("ratio")):
+		return fmt.Errorf("cache %s: ratio=%s: under %s the capacity is the share of the tokens that a step reads; remove "+
+			"ratio", Name, c.Params.Text("ratio"), policy)
+	case serves != servesSet && c.Params.Text("resident") != "0":
+		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s has none; remove resident, or use %s",
+			Name, c.Params.Text("resident"), policy, OneSet.Name)
+	case serves != servesSet && c.Params.Text("append") == appendSince:
+		return fmt.Errorf("cache %s: append=%s: under %s no set is loaded since which tokens could stay visible; use "+
+			"append=%s or append=%s", Name, appendSince, policy, appendAll, appendWindow)
+	case serves == servesAll && c.Retriever != nil:
+		return fmt.Errorf("retriever %s: under %s all tokens are there, so that nothing is retrieved; remove the retriever",
+			c.Retriever, policy)
+	case serves == servesStore:
+		return checkStore(c.Policy, *retriever)
+	}
+	return nil
+}
+
+// checkStore refuses what cannot be in a store together.
+func checkStore(policy policies.Spec, retriever retrieve.Spec) error {
+	if !retriever.Entry.Divided {
+		return fmt.Errorf("retriever %s finds single tokens, but %s decides about blocks of them; use a retriever that finds "+
+			"blocks: %s", retriever, policy.Name(), strings.Join(dividedRetrievers(), ", "))
+	}
+	if policy.Entry.Predicts {
+		return fmt.Errorf("%s cannot hold blocks: it needs predictions, and no predictor knows the steps of a head; use lru, "+
+			"for example", policy)
+	}
+	divided, ok := retrieve.New(retriever).(retrieve.Divided)
+	if !ok {
+		return errors.New("retriever " + retriever.Name() + " has no blocks")
+	}
+	return blocks.Check(policy, divided.Size() == 0)
+}
+
+func dividedRetrievers() (names []string) {
+	for _, e := range retrieve.Registry.All() {
+		if e.Divided {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// checkServing refuses a capacity that the trace leaves no room for.
+func (r *replay) checkServing(p *plan) error {
+	size := 1
+	switch p.serving {
+	case servesLayer:
+		size = p.Policy.Params.Int("block")
+	case servesStore:
+		size = retrieve.New(*p.Retriever).(retrieve.Divided).Size()
+	}
+	if held := r.held(p); p.serving != servesSet && p.serving != servesAll && held < size && !p.Policy.Entry.Unbounded {
+		from, to := p.options.view().candidates(r.shape, 0)
+		return fmt.Errorf("cache %s: a capacity of %.3g%% holds %d of the %d tokens that a head can load, which is less than "+
+			"a block of %d: use a larger capacity, or smaller blocks", Name, 100*p.Share, held, to-from, size)
+	}
+	return nil
+}
+
+// held returns how many tokens a store holds: a share of the candidates of the first step, as the memory is allocated
+// then.
+func (r *replay) held(p *plan) int {
+	from, to := p.options.view().candidates(r.shape, 0)
+	return min(shareOf(p.Share, to-from), to-from)
+}
+
+// serveStore serves the steps of the head in a store of blocks.
+func (w *worker) serveStore(c *holding) error {
+	f := &w.finders[c.search]
+	divided := f.retriever.(retrieve.Divided)
+	config := blocks.Config{Policy: c.Policy, Capacity: int64(w.held(c.plan)), Size: divided.Size(),
+		Sizes: divided.Sizes(), Page: page, Requests: len(f.wanted), Seed: seedOf(c.Seed, w.head.Place)}
+	config.Blocks = len(config.Sizes)
+	if config.Size > 0 {
+		config.Blocks = (w.shape.Tokens() + config.Size - 1) / config.Size
+	}
+	if c.Policy.Entry.Kind == policies.Offline {
+		if f.plan == nil {
+			f.plan = blocks.NewPlan(f.wanted, f.ends, config.Blocks)
+		}
+		config.Plan = f.plan
+	}
+	store, err := blocks.New(config)
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", c.Policy, err)
+	}
+	first := 0
+	for step, end := range f.ends {
+		o := store.Step(f.wanted[first:end])
+		n := StepCounts{Lookups: int64(o.Hits + o.Misses), Hits: int64(o.Hits), Misses: int64(min(o.Misses, 1)),
+			Loaded: int64(o.MissTokens), New: int64(o.MissTokens), Evictions: int64(o.Evictions)}
+		w.count(c, step, n)
+		first = end
+	}
+	c.tally.set = store.Reserved()
+	return nil
+}
