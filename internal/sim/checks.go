@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -69,6 +70,9 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; cachesim formats lists the "+
 			"formats with prompts", cache.Name, r.trace.Name)
+	case cache.Attention && attention.Of(r.trace.Kind) == nil:
+		return fmt.Errorf("cache %s serves the heads of a language model, but %s has none; cachesim gen attention makes "+
+			"some", cache.Name, r.trace.Name)
 	case c.Allocator != nil && r.trace.Tenants == nil && cache.Pools == nil:
 		return fmt.Errorf("allocator %s divides a cache among tenants, but the requests of %s have none; add --tenant, or "+
 			"tenants under the trace of an experiment", c.Allocator.Name(), r.trace.Name)

@@ -13,8 +13,8 @@ const source = "QSAC in LiteCache (arXiv 2511.14510), sections 4 and 6"
 // Entries are the caches of this package.
 var Entries = []cache.Entry{{
 	Name: Name,
-	Summary: "keys and values of a language model on a GPU: for each head a set of the tokens that its queries attend to " +
-		"most, or a store of blocks of tokens, beside the first and the recent ones; capacities are shares of its tokens",
+	Summary: "keys and values of a language model on a GPU: for each head a set of the tokens that its queries attend " +
+		"to most, or a store of blocks of tokens, beside the first and the recent ones; capacities are shares of its tokens",
 	Source:      source,
 	Params:      parameters,
 	Metrics:     metrics,
@@ -88,8 +88,8 @@ func (c *Cell) bytes(shape *attention.Shape) (each, shared int64) {
 	return each, shared
 }
 
-// Of the blocks that all steps of a head want: what a list and a plan need of each, and how few tokens one of those that
-// differ in size has on average.
+// Of the blocks that all steps of a head want: what a list and a plan need of each, and the least mean size of those
+// that differ in it, in tokens.
 const (
 	bytesOfWanted = 4 + 3*4
 	leastBlock    = 8

@@ -15,8 +15,8 @@ var PQCache = policies.Entry{
 	Look: policies.Look{Color: policies.Olive, Mark: policies.Ring},
 	Summary: "in the cache attention: the KV heads of a layer share blocks of tokens; a step loads the tokens that it " +
 		"lacks, and those blocks in which most tokens are wanted; LFU evicts blocks",
-	Source: "Zhang et al., PQCache: product quantization-based KVCache for long context LLM inference (SIGMOD 2025), as " +
-		"its code has it (HugoZHL/PQCache)",
+	Source: "Zhang et al., PQCache: product quantization-based KVCache for long context LLM inference (SIGMOD 2025), " +
+		"as its code has it (HugoZHL/PQCache)",
 	Heads: true,
 	Units: policies.UnitsObjects,
 	Params: []params.Param{{Name: "block", Default: 128, Min: 1, Max: 1 << 16,
@@ -114,8 +114,8 @@ func (w *worker) serveLayer(c *holding) error {
 	return nil
 }
 
-// frequencies is an LFU cache of blocks, as PQCache has it: a resident block counts the steps in which it is among those
-// with most wanted tokens.
+// frequencies is an LFU cache of blocks, as PQCache has it: a resident block counts the steps in which it is among
+// those with most wanted tokens.
 type frequencies struct {
 	room, held int
 	resident   []resident // per block
@@ -128,8 +128,8 @@ type frequencies struct {
 // resident is a block that is there if it has a count, with the step that loaded it.
 type resident struct{ count, loaded int }
 
-// update counts the blocks with most wanted tokens, as many as there is room for, and loads those that are not there. It
-// returns the loaded ones.
+// update counts the blocks with most wanted tokens, as many as there is room for, and loads those that are not there.
+// It returns the loaded ones.
 func (f *frequencies) update(wanted []int32) []int {
 	f.order, f.loaded = f.order[:0], f.loaded[:0]
 	for b, tokens := range wanted {

@@ -36,8 +36,8 @@ func servingOf(policy policies.Entry) serving {
 // microsoft/RetrievalAttention) has pages of 8 tokens.
 const page = 8
 
-// defaultBlocks is the retriever of stores. The tokens of the exact set lie in a third of all blocks, so that a store of
-// the blocks that they touch would load more than no store at all.
+// defaultBlocks is the retriever of stores. The tokens of the exact set lie in a third of all blocks, so that a store
+// of the blocks that they touch would load more than no store at all.
 const defaultBlocks = "blocks"
 
 // retriever returns the retriever of a cell, nil for the exact set.
@@ -61,8 +61,8 @@ func Check(c Cell) error {
 		return fmt.Errorf("cache %s: ratio=%s: under %s the capacity is the share of the tokens that a step reads; remove "+
 			"ratio", Name, c.Params.Text("ratio"), policy)
 	case serves != servesSet && c.Params.Text("resident") != "0":
-		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s has none; remove resident, or use %s",
-			Name, c.Params.Text("resident"), policy, OneSet.Name)
+		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s has none; remove resident, or use "+
+			"%s", Name, c.Params.Text("resident"), policy, OneSet.Name)
 	case serves != servesSet && c.Params.Text("append") == appendSince:
 		return fmt.Errorf("cache %s: append=%s: under %s no set is loaded since which tokens could stay visible; use "+
 			"append=%s or append=%s", Name, appendSince, policy, appendAll, appendWindow)
@@ -78,12 +78,12 @@ func Check(c Cell) error {
 // checkStore refuses what cannot be in a store together.
 func checkStore(policy policies.Spec, retriever retrieve.Spec) error {
 	if !retriever.Entry.Divided {
-		return fmt.Errorf("retriever %s finds single tokens, but %s decides about blocks of them; use a retriever that finds "+
-			"blocks: %s", retriever, policy.Name(), strings.Join(dividedRetrievers(), ", "))
+		return fmt.Errorf("retriever %s finds single tokens, but %s decides about blocks of them; use a retriever that "+
+			"finds blocks: %s", retriever, policy.Name(), strings.Join(dividedRetrievers(), ", "))
 	}
 	if policy.Entry.Predicts {
-		return fmt.Errorf("%s cannot hold blocks: it needs predictions, and no predictor knows the steps of a head; use lru, "+
-			"for example", policy)
+		return fmt.Errorf("%s cannot hold blocks: it needs predictions, and no predictor knows the steps of a head; use "+
+			"lru, for example", policy)
 	}
 	divided, ok := retrieve.New(retriever).(retrieve.Divided)
 	if !ok {
@@ -112,8 +112,8 @@ func (r *replay) checkServing(p *plan) error {
 	}
 	if held := r.held(p); p.serving != servesSet && p.serving != servesAll && held < size && !p.Policy.Entry.Unbounded {
 		from, to := p.options.view().candidates(r.shape, 0)
-		return fmt.Errorf("cache %s: a capacity of %.3g%% holds %d of the %d tokens that a head can load, which is less than "+
-			"a block of %d: use a larger capacity, or smaller blocks", Name, 100*p.Share, held, to-from, size)
+		return fmt.Errorf("cache %s: a capacity of %.3g%% holds %d of the %d tokens that a head can load, which is less "+
+			"than a block of %d: use a larger capacity, or smaller blocks", Name, 100*p.Share, held, to-from, size)
 	}
 	return nil
 }

@@ -90,8 +90,8 @@ func (h *histogram) quantile(share float64) float64 {
 }
 
 // values returns the metrics of a cell from the tallies of its heads, in their order.
-func values(heads []tally, serves serving, effects []float64, errors *histogram, shape *attention.Shape) (v metric.Values,
-	c cache.Counts) {
+func values(heads []tally, serves serving, effects []float64, errors *histogram, shape *attention.Shape) (
+	v metric.Values, c cache.Counts) {
 	var all tally
 	var byEffect, errorByEffect, effect float64
 	for i := range heads {

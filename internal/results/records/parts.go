@@ -74,8 +74,8 @@ var PartKinds = []PartKind{
 	{
 		Name: "retriever", Plural: "retrievers", Field: func(r *Record) *string { return &r.Retriever }, inRows: always,
 		Decides: "which tokens the queries of a language model's head ask for",
-		Flag: PartFlag{List: "list of retrievers, which find the tokens that the heads in the cache attention ask for, as in " +
-			"'blocks(size=8)' (default: the exact set for one-set, blocks for stores; see cachesim retrievers)",
+		Flag: PartFlag{List: "list of retrievers, which find the tokens that the heads in the cache attention ask for, as " +
+			"in 'blocks(size=8)' (default: the exact set for one-set, blocks for stores; see cachesim retrievers)",
 			One: "the retriever of the cache attention"},
 	},
 	{

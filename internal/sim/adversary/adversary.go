@@ -179,7 +179,8 @@ func Check(e policies.Entry) error {
 	case e.ShortFor != nil:
 		return fmt.Errorf("policy %s is short for a cache, which the search does not drive; use cachesim run", e.Name)
 	case e.Heads:
-		return fmt.Errorf("policy %s serves heads of a language model, which the search does not drive; use cachesim run", e.Name)
+		return fmt.Errorf("policy %s serves heads of a language model, which the search does not drive; use cachesim run",
+			e.Name)
 	case e.NeedsTime != nil:
 		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
 	case e.Units == policies.UnitsBytes:

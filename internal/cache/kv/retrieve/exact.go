@@ -30,7 +30,7 @@ var exactEntry = Entry{
 		e.Best = v.Text("rule") == ruleProb
 		e.Sums = e.Best
 	},
-	New:     func(v params.Values) Retriever { return &exact{unit: v.Text("rule") == ruleUnit} },
+	New: func(v params.Values) Retriever { return &exact{unit: v.Text("rule") == ruleUnit} },
 }
 
 type exact struct {
