@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -92,9 +91,7 @@ func TestAllocatorsAreRefused(t *testing.T) {
 		if err == nil {
 			_, err = r.Replay(t.Context(), c)
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
-		}
+		must.Fail(t, err, test.want, name)
 	}
 }
 

@@ -45,10 +45,7 @@ func drawTenants(t *rapid.T, mostTenants int) *traces.Trace {
 	}), 1, 250).Draw(t, "requests"))
 }
 
-func configOf(t interface {
-	Helper()
-	Fatal(...any)
-}, tr *traces.Trace, policy, allocator string, capacity int64, unit bool) Config {
+func configOf(t must.TB, tr *traces.Trace, policy, allocator string, capacity int64, unit bool) Config {
 	t.Helper()
 	spec := must.Get(policies.Registry.Parse(policy))(t)
 	c := Config{Trace: tr, Capacity: capacity, Unit: unit, Policy: spec, Seed: 7,
@@ -61,10 +58,7 @@ func configOf(t interface {
 }
 
 // serveAll serves a whole trace in windows of some requests.
-func serveAll(t interface {
-	Helper()
-	Fatal(...any)
-}, c Config) (Cache, Counts) {
+func serveAll(t must.TB, c Config) (Cache, Counts) {
 	t.Helper()
 	served := must.Get(newExactCache(c))(t)
 	var n Counts

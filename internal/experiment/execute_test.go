@@ -132,9 +132,7 @@ func TestTextsOfCellsAreChecked(t *testing.T) {
 	} {
 		wrong := text
 		change(&wrong)
-		if _, err := (CellReader{}).Read(wrong); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.NotGet((CellReader{}).Read(wrong))(t, want)
 	}
 }
 
@@ -162,9 +160,7 @@ func TestExecuteStopsAtMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := execute(t, numbered(test.cell), Options{})
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
+			must.Fail(t, err, test.want)
 		})
 	}
 }

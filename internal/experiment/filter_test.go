@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 func TestFilter(t *testing.T) {
@@ -51,8 +53,6 @@ seeds: 2
 		"policy=s3fifo(small=0.1":   "unbalanced parentheses",
 		"policy=random,lru seed=01": `unknown seed "01"`,
 	} {
-		if _, err := Filter(all, strings.Fields(only)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("--only %s gives %v, want %s", only, err, want)
-		}
+		must.NotGet(Filter(all, strings.Fields(only)))(t, want, only)
 	}
 }

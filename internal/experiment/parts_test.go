@@ -40,9 +40,7 @@ func TestTraceChoosesItsCaches(t *testing.T) {
 	if got := len(mustExpand(t, f)); got != 2 {
 		t.Errorf("%d cells, want 2", got)
 	}
-	if _, err := parseText(text); err == nil || !strings.Contains(err.Error(), `unknown cache "plain"`) {
-		t.Errorf("got %v", err)
-	}
+	must.NotGet(parseText(text))(t, `unknown cache "plain"`)
 }
 
 func TestPredictorIsPartOfTheHash(t *testing.T) {
@@ -80,9 +78,7 @@ func TestPolicyNeedsAPredictor(t *testing.T) {
 		"policies: [{policy: fpb, predictors: x}]\npredictors: [oracle]":      `unknown predictor "x"`,
 	} {
 		_, err := parseText("traces: [{name: t, generate: zipf}]\ncapacities: 3\n" + text)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s gives %v, want %s", text, err, want)
-		}
+		must.Fail(t, err, want, text)
 	}
 }
 
@@ -145,9 +141,7 @@ optimum: false
 		}
 	}
 	_, err := parseText(strings.Replace(text, "prefetchers: next}", "prefetchers: nxet}", 1))
-	if err == nil || !strings.Contains(err.Error(), `unknown prefetcher "nxet"; did you mean "next"?`) {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, err, `unknown prefetcher "nxet"; did you mean "next"?`)
 }
 
 // TestPolicyChoosesCachesAndCapacities expects a policy to run in the caches and at the capacities that it names, and

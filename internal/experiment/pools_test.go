@@ -91,13 +91,9 @@ func TestCapacitiesOfNodes(t *testing.T) {
 		t.Errorf("16GB for generated requests: error %v", err)
 	}
 	both := strings.Replace(one, "caches: [", "caches: [exact, ", 1)
-	if _, err := parseText(both); err == nil || !strings.Contains(err.Error(), "no tenants are given") {
-		t.Errorf("allocators in the exact cache: error %v", err)
-	}
+	must.NotGet(parseText(both))(t, "no tenants are given", "allocators in the exact cache")
 	none := strings.Replace(one, "models: [recommender]\n", "", 1)
-	if _, err := parseText(none); err == nil || !strings.Contains(err.Error(), "needs a model of time") {
-		t.Errorf("no model: error %v", err)
-	}
+	must.NotGet(parseText(none))(t, "needs a model of time", "no model")
 }
 
 // TestNoRecordHasWhatTheMachineMeasured runs controllers of serving nodes, whose decisions are timed: a record with a

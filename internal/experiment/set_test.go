@@ -149,9 +149,7 @@ file 20 opt seed=0 (auxiliary)
 		t.Errorf("the quick version of the quick version: %v", err)
 	}
 	f = mustParse(t, base[strings.Index(base, "traces"):])
-	if err := f.Apply(nil, true); err == nil || !strings.Contains(err.Error(), "test.yaml: has no quick version") {
-		t.Errorf("without a quick version: %v", err)
-	}
+	must.Fail(t, f.Apply(nil, true), "test.yaml: has no quick version", "without a quick version")
 }
 
 // A sweep stores its --only in its folder. It may name what the quick version leaves out.
@@ -161,9 +159,7 @@ func TestOnlyMayNameWhatTheQuickVersionLeavesOut(t *testing.T) {
 	if cells := mustExpand(t, f); len(cells) == 0 || cells[0].Label != "arc" {
 		t.Errorf("cells %q, want those of arc", summary(cells))
 	}
-	if err := f.Apply(nil, true); err == nil || !strings.Contains(err.Error(), `unknown policy "arc"`) {
-		t.Errorf("the quick version of arc, which it leaves out: %v", err)
-	}
+	must.Fail(t, f.Apply(nil, true), `unknown policy "arc"`, "the quick version of arc, which it leaves out")
 }
 
 func TestQuickLimitsReplaceThoseOfTheTraces(t *testing.T) {

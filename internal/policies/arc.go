@@ -158,8 +158,7 @@ func (p *arcState) Hit(r Request) {
 }
 
 func (p *arcState) Remove(o Object) { p.take(o) }
-
-func (p *arcState) full() bool { return p.size[arcT1]+p.size[arcT2] == p.capacity }
+func (p *arcState) full() bool      { return p.size[arcT1]+p.size[arcT2] == p.capacity }
 
 // arc follows Figure 4 of the paper: Miss adapts the target and trims the ghost lists; Victim is REPLACE.
 type arc struct{ arcState }

@@ -25,8 +25,7 @@ func newCAR(c Config) *car {
 	return p
 }
 
-func (p *car) Hit(r Request) { p.referenced[r.Object] = true }
-
+func (p *car) Hit(r Request)  { p.referenced[r.Object] = true }
 func (p *car) Miss(r Request) { p.forgetUnlessAsked(r) }
 
 // Victim turns the hand of the clock that is over its target until it meets an object without its reference bit.

@@ -52,8 +52,7 @@ func newClock(c Config) *clock {
 }
 
 func (p *clock) Hit(r Request) { p.turns[r.Object] = min(p.turns[r.Object]+1, p.top) }
-
-func (p *clock) Miss(Request) {}
+func (p *clock) Miss(Request)  {}
 
 func (p *clock) Victim(Request) Object {
 	for {
@@ -131,8 +130,7 @@ type clockWithNew struct {
 }
 
 func (p *clockWithNew) Hit(r Request) { p.queue.Hit(r) }
-
-func (p *clockWithNew) Miss(Request) { p.queued = false }
+func (p *clockWithNew) Miss(Request)  { p.queued = false }
 
 func (p *clockWithNew) Victim(r Request) Object {
 	if r.Reason != Shrink {
@@ -150,6 +148,5 @@ func (p *clockWithNew) join(r Request) {
 	}
 }
 
-func (p *clockWithNew) Remove(o Object) { p.queue.Remove(o) }
-
+func (p *clockWithNew) Remove(o Object)  { p.queue.Remove(o) }
 func (p *clockWithNew) Grow(objects int) { p.queue.Grow(objects) }

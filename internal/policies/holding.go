@@ -38,12 +38,9 @@ func (p *holdingQueue) Victim(Request) Object {
 }
 
 func (p *holdingQueue) Insert(r Request) { p.last[r.Object] = uint32(r.Pos) }
-
-func (p *holdingQueue) Remove(o Object) { p.free.Clear(p.end - p.last[o]) }
-
+func (p *holdingQueue) Remove(o Object)  { p.free.Clear(p.end - p.last[o]) }
 func (p *holdingQueue) Grow(objects int) { p.last = dense.Grown(p.last, objects) }
-
-func (p *holdingQueue) Hold(o Object) { p.Remove(o) }
+func (p *holdingQueue) Hold(o Object)    { p.Remove(o) }
 
 func (p *holdingQueue) Release(o Object) {
 	at := p.last[o]
@@ -103,8 +100,7 @@ func newHoldingMarker(c Config) *holdingMarker {
 	return &holdingMarker{marker: *newMarker(c), marks: make([]uint32, c.Objects)}
 }
 
-func (p *holdingMarker) Hit(r Request) { p.marks[r.Object] = p.phase }
-
+func (p *holdingMarker) Hit(r Request)    { p.marks[r.Object] = p.phase }
 func (p *holdingMarker) Insert(r Request) { p.marks[r.Object] = p.phase }
 
 func (p *holdingMarker) Victim(r Request) Object {

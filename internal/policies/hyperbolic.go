@@ -64,8 +64,7 @@ type hyperbolicInfo struct {
 func (i hyperbolicInfo) priority(now uint32) float64 { return i.count / float64(max(now-i.loaded, 1)) }
 
 func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).count++ }
-
-func (p *hyperbolic) Miss(Request) {}
+func (p *hyperbolic) Miss(Request)  {}
 
 func (p *hyperbolic) Victim(r Request) Object {
 	slot, priority := p.leastOfSample(p.now(r))

@@ -39,10 +39,8 @@ type lfu struct {
 	free        int64    // objects that still fit, batch path only
 }
 
-func (p *lfu) Hit(r Request) { p.frequencies.Touch(r.Object) }
-
-func (p *lfu) Miss(Request) {}
-
+func (p *lfu) Hit(r Request)         { p.frequencies.Touch(r.Object) }
+func (p *lfu) Miss(Request)          {}
 func (p *lfu) Victim(Request) Object { return p.evict() }
 
 func (p *lfu) evict() Object {
@@ -115,10 +113,8 @@ type lfuInHeap struct {
 }
 
 func (p *lfuInHeap) Hit(r Request) { p.hit(r.Object) }
-
-func (p *lfuInHeap) hit(o Object) { p.heap.Raise(o, p.heap.Priority(o)+1) }
-
-func (p *lfuInHeap) Miss(Request) {}
+func (p *lfuInHeap) hit(o Object)  { p.heap.Raise(o, p.heap.Priority(o)+1) }
+func (p *lfuInHeap) Miss(Request)  {}
 
 func (p *lfuInHeap) Victim(Request) Object {
 	v, frequency := p.heap.PopLeast()

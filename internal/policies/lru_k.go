@@ -75,8 +75,7 @@ func newLRUK(c Config) *lruK {
 	return p
 }
 
-func (p *lruK) of(o Object) []uint32 { return p.history[int(o)*p.k:][:p.k] }
-
+func (p *lruK) of(o Object) []uint32    { return p.history[int(o)*p.k:][:p.k] }
 func (p *lruK) oldest(o Object) float64 { return float64(p.history[int(o)*p.k+p.k-1]) }
 
 func (p *lruK) Hit(r Request) {

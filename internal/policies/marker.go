@@ -39,8 +39,7 @@ func newMarker(c Config) *marker {
 }
 
 func (p *marker) Hit(r Request) { p.mark(r.Object) }
-
-func (p *marker) Miss(Request) {}
+func (p *marker) Miss(Request)  {}
 
 func (p *marker) Victim(r Request) Object {
 	if r.Reason != Demand && p.marked == len(p.resident) {

@@ -26,10 +26,8 @@ func newMRU(c Config) *mru {
 }
 
 func (p *mru) Grow(objects int) { p.list.Grow(objects) }
-
-func (p *mru) Hit(r Request) { p.list.MoveToFront(0, r.Object) }
-
-func (p *mru) Miss(Request) {}
+func (p *mru) Hit(r Request)    { p.list.MoveToFront(0, r.Object) }
+func (p *mru) Miss(Request)     {}
 
 func (p *mru) Victim(Request) Object {
 	o, _ := p.list.Front(0)
@@ -38,8 +36,7 @@ func (p *mru) Victim(Request) Object {
 }
 
 func (p *mru) Insert(r Request) { p.list.PushFront(0, r.Object) }
-
-func (p *mru) Remove(o Object) { p.list.Unlink(o) }
+func (p *mru) Remove(o Object)  { p.list.Unlink(o) }
 
 func (p *mru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	if p.resident == nil {

@@ -37,8 +37,7 @@ func (p *orderlyPredictor) Predict(objects []predict.Object, pos int, next []flo
 	}
 }
 
-func (p *orderlyPredictor) Steady() bool { return false }
-
+func (p *orderlyPredictor) Steady() bool                { return false }
 func (p *orderlyPredictor) Evict(o predict.Object) bool { return o%2 == 0 }
 
 // Every policy reports each request once, after the eviction that it caused, and asks as of the request before it is

@@ -60,9 +60,7 @@ func TestParseListErrors(t *testing.T) {
 		"arc(int=perhaps)":              "int=perhaps: want true or false",
 		"lfu(ties=newest)":              "ties=newest: want one of lru, fifo",
 	} {
-		if _, err := Registry.ParseList(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got error %v, want one with %q", text, err, want)
-		}
+		must.NotGet(Registry.ParseList(text))(t, want, text)
 	}
 }
 

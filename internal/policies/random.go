@@ -30,9 +30,8 @@ func newRandom(c Config) *randomPolicy {
 	}
 }
 
-func (p *randomPolicy) Hit(Request)  {}
-func (p *randomPolicy) Miss(Request) {}
-
+func (p *randomPolicy) Hit(Request)           {}
+func (p *randomPolicy) Miss(Request)          {}
 func (p *randomPolicy) Victim(Request) Object { return p.evict() }
 
 func (p *randomPolicy) Insert(r Request) {
@@ -42,11 +41,8 @@ func (p *randomPolicy) Insert(r Request) {
 }
 
 func (p *randomPolicy) Grow(objects int) { p.resident.Grow(objects) }
-
-func (p *randomPolicy) Remove(o Object) { p.resident.Remove(o) }
-
-func (p *randomPolicy) Hold(o Object) { p.resident.Remove(o) }
-
+func (p *randomPolicy) Remove(o Object)  { p.resident.Remove(o) }
+func (p *randomPolicy) Hold(o Object)    { p.resident.Remove(o) }
 func (p *randomPolicy) Release(o Object) { p.resident.Add(o, struct{}{}) }
 
 func (p *randomPolicy) evict() Object {

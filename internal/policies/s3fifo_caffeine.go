@@ -64,5 +64,4 @@ func (p *s3fifoSmallFirst) Remove(o Object) {
 }
 
 func (p *s3fifoSmallFirst) Resize(capacity int64) { p.queues.Resize(capacity) }
-
-func (p *s3fifoSmallFirst) Grow(objects int) { p.queues.Grow(objects) }
+func (p *s3fifoSmallFirst) Grow(objects int)      { p.queues.Grow(objects) }

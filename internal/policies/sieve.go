@@ -34,8 +34,7 @@ func newSieve(c Config) *sieve {
 }
 
 func (p *sieve) Hit(r Request) { p.state[r.Object] = sieveVisited }
-
-func (p *sieve) Miss(Request) {}
+func (p *sieve) Miss(Request)  {}
 
 func (p *sieve) Victim(Request) Object {
 	o := p.hand

@@ -88,8 +88,7 @@ func (p *slru) Resize(capacity int64) {
 }
 
 func (p *slru) Hit(r Request) { p.hit(r.Object) }
-
-func (p *slru) Miss(Request) {}
+func (p *slru) Miss(Request)  {}
 
 // Admit refuses an object that does not fit every segment.
 func (p *slru) Admit(r Request) bool {
@@ -97,10 +96,8 @@ func (p *slru) Admit(r Request) bool {
 }
 
 func (p *slru) Victim(Request) Object { return p.evict() }
-
-func (p *slru) Insert(r Request) { p.load(p.target(r.Size), r) }
-
-func (p *slru) Remove(o Object) { p.take(o) }
+func (p *slru) Insert(r Request)      { p.load(p.target(r.Size), r) }
+func (p *slru) Remove(o Object)       { p.take(o) }
 
 func (p *slru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	segment, top, list := p.segment, p.top, p.list

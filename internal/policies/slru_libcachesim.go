@@ -40,8 +40,7 @@ func (p *slruEvicting) Hit(r Request) {
 	}
 }
 
-func (p *slruEvicting) Miss(Request) {}
-
+func (p *slruEvicting) Miss(Request)         {}
 func (p *slruEvicting) Admit(r Request) bool { return p.segments.Admit(r) }
 
 func (p *slruEvicting) Victim(Request) Object {

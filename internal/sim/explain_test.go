@@ -70,9 +70,7 @@ func TestExplainRefuses(t *testing.T) {
 		{simtest.Cell(t, "pfoo-l", size), "makes no decisions"},
 	} {
 		err := r.Explain(t.Context(), test.cell, func(sim.Decision) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s in %s gives %v, want %s", test.cell.Policy, test.cell.Cache, err, test.want)
-		}
+		must.Fail(t, err, test.want, test.cell.Policy, test.cell.Cache)
 	}
 	stop := errors.New("enough")
 	calls := 0

@@ -70,9 +70,7 @@ func TestLRUOnDeviceFails(t *testing.T) {
 	} {
 		r := sim.NewReplayer(tr, sim.ReplayerOptions{Device: cuda.Share(ptxrun.New(test.options))})
 		_, err := r.Replay(t.Context(), cell)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		must.Fail(t, err, test.want)
 		if strings.Contains(test.want, "lost") && !errors.Is(err, ptxrun.ErrLost) {
 			t.Errorf("error %v does not wrap that of the device", err)
 		}

@@ -90,9 +90,7 @@ func TestReadRefuses(t *testing.T) {
 			"damaged"},
 	} {
 		_, err := Read(t.Context(), bytes.NewReader(test.file), test.v.Identify(), test.from)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
-		}
+		must.Fail(t, err, test.want, test.name)
 	}
 }
 

@@ -45,9 +45,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 						}
 					}
 					_, err := traces.Load(t.Context(), []string{path}, opts)
-					if err == nil || !strings.Contains(err.Error(), path+": changed while it was read, from ") {
-						t.Errorf("error %v, want one that says that the file changed", err)
-					}
+					must.Fail(t, err, path+": changed while it was read, from ")
 				})
 			}
 		}
@@ -78,9 +76,7 @@ func TestStandardInputThatChangesWhileItIsRead(t *testing.T) {
 	_, err = traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: file, Progress: func(int64, int64) {
 		must.Do(t, os.Truncate(path, 1<<19))
 	}})
-	if err == nil || !strings.Contains(err.Error(), "standard input: changed while it was read, from ") {
-		t.Errorf("error %v, want one that says that the file changed", err)
-	}
+	must.Fail(t, err, "standard input: changed while it was read, from ")
 }
 
 // A program that was stopped while it wrote, or a disk that filled up, may leave a file of its full length.

@@ -447,9 +447,7 @@ func TestCutOffOracleGeneral(t *testing.T) {
 			want = "empty"
 			fallthrough
 		default:
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%d bytes: got error %v, want %s", n, err, want)
-			}
+			must.Fail(t, err, want, n)
 		}
 	}
 }

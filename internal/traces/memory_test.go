@@ -94,9 +94,7 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 	must.Do(t, w.Close())
 	must.Do(t, os.WriteFile(path, small.Bytes(), 0o644))
 	_, err = traces.Open(path, traces.LoadOptions{})
-	if err == nil || !strings.Contains(err.Error(), "to more than 80.0 MiB") {
-		t.Errorf("%d bytes that inflate to 256 MiB: %v", small.Len(), err)
-	}
+	must.Fail(t, err, "to more than 80.0 MiB", small.Len())
 	_, err = traces.Open(path, traces.LoadOptions{Memory: memory.Fixed(10<<20, 0)})
 	if !errors.As(err, new(*memory.Error)) {
 		t.Errorf("with a budget of 10 MiB: %v", err)

@@ -108,9 +108,7 @@ func TestLoadTenantsErrors(t *testing.T) {
 			"sampled or limited, but not both"},
 	} {
 		_, err := traces.Load(t.Context(), test.paths, traces.LoadOptions{Selection: test.opts})
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
-		}
+		must.Fail(t, err, test.want, name)
 	}
 }
 
@@ -145,9 +143,7 @@ func TestParquetTenants(t *testing.T) {
 		}
 	}
 	_, err := load(writeTenantFile(t, "x.parquet", tracetest.ParquetOf(t, []fraction{{1, 7.5}})))
-	if err == nil || !strings.Contains(err.Error(), "tenant 7.5: want a text or a whole number") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, err, "tenant 7.5: want a text or a whole number")
 }
 
 // TestTenantsOfReads: a block belongs to the job that reads it, or to a directory of its file.
@@ -189,8 +185,6 @@ func TestTenantsOfReads(t *testing.T) {
 	} {
 		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(c.content),
 			Selection: traces.Selection{Tenants: rule}})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", rule, err, c.want)
-		}
+		must.Fail(t, err, c.want, rule)
 	}
 }

@@ -69,9 +69,7 @@ func TestParseTenantsErrors(t *testing.T) {
 		"column(nam=x)":         "unknown parameter",
 		"":                      "empty entry",
 	} {
-		if _, err := ParseTenants(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one with %q", text, err, want)
-		}
+		must.NotGet(ParseTenants(text))(t, want, text)
 	}
 }
 

@@ -140,9 +140,7 @@ func TestFolderThatIsALink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	must.Do(t, os.Symlink(elsewhere, filepath.Join(dir, "cells")))
 	_, err := MakeFolderIn(dir, "cells")
-	if err == nil || !strings.Contains(err.Error(), "is a symbolic link, want a folder") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, err, "is a symbolic link, want a folder")
 	if err := MakeFolder(filepath.Join(dir, "cells")); err != nil {
 		t.Errorf("a link that the user named: %v", err)
 	}
@@ -206,9 +204,7 @@ func TestMakeFolder(t *testing.T) {
 	}
 	file := filepath.Join(deep, "file")
 	must.Do(t, Write(t.Context(), file, text("x")))
-	if err := MakeFolder(file); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
-		t.Errorf("got error %v", err)
-	}
+	must.Fail(t, MakeFolder(file), "is a file, want a folder")
 	if err := MakeFolder(filepath.Join(file, "below")); err == nil {
 		t.Error("a folder below a file was created")
 	}
@@ -254,7 +250,5 @@ func TestWriteNewWithoutLinks(t *testing.T) {
 
 func TestWriteNewNamesTheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nowhere")
-	if err := WriteNew(dir, "new", nil); err == nil || !strings.Contains(err.Error(), dir+" does not exist") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, WriteNew(dir, "new", nil), dir+" does not exist")
 }

@@ -1,10 +1,17 @@
-// Package must ends a test at an error that it does not expect. It is for tests only: must.Do takes the error of a call
-// that has no other result, must.Get keeps the other results.
+// Package must ends a test at an error that it does not expect, and reports the lack of one that it expects. It is for
+// tests only: must.Do takes the error of a call that has no other result, must.Get keeps the other results; must.Fail
+// and must.NotGet are the same for calls that must fail.
 package must
+
+import (
+	"fmt"
+	"strings"
+)
 
 // TB is what package must needs of *testing.T, *testing.B, *testing.F and *rapid.T.
 type TB interface {
 	Helper()
+	Errorf(format string, args ...any)
 	Fatal(args ...any)
 }
 
@@ -33,4 +40,28 @@ func Get2[V, W any](v V, w W, err error) func(TB) (V, W) {
 		Do(t, err)
 		return v, w
 	}
+}
+
+// Fail reports an error of the test, which continues, unless err is an error whose text contains want. about says what
+// was tried.
+func Fail(t TB, err error, want string, about ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%verror %v, want one with %q", prefix(about), err, want)
+	}
+}
+
+// NotGet is Fail for calls with another result: must.NotGet(policies.Parse(text))(t, "unknown policy", text).
+func NotGet[V any](_ V, err error) func(t TB, want string, about ...any) {
+	return func(t TB, want string, about ...any) {
+		t.Helper()
+		Fail(t, err, want, about...)
+	}
+}
+
+func prefix(about []any) string {
+	if len(about) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintln(about...)) + ": "
 }

@@ -2,6 +2,8 @@ package must
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"testing"
 )
 
@@ -10,6 +12,9 @@ type stopped struct{ why []any }
 
 func (s *stopped) Helper()           {}
 func (s *stopped) Fatal(args ...any) { s.why = append(s.why, args...) }
+func (s *stopped) Errorf(format string, args ...any) {
+	s.why = append(s.why, fmt.Sprintf(format, args...))
+}
 
 func TestMustEndsATestAtAnError(t *testing.T) {
 	wrong := errors.New("wrong")
@@ -28,5 +33,20 @@ func TestMustEndsATestAtAnError(t *testing.T) {
 		if len(s.why) != test.want || test.want > 0 && s.why[0] != wrong {
 			t.Errorf("error %v: the test ended for %v", test.err, s.why)
 		}
+	}
+}
+
+func TestFailReportsWhatDoesNotFail(t *testing.T) {
+	s := &stopped{}
+	Fail(s, errors.New("no such file"), "such")
+	NotGet(1, errors.New("no such file"))(s, "no", "a.txt")
+	if s.why != nil {
+		t.Errorf("expected errors were reported: %v", s.why)
+	}
+	Fail(s, nil, "such")
+	NotGet(1, errors.New("no such file"))(s, "full", "a.txt", 7)
+	want := []any{`error <nil>, want one with "such"`, `a.txt 7: error no such file, want one with "full"`}
+	if !reflect.DeepEqual(s.why, want) {
+		t.Errorf("reported %q, want %q", s.why, want)
 	}
 }

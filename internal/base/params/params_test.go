@@ -2,7 +2,6 @@ package params
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
@@ -71,9 +70,7 @@ func TestParseArgsErrors(t *testing.T) {
 		"int=maybe":        "want true or false",
 		"size=lognormal(4": "unbalanced parentheses",
 	} {
-		if _, err := ParseArgs(sample, args); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one with %q", args, err, want)
-		}
+		must.NotGet(ParseArgs(sample, args))(t, want, args)
 	}
 }
 

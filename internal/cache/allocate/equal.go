@@ -11,6 +11,5 @@ var equalEntry = Entry{
 
 type equal struct{}
 
-func (equal) Needs() Needs { return Needs{} }
-
+func (equal) Needs() Needs                          { return Needs{} }
 func (equal) Allocate(s *State, capacities []int64) { divideEqually(s.Capacity, capacities) }

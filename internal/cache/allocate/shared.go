@@ -12,6 +12,5 @@ var sharedEntry = Entry{
 // shared gives the whole capacity to the only pool.
 type shared struct{}
 
-func (shared) Needs() Needs { return Needs{} }
-
+func (shared) Needs() Needs                          { return Needs{} }
 func (shared) Allocate(s *State, capacities []int64) { divideEqually(s.Capacity, capacities) }

@@ -37,9 +37,7 @@ func TestStaticRatio(t *testing.T) {
 	if err == nil {
 		_, err = New(s, []string{"a", "b", "c"})
 	}
-	if err == nil || !strings.Contains(err.Error(), "between two pools, but there are 3") {
-		t.Errorf("three pools: error %v", err)
-	}
+	must.Fail(t, err, "between two pools, but there are 3", "three pools")
 }
 
 // Shares without names go by the order of first requests, which a remark spells out.
@@ -84,9 +82,7 @@ func TestStaticErrors(t *testing.T) {
 		if err == nil {
 			_, err = New(s, []string{"web", "db"})
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", text, err, want)
-		}
+		must.Fail(t, err, want, text)
 	}
 }
 

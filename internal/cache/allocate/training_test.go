@@ -2,7 +2,6 @@ package allocate
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -131,12 +130,8 @@ func TestTrainingTenantsAreChecked(t *testing.T) {
 		"batch-sizes(train=a:1;b)":         "b has no batch size",
 		"batch-sizes(train=a:1,share=1.1)": "share",
 	} {
-		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		must.NotGet(Registry.Parse(text))(t, want, text)
 	}
 	s := must.Get(Registry.Parse("batch-sizes(train=imagnet:1)"))(t)
-	if _, err := New(s, []string{"imagenet"}); err == nil || !strings.Contains(err.Error(), `did you mean "imagenet"`) {
-		t.Errorf("%v", err)
-	}
+	must.NotGet(New(s, []string{"imagenet"}))(t, `did you mean "imagenet"`)
 }

@@ -24,12 +24,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
-type tester interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}
-
 type block struct{ file, number int }
 
 // dataset are files of so many blocks of 10 bytes; the last block of each is shorter.
@@ -71,7 +65,7 @@ func (d *dataset) trace(requests []block, seconds float64) *traces.Trace {
 }
 
 // configOf returns the config of the cache that a policy of the registry is short for.
-func configOf(t tester, tr *traces.Trace, policy string, capacity int64, unit bool) cache.Config {
+func configOf(t rapid.TB, tr *traces.Trace, policy string, capacity int64, unit bool) cache.Config {
 	t.Helper()
 	spec := must.Get(policies.Registry.Parse(policy))(t)
 	_, in, inside := spec.Entry.ShortFor(spec.Params)
@@ -94,13 +88,13 @@ func configOf(t tester, tr *traces.Trace, policy string, capacity int64, unit bo
 
 func nextUse(tr *traces.Trace) []uint32 { return oracle.NextUse(tr.Objects, tr.NumObjects) }
 
-func build(t tester, c cache.Config) *Cache {
+func build(t rapid.TB, c cache.Config) *Cache {
 	t.Helper()
 	return must.Get(New(c))(t)
 }
 
 // serve serves requests from one position to another, and checks the shares after each.
-func serve(t tester, served *Cache, c cache.Config, from, to int) (n cache.Counts) {
+func serve(t rapid.TB, served *Cache, c cache.Config, from, to int) (n cache.Counts) {
 	t.Helper()
 	sizes := make([]int64, 1)
 	for pos := from; pos < to; pos++ {
@@ -111,7 +105,7 @@ func serve(t tester, served *Cache, c cache.Config, from, to int) (n cache.Count
 }
 
 // check checks that shares add up and that no unit holds more than it has.
-func check(t tester, s *system) {
+func check(t rapid.TB, s *system) {
 	t.Helper()
 	sum, used := s.free, int64(0)
 	for number, u := range s.units {
@@ -200,7 +194,7 @@ var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
 	"depth=0", "order=numbers", "skewed=fifo,allocate=marginal(every=9,least_mb=0)"}
 
 // works reports whether a policy text supports a unit of capacity.
-func works(t tester, text string, unit bool) bool {
+func works(t rapid.TB, text string, unit bool) bool {
 	spec := must.Get(policies.Registry.Parse(text))(t)
 	return !(unit && spec.Entry.Units == policies.UnitsBytes || !unit && spec.Entry.Units == policies.UnitsObjects)
 }
@@ -282,7 +276,7 @@ func TestEveryPolicyInside(t *testing.T) {
 }
 
 // optimalMisses returns the misses of the optimum that may bypass.
-func optimalMisses(t tester, tr *traces.Trace, capacity int64) int64 {
+func optimalMisses(t rapid.TB, tr *traces.Trace, capacity int64) int64 {
 	spec := must.Get(policies.Registry.Parse(policies.Optimum(policies.Rules{Bypass: true})))(t)
 	served := must.Get(cache.ExactSpec().Entry.New(cache.Config{Trace: tr, Capacity: capacity, Unit: true, Policy: spec,
 		NextUse: func() []uint32 { return nextUse(tr) }}))(t)

@@ -75,10 +75,8 @@ func newInside(spec policies.Spec, c policies.Config) (policies.Policy, error) {
 }
 
 func (s *system) SetNumbers(n *prefetch.Numbers) { s.numbers = n }
-
-func (s *system) Observe(o cache.Observer) { s.observer = o }
-
-func (s *system) Capacity() int64 { return s.config.Capacity }
+func (s *system) Observe(o cache.Observer)       { s.observer = o }
+func (s *system) Capacity() int64                { return s.config.Capacity }
 
 func (s *system) address(o policies.Object) uint64 {
 	if s.numbers == nil {
@@ -277,7 +275,6 @@ func (s *system) Loaded(o policies.Object, size int64, why policies.Reason) {
 }
 
 func (s *system) Evictions() int64 { return s.evictions }
-
 func (s *system) Oversized() int64 { return s.oversized }
 
 func (s *system) Used() (used int64) {

@@ -302,6 +302,5 @@ func (m *mithril) associate(a, b Object) {
 	m.lengths[row]++
 }
 
-func (m *mithril) Loaded(Proposal) {}
-
+func (m *mithril) Loaded(Proposal)                 {}
 func (m *mithril) Evicted(e Eviction) (again bool) { return e.Unused > 0 && e.Unused <= m.chances }

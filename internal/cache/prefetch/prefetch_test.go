@@ -552,9 +552,7 @@ func TestParametersThatExcludeEachOther(t *testing.T) {
 		"nextt":               `did you mean "next"`,
 		"next(when=sometime)": "want one of always, miss, tagged",
 	} {
-		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", text, err, want)
-		}
+		must.NotGet(Registry.Parse(text))(t, want, text)
 	}
 }
 

@@ -26,8 +26,7 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 		bound: c.Policy.Entry.Kind == policies.Offline}, nil
 }
 
-func (b *looseBlocks) Used() int64 { return b.pool.Used() }
-
+func (b *looseBlocks) Used() int64                  { return b.pool.Used() }
 func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
 
 func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {

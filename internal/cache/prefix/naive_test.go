@@ -113,8 +113,7 @@ func (t *naiveTree) latest(leaves []uint32) uint32 {
 
 type naiveLRU struct{}
 
-func (naiveLRU) begin(*naiveTree, int, []uint32) {}
-
+func (naiveLRU) begin(*naiveTree, int, []uint32)             {}
 func (naiveLRU) victim(_ *naiveTree, leaves []uint32) uint32 { return leaves[0] }
 
 type naiveFIFO struct{ naiveLRU }

@@ -97,8 +97,7 @@ func (t *tree) usePolicy(c cache.Config) error {
 	return nil
 }
 
-func (t *tree) Used() int64 { return t.pool.Used() }
-
+func (t *tree) Used() int64                  { return t.pool.Used() }
 func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
 
 func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {

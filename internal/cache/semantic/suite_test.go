@@ -364,9 +364,7 @@ func TestSemanticRefuses(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s in %s gives %v, want %s", test.policy, test.cache, err, test.want)
-		}
+		must.Fail(t, err, test.want, test.policy, test.cache)
 	}
 	if _, err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(),
 		queryCell(t, "semantic(scope=topic)", "lru", 10)); err == nil ||

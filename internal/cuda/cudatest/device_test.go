@@ -1,7 +1,6 @@
 package cudatest
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
@@ -29,9 +28,7 @@ func TestPartOfADevice(t *testing.T) {
 		if free, total, err := d.Memory(); free != 400 || total != 1000 || err != nil {
 			t.Errorf("%d of %d bytes are free, %v", free, total, err)
 		}
-		if _, err := d.Alloc(401); err == nil || !strings.Contains(err.Error(), "the test has 400 left") {
-			t.Errorf("error %v", err)
-		}
+		must.NotGet(d.Alloc(401))(t, "the test has 400 left")
 		must.Do(t, d.Free(at))
 		must.Get(d.Alloc(1000))(t)
 	})

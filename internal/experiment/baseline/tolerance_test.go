@@ -129,9 +129,7 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 		"policy=lru,seed=4:1pp":  "matches no record",
 		"noise=0.4,policy=x:1pp": `unknown noise "0.4"`,
 	} {
-		if err := checkRules(rules(text), recs); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
-		}
+		must.Fail(t, checkRules(rules(text), recs), want, text)
 	}
 }
 
@@ -261,12 +259,8 @@ func TestTolerancesOfMetrics(t *testing.T) {
 		"metric=hits,metric=phases:1pp":  "names two metrics",
 		"metric=hit_ratio,policy=l:1prc": "want percentage points",
 	} {
-		if _, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
-		}
+		must.NotGet(ParseRule(text))(t, want, text)
 	}
 	r := must.Get(ParseRule("metric=links:exact"))(t)
-	if err := checkRules([]Rule{r}, []records.Record{was}); err == nil || !strings.Contains(err.Error(), "has links") {
-		t.Errorf("a metric that no record has: %v", err)
-	}
+	must.Fail(t, checkRules([]Rule{r}, []records.Record{was}), "has links", "a metric that no record has")
 }

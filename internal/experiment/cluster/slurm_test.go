@@ -91,9 +91,7 @@ func TestScriptErrors(t *testing.T) {
 	} {
 		j, s := good, Slurm{Program: "/bin/cachesim", WorkDir: "/", Pending: []int{0, 1, 2, 3}}
 		change(&j, &s)
-		if _, err := s.Script(j); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error with %s", err, want)
-		}
+		must.NotGet(s.Script(j))(t, want, "got")
 	}
 }
 
@@ -150,9 +148,7 @@ func TestSubmit(t *testing.T) {
 func TestSubmitWithoutSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := Submit(t.Context(), "my.sbatch", false, func(string) { t.Error("submitted") })
-	if err == nil || !strings.Contains(err.Error(), "sbatch not found on this machine") {
-		t.Error(err)
-	}
+	must.Fail(t, err, "sbatch not found on this machine")
 }
 
 func TestInterruptedWait(t *testing.T) {

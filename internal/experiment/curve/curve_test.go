@@ -3,7 +3,6 @@ package curve
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -48,9 +47,7 @@ func TestCapacitiesAreOfOneUnit(t *testing.T) {
 	if specs, err = capacity.ParseList("3,2B"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Capacities(specs, capacity.AsWritten, trace); err == nil || !strings.Contains(err.Error(), "two curves") {
-		t.Errorf("objects beside bytes: %v", err)
-	}
+	must.NotGet(Capacities(specs, capacity.AsWritten, trace))(t, "two curves", "objects beside bytes")
 }
 
 // The estimate from a sample counts misses: 30 of a tenth of 1000 requests are 300 of all.

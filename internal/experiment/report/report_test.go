@@ -306,9 +306,7 @@ func TestWithoutRecords(t *testing.T) {
 func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(dir, sweep.FiguresDir), nil, 0o644))
-	if _, err := Write(dir, sample()); err == nil || !strings.Contains(err.Error(), "it is a file, want a folder") {
-		t.Errorf("error %v", err)
-	}
+	must.NotGet(Write(dir, sample()))(t, "it is a file, want a folder")
 }
 
 // What does not hold stands before everything else, and nowhere twice.

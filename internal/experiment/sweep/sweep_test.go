@@ -50,15 +50,11 @@ func TestAPlanThatIsNotThatOfTheExperimentIsRefused(t *testing.T) {
 	whole := s.Cells
 	for what, cells := range map[string][]experiment.Cell{"an empty": nil, "a cut off": whole[:len(whole)-1]} {
 		s.Cells = cells
-		if err := s.Check("test"); err == nil || !strings.Contains(err.Error(), "is not the plan of") {
-			t.Errorf("%s plan: error %v", what, err)
-		}
+		must.Fail(t, s.Check("test"), "is not the plan of", what)
 	}
 	s.Cells = whole
 	s.File.Policies[2].As = "other"
-	if err := s.Check("test"); err == nil || !strings.Contains(err.Error(), "write it again") {
-		t.Errorf("another name in the experiment: error %v", err)
-	}
+	must.Fail(t, s.Check("test"), "write it again", "another name in the experiment")
 }
 
 func TestASweepSplitOverFoldersIsOne(t *testing.T) {

@@ -9,8 +9,6 @@ var noneEntry = Entry{
 
 type none struct{}
 
-func (none) Observe(Object, int) {}
-
+func (none) Observe(Object, int)                       {}
 func (none) Predict(_ []Object, _ int, next []float64) { clear(next) }
-
-func (none) Steady() bool { return true }
+func (none) Steady() bool                              { return true }

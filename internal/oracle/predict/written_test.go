@@ -2,7 +2,6 @@ package predict
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
@@ -40,8 +39,6 @@ func TestWrittenErrors(t *testing.T) {
 		"written(next=NaN)":  `"NaN" is not a number of requests`,
 		"written(next=-Inf)": `"-Inf" is not a number of requests`,
 	} {
-		if _, err := Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		must.NotGet(Registry.Parse(text))(t, want, text)
 	}
 }

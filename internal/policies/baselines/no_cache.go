@@ -17,12 +17,11 @@ var noCacheEntry = policies.Entry{
 // noCache admits no object.
 type noCache struct{}
 
-func (noCache) Admit(policies.Request) bool               { return false }
-func (noCache) Hit(policies.Request)                      {}
-func (noCache) Miss(policies.Request)                     {}
-func (noCache) Insert(policies.Request)                   {}
-func (noCache) Remove(policies.Object)                    {}
-func (noCache) Grow(int)                                  {}
-func (noCache) Victim(r policies.Request) policies.Object { return r.Object }
-
+func (noCache) Admit(policies.Request) bool                             { return false }
+func (noCache) Hit(policies.Request)                                    {}
+func (noCache) Miss(policies.Request)                                   {}
+func (noCache) Insert(policies.Request)                                 {}
+func (noCache) Remove(policies.Object)                                  {}
+func (noCache) Grow(int)                                                {}
+func (noCache) Victim(r policies.Request) policies.Object               { return r.Object }
 func (noCache) ReplayUnit([]policies.Object, int) (hits, evictions int) { return 0, 0 }

@@ -498,9 +498,7 @@ func TestErrors(t *testing.T) {
 		"laru(mode=asynchronous)":       "want one of sync, async",
 		"laru(mode=async,batch=1,b=ok)": "b=ok: want a number",
 	} {
-		if _, err := policies.Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		must.NotGet(policies.Registry.Parse(text))(t, want, text)
 	}
 }
 

@@ -133,8 +133,7 @@ func (p *onLeaves) Grow(objects int) {
 	p.kept.Grow(objects)
 }
 
-func (p *onLeaves) Hold(o policies.Object) { p.order.hold(o) }
-
+func (p *onLeaves) Hold(o policies.Object)    { p.order.hold(o) }
 func (p *onLeaves) Release(o policies.Object) { p.order.release(o) }
 
 func (p *onLeaves) beginPhase() {

@@ -50,8 +50,7 @@ func (f *forecast) grow(objects int) {
 }
 
 func (f *forecast) has(o policies.Object) bool { return f.place[o] != 0 }
-
-func (f *forecast) size() int { return len(f.members) }
+func (f *forecast) size() int                  { return len(f.members) }
 
 // add adds o, which must not be a member.
 func (f *forecast) add(o policies.Object) {

@@ -71,10 +71,8 @@ func newFPB(c policies.Config) *fpb {
 	return &fpb{predictor: c.Predictor, residents: newForecast(c.Predictor, c.Objects), capacity: int(c.Capacity)}
 }
 
-func (p *fpb) Hit(r policies.Request) { p.request(r.Object, r.Pos) }
-
-func (p *fpb) Miss(policies.Request) {}
-
+func (p *fpb) Hit(r policies.Request)                    { p.request(r.Object, r.Pos) }
+func (p *fpb) Miss(policies.Request)                     {}
 func (p *fpb) Victim(r policies.Request) policies.Object { return p.evict(r.Pos) }
 
 func (p *fpb) Insert(r policies.Request) {
@@ -90,8 +88,7 @@ func (p *fpb) insert(r policies.Request) {
 	}
 }
 
-func (p *fpb) Grow(objects int) { p.residents.grow(objects) }
-
+func (p *fpb) Grow(objects int)         { p.residents.grow(objects) }
 func (p *fpb) Remove(o policies.Object) { p.residents.remove(o) }
 
 func (p *fpb) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
@@ -125,7 +122,5 @@ func (p *fpb) evict(pos int) policies.Object {
 type holdingFPB struct{ *fpb }
 
 func (p holdingFPB) Insert(r policies.Request) { p.insert(r) }
-
-func (p holdingFPB) Hold(o policies.Object) { p.residents.remove(o) }
-
+func (p holdingFPB) Hold(o policies.Object)    { p.residents.remove(o) }
 func (p holdingFPB) Release(o policies.Object) { p.residents.add(o) }

@@ -43,10 +43,8 @@ func newFPBBinary(c policies.Config) (policies.Policy, error) {
 	}, nil
 }
 
-func (p *fpbBinary) Hit(r policies.Request) { p.hit(r.Object, r.Pos) }
-
-func (p *fpbBinary) Miss(policies.Request) {}
-
+func (p *fpbBinary) Hit(r policies.Request)                  { p.hit(r.Object, r.Pos) }
+func (p *fpbBinary) Miss(policies.Request)                   {}
 func (p *fpbBinary) Victim(policies.Request) policies.Object { return p.evict() }
 
 func (p *fpbBinary) Insert(r policies.Request) {

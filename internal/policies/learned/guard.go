@@ -50,8 +50,7 @@ func newGuard(c policies.Config) *guard {
 }
 
 func (p *guard) Hit(r policies.Request) { p.request(r.Object, r.Pos) }
-
-func (p *guard) Miss(policies.Request) {}
+func (p *guard) Miss(policies.Request)  {}
 
 func (p *guard) Victim(r policies.Request) policies.Object {
 	if r.Reason != policies.Demand {

@@ -75,8 +75,7 @@ func (p *hf) Hit(r policies.Request) {
 	p.predictor.Observe(r.Object, r.Pos)
 }
 
-func (p *hf) Miss(policies.Request) {}
-
+func (p *hf) Miss(policies.Request)                     {}
 func (p *hf) Victim(r policies.Request) policies.Object { return p.evict(r.Pos) }
 
 func (p *hf) Insert(r policies.Request) {
@@ -99,10 +98,8 @@ func (p *hf) Grow(objects int) {
 	}
 }
 
-func (p *hf) Remove(o policies.Object) { p.recency.Unlink(o) }
-
-func (p *hf) Hold(o policies.Object) { p.held[o] = true }
-
+func (p *hf) Remove(o policies.Object)  { p.recency.Unlink(o) }
+func (p *hf) Hold(o policies.Object)    { p.held[o] = true }
 func (p *hf) Release(o policies.Object) { p.held[o] = false }
 
 func (p *hf) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {

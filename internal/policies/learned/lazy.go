@@ -45,11 +45,9 @@ func (l *lazy) grow(objects int) {
 // equalPredictions makes recency decide which member of a forecast is the latest.
 type equalPredictions struct{}
 
-func (equalPredictions) Observe(predict.Object, int) {}
-
+func (equalPredictions) Observe(predict.Object, int)                       {}
 func (equalPredictions) Predict(_ []predict.Object, _ int, next []float64) { clear(next) }
-
-func (equalPredictions) Steady() bool { return true }
+func (equalPredictions) Steady() bool                                      { return true }
 
 // targetLoads records that target t now holds o.
 func (l *lazy) targetLoads(t int, o policies.Object) {

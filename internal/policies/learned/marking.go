@@ -37,8 +37,7 @@ func newMarking(c policies.Config) *marking {
 }
 
 func (m *marking) Hit(r policies.Request) { m.hit(r.Object, r.Pos) }
-
-func (m *marking) Miss(policies.Request) {}
+func (m *marking) Miss(policies.Request)  {}
 
 func (m *marking) Victim(r policies.Request) policies.Object {
 	if r.Reason != policies.Demand {

@@ -114,8 +114,7 @@ func (p *trustDoubt) simulate(r policies.Request) {
 }
 
 func (p *trustDoubt) isMarked(o policies.Object) bool { return p.markedIn[o] == p.phase+1 }
-
-func (p *trustDoubt) isStale(o policies.Object) bool { return p.staleIn[o] == p.phase+1 }
+func (p *trustDoubt) isStale(o policies.Object) bool  { return p.staleIn[o] == p.phase+1 }
 
 // startPhase begins a phase with a request to o, which was not requested in the previous one.
 func (p *trustDoubt) startPhase(o policies.Object) {

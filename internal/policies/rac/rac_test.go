@@ -547,9 +547,7 @@ func TestRefusals(t *testing.T) {
 		"rac(shortlist=0)":                  "from 1",
 		"rac(variant=none,structure=links)": "want one of full",
 	} {
-		if _, err := policies.Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", text, err, want)
-		}
+		must.NotGet(policies.Registry.Parse(text))(t, want, text)
 	}
 	spec := must.Get(policies.Registry.Parse("rac(routing=label)"))(t)
 	if _, err := spec.Entry.New(policies.Config{Capacity: 1, Objects: 1, Params: spec.Params,

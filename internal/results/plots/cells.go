@@ -32,8 +32,7 @@ type Places struct {
 }
 
 func (p Places) start(cell int) float64 { return p.First + (float64(cell)-0.5)*p.Step }
-
-func (p Places) at(cell int) float64 { return p.First + float64(cell)*p.Step }
+func (p Places) at(cell int) float64    { return p.First + float64(cell)*p.Step }
 
 func (g *cells) rows() int { return len(g.values) / g.columns }
 

@@ -299,9 +299,7 @@ func TestMatrices(t *testing.T) {
 		t.Errorf("no values: error %v", err)
 	}
 	m.Columns = 2
-	if _, err := m.Draw(); err == nil || !strings.Contains(err.Error(), "9 values in rows of 2: want full rows") {
-		t.Errorf("rows of different lengths: error %v", err)
-	}
+	must.NotGet(m.Draw())(t, "9 values in rows of 2: want full rows", "rows of different lengths")
 }
 
 // The cells of a matrix with the same places on both axes are squares.

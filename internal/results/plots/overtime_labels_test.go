@@ -2,9 +2,9 @@ package plots
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 )
@@ -66,9 +66,7 @@ func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 		t.Errorf("nothing is left, but there are %d lines", len(lines))
 	}
 	err := OverTime{Name: "hit_ratio", From: 30}.Check([]records.Record{r}, rows)
-	if err == nil || !strings.Contains(err.Error(), "no record has a series of hit_ratio after from: 30") {
-		t.Errorf("nothing is left: error %v", err)
-	}
+	must.Fail(t, err, "no record has a series of hit_ratio after from: 30", "nothing is left")
 }
 
 // TestLinesOverTimeAreNamedByWhatDiffers: an axis on which all records are at the same place is not in the names.

@@ -150,14 +150,10 @@ func TestDegenerateRecords(t *testing.T) {
 func TestWriteAllErrors(t *testing.T) {
 	recs := sweep("oltp", 2, records.Objects, 100, 200)
 	err := writeAll(t, t.TempDir(), append(recs, recs[0]))
-	if err == nil || !strings.Contains(err.Error(), "two records of policy-0 at capacity 100 objects") {
-		t.Errorf("the same point twice: got error %v", err)
-	}
+	must.Fail(t, err, "two records of policy-0 at capacity 100 objects", "the same point twice")
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o644))
-	if err := writeAll(t, file, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
-		t.Errorf("a file as folder: got error %v", err)
-	}
+	must.Fail(t, writeAll(t, file, recs), "is a file, want a folder", "a file as folder")
 }
 
 // A chart of an experiment shows what the figures of a run show: intervals, kinds of policies and the best.

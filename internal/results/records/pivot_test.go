@@ -160,9 +160,7 @@ func TestArrangeErrors(t *testing.T) {
 			"lru", 10, 0.2)},
 			"lru: two records of lru on a at capacity 10 from seed 0: misses is 900000 and 800000"},
 	} {
-		if _, err := Arrange(c.recs, c.layout); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got error %v, want %q", name, err, c.want)
-		}
+		must.NotGet(Arrange(c.recs, c.layout))(t, c.want, name)
 	}
 	if _, err := (Pivot{Cells: "misses", Rows: "x"}).Tables(recs); err == nil ||
 		!strings.Contains(err.Error(), "table of misses: unknown dimension") {

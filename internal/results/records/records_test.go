@@ -263,12 +263,8 @@ func TestReadErrors(t *testing.T) {
 
 func TestReadMissing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(filepath.Join(dir, "none"), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("missing file: got error %v", err)
-	}
-	if _, err := Read(dir, nil); err == nil || !strings.Contains(err.Error(), "contains none of records.jsonl") {
-		t.Errorf("empty folder: got error %v", err)
-	}
+	must.NotGet(Read(filepath.Join(dir, "none"), nil))(t, "does not exist", "missing file")
+	must.NotGet(Read(dir, nil))(t, "contains none of records.jsonl", "empty folder")
 }
 
 // A column without a value may be missing.
@@ -285,9 +281,7 @@ func TestOptionalFieldMayBeMissing(t *testing.T) {
 func TestParquetWithLZ4IsRefused(t *testing.T) {
 	var data bytes.Buffer
 	must.Do(t, writeParquet(&data, sealed(sample()), parquet.Compression(&parquet.Lz4Raw)))
-	if _, err := decode(data.Bytes()); err == nil || !strings.Contains(err.Error(), "want zstd, snappy, gzip or none") {
-		t.Errorf("error %v", err)
-	}
+	must.NotGet(decode(data.Bytes()))(t, "want zstd, snappy, gzip or none")
 }
 
 // Damages bytes all over a Parquet file, and truncates it there: the result is an error or records, never a panic or an

@@ -403,9 +403,8 @@ func TestForecasts(t *testing.T) {
 // known is a forecast that says which load it is of.
 type known struct{ l serving.Load }
 
-func (known) P99(float64) float64            { return 0 }
-func (known) Hits(float64) (emb, kv float64) { return 0, 0 }
-
+func (known) P99(float64) float64              { return 0 }
+func (known) Hits(float64) (emb, kv float64)   { return 0, 0 }
 func (known) Best(least, _, _ float64) float64 { return least }
 
 // TestBestWithinBounds: the best ratio is one within the bounds of the cache, also in the epoch that the end of the run

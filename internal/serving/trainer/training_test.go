@@ -250,9 +250,7 @@ func TestOutput(t *testing.T) {
 		t.Errorf("the learning curve is no PNG, error %v", err)
 	}
 	_, err = Create(t.Context(), filepath.Join(dir, "x.png"))
-	if err == nil || !strings.Contains(err.Error(), "learning curve") {
-		t.Errorf("weights called x.png give the error %v", err)
-	}
+	must.Fail(t, err, "learning curve", "weights called x.png")
 	if _, err := Create(t.Context(), filepath.Join(dir, "no", "x.json")); err == nil {
 		t.Error("a folder that does not exist gives no error")
 	}

@@ -72,11 +72,9 @@ type mean struct {
 	n   int
 }
 
-func (m *mean) add(x float64) { m.sum += x; m.n++ }
-
+func (m *mean) add(x float64)    { m.sum += x; m.n++ }
 func (m *mean) merge(other mean) { m.sum += other.sum; m.n += other.n }
-
-func (m mean) value() float64 { return m.sum / float64(max(m.n, 1)) }
+func (m mean) value() float64    { return m.sum / float64(max(m.n, 1)) }
 
 // sums collects a Description.
 type sums struct {

@@ -124,9 +124,7 @@ func TestCapacityErrors(t *testing.T) {
 		"100,":           "want objects",
 	} {
 		_, err := ParseList(text)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one with %q", text, err, want)
-		}
+		must.Fail(t, err, want, text)
 	}
 }
 
@@ -144,9 +142,7 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 	} {
 		specs, err := ParseList(test.text)
 		must.Do(t, err)
-		if _, err = Resolve(specs, test.mode, test.tr); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want one with %q", test.text, err, test.want)
-		}
+		must.NotGet(Resolve(specs, test.mode, test.tr))(t, test.want, test.text)
 	}
 }
 
@@ -185,9 +181,7 @@ func TestCapacityModesAreNamed(t *testing.T) {
 			t.Errorf("%s is read as %v: %v", mode, got, err)
 		}
 	}
-	if _, err := ParseMode("byte"); err == nil || !strings.Contains(err.Error(), `did you mean "bytes"?`) {
-		t.Errorf("byte: %v", err)
-	}
+	must.NotGet(ParseMode("byte"))(t, `did you mean "bytes"?`, "byte")
 }
 
 func TestCountsBytes(t *testing.T) {

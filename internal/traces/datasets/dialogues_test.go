@@ -176,9 +176,7 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, err := readQueries(t, c.content, c.format)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, error %v, want %q", asked, err, c.want)
-			}
+			must.Fail(t, err, c.want, asked)
 		})
 	}
 }

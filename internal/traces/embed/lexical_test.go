@@ -176,9 +176,7 @@ func TestParseErrors(t *testing.T) {
 		"lexical(words=0,chars=0)": "leaves no features",
 		"lexical(dims=4)":          `did you mean "dim"`,
 	} {
-		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", text, err, want)
-		}
+		must.NotGet(Parse(text))(t, want, text)
 	}
 }
 

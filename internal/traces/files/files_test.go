@@ -216,9 +216,7 @@ func TestBadReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads, _, err := readsOf(t, c.content, c.format)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v and error %v, want %q", reads, err, c.want)
-			}
+			must.Fail(t, err, c.want, reads)
 		})
 	}
 }

@@ -138,9 +138,7 @@ func TestBadListings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace, err := listed(t, c.listing, traces.LoadOptions{}, "/a")
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v and error %v, want %q", trace, err, c.want)
-			}
+			must.Fail(t, err, c.want, trace)
 		})
 	}
 	for format, want := range map[string]string{
@@ -148,9 +146,7 @@ func TestBadListings(t *testing.T) {
 		"reads:files=missing": "missing: no such file",
 	} {
 		_, err := tracetest.OpenText(t, "path,offset,length\n/a,0,1\n", format)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", format, err, want)
-		}
+		must.Fail(t, err, want, format)
 	}
 }
 
@@ -263,8 +259,6 @@ func TestWrittenListing(t *testing.T) {
 		"-": "want the name of a file", "x.bz2": "cannot write .bz2", "x.parquet": "the name implies parquet",
 		"x.txt.zst": "implies plain", filepath.Join(t.TempDir(), "no", "x"): "does not exist"} {
 		err := traces.WriteListing(t.Context(), path, files.NewListing("here"))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", path, err, want)
-		}
+		must.Fail(t, err, want, path)
 	}
 }

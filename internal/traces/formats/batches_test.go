@@ -48,9 +48,7 @@ func TestBatchesErrors(t *testing.T) {
 	} {
 		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: "batches"},
 			Stdin: strings.NewReader(text)})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: error %v, want one with %q", text, err, want)
-		}
+		must.Fail(t, err, want, text)
 	}
 }
 
@@ -110,16 +108,12 @@ func TestBatchesOfASample(t *testing.T) {
 func TestGroupsAreNotSplit(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "1 2\n3\n", "4\n5\n")
 	_, err := traces.Load(t.Context(), paths, traces.LoadOptions{})
-	if err == nil || !strings.Contains(err.Error(), "only one of them has groups of requests") {
-		t.Errorf("batches and plain keys: error %v", err)
-	}
+	must.Fail(t, err, "only one of them has groups of requests", "batches and plain keys")
 	paths = tracetest.WriteTexts(t, "1 2\n3\n", "4 4\n5\n")
 	got, err := traces.Load(t.Context(), paths, traces.LoadOptions{})
 	if err != nil || !slices.Equal(got.Groups, []int{0, 2, 3, 5}) {
 		t.Errorf("two files of batches: error %v, trace %+v", err, got)
 	}
 	_, err = traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Merge: true}})
-	if err == nil || !strings.Contains(err.Error(), "merging by time would split") {
-		t.Errorf("merged: error %v", err)
-	}
+	must.Fail(t, err, "merging by time would split", "merged")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -81,9 +82,7 @@ func TestVSCSIErrors(t *testing.T) {
 		{late, "byte 40: time 9223372036854776 us"},
 		{bytes.Repeat([]byte{9}, 80), "is not in format vscsi: want records of 32 bytes"},
 	} {
-		if _, err := tracetest.ReadText(t, string(c.content), "vscsi"); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got error %v, want %s", err, c.want)
-		}
+		must.NotGet(tracetest.ReadText(t, string(c.content), "vscsi"))(t, c.want)
 	}
 }
 

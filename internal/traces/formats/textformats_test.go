@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -169,9 +170,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, err := tracetest.ReadText(t, c.content, c.format)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, error %v, want %q", records, err, c.want)
-			}
+			must.Fail(t, err, c.want, records)
 		})
 	}
 }

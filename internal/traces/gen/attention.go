@@ -158,8 +158,7 @@ type headMaker struct {
 type span struct{ from, to int }
 
 func (s span) of(v []float32) []float32 { return v[s.from:s.to] }
-
-func (s span) len() int { return s.to - s.from }
+func (s span) len() int                 { return s.to - s.from }
 
 // draw returns a number of mean 0 and standard deviation 1. Inner products of many of them are as normal as with normal
 // draws, which take ten times as long.

@@ -3,7 +3,6 @@ package gen
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/random"
@@ -73,16 +72,8 @@ func TestDLRMSkew(t *testing.T) {
 }
 
 func TestDLRMErrors(t *testing.T) {
-	for spec, want := range map[string]string{
+	checkRefused(t, map[string]string{
 		"dlrm(rows=3,tables=4)":         "at least one for each",
 		"mixed(phases=dlrm(rows=10):5)": "generators of groups",
-	} {
-		s, err := Parse(spec, "")
-		if err == nil {
-			_, err = New(t.Context(), s, nil)
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", spec, err, want)
-		}
-	}
+	})
 }

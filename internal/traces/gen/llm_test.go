@@ -3,7 +3,6 @@ package gen
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -140,7 +139,7 @@ func TestPromptsRepeatWhatCameBefore(t *testing.T) {
 }
 
 func TestLLMErrors(t *testing.T) {
-	for spec, want := range map[string]string{
+	checkRefused(t, map[string]string{
 		"llm(conversations=0)":             "at least one conversation",
 		"llm(conversations=10,prompts=9)":  "a prompt for each",
 		"llm(shape=aibrix,prompt-mean=50)": "system prompts and outputs alone give prompts of",
@@ -157,13 +156,5 @@ func TestLLMErrors(t *testing.T) {
 		"llm(shape=chat)":       "want one of online-qa, aibrix",
 		"mixed(phases=llm():5)": "generators of prompts",
 		"llm(requests=5)":       "requests",
-	} {
-		s, err := Parse(spec, "")
-		if err == nil {
-			_, err = New(t.Context(), s, nil)
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", spec, err, want)
-		}
-	}
+	})
 }

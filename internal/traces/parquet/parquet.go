@@ -383,7 +383,6 @@ func (c *cursor) isInteger() bool {
 }
 
 func (c *cursor) isFloat() bool { return c.holds(parquet.Float, parquet.Double) }
-
 func (c *cursor) isBytes() bool { return c.holds(parquet.ByteArray, parquet.FixedLenByteArray) }
 
 func (c *cursor) acceptKey() error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -93,9 +94,7 @@ func TestParquetErrors(t *testing.T) {
 		{row{}, "parquet:key=no", `unknown column "no"`},
 	} {
 		_, err := tracetest.ReadText(t, tracetest.ParquetOf(t, []row{c.row}), c.format)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got error %v, want %s", c.format, err, c.want)
-		}
+		must.Fail(t, err, c.want, c.format)
 	}
 	type keyless struct{ Real float64 }
 	if _, err := tracetest.ReadText(t, tracetest.ParquetOf(t, []keyless{{1}}), ""); err == nil ||
@@ -160,9 +159,7 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 		"the signature PAR1 is missing":     "PAR1" + strings.Repeat("x", 40),
 		"want a signature, metadata and th": "PAR1",
 	} {
-		if _, err := tracetest.ReadText(t, content, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got error %v, want %s", err, want)
-		}
+		must.NotGet(tracetest.ReadText(t, content, ""))(t, want)
 	}
 }
 

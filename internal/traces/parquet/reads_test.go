@@ -95,9 +95,7 @@ func TestBadParquetReads(t *testing.T) {
 			if err == nil {
 				_, err = tracetest.DrainQueries(s)
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			must.Fail(t, err, c.want)
 		})
 	}
 }

@@ -98,9 +98,7 @@ func TestMooncakeErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one with %q", err, c.want)
-			}
+			must.Fail(t, err, c.want)
 		})
 	}
 }
@@ -133,9 +131,7 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 			len(got.Objects), got.SampledFrom)
 	}
 	_, err := tracetest.LoadText(t, threePrompts, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
-	if err == nil || !strings.Contains(err.Error(), "use --limit instead") {
-		t.Errorf("sampling prompts without conversations: %v", err)
-	}
+	must.Fail(t, err, "use --limit instead", "sampling prompts without conversations")
 }
 
 func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
@@ -253,9 +249,7 @@ func TestMooncakeWriterRefuses(t *testing.T) {
 	} {
 		err := tracetest.TryWrite(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
 			traces.CreateOptions{Fields: c.fields}, c.records)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
-		}
+		must.Fail(t, err, c.want, name)
 	}
 }
 
@@ -302,9 +296,7 @@ func TestAgentErrors(t *testing.T) {
 		"after the end": {head + `]} x`, "nothing after the object"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: "agent"}})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
-		}
+		must.Fail(t, err, c.want, name)
 	}
 }
 
@@ -356,9 +348,7 @@ func TestChatErrors(t *testing.T) {
 			"after the object"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
-		}
+		must.Fail(t, err, c.want, name)
 	}
 }
 

@@ -102,9 +102,7 @@ func TestQueryLineErrors(t *testing.T) {
 		"blank text":       {"\"some words\"\n\" \"\n", "line 2: column 1: want a text that is not blank"},
 		"blank line":       {first + "\n" + first, "line 2: a blank line before the end of the file: want a key"},
 	} {
-		if _, err := readQueryRecords(t, c.content, "queries"); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %s", name, err, c.want)
-		}
+		must.NotGet(readQueryRecords(t, c.content, "queries"))(t, c.want, name)
 	}
 }
 

@@ -146,9 +146,7 @@ func TestVectorFileErrors(t *testing.T) {
 		"short": {"\x01\x00", "holds 2 bytes: want embeddings as .npy or .fvecs"},
 	} {
 		for _, piped := range []bool{false, true} {
-			if _, err := readVectors(t, c.content, piped); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, piped %v: error %v, want %s", name, piped, err, c.want)
-			}
+			must.NotGet(readVectors(t, c.content, piped))(t, c.want, name, piped)
 		}
 	}
 	for name, c := range map[string]struct{ content, stored, piped string }{
@@ -162,9 +160,7 @@ func TestVectorFileErrors(t *testing.T) {
 			"rows of 2 numbers that its header states"},
 	} {
 		for piped, want := range map[bool]string{false: c.stored, true: c.piped} {
-			if _, err := readVectors(t, c.content, piped); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s, piped %v: error %v, want %s", name, piped, err, want)
-			}
+			must.NotGet(readVectors(t, c.content, piped))(t, want, name, piped)
 		}
 	}
 }
@@ -260,9 +256,7 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 			"request 2: the embedding of the query \"a\" has a similarity of 0.71 " +
 				"to its first request's"},
 	} {
-		if _, err := loadWithVectors(t, c.keys, c.rows, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %s", name, err, c.want)
-		}
+		must.NotGet(loadWithVectors(t, c.keys, c.rows, c.opts))(t, c.want, name)
 	}
 }
 
@@ -283,9 +277,7 @@ func TestText(t *testing.T) {
 		"a\n \nb\n": "line 2: a blank line before the end of the file: want a key", "a\nb\x00\n": `line 2: control ` +
 			`characters in "b\x00"`, "a\n\xff\n": "is not UTF-8",
 	} {
-		if _, err := readQueryRecords(t, content, "text"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %s", content, err, want)
-		}
+		must.NotGet(readQueryRecords(t, content, "text"))(t, want, content)
 	}
 }
 

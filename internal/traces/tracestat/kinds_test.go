@@ -15,8 +15,7 @@ type madeUp struct {
 	Heads int64 `json:"heads"`
 }
 
-func (m *madeUp) rows() []row { return []row{{"heads", "12"}} }
-
+func (m *madeUp) rows() []row                        { return []row{{"heads", "12"}} }
 func (m *madeUp) distributions() []namedDistribution { return nil }
 
 // TestNewKind: a kind of workload is one entry of the list.

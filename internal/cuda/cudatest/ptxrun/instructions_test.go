@@ -382,7 +382,5 @@ $three:
 	}
 	again := strings.Replace(ptx, "shl.b32 %r2, %r1, 1;", "{ .param .b32 p; st.param.b32 [p+0], %r1; .param .b32 q;\n"+
 		"call.uni (q), twice, (p); ld.param.b32 %r2, [q+0]; }", 1)
-	if _, err := New(Options{}).Load([]byte(again)); err == nil || !strings.Contains(err.Error(), "twice calls itself") {
-		t.Errorf("a function that calls itself: %v", err)
-	}
+	must.NotGet(New(Options{}).Load([]byte(again)))(t, "twice calls itself", "a function that calls itself")
 }
