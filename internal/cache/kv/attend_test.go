@@ -71,3 +71,16 @@ func TestAttentionInRuns(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is computed for heads all of whose rows are on the GPU in every cell.
+func TestNoAttentionToWholeHeads(t *testing.T) {
+	columns := columnsOf(t, small)
+	calls, served := 0, 0
+	attention := &inRuns{onCPU{shape: columns.Shape}, 1, &calls}
+	must.Get(Replay(context.Background(), Config{Trace: columns, Attention: []Attention{attention},
+		Cells: []Cell{cellOf(t, params.Values{"dense": 2}, 0.1, "exact"), cellOf(t, params.Values{"dense": 2}, 0.1,
+			"bound")}, Progress: func(n int) { served += n }}))(t)
+	if want := columns.Shape.Heads() * columns.Shape.Steps; served != want {
+		t.Errorf("progress of %d lookups, want %d", served, want)
+	}
+}

@@ -101,6 +101,10 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(w.cells, func(c holding) bool { return !c.whole }) {
+		w.progress(w.shape.Steps)
+		return nil
+	}
 	for step := range w.shape.Steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -117,11 +121,15 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 				return err
 			}
 		}
-		if w.Progress != nil {
-			w.Progress(1)
-		}
+		w.progress(1)
 	}
 	return w.end()
+}
+
+func (w *worker) progress(lookups int) {
+	if w.Progress != nil {
+		w.Progress(lookups)
+	}
 }
 
 // end serves the steps of the head in caches that decide about blocks, for which it has collected what they want.
