@@ -45,7 +45,9 @@ func headsCells(t testing.TB, tr *traces.Trace) (cells []sim.Cell) {
 		}
 	}
 	cells[0].Series = series.Window{Requests: 2} // steps
-	return cells
+	store := simtest.Cell(t, "lru", cells[0].Capacity, "cache=attention(dense=0,recent=20)", "retriever=blocks")
+	store.Seed = 1
+	return append(cells, store)
 }
 
 // Cells of the cache of a language model are one job, in which the device computes full attention, and have the records
@@ -161,7 +163,7 @@ func readHeads(b *testing.B, tr *traces.Trace) {
 }
 
 // BenchmarkGPUHeads replays eight heads of 32 K tokens with three queries per step, on one core and on all, in one cell
-// and in six.
+// and in seven.
 func BenchmarkGPUHeads(b *testing.B) {
 	device := cudatest.GPU(b)
 	tr := headsTrace(b, 1, 8, 128, 32<<10, 200)
