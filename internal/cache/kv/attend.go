@@ -57,10 +57,11 @@ type run struct {
 	outputs       []float32 // a row per step and query head; empty if they were not computed
 }
 
+func (r *run) has(step int) bool { return r.first <= step && step < r.first+r.steps }
+
 // attended makes sure that a run has a step, by computing the next steps if it does not.
 func (w *worker) attended(r *run, queries []float32, step int, outputs bool) error {
-	known := r.first <= step && step < r.first+r.steps
-	if known && (len(r.outputs) > 0 || !outputs) {
+	if r.has(step) && (len(r.outputs) > 0 || !outputs) {
 		return nil
 	}
 	group, dim := w.shape.Group(), w.shape.Dim

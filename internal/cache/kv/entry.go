@@ -48,15 +48,16 @@ var Policies = []policies.Entry{OneSet, PQCache, FullAttention}
 func Bytes(shape *attention.Shape, cells []Cell, workers, steps int, perStep bool) int64 {
 	parts := attention.Parts{Predicted: true, Keys: true, Values: true}
 	steps = max(steps, stepsAtOnce(shape))
-	outputs := int64(shape.Group() * shape.Dim)
-	scores := 4 * (int64(2*steps)*(int64(shape.Tokens()*shape.Group())+outputs) + int64(2*shape.Tokens()))
-	sets := 8 * int64(len(cells)+1) * int64(shape.Tokens())
+	tokens, outputs := int64(shape.Tokens()), int64(shape.Group()*shape.Dim)
+	// Of true and of predicted queries, with an eighth in reserve.
+	runs := 4 * 2 * int64(steps) * (tokens*int64(shape.Group()) + outputs) * 9 / 8
+	each := 4*8*tokens + int64(len(cells))*(8*tokens+4*int64(steps)*(tokens+outputs))
 	plans := int64(shape.Steps) * int64(shape.Tokens()/8)
-	total := int64(workers)*(shape.HeadBytes(parts)+scores+sets+plans+8*errorBins*int64(len(cells))) +
+	total := int64(workers)*(shape.HeadBytes(parts)+runs+each+plans+8*errorBins*int64(len(cells))) +
 		256*int64(len(cells))*int64(shape.Heads())
 	for i := range cells {
-		each, shared := cells[i].bytes(shape)
-		total += int64(workers)*each + shared
+		own, shared := cells[i].bytes(shape)
+		total += int64(workers)*own + shared
 	}
 	if perStep {
 		total += int64(workers+1) * bytesOfStep * int64(len(cells)) * int64(len(shape.Layers)) * int64(shape.Steps)

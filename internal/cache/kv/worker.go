@@ -3,7 +3,6 @@ package kv
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -32,8 +31,7 @@ type worker struct {
 	similarities   []float64
 	losses         []loss
 	order          []int32
-	kept           []kept
-	sum            []float32 // of a group's outputs
+	outputs
 }
 
 // scores are what the queries of a step give to the visible tokens.
@@ -48,8 +46,6 @@ type scores struct {
 type moment struct {
 	scores
 	visible int
-	outputs []float32 // of full attention, a row per query head
-	norms   []float64 // of the outputs
 }
 
 // exactSet is the best set of a step in a view, and for every token the last step whose set had it.
@@ -62,18 +58,13 @@ type exactSet struct {
 
 // loss is what attention loses in a step with the set that a search found for the queries of a step.
 type loss struct {
+	step          int
 	search, label int
 	recall        float64
 	mass          float64 // of all visible tokens
 	middle        float64 // of it, beyond what the exact set has beside it
+	kept          int     // in worker.kept
 	errors        []float32
-}
-
-// kept is what the tokens give in a step that are visible whatever the set: the first ones, and those from tail on.
-type kept struct {
-	sink, tail int
-	outputs    []float32 // a row per query head
-	totals     []float64 // of the probabilities, per query head
 }
 
 // holding is what a cell has of the head.
@@ -123,6 +114,7 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 		}
 		w.progress(1)
 	}
+	w.settle()
 	return w.end()
 }
 
@@ -265,16 +257,13 @@ func (w *worker) compute(s *scores, queries []float32, step int, outputs bool) e
 // attend computes full attention in a step, and the exact set of each view.
 func (w *worker) attend(step int) error {
 	m, shape := &w.step, w.shape
+	if !m.run.has(step) {
+		w.settle()
+	}
 	if err := w.compute(&m.scores, w.head.Queries, step, true); err != nil {
 		return err
 	}
-	m.visible, m.outputs = shape.Visible(step), m.run.outputsOf(shape, step)
-	group, dim := shape.Group(), shape.Dim
-	m.norms = resized(m.norms, group)
-	for j := range group {
-		m.norms[j] = math.Sqrt(squares(m.outputs[j*dim:][:dim]))
-	}
-	w.predicted.step, w.losses, w.kept = -1, w.losses[:0], w.kept[:0]
+	m.visible, w.predicted.step = shape.Visible(step), -1
 	for i, v := range w.views {
 		e := &w.exact[i]
 		e.set = w.top(e.set[:0], m.summed, v, step)
@@ -283,22 +272,10 @@ func (w *worker) attend(step int) error {
 			e.last[token] = int32(step + 1)
 			e.mass += float64(m.summed[token])
 		}
-		e.mass /= float64(group)
-		e.visible = e.mass + w.always(v, step, step)
+		e.mass /= float64(shape.Group())
+		e.visible = e.mass + w.kept[w.keptOf(v, step, step)].mass
 	}
 	return nil
-}
-
-// always returns the probability of the tokens that are visible whatever the set, which was loaded in the step label.
-func (w *worker) always(v view, step, label int) float64 {
-	m, sum := &w.step, 0.0
-	for _, p := range m.summed[:v.sink] {
-		sum += float64(p)
-	}
-	for _, p := range m.summed[v.tail(w.shape, step, label):m.visible] {
-		sum += float64(p)
-	}
-	return sum / float64(w.shape.Group())
 }
 
 // top returns the set of the tokens of most probability among the candidates of a step.
@@ -408,90 +385,39 @@ func (w *worker) load(c *holding, step int, n *StepCounts) error {
 	return nil
 }
 
-// lossOf returns what the cell's set loses in this step. Cells with the same set share the answer.
-func (w *worker) lossOf(c *holding, step int) *loss {
-	for i := range w.losses {
+// lossOf returns the place in w.losses of what the cell's set loses in this step. Cells with the same set share it.
+func (w *worker) lossOf(c *holding, step int) int {
+	for i := len(w.losses) - 1; i >= 0 && w.losses[i].step == step; i-- {
 		if l := &w.losses[i]; l.search == c.search && l.label == c.label {
-			return l
+			return i
 		}
 	}
 	w.losses = grown(w.losses)
-	l := &w.losses[len(w.losses)-1]
-	*l = loss{search: c.search, label: c.label, errors: l.errors[:0], recall: w.recallOf(c)}
-	v, m := w.views[c.view], &w.step
-	l.middle = softmax.SumRows(m.summed, c.set) / float64(w.shape.Group())
-	always := w.always(v, step, c.label)
+	number := len(w.losses) - 1
+	l := &w.losses[number]
+	*l = loss{step: step, search: c.search, label: c.label, errors: l.errors[:0], recall: w.recallOf(c)}
+	v := w.views[c.view]
+	l.kept = w.keptOf(v, step, c.label)
+	l.middle = softmax.SumRows(w.step.summed, c.set) / float64(w.shape.Group())
+	always := w.kept[l.kept].mass
 	l.mass = l.middle + always
-	l.middle += always - w.always(v, step, step)
-	l.errors = w.errorsOf(l.errors, c, w.keptOf(v, step, c.label))
-	return l
-}
-
-// keptOf returns what the tokens give that are visible whatever the set, which was loaded in the step label.
-func (w *worker) keptOf(v view, step, label int) *kept {
-	tail, m, group := v.tail(w.shape, step, label), &w.step, w.shape.Group()
-	for i := range w.kept {
-		if k := &w.kept[i]; k.sink == v.sink && k.tail == tail {
-			return k
-		}
-	}
-	w.kept = grown(w.kept)
-	k := &w.kept[len(w.kept)-1]
-	k.sink, k.tail = v.sink, tail
-	w.order = w.order[:0]
-	for token := range m.visible {
-		if token < v.sink || token >= tail {
-			w.order = append(w.order, int32(token))
-		}
-	}
-	k.outputs, k.totals = resized(k.outputs, group*w.shape.Dim), resized(k.totals, group)
-	softmax.WeightedRows(k.outputs, m.probabilities, w.order, w.head.Values[:m.visible*w.shape.Dim], w.shape.Dim)
-	for j := range k.totals {
-		k.totals[j] = softmax.SumRows(m.probabilities[j*m.visible:], w.order)
-	}
-	return k
-}
-
-// errorsOf appends the distances of the query heads' outputs with the cell's set from the full ones, over the norms of
-// those.
-func (w *worker) errorsOf(errors []float32, c *holding, k *kept) []float32 {
-	m, dim := &w.step, w.shape.Dim
-	w.sum = resized(w.sum, len(m.outputs))
-	softmax.WeightedRows(w.sum, m.probabilities, c.set, w.head.Values[:m.visible*dim], dim)
-	for j, norm := range m.norms {
-		if norm == 0 {
-			errors = append(errors, 0)
-			continue
-		}
-		total := softmax.SumRows(m.probabilities[j*m.visible:], c.set) + k.totals[j]
-		distance, share := 0.0, float32(1/total)
-		for i := j * dim; i < (j+1)*dim; i++ {
-			d := float64((w.sum[i]+k.outputs[i])*share) - float64(m.outputs[i])
-			distance += float64(d * d)
-		}
-		errors = append(errors, float32(math.Sqrt(distance)/norm))
-	}
-	return errors
+	l.middle += always - w.kept[w.keptOf(v, step, step)].mass
+	w.hold(c, number)
+	return number
 }
 
 // measure counts a step.
-func (w *worker) measure(c *holding, l *loss, step int) {
-	e := &w.exact[c.view]
+func (w *worker) measure(c *holding, number, step int) {
+	e, l := &w.exact[c.view], &w.losses[number]
+	w.due = append(w.due, due{c.number, number})
 	c.recall += l.recall
 	c.mass += l.mass
 	c.lost += e.visible - l.mass
 	c.middle += l.middle
 	c.exact += e.mass
-	sum := 0.0
-	for _, x := range l.errors {
-		c.errors += float64(x)
-		sum += float64(x)
-		c.outputs++
-		w.errors[c.number].add(float64(x))
-	}
 	if w.steps != nil {
 		w.steps[c.number].quality[w.at(step)].Add(StepQuality{Recall: qualityOf(l.recall),
-			LostMass: qualityOf(e.visible - l.mass), OutputError: qualityOf(sum / float64(len(l.errors)))})
+			LostMass: qualityOf(e.visible - l.mass)})
 	}
 	if step == w.shape.Steps-1 {
 		v := w.views[c.view]
@@ -517,26 +443,11 @@ func cosines(similarities []float64, queries []float32, norms []float64, shape *
 		norms[b:][:group])
 }
 
-func squares(v []float32) (sum float64) {
-	for _, x := range v {
-		sum += float64(float64(x) * float64(x))
-	}
-	return sum
-}
-
-// grown returns a list with one element more, which has what was there before, for its slices to be used again.
-func grown[T any](list []T) []T {
-	if len(list) < cap(list) {
-		return list[:len(list)+1]
-	}
-	var one T
-	return append(list, one)
-}
-
-// resized returns a slice of n elements whose contents are not defined.
+// resized returns a slice of n elements whose contents are not defined. A larger one has room to grow, since each step
+// has a token more than the one before.
 func resized[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, n)
+		return make([]T, n, n+n/8)
 	}
 	return s[:n]
 }

@@ -34,14 +34,12 @@ func StepWeighted(dst, p, values []float32, dim, steps int) {
 		return
 	}
 	all := stepsOf(len(dst)/dim, len(values)/dim, steps)
-	s := make(sums, 0, len(dst)/dim)
+	outputs := make([]Output, 0, len(dst)/dim)
 	for j := range len(dst) / dim {
-		s = append(s, sum{dst[j*dim:][:dim], all.row(p, j)})
+		outputs = append(outputs, Output{dst[j*dim:][:dim], all.row(p, j)})
 	}
-	s.addAll(values[:all.first*dim])
-	for step := 1; step < steps; step++ {
-		for _, one := range s[step*all.group:][:all.group] {
-			sums{one.from(all.first)}.addAll(values[all.first*dim : (all.first+step)*dim])
-		}
+	addAll(outputs, values[:all.first*dim])
+	for step := 1; step < steps; step++ { // what the first does not see
+		addAll(outputs[step*all.group:][:all.group], values[all.first*dim:(all.first+step)*dim])
 	}
 }

@@ -54,25 +54,19 @@ func Weighted(dst, weights, values []float32, dim int) { StepWeighted(dst, weigh
 // WeightedRows is Weighted for some rows, in the order in which they are listed; values have at most n rows.
 func WeightedRows(dst, weights []float32, rows []int32, values []float32, dim int) {
 	clear(dst)
-	if len(rows) == 0 || len(dst) == 0 {
+	if len(dst) == 0 {
 		return
 	}
-	s := make(sums, 0, 8)
+	outputs := make([]Output, 0, 8)
 	n := len(weights) / (len(dst) / dim)
 	for j := range len(dst) / dim {
-		s = append(s, sum{dst[j*dim:][:dim], weights[j*n:][:n]})
+		outputs = append(outputs, Output{dst[j*dim:][:dim], weights[j*n:][:n]})
 	}
-	s.add(rows, values)
+	AddRows(outputs, rows, values)
 }
 
-// sum is a sum of rows times their weights, to which rows are added.
-type sum struct{ dst, weights []float32 }
-
-// from is the sum without the weights of the first rows.
-func (s sum) from(row int) sum { return sum{s.dst, s.weights[row:]} }
-
-// sums are of the same dimension.
-type sums []sum
+// Output is a sum of rows, each of them times its weight.
+type Output struct{ Dst, Weights []float32 }
 
 // firstRows are ascending.
 var firstRows = func() (rows [1024]int32) {
@@ -82,72 +76,78 @@ var firstRows = func() (rows [1024]int32) {
 	return rows
 }()
 
-// addAll adds all rows.
-func (s sums) addAll(values []float32) {
-	dim := len(s[0].dst)
-	rest := slices.Clone(s)
+// addAll adds all rows to outputs, whose weights it cuts off.
+func addAll(outputs []Output, values []float32) {
+	dim := len(outputs[0].Dst)
 	for len(values) > 0 {
 		n := min(len(firstRows), len(values)/dim)
-		rest.add(firstRows[:n], values[:n*dim])
+		AddRows(outputs, firstRows[:n], values[:n*dim])
 		values = values[n*dim:]
-		for i := range rest {
-			rest[i] = rest[i].from(n)
+		for i := range outputs {
+			outputs[i].Weights = outputs[i].Weights[n:]
 		}
 	}
 }
 
-// rowsBytes is how much of the rows is added to all sums before the next: less than the first cache of a processor has.
+// rowsBytes is how much of the rows is added to all outputs before the next: less than the first cache of a processor
+// has.
 const rowsBytes = 16 << 10
 
-// add adds the listed rows, of which there is at least one.
-func (s sums) add(rows []int32, values []float32) {
+// AddRows adds the listed rows of values, in this order, to outputs of one dimension. It goes over the rows once for
+// all of them.
+func AddRows(outputs []Output, rows []int32, values []float32) {
+	if len(outputs) == 0 || len(rows) == 0 {
+		return
+	}
 	if !assembly {
-		for _, one := range s {
-			one.addInGo(rows, values)
+		for _, o := range outputs {
+			o.addInGo(rows, values)
 		}
 		return
 	}
-	dim := len(s[0].dst)
+	dim := len(outputs[0].Dst)
 	least, most := int(slices.Min(rows)), int(slices.Max(rows))
 	_ = values[most*dim : (most+1)*dim]
-	for _, one := range s {
-		_, _ = one.weights[least], one.weights[most]
+	for _, o := range outputs {
+		_, _, _ = o.Dst[dim-1], o.Weights[least], o.Weights[most]
 	}
 	chunk := max(1, rowsBytes/(4*dim))
-	if len(s) == 1 {
+	if len(outputs) == 1 {
 		chunk = len(rows)
 	}
 	for len(rows) > 0 {
 		n := min(chunk, len(rows))
 		ahead := min(chunk, len(rows)-n)
-		for rest := s; len(rest) > 0; rest = rest[min(4, len(rest)):] {
-			rest.addChunk(rows[:n], ahead, values)
+		for rest := outputs; len(rest) > 0; rest = rest[min(4, len(rest)):] {
+			addChunk(rest, rows[:n], ahead, values)
+			ahead = 0 // these rows have been requested
 		}
 		rows = rows[n:]
 	}
 }
 
-// addChunk adds rows to up to four sums.
-func (s sums) addChunk(rows []int32, ahead int, values []float32) {
-	dim := len(s[0].dst)
-	if len(s) == 1 {
-		addRows(&s[0].dst[0], &s[0].weights[0], &rows[0], len(rows), &values[0], dim, maskOf(dim))
+// addChunk adds rows to up to four outputs. Those that many places ahead are requested from memory.
+func addChunk(outputs []Output, rows []int32, ahead int, values []float32) {
+	o := outputs[0]
+	dim := len(o.Dst)
+	if len(outputs) == 1 {
+		addRows(&o.Dst[0], &o.Weights[0], &rows[0], len(rows), &values[0], dim, maskOf(dim))
 		return
 	}
 	var dst, weights [4]*float32
 	for i := range dst {
-		one := s[min(i, len(s)-1)] // one that repeats computes the same again
-		dst[i], weights[i] = &one.dst[0], &one.weights[0]
+		o := outputs[min(i, len(outputs)-1)] // one that repeats computes the same again
+		dst[i], weights[i] = &o.Dst[0], &o.Weights[0]
 	}
 	addRowsOfFour(&dst, &weights, &rows[0], len(rows), ahead, &values[0], dim, maskOf(dim))
 }
 
-func (s sum) addInGo(rows []int32, values []float32) {
-	dim := len(s.dst)
+func (o Output) addInGo(rows []int32, values []float32) {
+	dim := len(o.Dst)
 	for _, r := range rows {
-		w := s.weights[r]
+		w := o.Weights[r]
 		for c, v := range values[int(r)*dim:][:dim] {
-			s.dst[c] += float32(w * v)
+			o.Dst[c] += float32(w * v)
 		}
 	}
 }

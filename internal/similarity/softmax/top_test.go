@@ -2,12 +2,16 @@ package softmax
 
 import (
 	"cmp"
+	"encoding/binary"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // naiveTop sorts.
@@ -85,5 +89,44 @@ func testTopOrdersNaN(t *testing.T) {
 		if got := s.Top(nil, numbers, k); !slices.Equal(got, want) {
 			t.Errorf("the %d greatest are %v, want %v", k, got, want)
 		}
+	}
+}
+
+// TestNearTies finds the tenth of keys that are equal but for their last bits. Sums of probabilities at the border are
+// then a few units in the last place apart, or equal, and the set must still be that of every other machine.
+func TestNearTies(t *testing.T) { withAndWithout(t, testNearTies) }
+
+func testNearTies(t *testing.T) {
+	const dim, group, n = 128, 4, 5000
+	random := rand.New(rand.NewPCG(3, 4))
+	queries, keys := mixed(random, 0, group*dim), make([]float32, 0, n*dim)
+	one := mixed(random, 0, dim)
+	for range n {
+		for _, x := range one {
+			keys = append(keys, math.Float32frombits(math.Float32bits(x)^random.Uint32N(4)))
+		}
+	}
+	p, sums := make([]float32, group*n), make([]float32, n)
+	Probabilities(p, queries, keys, dim, 0.09)
+	SumQueries(sums, p)
+	var s Selector
+	top := s.Top(nil, sums, n/10)
+	least := float32(math.Inf(1))
+	for _, i := range top {
+		least = min(least, sums[i])
+	}
+	near := 0
+	for _, x := range sums {
+		if distance := int32(math.Float32bits(x) - math.Float32bits(least)); -2 <= distance && distance <= 2 {
+			near++
+		}
+	}
+	if near < 100 {
+		t.Errorf("%d sums are near the least of the set, want at least 100, or the test shows nothing", near)
+	}
+	hash := fnv.New64a()
+	must.Do(t, binary.Write(hash, binary.LittleEndian, top))
+	if got, want := hash.Sum64(), uint64(0xbbcc7283b6823413); got != want {
+		t.Errorf("the hash of the set is %#x, want %#x", got, want)
 	}
 }
