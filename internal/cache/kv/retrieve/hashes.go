@@ -26,8 +26,8 @@ type hashes struct {
 	bits       int
 	head       Head
 	directions []float32 // the normals of the hyperplanes, one after another
-	keys       []uint64  // hashes of the candidates, words() each
-	queries    []uint64  // of the step
+	keys       []chunk   // hashes of the candidates, chunks() each
+	queries    []chunk   // of the step
 	products   []float32
 	distances  []float32 // of the candidates, negative
 	selector   softmax.Selector
@@ -45,17 +45,22 @@ func (h *hashes) Begin(head Head) {
 
 func (h *hashes) Retrieve(dst []int32, s Step) []int32 {
 	from, dim := h.head.From, h.head.Dim
-	h.keys = h.hash(h.keys, h.head.Keys[(from+len(h.keys)/h.words())*dim:s.To*dim])
+	h.keys = h.hash(h.keys, h.head.Keys[(from+len(h.keys)/h.chunks())*dim:s.To*dim])
 	h.queries = h.hash(h.queries[:0], s.Queries)
 	h.measure(s.To - from)
 	return best(dst, &h.selector, h.distances, from, s.K)
 }
 
-// words returns the number of words of a hash.
-func (h *hashes) words() int { return (h.bits + 63) / 64 }
+// chunk has 256 bits of a hash. It has no branch on its length, as words in a slice would.
+type chunk [4]uint64
+
+const chunkBits = 256
+
+// chunks returns the number of chunks of a hash. The bits that it does not need are 0.
+func (h *hashes) chunks() int { return (h.bits + chunkBits - 1) / chunkBits }
 
 // hash appends the hashes of vectors.
-func (h *hashes) hash(dst []uint64, vectors []float32) []uint64 {
+func (h *hashes) hash(dst []chunk, vectors []float32) []chunk {
 	const together = 16 // vectors, whose products stay in the first cache of the processor
 	h.products = slices.Grow(h.products[:0], together*h.bits)[:together*h.bits]
 	for some := range slices.Chunk(vectors, together*h.head.Dim) {
@@ -68,18 +73,18 @@ func (h *hashes) hash(dst []uint64, vectors []float32) []uint64 {
 	return dst
 }
 
-// appendSigns appends a bit for each number, which is set if the number is positive, in words of 64.
-func appendSigns(dst []uint64, numbers []float32) []uint64 {
-	for some := range slices.Chunk(numbers, 64) {
-		var word uint64
+// appendSigns appends a bit for each number, which is set if the number is positive.
+func appendSigns(dst []chunk, numbers []float32) []chunk {
+	for some := range slices.Chunk(numbers, chunkBits) {
+		var c chunk
 		for i, x := range some {
 			var bit uint64
 			if x > 0 {
 				bit = 1
 			}
-			word |= bit << i
+			c[i/64] |= bit << (i % 64)
 		}
-		dst = append(dst, word)
+		dst = append(dst, c)
 	}
 	return dst
 }
@@ -87,28 +92,17 @@ func appendSigns(dst []uint64, numbers []float32) []uint64 {
 // measure sets the distances of n candidates, summed over the queries, with the sign by which the least is the best.
 // They are integers, which float32 has without rounding.
 func (h *hashes) measure(n int) {
-	words := h.words()
+	chunks := h.chunks()
 	h.distances = slices.Grow(h.distances[:0], n)[:n]
 	for i := range h.distances {
-		key, sum := h.keys[i*words:][:words], 0
-		for queries := h.queries; len(queries) > 0; queries = queries[words:] {
-			sum += differing(key, queries)
+		key, sum := h.keys[i*chunks:][:chunks], 0
+		for queries := h.queries; len(queries) >= len(key); queries = queries[len(key):] {
+			for at := range key {
+				x, y := &key[at], &queries[at]
+				sum += bits.OnesCount64(x[0]^y[0]) + bits.OnesCount64(x[1]^y[1]) +
+					bits.OnesCount64(x[2]^y[2]) + bits.OnesCount64(x[3]^y[3])
+			}
 		}
 		h.distances[i] = -float32(sum)
 	}
-}
-
-// differing returns the number of bits in which a differs from as many words of b.
-func differing(a, b []uint64) (n int) {
-	b = b[:len(a)]
-	for len(a) >= 4 {
-		x, y := (*[4]uint64)(a), (*[4]uint64)(b)
-		n += bits.OnesCount64(x[0]^y[0]) + bits.OnesCount64(x[1]^y[1]) + bits.OnesCount64(x[2]^y[2]) +
-			bits.OnesCount64(x[3]^y[3])
-		a, b = a[4:], b[4:]
-	}
-	for i, x := range a {
-		n += bits.OnesCount64(x ^ b[i])
-	}
-	return n
 }
