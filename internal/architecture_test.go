@@ -2,6 +2,7 @@
 package internal_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/parser"
 	"go/scanner"
@@ -59,8 +60,8 @@ func roomOf(folder string) string {
 // TestRooms fails on a package that stands beside the rooms, and on a room without a doc.go that describes it.
 func TestRooms(t *testing.T) {
 	var folders, names []string
-	eachSource(t, ".", func(file string, _ []string) {
-		if room := roomOf(file); !slices.Contains(folders, room) {
+	eachSource(t, ".", func(s source) {
+		if room := roomOf(s.file); !slices.Contains(folders, room) {
 			folders = append(folders, room) // a file beside the rooms, too
 		}
 	})
@@ -83,11 +84,12 @@ func TestRooms(t *testing.T) {
 // Tests may import any room.
 func TestImportsPointDownwards(t *testing.T) {
 	used := map[[2]string]bool{}
-	eachSource(t, ".", func(file string, imports []string) {
-		for _, to := range imports {
-			used[[2]string{roomOf(file), roomOf(to)}] = true
-			if from := roomOf(file); from != roomOf(to) && !mayImport(from, roomOf(to)) {
-				t.Errorf("%s imports %s: %s may not import %s; what both need belongs into a lower room", file, to, from,
+	eachSource(t, ".", func(s source) {
+		for _, to := range s.imports {
+			from := roomOf(s.file)
+			used[[2]string{from, roomOf(to)}] = true
+			if from != roomOf(to) && !mayImport(from, roomOf(to)) {
+				t.Errorf("%s imports %s: %s may not import %s; what both need belongs into a lower room", s.file, to, from,
 					roomOf(to))
 			}
 		}
@@ -118,7 +120,7 @@ const mostLines = 4000
 func TestPackagesAreSmall(t *testing.T) {
 	lines := map[string]int{}
 	for _, root := range []string{".", "../cmd"} {
-		eachSource(t, root, func(file string, _ []string) { lines[path.Dir(file)] += linesOfCode(t, file) })
+		eachSource(t, root, func(s source) { lines[path.Dir(s.file)] += linesOfCode(s.text) })
 	}
 	for p, n := range lines {
 		if n > mostLines {
@@ -130,15 +132,8 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// linesOfCode returns how many lines of a file have more than blanks and comments.
-func linesOfCode(t *testing.T, file string) int {
-	t.Helper()
-	text := must.Get(os.ReadFile(file))(t)
-	return codeIn(text)
-}
-
-// codeIn is linesOfCode of a text.
-func codeIn(text []byte) (lines int) {
+// linesOfCode returns how many lines of a text have more than blanks and comments.
+func linesOfCode(text []byte) (lines int) {
 	var s scanner.Scanner
 	files := token.NewFileSet()
 	file := files.AddFile("", files.Base(), len(text))
@@ -169,13 +164,33 @@ var s = "a" + // a comment
 	"b"; var n = 1
 
 var raw = ` + "`one\ntwo`\n"
-	if got := codeIn([]byte(text)); got != 5 {
+	if got := linesOfCode([]byte(text)); got != 5 {
 		t.Errorf("%d lines of code, want 5", got)
 	}
 }
 
-// eachSource calls f for each source below a folder that is no test, with the packages below internal that it imports.
-func eachSource(t *testing.T, root string, f func(file string, imports []string)) {
+// source is a file that is no test.
+type source struct {
+	file    string
+	text    []byte
+	imports []string // the packages below internal that it imports
+}
+
+// sources are those that were read, by the folder below which they are: the tests read them once.
+var sources = map[string][]source{}
+
+// eachSource calls f for each source below a folder.
+func eachSource(t *testing.T, root string, f func(source)) {
+	t.Helper()
+	if sources[root] == nil {
+		sources[root] = readSources(t, root)
+	}
+	for _, s := range sources[root] {
+		f(s)
+	}
+}
+
+func readSources(t *testing.T, root string) (all []source) {
 	t.Helper()
 	must.Do(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -187,23 +202,33 @@ func eachSource(t *testing.T, root string, f func(file string, imports []string)
 		if entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
-		source, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		var imports []string
-		for _, s := range source.Imports {
-			name, err := strconv.Unquote(s.Path.Value)
-			if err != nil {
-				return err
-			}
-			if ours, ok := strings.CutPrefix(name, module+"internal/"); ok {
-				imports = append(imports, ours)
-			}
-		}
-		f(filepath.ToSlash(file), imports)
-		return nil
+		imports, err := importsOf(file, text)
+		all = append(all, source{filepath.ToSlash(file), text, imports})
+		return err
 	}))
+	return all
+}
+
+// importsOf returns the packages below internal that a source imports.
+func importsOf(file string, text []byte) (imports []string, err error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range parsed.Imports {
+		name, err := strconv.Unquote(s.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if ours, ok := strings.CutPrefix(name, module+"internal/"); ok {
+			imports = append(imports, ours)
+		}
+	}
+	return imports, nil
 }
 
 // forTests are packages that only tests import, their own and each other's.
@@ -218,10 +243,10 @@ func TestPackagesForTests(t *testing.T) {
 		}
 	}
 	for _, root := range []string{".", "../cmd"} {
-		eachSource(t, root, func(file string, imports []string) {
-			for _, to := range imports {
-				if slices.Contains(forTests, to) && !slices.Contains(forTests, path.Dir(file)) {
-					t.Errorf("%s imports %s, which is for tests", file, to)
+		eachSource(t, root, func(s source) {
+			for _, to := range s.imports {
+				if slices.Contains(forTests, to) && !slices.Contains(forTests, path.Dir(s.file)) {
+					t.Errorf("%s imports %s, which is for tests", s.file, to)
 				}
 			}
 		})
@@ -232,11 +257,10 @@ func TestPackagesForTests(t *testing.T) {
 // Pages are written with package markup instead.
 func TestNoTemplates(t *testing.T) {
 	for _, root := range []string{".", "../cmd"} {
-		eachSource(t, root, func(file string, _ []string) {
-			text := must.Get(os.ReadFile(file))(t)
+		eachSource(t, root, func(s source) {
 			for _, name := range []string{`"text/template"`, `"html/template"`} {
-				if strings.Contains(string(text), name) {
-					t.Errorf("%s imports %s, which makes the program 5 MB larger", file, name)
+				if bytes.Contains(s.text, []byte(name)) {
+					t.Errorf("%s imports %s, which makes the program 5 MB larger", s.file, name)
 				}
 			}
 		})
@@ -247,9 +271,9 @@ func TestNoTemplates(t *testing.T) {
 func picture(t *testing.T) string {
 	t.Helper()
 	packages := map[string][]string{}
-	eachSource(t, ".", func(file string, _ []string) {
-		of := roomOf(file)
-		if folder := strings.TrimPrefix(path.Dir(file), of); folder != "" && !slices.Contains(packages[of], folder[1:]) {
+	eachSource(t, ".", func(s source) {
+		of := roomOf(s.file)
+		if folder := strings.TrimPrefix(path.Dir(s.file), of); folder != "" && !slices.Contains(packages[of], folder[1:]) {
 			packages[of] = append(packages[of], folder[1:])
 		}
 	})
@@ -314,13 +338,11 @@ func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, prob
 	t.Helper()
 	found := map[string]bool{}
 	for _, root := range []string{".", "../cmd"} {
-		eachSource(t, root, func(file string, _ []string) {
-			text := must.Get(os.ReadFile(file))(t)
-			name := filepath.ToSlash(file)
-			if calls.Match(text) && there[name] == "" {
-				t.Errorf("%s %s, or add it to the list with the reason", name, problem)
+		eachSource(t, root, func(s source) {
+			found[s.file] = calls.Match(s.text)
+			if found[s.file] && there[s.file] == "" {
+				t.Errorf("%s %s, or add it to the list with the reason", s.file, problem)
 			}
-			found[name] = calls.Match(text)
 		})
 	}
 	for name := range there {

@@ -359,50 +359,50 @@ func partsText(parts []experiment.Part) string {
 }
 
 // partSettings lists the parts of each kind that the experiment has.
-func partSettings(f *experiment.File) (settings []page.Setting) {
+func partSettings(f *experiment.File) (settings []records.Setting) {
 	for _, k := range records.PartKinds {
 		if text := cmp.Or(partsText(f.Parts(k.Name)), k.Default); text != "" {
-			settings = append(settings, page.Setting{Name: k.Plural, Value: text})
+			settings = append(settings, records.Setting{Name: k.Plural, Value: text})
 		}
 	}
 	return settings
 }
 
 // setup lists the parameters that apply to all cells.
-func setup(f *experiment.File, recs []records.Record) []page.Setting {
+func setup(f *experiment.File, recs []records.Record) []records.Setting {
 	optimum := "the offline optimum under the same rules at every point"
 	if f.Optimum != nil && !*f.Optimum {
 		optimum = "none"
 	}
-	settings := append(partSettings(f), page.Setting{Name: "seeds", Value: seeds(f.Seeds)},
-		page.Setting{Name: "optimum", Value: optimum})
+	settings := append(partSettings(f), records.Setting{Name: "seeds", Value: seeds(f.Seeds)},
+		records.Setting{Name: "optimum", Value: optimum})
 	switch {
 	case f.Bytes:
-		settings = append(settings, page.Setting{Name: "sizes", Value: "bare capacities and shares count bytes"})
+		settings = append(settings, records.Setting{Name: "sizes", Value: "bare capacities and shares count bytes"})
 	case f.UnitSize:
-		settings = append(settings, page.Setting{Name: "sizes", Value: "ignored: every object has size 1"})
+		settings = append(settings, records.Setting{Name: "sizes", Value: "ignored: every object has size 1"})
 	}
 	if f.Warmup > 0 {
-		settings = append(settings, page.Setting{Name: "warm-up",
+		settings = append(settings, records.Setting{Name: "warm-up",
 			Value: records.Count(int64(f.Warmup)) + " requests before counting starts"})
 	}
 	if _, says, ok := strings.Cut(records.SampleNote(recs), ": "); ok {
-		settings = append(settings, page.Setting{Name: "samples", Value: says})
+		settings = append(settings, records.Setting{Name: "samples", Value: says})
 	}
 	if len(f.Changes) > 0 {
-		settings = append(settings, page.Setting{Name: "changed by", Value: strings.Join(f.Changes, " ")})
+		settings = append(settings, records.Setting{Name: "changed by", Value: strings.Join(f.Changes, " ")})
 	}
 	if len(f.Only) > 0 {
-		settings = append(settings, page.Setting{Name: "only", Value: strings.Join(f.Only, "; ")})
+		settings = append(settings, records.Setting{Name: "only", Value: strings.Join(f.Only, "; ")})
 	}
 	for _, axis := range records.AxisNames(recs) {
-		settings = append(settings, page.Setting{Name: "axis " + axis, Value: each(recs, func(r *records.Record) string {
+		settings = append(settings, records.Setting{Name: "axis " + axis, Value: each(recs, func(r *records.Record) string {
 			v, _ := r.Dim(axis)
 			return v.Text
 		})})
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Groups)) {
-		settings = append(settings, page.Setting{Name: "group " + name, Value: strings.Join(f.Groups[name], ", ")})
+		settings = append(settings, records.Setting{Name: "group " + name, Value: strings.Join(f.Groups[name], ", ")})
 	}
 	return settings
 }

@@ -40,15 +40,12 @@ type Section struct {
 type Part struct {
 	Text     string // a paragraph
 	Answer   string // a paragraph that people came for
-	Settings []Setting
+	Settings []records.Setting
 	Table    *Table
 	Pivot    *records.Tables
 	Figure   *Figure
 	HTML     markup.HTML // written by the caller
 }
-
-// Setting is a name with what it is set to.
-type Setting struct{ Name, Value string }
 
 // Link leads to a file next to the page.
 type Link struct{ Path, Kind string }

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 const bad = `<img src=x onerror="alert(1)">`
@@ -24,7 +25,7 @@ func sample() Page {
 		Title: bad, Source: bad, Notes: []string{bad}, About: bad, Version: bad, Command: bad,
 		Files: []Link{{Path: "records.csv", Kind: bad}},
 		Sections: []Section{{ID: "all", Title: bad, Parts: []Part{
-			{Text: bad}, {Answer: bad}, {Settings: []Setting{{bad, bad}}},
+			{Text: bad}, {Answer: bad}, {Settings: []records.Setting{{Name: bad, Value: bad}}},
 			{Table: &Table{Caption: bad, Columns: []Column{{Name: bad}, {Name: bad, Class: Number}},
 				Rows: [][]string{{bad, bad}, {"lru", "1"}}, Lines: []string{bad, "lru"}, Notes: []string{bad}}},
 			{Figure: Drawn(plots.Drawing{Name: "f", Title: bad, Files: []plots.File{

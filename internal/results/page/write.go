@@ -115,7 +115,7 @@ func (p Part) write(w *markup.Writer) {
 	w.HTML(p.HTML)
 }
 
-func writeSettings(w *markup.Writer, settings []Setting) {
+func writeSettings(w *markup.Writer, settings []records.Setting) {
 	w.Element("dl", nil, func() {
 		w.Line()
 		for _, s := range settings {

@@ -2,6 +2,9 @@ package records
 
 import "strings"
 
+// Setting is a name with what it is set to, as pages of results list them.
+type Setting struct{ Name, Value string }
+
 // Table returns what the table of the group shows, as texts: the heads, a row for each record with the best online
 // policy of each capacity marked, and the notes below. labels has the policy of each row as figures name it.
 func (g Group) Table() (heads []Head, rows [][]string, labels, notes []string) {

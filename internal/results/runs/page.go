@@ -104,7 +104,7 @@ func (r Results) groups() (tables []*page.Table) {
 }
 
 // settings says what was replayed on the trace.
-func (r Results) settings() (settings []page.Setting) {
+func (r Results) settings() (settings []records.Setting) {
 	add := func(name string, text func(*records.Record) string) {
 		var texts []string
 		for i := range r.Records {
@@ -116,7 +116,7 @@ func (r Results) settings() (settings []page.Setting) {
 			texts = append(texts[:mostTexts], fmt.Sprintf("... (%d in all)", len(texts)))
 		}
 		if len(texts) > 0 {
-			settings = append(settings, page.Setting{Name: name, Value: strings.Join(texts, ", ")})
+			settings = append(settings, records.Setting{Name: name, Value: strings.Join(texts, ", ")})
 		}
 	}
 	add("policies", func(r *records.Record) string {

@@ -19,10 +19,10 @@ type Results struct {
 	Records  []records.Record
 	Rows     []series.Row
 	Answers  []target.Answer
-	Replayed []page.Setting // what was read, and how
-	Version  string         // of the program
-	Command  string         // that gave the results
-	Notes    []string       // what limits them, an interrupt say
+	Replayed []records.Setting // what was read, and how
+	Version  string            // of the program
+	Command  string            // that gave the results
+	Notes    []string          // what limits them, an interrupt say
 	// Tables and Draw replace the tables on the page and the figures that are made from the records; nil keeps these.
 	Tables []*page.Table
 	Draw   func() ([]plots.Drawing, error)

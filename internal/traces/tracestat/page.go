@@ -11,9 +11,9 @@ import (
 
 // About is the part of a page besides the summary.
 type About struct {
-	Read    []page.Setting // what was read, and how
-	Version string         // of the program
-	Command string         // that made the summary
+	Read    []records.Setting // what was read, and how
+	Version string            // of the program
+	Command string            // that made the summary
 }
 
 func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {

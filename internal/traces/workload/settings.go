@@ -5,16 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Settings says for a report what was read: the trace, its format, what is in it and what was left out.
-func (w Workload) Settings(t *traces.Trace) (settings []page.Setting) {
+func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 	add := func(name, value string) {
 		if value != "" {
-			settings = append(settings, page.Setting{Name: name, Value: value})
+			settings = append(settings, records.Setting{Name: name, Value: value})
 		}
 	}
 	add("trace", t.Name)

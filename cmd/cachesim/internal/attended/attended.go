@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/base/parallel"
-	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/tracestat"
@@ -95,7 +95,7 @@ func Stat(cmd *cobra.Command, w workload.Workload, format, out string, about tra
 }
 
 // describe describes an attention trace, and says what was read.
-func describe(cmd *cobra.Command, w workload.Workload, quiet bool) (*tracestat.Attention, []page.Setting, error) {
+func describe(cmd *cobra.Command, w workload.Workload, quiet bool) (*tracestat.Attention, []records.Setting, error) {
 	bar := progress.New(cmd.ErrOrStderr(), quiet, "describing", progress.Heads)
 	defer bar.Finish()
 	t, options, err := open(cmd, w, attention.Parts{Predicted: true, Keys: true}, bar)
@@ -112,13 +112,13 @@ func describe(cmd *cobra.Command, w workload.Workload, quiet bool) (*tracestat.A
 		return nil, nil, err
 	}
 	name := cmp.Or(w.Name, strings.Join(w.Files, ""))
-	settings := []page.Setting{{Name: "trace", Value: name}}
+	settings := []records.Setting{{Name: "trace", Value: name}}
 	if w.Generator != "" {
-		settings = append(settings, page.Setting{Name: "generator", Value: w.Generator})
+		settings = append(settings, records.Setting{Name: "generator", Value: w.Generator})
 	}
 	if shape.Model != "" {
-		settings = append(settings, page.Setting{Name: "model", Value: shape.Model})
+		settings = append(settings, records.Setting{Name: "model", Value: shape.Model})
 	}
-	settings = append(settings, page.Setting{Name: "read as", Value: "attention; " + shape.String()})
+	settings = append(settings, records.Setting{Name: "read as", Value: "attention; " + shape.String()})
 	return tracestat.NewAttention(name, shape, d), settings, nil
 }
