@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -104,7 +105,7 @@ type inFlight struct {
 // or on its way, and keeps the number of an address until it has arrived or was cancelled.
 func TestLateArrivals(t *testing.T) {
 	for _, prefetcher := range prefetchers {
-		for _, sized := range []bool{false, true} {
+		for _, sized := range brief.Sample(2, false, true) {
 			tr := blocks(5, 2000, sized)
 			rapid.Check(t, func(rt *rapid.T) {
 				c := prefetchingConfig(t, tr, prefetcher, int64(rapid.IntRange(1, 80).Draw(rt, "capacity")))

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -73,7 +74,7 @@ func TestSeriesOverTime(t *testing.T) {
 // A series changes no figure, its windows add up to the whole, and no cache is ever above its capacity, whichever the
 // policy, the cache, the unit and the window.
 func TestSeriesAddUp(t *testing.T) {
-	for _, bytes := range []bool{false, true} {
+	for _, bytes := range brief.Sample(2, false, true) {
 		policytest.ForSample(t, bytes, func(test *testing.T, e policies.Entry) {
 			rapid.Check(test, func(t *rapid.T) {
 				tr := policytest.Trace(rapid.Uint64Range(0, 50).Draw(t, "seed"), 400, 60)

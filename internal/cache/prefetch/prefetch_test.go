@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
@@ -152,7 +153,7 @@ func TestEveryPrefetcherIsDeterministic(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
 			a, b, other := newLRU(text, 40), newLRU(text, 40), newLRU(text, 5)
-			for _, key := range mixed(7, 20000) {
+			for _, key := range mixed(7, brief.Of(20000, 10000)) {
 				a.request(key)
 				other.request(key + 1) // shares nothing with them
 				b.request(key)

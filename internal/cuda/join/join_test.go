@@ -82,10 +82,10 @@ func TestJoinIsThatOfTheCPU(t *testing.T) {
 
 // Vectors in several chunks, and more pairs proposed than there is room for.
 func TestJoinInLittleMemory(t *testing.T) {
-	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 420, 20, 0.5)
+	v := randomVectors(rand.New(rand.NewPCG(1, 1)), brief.Of(420, 260), 20, 0.5)
 	perVector := int64(4*20 + 4*16)
 	for _, chunk := range brief.Sample[int64](2, 128, 256) {
-		for _, from := range []float32{-1, 0.8} {
+		for _, from := range brief.Sample[float32](2, -1, 0.8) {
 			bytes := 2*chunk*perVector + 128*128*pairBytes + margin
 			check(t, cudatest.Device(t, ptxrun.Options{}), limits{group: 1, rows: 8, room: 1, bytes: bytes}, v, from)
 		}
@@ -197,17 +197,19 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 }
 
 func TestJoinStopsAndReportsProgress(t *testing.T) {
-	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 500, 8, 0.5)
+	n := brief.Of(500, 260)
+	pairs := int64(n * (n - 1) / 2)
+	v := randomVectors(rand.New(rand.NewPCG(3, 1)), n, 8, 0.5)
 	l := limits{group: 1, rows: 4, room: 1 << 20, bytes: 1 << 62}
 	options := similarity.Options{Backend: untested(cudatest.Device(t, ptxrun.Options{}), l)}
 	compared := int64(0)
 	options.Progress = func(done, total int64) {
-		if done <= compared || total != 500*499/2 {
+		if done <= compared || total != pairs {
 			t.Errorf("%d of %d pairs after %d", done, total, compared)
 		}
 		compared = done
 	}
-	if _, err := similarity.Join(t.Context(), v, 0.9, options); err != nil || compared != 500*499/2 {
+	if _, err := similarity.Join(t.Context(), v, 0.9, options); err != nil || compared != pairs {
 		t.Errorf("%d pairs compared (%v)", compared, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -54,7 +54,7 @@ func TestNearestAreThoseOfTheCPU(t *testing.T) {
 
 // Vectors in several chunks, with room for the pairs of one square, and columns that begin with a few tiles.
 func TestNearestInLittleMemory(t *testing.T) {
-	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 420, 20, 0.5)
+	v := randomVectors(rand.New(rand.NewPCG(1, 1)), brief.Of(420, 260), 20, 0.5)
 	perVector := int64(4*20 + 4*16 + boundBytes)
 	for _, group := range brief.Sample(2, 1, 2) {
 		square := int64(group * side)

@@ -186,12 +186,12 @@ func TestWideSets(t *testing.T) {
 // TestStacks compares all numbers of ways at once with each of them on the CPU, in chunks and after a warm-up.
 func TestStacks(t *testing.T) {
 	d := cudatest.Device(t, ptxrun.Options{Seed: 2})
-	for _, objects := range []int{1, 40, 300} {
+	for _, objects := range brief.Sample(2, 1, 40, 300) {
 		tr := randomTrace(rand.New(rand.NewPCG(7, uint64(objects))), 1200, objects)
 		tr.Warmup = 100 + objects
 		var cells []setreplay.Cell
 		for _, sets := range []int{1, 3} {
-			for _, ways := range []int{1, 2, 3, 31, 32, 33, 48, 63, 64} {
+			for _, ways := range brief.Sample(2, 1, 2, 3, 31, 32, 33, 48, 63, 64) {
 				cells = append(cells, setreplay.Cell{Sets: sets, Ways: ways, Slabs: 1, Lanes: ways})
 			}
 		}

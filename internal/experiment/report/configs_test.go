@@ -115,6 +115,17 @@ func TestConfigsHoldOnRealTraces(t *testing.T) {
 	}
 }
 
+// builtIn are the built-in experiments, which several tests look at and none changes.
+var builtIn = map[string]*experiment.File{}
+
+func loaded(t *testing.T, name string) *experiment.File {
+	t.Helper()
+	if builtIn[name] == nil {
+		builtIn[name] = must.Get(experiment.Load(name))(t)
+	}
+	return builtIn[name]
+}
+
 // runConfig runs a built-in experiment and writes its report.
 func runConfig(t *testing.T, name string, quick bool) Summary {
 	t.Helper()
@@ -147,7 +158,7 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 func TestTraceFilesHaveOrigins(t *testing.T) {
 	files := 0
 	for _, name := range configs.Names() {
-		file := must.Get(experiment.Load(name))(t)
+		file := loaded(t, name)
 		for _, trace := range file.Traces {
 			for _, path := range append(trace.Files, trace.File) {
 				if path == "" {

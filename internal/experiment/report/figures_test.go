@@ -214,7 +214,7 @@ func checkColours(t *testing.T, where, svg string) {
 func TestAxesHaveNamesAndUnits(t *testing.T) {
 	named := []string{records.DimCapacity, records.DimCapacityShare, series.Time}
 	for _, name := range configs.Names() {
-		file := must.Get(experiment.Load(name))(t)
+		file := loaded(t, name)
 		for _, f := range file.Figures {
 			named := slices.Contains(named, f.X) || f.XLabel != ""
 			m, _ := metric.Lookup(f.X)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -34,7 +33,7 @@ func TestNoTwoPoliciesLookAlike(t *testing.T) {
 // So does each policy of an experiment, whatever its name there.
 func TestNoTwoPoliciesOfAnExperimentLookAlike(t *testing.T) {
 	for _, name := range configs.Names() {
-		f := must.Get(experiment.Load(name))(t)
+		f := loaded(t, name)
 		seen, kinds := map[string]string{}, map[string]policies.Kind{}
 		var recs []records.Record
 		for _, p := range f.Policies {

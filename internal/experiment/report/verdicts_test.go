@@ -30,7 +30,7 @@ func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
 		if body == "Not run in full yet." {
 			continue
 		}
-		file := must.Get(experiment.Load(name))(t)
+		file := loaded(t, name)
 		var want []string
 		for _, c := range file.Claims {
 			want = append(want, claims.OneLine(c.Claim))

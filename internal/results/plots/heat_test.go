@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -55,7 +57,8 @@ func gappy(recs []records.Record) []records.Record {
 }
 
 func TestHeats(t *testing.T) {
-	for name, kind := range heats {
+	for _, name := range brief.Sample(3, slices.Sorted(maps.Keys(heats))...) {
+		kind := heats[name]
 		t.Run(name, func(t *testing.T) {
 			kind.heat.Name = "heat-" + name
 			checkHeat(t, func() (Drawing, error) { return kind.heat.Draw(kind.recs) })
@@ -284,7 +287,7 @@ func TestMatrices(t *testing.T) {
 	large.Name, large.Note = "matrix-large", "of a test"
 	tiny := peaked(1)
 	tiny.Name = "matrix-one"
-	for _, m := range []Matrix{gap, large, tiny} {
+	for _, m := range brief.Sample(3, gap, large, tiny) {
 		checkHeat(t, m.Draw)
 	}
 	svg := string(must.Get(large.Draw())(t).Files[0].Data)

@@ -51,7 +51,7 @@ func generateRecommender(t *testing.T, args string) []recommenderRequest {
 // TestGolden keeps the trace of a specification what it was, on any number of cores.
 func TestGolden(t *testing.T) {
 	const spec = "recommender(nodes=2,users=1000,shards=10000,regime=burst,rate=100,epochs=20,seed=2)"
-	for _, cores := range []int{1, runtime.NumCPU()} {
+	for _, cores := range brief.Sample(2, runtime.NumCPU(), 1) {
 		previous := runtime.GOMAXPROCS(cores)
 		s := must.Get(gen.Parse(spec, ""))(t)
 		g := must.Get(gen.New(t.Context(), s, nil))(t)

@@ -110,7 +110,7 @@ func checksum(records []stream.Record) string {
 
 func TestGoldenChecksums(t *testing.T) {
 	for spec, want := range goldenSpecs {
-		for _, cores := range []int{1, runtime.NumCPU()} {
+		for _, cores := range brief.Sample(2, runtime.NumCPU(), 1) {
 			previous := runtime.GOMAXPROCS(cores)
 			got := checksum(readAll(t, spec))
 			runtime.GOMAXPROCS(previous)
@@ -168,9 +168,9 @@ func chiSquareP(counts, expected []float64) float64 {
 }
 
 func TestZipfFrequencies(t *testing.T) {
-	const requests = 200_000
+	requests := brief.Of(200_000, 100_000)
 	for _, alpha := range brief.Sample(3, 0, 0.3, 0.9, 1, 1.1, 2, 3) {
-		for _, n := range []int{1, 2, 50, 1000} {
+		for _, n := range brief.Sample(2, 1000, 1, 50, 2) {
 			counts := make([]float64, n)
 			for _, key := range keysOf(t, fmt.Sprintf("zipf(requests=%d,objects=%d,alpha=%v,seed=5)", requests, n, alpha)) {
 				counts[key-1]++
@@ -296,7 +296,7 @@ func TestDriftMovesRanks(t *testing.T) {
 
 func TestScanShareAndLength(t *testing.T) {
 	for _, share := range brief.Sample(2, 0, 0.05, 0.4, 1) {
-		for _, length := range []int{1, 20} {
+		for _, length := range brief.Sample(2, 20, 1) {
 			const requests, objects = 200_000, 100
 			keys := keysOf(t, fmt.Sprintf("zipf-scan(requests=%d,objects=%d,scan-share=%v,scan-length=%d)", requests, objects,
 				share, length))
