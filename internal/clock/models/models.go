@@ -1,7 +1,7 @@
 // Package models computes the time that requests take: it models batches of embedding lookups, prompts to a language
 // model and the tokens that it generates, and jobs that read from a remote store. Each model serves a trace on a
-// virtual clock; the folders below contain the computations. A model does not know caches: it states what it needs from
-// one, and says when a group of requests is served.
+// virtual clock; the folders beside it contain the computations. A model does not know caches: it states what it needs
+// from one, and says when a group of requests is served.
 package models
 
 import (

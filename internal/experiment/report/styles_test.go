@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
