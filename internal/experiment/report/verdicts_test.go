@@ -8,7 +8,6 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
