@@ -144,7 +144,7 @@ func TestSuiteRemove(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {
 			policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
-				for seed := range brief.Of[uint64](20, 5) {
+				for seed := range brief.Of[uint64](20, 2) {
 					tr := policytest.Trace(seed, 1500, 60)
 					capacity := 1 + int64(seed*seed)%50
 					if bytes {

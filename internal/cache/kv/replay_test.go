@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -42,7 +43,7 @@ func TestReplayAgainstNaive(t *testing.T) {
 	columns := columnsOf(t, small)
 	var cells []Cell
 	for _, generated := range []string{appendAll, appendWindow, appendSince} {
-		for _, rule := range []string{"exact", "static", "threshold(tau=0.7)", "periodic(n=3)"} {
+		for _, rule := range brief.Sample(2, "exact", "static", "threshold(tau=0.7)", "periodic(n=3)") {
 			for _, queries := range []string{queriesTrue, queriesPredicted} {
 				cells = append(cells, cellOf(t, params.Values{"append": generated, "queries": queries, "sink": 3,
 					"recent": 30}, 0.1, rule))

@@ -53,10 +53,10 @@ var damages = []func(random *rand.Rand, text []byte) []byte{
 // damaged returns 150 contents with one flipped bit and 60 with other damage.
 func damaged(text []byte) (all [][]byte) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range brief.Of(150, 20) {
+	for range brief.Of(150, 8) {
 		all = append(all, flipBit(random, bytes.Clone(text)))
 	}
-	for i := range brief.Of(60, 20) {
+	for i := range brief.Of(60, len(damages)) {
 		all = append(all, damages[i%len(damages)](random, bytes.Clone(text)))
 	}
 	return all

@@ -81,6 +81,9 @@ func TestTrainingIsDeterministic(t *testing.T) {
 	if two, again := result(1, 2); one != two || !slices.Equal(curve, again) {
 		t.Error("two goroutines give another policy than one")
 	}
+	if testing.Short() {
+		return // an episode takes a second
+	}
 	if other, _ := result(2, 0); one == other {
 		t.Error("two seeds give the same policy")
 	}
@@ -202,6 +205,9 @@ func TestEpisodeOfTheEventModel(t *testing.T) {
 				t.Errorf("epoch %d has the reward %v", k, r)
 			}
 		}
+	}
+	if testing.Short() {
+		return // TestTrainingIsDeterministic trains twice
 	}
 	if again := replay(); !slices.Equal(again.States, got.States) || !slices.Equal(again.Rewards, got.Rewards) {
 		t.Error("the same seed gives another episode")
