@@ -43,7 +43,7 @@ func TestFaultyDevices(t *testing.T) {
 		}
 		for _, fault := range []cudatest.Fault{cudatest.Nothing, cudatest.Garbage} {
 			wrong(fault, 0, nil) // the results show it
-			for first := 0; first < right.Launches; first += brief.Of(4, 16) {
+			for first := 0; first < right.Launches; first += brief.Of(4, 48) {
 				wrong(fault, first, SelfTest)
 			}
 		}
