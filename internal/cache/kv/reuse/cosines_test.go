@@ -93,8 +93,8 @@ func TestNoNormIsNoSimilarity(t *testing.T) {
 }
 
 // BenchmarkLookup measures lookups of qsac: the cosines of a group of 4 query heads of 128 numbers, their mean, and the
-// comparison, per second of processor time. There are as many heads as a model has, so that queries and labels come from
-// the second cache level.
+// comparison, per second of processor time. There are as many heads as a model has, so that queries and labels come
+// from the second cache level.
 func BenchmarkLookup(b *testing.B) {
 	const heads, group, dim = 256, 4, 128
 	r := rand.New(rand.NewPCG(7, 8))
