@@ -24,12 +24,21 @@ const importanceBits = 0x71736163
 
 // importances are per head of a trace.
 type importances struct {
-	of      []float64 // from 0 to 1
-	effects []float64 // as in the file: what a loss in the head weighs
+	of      []float64   // from 0 to 1
+	effects []float64   // as in the file: what a loss in the head weighs
+	queries [][]float64 // of the query heads of each head, from 0 to 1; nil without a file of them
 }
 
-// readImportances returns the importances of the heads of a trace.
+// readImportances returns the importances of the heads of a trace, and of their query heads.
 func readImportances(o *options, trace *attention.Columns, seed uint64) (importances, error) {
+	all, err := readOfHeads(o, trace, seed)
+	if err == nil && o.queryImportance != "" {
+		all.queries, err = readOfQueries(o.queryImportance, trace.Shape)
+	}
+	return all, err
+}
+
+func readOfHeads(o *options, trace *attention.Columns, seed uint64) (importances, error) {
 	path := cmp.Or(o.importance, trace.Importances)
 	if path == "" {
 		return drawImportances(trace.Shape.Heads(), seed), nil
@@ -52,7 +61,7 @@ func readImportances(o *options, trace *attention.Columns, seed uint64) (importa
 	for i, x := range of {
 		of[i] = min(max(x, 0), 1)
 	}
-	return importances{of, effects}, nil
+	return importances{of: of, effects: effects}, nil
 }
 
 func drawImportances(heads int, seed uint64) importances {
@@ -61,7 +70,44 @@ func drawImportances(heads int, seed uint64) importances {
 	for i := range of {
 		of[i] = quantileOf(published, random.Unit(bits))
 	}
-	return importances{of, of}
+	return importances{of: of, effects: of}
+}
+
+// readOfQueries reads lines of layer, KV head, query head of the layer and importance, one for each query head of the
+// trace.
+func readOfQueries(path string, shape *attention.Shape) ([][]float64, error) {
+	rows, err := readRows(path)
+	if err != nil {
+		return nil, err
+	}
+	known := map[[2]int]float64{} // by layer and query head
+	for i, row := range rows {
+		if len(row) != 4 {
+			return nil, fmt.Errorf("%s: row %d has %d numbers; want a layer, a KV head, a query head and an importance", path,
+				i+1, len(row))
+		}
+		kv, query := int(row[1]), int(row[2])
+		if float64(query) != row[2] || float64(kv) != row[1] || query < 0 || query >= shape.QueryHeads ||
+			query/shape.Group() != kv {
+			return nil, fmt.Errorf("%s: row %d is about query head %v of KV head %v; want query heads from 0 to %d, of which "+
+				"each %d in order have one KV head", path, i+1, row[2], row[1], shape.QueryHeads-1, shape.Group())
+		}
+		known[[2]int{int(row[0]), query}] = min(max(row[3], 0), 1)
+	}
+	all := make([][]float64, shape.Heads())
+	for place := range all {
+		layer := shape.Layers[place/shape.KVHeads]
+		for j := range shape.Group() {
+			query := place%shape.KVHeads*shape.Group() + j
+			x, ok := known[[2]int{layer, query}]
+			if !ok {
+				return nil, fmt.Errorf("%s: has nothing about query head %d of layer %d, which the trace has", path, query,
+					layer)
+			}
+			all[place] = append(all[place], x)
+		}
+	}
+	return all, nil
 }
 
 // readEffects reads a number for every head of the trace: from lines of layer, KV head and number, or from a row for

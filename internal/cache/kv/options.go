@@ -45,6 +45,9 @@ var parameters = []params.Param{
 		"layer, head and number, or a row of numbers per layer. Without it, what the trace's own file " +
 		"TRACE-importance.tsv states (the effect of a head, in any unit) ranks the heads; without that file importances " +
 		"are drawn by the seed"},
+	{Name: "query-importance", Default: "", File: true, Doc: "file with the importance of query heads, cut to 0 to 1: " +
+		"lines of layer, KV head, query head of the layer, and number. Rules that weigh the similarities of a group by it " +
+		"take the importance of the KV head for all of them without the file"},
 	{Name: "ranks", Default: "", File: true, Doc: "file of numbers from 0 to 1, whose quantiles become the importances " +
 		"of heads in the order of what the files above state; without it the trace's own become those of DuoAttention's " +
 		"Llama-3-8B, from which importances are also drawn"},
@@ -64,13 +67,14 @@ type options struct {
 
 	predicted         bool
 	importance, ranks string // files
+	queryImportance   string // likewise
 }
 
 func optionsOf(v params.Values, share float64) (o options, err error) {
 	o = options{share: share, append: v.Text("append"), sink: v.Int("sink"), recent: v.Int("recent"),
 		dense:      v.Int("dense"),
 		predicted:  v.Text("queries") == queriesPredicted,
-		importance: v.Text("importance"), ranks: v.Text("ranks")}
+		importance: v.Text("importance"), ranks: v.Text("ranks"), queryImportance: v.Text("query-importance")}
 	o.ratio = defaultRatio
 	if text := v.Text("ratio"); text != "" {
 		var ok bool

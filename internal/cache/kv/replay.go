@@ -180,7 +180,8 @@ func (r *replay) checkOptions(o *options) error {
 // importancesFor reads or draws the importances of a cell, unless an earlier one has the same.
 func (r *replay) importancesFor(p *plan, earlier []*plan) (importances, error) {
 	for _, other := range earlier {
-		if other.importance == p.importance && other.ranks == p.ranks && other.Seed == p.Seed {
+		if other.importance == p.importance && other.ranks == p.ranks &&
+			other.queryImportance == p.queryImportance && other.Seed == p.Seed {
 			return other.importances, nil
 		}
 	}
@@ -191,6 +192,9 @@ func (r *replay) importancesFor(p *plan, earlier []*plan) (importances, error) {
 func (r *replay) head(p *plan, place int) reuse.Head {
 	h := reuse.Head{Layer: r.shape.Layers[place/r.shape.KVHeads], KV: place % r.shape.KVHeads, Place: place,
 		Group: r.shape.Group(), Importance: p.importances.of[place]}
+	if p.importances.queries != nil {
+		h.QueryImportances = p.importances.queries[place]
+	}
 	if r.profile != nil {
 		h.Similarity = r.profile[place]
 	}

@@ -86,6 +86,7 @@ func SeriesOf(n StepCounts, q StepQuality) (v metric.Values) {
 	quotient(recall, q.Recall+n.Whole*QualityUnit, heads)
 	quotient(lostMass, q.LostMass, heads)
 	quotient(outputError, q.OutputError, heads)
+	v.SetInt(metric.Evictions, n.Evictions)
 	quotient(QuerySimilarity, q.Similarity, q.Compared*QualityUnit)
 	return v
 }
@@ -98,4 +99,4 @@ var QuerySimilarity = metric.Metric{Name: "query_similarity", Title: "similarity
 
 // SeriesMetrics are those of a series, in their order.
 var SeriesMetrics = []metric.Metric{metric.HitRatio, loadedPerSet, newPerSet, recall, lostMass, outputError,
-	QuerySimilarity}
+	metric.Evictions, QuerySimilarity}

@@ -54,10 +54,10 @@ func (c *Cell) retriever() *retrieve.Spec {
 
 // Check refuses a cell whose parts do not fit together, whatever the trace.
 func Check(c Cell) error {
-	serves, policy, cut := servingOf(c.Policy.Entry), c.Policy.Name(), func(text string) bool { return text != "" }
+	serves, policy := servingOf(c.Policy.Entry), c.Policy.Name()
 	retriever := c.retriever()
 	switch {
-	case serves == servesSet && cut(c.Params.Text("ratio")):
+	case serves == servesSet && c.Params.Text("ratio") != "":
 		return fmt.Errorf("cache %s: ratio=%s: under %s the capacity is the share of the tokens that a step reads; remove "+
 			"ratio", Name, c.Params.Text("ratio"), policy)
 	case serves != servesSet && c.Params.Text("resident") != "0":
@@ -66,11 +66,17 @@ func Check(c Cell) error {
 	case serves != servesSet && c.Params.Text("append") == appendSince:
 		return fmt.Errorf("cache %s: append=%s: under %s no set is loaded since which tokens could stay visible; use "+
 			"append=%s or append=%s", Name, appendSince, policy, appendAll, appendWindow)
+	case c.Params.Text("query-importance") != "" && (c.Rule == nil || !c.Rule.Entry.UsesImportance):
+		return fmt.Errorf("cache %s: query-importance=%s: only reuse rules that use importances weigh query heads by it, "+
+			"such as qsac; remove query-importance", Name, c.Params.Text("query-importance"))
 	case serves == servesAll && c.Retriever != nil:
 		return fmt.Errorf("retriever %s: under %s all tokens are there, so that nothing is retrieved; remove the retriever",
 			c.Retriever, policy)
 	case serves == servesStore:
 		return checkStore(c.Policy, *retriever)
+	case c.Rule != nil && c.Rule.Entry.Plans && retriever != nil && !retriever.Entry.Best:
+		return fmt.Errorf("reuse rule %s plans with exact sets, which retriever %s does not find; remove the retriever, or "+
+			"use another rule", c.Rule, retriever)
 	}
 	return nil
 }
@@ -101,9 +107,16 @@ func dividedRetrievers() (names []string) {
 	return names
 }
 
-// checkServing refuses a capacity that the trace leaves no room for.
+// checkServing refuses what the trace or the head leaves no room for.
 func (r *replay) checkServing(p *plan) error {
 	size := 1
+	if p.usesPredicted() && !r.shape.Predicted {
+		return fmt.Errorf("reuse rule %s: it loads sets by predicted queries, but the trace has none; record them, or use "+
+			"another rule", p.Rule)
+	}
+	if p.Share > 1 && p.serving != servesAll {
+		return fmt.Errorf("cache %s: a capacity of %.4g%% of the tokens; want at most 100%%", Name, 100*p.Share)
+	}
 	switch p.serving {
 	case servesLayer:
 		size = p.Policy.Params.Int("block")

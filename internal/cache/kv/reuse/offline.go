@@ -18,6 +18,7 @@ var (
 		Source: "cachesim",
 		Params: []params.Param{recallParam(0.5, "share of the exact set that every set must have")},
 		Oracle: true,
+		Plans:  true,
 		New:    func(c Config) (Rule, error) { return &bound{recall: c.Params.Float("recall")}, nil },
 	}
 )

@@ -11,6 +11,8 @@ type Entry struct {
 	Random  bool // makes random choices, from the seed
 	// Oracle says that it knows the exact set of every step before it is fetched, which no system does.
 	Oracle bool
+	// Plans says that its type implements Planning.
+	Plans bool
 	// Predicted says that sets are always fetched by the queries that were predicted a layer earlier.
 	Predicted bool
 	// UsesImportance and UsesProfile say that Head.Importance and Head.Similarity are needed.

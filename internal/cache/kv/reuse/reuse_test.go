@@ -317,7 +317,11 @@ func TestEveryRule(t *testing.T) {
 		for seed := range labels {
 			rule := must.Get(e.New(Config{Head: Head{Importance: 0.95, Group: 2, Similarity: 0.9}, Params: spec.Params,
 				Seed: uint64(seed)}))(t)
-			if _, planning := rule.(Planning); planning && !e.Oracle {
+			_, planning := rule.(Planning)
+			if planning != e.Plans {
+				t.Errorf("%s plans: %v, its entry says %v", e.Name, planning, e.Plans)
+			}
+			if planning && !e.Oracle {
 				t.Errorf("%s plans with the sets of all steps, but is no oracle", e.Name)
 			}
 			if _, ranked := rule.(Ranked); ranked != e.UsesProfile {

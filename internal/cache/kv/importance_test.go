@@ -1,0 +1,55 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/params"
+)
+
+// TestQueryImportances expects equal importances of the query heads to change nothing, a query head that counts alone to
+// decide alone, and a file that does not fit to be refused with what is wrong.
+func TestQueryImportances(t *testing.T) {
+	columns := columnsOf(t, small)
+	file := func(line func(layer, kv, query int) string) string {
+		path, text := filepath.Join(t.TempDir(), "queries.tsv"), "# layer, KV head, query head, importance\n"
+		for layer := range 2 {
+			for query := range 6 {
+				text += line(layer, query/3, query)
+			}
+		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	replay := func(path string) Outcome {
+		cell := cellOf(t, params.Values{"query-importance": path}, 0.1, "qsac(eta=0.9)")
+		return must.Get(Replay(context.Background(), Config{Trace: columns, Cells: []Cell{cell}}))(t)[0]
+	}
+	line := func(numbers ...any) string { return fmt.Sprintln(numbers...) }
+	without := replay("")
+	equal := replay(file(func(layer, kv, query int) string { return line(layer, kv, query, 0.5) }))
+	if !slices.Equal(bitsOf(without.Values), bitsOf(equal.Values)) {
+		t.Error("equal importances of query heads change what is loaded")
+	}
+	first := replay(file(func(layer, kv, query int) string { return line(layer, kv, query, max(0, 1-query%3)) }))
+	if first.Counts == without.Counts {
+		t.Error("the similarities of two of three query heads count though these have no importance")
+	}
+	for want, path := range map[string]string{
+		"row 1 has 3 numbers":                   file(func(layer, kv, query int) string { return line(layer, query, 0.5) }),
+		"query head 3 of KV head 0":             file(func(layer, _, query int) string { return line(layer, 0, query, 0.5) }),
+		"nothing about query head 0 of layer 1": file(func(_, kv, query int) string { return line(0, kv, query, 0.5) }),
+	} {
+		cell := cellOf(t, params.Values{"query-importance": path}, 0.1, "qsac")
+		_, err := Replay(context.Background(), Config{Trace: columns, Cells: []Cell{cell}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error that says %q", err, want)
+		}
+	}
+}
