@@ -37,8 +37,8 @@ func (r *Replayer) Check(c Cell) error {
 	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !hasClock(c.Model):
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", c.Policy.Name(), r.trace.Name)
 	case c.Cache.Entry.Attention && r.options.Warmup > 0:
-		return fmt.Errorf("a warm-up of %d requests: the steps of the cache %s all count, as each head loads what it needs in "+
-			"its first one; remove --warmup", r.options.Warmup, c.Cache.Name())
+		return fmt.Errorf("a warm-up of %d requests: the steps of the cache %s all count, as each head loads what it needs "+
+			"in its first one; remove --warmup", r.options.Warmup, c.Cache.Name())
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
 			"warm up; remove --warmup", r.options.Warmup, r.trace.Name)

@@ -13,8 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 )
 
-// TestQueryImportances expects equal importances of the query heads to change nothing, a query head that counts alone to
-// decide alone, and a file that does not fit to be refused with what is wrong.
+// TestQueryImportances expects equal importances of the query heads to change nothing, a query head that counts alone
+// to decide alone, and a file that does not fit to be refused with what is wrong.
 func TestQueryImportances(t *testing.T) {
 	columns := columnsOf(t, small)
 	file := func(line func(layer, kv, query int) string) string {
