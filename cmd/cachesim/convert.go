@@ -68,7 +68,7 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	if err != nil {
 		return err
 	}
-	// Of generators, only that of attention can be converted.
+	// Of the generators, only attention can be converted.
 	if w, err := f.trace.workload(cmd, in); err == nil && attended.Is(cmd, w) {
 		w.Embeddings = f.embeddings
 		if err := checkNotInput(w.Files, out); err != nil {

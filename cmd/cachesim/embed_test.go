@@ -91,7 +91,7 @@ func TestEmbedAsksAService(t *testing.T) {
 		}
 	}
 	if strings.Contains(stderr.String(), "hidden") {
-		t.Errorf("stderr tells the key: %s", stderr.String())
+		t.Errorf("stderr contains the key: %s", stderr.String())
 	}
 	service.alive = 1
 	stderr.Reset()
@@ -100,7 +100,7 @@ func TestEmbedAsksAService(t *testing.T) {
 	}
 	slices.Sort(service.texts)
 	if want := []string{"a", "bb", "ccc", "dddd"}; !slices.Equal(service.texts, want) {
-		t.Errorf("asked for %q, want each of %q once", service.texts, want)
+		t.Errorf("requests for %q, want each of %q once", service.texts, want)
 	}
 	if want := out + ": 4 requests, 4 distinct texts, 2 dimensions, m at " + service.URL +
 		"/v1/embeddings, "; !strings.HasPrefix(stdout.String(), want) {

@@ -29,7 +29,7 @@ type faultyCommand struct {
 	name    string
 	prepare func(t *testing.T, dir string) // fills a new folder
 	args    func(dir string) []string
-	keeps   []string // files that may remain, besides those of a successful run
+	keeps   []string // files that may remain, besides the output of a successful run
 	again   bool     // the command continues from what remains
 }
 
@@ -273,7 +273,7 @@ func withoutNumbers(text string) string {
 	}, text)
 }
 
-// checkWhole expects a file to be identical to that of a successful run; if it contains times, to be complete.
+// checkWhole expects a file to be identical to a successful run's; if it contains times, to be complete.
 func checkWhole(t *testing.T, what, dir, good, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -182,7 +182,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	return nil
 }
 
-// listingOf returns the listing of what is generated; nil if there is none.
+// listingOf returns the listing of the generated files, nil for other traces.
 func (f *genFlags) listingOf(text string, g *gen.Generator) (*files.Listing, error) {
 	kind, _ := g.Fields.Kind.(files.Kind)
 	switch {

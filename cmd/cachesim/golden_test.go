@@ -146,8 +146,8 @@ func linesOf(recs []records.Record) []byte {
 	return lines.Bytes()
 }
 
-// namesInLines lists the names of all metrics: first those of every record, then the others in alphabetical order,
-// independent of the order in which parts declare them.
+// namesInLines lists the names of all metrics: first the metrics of every record, then the others in alphabetical
+// order, independent of the order in which parts declare them.
 func namesInLines() (names []string) {
 	for _, m := range metric.Always {
 		names = append(names, m.Name)

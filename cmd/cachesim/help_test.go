@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The help of gen, asked for with a generator, is about that one only.
+// The help of gen with a generator is about that generator only.
 func TestHelpOfOneGenerator(t *testing.T) {
 	for generator, want := range map[string]struct{ has, lacks []string }{
 		"cluster": {[]string{"Generates cluster: ", "--jobs", "--listing", "(default 0.1)", "gen cluster --jobs 9+14"},

@@ -63,7 +63,7 @@ func newPredictorsCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "predictors [NAME...]",
 		Short: "List the predictors with their parameters and sources, or describe some of them",
-		Long: `Lists every predictor that tells policies when an object is requested again: its kind (online predictors
+		Long: `Lists every predictor of the time at which an object is requested again: its kind (online predictors
 see only the past, offline predictors the whole trace), what it predicts, its parameters with their defaults, and the
 paper or page that defines it. Given names, describes these predictors: what each parameter means and which values it
 accepts. For each policy, ` + "`cachesim policies NAME`" + ` says whether it uses a predictor; policies that do not ` +

@@ -101,7 +101,7 @@ func TestTwoSweepsInOneFolder(t *testing.T) {
 			t.Errorf("merge: %s", stderr)
 		}
 		if mustReadFile(t, filepath.Join(out, "records.jsonl")) != before {
-			t.Error("the records are not those of the plan")
+			t.Error("the records do not belong to the plan")
 		}
 	}
 }

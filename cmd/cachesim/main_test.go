@@ -34,8 +34,8 @@ func program() {
 
 var ranBefore sync.Map // names of tests
 
-// onlyOnce skips the repetitions that -count and -cpu ask for of a long test whose outcome depends on the tree alone,
-// so that they end within the time that go test gives a package.
+// onlyOnce skips repetitions by -count and -cpu of a long test whose outcome depends on the tree alone, so that they
+// end within the time that go test gives a package.
 func onlyOnce(t *testing.T) {
 	t.Helper()
 	if _, ran := ranBefore.LoadOrStore(t.Name(), true); ran {

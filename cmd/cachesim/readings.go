@@ -11,14 +11,14 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// sayReadings tells the user how files were interpreted.
+// sayReadings prints how files were interpreted.
 func sayReadings(bar *progress.Bar, readings []source.Reading, remark string) {
 	for _, line := range traces.Lines(readings, remark) {
 		bar.Note(line)
 	}
 }
 
-// sayTrace tells the user how a trace was interpreted, and what may be wrong with it.
+// sayTrace prints how a trace was interpreted, and what may be wrong with it.
 func sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {
 	sayReadings(bar, t.Readings, sizeRemark(cmd, sizesCount))
 	for _, warning := range t.Warnings {

@@ -46,7 +46,7 @@ func TestReadmeOutputs(t *testing.T) {
 		}
 	}
 	if compared < 4 {
-		t.Errorf("%d examples were compared, want the first result and those of three users", compared)
+		t.Errorf("%d examples were compared, want the first result and three users'", compared)
 	}
 }
 
@@ -75,7 +75,8 @@ func TestReadmeBegins(t *testing.T) {
 	}
 }
 
-// TestReadmeFigure compares the figure in the README with the one that its first command draws. UPDATE=1 replaces it.
+// TestReadmeFigure compares the figure in the README with the figure that its first command draws. UPDATE=1 replaces
+// it.
 func TestReadmeFigure(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("other processors may round the points of a curve to other pixels")

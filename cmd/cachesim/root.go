@@ -22,7 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 )
 
-// Exit codes. If the user stops the program with Ctrl-C, the code is the one that shells use for that signal.
+// Exit codes. If the user stops the program with Ctrl-C, the code is the shell's for that signal.
 const (
 	exitFine        = 0
 	exitCheckFailed = 1

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/series"
 )
 
-// seriesFlag asks for values over the time of the replays.
+// seriesFlag is --series: values over the time of the replays.
 type seriesFlag struct{ text string }
 
 func (f *seriesFlag) register(cmd *cobra.Command) {
@@ -29,7 +29,7 @@ func (f *seriesFlag) window(out string) (series.Window, error) {
 	return series.ParseWindow(f.text)
 }
 
-// missing lists the requested names that no replay has produced, such as latencies without a model.
+// missing lists the requested names that no replay has produced: latencies without a model, for example.
 func missing(w series.Window, rows []series.Row) string {
 	if w.Names == "" {
 		return ""

@@ -32,7 +32,7 @@ func init() { began = signalItself }
 
 var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
 
-// signalItself arranges the signals that the environment asks for.
+// signalItself arranges the signals that the environment names.
 func signalItself() {
 	if function := os.Getenv(interruptVariable); function != "" {
 		go interruptIn(function)

@@ -29,7 +29,7 @@ func newStatCommand() *cobra.Command {
 		Long: terminal.Wrapped("Describes a trace: requests and objects, compulsory misses, one-hit wonders, bytes and "+
 			"footprint, time span and rate, the skew of popularity with a fitted Zipf exponent, and the distributions of "+
 			"sizes, reuse distances (other distinct objects between two requests to an object) and reuse times. What a "+
-			"trace does not contain, such as sizes or times, is left out. "+strings.Join(tracestat.Also(), " "), 120) + `
+			"trace does not contain (sizes or times, for example) is left out. "+strings.Join(tracestat.Also(), " "), 120) + `
 
 Of attention traces, which have no requests, it describes by layer how similar the queries of a head are by the number
 of steps between them, how much the sets of the most probable keys overlap, by lag and by similarity, and which share of

@@ -69,7 +69,7 @@ func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	return result, err
 }
 
-// print prints the claims with their verdicts or, if there are none, the records.
+// print prints the claims with their verdicts, or the records if the experiment has no claims.
 func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
 	if len(summary.Claims) == 0 {
 		return printRecords(w, recs, string(f.format))

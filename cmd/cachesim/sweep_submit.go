@@ -54,11 +54,11 @@ merge does. If cells are missing then, it fails and shows the end of the logs.
 	flags.IntVar(&f.CPUs, "cpus", 1, "cores per shard")
 	resources.RegisterDevice(cmd, &f.Device, "device of each shard, as for sweep run: cpu, cuda (a shard gets a "+
 		"GPU) or auto (a GPU if the shard has one)")
-	flags.StringVar(&f.Memory, "memory", "", "memory per shard, such as 8GiB (default: the cluster's default)")
-	flags.DurationVar(&f.Time, "time", 0, "stop a shard after this time, such as 2h30m (default: the cluster's limit)")
+	flags.StringVar(&f.Memory, "memory", "", "memory per shard: 8GiB (default: the cluster's default)")
+	flags.DurationVar(&f.Time, "time", 0, "stop a shard after this time: 2h30m (default: the cluster's limit)")
 	flags.StringVar(&f.Partition, "partition", "", "Slurm: the partition")
 	flags.StringVar(&f.Account, "account", "", "Slurm: the account to charge")
-	flags.StringArrayVar(&f.Args, "sbatch-arg", nil, "Slurm: another option of sbatch, such as --sbatch-arg=--qos=long; "+
+	flags.StringArrayVar(&f.Args, "sbatch-arg", nil, "Slurm: another option of sbatch: --sbatch-arg=--qos=long; "+
 		"repeatable")
 	flags.BoolVar(&f.Submit, "submit", false, "Slurm: submit the script")
 	flags.BoolVar(&f.Wait, "wait", false, "Slurm: submit the script, wait until the job ends, collect the records")

@@ -33,7 +33,7 @@ seeds: [7]
 const killedShard, killedAfter = 2, 3
 
 // TestSlurm runs a sweep as an array of four tasks on a real Slurm, kills one task halfway, submits again, and compares
-// the records with those of the same sweep on one machine.
+// the records with the same sweep's on one machine.
 func TestSlurm(t *testing.T) {
 	cluster := startSlurm(t)
 	s := &slurmSweep{t: t, cluster: cluster, base: filepath.Join(t.TempDir(), `it's a "sweep", 100% $HOME`)}
@@ -70,7 +70,7 @@ func TestSlurm(t *testing.T) {
 		}
 	}
 	if got, want := s.read("out/records.jsonl"), s.read("single/records.jsonl"); got != want || want == "" {
-		t.Errorf("the records of four tasks, one of them killed and run again, differ from those of one machine: %d and %d "+
+		t.Errorf("the records of four tasks, one of them killed and run again, differ from one machine's: %d and %d "+
 			"bytes", len(got), len(want))
 	}
 }
@@ -126,7 +126,6 @@ func (s *slurmSweep) cells(shard int) (finished, all int) {
 	return len(share) - len(done.Missing(share)), len(share)
 }
 
-// modified returns when each result was written.
 func (s *slurmSweep) modified() map[string]time.Time {
 	s.t.Helper()
 	paths := must.Get(filepath.Glob(filepath.Join(s.base, "out", "cells", "*.json")))(s.t)

@@ -20,7 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
-// terminalWidths are those of a small window, of the usual terminal, and of two wide ones.
+// terminalWidths are the widths of a small window, the usual terminal, and two wide ones.
 var terminalWidths = []int{60, 80, 100, 160}
 
 // terminalCommands print tables of every kind. The files that they read are made by terminalFiles.

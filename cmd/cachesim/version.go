@@ -8,7 +8,7 @@ import (
 
 const release = "0.1.0"
 
-// commit is set by `make build` to what `git describe` says: the tag of a release, such as v0.2.0, the tag with the
+// commit is set by `make build` to the output of `git describe`: the tag of a release (v0.2.0), the tag with the
 // commits after it, or the commit alone.
 var commit string
 

@@ -312,7 +312,6 @@ func (c *prefetching) note(o policies.Object, size int64) {
 	}
 }
 
-// prefetch loads an object after a request.
 func (c *prefetching) prefetch(o policies.Object, size int64, r policies.Request) bool {
 	r.Object, r.Query, r.Size, r.Reason = o, o, size, policies.Prefetch
 	return c.Load(r)

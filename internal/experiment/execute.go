@@ -130,7 +130,6 @@ func WithoutRepetitions(cells []Cell) (once []Cell) {
 	return once
 }
 
-// Rows returns the number of cells that have a record.
 func Rows(cells []Cell) (rows int) {
 	for _, c := range cells {
 		if !c.Auxiliary {
@@ -182,7 +181,6 @@ type executor struct {
 	costs   map[string]float64
 }
 
-// group is the cells of one trace.
 type group struct {
 	cells   []Cell
 	bytes   int64 // for the trace and what its replays share

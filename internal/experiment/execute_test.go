@@ -46,7 +46,6 @@ func readCell(trace, policy, capacity string) (Cell, error) {
 	return CellReader{}.Read(c)
 }
 
-// numbered numbers cells as a plan does.
 func numbered(cells ...Cell) []Cell {
 	for i := range cells {
 		cells[i].Number = i
@@ -82,7 +81,6 @@ func smallGrid() []Cell {
 	return grid([]string{zipfA, zipfB}, []string{"lru", "s3fifo", "random", "lru-stack"}, []string{"5", "1%", "10%"})
 }
 
-// execute runs cells and returns the results by hash.
 func execute(t *testing.T, cells []Cell, options Options) (map[string]Result, error) {
 	t.Helper()
 	results := map[string]Result{}

@@ -83,7 +83,6 @@ func (f *File) window() (series.Window, error) {
 	return series.Window{}, fmt.Errorf("series: want one window, not %d", len(f.Series))
 }
 
-// design parses all texts of the experiment.
 func (f *File) design(options CellOptions) (*Design, error) {
 	d := &Design{Sizes: f.mode(), Warmup: f.Warmup, NoOptimum: f.Optimum != nil && !*f.Optimum, Version: options.Version,
 		PartChecksums: options.PartChecksums}
@@ -368,7 +367,6 @@ type fileSetup struct {
 	parts []partVariant
 }
 
-// cache returns the name of the setup's cache.
 func (s *fileSetup) cache() string { return s.parts[0].label }
 
 // axes returns the axes of the parts, without the axes of kinds that a function does not want.

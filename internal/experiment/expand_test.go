@@ -92,11 +92,11 @@ made 3 lru seed=1 alpha=0.5
 	}
 	for _, c := range cells {
 		if len(c.Against) != 1 && !c.Auxiliary || c.Auxiliary && c.Against != nil {
-			t.Errorf("%s %s is held against %q", c.Label, c.Capacity, c.Against)
+			t.Errorf("%s %s is compared with %q", c.Label, c.Capacity, c.Against)
 		}
 		for _, other := range c.Against {
 			if !hashes[other] {
-				t.Errorf("%s %s is held against %s, which is not there", c.Label, c.Capacity, other)
+				t.Errorf("%s %s is compared with %s, which is not there", c.Label, c.Capacity, other)
 			}
 		}
 	}

@@ -70,7 +70,6 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	}, nil
 }
 
-// namesOf returns the names in the cells' future records.
 func namesOf(cells []Cell) []records.Record {
 	recs := make([]records.Record, len(cells))
 	for i := range cells {

@@ -184,7 +184,6 @@ func (d *Design) count() (int, error) {
 	return p.counted, err
 }
 
-// numberCells numbers cells from 0.
 func numberCells(cells []Cell) []Cell {
 	for i := range cells {
 		cells[i].Number = i

@@ -319,7 +319,6 @@ func (f *File) countChosen(kind partKind, names Values) (all, random float64) {
 	return max(1, all), random
 }
 
-// countPlaces returns the number of combinations of values.
 func countPlaces(with map[string]Values) float64 {
 	n := 1.0
 	for _, values := range with {

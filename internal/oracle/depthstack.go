@@ -26,10 +26,7 @@ func NewDepthStack() *DepthStack {
 	return s
 }
 
-// Len returns how many objects the stack holds.
-func (s *DepthStack) Len() int { return len(s.slotOf) }
-
-// Weight returns the weight of all objects together.
+func (s *DepthStack) Len() int      { return len(s.slotOf) }
 func (s *DepthStack) Weight() int64 { return s.total }
 
 // Request moves o to the top, with a weight above 0 from now on, and returns the depth that it had; seen is false if o

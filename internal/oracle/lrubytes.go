@@ -79,7 +79,6 @@ func (s *LRUByteStack) Serve(objects []uint32, counted bool) {
 	}
 }
 
-// Hits returns LRU's hits and hit bytes at each capacity.
 func (s *LRUByteStack) Hits() (hits, hitBytes []int64) {
 	return runningSums(s.hits), runningSums(s.hitBytes)
 }

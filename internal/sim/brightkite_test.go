@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// TestPublishedBrightkite holds policies with predictions against the total misses of adampolak/mts-with-predictions at
+// TestPublishedBrightkite compares policies with predictions with the total misses of adampolak/mts-with-predictions at
 // the ends and in the middle of its noise: means of 10 runs there, of 4 here. The experiment learned-brightkite
 // compares all of them with as many seeds.
 func TestPublishedBrightkite(t *testing.T) {

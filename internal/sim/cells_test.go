@@ -41,7 +41,7 @@ func TestKeysAndReferencesOfPrefetchingCells(t *testing.T) {
 	}
 	for _, reference := range sim.References(next) {
 		if reference.Prefetcher != nil {
-			t.Errorf("it is held against %s, which prefetches", reference.Key())
+			t.Errorf("it is compared with %s, which prefetches", reference.Key())
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
-// What an Entry says about its memory is held against what the policy takes, at a capacity and in units for which it
+// What an Entry says about its memory is compared with what the policy takes, at a capacity and in units for which it
 // may not have been measured.
 func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)",
@@ -45,7 +45,7 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
-// What a cache says about its memory beside its policy is held against what both keep.
+// What a cache says about its memory beside its policy is compared with what both keep.
 func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=400000,objects=200000,alpha=0.9,size=lognormal)",
 		traces.Needs{Keys: true, Sizes: true, Times: true})

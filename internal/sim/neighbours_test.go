@@ -149,7 +149,7 @@ func TestDamagedNeighboursAreMadeAnew(t *testing.T) {
 		t.Errorf("%d joins, want 2; notes %q", h.joins, h.notes)
 	}
 	if got := hitsOf(t, trace, cell, h.options(dir)); got != want || h.joins != 2 {
-		t.Errorf("the file was not made anew: %d joins", h.joins)
+		t.Errorf("the file was not made again: %d joins", h.joins)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestPerFileStartsEmpty(t *testing.T) {
 				rec.Capacity, rec.Int(metric.Misses), rec.Int(metric.Evictions), rec.Int(metric.Requests), sum)
 		}
 		if !rec.Has(metric.OptMisses) || rec.Int(metric.OptMisses) != want["opt"][rec.Capacity-1] {
-			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.Int(metric.OptMisses))
+			t.Errorf("%s at %d is compared with %v misses", rec.Label, rec.Capacity, rec.Int(metric.OptMisses))
 		}
 	}
 	if _, err := simtest.TryRun(t.Context(), all, simtest.Options{Policies: "lru", Capacities: simtest.Objects(1),

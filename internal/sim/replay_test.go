@@ -52,7 +52,7 @@ func slowed(t *testing.T, wait func()) sim.Cell {
 	return c
 }
 
-// Whoever interrupts a replay in which each request trains or predicts anew does not wait for thousands of them.
+// Whoever interrupts a replay in which each request trains or predicts again does not wait for thousands of them.
 func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
 	tr := policytest.Trace(4, 100, 50)
 	longest := 0

@@ -46,7 +46,7 @@ func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
 	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
 	for i, rec := range recs {
 		if rec.Optimum != names[i] || rec.Float(metric.CompetitiveRatio) < 1 {
-			t.Errorf("%s is held against %s (ratio %v), want %s", rec.Label, rec.Optimum, rec.Float(metric.CompetitiveRatio),
+			t.Errorf("%s is compared with %s (ratio %v), want %s", rec.Label, rec.Optimum, rec.Float(metric.CompetitiveRatio),
 				names[i])
 		}
 	}
@@ -75,7 +75,7 @@ func TestRunSizedInterval(t *testing.T) {
 	if lru.Int(metric.OptMisses) != feasible.Int(metric.Misses) ||
 		lru.Float(metric.LowerBoundMisses) != bound.Float(metric.LowerBoundMisses) ||
 		bound.Int(metric.Misses) > feasible.Int(metric.Misses) {
-		t.Errorf("feasible schedule misses %d, bound %d; lru was held against %d and %v", feasible.Int(metric.Misses),
+		t.Errorf("feasible schedule misses %d, bound %d; lru was compared with %d and %v", feasible.Int(metric.Misses),
 			bound.Int(metric.Misses), lru.Int(metric.OptMisses), lru.Float(metric.LowerBoundMisses))
 	}
 	var bytes, misses int64

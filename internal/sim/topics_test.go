@@ -80,7 +80,7 @@ func TestRACIsHeldAgainstItsRules(t *testing.T) {
 			Capacity: capacity.Of(30, false)}
 		references := sim.References(c)
 		if len(references) != 1 || references[0].Policy.String() != optimum {
-			t.Errorf("%s is held against %v, want %s", policy, references, optimum)
+			t.Errorf("%s is compared with %v, want %s", policy, references, optimum)
 			continue
 		}
 		var misses [2]int64

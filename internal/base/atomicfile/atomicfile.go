@@ -252,7 +252,6 @@ func (s *Spool) Write(p []byte) (int, error) {
 	return s.File.Write(p)
 }
 
-// Discard closes and removes the spool.
 func (s *Spool) Discard() { s.drop() }
 
 // MakeFolder creates a folder that the user has named, and those above it, unless it exists.

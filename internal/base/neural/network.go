@@ -64,7 +64,6 @@ func (n *Network) Clone() *Network {
 	return c
 }
 
-// Params returns the number of parameters.
 func (n *Network) Params() int { return len(n.params) }
 
 // Weights returns all parameters, layer by layer: a row of weights per input, then the biases. Changes to them change

@@ -86,7 +86,6 @@ func (p Param) Range() string {
 // plain writes x without an exponent: limits are often large whole numbers.
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// Defaults returns the default of every parameter.
 func Defaults(ps []Param) Values {
 	v := Values{}
 	for _, p := range ps {

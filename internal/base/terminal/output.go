@@ -50,7 +50,6 @@ func (o *Output) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Failed returns the first error of a Write.
 func (o *Output) Failed() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -118,7 +118,6 @@ func (m *amp) degreeOf(key uint64) int {
 	return m.read
 }
 
-// propose proposes the n addresses after key.
 func (m *amp) propose(key uint64, n int, proposals []Proposal) []Proposal {
 	for ; n > 0; n-- { // fewer at the end of the addresses
 		if _, ok := after(key, m.step, n); ok {

@@ -80,7 +80,6 @@ func (m *mimirAMP) adapt(key uint64, by int32) {
 	m.pages[key] = page
 }
 
-// propose proposes the n addresses after key.
 func (m *mimirAMP) propose(key uint64, n int32, proposals []Proposal) []Proposal {
 	last, ok := after(key, m.step, int(n))
 	if !ok {

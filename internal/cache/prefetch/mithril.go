@@ -115,7 +115,6 @@ func (t *timeTable) add(row int, time uint32) {
 	t.counts[row]++
 }
 
-// reset removes all rows.
 func (t *timeTable) reset() { t.objects, t.counts, t.times = t.objects[:0], t.counts[:0], t.times[:0] }
 
 func newMithril(v params.Values) *mithril {

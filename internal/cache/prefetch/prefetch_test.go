@@ -250,7 +250,7 @@ func TestProposalsAreAppended(t *testing.T) {
 	}
 }
 
-// check holds what is loaded after each request against what is expected: "5:6,7 6:" means that 5 loads 6 and 7.
+// check compares what is loaded after each request with what is expected: "5:6,7 6:" means that 5 loads 6 and 7.
 func check(t *testing.T, c *lru, steps string) {
 	t.Helper()
 	for _, step := range strings.Fields(steps) {

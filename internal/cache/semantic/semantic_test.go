@@ -20,7 +20,7 @@ import (
 
 // A query is answered by the most similar resident entry, and what answers is what is touched.
 func TestSemanticTouchesTheNearest(t *testing.T) {
-	// 0 and 1 are entries; 2 is closer to 0 than to 1, though both would do. 3 then pushes out 1, so that 4, which only 1
+	// 0 and 1 are entries; 2 is closer to 0 than to 1, though both would do. 3 then evicts 1, so that 4, which only 1
 	// answers, misses.
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9},
 		{A: 1, B: 4, Similarity: 0.9}}
@@ -31,11 +31,11 @@ func TestSemanticTouchesTheNearest(t *testing.T) {
 }
 
 // Of equally similar entries the one answers that came first in the trace, whichever was loaded last.
-func TestSemanticTouchesTheFirstOfEquals(t *testing.T) {
+func TestSemanticTouchesTheFirstOfTies(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 4, Similarity: 0.9}}
 	n := serveSemantic(t, "semantic", "lru", 2, []policies.Object{0, 1, 2, 3, 4}, pairs)
 	if want := (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
-		t.Errorf("counts %+v, want %+v: 2 is to touch 0, so that 3 pushes out 1", n, want)
+		t.Errorf("counts %+v, want %+v: 2 is to touch 0, so that 3 evicts 1", n, want)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestSemanticScope(t *testing.T) {
 		p, err := build(config)
 		return byParity{p}, err
 	}
-	// 2 touches 0, though 1 is nearer, so that 3, which 0 does not answer, pushes out 1.
+	// 2 touches 0, though 1 is nearer, so that 3, which 0 does not answer, evicts 1.
 	got := q.serve(t, c.Cache.String(), c.Policy, 2)
 	if want := (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)

@@ -158,7 +158,7 @@ var ranks = map[string]func(e rankedEntry) int{
 }
 
 // Every policy decides alike in the cache that looks similar queries up and in the one that compares with every entry;
-// the simplest ones are written anew for the latter.
+// the simplest ones are written again for the latter.
 func TestSemanticSuiteEqualsNaive(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
 		for seed := range uint64(6) {
@@ -210,7 +210,7 @@ func policyOf(t *testing.T, trace *traces.Trace, c sim.Cell) policies.Policy {
 	return must.Get(c.Policy.Entry.New(config.PolicyConfig()))(t)
 }
 
-// Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against
+// Where an entry answers its own query alone, every policy does what it does in the exact cache, and is compared with
 // the same optimum.
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
 	for seed := range uint64(3) {
@@ -327,7 +327,7 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 				rec.Float(metric.CompetitiveRatioMax) >= 1
 		}
 		if !held || !rec.Has(semantic.WrongHits) || rec.Int(semantic.WrongHits) > rec.Int(semantic.LabelledHits) {
-			t.Errorf("%s is not held against its references: %+v", rec.Label, rec)
+			t.Errorf("%s is not compared with its references: %+v", rec.Label, rec)
 		}
 	}
 }

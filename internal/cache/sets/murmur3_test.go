@@ -2,7 +2,7 @@ package sets
 
 import "testing"
 
-// TestMurmur3 holds the hash against published values of MurmurHash3_x86_32.
+// TestMurmur3 compares the hash with published values of MurmurHash3_x86_32.
 func TestMurmur3(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -259,7 +259,7 @@ func serveInWindows(t *traces.Trace, c cache.Cache, seed uint64) (n cache.Counts
 	return n
 }
 
-// TestSetsEqualTheDescription holds the policies that the cache knows itself against the description of the kernel.
+// TestSetsEqualTheDescription compares the policies that the cache knows itself with the description of the kernel.
 func TestSetsEqualTheDescription(t *testing.T) {
 	for _, policy := range []string{"lru", "fpb", "hf", "laru", "laru(marks=bitset)", "laru(mode=async)",
 		"fpb(mode=async)", "hf(mode=async)"} {
@@ -357,7 +357,7 @@ func TestLookUpsOfABatch(t *testing.T) {
 	tr := numbered([]uint64{2, 2, 4, 2}, []uint64{6, 8, 2}, []uint64{2, 4})
 	for _, policy := range []string{"lru", "fifo", "opt"} {
 		got := serveInWindows(tr, setsOf(t, tr, "sets(ways=2,slabs=1)", policy, "", 2), 1)
-		// 2 and 4 miss, 2 hits twice; 6 and 8 miss and drive out both, but 2 hits before; 2 and 4 miss.
+		// 2 and 4 miss, 2 hits twice; 6 and 8 miss and evict both, but 2 hits before; 2 and 4 miss.
 		want := cache.Counts{Requests: 9, Hits: 3, Evictions: 4}
 		if policy == "opt" {
 			// 6 takes the place of 4, and 8 that of 6, so that 2 hits again
@@ -376,7 +376,7 @@ func TestObjectsExpireBeforeABatch(t *testing.T) {
 	for _, seconds := range []int64{0, 0, 9, 11, 15} {
 		tr.Times = append(tr.Times, seconds*1e9)
 	}
-	// At 9 s nothing has expired, so that 2 hits at 11 s. At 15 s both 2 and 4 have, and 2 is loaded anew.
+	// At 9 s nothing has expired, so that 2 hits at 11 s. At 15 s both 2 and 4 have, and 2 is loaded again.
 	want := cache.Counts{Requests: 5, Hits: 1, Evictions: 2}
 	if got := serveInWindows(tr, setsOf(t, tr, "sets(ways=4)", "ttl(ttl=10)", "", 4), 1); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -501,7 +501,7 @@ func TestModesInOneSetAreExact(t *testing.T) {
 	}
 }
 
-// TestOptInSets holds opt against all that can happen in small sets, and every other policy against opt.
+// TestOptInSets compares opt with all that can happen in small sets, and every other policy with opt.
 func TestOptInSets(t *testing.T) {
 	for seed := range uint64(1500) {
 		tr := batchedTrace(seed, 14, 3+int(seed%5), 4)

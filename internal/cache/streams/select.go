@@ -64,7 +64,6 @@ func (l *Layout) counterpart(q, example, p Place) (Place, bool) {
 	return l.child(directory, l.names[q], l.IsFile(q))
 }
 
-// selectPositions computes the selection of a stream.
 func (s *Stream) selectPositions(share float64) {
 	t, c := s.tree, &s.selection
 	read := t.scratch.read[:0]

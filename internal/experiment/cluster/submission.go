@@ -109,7 +109,6 @@ func (s *unfinished) look() error {
 	return nil
 }
 
-// cells is the number of cells if all of them run.
 func (s *unfinished) cells() int { return len(experiment.WithoutRepetitions(s.Cells)) }
 
 // pending returns the shards with missing cells.
@@ -156,7 +155,6 @@ func (o Submission) write(ctx context.Context, out io.Writer, dir, name, text st
 	return filepath.Join(dir, name), atomicfile.WriteIn(dir, name, write)
 }
 
-// shardCount formats a number of shards.
 func shardCount(n int) string {
 	if n == 1 {
 		return "1 shard"

@@ -41,7 +41,6 @@ type Reading struct {
 	Reason   string         `json:"reason"`
 }
 
-// judge checks the claims of an experiment against records.
 func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error) {
 	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]claims.Reference{}}
 	for _, ref := range f.References {

@@ -127,7 +127,6 @@ func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
 	}
 }
 
-// checkLegible checks the texts and colours of a figure.
 func checkLegible(t *testing.T, experiment, file string, data []byte) {
 	t.Helper()
 	if strings.HasSuffix(file, ".svg") {

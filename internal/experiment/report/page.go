@@ -418,7 +418,6 @@ func seeds(s experiment.Seeds) string {
 	return strings.Join(texts, ", ")
 }
 
-// recordsTable shows the metrics of every record.
 func recordsTable(metrics []string, recs []records.Record) page.Table {
 	t := page.Table{Caption: "Records", Columns: []page.Column{{Name: "trace"}, {Name: "policy"}}}
 	axes := records.AxisNames(recs)

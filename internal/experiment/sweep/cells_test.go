@@ -31,7 +31,6 @@ func readCell(trace, policy, capacity string) (experiment.Cell, error) {
 	return experiment.CellReader{}.Read(c)
 }
 
-// numbered numbers cells as a plan does.
 func numbered(cells ...experiment.Cell) []experiment.Cell {
 	for i := range cells {
 		cells[i].Number = i

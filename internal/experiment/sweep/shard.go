@@ -58,7 +58,6 @@ func planLines(cells []experiment.Cell) []byte {
 // too.
 func PlanDigest(cells []experiment.Cell) string { return seal.Digest(planLines(cells))[:20] }
 
-// ReadPlan reads a sweep's cells from its folder.
 func ReadPlan(dir string) ([]experiment.Cell, error) {
 	cells, _, err := readPlan(dir)
 	return cells, err
@@ -92,7 +91,6 @@ func (e *noPlanError) Error() string {
 	return fmt.Sprintf("%s contains no plan (%s); write one with cachesim sweep plan FILE -o %s", e.dir, planName, e.dir)
 }
 
-// decodePlan parses the lines of a plan.
 func decodePlan(text []byte) (cells []experiment.Cell, end planEnd, err error) {
 	reader := experiment.CellReader{}
 	decoder := json.NewDecoder(bytes.NewReader(text))

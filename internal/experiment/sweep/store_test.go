@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
-// sweep runs cells into a folder and returns it.
 func sweep(t *testing.T, cells []experiment.Cell, dir string, options experiment.Options) string {
 	t.Helper()
 	store := must.Get(OpenStore(dir, cells))(t)

@@ -54,7 +54,6 @@ func NewData(names []string, capacity int) (*Data, error) {
 		bins: make([][]uint64, (len(names)+groupSize-1)/groupSize)}, nil
 }
 
-// Len returns the number of rows.
 func (d *Data) Len() int { return len(d.labels) }
 
 func (d *Data) row(i int) (features []float64, label float64) {

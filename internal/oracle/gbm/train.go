@@ -36,7 +36,6 @@ func Defaults() Options {
 	return Options{Trees: 100, Leaves: 31, LearningRate: 0.1, MinLeafRows: 20, Bagging: 1, Features: 1, MaxBins: 256}
 }
 
-// Check returns an error if an option is out of range.
 func (o Options) Check() error {
 	switch {
 	case o.Trees < 1:

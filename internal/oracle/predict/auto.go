@@ -105,7 +105,6 @@ func (p *auto) Observe(o Object, pos int) {
 	p.last[o] = int32(pos)
 }
 
-// serve serves a request in all miniatures.
 func (p *auto) serve(o Object, pos int) {
 	p.served++
 	// A plain mean over the first requests, then an exponential moving average.

@@ -158,7 +158,6 @@ type Cost struct {
 	Training    Training
 }
 
-// Plus returns the sum of two costs.
 func (c Cost) Plus(other Cost) Cost {
 	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed,
 		c.Training.Plus(other.Training)}

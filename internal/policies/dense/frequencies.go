@@ -82,7 +82,6 @@ func (f *Frequencies) Grow(n int) {
 
 func (f *Frequencies) Has(o Object) bool { return f.nodes[o].list != 0 }
 
-// Frequency returns the frequency of o, 0 if it is absent.
 func (f *Frequencies) Frequency(o Object) uint32 {
 	node := &f.nodes[o]
 	if node.list == aboveCeiling {

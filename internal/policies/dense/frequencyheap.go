@@ -28,10 +28,8 @@ func (a frequencyEntry) before(b frequencyEntry) bool {
 func NewFrequencyHeap(n int) *FrequencyHeap { return &FrequencyHeap{objects: make([]countedObject, n)} }
 
 // Grow makes room for objects up to n-1.
-func (h *FrequencyHeap) Grow(n int)        { h.objects = Grown(h.objects, n) }
-func (h *FrequencyHeap) Has(o Object) bool { return h.objects[o].frequency != 0 }
-
-// Frequency returns the frequency of o, 0 if it is absent.
+func (h *FrequencyHeap) Grow(n int)                { h.objects = Grown(h.objects, n) }
+func (h *FrequencyHeap) Has(o Object) bool         { return h.objects[o].frequency != 0 }
 func (h *FrequencyHeap) Frequency(o Object) uint32 { return h.objects[o].frequency }
 
 // Touch counts a request to o, which must be present.

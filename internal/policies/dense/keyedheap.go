@@ -36,9 +36,7 @@ func (h *KeyedHeap) Set(o Object, priority float64, key uint64) {
 }
 
 func (h *KeyedHeap) Has(o Object) bool { return int(o) < len(h.at) && h.at[o] != 0 }
-
-// Len returns the number of objects in the heap.
-func (h *KeyedHeap) Len() int { return len(h.entries) }
+func (h *KeyedHeap) Len() int          { return len(h.entries) }
 
 // Least returns the object of lowest priority. The heap must not be empty.
 func (h *KeyedHeap) Least() (o Object, priority float64) {

@@ -11,8 +11,6 @@ type Ring struct {
 
 // NewRing returns an empty ring with room for n objects.
 func NewRing(n int) Ring { return Ring{Slots: make([]Object, 1<<bits.Len(uint(n)))} }
-
-// Len returns how many objects are queued.
 func (r *Ring) Len() int { return int(r.Head - r.Tail) }
 
 // At returns the place of the i-th push, from 0.

@@ -74,7 +74,6 @@ func place(h uint64, i uint) (word uint64, shift uint64) {
 	return 2*uint64(i) + c&1, c >> 1 & 15 * 4
 }
 
-// Add counts one request of o.
 func (s *Sketch) Add(o Object) {
 	h := random.Scramble(uint64(o) + s.seed)
 	if s.door != nil && s.open(h) {

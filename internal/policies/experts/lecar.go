@@ -156,7 +156,6 @@ func (p *lecar) rarest() policies.Object {
 	return p.frequencies.OldestLeast()
 }
 
-// requests returns how often a resident object was requested.
 func (p *lecar) requests(o policies.Object) uint32 {
 	if p.keyed != nil {
 		return p.keyed.Frequency(o)

@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // inObjects is a run over two capacities in objects with the two optima.
 func inObjects() []Record {

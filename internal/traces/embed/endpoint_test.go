@@ -86,7 +86,7 @@ var fiveTexts = []string{"one", "three", "five", "three", "seven", "eleven"} // 
 
 func partialPath(t *testing.T) string { return filepath.Join(t.TempDir(), "out.npy.partial") }
 
-// checkVectors holds embeddings against what the services of these tests make.
+// checkVectors compares embeddings with what the services of these tests make.
 func checkVectors(t *testing.T, e Embeddings, texts []string) {
 	t.Helper()
 	if e.Dim != 3 || len(e.Vectors) != 3*len(texts) {

@@ -37,7 +37,7 @@ func (e Embeddings) row(i int) []float32 { return e.Vectors[i*e.Dim:][:e.Dim] }
 // wide is so many dimensions that the few features of these tests do not meet in one.
 const wide = "dim=65536"
 
-// TestLexicalWeights holds similarities against the formula, worked out by hand.
+// TestLexicalWeights compares similarities with the formula, worked out by hand.
 func TestLexicalWeights(t *testing.T) {
 	texts := []string{"red red fox", "red hen", "blue hen", "Red, Hen!"}
 	e := embedded(t, "lexical(words=1,chars=0,"+wide+")", texts)
@@ -146,7 +146,7 @@ func digest(vectors []float32) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// TestLexicalIsTheSameEverywhere holds the bytes against those of another machine and another number of cores.
+// TestLexicalIsTheSameEverywhere compares the bytes with another machine's and another number of cores.
 func TestLexicalIsTheSameEverywhere(t *testing.T) {
 	const want = "a823f82f8dab42b37d440308231aff4268e8dc392d03811bc1551e0739f68c49"
 	texts := sentences(2000)

@@ -36,7 +36,7 @@ func open(cmd *cobra.Command, w workload.Workload, parts attention.Parts, bar *p
 	return t, options, err
 }
 
-// Convert copies an attention trace into a file of this program's own format, which is the one that may be named.
+// Convert copies an attention trace into a file of this program's own format, the only format that may be named.
 func Convert(cmd *cobra.Command, w workload.Workload, out, format string, quiet bool) error {
 	if err := checkFormat(format); err != nil {
 		return err

@@ -55,7 +55,6 @@ func useOf(f source.Format) string {
 	return "read"
 }
 
-// aboutFormat describes a format in full.
 func aboutFormat(f source.Format) []string {
 	lines := []string{
 		fmt.Sprintf("%s (%s): %s", f.Name, useOf(f), f.Summary),

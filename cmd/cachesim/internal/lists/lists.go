@@ -36,7 +36,6 @@ type Item struct {
 	JSON    any      // what is printed as JSON
 }
 
-// Names returns the names of the items, in their order.
 func (l List) Names() []string {
 	names := make([]string, len(l.Items))
 	for i, item := range l.Items {

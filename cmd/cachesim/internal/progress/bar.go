@@ -112,7 +112,6 @@ func (p *Bar) Set(done, total int64) {
 	p.bar.SetCurrent(done / p.scale)
 }
 
-// Add moves the bar forward.
 func (p *Bar) Add(n int64) {
 	if p.bar == nil {
 		return

@@ -15,7 +15,7 @@ func TestPreparationGoesOnAfterItsEnd(t *testing.T) {
 	set(1, 4)
 	set(2, 4)
 	end()
-	endSilent() // it never told
+	endSilent() // no error: it never printed
 	p.Finish()
 	set(3, 4)
 	silent(1, 4)

@@ -111,7 +111,6 @@ func (p *Cells) begins(name string, cells int) experiment.Task {
 // Note writes a line above the bar.
 func (p *Cells) Note(text string) { fmt.Fprintln(terminal.NewStderr(p.container), quote.Shorten(text)) }
 
-// Finish removes the display.
 func (p *Cells) Finish() {
 	if p == nil {
 		return

@@ -14,7 +14,6 @@ type Device struct {
 	device *cuda.Shared
 }
 
-// Register adds the flag to a command.
 func (d *Device) Register(cmd *cobra.Command) {
 	RegisterDevice(cmd, &d.choice, "device for what it can compute: cpu, cuda (an NVIDIA GPU; cuda:N is the GPU with "+
 		"number N) or auto (a GPU if there is one); results are the same")

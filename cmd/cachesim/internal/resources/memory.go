@@ -27,7 +27,7 @@ type memoryFlag struct {
 // RegisterMemory adds the flag for commands whose memory depends on a trace.
 func RegisterMemory(cmd *cobra.Command) {
 	cmd.Flags().Var(&memoryFlag{}, "memory",
-		"most memory to use: a size such as 8GiB, or a share of what the machine or its control group has (default "+
+		"most memory to use: a size (8GiB), or a share of what the machine or its control group has (default "+
 			"75%)")
 }
 
@@ -65,7 +65,6 @@ func (f *memoryFlag) budget() (*memory.Budget, error) {
 // budgetKey is the key of the budget in a command's context.
 type budgetKey struct{}
 
-// BudgetOf returns the memory that a command may use.
 func BudgetOf(cmd *cobra.Command) *memory.Budget {
 	budget, _ := cmd.Context().Value(budgetKey{}).(*memory.Budget)
 	return budget

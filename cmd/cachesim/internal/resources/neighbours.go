@@ -17,7 +17,6 @@ type Neighbours string
 
 const neighboursOff = "off"
 
-// Register adds the flag to a command.
 func (f *Neighbours) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that stores which queries of trace files are "+
 		"similar, for later runs; "+neighboursOff+

@@ -51,9 +51,7 @@ func (a *ActorCritic) Write(w io.Writer, made string, seed uint64) error {
 func (a *ActorCritic) clone() *ActorCritic { return &ActorCritic{a.net.Clone(), a.actions} }
 
 // Round rounds the parameters to float32, as Write stores them.
-func (a *ActorCritic) Round() { a.net.Round() }
-
-// Params returns the number of parameters.
+func (a *ActorCritic) Round()      { a.net.Round() }
 func (a *ActorCritic) Params() int { return a.net.Params() }
 
 // NewWork returns what a goroutine needs for decisions.
