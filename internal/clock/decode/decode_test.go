@@ -124,6 +124,12 @@ func TestServe(t *testing.T) {
 	served = must.Get(c.Serve(t.Context(), recording()))(t)
 	micros(t, "both steps", served.Steps[0], first+second-64-5-5-32)
 	micros(t, "both steps, the other way round", served.Steps[1], first+second-64-5-5-32)
+	// Of four heads for two, half are at the other step, too.
+	c.Batch, c.KVHeads = 1, 4
+	served = must.Get(c.Serve(t.Context(), recording()))(t)
+	if served.Steps[0] != served.Steps[1] {
+		t.Errorf("steps take %v s, want equally long ones", served.Steps)
+	}
 }
 
 // TestMemoryOfPublishedStores expects the memory of stores of 30% to be what LiteCache's table 2 states for RetroInfer.

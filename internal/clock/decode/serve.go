@@ -49,15 +49,18 @@ type server struct {
 	*Config
 	*Replay
 	heads float64 // KV heads of a layer per head of the replay
-	rest  float64 // tokens outside Always per such token of the replay
+	// copies is the number of heads of a sequence that a head of the replay stands for, at least 1.
+	copies int
+	rest   float64 // tokens outside Always per such token of the replay
 }
 
 // Serve returns the times of all steps of a replay. A layer of the replay stands for equally many layers of the model,
-// its heads for all heads of theirs, and its sequence for those of the batch, which are at other steps of it, evenly
-// apart: sequences do not miss at the same time. It stops early with ctx's error.
+// its heads for all heads of theirs, and its sequence for those of the batch. The heads and sequences that one stands
+// for are at different steps of the replay, evenly apart, so that they do not miss at the same time. It stops early
+// with ctx's error.
 func (c *Config) Serve(ctx context.Context, r *Replay) (Served, error) {
 	s := &server{Config: c, Replay: r, heads: float64(c.KVHeads) / float64(r.Heads),
-		rest: float64(c.Tokens-r.Always) / float64(r.Prompt-r.Always)}
+		copies: (c.KVHeads + r.Heads - 1) / r.Heads, rest: float64(c.Tokens-r.Always) / float64(r.Prompt-r.Always)}
 	served := Served{Memory: s.memory()}
 	layers, recorded := make([]Work, c.Model.Layers), make([]Work, r.Layers)
 	for step := range r.Steps {
@@ -90,8 +93,9 @@ func (s *server) recorded(layer int) int { return layer * s.Replay.Layers / s.Mo
 func (s *server) work(layer, step int) Work {
 	var n Counts
 	var generated, generatedWhole int64 // tokens, times the heads that read them
-	for b := range s.Batch {
-		at := (step + b*s.Replay.Steps/s.Batch) % s.Replay.Steps
+	served := s.Batch * s.copies
+	for b := range served {
+		at := (step + b*s.Replay.Steps/served) % s.Replay.Steps
 		c := s.Counts[layer*s.Replay.Steps+at]
 		n.Heads, n.Whole, n.Retrievals = n.Heads+c.Heads, n.Whole+c.Whole, n.Retrievals+c.Retrievals
 		n.Wanted, n.Loaded = n.Wanted+c.Wanted, n.Loaded+c.Loaded
@@ -103,11 +107,12 @@ func (s *server) work(layer, step int) Work {
 	}
 	always := n.Heads*int64(s.Always) + generated
 	whole := n.Whole*int64(s.Tokens) + generatedWhole
-	scaled := func(count int64) float64 { return float64(count) * s.heads * s.rest }
+	heads := s.heads / float64(s.copies)
+	scaled := func(count int64) float64 { return float64(count) * heads * s.rest }
 	return Work{
-		Managed:   float64(n.Heads) * s.heads,
-		Attended:  scaled(n.Wanted) + float64(float64(always+whole)*s.heads),
-		Retrieved: float64(n.Retrievals) * s.heads * float64(s.Tokens-s.Always),
+		Managed:   float64(n.Heads) * heads,
+		Attended:  scaled(n.Wanted) + float64(float64(always+whole)*heads),
+		Retrieved: float64(n.Retrievals) * heads * float64(s.Tokens-s.Always),
 		Wanted:    scaled(n.Wanted), Loaded: scaled(n.Loaded), Lookups: scaled(n.Lookups), Updates: scaled(n.Updates),
 	}
 }
