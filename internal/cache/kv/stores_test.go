@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
@@ -279,5 +282,40 @@ func TestRetrieversOfSets(t *testing.T) {
 	}
 	if a, b := outcomes[0].Values.Float(recall), outcomes[1].Values.Float(recall); b >= a || b == 0 {
 		t.Errorf("sets that are never replaced have recall %v, those of every step %v", b, a)
+	}
+}
+
+// TestStoresOnARealModel compares hit ratios of stores, on the published attention of a model, with those that LiteCache
+// (section 2.3 and table 3) states of RetroInfer. Bands are wide, as another text and other layers differ.
+func TestStoresOnARealModel(t *testing.T) {
+	folder := os.Getenv("CACHESIM_TRACES")
+	if folder == "" {
+		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
+	}
+	open := func(ctx context.Context, o attention.Options) (attention.Trace, error) {
+		o.Steps = brief.Of(640, 160)
+		return attention.Open(ctx, filepath.Join(folder, "attention", "sawyer"), nil, o)
+	}
+	trace := must.Get(open(t.Context(), attention.Options{}))(t)
+	columns := &attention.Columns{Shape: trace.Shape(), Open: open}
+	must.Do(t, trace.Close())
+	wanted := []struct {
+		policy, retriever string
+		share, hits       float64
+	}{
+		{"lru", "blocks", 0.3, 0.94}, {"lru", "blocks", 0.1, 0.71}, {"fifo", "blocks", 0.3, 0.92},
+		{"fifo", "blocks", 0.1, 0.59}, {"lru", "clusters", 0.3, 0.91}, {"lru", "blocks(size=1)", 0.2, 0.85},
+	}
+	var cells []Cell
+	for _, w := range wanted {
+		cells = append(cells, storeOf(t, nil, w.share, w.policy, w.retriever))
+	}
+	for i, o := range must.Get(Replay(t.Context(), Config{Trace: columns, Cells: cells}))(t) {
+		w, got := wanted[i], float64(o.Counts.Hits)/float64(o.Counts.Requests)
+		t.Logf("%s %s at %v: hit ratio %.3f, %.3f sets loaded", w.policy, w.retriever, w.share, got,
+			o.Values.Float(loadedPerSet))
+		if math.Abs(got-w.hits) > 0.04 {
+			t.Errorf("%s %s at %v: hit ratio %.3f, want about %.3f", w.policy, w.retriever, w.share, got, w.hits)
+		}
 	}
 }
