@@ -9,7 +9,7 @@ import (
 // StepCounts is what a cell did in one step of one layer, summed over its KV heads.
 type StepCounts struct {
 	Heads, Whole  int64 // heads served through sets or a store; heads all of whose rows are on the GPU
-	Lookups, Hits int64 // sets, or blocks of a store
+	Lookups, Hits int64 // sets, blocks of a store, or tokens under PQCache
 	Misses        int64 // heads that retrieved and loaded (of a store: heads with at least one block to load)
 	Wanted        int64 // tokens of the sets that the step asks for, k for each head, those on the GPU as a whole included
 	Loaded, New   int64 // tokens transferred, whole sets or blocks; of them those that were not there before

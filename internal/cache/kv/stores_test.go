@@ -285,8 +285,8 @@ func TestRetrieversOfSets(t *testing.T) {
 	}
 }
 
-// TestStoresOnARealModel compares hit ratios of stores, on the published attention of a model, with those that LiteCache
-// (section 2.3 and table 3) states of RetroInfer. Bands are wide, as another text and other layers differ.
+// TestStoresOnARealModel compares hit ratios of stores, on the published attention of a model, with those that
+// LiteCache (section 2.3 and table 3) states of RetroInfer. Bands are wide, as another text and other layers differ.
 func TestStoresOnARealModel(t *testing.T) {
 	folder := os.Getenv("CACHESIM_TRACES")
 	if folder == "" {
