@@ -49,6 +49,15 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a ` +
 			`metric: unknown metric "capacity"`},
 		{base + "figures:\n  - {name: a, x: hits, y: misses, along: noise}\n", `x.yaml:8: unknown dimension "noise"`},
+		{base + "series: 10\nfigures:\n  - {name: a, x: time, y: trace, color: hit_ratio}\n",
+			"x.yaml:9: over time, the rows of a heat map are the labels of the series: want y: label, not trace"},
+		{base + "series: 10\nfigures:\n  - {name: a, x: time, y: label, color: hit_ratio, panels: trace}\n",
+			"x.yaml:9: a heat map over time has a panel for each trace; remove all keys except name, title, x, y, color, only, " +
+				"x-label and y-label"},
+		{base + "series: 10:evictions\nfigures:\n  - {name: a, x: time, y: label, color: hit_ratio}\n",
+			"x.yaml:9: series: 10:evictions does not include hit_ratio"},
+		{base + "figures:\n  - {name: a, x: time, y: label, color: hit_ratio}\n",
+			"x.yaml:8: figure a is over time, but the experiment keeps no series; add, for example, series: 10000"},
 		{base + "figures:\n  - {name: a, x: hits, y: misses, along: [capacity, noise]}\n",
 			`x.yaml:8: unknown dimension "noise"`},
 		{replace("{name: t, generate: zipf}", "{name: t, file: q.jsonl, embeddings: magic}"), `x.yaml:4: trace t: ` +
@@ -140,7 +149,8 @@ func TestLoadErrors(t *testing.T) {
 			"x.yaml:7: a heat map has cells, and neither lines nor marks; remove along, lines, references and from"},
 		{base + "figures: [{name: a, x: capacity, y: policy, color: misses, log: [color, x]}]\n",
 			`x.yaml:7: log: with color, want color, not "x": all cells are equally large`},
-		{base + "figures: [{name: a, x: time, y: policy, color: misses}]\n", `x.yaml:7: unknown dimension "time"`},
+		{base + "figures: [{name: a, x: time, y: policy, color: misses}]\n",
+			"x.yaml:7: figure a is over time, but the experiment keeps no series; add, for example, series: 10000"},
 		{base + "figures: [{name: a, x: capacity_share, y: policy, color: misses, only: {policy: lur}}]\n",
 			`x.yaml:7: unknown policy "lur"; did you mean "lru"?`},
 		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; add one"},

@@ -290,6 +290,9 @@ func (f *File) checkFigures() error {
 }
 
 func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
+	if figure.Color != "" && figure.X == series.Time {
+		return f.checkLabelsOverTime(figure, seen, i)
+	}
 	if figure.Color != "" {
 		return f.checkHeat(figure, seen, i)
 	}
@@ -360,8 +363,8 @@ func (f *File) checkHeat(figure Figure, seen map[string]bool, i int) error {
 		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))
 }
 
-// checkOverTime rejects keys that do not fit a figure over time.
-func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
+// checkSeries rejects the series of a figure if the experiment does not keep it.
+func (f *File) checkSeries(figure Figure, name, key string, i int) error {
 	window, err := f.window()
 	switch {
 	case err != nil:
@@ -369,10 +372,38 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 	case !window.Asked():
 		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; add, for example, series: "+
 			"10000", figure.Name), "figures", i, "x")
-	case !slices.Contains(series.Names, figure.Y):
-		return f.errorAt(suggest.Unknown("series", figure.Y, series.Names), "figures", i, "y")
-	case !window.Wants(figure.Y):
-		return f.errorAt(fmt.Errorf("series: %s does not include %s", window, figure.Y), "figures", i, "y")
+	case !slices.Contains(series.Names, name):
+		return f.errorAt(suggest.Unknown("series", name, series.Names), "figures", i, key)
+	case !window.Wants(name):
+		return f.errorAt(fmt.Errorf("series: %s does not include %s", window, name), "figures", i, key)
+	}
+	return nil
+}
+
+// checkLabelsOverTime rejects keys that do not fit a heat map of a series.
+func (f *File) checkLabelsOverTime(figure Figure, seen map[string]bool, i int) error {
+	if err := f.checkSeries(figure, figure.Color, "color", i); err != nil {
+		return err
+	}
+	switch {
+	case figure.Y != series.Label:
+		return f.errorAt(fmt.Errorf("over time, the rows of a heat map are the labels of the series: want y: %s, not %s",
+			series.Label, figure.Y), "figures", i, "y")
+	case figure.Lines+figure.Panels != "" || figure.From != 0 || len(figure.Along)+len(figure.Log)+
+		len(figure.References) > 0:
+		return f.errorAt(fmt.Errorf("a heat map over time has a panel for each trace; remove all keys except name, title, x, "+
+			"y, color, only, x-label and y-label"), "figures", i)
+	}
+	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
+		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))
+}
+
+// checkOverTime rejects keys that do not fit a figure over time.
+func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
+	if err := f.checkSeries(figure, figure.Y, "y", i); err != nil {
+		return err
+	}
+	switch {
 	case figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Along)+len(figure.Log)+
 		len(figure.References) > 0:
 		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+

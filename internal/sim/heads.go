@@ -3,7 +3,9 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -15,6 +17,11 @@ import (
 func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Attention) ([]outcome, error) {
 	config := kv.Config{Trace: attention.Of(r.trace.Kind), Jobs: r.options.Jobs, Memory: r.options.Memory,
 		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSteps), Attention: full}
+	for _, c := range cells { // all of a trace have the same windows
+		if c.Series.Named(kv.QueryCosines.Name) {
+			config.MapEvery = int(c.Series.Requests)
+		}
+	}
 	once, servedBy := servedOnce(cells)
 	for _, c := range once {
 		cell := headsCell(c)
@@ -89,6 +96,20 @@ func seriesOfHeads(window series.Window, shape *attention.Shape, o kv.Outcome) (
 		}
 		from = to
 	}
+	return append(rows, rowsOfQueries(window, shape, o.QueryMap)...)
+}
+
+// rowsOfQueries returns the cosines of the queries of all pairs of steps that end a window.
+func rowsOfQueries(window series.Window, shape *attention.Shape, cosines []float64) (rows []series.Row) {
+	if !window.Named(kv.QueryCosines.Name) {
+		return nil
+	}
+	every := int(window.Requests)
+	n := shape.Steps / every
+	for i, x := range cosines {
+		rows = append(rows, series.Row{Time: float64((i/n + 1) * every), Name: kv.QueryCosines.Name,
+			Label: strconv.Itoa((i%n + 1) * every), Value: x})
+	}
 	return rows
 }
 
@@ -97,6 +118,10 @@ func checkSeriesOfHeads(window series.Window, shape *attention.Shape) error {
 	if window.Span > 0 {
 		return fmt.Errorf("series %s: the steps of the cache %s have no times; give a number of steps instead", window,
 			kv.Name)
+	}
+	if n := int64(shape.Steps) / window.Requests; window.Named(kv.QueryCosines.Name) && n*n > series.MaxWindows {
+		return fmt.Errorf("series %s: the queries of %d steps make more than %d pairs; give windows of at least %d steps",
+			window, n, series.MaxWindows, int64(math.Ceil(float64(shape.Steps)/math.Sqrt(series.MaxWindows))))
 	}
 	return window.CheckRequests(int64(shape.Steps))
 }

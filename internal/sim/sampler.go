@@ -32,7 +32,9 @@ var (
 		Figure: metric.Figure{Axis: "marginal benefit (hits per second)"}}
 )
 
-func init() { metric.Register("series", windowRequests, occupancy, quota, benefit, kv.QuerySimilarity) }
+func init() {
+	metric.Register("series", windowRequests, occupancy, quota, benefit, kv.QuerySimilarity, kv.QueryCosines)
+}
 
 // sampler divides the replay of a cell into windows and stores what happened in each. Windows restart with each part of
 // a trace. If requests come in groups, a window contains whole groups: it ends with the group that reaches its end.

@@ -54,7 +54,7 @@ func Bytes(shape *attention.Shape, cells []Cell, workers, steps int, perStep boo
 	each := 4*8*tokens + int64(len(cells))*(8*tokens+4*int64(steps)*(tokens+outputs))
 	plans := int64(shape.Steps) * int64(shape.Tokens()/8)
 	total := int64(workers)*(shape.HeadBytes(parts)+runs+each+plans+8*errorBins*int64(len(cells))) +
-		256*int64(len(cells))*int64(shape.Heads())
+		512*int64(len(cells))*int64(shape.Heads())
 	for i := range cells {
 		own, shared := cells[i].bytes(shape)
 		total += int64(workers)*own + shared

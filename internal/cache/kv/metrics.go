@@ -71,7 +71,7 @@ var (
 		Merge: metric.Apart, Doc: "of it for heads all of whose rows are on the GPU"}
 )
 
-var metrics = []metric.Metric{hitRatioAll, loaded, loadedNew, loadedBytes, loadedPerSet, newPerSet, missedPerSet,
+var metrics = append([]metric.Metric{hitRatioAll, loaded, loadedNew, loadedBytes, loadedPerSet, newPerSet, missedPerSet,
 	recall, mass,
 	lostMass, lostByEffect, middleMass, outputError, outputErrorTail, outputErrorByEffect, gpuBytes, gpuSets, gpuLabels,
-	gpuVisible, gpuWhole}
+	gpuVisible, gpuWhole}, comparisonMetrics...)

@@ -33,6 +33,7 @@ type Config struct {
 	Trace    *attention.Columns
 	Cells    []Cell
 	Steps    bool // count per layer and step, too
+	MapEvery int  // compare the queries of every so many-th step of one head; 0: none
 	Jobs     int  // heads that are served at the same time; 0: one per core
 	Memory   *memory.Budget
 	Progress func(lookups int) // called from several goroutines; may be nil
@@ -48,7 +49,10 @@ type Outcome struct {
 	// l*Shape.Steps+s. They are nil unless Config.Steps.
 	Steps   []StepCounts
 	Quality []StepQuality
-	Elapsed time.Duration // an equal share of the time of the pass
+	// QueryMap has the cosines of the queries of every Config.MapEvery-th step, row by row, of the first query head of the
+	// middle layer.
+	QueryMap []float64
+	Elapsed  time.Duration // an equal share of the time of the pass
 }
 
 // Replay serves all heads of a trace in every cell. The outcomes do not depend on the number of jobs.
@@ -79,6 +83,8 @@ func Replay(ctx context.Context, c Config) ([]Outcome, error) {
 		}
 		o.Steps, o.Quality = sums.counts, sums.quality
 		o.Values, o.Counts = values(r.tallies[i], p.serving, p.importances.effects, &all, r.shape)
+		o.QueryMap = r.queryMap
+		r.setLags(&o.Values)
 		o.Elapsed = time.Since(start) / time.Duration(len(c.Cells))
 	}
 	return outcomes, nil
@@ -106,10 +112,12 @@ type replay struct {
 	workers  []*worker
 	tallies  [][]tally  // per cell and head
 	layers   [][]*layer // per cell and layer: what its heads share; nil for cells whose heads share nothing
+	lags     [][]mean   // per head: the similarity of its queries, per lag
+	queryMap []float64
 }
 
 func newReplay(ctx context.Context, c Config) (*replay, error) {
-	r := &replay{Config: c, shape: c.Trace.Shape}
+	r := &replay{Config: c, shape: c.Trace.Shape, lags: make([][]mean, c.Trace.Shape.Heads())}
 	for i, cell := range c.Cells {
 		p, err := r.newPlan(cell)
 		if err != nil {

@@ -13,6 +13,7 @@ const bytesOfNumber = 2
 // tally is what a cell counted on one head. Tokens are counted, each of which has a key and a value.
 type tally struct {
 	StepCounts // of all steps
+	comparison
 
 	recall, mass  float64 // sums over the steps
 	lost          float64
@@ -120,6 +121,7 @@ func values(heads []tally, serves serving, effects []float64, errors *histogram,
 	v.Set(outputError, metric.Divide(all.errors, float64(all.outputs)))
 	v.Set(outputErrorTail, errors.quantile(0.95))
 	v.Set(outputErrorByEffect, metric.Divide(errorByEffect, effect))
+	setComparisons(&v, heads)
 	sets, visible, whole := all.set*perToken, all.visible*perToken, all.whole*perToken
 	labels := all.labels * int64(bytesOfNumber*shape.Dim)
 	v.SetInt(gpuSets, sets)

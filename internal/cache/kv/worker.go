@@ -92,6 +92,10 @@ func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
+	w.compareLags()
+	if w.MapEvery > 0 && h.Place == attention.MappedHead(w.shape) {
+		w.queryMap = w.mapQueries(w.MapEvery)
+	}
 	if !slices.ContainsFunc(w.cells, func(c holding) bool { return !c.whole }) {
 		w.progress(w.shape.Steps)
 		return nil
@@ -311,7 +315,7 @@ func (w *worker) look(c *holding, step int) error {
 // lookUpSet serves a step in a cell with a reuse rule.
 func (w *worker) lookUpSet(c *holding, step int, n StepCounts) error {
 	n.Lookups = 1
-	if w.steps != nil && c.label >= 0 {
+	if c.label >= 0 {
 		w.compare(c, step)
 	}
 	if c.label >= 0 && w.reuses(c, step) {
@@ -324,19 +328,6 @@ func (w *worker) lookUpSet(c *holding, step int, n StepCounts) error {
 	return nil
 }
 
-// compare notes how similar the queries are to those for which the set was loaded.
-func (w *worker) compare(c *holding, step int) {
-	queries, norms := w.queriesOf(c)
-	cosines(w.similarities, queries, norms, w.shape, step, c.label)
-	sum := 0.0
-	for _, x := range w.similarities {
-		sum += x
-	}
-	q := &w.steps[c.number].quality[w.at(step)]
-	q.Similarity += qualityOf(sum / float64(len(w.similarities)))
-	q.Compared++
-}
-
 // queriesOf returns the queries by which a cell looks up sets, with their norms.
 func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
 	if c.predicted {
@@ -345,13 +336,11 @@ func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
 	return w.head.Queries, w.norms
 }
 
-// reuses asks the rule whether the set still answers.
+// reuses asks the rule whether the set still answers, whose similarity has been compared.
 func (w *worker) reuses(c *holding, step int) bool {
 	if c.labels != nil {
 		return c.labels[step] != step
 	}
-	queries, norms := w.queriesOf(c)
-	cosines(w.similarities, queries, norms, w.shape, step, c.label)
 	c.lookup = reuse.Lookup{Step: step, Label: c.label, Similarities: w.similarities, Overlap: func() float64 {
 		return w.recallOf(c)
 	}}

@@ -76,6 +76,16 @@ func eachFigure(in Input, use func(drawable) error) (notes []string, err error) 
 
 // figureOf returns a figure of the kind that its keys ask for.
 func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots.Styles) drawable {
+	if f.Color != "" && f.X == series.Time {
+		figure := plots.LabelsOverTime{Name: f.Color, File: f.Name, XLabel: f.XLabel, YLabel: f.YLabel,
+			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color)))}
+		heat := heatOf(f)
+		return drawable{
+			draw:    func() (plots.Drawing, error) { return figure.Draw(recs, in.Series) },
+			check:   func() error { return figure.Check(recs, in.Series) },
+			caption: heatCaption(heat, recs), alt: heatAltText(heat, recs),
+		}
+	}
 	if f.Color != "" {
 		heat := heatOf(f)
 		return drawable{

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -34,18 +35,24 @@ func (m Matrix) Draw() (Drawing, error) {
 		m = m.averaged(wide, high)
 		note = joined(fmt.Sprintf("each cell is the mean of %d by %d values", wide, high), note)
 	}
-	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, text: m.Unit.exact}
-	if c.missing() == len(m.Values) {
+	if !slices.ContainsFunc(m.Values, isNumber) {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("there are no values")}
 	}
-	c.colors = newColorScale(Linear, m.Values)
-	f := newFigure(m.Title, m.X.Label, m.Y.Label, plotWidth, plotHeight)
-	f.bar, f.note = &colorBar{c.colors, m.Unit, m.Label}, joined(missingNote(c), note)
+	colors := newColorScale(Linear, m.Values)
+	f, c := m.figure(m.Title, colors, plotWidth, plotHeight)
+	f.bar, f.note = &colorBar{colors, m.Unit, m.Label}, joined(missingNote(c), note)
+	return f.render(m.Name, asSVG, asPNG, asPDF)
+}
+
+// figure returns the figure of a matrix, a square if both axes have the same places.
+func (m Matrix) figure(title string, colors colorScale, width, height vg.Length) (*Figure, *cells) {
+	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, text: m.Unit.exact, colors: colors}
+	f := newFigure(title, m.X.Label, m.Y.Label, width, height)
 	f.addCells(c, m.told)
-	if m.X == m.Y && m.Columns == c.rows() {
+	if m.Columns == c.rows() && m.X.First == m.Y.First && m.X.Step == m.Y.Step {
 		f.makeSquare()
 	}
-	return f.render(m.Name, asSVG, asPNG, asPDF)
+	return f, c
 }
 
 // blocks returns how many of n values become one, so that at most mostCells remain.

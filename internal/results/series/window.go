@@ -26,7 +26,8 @@ var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "eviction
 	"window_requests",
 	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio",
 	"p99_ms", "slo_satisfied", "kv_hit_ratio", "emb_hit_ratio", "ratio", "ratio_best", "hot_share", "refill_gbs",
-	"miss_gbs", "rate", "loaded_per_set", "new_per_set", "recall", "lost_mass", "output_error", "query_similarity"}
+	"miss_gbs", "rate", "loaded_per_set", "new_per_set", "recall", "lost_mass", "output_error", "query_similarity",
+	"query_cosines"}
 
 // Time is the dimension of figures over time.
 const Time = "time"
@@ -50,6 +51,9 @@ func ParseWindow(text string) (Window, error) {
 	w.Names = names
 	return w, nil
 }
+
+// Named reports whether the window names a metric.
+func (w Window) Named(name string) bool { return w.Names != "" && w.Wants(name) }
 
 func (w Window) Wants(name string) bool {
 	return w.Names == "" || slices.Contains(strings.Split(w.Names, ","), name)

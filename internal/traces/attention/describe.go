@@ -57,14 +57,29 @@ type RankValue struct {
 	Value float64 `json:"value"`
 }
 
+// Lags are the numbers of steps between queries that are compared.
+var Lags = []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
+
 var (
-	lags        = []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
 	overlapLags = []int{1, 8, 64} // each costs as much as the step itself
 	edges       = [...]float64{-1, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1}
 	rankShares  = []float64{0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5}
 )
 
-const bins = len(edges) - 1
+// CosineBins is the number of bins of cosines.
+const CosineBins = len(edges) - 1
+
+// CosineBin returns the bin of a cosine.
+func CosineBin(cosine float64) int {
+	bin := 0
+	for bin < CosineBins-1 && cosine >= edges[bin+1] {
+		bin++
+	}
+	return bin
+}
+
+// CosineFrom returns the least cosine of a bin.
+func CosineFrom(bin int) float64 { return edges[bin] }
 
 // mean is a mean that is being computed.
 type mean struct {
@@ -80,7 +95,7 @@ func (m mean) value() float64    { return m.sum / float64(max(m.n, 1)) }
 type sums struct {
 	similarity [9]mean // per lag
 	overlap    [3]mean // per lag of overlapLags
-	bins       [bins]mean
+	bins       [CosineBins]mean
 	sink       mean
 	recent     mean
 	middle     mean
@@ -111,7 +126,7 @@ func (s *sums) description() *Description {
 	d := &Description{SinkMass: s.sink.value(), RecentMass: s.recent.value()}
 	for i, m := range s.similarity {
 		if m.n > 0 {
-			d.SimilarityByLag = append(d.SimilarityByLag, LagValue{lags[i], m.value()})
+			d.SimilarityByLag = append(d.SimilarityByLag, LagValue{Lags[i], m.value()})
 		}
 	}
 	for i, m := range s.overlap {
@@ -163,8 +178,8 @@ func mapped(steps int) (every, n int) {
 	return every, (steps + every - 1) / every
 }
 
-// mappedHead returns the place of the head whose first query head has a QueryMap: the first of the middle layer.
-func mappedHead(s *Shape) int { return len(s.Layers) / 2 * s.KVHeads }
+// MappedHead returns the place of the head whose first query head has a QueryMap: the first of the middle layer.
+func MappedHead(s *Shape) int { return len(s.Layers) / 2 * s.KVHeads }
 
 // Work that Describe does: products of two numbers in all, and steps per head.
 const (
@@ -187,7 +202,7 @@ func Describe(ctx context.Context, t Trace, jobs int, options Options, progress 
 	workers := make([]describer, jobs)
 	err := Each(ctx, t, jobs, options, func(worker int, h *Head) error {
 		workers[worker].describe(&heads[h.Place], shape, h, d.Samples)
-		if h.Place == mappedHead(shape) && shape.Steps > 1 {
+		if h.Place == MappedHead(shape) && shape.Steps > 1 {
 			d.Queries = workers[worker].queryMap(shape, h)
 		}
 		if progress != nil {
@@ -227,7 +242,7 @@ func (d *describer) describe(s *sums, shape *Shape, h *Head, samples int) {
 		q := row(h.Queries, i, shape.Dim)
 		d.norms = append(d.norms, math.Sqrt(float64(Dot(q, q))))
 	}
-	for i, lag := range lags {
+	for i, lag := range Lags {
 		for step := lag; step < shape.Steps && lag <= shape.Steps/2; step++ {
 			for j := range group {
 				s.similarity[i].add(d.cosine(h, step, step-lag, j))
@@ -318,11 +333,7 @@ func (d *describer) sample(s *sums, shape *Shape, h *Head, step int) {
 		overlap := float64(d.common(d.probabilities[Sink:end], d.set[Sink:end])) / float64(k)
 		s.overlap[i].add(overlap)
 		similarity := d.similarity(h, step, before)
-		bin := 0
-		for bin < bins-1 && similarity >= edges[bin+1] {
-			bin++
-		}
-		s.bins[bin].add(overlap)
+		s.bins[CosineBin(similarity)].add(overlap)
 	}
 }
 
