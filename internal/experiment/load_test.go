@@ -52,8 +52,8 @@ func TestLoadErrors(t *testing.T) {
 		{base + "series: 10\nfigures:\n  - {name: a, x: time, y: trace, color: hit_ratio}\n",
 			"x.yaml:9: over time, the rows of a heat map are the labels of the series: want y: label, not trace"},
 		{base + "series: 10\nfigures:\n  - {name: a, x: time, y: label, color: hit_ratio, panels: trace}\n",
-			"x.yaml:9: a heat map over time has a panel for each trace; remove all keys except name, title, x, y, color, only, " +
-				"x-label and y-label"},
+			"x.yaml:9: a heat map over time has a panel for each trace; remove all keys except name, title, x, y, color, " +
+				"only, x-label and y-label"},
 		{base + "series: 10:evictions\nfigures:\n  - {name: a, x: time, y: label, color: hit_ratio}\n",
 			"x.yaml:9: series: 10:evictions does not include hit_ratio"},
 		{base + "figures:\n  - {name: a, x: time, y: label, color: hit_ratio}\n",

@@ -391,8 +391,8 @@ func (f *File) checkLabelsOverTime(figure Figure, seen map[string]bool, i int) e
 			series.Label, figure.Y), "figures", i, "y")
 	case figure.Lines+figure.Panels != "" || figure.From != 0 || len(figure.Along)+len(figure.Log)+
 		len(figure.References) > 0:
-		return f.errorAt(fmt.Errorf("a heat map over time has a panel for each trace; remove all keys except name, title, x, "+
-			"y, color, only, x-label and y-label"), "figures", i)
+		return f.errorAt(fmt.Errorf("a heat map over time has a panel for each trace; remove all keys except name, title, "+
+			"x, y, color, only, x-label and y-label"), "figures", i)
 	}
 	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
 		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))

@@ -15,8 +15,8 @@ import (
 var (
 	overlapByCosine = metric.Metric{Name: "overlap_by_cosine", Title: "overlap of sets", Unit: metric.Share, Digits: 1,
 		Better: metric.Higher, Merge: metric.Apart, Labels: "cosine",
-		Doc: "share of a step's exact set that the head's set has before it is replaced, where the queries' cosine (harmonic " +
-			"mean) with those for which it was loaded is from this number to the next one"}
+		Doc: "share of a step's exact set that the head's set has before it is replaced, where the queries' cosine " +
+			"(harmonic mean) with those for which it was loaded is from this number to the next one"}
 	lookupsByCosine = metric.Metric{Name: "lookups_by_cosine", Title: "lookups", Unit: metric.Share, Digits: 1,
 		Merge: metric.Apart, Labels: "cosine", Doc: "share of the lookups of a set that have such a cosine"}
 	overlapCorrelation = metric.Metric{Name: "overlap_correlation", Title: "correlation of cosine and overlap",
@@ -140,8 +140,8 @@ func (w *worker) compare(c *holding, step int) {
 // QueryCosines are a metric of series, whose labels are steps, too.
 var QueryCosines = metric.Metric{Name: "query_cosines", Title: "cosine of queries", Unit: metric.Ratio, Digits: 2,
 	Better: metric.Higher, Merge: metric.Apart,
-	Doc: "cosine of the queries of a step and of the step that the label names, in the first query head of the middle layer; " +
-		"only if a series names it"}
+	Doc: "cosine of the queries of a step and of the step that the label names, in the first query head of the middle " +
+		"layer; only if a series names it"}
 
 // mapQueries returns the cosines of the queries of every so many-th step of the head's first query head, row by row.
 func (w *worker) mapQueries(every int) []float64 {

@@ -94,7 +94,8 @@ func (f LabelsOverTime) matrix(rows []series.Row) (m Matrix, err error) {
 	if err != nil {
 		return m, fmt.Errorf("labels of %s: %w", f.Name, err)
 	}
-	m = Matrix{X: onX, Y: onY, Columns: len(columns), Values: slices.Repeat([]float64{math.NaN()}, len(columns)*len(lines))}
+	m = Matrix{X: onX, Y: onY, Columns: len(columns)}
+	m.Values = slices.Repeat([]float64{math.NaN()}, len(columns)*len(lines))
 	at := 0
 	for _, row := range rows {
 		if row.Name == f.Name {
@@ -120,7 +121,8 @@ func evenly(numbers []float64) (ascending []float64, on Places, err error) {
 		if i == 0 {
 			on.First = x
 		} else if step := x - ascending[i-1]; step != on.Step {
-			return nil, on, fmt.Errorf("%v and %v are %v apart, others %v; want equal distances", ascending[i-1], x, step, on.Step)
+			return nil, on, fmt.Errorf("%v and %v are %v apart, others %v; want equal distances", ascending[i-1], x, step,
+				on.Step)
 		}
 	}
 	return ascending, on, nil
