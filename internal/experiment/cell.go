@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -86,23 +85,8 @@ func (t partTexts) identity() partTexts {
 }
 
 // parse is the inverse of textsOf.
-func (t *partTexts) parse() (p sim.Parts, err error) {
-	p.Checksum = t.Checksum
-	if p.Policy, err = policies.Registry.Parse(t.Policy); err != nil {
-		return p, err
-	}
-	for _, kind := range partKinds {
-		text := *kind.text(t)
-		if text == "" && kind.Default == "" {
-			continue
-		}
-		part, err := kind.Parse(text)
-		if err != nil {
-			return p, err
-		}
-		part.Into(&p)
-	}
-	return p, nil
+func (t *partTexts) parse() (sim.Parts, error) {
+	return sim.ParseParts(t.Policy, t.Checksum, func(kind int) string { return *partKinds[kind].text(t) })
 }
 
 // CellText is a Cell as plans and results store it, in texts and numbers only.

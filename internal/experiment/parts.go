@@ -62,7 +62,7 @@ type partKind struct {
 	cell   int // index in partTexts, under its name
 }
 
-// partKinds are the kinds of parts.
+// partKinds are sim.Kinds, in the same order.
 var partKinds = func() (all []partKind) {
 	for _, k := range sim.Kinds {
 		all = append(all, partKind{k, fieldIn[File]("yaml", k.Plural), fieldIn[Policy]("yaml", k.Plural),

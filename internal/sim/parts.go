@@ -233,12 +233,18 @@ func (k *Kind) Of(p *Parts) Part { return k.of(p) }
 
 // PartsOf parses the parts that a record names.
 func PartsOf(rec *records.Record) (p Parts, err error) {
-	p.Checksum = rec.PartChecksum
-	if p.Policy, err = policies.Registry.Parse(rec.Policy + "(" + rec.Params + ")"); err != nil {
+	return ParseParts(rec.Policy+"("+rec.Params+")", rec.PartChecksum,
+		func(kind int) string { return *Kinds[kind].Field(rec) })
+}
+
+// ParseParts parses a policy and the other parts. textOf returns the part of Kinds[kind], "" for none or the default.
+func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts, err error) {
+	p.Checksum = checksum
+	if p.Policy, err = policies.Registry.Parse(policy); err != nil {
 		return p, err
 	}
-	for _, kind := range Kinds {
-		text := *kind.Field(rec)
+	for i, kind := range Kinds {
+		text := textOf(i)
 		if text == "" && kind.Default == "" {
 			continue
 		}

@@ -272,19 +272,28 @@ func TestCancellationDoesNotWaitForKernels(t *testing.T) {
 
 // A device that is lost in any call ends the join with its error.
 func TestJoinOnALostDevice(t *testing.T) {
+	checkLost(t, func(v similarity.Vectors, o similarity.Options) (found bool, err error) {
+		n, err := similarity.Join(t.Context(), v, 0.9, o)
+		return n != nil, err
+	})
+}
+
+// checkLost loses a device in each of its calls: search must return the device's error, and find nothing.
+func checkLost(t *testing.T, search func(similarity.Vectors, similarity.Options) (found bool, err error)) {
+	t.Helper()
 	v := randomVectors(rand.New(rand.NewPCG(4, 1)), 30, 8, 0.5)
 	l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
 	for call := 1; ; call++ {
 		d := cudatest.Device(t, ptxrun.Options{Fail: call})
-		got, err := similarity.Join(t.Context(), v, 0.9, similarity.Options{Backend: untested(d, l)})
+		found, err := search(v, similarity.Options{Backend: untested(d, l)})
 		if err == nil {
 			if call < 20 {
 				t.Errorf("only %d calls can fail", call)
 			}
 			return
 		}
-		if got != nil || !errors.Is(err, ptxrun.ErrLost) || !strings.Contains(err.Error(), d.Name()) {
-			t.Fatalf("call %d: neighbours %v and error %v", call, got, err)
+		if found || !errors.Is(err, ptxrun.ErrLost) || !strings.Contains(err.Error(), d.Name()) {
+			t.Fatalf("call %d: found %v, error %v", call, found, err)
 		}
 	}
 }

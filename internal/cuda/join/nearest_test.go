@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -83,21 +82,10 @@ func TestNearestStop(t *testing.T) {
 
 // A device that is lost in any call ends the search with its error.
 func TestNearestOnALostDevice(t *testing.T) {
-	v := randomVectors(rand.New(rand.NewPCG(4, 1)), 30, 8, 0.5)
-	l := limits{group: 1, rows: 1, room: 1 << 20, bytes: 1 << 62}
-	for call := 1; ; call++ {
-		d := cudatest.Device(t, ptxrun.Options{Fail: call})
-		got, err := similarity.FindNearest(t.Context(), v, 3, similarity.Options{Backend: untested(d, l)})
-		if err == nil {
-			if call < 20 {
-				t.Errorf("only %d calls can fail", call)
-			}
-			return
-		}
-		if got != nil || !errors.Is(err, ptxrun.ErrLost) || !strings.Contains(err.Error(), d.Name()) {
-			t.Fatalf("call %d: lists %v and error %v", call, got, err)
-		}
-	}
+	checkLost(t, func(v similarity.Vectors, o similarity.Options) (found bool, err error) {
+		lists, err := similarity.FindNearest(t.Context(), v, 3, o)
+		return lists != nil, err
+	})
 }
 
 // BenchmarkGPUNearest finds the 10 nearest of vectors in groups around a centre.

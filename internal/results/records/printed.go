@@ -3,6 +3,7 @@ package records
 import (
 	"io"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
@@ -24,6 +25,11 @@ func (p Printed) Print(w io.Writer, format string) error {
 		return p.JSON(w)
 	}
 	return suggest.Unknown("format", format, p.formats())
+}
+
+// OneJSON writes a value on one line, for Printed.
+func OneJSON(v any) func(io.Writer) error {
+	return func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(v) }
 }
 
 func (p Printed) formats() (names []string) {

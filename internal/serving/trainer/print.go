@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -17,10 +16,7 @@ import (
 
 // Print writes s to w as table, csv (controller and regime, value by value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	return records.Printed{
-		Table: s.printTable, CSV: s.encodeCSV,
-		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(s) },
-	}.Print(w, format)
+	return records.Printed{Table: s.printTable, CSV: s.encodeCSV, JSON: records.OneJSON(s)}.Print(w, format)
 }
 
 func (s *Summary) printTable(w io.Writer, format string) error {

@@ -8,17 +8,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	return records.Printed{
-		Table: s.printTable, CSV: s.encodeCSV,
-		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(s) },
-	}.Print(w, format)
+	return records.Printed{Table: s.printTable, CSV: s.encodeCSV, JSON: records.OneJSON(s)}.Print(w, format)
 }
 
 func (s *Summary) printTable(w io.Writer, format string) error {

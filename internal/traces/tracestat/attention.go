@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -43,10 +42,7 @@ func NewAttention(name string, shape *attention.Shape, d *attention.Descriptions
 
 // Print writes a to w as table, csv (layer,measure,at,value), json (one line) or markdown.
 func (a *Attention) Print(w io.Writer, format string) error {
-	return records.Printed{
-		Table: a.printTables, CSV: a.encodeCSV,
-		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(a) },
-	}.Print(w, format)
+	return records.Printed{Table: a.printTables, CSV: a.encodeCSV, JSON: records.OneJSON(a)}.Print(w, format)
 }
 
 // named are the descriptions with the names that they have in tables: of all layers, then of each.

@@ -21,10 +21,7 @@ import (
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	return records.Printed{
-		Table: s.printTables, CSV: s.encodeCSV,
-		JSON: func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(s) },
-	}.Print(w, format)
+	return records.Printed{Table: s.printTables, CSV: s.encodeCSV, JSON: records.OneJSON(s)}.Print(w, format)
 }
 
 // row is one figure of the table.

@@ -23,23 +23,26 @@ func ofKinds(noun, does string) List {
 }
 
 type entry struct {
-	name, kind, summary, source string
-	params                      []params.Param
-	traits                      []string // what a user should know before choosing it
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Summary string `json:"summary"`
+	Source  string `json:"source"`
+	params  []params.Param
+	traits  []string // what a user should know before choosing it
 }
 
 func (e entry) item(asJSON any) Item {
 	defaults := defaultsOf(e.params)
-	about := []string{fmt.Sprintf("%s (%s): %s", e.name, e.kind, e.summary)}
+	about := []string{fmt.Sprintf("%s (%s): %s", e.Name, e.Kind, e.Summary)}
 	for _, trait := range e.traits {
 		about = append(about, "  "+trait)
 	}
-	about = append(about, "  source: "+e.source)
+	about = append(about, "  source: "+e.Source)
 	return Item{
-		Name:   e.name,
-		Row:    []string{e.name, e.kind, e.summary, defaults, e.source},
-		Narrow: []string{e.name, e.kind},
-		Texts:  []string{e.summary, breakable(defaults), e.source},
+		Name:   e.Name,
+		Row:    []string{e.Name, e.Kind, e.Summary, defaults, e.Source},
+		Narrow: []string{e.Name, e.Kind},
+		Texts:  []string{e.Summary, breakable(defaults), e.Source},
 		About:  append(about, aboutParams(e.params)...),
 		JSON:   asJSON,
 	}
@@ -126,10 +129,7 @@ func unitsOf(e policies.Entry) string {
 }
 
 type predictorJSON struct {
-	Name       string      `json:"name"`
-	Kind       string      `json:"kind"`
-	Summary    string      `json:"summary"`
-	Source     string      `json:"source"`
+	entry
 	Random     bool        `json:"random"`
 	Parameters []paramJSON `json:"parameters"`
 }
@@ -139,25 +139,15 @@ func Predictors() List {
 	for _, e := range predict.Registry.All() {
 		shown := entry{e.Name, "online", e.Summary, e.Source, e.Params, e.Describe().Traits}
 		if e.Future {
-			shown.kind = "offline"
+			shown.Kind = "offline"
 		}
-		l.Items = append(l.Items, shown.item(predictorJSON{
-			Name:       e.Name,
-			Kind:       shown.kind,
-			Summary:    e.Summary,
-			Source:     e.Source,
-			Random:     e.Random,
-			Parameters: paramsJSON(e.Params),
-		}))
+		l.Items = append(l.Items, shown.item(predictorJSON{shown, e.Random, paramsJSON(e.Params)}))
 	}
 	return l
 }
 
 type prefetcherJSON struct {
-	Name       string      `json:"name"`
-	Kind       string      `json:"kind"`
-	Summary    string      `json:"summary"`
-	Source     string      `json:"source"`
+	entry
 	Memory     string      `json:"memory"`
 	Parameters []paramJSON `json:"parameters"`
 }
@@ -168,16 +158,9 @@ func Prefetchers() List {
 	for _, e := range prefetch.Registry.All() {
 		shown := entry{e.Name, "objects", e.Summary, e.Source, e.Params, e.Describe().Traits}
 		if e.Addresses {
-			shown.kind = "addresses"
+			shown.Kind = "addresses"
 		}
-		l.Items = append(l.Items, shown.item(prefetcherJSON{
-			Name:       e.Name,
-			Kind:       shown.kind,
-			Summary:    e.Summary,
-			Source:     e.Source,
-			Memory:     e.Memory,
-			Parameters: paramsJSON(e.Params),
-		}))
+		l.Items = append(l.Items, shown.item(prefetcherJSON{shown, e.Memory, paramsJSON(e.Params)}))
 	}
 	return l
 }
