@@ -39,11 +39,11 @@ const bytesOfNumber = 2
 // matrices of the feed-forward network.
 func (m Model) layerParameters() float64 {
 	queries, rows := 2*m.QueryHeads*m.Dim, 2*m.KVHeads*m.Dim
-	return float64(m.Hidden) * float64(queries+rows+3*m.FeedForward)
+	return float64(float64(m.Hidden) * float64(queries+rows+3*m.FeedForward))
 }
 
 // outputParameters returns the parameters that turn the last layer's output into the probabilities of tokens.
-func (m Model) outputParameters() float64 { return float64(m.Hidden) * float64(m.Vocabulary) }
+func (m Model) outputParameters() float64 { return float64(float64(m.Hidden) * float64(m.Vocabulary)) }
 
 // Weights returns the bytes of all weights; the embeddings of tokens have matrices of their own.
 func (m Model) Weights() float64 {

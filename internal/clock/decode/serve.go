@@ -108,7 +108,7 @@ func (s *server) work(layer, step int) Work {
 	always := n.Heads*int64(s.Always) + generated
 	whole := n.Whole*int64(s.Tokens) + generatedWhole
 	heads := s.heads / float64(s.copies)
-	scaled := func(count int64) float64 { return float64(count) * heads * s.rest }
+	scaled := func(count int64) float64 { return float64(float64(count) * heads * s.rest) }
 	return Work{
 		Managed:   float64(n.Heads) * heads,
 		Attended:  scaled(n.Wanted) + float64(float64(always+whole)*heads),
@@ -125,7 +125,7 @@ func (s *server) memory() (m Memory) {
 		c := s.Counts[s.recorded(l)*s.Replay.Steps+last]
 		managed, whole = managed+float64(float64(c.Heads)*s.heads), whole+float64(float64(c.Whole)*s.heads)
 	}
-	managed, whole = managed*float64(s.Batch), whole*float64(s.Batch)
+	managed, whole = float64(managed*float64(s.Batch)), float64(whole*float64(s.Batch))
 	context, always, held := float64(s.Tokens+last), float64(s.Always), s.Share*float64(s.Tokens-s.Always)
 	if s.Generated {
 		always += float64(last)
