@@ -66,7 +66,7 @@ its traces and predictions.`,
 	flags.IntVar(&f.jobs, "jobs", 0, "searches that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
 	f.format.Register(cmd)
-	completePolicies(cmd, "policy")
+	completePolicies(cmd)
 	return cmd
 }
 

@@ -75,7 +75,7 @@ With --format csv or json the output is the records: LRU at every point, and eve
 	)
 	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
-	completePolicies(cmd, "policy")
+	completePolicies(cmd)
 	return cmd
 }
 

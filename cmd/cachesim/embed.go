@@ -134,7 +134,7 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 	if f.service.URL == "" {
 		return f.checkNoService(cmd)
 	}
-	return f.checkService(cmd)
+	return f.checkService()
 }
 
 // checkNoService rejects flags for a service if no service is given.
@@ -148,7 +148,7 @@ func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
 	return nil
 }
 
-func (f *embedFlags) checkService(cmd *cobra.Command) error {
+func (f *embedFlags) checkService() error {
 	if err := f.service.ReadKey(f.keyEnv); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ led to it, and the share of the capacity.`,
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+
 		"cache, at the end or at --to: for caches that divide it among streams of accesses")
-	completePolicies(cmd, "policy")
+	completePolicies(cmd)
 	return cmd
 }
 

@@ -168,10 +168,8 @@ func (f *capacityFlags) parse() ([]capacity.Spec, capacity.Mode, error) {
 	return specs, mode, err
 }
 
-// completePolicies completes the last name in a comma-separated list of policies.
-func completePolicies(cmd *cobra.Command, flag string) {
-	completeNames(cmd, flag, policies.Registry.Names)
-}
+// completePolicies completes the last name in the list of --policy.
+func completePolicies(cmd *cobra.Command) { completeNames(cmd, "policy", policies.Registry.Names) }
 
 // completeNames completes the last name in a list.
 func completeNames(cmd *cobra.Command, flag string, names func() []string) {

@@ -98,7 +98,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.register(cmd)
-	completePolicies(cmd, "policy")
+	completePolicies(cmd)
 	return cmd
 }
 

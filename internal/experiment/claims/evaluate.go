@@ -157,7 +157,7 @@ func (e *evaluator) compile(x expr, open bool) node {
 	case figure:
 		at := unbound
 		if x.policy != e.subject || e.subject == "" {
-			at = e.slot(x.policy, false)
+			at = e.slot(x.policy)
 		}
 		return e.figure(x.name, x.policy, at)
 	case fixed:
@@ -181,13 +181,13 @@ func (e *evaluator) compile(x expr, open bool) node {
 }
 
 // slot returns the index of a policy's slot.
-func (e *evaluator) slot(policy string, optional bool) int {
+func (e *evaluator) slot(policy string) int {
 	label := e.d.policy(policy)
 	if label < 0 {
 		e.noPolicy(policy)
 		return unbound
 	}
-	return e.labelSlot(label, optional)
+	return e.labelSlot(label, false)
 }
 
 func (e *evaluator) labelSlot(label int, optional bool) int {
@@ -268,14 +268,14 @@ func (e *evaluator) members(names []string) (slots []int) {
 		switch {
 		case isGroup:
 			for _, policy := range group {
-				add(e.slot(policy, false))
+				add(e.slot(policy))
 			}
 		case IsPredefinedGroup(n):
 			for _, label := range e.d.group(n) {
 				add(e.labelSlot(label, true))
 			}
 		default:
-			add(e.slot(n, false))
+			add(e.slot(n))
 		}
 	}
 	if len(slots) == 0 {

@@ -288,7 +288,7 @@ func (m movement) slack(values []float64, tolerance float64, u unit) float64 {
 }
 
 func (r ranking) judge(e *evaluator) []outcome {
-	subject := e.slot(r.subject, false)
+	subject := e.slot(r.subject)
 	members := e.members(r.among)
 	others := slices.DeleteFunc(members, func(slot int) bool { return slot == subject })
 	e.subject = r.subject

@@ -88,36 +88,24 @@ var entry = policies.Entry{
 	New:         newRAC,
 }
 
-var topicLRUEntry = policies.Entry{
-	Name: "topic-lru",
-	Look: policies.Look{Color: policies.Olive, Mark: policies.Ring},
-	Summary: "evicts the least recently used entry of the least recently requested topic; a topic is requested by hits " +
-		"of its entries and by queries that join it",
-	Source:      "cachesim; topics as in " + source,
-	Units:       policies.UnitsObjects,
-	Relates:     true,
-	SimilarFrom: similarFrom,
-	Params:      routingParams,
-	Metrics:     topicMetrics,
-	New: func(c policies.Config) (policies.Policy, error) {
-		return newPolicy(c, settings{rule: byTopicRecency, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
-	},
-}
+var (
+	topicLRUEntry = topicEntry("topic-lru", policies.Look{Color: policies.Olive, Mark: policies.Ring}, byTopicRecency,
+		"evicts the least recently used entry of the least recently requested topic; a topic is requested by hits of its "+
+			"entries and by queries that join it")
+	topicLFUEntry = topicEntry("topic-lfu", policies.Look{Color: policies.Pink, Mark: policies.Plus}, byPrevalence,
+		"evicts the least recently used entry of the topic with the fewest requests since it got entries: hits of its "+
+			"entries and queries that join it")
+)
 
-var topicLFUEntry = policies.Entry{
-	Name: "topic-lfu",
-	Look: policies.Look{Color: policies.Pink, Mark: policies.Plus},
-	Summary: "evicts the least recently used entry of the topic with the fewest requests since it got entries: hits of " +
-		"its entries and queries that join it",
-	Source:      "cachesim; topics as in " + source,
-	Units:       policies.UnitsObjects,
-	Relates:     true,
-	SimilarFrom: similarFrom,
-	Params:      routingParams,
-	Metrics:     topicMetrics,
-	New: func(c policies.Config) (policies.Policy, error) {
-		return newPolicy(c, settings{rule: byPrevalence, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
-	},
+// topicEntry is the entry of a policy that chooses a topic by a rule, and in it the least recently used entry.
+func topicEntry(name string, look policies.Look, by rule, summary string) policies.Entry {
+	return policies.Entry{
+		Name: name, Look: look, Summary: summary, Source: "cachesim; topics as in " + source,
+		Units: policies.UnitsObjects, Relates: true, SimilarFrom: similarFrom, Params: routingParams, Metrics: topicMetrics,
+		New: func(c policies.Config) (policies.Policy, error) {
+			return newPolicy(c, settings{rule: by, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
+		},
+	}
 }
 
 // topicMetrics are the metrics of policies that sort requests into topics.

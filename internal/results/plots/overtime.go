@@ -150,7 +150,7 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 		if len(traces) > 1 {
 			heading = r.Trace + ", " + heading
 		}
-		for _, line := range f.linesOf(r, byCell[r.Cell]) {
+		for _, line := range f.linesOf(byCell[r.Cell]) {
 			line.name = lineName(r, line.name, len(policies) > 1, axes)
 			at := slices.IndexFunc(panels, func(p timePanel) bool { return p.heading == heading })
 			if at < 0 {
@@ -216,7 +216,7 @@ func (p *timePanel) add(line timeLine) {
 }
 
 // linesOf returns a line for each label of the rows of a record that have the name of the figure.
-func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLine) {
+func (f OverTime) linesOf(rows []series.Row) (lines []timeLine) {
 	for _, row := range rows {
 		if row.Name != f.Name || row.Time <= f.From || f.Labels != nil && !slices.Contains(f.Labels, row.Label) {
 			continue

@@ -22,7 +22,7 @@ func TestOverTimeOfSomeLabels(t *testing.T) {
 		lines  int
 	}{{nil, 3}, {[]string{"web"}, 1}, {[]string{"", "batch"}, 2}, {[]string{"other"}, 0}} {
 		f := OverTime{Name: "hit_ratio", File: "f", Title: "T", Labels: c.labels}
-		lines := len(f.linesOf(&recs[0], rows))
+		lines := len(f.linesOf(rows))
 		if lines != c.lines {
 			t.Errorf("%q: %d lines, want %d", c.labels, lines, c.lines)
 		}
@@ -32,21 +32,20 @@ func TestOverTimeOfSomeLabels(t *testing.T) {
 	}
 }
 
-// The line of the only node is that of all nodes, and drawn once. Where a label is asked for, it is drawn.
+// The line of the only node equals the line of all nodes, and is drawn once. A label that is named is drawn.
 func TestOverTimeDrawsTheOnlyNodeOnce(t *testing.T) {
-	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
 	rows := func(node float64) []series.Row {
 		return []series.Row{{Cell: "c", Time: 10, Name: "ratio", Value: 0.4},
 			{Cell: "c", Time: 10, Name: "ratio", Label: "node 0", Value: node}}
 	}
-	if lines := (OverTime{Name: "ratio"}).linesOf(&r, rows(0.4)); len(lines) != 1 || lines[0].name != "" {
+	if lines := (OverTime{Name: "ratio"}).linesOf(rows(0.4)); len(lines) != 1 || lines[0].name != "" {
 		t.Errorf("of the only node: %+v, want one line", lines)
 	}
-	if lines := (OverTime{Name: "ratio"}).linesOf(&r, rows(0.5)); len(lines) != 2 {
+	if lines := (OverTime{Name: "ratio"}).linesOf(rows(0.5)); len(lines) != 2 {
 		t.Errorf("of another node: %+v, want two lines", lines)
 	}
-	if lines := (OverTime{Name: "ratio", Labels: []string{"", "node 0"}}).linesOf(&r, rows(0.4)); len(lines) != 2 {
-		t.Errorf("asked for: %+v, want two lines", lines)
+	if lines := (OverTime{Name: "ratio", Labels: []string{"", "node 0"}}).linesOf(rows(0.4)); len(lines) != 2 {
+		t.Errorf("named: %+v, want two lines", lines)
 	}
 }
 
@@ -57,12 +56,12 @@ func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 		rows = append(rows, series.Row{Cell: "c", Time: at, Name: "hit_ratio", Value: at})
 	}
 	for from, want := range map[float64]int{0: 3, 10: 2, 25: 1} {
-		lines := OverTime{Name: "hit_ratio", From: from}.linesOf(&r, rows)
+		lines := OverTime{Name: "hit_ratio", From: from}.linesOf(rows)
 		if len(lines) != 1 || len(lines[0].x) != want || lines[0].x[want-1] != 30 {
 			t.Errorf("from %v: %+v, want %d points", from, lines, want)
 		}
 	}
-	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(&r, rows); len(lines) != 0 {
+	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(rows); len(lines) != 0 {
 		t.Errorf("nothing is left, but there are %d lines", len(lines))
 	}
 	err := OverTime{Name: "hit_ratio", From: 30}.Check([]records.Record{r}, rows)
@@ -90,10 +89,9 @@ func TestLinesOverTimeAreNamedByWhatDiffers(t *testing.T) {
 
 // Two tenants with the same values are two lines: neither is that of everything together.
 func TestOverTimeKeepsTwoEqualTenants(t *testing.T) {
-	r := records.Record{Trace: "t", Label: "lru", CapacityText: "10", Cell: "c", Series: "10"}
 	rows := []series.Row{{Cell: "c", Time: 10, Name: "quota", Label: "db", Value: 5},
 		{Cell: "c", Time: 10, Name: "quota", Label: "web", Value: 5}}
-	if lines := (OverTime{Name: "quota"}).linesOf(&r, rows); len(lines) != 2 {
+	if lines := (OverTime{Name: "quota"}).linesOf(rows); len(lines) != 2 {
 		t.Errorf("%+v, want two lines", lines)
 	}
 }

@@ -38,7 +38,7 @@ func (f *inflation) check(codec format.CompressionCodec, page *io.SectionReader,
 	case format.Lz4Raw:
 		return f.checkLZ4(page, claim)
 	case format.Zstd:
-		told, err = checkZstd(page, claim)
+		told = checkZstd(page, claim)
 	case format.Gzip:
 		told, err = checkGzip(page, claim)
 	}
@@ -90,17 +90,17 @@ const (
 
 // checkZstd adds up the most that the blocks of all frames can hold. All blocks but a frame's last are usually full, so
 // the bound is close; if it is not, the page is inflated.
-func checkZstd(page *io.SectionReader, claim int64) (told bool, err error) {
+func checkZstd(page *io.SectionReader, claim int64) (told bool) {
 	var most int64
 	for at := int64(0); at < page.Size(); {
 		length, holds, ok := zstdFrame(io.NewSectionReader(page, at, page.Size()-at))
 		if !ok {
-			return false, nil
+			return false
 		}
 		at += length
 		most += holds
 	}
-	return most <= 2*claim+2*zstdMaxBlock, nil
+	return most <= 2*claim+2*zstdMaxBlock
 }
 
 // zstdFrame returns the length of the frame at the beginning of r, and the most bytes that it can hold; ok is false if

@@ -65,7 +65,7 @@ func (s *Source) ScanObject(what string, field func(key []byte, s *JSONScanner) 
 // list calls each for every element until the closing byte comes instead of a comma.
 func (j *jsonStream) list(closing byte, want string, each func() error) error {
 	if c, err := j.peek(); err != nil || c == closing {
-		j.skip(1)
+		j.skip()
 		return err
 	}
 	for {
@@ -77,7 +77,7 @@ func (j *jsonStream) list(closing byte, want string, each func() error) error {
 		case err != nil:
 			return err
 		case c == closing:
-			j.skip(1)
+			j.skip()
 			return nil
 		}
 		if err := j.want(',', want); err != nil {
@@ -107,7 +107,7 @@ func (j *jsonStream) peek() (byte, error) {
 		if !isJSONBlank(head[0]) {
 			return head[0], nil
 		}
-		j.skip(1)
+		j.skip()
 	}
 }
 
@@ -119,8 +119,8 @@ func (j *jsonStream) left() bool {
 	return len(head) > 0
 }
 
-func (j *jsonStream) skip(n int) {
-	n, _ = j.src.buf.Discard(n)
+func (j *jsonStream) skip() {
+	n, _ := j.src.buf.Discard(1)
 	j.at += int64(n)
 }
 
@@ -133,7 +133,7 @@ func (j *jsonStream) want(c byte, what string) error {
 	if next != c {
 		return j.fail("%s", what)
 	}
-	j.skip(1)
+	j.skip()
 	return nil
 }
 

@@ -204,7 +204,7 @@ func atomic(c *compiler) {
 		if len(args) == 0 {
 			c.unknown()
 		}
-		to = c.to(0)
+		to = c.to()
 		args = args[1:]
 	}
 	if want := 2 + int(truth(how == "cas")); len(args) != want {
@@ -343,7 +343,7 @@ func convertAddress(c *compiler) {
 	}
 	window := map[space]uint64{shared: sharedWindow, local: localWindow}[s]
 	row := [4]int{c.from(1, 64)}
-	c.step.run = eachLane(1, c.to(0), row, 64, func(a, _, _, _ uint64) uint64 {
+	c.step.run = eachLane(1, c.to(), row, 64, func(a, _, _, _ uint64) uint64 {
 		if to {
 			return a - window
 		}
@@ -359,7 +359,7 @@ func inSpace(c *compiler) {
 		c.unknown()
 	}
 	window := map[space]uint64{shared: sharedWindow, local: localWindow}[s]
-	c.step.run = eachLane(1, c.to(0), [4]int{c.from(1, 64)}, 1, func(a, _, _, _ uint64) uint64 {
+	c.step.run = eachLane(1, c.to(), [4]int{c.from(1, 64)}, 1, func(a, _, _, _ uint64) uint64 {
 		return truth(a&windowMask == window)
 	})
 }

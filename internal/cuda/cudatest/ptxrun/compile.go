@@ -136,7 +136,7 @@ func (b *builder) emit(f *ptx.Function, line int) {
 			ptx.Refuse(in.Line, "%s has more than %d instructions with all that it calls", b.p.name, ptx.MostCode)
 		}
 		if in.Op[0] == "call" {
-			b.call(fr, in)
+			b.call(in)
 			continue
 		}
 		s, to := b.step(fr, in)
@@ -173,7 +173,7 @@ func (b *builder) placeLocal(v *ptx.Variable, line int) {
 }
 
 // call replaces a call by what it calls. The variables that it passes become the parameters.
-func (b *builder) call(fr *frame, in *ptx.Statement) {
+func (b *builder) call(in *ptx.Statement) {
 	if in.Guard != "" {
 		ptx.Refuse(in.Line, "a call with a predicate")
 	}
@@ -408,7 +408,7 @@ func (c *compiler) unknown() { ptx.Refuse(c.in.Line, "unknown instruction %s", c
 func (c *compiler) need(n int) { c.operands(c.in, n) }
 
 func (c *compiler) from(i, bits int) int { return c.source(c.frame, c.in, c.in.Args[i], bits) }
-func (c *compiler) to(i int) int         { return c.target(c.frame, c.in, c.in.Args[i]) }
+func (c *compiler) to() int              { return c.target(c.frame, c.in, c.in.Args[0]) }
 
 // typed returns the last part of the instruction as a type.
 func (c *compiler) typed() (t numberType) { return c.numberType(c.in.Op[len(c.in.Op)-1]) }

@@ -180,7 +180,7 @@ func convert(c *compiler) {
 	if strings.Join(parts, ".") == "rn.f16x2.f32" {
 		c.need(3)
 		rows := [4]int{c.from(1, 32), c.from(2, 32)}
-		c.step.run = eachLane(2, c.to(0), rows, 32, func(a, b, _, _ uint64) uint64 {
+		c.step.run = eachLane(2, c.to(), rows, 32, func(a, b, _, _ uint64) uint64 {
 			return uint64(roundHalf(float64(float32Of(a)), "rn"))<<16 | uint64(roundHalf(float64(float32Of(b)), "rn"))
 		})
 		return
@@ -202,7 +202,7 @@ func convert(c *compiler) {
 	if f == nil {
 		c.unknown()
 	}
-	row := c.to(0)
+	row := c.to()
 	n := to.bits
 	if wide := c.width(row); to.kind == 's' && wide > n { // the register keeps the sign
 		narrow := f
@@ -448,7 +448,7 @@ func activeMask(c *compiler) {
 		c.unknown()
 	}
 	c.need(1)
-	to := c.to(0)
+	to := c.to()
 	c.step.run = func(w *warp, active uint32) {
 		for rest := active; rest != 0; rest &= rest - 1 {
 			w.rows[to][bits.TrailingZeros32(rest)] = uint64(active)

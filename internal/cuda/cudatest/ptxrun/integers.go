@@ -54,7 +54,7 @@ func arithmetic(c *compiler) {
 			c.unknown()
 		}
 	}
-	to := c.to(0)
+	to := c.to()
 	if c.width(to) < op.result {
 		ptx.Refuse(c.in.Line, "%s: the result has %d bits, %s has %d", c.in.Text(), op.result, c.in.Args[0].Text, c.width(to))
 	}
@@ -371,7 +371,7 @@ func lop3(c *compiler) {
 		ptx.Refuse(c.in.Line, "%s: the table %q is no number", c.in.Text(), c.in.Args[4].Text)
 	}
 	rows := [4]int{c.from(1, 32), c.from(2, 32), c.from(3, 32)}
-	c.step.run = eachLane(3, c.to(0), rows, 32, func(a, b, c, _ uint64) (x uint64) {
+	c.step.run = eachLane(3, c.to(), rows, 32, func(a, b, c, _ uint64) (x uint64) {
 		for i := range uint64(8) {
 			if table>>i&1 != 0 {
 				x |= (a ^ (i>>2&1 - 1)) & (b ^ (i>>1&1 - 1)) & (c ^ (i&1 - 1))
@@ -408,7 +408,7 @@ func move(c *compiler) {
 		for i, o := range from.Vector {
 			parts[i] = c.source(c.frame, c.in, o, each)
 		}
-		row := c.to(0)
+		row := c.to()
 		c.step.run = func(w *warp, active uint32) {
 			for rest := active; rest != 0; rest &= rest - 1 {
 				l := bits.TrailingZeros32(rest)
@@ -420,7 +420,7 @@ func move(c *compiler) {
 			}
 		}
 	default:
-		row := c.to(0)
+		row := c.to()
 		c.step.run = eachLane(1, row, [4]int{c.from(1, n)}, n, func(a, _, _, _ uint64) uint64 { return a })
 	}
 }

@@ -37,7 +37,7 @@ func barrierOrSync(c *compiler) {
 		u.reduce = op[2]
 		last := len(args) - 1
 		u.value, u.negated = c.from(last, 1), args[last].Negated
-		u.to = c.to(0)
+		u.to = c.to()
 		args = args[1:last]
 		if want := map[string]string{"popc": "u32", "and": "pred", "or": "pred"}[op[2]]; want == "" || op[3] != want {
 			c.unknown()
@@ -125,7 +125,7 @@ func vote(c *compiler) {
 	c.need(3)
 	name := strings.Join(c.in.Op, ".")
 	p, negated := c.from(1, 1), c.in.Args[1].Negated
-	to := c.to(0)
+	to := c.to()
 	c.maskOf(2)
 	var result func(trues, lanes uint32) uint64
 	switch name {
@@ -210,7 +210,7 @@ func reduce(c *compiler) {
 	if !slices.Contains([]string{"add", "min", "max", "and", "or", "xor"}, c.in.Op[2]) || f == nil {
 		c.unknown()
 	}
-	a, to := c.from(1, 32), c.to(0)
+	a, to := c.from(1, 32), c.to()
 	c.maskOf(2)
 	c.step.run = func(w *warp, lanes uint32) {
 		x := w.rows[a][bits.TrailingZeros32(lanes)]
