@@ -43,7 +43,11 @@ func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Atte
 			}
 			values = values.Merge(timed)
 		}
-		outcomes[i] = outcome{values: values, served: int64(len(r.trace.Objects)), elapsed: s.Elapsed}
+		if c.Predictor != nil {
+			values = values.Merge(s.Predicting.Values())
+		}
+		outcomes[i] = outcome{values: values, served: int64(len(r.trace.Objects)), elapsed: s.Elapsed,
+			predicting: s.Predicting.Elapsed}
 		if c.Series.Asked() {
 			outcomes[i].series = seriesOfHeads(c.Series, config.Trace.Shape, s)
 		}
@@ -73,7 +77,8 @@ func asksSteps(c Cell) bool { return c.Series.Asked() || c.Model != nil }
 
 // headsCell returns a cell of the cache of a language model without its capacity.
 func headsCell(c Cell) kv.Cell {
-	return kv.Cell{Params: c.Cache.Params, Rule: c.Reuse, Policy: c.Policy, Retriever: c.Retriever, Seed: c.Seed}
+	return kv.Cell{Params: c.Cache.Params, Rule: c.Reuse, Policy: c.Policy, Predictor: c.Predictor, Retriever: c.Retriever,
+		Seed: c.Seed}
 }
 
 // seriesOfHeads returns the series of a cell whose windows are numbers of steps, in which all layers count.

@@ -80,7 +80,14 @@ func (c *Cell) bytes(shape *attention.Shape) (each, shared int64) {
 		}
 		if err == nil {
 			wanted := int64(o.ratio*float64(tokens))/size + 1
-			each += bytesOfWanted*wanted*int64(shape.Steps) + c.Policy.Entry.Memory.Bytes(tokens/size, tokens/size, true)
+			requests := wanted * int64(shape.Steps)
+			each += bytesOfWanted*requests + c.Policy.Entry.Memory.Bytes(tokens/size, tokens/size, true)
+			if c.Predictor != nil {
+				each += bytesOfNext*requests + bytesOfLearned*tokens/size
+			}
+			if c.Predictor != nil && c.Predictor.Entry.Trains {
+				each += min(mostRowBytes, bytesOfRow*requests)
+			}
 		}
 	case servesLayer:
 		blocks := tokens/int64(c.Policy.Params.Int("block")) + 1
@@ -94,4 +101,12 @@ func (c *Cell) bytes(shape *attention.Shape) (each, shared int64) {
 const (
 	bytesOfWanted = 4 + 3*4
 	leastBlock    = 8
+)
+
+// Of a predictor: its next uses per wanted block, what it learns of a block, and the rows that it trains on.
+const (
+	bytesOfNext    = 4 + 1
+	bytesOfLearned = 100
+	bytesOfRow     = 200
+	mostRowBytes   = 128 << 20
 )

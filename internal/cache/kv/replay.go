@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
@@ -24,6 +25,7 @@ type Cell struct {
 	Share     float64
 	Rule      *reuse.Spec    // nil unless the policy is OneSet
 	Policy    policies.Spec  // OneSet, PQCache, FullAttention, or that of a store of blocks
+	Predictor *predict.Spec  // of a policy that uses one; each head has its own, whose requests are the wanted blocks
 	Retriever *retrieve.Spec // of sets, or of the blocks that a step wants; nil for the policy's default
 	Seed      uint64
 }
@@ -52,7 +54,9 @@ type Outcome struct {
 	// QueryMap has the cosines of the queries of every Config.MapEvery-th step, row by row, of the first query head of the
 	// middle layer.
 	QueryMap []float64
-	Elapsed  time.Duration // an equal share of the time of the pass
+	// Predicting is what the predictors of all heads have cost.
+	Predicting predict.Cost
+	Elapsed    time.Duration // an equal share of the time of the pass
 }
 
 // Replay serves all heads of a trace in every cell. The outcomes do not depend on the number of jobs.
@@ -77,6 +81,7 @@ func Replay(ctx context.Context, c Config) ([]Outcome, error) {
 			for bin, n := range w.errors[i] {
 				all[bin] += n
 			}
+			o.Predicting = o.Predicting.Plus(w.predicting[i])
 			if c.Steps {
 				sums.add(w.steps[i])
 			}
@@ -295,7 +300,7 @@ func (r *replay) serve(ctx context.Context) error {
 	}
 	for i := range jobs {
 		w := &worker{replay: r, attention: &onCPU{shape: r.shape}, errors: make([]histogram, len(r.plans)),
-			finders: r.newFinders()}
+			predicting: make([]predict.Cost, len(r.plans)), finders: r.newFinders()}
 		if len(r.Attention) > 0 {
 			w.attention = r.Attention[i]
 		}

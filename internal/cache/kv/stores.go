@@ -7,6 +7,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache/kv/blocks"
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -87,10 +89,6 @@ func checkStore(policy policies.Spec, retriever retrieve.Spec) error {
 		return fmt.Errorf("retriever %s finds single tokens, but %s decides about blocks of them; use a retriever that "+
 			"finds blocks: %s", retriever, policy.Name(), strings.Join(dividedRetrievers(), ", "))
 	}
-	if policy.Entry.Predicts {
-		return fmt.Errorf("%s cannot hold blocks: it needs predictions, and no predictor knows the steps of a head; use "+
-			"lru, for example", policy)
-	}
 	divided, ok := retrieve.New(retriever).(retrieve.Divided)
 	if !ok {
 		return errors.New("retriever " + retriever.Name() + " has no blocks")
@@ -154,6 +152,14 @@ func (w *worker) serveStore(c *holding) error {
 		}
 		config.Plan = f.plan
 	}
+	var counted predict.Counted
+	if c.Policy.Entry.Predicts {
+		var err error
+		if counted.Predictor, err = w.predictorOf(c, f, &config); err != nil {
+			return fmt.Errorf("predictor %s: %w", c.Predictor, err)
+		}
+		config.Predictor = &counted
+	}
 	store, err := blocks.New(config)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
@@ -167,5 +173,22 @@ func (w *worker) serveStore(c *holding) error {
 		first = end
 	}
 	c.tally.set = store.Reserved()
+	if counted.Predictor != nil {
+		w.predicting[c.number] = w.predicting[c.number].Plus(counted.Cost())
+	}
 	return nil
+}
+
+// predictorOf returns the predictor of a store in a head. Its requests are the blocks that the steps want.
+func (w *worker) predictorOf(c *holding, f *finder, store *blocks.Config) (predict.Predictor, error) {
+	config := predict.Config{Objects: f.wanted, Count: store.Blocks, Seed: store.Seed, Params: c.Predictor.Params}
+	if c.Predictor.Entry.Future {
+		config.NextUse = oracle.NextUse(f.wanted, store.Blocks)
+		if store.Size > 0 {
+			config.OptEvicts = func() []bool {
+				return policies.OptEvicts(f.wanted, store.Blocks, config.NextUse, store.Capacity/int64(store.Size))
+			}
+		}
+	}
+	return c.Predictor.Entry.New(config)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -250,6 +251,30 @@ func TestOfflineStores(t *testing.T) {
 	}
 	if outcomes[4].Counts.Hits != outcomes[5].Counts.Hits || outcomes[5].Counts.Evictions != 0 {
 		t.Errorf("room for all tokens: %+v, without a limit %+v", outcomes[5].Counts, outcomes[4].Counts)
+	}
+}
+
+// TestPredictingStores expects a policy that believes in true predictions to be as good as the optimum, whatever the
+// number of goroutines, and one with no better predictions than chance to be worse.
+func TestPredictingStores(t *testing.T) {
+	columns := columnsOf(t, small)
+	cells := []Cell{storeOf(t, params.Values{"ratio": "20%"}, 0.4, "opt", "blocks(size=4)")}
+	for _, predictor := range []string{"oracle", "noisy(p=1)"} {
+		cell := storeOf(t, params.Values{"ratio": "20%"}, 0.4, "fpb", "blocks(size=4)")
+		spec := must.Get(predict.Registry.Parse(predictor))(t)
+		cell.Predictor = &spec
+		cells = append(cells, cell)
+	}
+	all := must.Get(Replay(context.Background(), Config{Trace: columns, Cells: cells, Jobs: 1}))(t)
+	for i, again := range must.Get(Replay(context.Background(), Config{Trace: columns, Cells: cells, Jobs: 3}))(t) {
+		if all[i].Counts != again.Counts || all[i].Predicting.Predictions != again.Predicting.Predictions {
+			t.Errorf("cell %d depends on the number of goroutines", i)
+		}
+	}
+	opt, oracle, noisy := all[0], all[1], all[2]
+	if oracle.Counts.Hits != opt.Counts.Hits || noisy.Counts.Hits >= opt.Counts.Hits || oracle.Predicting.Calls == 0 {
+		t.Errorf("hits %d with true predictions, %d with false ones, %d of the optimum; predictors cost %+v",
+			oracle.Counts.Hits, noisy.Counts.Hits, opt.Counts.Hits, oracle.Predicting)
 	}
 }
 

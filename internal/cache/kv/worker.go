@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/similarity/softmax"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
@@ -18,6 +19,8 @@ type worker struct {
 	attention Attention
 	errors    []histogram // per cell
 	steps     []steps     // likewise; nil unless they are wanted
+	// predicting is what the predictors of the heads have cost, per cell.
+	predicting []predict.Cost
 
 	head           *attention.Head
 	norms          []float64 // of the queries
