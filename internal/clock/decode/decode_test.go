@@ -132,6 +132,25 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestServeLayers expects each layer of a replay to stand for two of four, in its own steps, and the mean of a layer to
+// be over all layers and steps.
+func TestServeLayers(t *testing.T) {
+	c := simple(Blocks)
+	c.Model.Layers, c.Bandwidth, c.Peak, c.Tokens = 4, 1e18, 1e18, 50
+	c.Costs = Costs{Block: 2 * microsecond, Lookup: 10 * microsecond}
+	r := &Replay{Layers: 2, Heads: 1, Steps: 2, Prompt: 50, Always: 10, Counts: []Counts{
+		{Heads: 1, Lookups: 1, Updates: 10}, {Heads: 1, Lookups: 2, Updates: 20},
+		{Heads: 1, Lookups: 3, Updates: 30}, {Heads: 1, Lookups: 4, Updates: 40}}}
+	served := must.Get(c.Serve(t.Context(), r))(t)
+	micros(t, "step 0", served.Steps[0], 4*10+2*2*(1+10+3+30))
+	micros(t, "step 1", served.Steps[1], 4*10+2*2*(2+20+4+40))
+	micros(t, "lookup in a layer", served.Layer.Exposed[Lookup], 10+2*(1+2+3+4)/4.0)
+	micros(t, "update in a layer", served.Layer.Busy[Update], 2*(10+20+30+40)/4.0)
+	c.Batch = 2 // on two threads, each sequence at one of the steps
+	served = must.Get(c.Serve(t.Context(), r))(t)
+	micros(t, "a step of two sequences", served.Steps[0], 4*10+2*(3+30+7+70))
+}
+
 // TestMemoryOfPublishedStores expects the memory of stores of 30% to be what LiteCache's table 2 states for RetroInfer.
 func TestMemoryOfPublishedStores(t *testing.T) {
 	const gib, k = 1 << 30, 1 << 10
