@@ -15,7 +15,7 @@ func simple(management Management) Config {
 	return Config{
 		Model:      Model{Layers: 1, QueryHeads: 1, KVHeads: 1, Dim: 1, Hidden: 2, FeedForward: 4, Vocabulary: 8},
 		Machine:    Machine{Bandwidth: 1e6, Peak: 1e9, Memory: 1e9, PCIe: 1e5, Threads: 2, Costs: simpleCosts},
-		Management: management, Tokens: 100, Batch: 1, Metadata: 1, Graph: true,
+		Management: management, Tokens: 100, Batch: 1, Metadata: 0.5, Graph: true,
 	}
 }
 
@@ -46,15 +46,15 @@ func TestLayerInMicroseconds(t *testing.T) {
 		{"kernels that are longer than launches", Whole, Work{Attended: 100}, func(c *Config) { c.Graph = false },
 			[parts]float64{Computation: 64, Attention: 400}},
 		{"a set", Sets, work, nil,
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 95, Lookup: 5, Transfer: 120}},
+			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 5, Transfer: 120}},
 		{"a set without a graph", Sets, work, func(c *Config) { c.Graph = false },
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 95, Launches: 56, Lookup: 5, Transfer: 120}},
+			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Launches: 101, Lookup: 5, Transfer: 120}},
 		{"a predicted set", Predicted, work, nil,
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 95, Transfer: 120}},
+			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Transfer: 120}},
 		{"blocks, whose update is hidden", Blocks, work, nil,
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 95, Lookup: 20, Transfer: 120, Merge: 5 + 104}},
+			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 20, Transfer: 120, Merge: 5 + 104}},
 		{"blocks, whose update is not", Blocks, work, func(c *Config) { c.Costs.Update = 300 * microsecond },
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 95, Lookup: 20, Transfer: 120, Update: 114,
+			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 20, Transfer: 120, Update: 114,
 				Merge: 5 + 104}},
 		{"a large batch, which computes longer than it reads", Whole, Work{Attended: 20},
 			func(c *Config) { c.Batch, c.Peak = 10, 1e6 }, [parts]float64{Computation: 640, Attention: 80}},
@@ -109,12 +109,12 @@ func TestServe(t *testing.T) {
 	c := simple(Sets)
 	served := must.Get(c.Serve(t.Context(), recording()))(t)
 	const attended = (22.5 + 10 + 100) / 2 * 4 // of a set, what is always there, and a whole head
-	first := 64 + attended + 5 + 90.0/2 + 5 + 22.5/2*40 + 32
+	first := 64 + attended + 5 + 90.0/2*0.5 + 5 + 22.5/2*40 + 32
 	second := 64 + attended + 2.0/2*4 + 5 + 5 + 32
 	micros(t, "step 0", served.Steps[0], first)
 	micros(t, "step 1", served.Steps[1], second)
 	micros(t, "a layer", served.Layer.Exposed.Sum(), (first+second)/2-32)
-	want := Memory{Weights: 2 * (32 + 2*16), Cache: (0.25*90 + 101) / 2 * 4, Always: 11.0 / 2 * 4, Search: 101.0 / 2,
+	want := Memory{Weights: 2 * (32 + 2*16), Cache: (0.25*90 + 101) / 2 * 4, Always: 11.0 / 2 * 4, Search: 101.0 / 2 * 0.5,
 		Full: 101 * 4}
 	if served.Memory != want {
 		t.Errorf("memory %+v, want %+v", served.Memory, want)
@@ -149,6 +149,11 @@ func TestServeLayers(t *testing.T) {
 	c.Batch = 2 // on two threads, each sequence at one of the steps
 	served = must.Get(c.Serve(t.Context(), r))(t)
 	micros(t, "a step of two sequences", served.Steps[0], 4*10+2*(3+30+7+70))
+	r.Counts[3], c.Batch, r.Share = Counts{Whole: 1}, 1, 0.5 // layer 1 in the last step
+	memory := must.Get(c.Serve(t.Context(), r))(t).Memory
+	if want := 2.0 * (20 + 51) * 4; memory.Cache != want || memory.Full != 4*51*4 {
+		t.Errorf("memory %+v, want %v of the cache and %v of all", memory, want, 4*51*4)
+	}
 }
 
 // TestMemoryOfPublishedStores expects the memory of stores of 30% to be what LiteCache's table 2 states for RetroInfer.
