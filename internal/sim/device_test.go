@@ -101,7 +101,7 @@ func TestFaultyDevices(t *testing.T) {
 			t.Errorf("%s: error %v of a device that does nothing", name, tested)
 		}
 		for right := 0; right < launches; right += 1 + launches/brief.Of(9, 2) {
-			for _, fault := range []cudatest.Fault{cudatest.Nothing, cudatest.Garbage} {
+			for _, fault := range brief.Sample(2, cudatest.Garbage, cudatest.Nothing) {
 				if _, err := replay(fault, right); err == nil || !cuda.Failed(err) {
 					t.Errorf("%s, fault %d after %d launches: error %v", name, fault, right, err)
 				}
