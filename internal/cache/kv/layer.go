@@ -12,7 +12,7 @@ import (
 // PQCache is the policy of PQCache.
 var PQCache = policies.Entry{
 	Name: "pqcache",
-	Look: policies.Look{Color: policies.Olive, Mark: policies.Ring},
+	Look: policies.Look{Color: policies.Magenta, Mark: policies.Ring},
 	Summary: "in the cache attention: the KV heads of a layer share blocks of tokens; a step loads the tokens that it " +
 		"lacks, and those blocks in which most tokens are wanted; LFU evicts blocks",
 	Source: "Zhang et al., PQCache: product quantization-based KVCache for long context LLM inference (SIGMOD 2025), " +
@@ -26,7 +26,7 @@ var PQCache = policies.Entry{
 // FullAttention keeps all rows.
 var FullAttention = policies.Entry{
 	Name:    "full-attention",
-	Look:    policies.Look{Color: policies.Green, Mark: policies.Ring},
+	Look:    policies.Look{Color: policies.Green, Mark: policies.Square},
 	Summary: "in the cache attention: all rows of every head are on the GPU, whatever the capacity; nothing is lost",
 	Source:  source,
 	Heads:   true,

@@ -86,7 +86,7 @@ func TestNodesRefuse(t *testing.T) {
 		"optimal":      {lru("allocator=optimal"), "knows the requests of the trace"},
 		"marginal":     {lru("allocator=marginal"), "the order in which files are read"},
 		"quiver":       {lru("allocator=quiver(train=users)"), "data sets of tenants"},
-		"fluid":        {lru("allocator=fluid(train=users:1)"), "data sets of tenants"},
+		"batch sizes":  {lru("allocator=batch-sizes(train=users:1)"), "data sets of tenants"},
 		"out of range": {lru("allocator=static(r=0.95)"), "outside rmin=0.1 to rmax=0.9"},
 		"start":        {lru("allocator=pid(start=0.05)"), "begins with a ratio of 0.05"},
 		"start, bounds": {simtest.OnNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)", "allocator=milp"),
