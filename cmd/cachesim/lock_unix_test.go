@@ -51,9 +51,7 @@ func TestLockedFolderIsLeftAlone(t *testing.T) {
 		}
 	}
 	lock.Unlock()
-	if lock, err = atomicfile.ShareFolder(out); err != nil {
-		t.Fatal(err)
-	}
+	lock = must.Get(atomicfile.ShareFolder(out))(t)
 	defer lock.Unlock()
 	if code, _, stderr := runCachesim(t, "sweep", "run", out, "--shard", "0/1"); code != exitFine {
 		t.Errorf("beside another share: exit code %d, %s", code, stderr)

@@ -51,9 +51,7 @@ func measureCommand(t *testing.T, cmd *exec.Cmd) measured {
 	}
 	kilobytes := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	if peak, err := os.ReadFile(peakFile); err == nil {
-		if kilobytes, err = strconv.ParseInt(strings.TrimSpace(string(peak)), 10, 64); err != nil {
-			t.Fatal(err)
-		}
+		kilobytes = must.Get(strconv.ParseInt(strings.TrimSpace(string(peak)), 10, 64))(t)
 	}
 	return measured{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), kilobytes << 10}
 }

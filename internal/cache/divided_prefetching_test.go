@@ -126,9 +126,7 @@ func TestPrefetchingTenantsKeepToTheirPools(t *testing.T) {
 				must.Do(t, err)
 				c.Policy = spec
 				if c.Prefetcher.Entry.Layout {
-					if c.Layout, err = prefetch.NewLayout(tr); err != nil {
-						t.Fatal(err)
-					}
+					c.Layout = must.Get(prefetch.NewLayout(tr))(t)
 				}
 				built, err := newExactCache(c)
 				must.Do(t, err)

@@ -33,9 +33,7 @@ func BenchmarkPools(b *testing.B) {
 					config := policytest.ConfigOf(b, entry, &traces.Trace{NumObjects: objects}, capacity, true)
 					all := make([]*cache.Pool, pools)
 					for i := range all {
-						if all[i], err = cache.NewMemberPool(spec, config, cache.NewMembers(partition)); err != nil {
-							b.Fatal(err)
-						}
+						all[i] = must.Get(cache.NewMemberPool(spec, config, cache.NewMembers(partition)))(b)
 					}
 					draws := random.NewDraws(1)
 					for pos := range 2 * objects {

@@ -73,9 +73,7 @@ func prefetchingConfig(t *testing.T, tr *traces.Trace, text string, capacity int
 	must.Do(t, err)
 	c := Config{Trace: tr, Capacity: capacity, Unit: tr.ObjectSizes == nil, Policy: lru, Prefetcher: &spec}
 	if spec.Entry.Addresses {
-		if c.Addresses, err = prefetch.NewAddresses(tr); err != nil {
-			t.Fatal(err)
-		}
+		c.Addresses = must.Get(prefetch.NewAddresses(tr))(t)
 	}
 	return c
 }

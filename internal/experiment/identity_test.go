@@ -21,12 +21,8 @@ func withWeights(t *testing.T, path, checksum string) Cell {
 	spec, err := allocate.Registry.Parse("hlem(weights=" + path + ",range=0.01)")
 	must.Do(t, err)
 	parts := sim.Parts{Allocator: &spec, Checksum: checksum}
-	if parts.Policy, err = policies.Registry.Parse("lru"); err != nil {
-		t.Fatal(err)
-	}
-	if parts.Cache, err = cache.Registry.Parse("pools"); err != nil {
-		t.Fatal(err)
-	}
+	parts.Policy = must.Get(policies.Registry.Parse("lru"))(t)
+	parts.Cache = must.Get(cache.Registry.Parse("pools"))(t)
 	return Cell{Workload: workload.Workload{Name: "w"}, Parts: NewParts(parts)}.WithHash()
 }
 

@@ -118,10 +118,7 @@ func holdToProgram(t *testing.T, rows []map[string]string) {
 
 func authorsCell(t *testing.T, row map[string]string) (c sim.Cell) {
 	t.Helper()
-	var err error
-	if c.Policy, err = policies.Registry.Parse(row["policy"] + "(" + row["parameters"] + ")"); err != nil {
-		t.Fatal(err)
-	}
+	c.Policy = must.Get(policies.Registry.Parse(row["policy"] + "(" + row["parameters"] + ")"))(t)
 	for _, kind := range sim.Kinds {
 		text := row[kind.Name]
 		if kind == sim.CacheKind {
@@ -130,8 +127,7 @@ func authorsCell(t *testing.T, row map[string]string) (c sim.Cell) {
 		if text == "" {
 			continue
 		}
-		part := must.Get(kind.Parse(text))(t)
-		part.Into(&c.Parts)
+		must.Get(kind.Parse(text))(t).Into(&c.Parts)
 	}
 	switch row["capacity_unit"] {
 	case "", "objects", "bytes":
@@ -147,10 +143,7 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 	t.Helper()
 	var w workload.Workload
 	if workload.IsGenerator(row["trace"]) {
-		var err error
-		if w, err = workload.Generated(row["trace"], 0); err != nil {
-			t.Fatal(err)
-		}
+		w = must.Get(workload.Generated(row["trace"], 0))(t)
 	} else {
 		traceDir, _ := simtest.ReferenceFolders(t)
 		w.Files = []string{filepath.Join(traceDir, filepath.FromSlash(row["trace"]))}

@@ -227,9 +227,7 @@ func TestOracleGeneralGrows(t *testing.T) {
 	content, err := os.ReadFile(path)
 	must.Do(t, err)
 	opts.Stdin = strings.NewReader(string(content))
-	if got, err = traces.Load(t.Context(), []string{"-"}, opts); err != nil {
-		t.Fatal(err)
-	}
+	got = must.Get(traces.Load(t.Context(), []string{"-"}, opts))(t)
 	checkColumns(t, got, want)
 	if !slices.Equal(got.NextUse(), nextUse) {
 		t.Error("next uses of standard input are missing or wrong")
@@ -267,9 +265,7 @@ func TestLoadKeepsOnlyWhatWasAskedFor(t *testing.T) {
 	checkColumns(t, got, &traces.Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2})
 	opts := everything
 	opts.Stdin = strings.NewReader(csv)
-	if got, err = traces.Load(t.Context(), []string{"-"}, opts); err != nil {
-		t.Fatal(err)
-	}
+	got = must.Get(traces.Load(t.Context(), []string{"-"}, opts))(t)
 	checkColumns(t, got, &traces.Trace{
 		Objects: []uint32{0, 1, 0}, NumObjects: 2, ObjectSizes: []int64{5, 6},
 		Times: []int64{1e9, 2e9, 3e9}, Ops: []stream.Op{stream.OpRead, stream.OpWrite,

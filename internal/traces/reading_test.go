@@ -150,9 +150,7 @@ func TestReadAgain(t *testing.T) {
 		if err != nil {
 			opts := everything
 			opts.Format = f.Name
-			if first, err = traces.Load(t.Context(), []string{path}, opts); err != nil {
-				t.Fatal(err)
-			}
+			first = must.Get(traces.Load(t.Context(), []string{path}, opts))(t)
 		}
 		opts := everything
 		opts.Format = first.InputFormat()

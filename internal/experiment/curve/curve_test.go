@@ -44,9 +44,7 @@ func TestCapacitiesAreOfOneUnit(t *testing.T) {
 	if err != nil || len(ascending) != 2 || ascending[0].Amount != 1 || ascending[1].Amount != 3 {
 		t.Errorf("capacities %+v, %v; want 1 and 3", ascending, err)
 	}
-	if specs, err = capacity.ParseList("3,2B"); err != nil {
-		t.Fatal(err)
-	}
+	specs = must.Get(capacity.ParseList("3,2B"))(t)
 	must.NotGet(Capacities(specs, capacity.AsWritten, trace))(t, "two curves", "objects beside bytes")
 }
 

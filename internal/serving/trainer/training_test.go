@@ -241,9 +241,7 @@ func TestOutput(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("an aborted training leaves %v", left)
 	}
-	if out, err = Create(t.Context(), weights); err != nil {
-		t.Fatal(err)
-	}
+	out = must.Get(Create(t.Context(), weights))(t)
 	must.Do(t, out.Write(policy, s, o))
 	out.Abort()
 	text, err := os.ReadFile(weights)
