@@ -55,7 +55,8 @@ race:
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours
-# are known, and of recommender requests. Beside the last record.
+# are known, and of recommender requests; then lookups of sets of keys and values, the exact set of a group of query
+# heads, and a replay of attention. Beside the last record.
 bench:
 	@mkdir -p out
 	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m \
@@ -64,6 +65,8 @@ bench:
 	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
 	  ./internal/cache/semantic ./internal/serving/nodemodels >> out/bench.txt
+	$(GO) test -run '^$$' -bench 'Lookup|GroupTop128K/exact$$|Replay' -benchtime 200ms -count $(BENCHCOUNT) \
+	  ./internal/cache/kv/reuse ./internal/similarity/softmax ./internal/cache/kv >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
 
 # What a GPU computes, beside the same on the CPU: seconds, how many times as fast the GPU is, and millions of requests,

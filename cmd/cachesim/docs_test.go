@@ -108,7 +108,8 @@ var notRun = []struct {
 	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge`), "needs files that others publish, or a sweep that has " +
 		"run"},
 	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue ` +
-		`--long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender `), "takes long: it is about a large trace"},
+		`--long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender |layer\.attention|--context 32768`),
+		"takes long: it is about a large trace"},
 	{regexp.MustCompile(`train --controller`), "trains for a minute; the training has tests of its own"},
 	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its " +
 		"own tests"},
@@ -192,7 +193,7 @@ func docTraces(t *testing.T) (dir string) {
 		"prompts.jsonl.zst":  "llm(conversations=10,prompts=40)",
 		"testdata/trace.zst": "zipf(requests=4000,objects=500)",
 		"requests.parquet":   "recommender(nodes=1,epochs=2,users=500,shards=20000,rate=20)",
-		"book.attention":     "attention(layers=2,context=300,steps=20)",
+		"book.attention":     "attention(layers=2,context=1500,steps=20)",
 	} {
 		path := filepath.Join(dir, name)
 		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
