@@ -65,7 +65,7 @@ type Computation struct {
 var SimilarityJoin = Computation{"join", Capability{8, 0}}
 
 // SetReplay is the replay of set-associative caches, ReuseDistances the replay of LRU at every capacity, FullAttention
-// that of queries to all tokens.
+// the attention of queries to all tokens.
 var (
 	SetReplay      = Computation{"sets", leastCapability}
 	ReuseDistances = Computation{"lru", leastCapability}

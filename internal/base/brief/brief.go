@@ -1,4 +1,4 @@
-// Package brief shortens tests under -short. It is for tests only.
+// Package brief shortens tests under -short: Of chooses a size, Sample some of the cases. It is for tests only.
 package brief
 
 import "testing"

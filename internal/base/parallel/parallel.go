@@ -1,4 +1,5 @@
-// Package parallel runs pieces of work on several goroutines. It starts them in order and stops at the first error.
+// Package parallel runs numbered pieces of work on several goroutines: For starts them in order and stops at the first
+// error. Jobs turns the value of a flag into the number of goroutines.
 package parallel
 
 import (

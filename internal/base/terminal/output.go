@@ -1,4 +1,5 @@
-// Package terminal writes to the user: all of standard output and standard error passes through it.
+// Package terminal writes to the user: all of standard output and standard error passes through it. NewStdout and
+// NewStderr wrap the two streams, Width measures the terminal, and Wrap breaks text at a width.
 package terminal
 
 import (

@@ -1,5 +1,5 @@
 // Package version finds out which version of the program this is: its release, its commit, and whether it was built
-// with changes that are not committed.
+// with changes that are not committed. Of returns it as a text, which `cachesim version` prints and records keep.
 package version
 
 import (

@@ -1,5 +1,6 @@
 // Package join finds similar pairs of vectors on a GPU: tensor cores propose pairs by products in half precision, and
-// the GPU decides about each in float64 as similarity.Vectors.Similarity does, bit by bit.
+// the GPU decides about each in float64 as similarity.Vectors.Similarity does, bit by bit. Backend makes a
+// similarity.Backend of a device; Supports says whether the device can join.
 package join
 
 import (

@@ -1,5 +1,5 @@
-// Package compile_test compiles kernels, and checks that what was compiled belongs to the sources that are there. It is
-// a package of its own, as those that contain PTX cannot be built, nor tested, before there is any.
+// Package compile_test compiles kernels, and checks that the PTX in the repository belongs to the sources. It is a
+// package of its own because packages that embed PTX cannot be built before the PTX exists.
 package compile_test
 
 import (
