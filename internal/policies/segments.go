@@ -55,7 +55,6 @@ func (s *segments) take(o Object) {
 	s.segment[o] = 0
 }
 
-// renew moves o to the front of its segment.
 func (s *segments) renew(o Object) {
 	s.list.MoveToFront(int(s.segment[o])-1, o)
 }

@@ -122,7 +122,6 @@ func (s site) note(device string) siteNote {
 	return siteNote{"on " + device, ""}
 }
 
-// nameOf names a cell in a note.
 func nameOf(c Cell) string {
 	name := c.Policy.String()
 	if c.Reuse != nil {
@@ -137,7 +136,6 @@ func nameOf(c Cell) string {
 // mostListed is the number of names in a note.
 const mostListed = 8
 
-// listed returns names, each once, shortened if there are many.
 func listed(names []string) string {
 	var once []string
 	for _, name := range names {

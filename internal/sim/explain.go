@@ -126,7 +126,6 @@ type placeInWhole struct {
 	numbers   map[uint64]policies.Object // of strangers, by address
 }
 
-// placeInWhole returns the translation of a cell's replay.
 func (r *Replayer) placeInWhole(c Cell) (*placeInWhole, error) {
 	v := r.view(c.Capacity)
 	addresses, err := v.addressesFor(c)

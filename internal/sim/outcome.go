@@ -36,7 +36,6 @@ type outcome struct {
 	series     []series.Row  // of all parts so far, if requested
 }
 
-// add adds the outcome of the next part of a trace.
 func (o *outcome) add(part outcome) {
 	o.values = o.values.Merge(part.values)
 	o.served += part.served

@@ -428,7 +428,6 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config 
 	}
 }
 
-// capacityOf returns the capacity of a cell's cache.
 func capacityOf(c Cell, t *traces.Trace) int64 {
 	if c.Policy.Entry.Unbounded {
 		return unbounded(t, c.Capacity.Bytes)

@@ -171,7 +171,6 @@ func windowEnd(at, span int64) int64 {
 	return begins + min(span, math.MaxInt64-begins)
 }
 
-// end ends the current window.
 func (s *sampler) end(to int, at float64, total cache.Counts) {
 	n := total.Minus(s.before)
 	s.before, s.begins = total, to

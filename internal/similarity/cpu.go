@@ -117,7 +117,6 @@ func (w *tiles) load(first, end int) {
 	}
 }
 
-// rows returns the vectors of a tile, from number a on.
 func (w *tiles) rows(a int) []float32 {
 	// A tile reads dot.Rows vectors, and the last rows of a block may be fewer.
 	if a+dot.Rows <= w.v.Len() {
@@ -155,7 +154,6 @@ func (w *cpuWorker) decide() {
 	w.waiting = w.waiting[:0]
 }
 
-// products returns the products in float64 of four candidates.
 func (w *tiles) products(candidates []candidate) [4]float64 {
 	var four [4]dot.Pair
 	for i, c := range candidates {

@@ -66,7 +66,6 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 	return &s.lists, nil
 }
 
-// Len returns the number of vectors.
 func (l *Nearest) Len() int { return l.n }
 
 // K returns how many others each list has.

@@ -33,7 +33,6 @@ func (l *pairList) add(p Pair) {
 	l.chunks[last] = append(l.chunks[last], p)
 }
 
-// addAll lists pairs, as a chunk of their own.
 func (l *pairList) addAll(pairs []Pair) {
 	if len(pairs) > 0 {
 		l.chunks = append(l.chunks, pairs[:len(pairs):len(pairs)])
@@ -165,7 +164,6 @@ func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 	return n.ids[from:to], n.similarities[from:to]
 }
 
-// Len returns the number of vectors.
 func (n *Neighbours) Len() int     { return len(n.starts) - 1 }
 func (n *Neighbours) Bytes() int64 { return 8*int64(len(n.starts)) + 8*int64(len(n.ids)) }
 func (n *Neighbours) Pairs() int   { return len(n.ids) / 2 }

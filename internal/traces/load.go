@@ -433,7 +433,6 @@ func roundedDown(x float64, digits int) float64 {
 	return down
 }
 
-// requestBytes returns the bytes per request in the columns.
 func (l *loader) requestBytes() float64 {
 	bytes := 4.0
 	if l.keep.Time {

@@ -306,7 +306,6 @@ func (s *scan) close() error {
 	return errors.Join(errs...)
 }
 
-// readAll visits the records of r one by one.
 func (s *scan) readAll(r stream.Reader) error {
 	var rec stream.Record
 	begins := true // a group, even if its first requests are dropped

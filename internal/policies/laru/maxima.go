@@ -34,7 +34,6 @@ func (m *maxima) set(i int, key uint64) {
 	}
 }
 
-// clear removes the key of i.
 func (m *maxima) clear(i int) {
 	below := m.levels[0]
 	key := below[i]

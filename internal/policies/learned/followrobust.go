@@ -107,7 +107,6 @@ func (p *followRobust) Grow(objects int) {
 	p.missing = dense.Grown(p.missing, objects)
 }
 
-// simulate updates the simulated cache for r.
 func (p *followRobust) simulate(r policies.Request) {
 	o := r.Object
 	optHit := p.optimum.request(o)

@@ -88,7 +88,6 @@ func (p *trustDoubt) Grow(objects int) {
 	p.proxyOf = dense.Grown(p.proxyOf, objects)
 }
 
-// simulate updates the simulated cache for r.
 func (p *trustDoubt) simulate(r policies.Request) {
 	o := r.Object
 	p.followed.serve(r)

@@ -140,7 +140,6 @@ func (p *mq) Grow(objects int) {
 	p.charge.Grow(objects)
 }
 
-// forget removes o from Qout.
 func (p *mq) forget(o policies.Object) {
 	p.lists.Unlink(o)
 	p.where[o] = mqAbsent

@@ -189,7 +189,6 @@ func parseAlpha(text string, capacity float64) (float64, error) {
 // maxAlpha is far above the point where topics fade from one request to the next.
 const maxAlpha = 1000
 
-// settings are the parameters of a policy.
 type settings struct {
 	rule       rule
 	alphaText  string  // alpha, as its parameter says

@@ -438,7 +438,6 @@ func (d *drawing) within(p records.Point) bool {
 	return d.xMin <= p.Place.Number && p.Place.Number <= d.xMax
 }
 
-// addMarksTo draws the numbers of publication i.
 func (d *drawing) addMarksTo(f *Figure, p records.Panel, all marks, i int, name string) {
 	if len(all.marks) == 0 {
 		return
@@ -492,7 +491,6 @@ func scaleOf(log bool) Scale {
 	return Linear
 }
 
-// ticks returns a tick at every place of the panel.
 func (d *drawing) ticks(p records.Panel) []plot.Tick {
 	labels := map[float64]string{}
 	for _, s := range p.Lines {

@@ -141,7 +141,6 @@ func (l Layout) uses(dim string) bool {
 	return slices.Contains(used, dim) || dim == DimCapacity && slices.Contains(used, DimCapacityShare)
 }
 
-// arranger does the work of Arrange.
 type arranger struct {
 	Layout
 	recs    []*Record           // those with the metric
@@ -315,7 +314,6 @@ func (a *arranger) name(r *Record) string {
 	return strings.Join(parts, ", ")
 }
 
-// series averages the records of one panel.
 func (a *arranger) series(recs []*Record) ([]Series, error) {
 	var all []Series
 	points := map[[2]string][]*Record{} // by series and place

@@ -171,7 +171,6 @@ func (f field) text(r *Record) (text string, ok bool) {
 	}
 }
 
-// value returns the value of the field, nil for null.
 func (f field) value(r *Record) any {
 	switch {
 	case f.index != asMetric:

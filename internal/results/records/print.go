@@ -102,7 +102,6 @@ func (g Group) Title() string {
 	return s
 }
 
-// column is a column of a group's table.
 type column struct {
 	Head
 	cell func(*Record) string

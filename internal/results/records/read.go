@@ -110,7 +110,6 @@ func decodeJSON(data []byte) ([]Record, error) {
 	return recs, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("not UTF-8 text")

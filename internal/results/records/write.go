@@ -101,7 +101,6 @@ func encoderOf(path string) (encoder, error) {
 // Outputs returns what writes the files of Write, to be written together with others.
 func Outputs(recs []Record) ([]atomicfile.Output, error) { return outputs(formats, recs) }
 
-// writeAll writes all files and then renames them.
 func writeAll(dir string, files []file, recs []Record) error {
 	all, err := outputs(files, recs)
 	if err != nil {

@@ -446,7 +446,6 @@ type coverage struct {
 	share []float64
 }
 
-// cover computes the coverage of a user.
 func (p *Cache) cover(user uint32) {
 	c := &p.covered
 	c.user, c.valid = user, true

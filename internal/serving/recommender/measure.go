@@ -140,7 +140,6 @@ func (m *model) endSpans(now time.Duration, report bool) error {
 	return nil
 }
 
-// endSpan ends a window of a series at a time.
 func (m *model) endSpan(ends time.Duration) error {
 	s := Span{Arrived: m.next, Ends: ends, Nodes: make([]Measured, len(m.nodes))}
 	now := min(ends, max(m.agenda.Now(), m.spanFrom))

@@ -125,7 +125,6 @@ type job struct {
 	transfer, compute float64 // seconds
 }
 
-// newModel returns a run that has not begun.
 func newModel(r Requests, cache Cache, c Config) *model {
 	m := &model{Config: c, Requests: r, cache: cache, gpus: cache.GPUs()}
 	cache.UseCosts(c.Costs)
@@ -144,7 +143,6 @@ func newModel(r Requests, cache Cache, c Config) *model {
 	return m
 }
 
-// begin sets the first ratios.
 func (m *model) begin() {
 	next := m.nextLoad()
 	for i := range m.nodes {
@@ -312,7 +310,6 @@ func (m *model) happen(e happening) {
 	}
 }
 
-// endWarmup starts to count.
 func (m *model) endWarmup() {
 	m.counting = true
 	m.counted.begins = m.agenda.Now()
@@ -322,7 +319,6 @@ func (m *model) endWarmup() {
 	}
 }
 
-// finish ends a run.
 func (m *model) finish() (*Result, error) {
 	if !m.counting {
 		m.endWarmup()

@@ -68,7 +68,6 @@ func follow(p *ppo.ActorCritic) decide {
 	}
 }
 
-// bests returns the best ratio of each epoch.
 func bests(w Workload, loads []serving.Load) []float64 {
 	m, best := w.model(), make([]float64, len(loads))
 	for i, l := range loads {

@@ -42,7 +42,6 @@ func Four(p *[4]Pair) (products [4]float64) {
 	return products
 }
 
-// sums are the four sums of a product.
 type sums [4]float64
 
 // add is the Go twin of sumOf: len(a) is a multiple of 4.

@@ -19,7 +19,6 @@ const (
 	float64s
 )
 
-// width returns the bytes of a number.
 func (n numbers) width() int { return [...]int{2, 2, 4, 8}[n] }
 
 // halves has the value of every float16: looking it up is faster than computing it.

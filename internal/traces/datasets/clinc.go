@@ -165,7 +165,6 @@ func (s *intentStream) next() (dialogueQuery, bool) {
 	return dialogueQuery{text: text, session: s.session, topic: in.name, answer: answer}, true
 }
 
-// begin starts an episode.
 func (s *intentStream) begin() {
 	s.left = 1
 	if s.meanEpisode > 1 {

@@ -148,7 +148,6 @@ func readSGDFrames(s *source.JSONScanner) (services [][]byte, err error) {
 	return services, err
 }
 
-// add appends the requests of a dialogue.
 func (r *sgdReader) add(d sgdDialogue) {
 	session := scopedName(r.file, d.id)
 	whole := bytes.Join(d.services, []byte("+"))

@@ -44,7 +44,6 @@ func Parse(text string) (Spec, error) {
 	return params.NewRegistry("embedder", Default, Entries()...).Parse(text)
 }
 
-// Entries returns the built-in embedders.
 func Entries() []Entry { return []Entry{lexical} }
 
 // IsBuiltIn reports whether text names a built-in embedder, with or without parameters.

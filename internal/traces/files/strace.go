@@ -291,7 +291,6 @@ func fileHandle(text []byte) (handle, path []byte, ok bool) {
 	return text[:end], text[digits+1 : end], true
 }
 
-// leadingNumber reads the number that text begins with.
 func leadingNumber(text []byte) (int64, bool) {
 	word, _, _ := bytes.Cut(text, []byte(" "))
 	n, err := strconv.ParseInt(string(word), 10, 64)

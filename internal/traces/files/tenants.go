@@ -70,7 +70,6 @@ func (c *Columns) DirectoryOf(depth int) (of []uint32, names []string) {
 	return of, names
 }
 
-// directoryOf returns the first components of a path.
 func directoryOf(path string, depth int) string {
 	last := strings.LastIndexByte(path, '/')
 	switch last {

@@ -199,7 +199,6 @@ func parseJobs(text string) ([]*clusterJob, error) {
 	return jobs, nil
 }
 
-// listing returns the files of all data sets, read or not.
 func (t *clusterTrace) listing() (*files.Listing, error) {
 	listing := files.NewListing("generated")
 	var path []byte

@@ -102,7 +102,6 @@ func appendPadded(text []byte, n, digits int) []byte {
 	return text
 }
 
-// clusterData is a data set at the scale of a trace.
 type clusterData struct {
 	number      int // in clusterSets
 	set         *clusterSet

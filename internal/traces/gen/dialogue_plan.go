@@ -80,7 +80,6 @@ func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
 	return p, p.search(requests, seed)
 }
 
-// drawPool draws the available sessions.
 func (p *dialoguePlan) drawPool(seed uint64) {
 	families, lengths := random.Stream(seed, familyBits), random.Stream(seed, lengthBits)
 	p.anchors = make([]uint8, p.topics*p.families)

@@ -52,7 +52,6 @@ var Common = []params.Param{
 		"hashed: numbers of 64 bits without order"},
 }
 
-// All returns every generator.
 func All() []Entry { return slices.Clone(entries()) }
 
 // Params returns every parameter of any generator, each once: the generators' own first, then the common ones.
@@ -281,7 +280,6 @@ func sizeTable(sizes sizer, keys *keyspace) []int64 {
 	return table
 }
 
-// Requests returns the length of the trace.
 func (g *Generator) Requests() int { return g.requests }
 
 // Measured returns a line that says how near the trace comes to its targets, "" if it has none.

@@ -146,7 +146,6 @@ func (k *kindReader) read() (stream.Extra, error) {
 	return k.row, k.table.Check(k.first, k.row)
 }
 
-// read reads the next value into a cell.
 func (c *cellReader) read(cell any) (err error) {
 	switch cell := cell.(type) {
 	case *int64:

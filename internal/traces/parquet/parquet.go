@@ -116,7 +116,6 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table, reads 
 	return p, fields, err
 }
 
-// header returns the columns of the file, and their names.
 func (p *reader) header() (*source.Rows, []*parquet.Column) {
 	all := p.file.Root().Columns()
 	table := &source.Rows{Src: p.src, Columns: len(all)}

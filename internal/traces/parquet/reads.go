@@ -175,7 +175,6 @@ func (c *cursor) nextSize() (int64, error) {
 	return c.size(v)
 }
 
-// size returns a value as a number of bytes.
 func (c *cursor) size(v parquet.Value) (int64, error) {
 	size, ok := whole(v, c.unsigned)
 	if !ok || size < 0 || size > source.MaxSize {

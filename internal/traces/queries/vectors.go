@@ -80,7 +80,6 @@ func newVectorFile(in *source.File) (*VectorFile, error) {
 	return v, err
 }
 
-// Dim returns the length of a row.
 func (v *VectorFile) Dim() int       { return v.dim }
 func (v *VectorFile) String() string { return v.src.Place }
 func (v *VectorFile) Close() error   { return v.in.Close() }

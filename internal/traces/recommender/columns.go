@@ -191,7 +191,6 @@ func (p *profiles) add(read []Lookup) {
 	p.starts = append(p.starts, len(p.shards))
 }
 
-// requestLists are the requests of each user, in order.
 type requestLists struct {
 	starts []int // per user, and one more at the end
 	all    []uint32

@@ -50,7 +50,6 @@ type listReader struct {
 	list  []Lookup
 }
 
-// begin prepares for a list of words.
 func (r *listReader) begin(text []byte) error {
 	words := 1 + bytes.Count(text, []byte(" ")) + bytes.Count(text, []byte("\t"))
 	if words > maxWords {

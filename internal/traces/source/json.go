@@ -343,7 +343,6 @@ func (s *JSONScanner) OneOf(known ...string) ([]byte, error) {
 	return text, err
 }
 
-// Strings reads an array of strings.
 func (s *JSONScanner) Strings() (all [][]byte, err error) {
 	err = s.Array(func() error {
 		text, err := s.String()

@@ -208,7 +208,6 @@ func (t *Together) Join(r *Reading) *Reading {
 	return r
 }
 
-// List returns the readings as they are now.
 func (t *Together) List() []Reading {
 	all := make([]Reading, len(t.readings))
 	for i, r := range t.readings {

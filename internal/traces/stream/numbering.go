@@ -39,7 +39,6 @@ func NewNumbering() *Numbering {
 	}
 }
 
-// Len returns how many numbers have been assigned.
 func (n *Numbering) Len() int { return len(n.Keys) }
 
 // OfRecord returns the number of a record's key.
