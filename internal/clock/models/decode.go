@@ -78,7 +78,7 @@ var (
 		Digits: 3, Better: metric.Lower, Merge: metric.Apart, Labels: "part",
 		Doc: "mean time by which a part delays a layer: computation (projections and feed-forward network), attention, " +
 			"retrieval, launches (the GPU waits for kernels), lookup, transfer, update and merge"}
-	CacheOverhead = metric.Metric{Name: "cache_overhead", Unit: metric.Ratio, Digits: 1, Better: metric.Lower,
+	CacheOverhead = metric.Metric{Name: "cache_overhead", Unit: metric.Ratio, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 41, Head: "overhead", Weight: 61},
 		Doc: "time by which lookup, transfer, update and merge delay a layer, over that of computation, attention and " +
 			"retrieval"}
