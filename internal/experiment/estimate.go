@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -28,10 +29,14 @@ func (c Cost) Total(cells []Cell, jobs int) float64 {
 	return c.Loads + replays/float64(jobs)
 }
 
-// measuredRequests is the number of requests at the start of a trace that an estimate replays.
-const measuredRequests = 100_000
+// measuredRequests is the number of requests at the start of a trace that an estimate replays, and measuredSteps that of
+// the decode steps of an attention trace, each of which reads all keys.
+const (
+	measuredRequests = 100_000
+	measuredSteps    = 8
+)
 
-// EstimateCost estimates the time that cells take. It loads the first requests of each trace, once for all of its
+// EstimateCost estimates the time that cells take. It loads the first requests or steps of each trace, once for all of its
 // variants, replays them under each policy at the first of its capacities, and scales the time to the length of the
 // trace. A cache fills up during the replay, and a large one does not fit into the processor's caches, so the estimate
 // is rough.
@@ -65,6 +70,9 @@ type sample struct {
 
 func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, error) {
 	w := cells[0].Workload
+	if w.IsAttention(ctx, dirs) {
+		return takeSteps(ctx, w, dirs)
+	}
 	whole, err := requests(w, dirs)
 	if err != nil {
 		return nil, err
@@ -96,6 +104,24 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	}
 	s.loading = time.Since(start).Seconds() * s.scale
 	return s, nil
+}
+
+// takeSteps is takeSample for an attention trace, of which loading reads the dimensions alone.
+func takeSteps(ctx context.Context, w workload.Workload, dirs []string) (*sample, error) {
+	opened, err := w.OpenAttention(ctx, dirs, nil, attention.Options{})
+	if err != nil {
+		return nil, err
+	}
+	steps := opened.Shape().Steps
+	if err := opened.Close(); err != nil {
+		return nil, err
+	}
+	w.Checksum, w.Limit = "", min(steps, measuredSteps)
+	t, err := w.Load(ctx, dirs, traces.LoadOptions{Needs: traces.Needs{Attention: true}})
+	if err != nil {
+		return nil, err
+	}
+	return &sample{trace: t, scale: float64(steps) / float64(w.Limit), measured: map[string]float64{}}, nil
 }
 
 // countedRequests is the number of requests at the start of a file that determine its estimated length: enough for
@@ -152,7 +178,7 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string]float64) error {
 	sharing := map[string]float64{} // by key: cells that share one pass over the trace
 	for _, c := range cells {
-		if c.Parts.Policy.Entry.ReuseDistances && c.Parts.Allocator == nil {
+		if c.sharesPass() {
 			sharing[c.costKey()]++
 		}
 	}
@@ -169,8 +195,17 @@ func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string
 	return nil
 }
 
-// costKey is equal for cells that are assumed to cost the same on one trace.
+// sharesPass reports whether one pass over the trace serves the cell and others with the same costKey.
+func (c Cell) sharesPass() bool {
+	return c.Parts.Cache.Entry.Attention || c.Parts.Policy.Entry.ReuseDistances && c.Parts.Allocator == nil
+}
+
+// costKey is equal for cells that are assumed to cost the same on one trace. Full attention costs the most by far of
+// what the cache of a language model does, so that its cells differ little.
 func (c Cell) costKey() string {
+	if c.Parts.Cache.Entry.Attention {
+		return c.Parts.Cache.Entry.Name
+	}
 	return fmt.Sprintf("%s|%t", c.Parts.texts.Policy, c.Capacity.CountsBytes(c.Sizes))
 }
 

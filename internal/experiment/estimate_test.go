@@ -27,6 +27,8 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 		{limited, 2},
 		{newCell("zipf(objects=100,requests=1000)", "lru", "10"), 1},
 		{newCell("zipf(objects=100,requests=1000000)", "lru", "10"), 10},
+		{newCell("attention(layers=1,context=200,steps=40)", "lru", "10"), 5},
+		{newCell("attention(layers=1,context=200,steps=4)", "lru", "10"), 1},
 	} {
 		s := must.Get(takeSample(t.Context(), []Cell{test.cell}, nil))(t)
 		if s.scale < 0.9*test.want || s.scale > 1.1*test.want {
