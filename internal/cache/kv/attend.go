@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/similarity/softmax"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
@@ -65,7 +67,7 @@ func (w *worker) attended(r *run, queries []float32, step int, outputs bool) err
 		return nil
 	}
 	group, dim := w.shape.Group(), w.shape.Dim
-	r.first, r.steps = step, min(w.attention.Longest(), w.shape.Steps-step)
+	r.first, r.steps = step, w.stepsAlike(step)
 	r.probabilities = resized(r.probabilities, rowsBefore(w.shape, step, step+r.steps))
 	r.outputs = r.outputs[:0]
 	var to []float32
@@ -75,6 +77,20 @@ func (w *worker) attended(r *run, queries []float32, step int, outputs bool) err
 	}
 	queries = queries[step*group*dim:][:r.steps*group*dim]
 	return w.attention.Attend(queries, w.shape.Visible(step), r.probabilities, to)
+}
+
+// stepsAlike returns how many steps from one on are computed at once: errors are measured in all of them or in none.
+func (w *worker) stepsAlike(step int) int {
+	n, most := 1, min(w.attention.Longest(), w.shape.Steps-step)
+	for n < most && w.measuresErrors(step+n) == w.measuresErrors(step) {
+		n++
+	}
+	return n
+}
+
+// measuresErrors reports whether a cell needs output errors of a step.
+func (r *replay) measuresErrors(step int) bool {
+	return slices.ContainsFunc(r.plans, func(p *plan) bool { return p.measuresErrors(step, r.shape.Steps) })
 }
 
 // probabilitiesOf returns the probabilities of a step of the run.

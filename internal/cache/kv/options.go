@@ -41,6 +41,8 @@ var parameters = []params.Param{
 		"the heads (4%) or a budget (2GiB); the reuse rule ranks them"},
 	{Name: "queries", Default: queriesTrue, Choices: []string{queriesTrue, queriesPredicted},
 		Doc: "queries that look up and load sets: true, or predicted (a layer earlier, so that rows are loaded meanwhile)"},
+	{Name: "errors-every", Default: 1, Min: 1, Max: 1 << 20, Doc: fmt.Sprintf("output errors are measured in one of n "+
+		"blocks of %d steps, the middle one; they take about half of the time of a long replay", errorBlock)},
 	{Name: "importance", Default: "", File: true, Doc: "file with the importance of KV heads, cut to 0 to 1: lines of " +
 		"layer, head and number, or a row of numbers per layer. Without it, what the trace's own file " +
 		"TRACE-importance.tsv states (the effect of a head, in any unit) ranks the heads; without that file importances " +
@@ -65,6 +67,8 @@ type options struct {
 	residentShare float64 // of the heads; 0 if residentBytes is set
 	residentBytes int64
 
+	errorsEvery int // blocks
+
 	predicted         bool
 	importance, ranks string // files
 	queryImportance   string // likewise
@@ -72,8 +76,8 @@ type options struct {
 
 func optionsOf(v params.Values, share float64) (o options, err error) {
 	o = options{share: share, append: v.Text("append"), sink: v.Int("sink"), recent: v.Int("recent"),
-		dense:      v.Int("dense"),
-		predicted:  v.Text("queries") == queriesPredicted,
+		dense:     v.Int("dense"),
+		predicted: v.Text("queries") == queriesPredicted, errorsEvery: v.Int("errors-every"),
 		importance: v.Text("importance"), ranks: v.Text("ranks"), queryImportance: v.Text("query-importance")}
 	o.ratio = defaultRatio
 	if text := v.Text("ratio"); text != "" {
@@ -106,6 +110,17 @@ func parseShare(text string) (share float64, ok bool) {
 	number, isShare := strings.CutSuffix(text, "%")
 	percent, err := strconv.ParseFloat(number, 64)
 	return percent / 100, isShare && err == nil && percent >= 0 && percent <= 100
+}
+
+// errorBlock is how many steps in a row have their output errors measured or left out: sets that serve several of them
+// go over their values once.
+const errorBlock = 8
+
+// measuresErrors reports whether output errors are measured in one of so many steps. It always is in some of them. The
+// first blocks would be better than the mean, as all sets are new there.
+func (o *options) measuresErrors(step, steps int) bool {
+	every := min(o.errorsEvery, (steps+errorBlock-1)/errorBlock)
+	return step/errorBlock%every == every/2
 }
 
 // resident reports whether heads may be on the GPU as a whole.

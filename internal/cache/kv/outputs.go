@@ -28,7 +28,7 @@ type heldSet struct {
 // kept is what the tokens give in a step that are visible whatever the set: the first ones, and those from tail on.
 type kept struct {
 	step, sink, tail int
-	outputs          []float32 // a row per query head
+	outputs          []float32 // a row per query head; not set where errors are not measured
 	totals           []float64 // of the probabilities, per query head
 	mass             float64   // mean of the totals
 }
@@ -54,10 +54,12 @@ func (w *worker) keptOf(v view, step, label int) int {
 	for token := tail; token < m.visible; token++ {
 		w.order = append(w.order, int32(token))
 	}
-	k.outputs, k.totals = resized(k.outputs, group*dim), resized(k.totals, group)
-	softmax.WeightedRows(k.outputs, m.probabilities, w.order, w.head.Values[:m.visible*dim], dim)
-	for j := range k.totals {
-		k.totals[j] = softmax.SumRows(m.probabilities[j*m.visible:], w.order)
+	if w.measuresErrors(step) {
+		k.outputs, k.totals = resized(k.outputs, group*dim), resized(k.totals, group)
+		softmax.WeightedRows(k.outputs, m.probabilities, w.order, w.head.Values[:m.visible*dim], dim)
+		for j := range k.totals {
+			k.totals[j] = softmax.SumRows(m.probabilities[j*m.visible:], w.order)
+		}
 	}
 	k.mass = softmax.SumRows(m.summed, w.order) / float64(group)
 	return len(w.kept) - 1
@@ -90,9 +92,7 @@ func (w *worker) settle() {
 			c.outputs++
 			w.errors[d.cell].add(float64(x))
 		}
-		if w.steps != nil {
-			w.steps[d.cell].quality[w.at(l.step)].Add(StepQuality{OutputError: qualityOf(sum / float64(len(l.errors)))})
-		}
+		w.addQuality(c, l.step, StepQuality{OutputError: qualityOf(sum / float64(len(l.errors))), Measured: 1})
 	}
 	w.losses, w.sets, w.kept, w.due = w.losses[:0], w.sets[:0], w.kept[:0], w.due[:0]
 }

@@ -29,6 +29,7 @@ func (n *StepCounts) Add(other StepCounts) {
 type StepQuality struct {
 	Recall, LostMass int64
 	OutputError      int64 // of a head, the mean over its query heads
+	Measured         int64 // heads whose error was measured, those on the GPU as a whole included
 	// Similarity is the mean cosine of a head's queries and those for which its set was loaded, before a step replaces
 	// it; Compared is the number of heads with a set.
 	Similarity, Compared int64
@@ -48,7 +49,7 @@ func qualityOf(x float64) int64 {
 // Add adds the sums of other heads.
 func (q *StepQuality) Add(other StepQuality) {
 	q.Recall, q.LostMass = q.Recall+other.Recall, q.LostMass+other.LostMass
-	q.OutputError += other.OutputError
+	q.OutputError, q.Measured = q.OutputError+other.OutputError, q.Measured+other.Measured
 	q.Similarity, q.Compared = q.Similarity+other.Similarity, q.Compared+other.Compared
 }
 
@@ -59,7 +60,7 @@ type steps struct {
 }
 
 // bytesOfStep is the memory of a step of a layer.
-const bytesOfStep = 9*8 + 5*8
+const bytesOfStep = 9*8 + 6*8
 
 func newSteps(n int) steps { return steps{make([]StepCounts, n), make([]StepQuality, n)} }
 
@@ -85,7 +86,7 @@ func SeriesOf(n StepCounts, q StepQuality) (v metric.Values) {
 	heads := (n.Heads + n.Whole) * QualityUnit
 	quotient(recall, q.Recall+n.Whole*QualityUnit, heads)
 	quotient(lostMass, q.LostMass, heads)
-	quotient(outputError, q.OutputError, heads)
+	quotient(outputError, q.OutputError, q.Measured*QualityUnit)
 	v.SetInt(metric.Evictions, n.Evictions)
 	quotient(QuerySimilarity, q.Similarity, q.Compared*QualityUnit)
 	return v

@@ -27,10 +27,9 @@ type tally struct {
 	labels              int64 // queries
 }
 
-// keepWhole counts a head all of whose rows are on the GPU, apart from what it counts per step.
+// keepWhole counts a head all of whose rows are on the GPU, apart from what is counted per step.
 func (t *tally) keepWhole(shape *attention.Shape) {
 	t.recall, t.mass = float64(shape.Steps), float64(shape.Steps)
-	t.outputs = int64(shape.Steps) * int64(shape.Group())
 	t.whole = int64(shape.Tokens())
 }
 

@@ -183,6 +183,12 @@ func (w *worker) begin() error {
 // keepWhole counts a head all of whose rows are on the GPU.
 func (w *worker) keepWhole(c *holding) {
 	c.tally.keepWhole(w.shape)
+	for step := range w.shape.Steps {
+		if c.measuresErrors(step, w.shape.Steps) {
+			c.outputs += int64(w.shape.Group())
+			w.addQuality(c, step, StepQuality{Measured: 1})
+		}
+	}
 	n := StepCounts{Whole: 1}
 	if c.serving == servesAll { // where nothing else is looked up
 		n.Lookups, n.Hits = 1, 1
@@ -198,6 +204,13 @@ func (w *worker) count(c *holding, step int, n StepCounts) {
 	c.StepCounts.Add(n)
 	if w.steps != nil {
 		w.steps[c.number].counts[w.at(step)].Add(n)
+	}
+}
+
+// addQuality adds to what is known of a step if that is wanted.
+func (w *worker) addQuality(c *holding, step int, q StepQuality) {
+	if w.steps != nil {
+		w.steps[c.number].quality[w.at(step)].Add(q)
 	}
 }
 
@@ -267,7 +280,7 @@ func (w *worker) attend(step int) error {
 	if !m.run.has(step) {
 		w.settle()
 	}
-	if err := w.compute(&m.scores, w.head.Queries, step, true); err != nil {
+	if err := w.compute(&m.scores, w.head.Queries, step, w.measuresErrors(step)); err != nil {
 		return err
 	}
 	m.visible, w.predicted.step = shape.Visible(step), -1
@@ -394,23 +407,24 @@ func (w *worker) lossOf(c *holding, step int) int {
 	always := w.kept[l.kept].mass
 	l.mass = l.middle + always
 	l.middle += always - w.kept[w.keptOf(v, step, step)].mass
-	w.hold(c, number)
+	if w.measuresErrors(step) {
+		w.hold(c, number)
+	}
 	return number
 }
 
 // measure counts a step.
 func (w *worker) measure(c *holding, number, step int) {
 	e, l := &w.exact[c.view], &w.losses[number]
-	w.due = append(w.due, due{c.number, number})
+	if c.measuresErrors(step, w.shape.Steps) {
+		w.due = append(w.due, due{c.number, number})
+	}
 	c.recall += l.recall
 	c.mass += l.mass
 	c.lost += e.visible - l.mass
 	c.middle += l.middle
 	c.exact += e.mass
-	if w.steps != nil {
-		w.steps[c.number].quality[w.at(step)].Add(StepQuality{Recall: qualityOf(l.recall),
-			LostMass: qualityOf(e.visible - l.mass)})
-	}
+	w.addQuality(c, step, StepQuality{Recall: qualityOf(l.recall), LostMass: qualityOf(e.visible - l.mass)})
 	if step == w.shape.Steps-1 {
 		v := w.views[c.view]
 		c.visible = int64(v.sink + w.step.visible - v.tail(w.shape, step, c.label))
