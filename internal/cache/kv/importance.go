@@ -39,38 +39,44 @@ func readImportances(o *options, trace *attention.Columns, seed uint64) (importa
 }
 
 func readOfHeads(o *options, trace *attention.Columns, seed uint64) (importances, error) {
+	distribution := published
+	if o.ranks != "" {
+		var err error
+		if distribution, err = readNumbers(o.ranks); err != nil {
+			return importances{}, err
+		}
+	}
 	path := cmp.Or(o.importance, trace.Importances)
 	if path == "" {
-		return drawImportances(trace.Shape.Heads(), seed), nil
+		return drawImportances(trace.Shape.Heads(), distribution, seed), nil
 	}
 	effects, err := readEffects(path, trace.Shape)
 	if err != nil {
 		return importances{}, err
 	}
 	of := slices.Clone(effects)
-	switch {
-	case o.ranks != "":
-		distribution, err := readNumbers(o.ranks)
-		if err != nil {
-			return importances{}, err
-		}
+	if o.ranks != "" || o.importance == "" {
 		rank(of, distribution)
-	case o.importance == "":
-		rank(of, published)
 	}
-	for i, x := range of {
-		of[i] = min(max(x, 0), 1)
-	}
-	return importances{of: of, effects: effects}, nil
+	return importances{of: cut(of), effects: effects}, nil
 }
 
-func drawImportances(heads int, seed uint64) importances {
+func drawImportances(heads int, distribution []float64, seed uint64) importances {
 	bits := random.Stream(seed, importanceBits)
 	of := make([]float64, heads)
 	for i := range of {
-		of[i] = quantileOf(published, random.Unit(bits))
+		of[i] = quantileOf(distribution, random.Unit(bits))
 	}
+	of = cut(of)
 	return importances{of: of, effects: of}
+}
+
+// cut returns the numbers, cut to 0 to 1.
+func cut(numbers []float64) []float64 {
+	for i, x := range numbers {
+		numbers[i] = min(max(x, 0), 1)
+	}
+	return numbers
 }
 
 // readOfQueries reads lines of layer, KV head, query head of the layer and importance, one for each query head of the
@@ -92,7 +98,12 @@ func readOfQueries(path string, shape *attention.Shape) ([][]float64, error) {
 			return nil, fmt.Errorf("%s: row %d is about query head %v of KV head %v; want query heads from 0 to %d, of which "+
 				"each %d in order have one KV head", path, i+1, row[2], row[1], shape.QueryHeads-1, shape.Group())
 		}
-		known[[2]int{int(row[0]), query}] = min(max(row[3], 0), 1)
+		head := [2]int{int(row[0]), query}
+		if _, twice := known[head]; twice {
+			return nil, fmt.Errorf("%s: row %d is about query head %d of layer %d again; want one number for each head", path,
+				i+1, head[1], head[0])
+		}
+		known[head] = min(max(row[3], 0), 1)
 	}
 	all := make([][]float64, shape.Heads())
 	for place := range all {
@@ -125,7 +136,12 @@ func readEffects(path string, shape *attention.Shape) ([]float64, error) {
 	for layer, row := range rows {
 		switch {
 		case listed:
-			known[[2]int{int(row[0]), int(row[1])}] = row[2]
+			head := [2]int{int(row[0]), int(row[1])}
+			if _, twice := known[head]; twice {
+				return nil, fmt.Errorf("%s: row %d is about KV head %d of layer %d again; want one number for each head", path,
+					layer+1, head[1], head[0])
+			}
+			known[head] = row[2]
 		case len(row) == shape.KVHeads:
 			for kv, x := range row {
 				known[[2]int{layer, kv}] = x

@@ -42,13 +42,47 @@ func TestQueryImportances(t *testing.T) {
 		t.Error("the similarities of two of three query heads count though these have no importance")
 	}
 	for want, path := range map[string]string{
-		"row 1 has 3 numbers":                   file(func(layer, kv, query int) string { return line(layer, query, 0.5) }),
-		"query head 3 of KV head 0":             file(func(layer, _, query int) string { return line(layer, 0, query, 0.5) }),
-		"nothing about query head 0 of layer 1": file(func(_, kv, query int) string { return line(0, kv, query, 0.5) }),
+		"row 1 has 3 numbers":       file(func(layer, kv, query int) string { return line(layer, query, 0.5) }),
+		"query head 3 of KV head 0": file(func(layer, _, query int) string { return line(layer, 0, query, 0.5) }),
+		"row 2 is about query head 0 of layer 0 again": file(func(layer, kv, query int) string {
+			return line(layer, 0, 0, 0.5)
+		}),
+		"nothing about query head 0 of layer 1": file(func(layer, kv, query int) string {
+			return line(2*layer, kv, query, 0.5)
+		}),
 	} {
 		cell := cellOf(t, params.Values{"query-importance": path}, 0.1, "qsac")
 		_, err := Replay(context.Background(), Config{Trace: columns, Cells: []Cell{cell}})
 		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error that says %q", err, want)
+		}
+	}
+}
+
+// TestImportances expects importances to be drawn from a file of numbers if the trace states none, and a file that
+// names a head twice, or has no numbers, to be refused.
+func TestImportances(t *testing.T) {
+	columns := columnsOf(t, small)
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "numbers")
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	drawn := must.Get(readImportances(&options{ranks: file("0.5 0.75\n")}, columns, 1))(t)
+	for _, x := range drawn.of {
+		if x < 0.5 || x > 0.75 {
+			t.Errorf("%v is drawn, want numbers from 0.5 to 0.75", drawn.of)
+			break
+		}
+	}
+	if one := must.Get(readImportances(&options{ranks: file("7\n")}, columns, 1))(t); slices.Min(one.of) != 1 {
+		t.Errorf("7 is drawn as %v, want 1", one.of)
+	}
+	for want, o := range map[string]options{
+		"row 2 is about KV head 0 of layer 0 again": {importance: file("0 0 1\n0 0 0\n")},
+		"want a number": {ranks: file("many\n")},
+	} {
+		if _, err := readImportances(&o, columns, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error that says %q", err, want)
 		}
 	}

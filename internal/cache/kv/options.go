@@ -51,8 +51,8 @@ var parameters = []params.Param{
 		"lines of layer, KV head, query head of the layer, and number. Rules that weigh the similarities of a group by it " +
 		"take the importance of the KV head for all of them without the file"},
 	{Name: "ranks", Default: "", File: true, Doc: "file of numbers from 0 to 1, whose quantiles become the importances " +
-		"of heads in the order of what the files above state; without it the trace's own become those of DuoAttention's " +
-		"Llama-3-8B, from which importances are also drawn"},
+		"of heads in the order of what the files above state; without those, importances are drawn from them. By default " +
+		"the importances of DuoAttention's Llama-3-8B, for what the trace's own file states and for draws"},
 }
 
 // options are what the parameters of the cache and a capacity say.

@@ -115,6 +115,9 @@ func (r *replay) checkServing(p *plan) error {
 	if p.Share > 1 && p.serving != servesAll {
 		return fmt.Errorf("cache %s: a capacity of %.4g%% of the tokens; want at most 100%%", Name, 100*p.Share)
 	}
+	if err := r.checkBlocks(p); err != nil {
+		return err
+	}
 	switch p.serving {
 	case servesLayer:
 		size = p.Policy.Params.Int("block")
@@ -127,6 +130,24 @@ func (r *replay) checkServing(p *plan) error {
 			"than a block of %d: use a larger capacity, or smaller blocks", Name, 100*p.Share, held, to-from, size)
 	}
 	return nil
+}
+
+// checkBlocks refuses blocks of which none lies between the first and the recent tokens: nothing could be retrieved.
+func (r *replay) checkBlocks(p *plan) error {
+	if p.Retriever == nil {
+		return nil
+	}
+	divided, ok := retrieve.New(*p.Retriever).(retrieve.Divided)
+	if !ok || divided.Size() == 0 {
+		return nil
+	}
+	size := divided.Size()
+	from, to := p.options.view().candidates(r.shape, 0)
+	if to/size > (from+size-1)/size {
+		return nil
+	}
+	return fmt.Errorf("retriever %s: none of the blocks of %d tokens, which begin at multiples of that, lies within the "+
+		"tokens from %d to %d, which a head can load: use smaller blocks, or a longer prompt", p.Retriever, size, from, to-1)
 }
 
 // held returns how many tokens a store holds: a share of the candidates of the first step, as the memory is allocated
@@ -172,7 +193,8 @@ func (w *worker) serveStore(c *holding) error {
 		w.count(c, step, n)
 		first = end
 	}
-	c.tally.set = store.Reserved()
+	from, to := c.options.view().candidates(w.shape, w.shape.Steps-1)
+	c.tally.set = min(store.Reserved(), int64(to-from)) // a policy without bounds reserves all blocks
 	if counted.Predictor != nil {
 		w.predicting[c.number] = w.predicting[c.number].Plus(counted.Cost())
 	}

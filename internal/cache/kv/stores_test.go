@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
@@ -289,6 +290,28 @@ func TestFullAttention(t *testing.T) {
 	compareValues(t, "full-attention", o, map[string]float64{hitRatioAll.Name: 1, loaded.Name: 0, recall.Name: 1,
 		mass.Name: 1, lostMass.Name: 0, outputError.Name: 0,
 		gpuBytes.Name: float64(columns.Shape.Heads() * columns.Shape.Tokens() * 4 * columns.Shape.Dim)})
+}
+
+// TestInfiniteStore expects a store without bounds to have no more memory than all rows take.
+func TestInfiniteStore(t *testing.T) {
+	columns := columnsOf(t, small)
+	outcomes := must.Get(Replay(context.Background(), Config{Trace: columns,
+		Cells: []Cell{storeOf(t, nil, 0.1, "infinite", ""), storeOf(t, nil, 0.1, "full-attention", "")}}))(t)
+	if a, b := outcomes[0].Values.Int(gpuBytes), outcomes[1].Values.Int(gpuBytes); a != b {
+		t.Errorf("a store without bounds takes %d bytes, all rows %d", a, b)
+	}
+}
+
+// TestBlocksThatDoNotFit expects blocks to be refused if none of them has only tokens that a head can load.
+func TestBlocksThatDoNotFit(t *testing.T) {
+	columns := columnsOf(t, small)
+	for size, fits := range map[int]bool{80: true, 90: false} { // tokens from 4 to 165
+		cell := storeOf(t, nil, 1, "lru", fmt.Sprintf("blocks(size=%d)", size))
+		_, err := Replay(context.Background(), Config{Trace: columns, Cells: []Cell{cell}})
+		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "use smaller blocks") {
+			t.Errorf("blocks of %d tokens: %v", size, err)
+		}
+	}
 }
 
 // TestRetrieversOfSets expects a set that is found as blocks to have the recall of a store of these, and to be loaded

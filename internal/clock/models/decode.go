@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -113,6 +114,10 @@ func runDecode(ctx context.Context, c Config) (metric.Values, error) {
 	if err != nil {
 		return metric.Values{}, err
 	}
+	if config.Model.Layers < replayed.Layers {
+		return metric.Values{}, fmt.Errorf("model decode: layers=%d, but the trace has %d, each of which stands for a layer "+
+			"or several: want at least as many, or a trace of fewer", config.Model.Layers, replayed.Layers)
+	}
 	if config.Tokens == 0 {
 		config.Tokens = replayed.Prompt
 	}
@@ -128,7 +133,21 @@ func runDecode(ctx context.Context, c Config) (metric.Values, error) {
 	if served.Memory.Sum() > config.Memory {
 		return v, nil
 	}
+	if seconds := sumOf(served.Steps); !(seconds < mostSeconds) {
+		return metric.Values{}, fmt.Errorf("model decode: %d steps take %.3g seconds, and the clock ends at %.3g: want "+
+			"faster hardware", len(served.Steps), seconds, mostSeconds)
+	}
 	return v.Merge(stepValues(served.Steps, config.Batch)).Merge(layerValues(served.Layer)), nil
+}
+
+// mostSeconds is when the clock ends, which counts nanoseconds.
+const mostSeconds = float64(math.MaxInt64) / float64(time.Second)
+
+func sumOf(numbers []float64) (sum float64) {
+	for _, x := range numbers {
+		sum += x
+	}
+	return sum
 }
 
 // stepValues returns the latency of steps that follow each other, each of which gives a token to every sequence.

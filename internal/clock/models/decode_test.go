@@ -127,7 +127,8 @@ func TestDecodeByManagement(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	for parameters, want := range map[string]string{"query_heads=9": "9 query heads on 8 KV heads",
-		"tokens=68": "68 first and recent tokens"} {
+		"tokens=68": "68 first and recent tokens", "pcie_gbs=1e-300,tokens=9000": "want faster hardware",
+		"layers=1": "layers=1, but the trace has 2"} {
 		spec := must.Get(models.Registry.Parse("decode(" + parameters + ")"))(t)
 		err := spec.Entry.Check(spec.Params, nil)
 		if err == nil {

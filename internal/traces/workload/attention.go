@@ -31,6 +31,11 @@ func (w Workload) IsAttention(ctx context.Context, dirs []string) bool {
 	})
 }
 
+// isOfAttention reports whether a format, given by its name, is one of attention.
+func isOfAttention(format string) bool {
+	return slices.ContainsFunc(attention.Formats, func(f source.Format) bool { return f.Name == format })
+}
+
 // OpenAttention opens an attention trace, or the generator of one. Files that are not at their path are searched for in
 // dirs. The limit of w is one of steps.
 func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Reader, options attention.Options) (
@@ -45,6 +50,9 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 	case w.Merge, w.Embeddings != "", w.Tenants != "":
 		return nil, errors.New("an attention trace has no requests to merge, to embed or to divide among tenants: name it " +
 			"alone")
+	case w.Format != "" && !isOfAttention(w.Format):
+		return nil, fmt.Errorf("--input-format %s: attention is recognised by its content, whatever its format: remove "+
+			"--input-format", w.Format)
 	}
 	options.Steps = w.Limit
 	if w.Generator == "" {
@@ -73,11 +81,11 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 func (w Workload) loadAttention(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (
 	*traces.Trace, string, error) {
 	switch {
-	case !w.IsAttention(ctx, dirs):
-		return nil, "", w.noAttention(ctx, dirs)
 	case slices.Contains(w.Files, "-"):
 		return nil, "", errors.New("standard input: attention is read once for dimensions and again for every pass; name a " +
 			"file or a folder")
+	case !w.IsAttention(ctx, dirs):
+		return nil, "", w.noAttention(ctx, dirs)
 	}
 	open := func(ctx context.Context, o attention.Options) (attention.Trace, error) {
 		return w.OpenAttention(ctx, dirs, nil, o)
@@ -113,7 +121,8 @@ func (w Workload) loadAttention(ctx context.Context, dirs []string, options trac
 // noAttention says why w, which does not look like attention, is not: what cannot be read is another error than a trace
 // of requests.
 func (w Workload) noAttention(ctx context.Context, dirs []string) error {
-	if len(w.Files) == 1 && w.Files[0] != "-" {
+	if len(w.Files) == 1 {
+		w.Format = "" // which is that of requests, if it has some
 		t, err := w.OpenAttention(ctx, dirs, nil, attention.Options{})
 		if err == nil {
 			err = t.Close() // it has become one meanwhile
