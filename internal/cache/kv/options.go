@@ -38,7 +38,7 @@ var parameters = []params.Param{
 		"capacity is what a store holds of them. Not with " + oneSet + ", whose capacity is what a step reads"},
 	{Name: "dense", Default: 1, Max: 1 << 12, Doc: "first layers of the model, all of whose rows are on the GPU"},
 	{Name: "resident", Default: "0", Doc: "heads all of whose rows are on the GPU since reuse would not pay: a share of " +
-		"the heads (4%) or a budget (2GiB); the reuse rule ranks them"},
+		"the heads (4%) or a budget (2GiB); the reuse rule ranks them, as qsac does"},
 	{Name: "queries", Default: queriesTrue, Choices: []string{queriesTrue, queriesPredicted},
 		Doc: "queries that look up and load sets: true, or predicted (a layer earlier, so that rows are loaded meanwhile)"},
 	{Name: "errors-every", Default: 1, Min: 1, Max: 1 << 20, Doc: fmt.Sprintf("output errors are measured in one of n "+

@@ -65,6 +65,9 @@ func Check(c Cell) error {
 	case serves != servesSet && c.Params.Text("resident") != "0":
 		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s has none; remove resident, or use "+
 			"%s", Name, c.Params.Text("resident"), policy, OneSet.Name)
+	case c.Params.Text("resident") != "0" && c.Rule != nil && !c.Rule.Entry.UsesProfile:
+		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s does not; remove resident, or use a "+
+			"rule that ranks them, such as qsac", Name, c.Params.Text("resident"), c.Rule)
 	case serves != servesSet && c.Params.Text("append") == appendSince:
 		return fmt.Errorf("cache %s: append=%s: under %s no set is loaded since which tokens could stay visible; use "+
 			"append=%s or append=%s", Name, appendSince, policy, appendAll, appendWindow)
