@@ -3,14 +3,11 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -29,15 +26,15 @@ func (c Cost) Total(cells []Cell, jobs int) float64 {
 	return c.Loads + replays/float64(jobs)
 }
 
-// measuredRequests is the number of requests at the start of a trace that an estimate replays, and measuredSteps that of
-// the decode steps of an attention trace, each of which reads all keys.
+// An estimate replays measuredRequests at the start of a trace, or measuredSteps of an attention trace, each of which
+// reads all keys.
 const (
 	measuredRequests = 100_000
 	measuredSteps    = 8
 )
 
-// EstimateCost estimates the time that cells take. It loads the first requests or steps of each trace, once for all of its
-// variants, replays them under each policy at the first of its capacities, and scales the time to the length of the
+// EstimateCost estimates the time that cells take. It loads the first requests or steps of each trace, once for all of
+// its variants, replays them under each policy at the first of its capacities, and scales the time to the length of the
 // trace. A cache fills up during the replay, and a large one does not fit into the processor's caches, so the estimate
 // is rough.
 func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error) {
@@ -73,7 +70,7 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	if w.IsAttention(ctx, dirs) {
 		return takeSteps(ctx, w, dirs)
 	}
-	whole, err := requests(w, dirs)
+	whole, err := w.EstimateRequests(dirs)
 	if err != nil {
 		return nil, err
 	}
@@ -122,56 +119,6 @@ func takeSteps(ctx context.Context, w workload.Workload, dirs []string) (*sample
 		return nil, err
 	}
 	return &sample{trace: t, scale: float64(steps) / float64(w.Limit), measured: map[string]float64{}}, nil
-}
-
-// countedRequests is the number of requests at the start of a file that determine its estimated length: enough for
-// buffered input to matter little.
-const countedRequests = 1_000_000
-
-// requests estimates the number of requests in a workload's files. It assumes the requests per byte at the start of the
-// first file.
-func requests(w workload.Workload, dirs []string) (float64, error) {
-	var bytes int64
-	for _, path := range w.Files {
-		place, err := workload.Find(path, dirs)
-		if err != nil {
-			return 0, err
-		}
-		info, err := os.Stat(place)
-		if err != nil {
-			return 0, err
-		}
-		bytes += info.Size()
-	}
-	if len(w.Files) == 0 {
-		return 0, nil
-	}
-	perByte, err := requestsPerByte(w, dirs)
-	return perByte * float64(bytes), err
-}
-
-func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
-	path, err := workload.Find(w.Files[0], dirs)
-	if err != nil {
-		return 0, err
-	}
-	find := func(path string) (string, error) { return workload.Find(path, dirs) }
-	opened, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}, Find: find})
-	if err != nil {
-		return 0, err
-	}
-	defer opened.Close()
-	var rec stream.Record
-	for n := range countedRequests {
-		if err := opened.Read(&rec); err == io.EOF {
-			_, size := opened.Progress()
-			return float64(n) / float64(max(1, size)), nil
-		} else if err != nil {
-			return 0, err
-		}
-	}
-	read, _ := opened.Progress()
-	return countedRequests / float64(max(1, read)), nil
 }
 
 // replayAll stores, by hash, the seconds that each full cell would take.
