@@ -17,14 +17,15 @@ import (
 
 // slow are the experiments that take minutes: they replay millions of reads in a model of time, train trees during
 // most of their replays, make predictions for millions of blocks, compare the queries of hundreds of traces, replay
-// a thousand of them, or simulate nodes that serve millions of recommendations. docs/verdicts.md has their full
-// verdicts.
+// a thousand of them, simulate nodes that serve millions of recommendations, or read the attention of a model again for
+// what others of them do with it, too. docs/verdicts.md has their full verdicts.
 var slow = []string{
 	"hlem-fig1", "hlem-fig4", "hlem-fig6", "hlem-fig10", "hlem-fig10-scores", "hlem-fig11", "hlem-fig12", "hlem-fig13",
 	"hlem-fig14", "hlem-fig15", "hlem-fig16", "hlem-fig17", "hlem-table3", "hlem-real",
 	"igtcache-dlio-unet3d", "igtcache-fig2b", "igtcache-fig8", "igtcache-fig9", "igtcache-fig10", "igtcache-fig11",
 	"igtcache-fig12", "igtcache-fig13", "igtcache-fig14", "igtcache-fig15", "igtcache-fig16", "laru-fig9", "laru-fig10",
-	"laru-fig11", "laru-fig12", "laru-fig13", "learned-brightkite", "rac-fig2a", "rac-fig2b", "rac-fig4", "rac-fig5",
+	"laru-fig11", "laru-fig12", "laru-fig13", "learned-brightkite", "qsac-fig2", "qsac-fig9", "qsac-fig10",
+	"qsac-table1", "qsac-table3a", "qsac-table3b", "qsac-tradeoff", "rac-fig2a", "rac-fig2b", "rac-fig4", "rac-fig5",
 }
 
 // quickEnv is the environment variable that has TestQuickConfigsHold run slowQuick, too, if it is "all".
@@ -35,8 +36,9 @@ const quickEnv = "CACHESIM_QUICK"
 var slowQuick = []string{
 	"hlem-fig1", "igtcache-dlio-unet3d", "igtcache-fig2b", "igtcache-fig8", "igtcache-fig9", "igtcache-fig10",
 	"igtcache-fig11", "igtcache-fig12", "igtcache-fig13", "igtcache-fig14", "igtcache-fig15", "igtcache-fig16",
-	"igtcache-fig17", "laru-fig4", "laru-fig6", "laru-fig11", "laru-fig12", "laru-fig13", "rac-fig2a", "rac-fig2b",
-	"rac-fig3", "rac-fig4", "rac-fig5",
+	"igtcache-fig17", "laru-fig4", "laru-fig6", "laru-fig11", "laru-fig12", "laru-fig13", "qsac-fig2", "qsac-fig3",
+	"qsac-fig9", "qsac-fig10", "qsac-fig12a", "qsac-table1", "qsac-table2", "qsac-table3a", "qsac-table3b",
+	"qsac-tradeoff", "rac-fig2a", "rac-fig2b", "rac-fig3", "rac-fig4", "rac-fig5",
 }
 
 // slowestQuick are the experiments whose quick versions take long: all but laru-fig9 simulate nodes that serve
