@@ -84,13 +84,16 @@ func madeUp(file *experiment.File, c experiment.Cell) records.Record {
 }
 
 func madeUpSeries(f experiment.Figure, rec records.Record) (rows []series.Row) {
-	labels := f.Only[series.Label]
-	if labels == nil {
+	name, labels := f.Y, f.Only[series.Label]
+	switch {
+	case f.Color != "": // a heat map, whose rows are labels
+		name, labels = f.Color, []string{"60", "120", "180"}
+	case labels == nil:
 		labels = []string{"", "a", "b"}
 	}
 	for _, label := range labels {
 		for i := range 5 {
-			rows = append(rows, series.Row{Cell: rec.Cell, Time: 60*float64(i+1) + f.From, Name: f.Y, Label: label,
+			rows = append(rows, series.Row{Cell: rec.Cell, Time: 60*float64(i+1) + f.From, Name: name, Label: label,
 				Value: fraction(rec.Cell, label, fmt.Sprint(i))})
 		}
 	}
