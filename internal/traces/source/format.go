@@ -28,6 +28,8 @@ type Format struct {
 	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
 	// line is. "" otherwise.
 	AnyText string
+	// Writes is what writes do to a cache unless the user says otherwise.
+	Writes stream.Writes
 	// Formats are other formats whose files can be read as this one, too.
 	Formats []string
 	// JSON says that its files begin like JSON, which all other formats refuse.

@@ -27,6 +27,25 @@ func (o Op) String() string {
 	return ""
 }
 
+// Served says what the server that wrote a log found in its own cache.
+type Served uint8
+
+const (
+	ServedUnknown Served = iota
+	ServedHit            // its cache answered
+	ServedMiss           // it asked the origin
+)
+
+// Writes says what a write does to a cache.
+type Writes uint8
+
+const (
+	WritesCount      Writes = iota // it is a request like a read
+	WritesFill                     // it puts the object into the cache, and is counted apart from reads
+	WritesInvalidate               // it takes the object out of the cache
+	WritesIgnore                   // nothing
+)
+
 // Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
 // "7" and "7.0" are the number 7; "007" and "+7" are text, so that different spellings stay different objects.
 type Key struct {
@@ -50,6 +69,10 @@ type Record struct {
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
 
+	// TTL is how long the object stays valid after this request, in nanoseconds; 0: for ever, or the log does not say.
+	TTL    int64
+	Served Served
+
 	Tenant []byte // only with Fields.Tenant, and valid until the next call of Read
 
 	Begins bool  // the request begins a group: see Trace.Groups
@@ -65,6 +88,7 @@ type Reader interface {
 // Fields says what the records of a reader carry.
 type Fields struct {
 	Time, Size, Op bool
+	TTL, Served    bool
 
 	Tenant bool // requests name their tenants
 	Groups bool // requests come in groups, so that Record.Begins is set
