@@ -113,7 +113,7 @@ func Format(ps []Param, v Values) string {
 			text = append(text, ',')
 		}
 		text = append(append(text, p.Name...), '=')
-		text = fmt.Append(text, v[p.Name])
+		text = append(text, Quote(v[p.Name])...)
 	}
 	return string(text)
 }
@@ -180,7 +180,7 @@ func SplitCall(text string) (name, args string, err error) {
 
 // Has reports whether a list of arguments, "a=1,b=2", sets this parameter.
 func Has(args, name string) bool {
-	items, _ := Split(args, ',')
+	items, _ := splitArgs(args)
 	return slices.ContainsFunc(items, func(item string) bool {
 		key, _, _ := strings.Cut(item, "=")
 		return strings.TrimSpace(key) == name
@@ -188,13 +188,13 @@ func Has(args, name string) bool {
 }
 
 // ParseArgs reads "name=value,name=value" and fills in the defaults of the parameters that it does not name.
-// A value may hold commas within parentheses.
+// A value may hold commas within parentheses, and anything within single or double quotes.
 func ParseArgs(ps []Param, args string) (Values, error) {
 	v := Defaults(ps)
 	if strings.TrimSpace(args) == "" {
 		return v, nil
 	}
-	items, err := Split(args, ',')
+	items, err := splitArgs(args)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func ParseArgs(ps []Param, args string) (Values, error) {
 			return nil, fmt.Errorf("parameter %s is given twice", key)
 		}
 		given[key] = true
-		if v[key], err = parseNamed(ps, key, value); err != nil {
+		if v[key], err = parseNamed(ps, key, unquote(value)); err != nil {
 			return nil, err
 		}
 	}

@@ -167,7 +167,7 @@ func Spec(format Format, opts params.Values) string {
 	var changed []string
 	for _, p := range format.Options {
 		if opts[p.Name] != p.Default {
-			changed = append(changed, fmt.Sprintf("%s=%v", p.Name, opts[p.Name]))
+			changed = append(changed, p.Name+"="+params.Quote(opts[p.Name]))
 		}
 	}
 	if len(changed) == 0 {

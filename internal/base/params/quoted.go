@@ -1,0 +1,99 @@
+package params
+
+import (
+	"fmt"
+	"strings"
+)
+
+// cutArg cuts the first argument off a list, at a comma outside parentheses. A value in single or double quotes may
+// hold anything: it ends at the first such quote that a comma or the end of the list follows, so it needs no escapes.
+func cutArg(args string) (arg, rest string, more bool, err error) {
+	end := 0
+	if start := openingQuote(args); start >= 0 {
+		if end = closingQuote(args, start); end < 0 {
+			return "", "", false, fmt.Errorf("parameter %q: the quote that begins its value is not closed",
+				strings.TrimSpace(args))
+		}
+	}
+	depth := 0
+	for i := end; i < len(args); i++ {
+		switch args[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				return args[:i], args[i+1:], true, nil
+			}
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if depth != 0 {
+		return "", "", false, fmt.Errorf("%q: unbalanced parentheses", args)
+	}
+	return args, "", false, nil
+}
+
+// splitArgs cuts a list into its arguments.
+func splitArgs(args string) (items []string, err error) {
+	for more := true; more; {
+		var item string
+		if item, args, more, err = cutArg(args); err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// openingQuote returns where the value of the first argument begins with a quote, -1 if it does not.
+func openingQuote(args string) int {
+	equals := strings.IndexAny(args, "=,")
+	if equals < 0 || args[equals] == ',' {
+		return -1
+	}
+	value := strings.TrimLeft(args[equals+1:], " \t")
+	if value == "" || value[0] != '\'' && value[0] != '"' {
+		return -1
+	}
+	return len(args) - len(value)
+}
+
+// closingQuote returns the index behind the quote that ends the value that begins at start, -1 without one.
+func closingQuote(args string, start int) int {
+	for i := start + 1; i < len(args); i++ {
+		if args[i] != args[start] {
+			continue
+		}
+		if after := strings.TrimLeft(args[i+1:], " \t"); after == "" || after[0] == ',' {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// unquote removes the quotes around a value.
+func unquote(value string) string {
+	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
+		return value[1 : n-1]
+	}
+	return value
+}
+
+// Quote writes a value as a list of arguments takes it: in quotes if it would be cut otherwise.
+func Quote(value any) string {
+	text := fmt.Sprint(value)
+	if text == "" {
+		return text
+	}
+	for _, quote := range []string{"", "'", `"`} {
+		quoted := "x=" + quote + text + quote
+		if arg, _, more, err := cutArg(quoted); err == nil && !more && unquote(strings.TrimSpace(arg[2:])) == text {
+			return quote + text + quote
+		}
+	}
+	return text
+}
