@@ -21,6 +21,9 @@ type Param struct {
 	Max     float64  // largest value of a number; 0 means no limit
 	Choices []string // the values that a string may take; empty means any
 	File    bool     // a string is the path of a file
+	// Rest is set if a string without single quotes around it is all of the text that follows, commas, parentheses and
+	// double quotes included: it may be pasted, but must come last.
+	Rest bool
 }
 
 // Values are the parameters of one policy or generator, every name present.
@@ -180,7 +183,7 @@ func SplitCall(text string) (name, args string, err error) {
 
 // Has reports whether a list of arguments, "a=1,b=2", sets this parameter.
 func Has(args, name string) bool {
-	items, _ := splitArgs(args)
+	items, _ := splitArgs(nil, args)
 	return slices.ContainsFunc(items, func(item string) bool {
 		key, _, _ := strings.Cut(item, "=")
 		return strings.TrimSpace(key) == name
@@ -194,7 +197,7 @@ func ParseArgs(ps []Param, args string) (Values, error) {
 	if strings.TrimSpace(args) == "" {
 		return v, nil
 	}
-	items, err := splitArgs(args)
+	items, err := splitArgs(ps, args)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +212,10 @@ func ParseArgs(ps []Param, args string) (Values, error) {
 			return nil, fmt.Errorf("parameter %s is given twice", key)
 		}
 		given[key] = true
-		if v[key], err = parseNamed(ps, key, unquote(value)); err != nil {
+		if !takesRest(ps, item) {
+			value = unquote(value)
+		}
+		if v[key], err = parseNamed(ps, key, value); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package params
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,9 +38,20 @@ func cutArg(args string) (arg, rest string, more bool, err error) {
 	return args, "", false, nil
 }
 
+// takesRest reports whether the first argument of a list is all of it.
+func takesRest(ps []Param, args string) bool {
+	name, value, _ := strings.Cut(args, "=")
+	name = strings.TrimSpace(name)
+	return slices.ContainsFunc(ps, func(p Param) bool { return p.Rest && p.Name == name }) &&
+		!strings.HasPrefix(strings.TrimLeft(value, " \t"), "'")
+}
+
 // splitArgs cuts a list into its arguments.
-func splitArgs(args string) (items []string, err error) {
+func splitArgs(ps []Param, args string) (items []string, err error) {
 	for more := true; more; {
+		if takesRest(ps, args) {
+			return append(items, args), nil
+		}
 		var item string
 		if item, args, more, err = cutArg(args); err != nil {
 			return nil, err

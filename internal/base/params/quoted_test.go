@@ -1,6 +1,7 @@
 package params
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
@@ -25,6 +26,24 @@ func TestQuotedValues(t *testing.T) {
 	must.NotGet(ParseArgs(sample, `size='a'b`))(t, "not closed")
 	if !Has(`size='a(',k=3`, "k") || Has(`size='a,k=3'`, "k") {
 		t.Error("Has does not see quotes")
+	}
+}
+
+// TestRestOfText: a parameter with Rest takes the text that follows as it is, unless it is in single quotes.
+func TestRestOfText(t *testing.T) {
+	ps := append(slices.Clone(sample), Param{Name: "format", Default: "", Rest: true})
+	for args, want := range map[string]string{
+		`k=3,format="$a","$b" (c,size=x`: `"$a","$b" (c,size=x`,
+		`format='$a,$b',k=3`:             `$a,$b`,
+		`k=3,format=`:                    ``,
+	} {
+		v := must.Get(ParseArgs(ps, args))(t)
+		if v.Text("format") != want || v.Int("k") != 3 || v.Text("size") != "" {
+			t.Errorf("%s: got %v, want the format %q", args, v, want)
+		}
+		if again := must.Get(ParseArgs(ps, Format(ps, v)))(t); again.Text("format") != want {
+			t.Errorf("%s: written as %s", args, Format(ps, v))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,11 +37,41 @@ type Reading struct {
 
 	Others []string // unread columns that may be keys, as the option key takes them
 
-	LeftOut int64  // rows that are not requests
-	Why     string // why they were left out
-	Cut     int64  // reads of files that were cut at the end of their file
+	LeftOut int64   // rows that are not requests
+	Why     string  // why they were left out
+	Reasons []Tally // likewise, if there are several reasons: each with its rows
+	Notable []Tally // requests that are no plain reads
+	Cut     int64   // reads of files that were cut at the end of their file
 
 	from *File // of the last of the files
+}
+
+// Tally counts rows or requests of one sort.
+type Tally struct {
+	Sort string // as it comes after the number: "with other methods"
+	N    int64
+}
+
+// Count adds to the tally of a sort.
+func Count(tallies []Tally, sort string, n int64) []Tally {
+	for i := range tallies {
+		if tallies[i].Sort == sort {
+			tallies[i].N += n
+			return tallies
+		}
+	}
+	return append(tallies, Tally{sort, n})
+}
+
+// tallyText lists tallies, the largest first.
+func tallyText(tallies []Tally) string {
+	sorted := slices.Clone(tallies)
+	slices.SortStableFunc(sorted, func(a, b Tally) int { return cmp.Compare(b.N, a.N) })
+	parts := make([]string, len(sorted))
+	for i, t := range sorted {
+		parts[i] = fmt.Sprintf("%d %s", t.N, t.Sort)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Text says in one line how the files were read, without their names. It is the same for all files that are read alike.
@@ -85,6 +116,9 @@ func (r *Reading) packing() string {
 // Line says for people how the files were read. remark comes after the sizes, if there are any.
 func (r *Reading) Line(remark string) string {
 	s := r.name() + ": " + r.text(remark)
+	if len(r.Notable) > 0 {
+		s += "; " + tallyText(r.Notable)
+	}
 	if r.LeftOut > 0 {
 		s += "; " + r.LeftOutText()
 	}
@@ -96,7 +130,11 @@ func (r *Reading) Line(remark string) string {
 
 // LeftOutText says how many rows were left out, and why.
 func (r *Reading) LeftOutText() string {
-	return fmt.Sprintf("%s left out (%s)", counted(r.LeftOut, "row"), r.Why)
+	why := r.Why
+	if len(r.Reasons) > 0 {
+		why = tallyText(r.Reasons)
+	}
+	return fmt.Sprintf("%s left out (%s)", counted(r.LeftOut, "row"), why)
 }
 
 // name names one of the files and counts the others.
@@ -181,6 +219,21 @@ type Together struct {
 	numbered int            // files, and members of archives, numbered so far
 	readings []*Reading     // how they were read, each way once
 	beside   map[string]any // per path: what ReadBeside read
+	shared   map[string]any // per name: what Shared created
+}
+
+// Shared returns what files that are read together share under a name. The first of them creates it.
+func (s *Source) Shared(name string, create func() any) any {
+	together := s.In.Together
+	known, ok := together.shared[name]
+	if !ok {
+		if together.shared == nil {
+			together.shared = map[string]any{}
+		}
+		known = create()
+		together.shared[name] = known
+	}
+	return known
 }
 
 // Join returns the reading to use for a file: an earlier equal one, or r itself.
@@ -192,20 +245,30 @@ func (t *Together) Join(r *Reading) *Reading {
 				earlier.Paths++
 			}
 			earlier.from = r.from
-			earlier.LeftOut += r.LeftOut
-			earlier.Cut += r.Cut
+			earlier.take(r)
 			return earlier
 		}
 	}
 	if len(t.readings) == mostReadingsKept {
 		last := t.readings[mostReadingsKept-1]
-		last.LeftOut += r.LeftOut
-		last.Cut += r.Cut
+		last.take(r)
 		return last
 	}
 	r.Files, r.Paths = 1, 1
 	t.readings = append(t.readings, r)
 	return r
+}
+
+// take adds what another reading counted.
+func (r *Reading) take(other *Reading) {
+	r.LeftOut += other.LeftOut
+	r.Cut += other.Cut
+	for _, t := range other.Reasons {
+		r.Reasons = Count(r.Reasons, t.Sort, t.N)
+	}
+	for _, t := range other.Notable {
+		r.Notable = Count(r.Notable, t.Sort, t.N)
+	}
 }
 
 func (t *Together) List() []Reading {

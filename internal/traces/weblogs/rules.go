@@ -1,0 +1,311 @@
+package weblogs
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Rules turn entries of an access log into requests. All formats of access logs have the same.
+type Rules struct {
+	src      *source.Source
+	columns  Columns
+	methods  methodList
+	statuses *statusSet
+	query    string
+	tenant   string // "", "host" or "client"
+	sizes    *sizes // of objects that were sent before; nil without sizes
+
+	key   []byte // room for a key that is no part of the line
+	host  []byte // room for the tenant
+	parts [][]byte
+}
+
+// NewRules returns the rules that the options of a format state (RuleOptions), for a log with these columns, and says
+// in the reading of src what they are. The caller says there where the columns are.
+func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, error) {
+	r := &Rules{src: src, columns: columns, query: opts.Text("query")}
+	var err error
+	if r.methods, err = parseMethods(opts.Text("methods")); err != nil {
+		return nil, src.Errorf("%w", err)
+	}
+	if r.statuses, err = parseStatuses(opts.Text("statuses")); err != nil {
+		return nil, src.Errorf("%w", err)
+	}
+	if r.tenant, err = chooseTenant(opts.Text("tenant"), columns); err != nil {
+		return nil, src.Errorf("%w", err)
+	}
+	if columns.Size {
+		r.sizes = src.Shared("sizes of objects in access logs", func() any {
+			return newSizes(src.In.Budget.Part(sizesShare, mostSizes))
+		}).(*sizes)
+	}
+	r.state(opts)
+	return r, nil
+}
+
+// chooseTenant returns the column of the tenants. "tenant" is what --tenant column names if the user names no column.
+func chooseTenant(text string, columns Columns) (string, error) {
+	has := map[string]bool{"host": columns.Host, "client": columns.Client}
+	name := strings.ToLower(text)
+	if name == "tenant" {
+		name = "host"
+	}
+	is, known := has[name]
+	switch {
+	case text == "":
+		return "", nil
+	case !known:
+		return "", fmt.Errorf("tenant %q: want host or client", text)
+	case !is:
+		return "", fmt.Errorf("tenant %q: the log does not state it", text)
+	}
+	return name, nil
+}
+
+// state says in the reading which requests count, and what their key is.
+func (r *Rules) state(opts params.Values) {
+	reading := r.src.Reading
+	if r.columns.Method {
+		reading.Request = opts.Text("methods")
+	}
+	if r.columns.Status {
+		reading.Request = strings.TrimSpace(reading.Request + " with " + opts.Text("statuses"))
+	}
+	reading.Key = "key path"
+	if r.columns.Host {
+		reading.Key = "key host and path"
+	}
+	switch r.query {
+	case "drop":
+		reading.Key += " without query"
+	case "sort":
+		reading.Key += " with sorted query"
+	default:
+		reading.Key += " with query"
+	}
+	if r.tenant != "" {
+		reading.Tenant = "tenant " + r.tenant
+	}
+}
+
+// Fields says what the records carry.
+func (r *Rules) Fields() stream.Fields {
+	c := r.columns
+	return stream.Fields{Time: c.Time, Size: c.Size, Op: c.Method, TTL: c.TTL, Served: c.Served, Tenant: r.tenant != ""}
+}
+
+// longestKey bounds a URL. Servers accept 8 KiB, unless they are told otherwise.
+const longestKey = 64 << 10
+
+// What becomes of rows that are not plain reads, as the note on what was recognised counts them.
+const (
+	otherMethods  = "with other methods"
+	otherStatuses = "with other statuses"
+	notHTTP       = "that are no HTTP requests"
+	longURLs      = "with URLs of more than 64 KiB"
+	conditional   = "conditional requests (304)"
+	ranges        = "range requests (206)"
+	unknownSize   = "without a body whose size is unknown"
+)
+
+// Record fills in the request that an entry describes. It returns source.ErrLeftOut for one that a cache would not
+// serve, and counts it with the reason. The record is valid until the next call, and as long as the entry.
+//
+// The key is the host, if the log states it, and the path. A request with an unsafe method (RFC 9110 section 9.2.1) is
+// a write or, for DELETE and PURGE, a deletion, which invalidates what is cached if it succeeds (RFC 9111 section 4.4).
+// A response without a body, to HEAD or with status 304, has the size that the object had when it was last sent: a
+// cache serves it without a byte of the body, but must hold the object. A range request (206) has the size of the part
+// that was sent.
+func (r *Rules) Record(e *Entry, rec *stream.Record) error {
+	*rec = stream.Record{Time: e.Time, TTL: e.TTL, Served: e.Served}
+	var reason string
+	if rec.Op, reason = r.operation(e); reason != "" {
+		return r.LeaveOut(reason)
+	}
+	key := r.keyOf(e)
+	switch {
+	case len(key) == 0:
+		return r.LeaveOut(notHTTP)
+	case len(key) > longestKey:
+		return r.LeaveOut(longURLs)
+	}
+	rec.SetKey(key)
+	if r.sizes != nil {
+		rec.Size = r.sizeOf(e, rec.Op, key)
+	}
+	if e.Status == statusNotModified || e.Status == statusPartial {
+		r.countSort(e.Status)
+	}
+	switch r.tenant {
+	case "host":
+		rec.Tenant = r.hostOf(e)
+	case "client":
+		rec.Tenant = e.Client
+	}
+	return nil
+}
+
+// LeaveOut counts a row that is not a request with its reason, which follows a number: "with other methods". It returns
+// source.ErrLeftOut.
+func (r *Rules) LeaveOut(reason string) error {
+	reading := r.src.Reading
+	reading.Reasons = source.Count(reading.Reasons, reason, 1)
+	return source.ErrLeftOut
+}
+
+// LeaveOutBad is LeaveOut for what is no HTTP request, such as that of a TLS client on a port without TLS.
+func (r *Rules) LeaveOutBad() error { return r.LeaveOut(notHTTP) }
+
+// Statuses with a meaning of their own.
+const (
+	statusPartial     = 206
+	statusNotModified = 304
+)
+
+func (r *Rules) countSort(status int) {
+	sort := conditional
+	if status == statusPartial {
+		sort = ranges
+	}
+	reading := r.src.Reading
+	reading.Notable = source.Count(reading.Notable, sort, 1)
+}
+
+// operation returns what a request does, and otherwise why it is left out.
+func (r *Rules) operation(e *Entry) (op stream.Op, leftOut string) {
+	switch {
+	case !isKnown(e.Method) || r.methods.reads(e.Method):
+		if e.Status != 0 && !r.statuses.has(e.Status) {
+			return 0, otherStatuses
+		}
+		return stream.OpRead, ""
+	case !isMethod(e.Method):
+		return 0, notHTTP
+	case !isUnsafe(e.Method):
+		return 0, otherMethods
+	case e.Status >= 400 || e.Status != 0 && e.Status < 200: // it changed nothing
+		return 0, otherStatuses
+	case e.Method[0] == 'D' || string(e.Method) == "PURGE":
+		return stream.OpDelete, ""
+	}
+	return stream.OpWrite, ""
+}
+
+// isUnsafe reports whether a method changes an object: those of RFC 9110 and RFC 5789, and PURGE, with which Squid and
+// Varnish drop an object from their caches.
+func isUnsafe(method []byte) bool {
+	switch string(method) {
+	case "PUT", "POST", "PATCH", "DELETE", "PURGE":
+		return true
+	}
+	return false
+}
+
+// sizeOf returns the size of an object.
+func (r *Rules) sizeOf(e *Entry, op stream.Op, key []byte) int64 {
+	size := e.Bytes
+	if op != stream.OpRead || e.Status == statusNotModified || string(e.Method) == "HEAD" {
+		size = e.ObjectSize // the response has no body, or that of another object
+	}
+	if size >= 0 {
+		r.sizes.set(key, size)
+		return size
+	}
+	size, known := r.sizes.of(key)
+	if !known && op == stream.OpRead {
+		r.src.Reading.Notable = source.Count(r.src.Reading.Notable, unknownSize, 1)
+	}
+	return size
+}
+
+// keyOf returns the key of a request: its host, if that is known, and its path with its query. It is part of the line
+// where that has the key in one piece.
+func (r *Rules) keyOf(e *Entry) []byte {
+	if !isKnown(e.Target) {
+		return nil
+	}
+	host, path := splitURL(e.Target)
+	if host == nil && isKnown(e.Host) {
+		host = e.Host
+	}
+	if host == nil && !isKnown(e.Query) && (r.query == "keep" || bytes.IndexByte(path, '?') < 0) {
+		return path
+	}
+	r.key = r.key[:0]
+	if host != nil {
+		if r.key = appendHost(r.key, host); len(path) == 0 || path[0] != '/' {
+			r.key = append(r.key, '/')
+		}
+	}
+	path, query, _ := bytes.Cut(path, []byte("?"))
+	if isKnown(e.Query) {
+		query = bytes.TrimPrefix(e.Query, []byte("?"))
+	}
+	r.key = append(r.key, path...)
+	r.appendQuery(query)
+	return r.key
+}
+
+// splitURL cuts a URL into host and path. Without a scheme it is all path.
+func splitURL(target []byte) (host, path []byte) {
+	if len(target) == 0 || target[0] == '/' {
+		return nil, target
+	}
+	at := bytes.Index(target, []byte("://"))
+	if at < 0 || bytes.IndexByte(target[:at], '?') >= 0 {
+		return nil, target
+	}
+	rest := target[at+len("://"):]
+	end := bytes.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	return rest[:end], rest[end:]
+}
+
+// appendHost appends a host in lower case and without the default ports: host names are equal in any case.
+func appendHost(to, host []byte) []byte {
+	host = bytes.TrimSuffix(bytes.TrimSuffix(host, []byte(":443")), []byte(":80"))
+	for _, c := range host {
+		to = append(to, lowerCase(c))
+	}
+	return to
+}
+
+func (r *Rules) hostOf(e *Entry) []byte {
+	host, _ := splitURL(e.Target)
+	if host == nil {
+		host = e.Host
+	}
+	r.host = appendHost(r.host[:0], host)
+	return r.host
+}
+
+// appendQuery appends a query to the key, as the option wants it.
+func (r *Rules) appendQuery(query []byte) {
+	if len(query) == 0 || r.query == "drop" {
+		return
+	}
+	r.key = append(r.key, '?')
+	if r.query == "keep" {
+		r.key = append(r.key, query...)
+		return
+	}
+	r.parts = r.parts[:0]
+	for part := range bytes.SplitSeq(query, []byte("&")) {
+		r.parts = append(r.parts, part)
+	}
+	slices.SortFunc(r.parts, bytes.Compare)
+	for i, part := range r.parts {
+		if i > 0 {
+			r.key = append(r.key, '&')
+		}
+		r.key = append(r.key, part...)
+	}
+}

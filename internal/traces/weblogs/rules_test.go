@@ -1,0 +1,186 @@
+package weblogs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+	"pgregory.net/rapid"
+)
+
+// rulesFor returns rules with some options, for a log with all columns.
+func rulesFor(t *testing.T, options string) *Rules {
+	t.Helper()
+	in := must.Get(source.OpenFile(t.Context(), "-", strings.NewReader("x\n")))(t)
+	in.Together = new(source.Together)
+	src := must.Get(source.New(in, in.Label, in.Path, in))(t)
+	src.Reading = source.NewReading(in, "")
+	opts := must.Get(params.ParseArgs(RuleOptions(), options))(t)
+	all := Columns{Method: true, Host: true, Client: true, Status: true, Size: true, Time: true, TTL: true, Served: true}
+	return must.Get(NewRules(src, opts, all))(t)
+}
+
+// entry returns an entry of "METHOD HOST TARGET STATUS BYTES".
+func entry(t *testing.T, text string) *Entry {
+	t.Helper()
+	e := new(Entry)
+	e.Reset()
+	words := strings.Fields(text)
+	e.Method, e.Host, e.Target = []byte(words[0]), []byte(words[1]), []byte(words[2])
+	must.Get(fmt.Sscan(words[3]+" "+words[4], &e.Status, &e.Bytes))(t)
+	return e
+}
+
+// describe writes a record as "OP KEY SIZE".
+func describe(rec *stream.Record) string {
+	return fmt.Sprintf("%v %s %d", rec.Op, stream.Key{Num: rec.Num, Text: string(rec.Text)}, rec.Size)
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct{ options, entry, want string }{
+		{"", "GET - /a?b=1 200 10", "read /a?b=1 10"},
+		{"", "GET Example.COM:443 /a 200 10", "read example.com/a 10"},
+		{"", "GET example.com:8080 /a 200 10", "read example.com:8080/a 10"},
+		{"", "GET other http://Example.com:80/a?q 206 10", "read example.com/a?q 10"},
+		{"", "GET - https://example.com 200 10", "read example.com/ 10"},
+		{"", "GET - /to?u=http://x/y 200 10", "read /to?u=http://x/y 10"},
+		{"", "GET - 17 200 10", "read 17 10"},
+		{"query=drop", "GET h /a?b=1&c 200 10", "read h/a 10"},
+		{"query=sort", "GET - /a?c=2&b=1& 200 10", "read /a?&b=1&c=2 10"},
+		{"query=drop", "GET - ?b 200 10", notHTTP},
+		{"", "GET - - 200 10", notHTTP},
+		{"", "GET - /a 500 10", otherStatuses},
+		{"", "GET - /a 0 10", "read /a 10"},
+		{"", "GET - /a 999 10", otherStatuses},
+		{"statuses=all", "GET - /a 500 10", "read /a 10"},
+		{"statuses=5xx", "GET - /a 599 10", "read /a 10"},
+		{"statuses=5xx", "GET - /a 200 10", otherStatuses},
+		{"", "OPTIONS - /a 200 10", otherMethods},
+		{"methods=all", "OPTIONS - /a 200 10", "read /a 10"},
+		{"methods=all", "POST - /a 200 10", "write /a 0"},
+		{"methods=get+post", "POST - /a 200 10", "read /a 10"},
+		{"methods=get", "HEAD - /a 200 10", otherMethods},
+		{"", "PUT - /a 201 10", "write /a 0"},
+		{"", "PATCH - /a 0 10", "write /a 0"},
+		{"", "DELETE - /a 204 10", "delete /a 0"},
+		{"", "PURGE - /a 200 10", "delete /a 0"},
+		{"", "DELETE - /a 403 10", otherStatuses},
+		{"", "- - /a 200 10", "read /a 10"},
+		{"", `\x16\x03 - /a 400 10`, notHTTP},
+		{"", "GET - /" + strings.Repeat("a", longestKey) + " 200 1", longURLs},
+	} {
+		rules := rulesFor(t, c.options)
+		var rec stream.Record
+		got := ""
+		switch err := rules.Record(entry(t, c.entry), &rec); err {
+		case nil:
+			got = describe(&rec)
+		case source.ErrLeftOut:
+			got = rules.src.Reading.Reasons[0].Sort
+		}
+		if got != c.want {
+			t.Errorf("%s %.80s: got %q, want %q", c.options, c.entry, got, c.want)
+		}
+	}
+}
+
+// TestResponsesWithoutBody: the size is that of the object when it was last sent.
+func TestResponsesWithoutBody(t *testing.T) {
+	rules := rulesFor(t, "")
+	var got []string
+	for _, line := range []string{"GET - /a 304 0", "GET - /a 200 10", "HEAD - /a 200 0", "GET - /a 304 0",
+		"PUT - /a 200 3", "GET - /a 206 4", "GET - /a 304 0", "HEAD - /b 200 0"} {
+		var rec stream.Record
+		must.Do(t, rules.Record(entry(t, line), &rec))
+		got = append(got, fmt.Sprint(rec.Size))
+	}
+	if got, want := strings.Join(got, " "), "0 10 10 10 10 4 4 0"; got != want {
+		t.Errorf("sizes %s, want %s", got, want)
+	}
+	want := []source.Tally{{Sort: unknownSize, N: 2}, {Sort: conditional, N: 3}, {Sort: ranges, N: 1}}
+	if got := rules.src.Reading.Notable; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("counted %v, want %v", got, want)
+	}
+}
+
+// TestSizesAreThoseOfAMap compares the table with a map, and checks that it stays within its bound.
+func TestSizesAreThoseOfAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, want := newSizes(sizeBytes*2*firstSizes), map[string]int64{}
+		for i := range rapid.IntRange(0, 3*firstSizes).Draw(t, "keys") {
+			key := fmt.Sprint(i % (firstSizes + 200))
+			s.set([]byte(key), int64(i))
+			want[key] = int64(i)
+		}
+		for key, size := range want {
+			if got, ok := s.of([]byte(key)); !ok || got != size {
+				t.Fatalf("%s: got %d, %v, want %d", key, got, ok, size)
+			}
+		}
+	})
+	s := newSizes(0)
+	for i := range 2 * firstSizes {
+		s.set(fmt.Append(nil, i), 1)
+	}
+	if len(s.slots) != firstSizes {
+		t.Errorf("%d slots, want no more than at first", len(s.slots))
+	}
+	if _, ok := s.of([]byte("new")); ok {
+		t.Error("a full table knows a key that it never saw")
+	}
+}
+
+func TestServed(t *testing.T) {
+	for text, want := range map[string]stream.Served{
+		"HIT": stream.ServedHit, "MISS": stream.ServedMiss, "EXPIRED": stream.ServedMiss, "STALE": stream.ServedHit,
+		"UPDATING": stream.ServedHit, "REVALIDATED": stream.ServedHit, "BYPASS": stream.ServedUnknown,
+		"TCP_MEM_HIT": stream.ServedHit, "TCP_REFRESH_UNMODIFIED": stream.ServedHit, "TCP_REFRESH_MISS": stream.ServedMiss,
+		"TCP_REFRESH_MODIFIED": stream.ServedMiss, "TCP_REFRESH_FAIL_ERR": stream.ServedMiss,
+		"TCP_REFRESH_FAIL_OLD": stream.ServedHit, "TCP_DENIED": stream.ServedUnknown, "NONE_NONE": stream.ServedUnknown,
+		"Hit": stream.ServedHit, "RefreshHit": stream.ServedHit, "Error": stream.ServedUnknown,
+		"pass": stream.ServedUnknown, "HITPASS": stream.ServedUnknown, "MISS-CLUSTER": stream.ServedMiss, "PARTIAL_HIT": stream.ServedMiss,
+		"MISS, HIT": stream.ServedHit, "hit, miss": stream.ServedMiss, "dynamic": stream.ServedUnknown,
+		"Edge; fwd=uri-miss": stream.ServedMiss, "Edge; hit": stream.ServedHit, "-": stream.ServedUnknown,
+		strings.Repeat("miss ", 100) + strings.Repeat(" ", 70) + "hit": stream.ServedHit,
+	} {
+		if got := Served([]byte(text)); got != want {
+			t.Errorf("%.40s: got %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestRuleOptionErrors(t *testing.T) {
+	in := must.Get(source.OpenFile(t.Context(), "-", strings.NewReader("x\n")))(t)
+	in.Together = new(source.Together)
+	src := must.Get(source.New(in, in.Label, in.Path, in))(t)
+	src.Reading = source.NewReading(in, "")
+	for options, want := range map[string]string{
+		"methods=GET+":    "joined by +",
+		"methods=G/T":     "joined by +",
+		"statuses=200+99": "from 100 to 599",
+		"statuses=6xx":    "from 100 to 599",
+		"statuses=":       "from 100 to 599",
+		"tenant=user":     "want host or client",
+		"tenant=host":     "does not state it",
+	} {
+		opts := must.Get(params.ParseArgs(RuleOptions(), options))(t)
+		must.NotGet(NewRules(src, opts, Columns{}))(t, want, options)
+	}
+}
+
+func TestTenants(t *testing.T) {
+	for options, want := range map[string]string{"tenant=host": "h.example", "tenant=tenant": "h.example",
+		"tenant=client": "10.0.0.1", "": ""} {
+		e := entry(t, "GET H.example:80 /a 200 1")
+		e.Client = []byte("10.0.0.1")
+		var rec stream.Record
+		must.Do(t, rulesFor(t, options).Record(e, &rec))
+		if string(rec.Tenant) != want {
+			t.Errorf("%s: got %q, want %q", options, rec.Tenant, want)
+		}
+	}
+}
