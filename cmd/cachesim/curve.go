@@ -84,6 +84,9 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if capacities, err = f.billing.Check(capacities, mode); err != nil {
+		return err
+	}
 	bytes := capacity.NeedBytes(capacities, mode)
 	specs, err := curve.Policies(f.policies, bytes)
 	if err != nil {
@@ -113,6 +116,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	bill, err := f.billing.Bill(t)
+	if err != nil {
+		return err
+	}
 	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Specs: specs}
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
 		return err
@@ -128,8 +135,11 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 		return stopped
 	}
 	partial := interruption(stopped, len(c.Exact)+len(c.Sampled), planned)
-	all := slices.Concat(c.Exact, c.Sampled)
-	return errors.Join(f.report(cmd, &c, f.results(cmd, args, w, t, partial, all, nil)), partial)
+	bill.Charge(c.Exact)
+	bill.Charge(c.Sampled)
+	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
+	r.Costs = bill.Between(c.Trace, c.Drawn())
+	return errors.Join(f.report(cmd, &c, r), partial)
 }
 
 // replayWhole replays everything at the capacities in the table, and LRU also at the grid's, where nothing is

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -15,8 +18,8 @@ func newPlotCommand() *cobra.Command {
 		Use:   "plot RECORDS",
 		Short: "Draw a run's figures again from its records",
 		Long: `Draws hit ratio, byte hit ratio (if sizes counted) and competitive ratio over capacity as SVG and PNG: a
-line per policy, or bars if there is only one capacity. Each trace gets its own figures. If the folder contains series,
-values over time are drawn too.
+line per policy, or bars if there is only one capacity, and the cost per month if the records have prices. Each trace
+gets its own figures. If the folder contains series, values over time are drawn too.
 
 RECORDS is a file of records as JSON lines, CSV or Parquet, recognised by content; a folder that run -o wrote; or - for
 standard input.`,
@@ -41,7 +44,12 @@ standard input.`,
 			if err != nil {
 				return err
 			}
-			return plots.Write(out, append(drawn, overTime...)...)
+			bill, _ := cost.Recorded(recs)
+			costs, err := cost.Draw(cmd.Context(), bill.Answers(recs))
+			if err != nil {
+				return err
+			}
+			return plots.Write(out, slices.Concat(drawn, overTime, costs)...)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if it does not exist")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/billing"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
@@ -30,6 +31,7 @@ type replayFlags struct {
 	jobs     int
 	out      string
 	target   target.Flag
+	billing  billing.Flags
 	device   resources.Device
 	// neighbours is a flag only of commands whose caches may compare queries.
 	neighbours resources.Neighbours
@@ -46,6 +48,7 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.device.Register(cmd)
 	f.target = target.NewFlag()
 	flags.Var(&f.target, "target", target.Usage)
+	f.billing.Register(flags)
 	flags.StringVarP(&f.out, "output", "o", "", "folder for report.html (one page with everything), records (JSON "+
 		"lines, CSV, Parquet) and figures (SVG, PNG)")
 }
@@ -90,6 +93,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 // load reads the parts of the trace that the replays need.
 func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces.Needs) (*traces.Trace,
 	workload.Workload, error) {
+	needs.Times = needs.Times || f.billing.NeedsTimes()
 	options := traces.LoadOptions{Needs: needs, RequestBytes: sim.NextUseBytes, NextUse: true}
 	t, w, err := f.trace.load(cmd, w, options, f.recorded())
 	if err != nil {

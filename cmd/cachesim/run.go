@@ -10,29 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/defaults"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-)
-
-// The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. In bytes
-// the schedule that the ratio refers to takes the place of the optimum, because opt ignores sizes. If similar queries
-// answer each other, no optimum is known, and policies that use similarity are added. In a cache that a model drives,
-// allocators are compared, and one policy serves all.
-const (
-	defaultPoliciesModelled = "lru"
-	defaultOnline           = "lru,arc,lirs,s3fifo,sieve,w-tinylfu"
-	defaultPolicies         = defaultOnline + ",opt"
-	defaultPoliciesOfHeads  = "one-set"
-	defaultPoliciesSimilar  = defaultOnline + ",topic-lru,rac,farthest-similar"
-	defaultCapacities       = "1%,3%,10%,30%"
 )
 
 type runFlags struct {
@@ -84,17 +71,12 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.register(cmd, defaultCapacities)
+	f.register(cmd, defaults.Capacities)
 	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().Var(&f.floors, checks.FloorFlag, checks.FloorUsage)
 	f.trace.registerEmbeddings(cmd)
 	f.trace.registerTenants(cmd)
-	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
-		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
-		"; belady-size instead of opt if capacities count bytes; "+defaultPoliciesSimilar+
-		" if similar queries answer each other; without opt where no policy can know what comes: "+
-		"in the cache igtcache, and if objects arrive later than they are requested; "+defaultPoliciesModelled+
-		" on serving nodes; "+defaultPoliciesOfHeads+" in the cache attention)")
+	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.register(cmd)
@@ -115,7 +97,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	specs, err := f.specs(setups, capacities, mode)
+	if capacities, err = f.billing.Check(capacities, mode); err != nil {
+		return err
+	}
+	specs, err := defaults.Policies(f.policies, setups, capacities, mode)
 	if err != nil {
 		return err
 	}
@@ -139,10 +124,15 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	bill, err := f.billing.Bill(t)
+	if err != nil {
+		return err
+	}
 	resolved, err := capacity.Resolve(capacities, mode, t)
 	if err != nil {
 		return err
 	}
+	resolved = f.billing.Place(resolved)
 	design.Inputs = inputs(w, resolved, f.trace.seed)
 	cells, err := design.Cells()
 	if err != nil {
@@ -161,12 +151,15 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	experiment.MarkAllBest(recs)
+	bill.Charge(recs)
 	rows := replayed.Series(cells)
 	if stopped == nil {
 		note(cmd, f.trace.quiet, missing(design.Series, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
-	return errors.Join(f.report(cmd, f.results(cmd, args, w, t, partial, recs, rows)), partial)
+	r := f.results(cmd, args, w, t, partial, recs, rows)
+	r.Costs = bill.Answers(recs)
+	return errors.Join(f.report(cmd, r), partial)
 }
 
 // capacitiesIn returns the capacities: none if every cache defines its own, from which a given one must not differ.
@@ -225,45 +218,6 @@ func (f *runFlags) divide(setups []experiment.Setup, allocators []sim.Part) erro
 		}
 	}
 	return nil
-}
-
-// specs reads the policies, or returns the default policies for the caches and the capacities.
-func (f *runFlags) specs(setups []experiment.Setup, capacities []capacity.Spec,
-	mode capacity.Mode) ([]policies.Spec, error) {
-	if f.policies != "" {
-		return policies.Registry.ParseList(f.policies)
-	}
-	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
-	modelled := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Modelled }
-	list := defaultPolicies
-	switch {
-	case setups[0].Parts.Cache.Entry.Attention:
-		list = defaultPoliciesOfHeads
-	case slices.ContainsFunc(setups, modelled):
-		list = defaultPoliciesModelled
-	case slices.ContainsFunc(setups, answersSimilar):
-		list = defaultPoliciesSimilar
-	case capacity.NeedBytes(capacities, mode):
-		list = defaultInBytes(capacities, mode)
-	}
-	specs, err := policies.Registry.ParseList(list)
-	return slices.DeleteFunc(specs, func(s policies.Spec) bool {
-		return s.Entry.Kind != policies.Online && slices.ContainsFunc(setups, func(in experiment.Setup) bool {
-			in.Parts.Policy = s
-			return sim.CheckParts(sim.Cell{Parts: in.Parts}) != nil
-		})
-	}), err
-}
-
-// defaultInBytes returns the default policies if some capacities count bytes: with what takes the place of the optimum
-// there, and with the optimum only if others count objects.
-func defaultInBytes(capacities []capacity.Spec, mode capacity.Mode) string {
-	list := defaultOnline
-	inObjects := func(c capacity.Spec) bool { return !capacity.NeedBytes([]capacity.Spec{c}, mode) }
-	if slices.ContainsFunc(capacities, inObjects) {
-		list = defaultPolicies
-	}
-	return list + "," + policies.Optimum(policies.Rules{Bytes: true})
 }
 
 // report prints the records and writes them, with figures, to the output folder.

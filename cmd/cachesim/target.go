@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
@@ -19,8 +20,14 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 		if err := target.Print(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {
 			return err
 		}
-	} else if f.target.IsSet {
+		if err := cost.Print(out, r.Costs, f.format == "markdown", terminal.TextWidth(out)); err != nil {
+			return err
+		}
+	} else {
 		for _, a := range r.Answers {
+			note(cmd, f.trace.quiet || !f.target.IsSet, a.Sentence())
+		}
+		for _, a := range r.Costs {
 			note(cmd, f.trace.quiet, a.Sentence())
 		}
 	}

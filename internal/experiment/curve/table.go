@@ -65,6 +65,18 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
 }
 
+// Drawn returns the records of the lines in the figure: those of LRU on the whole trace, of the others on samples if
+// there are any.
+func (c *Curve) Drawn() []records.Record {
+	if c.Rate == 0 {
+		return c.Exact
+	}
+	lru := policies.Recency()
+	exact := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != lru })
+	sampled := slices.DeleteFunc(slices.Clone(c.Sampled), func(r records.Record) bool { return r.Label == lru })
+	return append(exact, sampled...)
+}
+
 // Print writes the hit ratios, as markdown or as a table.
 func (c *Curve) Print(w io.Writer, format string) error {
 	width := terminal.Width(w)

@@ -84,6 +84,11 @@ type Record struct {
 	Series       string `json:"series" parquet:"series" rare:"true"`
 	SeriesDigest string `json:"series_digest" parquet:"series_digest" rare:"true"`
 
+	// Prices are what memory and misses cost, as --cost takes them, and Currency what they and the cost are in; "" without
+	// prices.
+	Prices   string `json:"prices" parquet:"prices" rare:"true"`
+	Currency string `json:"currency" parquet:"currency" rare:"true"`
+
 	// The measured values: hits, misses, ratios, times, the counters of the parts. The packages of the parts declare them.
 	metric.Values
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -25,6 +26,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		}
 	}
 	add("answer", "Which capacity", r.answers())
+	add("cost", "What it costs", cost.Parts(r.Costs))
 	tables := r.Tables
 	if tables == nil {
 		tables = r.groups()

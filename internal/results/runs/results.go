@@ -5,8 +5,10 @@ package runs
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -19,6 +21,7 @@ type Results struct {
 	Records  []records.Record
 	Rows     []series.Row
 	Answers  []target.Answer
+	Costs    []cost.Answer
 	Replayed []records.Setting // what was read, and how
 	Version  string            // of the program
 	Command  string            // that gave the results
@@ -65,13 +68,18 @@ func (r Results) Write(ctx context.Context, dir string) error {
 }
 
 func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
+	costs, err := cost.Draw(ctx, r.Costs)
+	if err != nil {
+		return nil, err
+	}
 	if r.Draw != nil {
-		return r.Draw()
+		drawn, err := r.Draw()
+		return append(drawn, costs...), err
 	}
 	drawn, err := plots.All(ctx, r.Records)
 	if err != nil {
 		return nil, err
 	}
 	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows)
-	return append(drawn, overTime...), err
+	return slices.Concat(drawn, costs, overTime), err
 }

@@ -1,0 +1,117 @@
+// Package billing has the flags with which users say what memory and misses cost. It reads how often requests come
+// from the clock of the trace.
+package billing
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cachesim/cachesim/internal/results/cost"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// Flags are --cost, --rate and --today.
+type Flags struct {
+	cost, rate, today string
+
+	bill cost.Bill // without what the trace says
+}
+
+// Register adds the flags.
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	var presets []string
+	for _, p := range cost.Presets {
+		presets = append(presets, fmt.Sprintf("%s (%s, %s)", p.Name, p.Prices, p.Date))
+	}
+	flags.StringVar(&f.cost, "cost", "", "what memory, misses and missed bytes cost, for the cost per month: "+
+		"'memory=3.20 EUR/GiB-month,miss=0.40/M,egress=0.08/GB', or presets and prices that override theirs: "+
+		strings.Join(presets, ", "))
+	flags.StringVar(&f.rate, "rate", "", "with --cost: how often requests come (1200/s, or per min, h, day), for "+
+		"traces without a clock or instead of it")
+	flags.StringVar(&f.today, "today", "", "with --cost: the capacity in use today (16GiB), replayed and compared with "+
+		"the cheapest")
+}
+
+// Asked reports whether the user has given prices.
+func (f *Flags) Asked() bool { return f.cost != "" }
+
+// NeedsTimes reports whether the trace's clock must be loaded.
+func (f *Flags) NeedsTimes() bool { return f.Asked() && f.rate == "" }
+
+// Check reads the flags for some capacities, which it returns with today's. It changes the mode of none.
+func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
+	if !f.Asked() {
+		for _, flag := range []struct{ name, value string }{{"rate", f.rate}, {"today", f.today}} {
+			if flag.value != "" {
+				return nil, fmt.Errorf("--%s %s needs --cost, which says what memory and misses cost", flag.name, flag.value)
+			}
+		}
+		return specs, nil
+	}
+	if f.bill.Prices, err = cost.Parse(f.cost); err != nil {
+		return nil, fmt.Errorf("--cost: %w", err)
+	}
+	if f.rate != "" {
+		if f.bill.PerSecond, err = cost.ParseRate(f.rate); err != nil {
+			return nil, fmt.Errorf("--rate: %w", err)
+		}
+	}
+	for _, s := range specs {
+		if !s.CountsBytes(mode) {
+			return nil, fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give "+
+				"sizes such as 64MiB", f.cost, s)
+		}
+	}
+	if f.today == "" {
+		return specs, nil
+	}
+	if f.bill.Today, err = capacity.ParseBytes(f.today); err != nil {
+		return nil, fmt.Errorf("--today: %w", err)
+	}
+	today, err := capacity.Parse(f.today)
+	return append(slices.Clip(specs), today), err
+}
+
+// Place moves today's capacity, which is the last, before the first larger one.
+func (f *Flags) Place(resolved []capacity.Capacity) []capacity.Capacity {
+	last := len(resolved) - 1
+	if f.today == "" || last < 0 || resolved[last].Amount != f.bill.Today {
+		return resolved
+	}
+	today := resolved[last]
+	at := slices.IndexFunc(resolved, func(c capacity.Capacity) bool { return c.Amount >= today.Amount })
+	return slices.Insert(resolved[:last:last], at, today)
+}
+
+// Bill returns what is paid for the requests of a trace.
+func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
+	b := f.bill
+	if !f.NeedsTimes() {
+		return b, nil
+	}
+	switch {
+	case t.Starts != nil:
+		return b, errors.New("--cost with --per-file: each file has a clock of its own; say how often requests come with " +
+			"--rate, such as --rate 1200/s")
+	case t.Times == nil:
+		return b, fmt.Errorf("--cost: %s has no times, so it is unknown how often requests come; say it with --rate, "+
+			"such as --rate 1200/s", t.Name)
+	}
+	b.Span = time.Duration(slices.Max(t.Times) - slices.Min(t.Times))
+	requests := float64(len(t.Objects) - t.EmptyRequests())
+	if t.SampledFrom > 0 {
+		requests *= float64(t.SampledFrom) / float64(len(t.Objects))
+	}
+	if b.Span <= 0 || requests < 2 {
+		return b, fmt.Errorf("--cost: all requests of %s have the same time, so it is unknown how often they come; say it "+
+			"with --rate, such as --rate 1200/s", t.Name)
+	}
+	b.PerSecond = (requests - 1) / b.Span.Seconds()
+	return b, nil
+}

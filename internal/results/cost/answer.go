@@ -1,0 +1,180 @@
+package cost
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Offer is the cheapest capacity of a policy.
+type Offer struct {
+	Policy    string
+	Competes  bool // it could run in production; others show what is possible
+	Capacity  int64
+	Cost      float64 // for a month
+	Estimated bool    // the capacity is between two that were replayed, or a sample was
+	// The capacity is the smallest or the largest one that was replayed, so that another may be cheaper.
+	AtSmallest, AtLargest bool
+}
+
+// Answer says which capacity and policy are the cheapest for a group of records.
+type Answer struct {
+	Name string // of the group: the trace, and what else distinguishes it
+	Bill
+	Offers []Offer // of policies that compete first, then by cost
+	// Now is what the capacity of today costs under lru or, if that was not replayed, the cheapest policy; nil if it is
+	// unknown.
+	Now *Offer
+
+	curves  []curve
+	between bool // capacities between two that were replayed count, too
+}
+
+// baseline is the policy that others are compared with.
+const baseline = "lru"
+
+// curve is the costs of one policy.
+type curve struct {
+	policy   string
+	style    *records.Record // with the names from which its look follows
+	competes bool
+	points   []point // by capacity
+}
+
+// Answers finds the cheapest of the capacities that were replayed, for each group of records; none without prices.
+func (b Bill) Answers(recs []records.Record) (answers []Answer) {
+	for _, g := range records.Groups(records.NamedByParts(recs)) {
+		if a, ok := b.answer(g.Name, g.Records, false); ok {
+			answers = append(answers, a)
+		}
+	}
+	return answers
+}
+
+// Between finds the cheapest capacity on the curves of one trace, also between capacities that were replayed: there
+// misses are on a line over the logarithm of the capacity. Of several samples it takes the mean.
+func (b Bill) Between(name string, recs []records.Record) []Answer {
+	if a, ok := b.answer(name, recs, true); ok {
+		return []Answer{a}
+	}
+	return nil
+}
+
+// answer finds the cheapest capacities in records of one trace; ok is false if there are none or no prices.
+func (b Bill) answer(name string, recs []records.Record, between bool) (a Answer, ok bool) {
+	a = Answer{Name: name, Bill: b, between: between}
+	if b.Memory.Per != "" {
+		a.curves = b.curves(recs)
+	}
+	for _, c := range a.curves {
+		a.Offers = append(a.Offers, b.cheapest(c, between))
+	}
+	if len(a.Offers) == 0 {
+		return a, false
+	}
+	slices.SortStableFunc(a.Offers, func(x, y Offer) int {
+		if x.Competes != y.Competes {
+			return map[bool]int{true: -1, false: 1}[x.Competes]
+		}
+		return cmp.Compare(x.Cost, y.Cost)
+	})
+	a.Now = a.now()
+	return a, true
+}
+
+func (b Bill) curves(recs []records.Record) (curves []curve) {
+	for i := range recs {
+		r := &recs[i]
+		p, ok := b.point(r)
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(curves, func(c curve) bool { return c.policy == r.Label })
+		if at < 0 {
+			at = len(curves)
+			curves = append(curves, curve{policy: r.Label, style: r, competes: r.Competes()})
+		}
+		curves[at].points = append(curves[at].points, p)
+	}
+	for i := range curves {
+		curves[i].points = meanPoints(curves[i].points)
+	}
+	return curves
+}
+
+// meanPoints returns the points by capacity, and of several at one capacity their mean.
+func meanPoints(points []point) (means []point) {
+	slices.SortStableFunc(points, func(x, y point) int { return cmp.Compare(x.capacity, y.capacity) })
+	for len(points) > 0 {
+		mean, n := points[0], 1
+		for n < len(points) && points[n].capacity == mean.capacity {
+			mean.misses += points[n].misses
+			n++
+		}
+		mean.misses /= float64(n)
+		means, points = append(means, mean), points[n:]
+	}
+	return means
+}
+
+// cheapest returns the cheapest capacity of a policy; ties go to the smaller one.
+func (b Bill) cheapest(c curve, between bool) Offer {
+	best, estimated := c.points[0], c.points[0].sampled
+	for i, p := range c.points {
+		if i > 0 && between {
+			if q := b.lowest(c.points[i-1], p); q.cost() < min(best.cost(), p.cost()) {
+				best, estimated = q, true
+			}
+		}
+		if p.cost() < best.cost() {
+			best, estimated = p, p.sampled
+		}
+	}
+	last := c.points[len(c.points)-1]
+	return Offer{Policy: c.policy, Competes: c.competes, Capacity: best.capacity, Cost: best.cost(), Estimated: estimated,
+		AtSmallest: best.capacity == c.points[0].capacity, AtLargest: best.capacity == last.capacity}
+}
+
+// lowest returns the cheapest point on the way from one to the next: where a byte more costs as much as it saves.
+func (b Bill) lowest(low, high point) point {
+	saved := (low.misses - high.misses) / math.Log(float64(high.capacity)/float64(low.capacity))
+	capacity := saved / b.Memory.of(1)
+	if !(capacity > float64(low.capacity)) {
+		return low
+	}
+	if capacity >= float64(high.capacity) {
+		return high
+	}
+	return b.at(low, high, int64(math.Round(capacity)))
+}
+
+// at returns the point at a capacity between two points.
+func (b Bill) at(low, high point, capacity int64) point {
+	part := math.Log(float64(capacity)/float64(low.capacity)) / math.Log(float64(high.capacity)/float64(low.capacity))
+	return point{capacity: capacity, memory: b.Memory.of(float64(capacity)),
+		misses: low.misses + float64(part*(high.misses-low.misses))}
+}
+
+// now returns what today's capacity costs.
+func (a *Answer) now() *Offer {
+	for _, policy := range []string{baseline, a.Offers[0].Policy} {
+		for _, c := range a.curves {
+			i := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == a.Today })
+			if c.policy == policy && i >= 0 {
+				return &Offer{Policy: policy, Competes: c.competes, Capacity: a.Today, Cost: c.points[i].cost()}
+			}
+		}
+	}
+	return nil
+}
+
+// offerOf returns the cheapest offer of a policy; nil if it was not replayed.
+func (a *Answer) offerOf(policy string) *Offer {
+	i := slices.IndexFunc(a.Offers, func(o Offer) bool { return o.Policy == policy })
+	if i < 0 {
+		return nil
+	}
+	return &a.Offers[i]
+}

@@ -1,0 +1,96 @@
+package cost
+
+import (
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// money is the unit of a metric that is in the currency of its record.
+const money metric.Unit = "money"
+
+// Metrics of records with prices.
+var (
+	PerMonth = metric.Metric{Name: "cost_per_month", Unit: money, Digits: 2, Better: metric.Lower, Merge: metric.Apart,
+		Column: metric.Column{At: 75, Weight: 92},
+		Doc: "memory of the capacity, and misses and missed bytes of a month, at the prices of the record, in its " +
+			"currency; a month has 730 hours"}
+	RequestRate = metric.Metric{Name: "request_rate", Unit: metric.PerSecond, Digits: 2, Merge: metric.Apart,
+		Doc: "requests per second of the whole trace, by its clock or as given, from which costs follow"}
+)
+
+func init() { metric.Register("prices", PerMonth, RequestRate) }
+
+// secondsOfMonth is the length of a month of bills.
+const secondsOfMonth = hoursOfMonth * 3600
+
+// Bill says what is paid, and how often requests come.
+type Bill struct {
+	Prices
+	PerSecond float64       // requests of the whole trace
+	Span      time.Duration // of the trace's clock, which gave the rate; 0 if the user did
+	Today     int64         // the capacity that the user has today, in bytes; 0 if unknown
+}
+
+// Recorded returns the bill that records have; ok is false if they have no prices.
+func Recorded(recs []records.Record) (b Bill, ok bool) {
+	for i := range recs {
+		if r := &recs[i]; r.Prices != "" {
+			prices, err := Parse(r.Prices)
+			return Bill{Prices: prices, PerSecond: r.Float(RequestRate)}, err == nil
+		}
+	}
+	return b, false
+}
+
+// point is what a capacity costs.
+type point struct {
+	capacity int64
+	memory   float64 // for a month
+	misses   float64 // and what is missed in it
+	sampled  bool    // the misses are an estimate from a sample
+}
+
+func (p point) cost() float64 { return p.memory + p.misses }
+
+// point returns the costs of a record; ok is false if it has none: a bound has no misses of its own, and a cache
+// without limit needs another memory than its capacity.
+func (b Bill) point(r *records.Record) (p point, ok bool) {
+	if r.CapacityUnit != records.Bytes || r.Kind == records.Bound || isUnlimited(r) {
+		return p, false
+	}
+	missRatio := 1 - r.Float(metric.HitRatio)
+	requests := r.Float(metric.Requests)
+	if misses := r.Float(metric.Misses); missRatio > 0 && misses > 0 {
+		requests = misses / missRatio // those of a sample have an expected number
+	}
+	p = point{capacity: r.Capacity, memory: b.Memory.of(float64(r.Capacity)), sampled: r.IsSample()}
+	if requests == 0 {
+		return p, true
+	}
+	missedBytes := (r.Float(metric.RequestedBytes) - r.Float(metric.HitBytes)) / requests
+	perRequest := b.Miss.of(missRatio) + b.Egress.of(missedBytes)
+	p.misses = b.PerSecond * secondsOfMonth * perRequest
+	return p, true
+}
+
+func isUnlimited(r *records.Record) bool {
+	role, _ := records.RoleOf(r.Policy)
+	return role.Unlimited
+}
+
+// Charge adds the prices and what they come to to the records of a trace whose capacities count bytes.
+func (b Bill) Charge(recs []records.Record) {
+	if b.Memory.Per == "" {
+		return
+	}
+	for i := range recs {
+		r := &recs[i]
+		if p, ok := b.point(r); ok {
+			r.Prices, r.Currency = b.Prices.String(), b.Currency
+			r.Set(PerMonth, p.cost())
+			r.Set(RequestRate, b.PerSecond)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package cost
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+const gib = 1 << 30
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9*math.Abs(want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestPrices(t *testing.T) {
+	p := must.Get(Parse("memory=3.20 EUR/GiB-month,miss=.4/M,egress=0.08/GB"))(t)
+	near(t, "2 GiB", p.Memory.of(2*gib), 6.4)
+	near(t, "5 M misses", p.Miss.of(5e6), 2)
+	near(t, "250 GB", p.Egress.of(250e9), 20)
+	if p.Currency != "EUR" || p.String() != "memory=3.2 EUR/GiB-month,miss=0.4 EUR/M,egress=0.08 EUR/GB" {
+		t.Errorf("%q in %q", p, p.Currency)
+	}
+	for text, month := range map[string]float64{
+		"memory=1/GB-hour,miss=1/K":     730,
+		"memory=1/GB-day,miss=1/K":      730.0 / 24,
+		"memory=12$/GB-year,miss=1/K":   1,
+		"memory=$2/MB-month,miss=1/1":   2000,
+		"memory=1/TB-month,egress=1/GB": 0.001,
+	} {
+		near(t, text, must.Get(Parse(text))(t).Memory.of(1e9), month)
+	}
+}
+
+func TestWrongPrices(t *testing.T) {
+	for text, want := range map[string]string{
+		"memory=3/GiB-month":                         "misses have no price",
+		"miss=3/M":                                   "memory has no price",
+		"memory=3/GiB,miss=1/M":                      `per "GiB"; want a size and a time`,
+		"memory=3/gib-month,miss=1/M":                `per "gib-month"`,
+		"memory=3/GiB-week,miss=1/M":                 `per "GiB-week"`,
+		"memory=3/GiB-month,miss=1/G":                "want 1, K (1,000) or M",
+		"memory=3/GiB-month,egress=1/G":              "unknown unit of bytes",
+		"memory=3/GiB-month,mis=1/M":                 `did you mean "miss"`,
+		"memory=0/GiB-month,miss=1/M":                "want a number above 0",
+		"memory=-3/GiB-month,miss=1/M":               "want a number",
+		"memory=3 EUR/GiB-month,miss=1USD/M":         "one currency",
+		"memory=€3EUR/GiB-month,miss=1/M":            "want a number, a currency if you like",
+		"memory=3/GiB-month,miss=1/M,miss=2/M":       "two prices",
+		"elasticash,miss=1/M":                        `did you mean "elasticache"`,
+		"memory=3/GiB-month,miss=1/M,":               `unknown preset ""`,
+		"memory=3 EUR/GiB-month,s3":                  "one currency",
+		"memory=1" + strings.Repeat("0", 400) + "/B": "want",
+	} {
+		must.NotGet(Parse(text))(t, want, text)
+	}
+}
+
+// TestPresets reads each preset, and finds it on the page about costs.
+func TestPresets(t *testing.T) {
+	doc := string(must.Get(os.ReadFile("../../../docs/cost.md"))(t))
+	for _, p := range Presets {
+		text := p.Name
+		if !strings.Contains(p.Prices, "memory=") {
+			text += ",memory=1 USD/GB-hour"
+		}
+		if !strings.Contains(p.Prices, "miss=") {
+			text = "miss=1 USD/M," + text
+		}
+		if got := must.Get(Parse(text))(t); got.Currency != "USD" {
+			t.Errorf("%s is in %q", p.Name, got.Currency)
+		}
+		if row := "| `" + p.Name + "` | `" + p.Prices + "` | " + p.For + " | [" + p.Date + "](" + p.Source + ") |"; !strings.
+			Contains(doc, row) {
+			t.Errorf("docs/cost.md has no line %s", row)
+		}
+	}
+	p := must.Get(Parse("miss=0.5/M,elasticache,s3"))(t)
+	near(t, "a price before its preset", p.Miss.of(1e6), 0.5)
+	p = must.Get(Parse("elasticache,s3,miss=0.5/M"))(t)
+	near(t, "a price after its preset", p.Miss.of(1e6), 0.5)
+}
+
+func TestStringIsRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := func(name string) string { return rapid.StringMatching(`[1-9]\d{0,5}(\.\d{0,4})?`).Draw(t, name) }
+		currency := rapid.SampledFrom([]string{"", "€", "EUR", "credits"}).Draw(t, "currency")
+		text := "memory=" + number("memory") + currency + "/MiB-day,egress=" + number("egress") + "/kB"
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Parse(p.String()); err != nil || again != p {
+			t.Fatalf("%s became %v, %v", text, again, err)
+		}
+	})
+}
+
+func TestRates(t *testing.T) {
+	for text, want := range map[string]float64{"1200/s": 1200, "90/min": 1.5, "7200 / h": 2, "864e2/day": 1} {
+		near(t, text, must.Get(ParseRate(text))(t), want)
+	}
+	for _, text := range []string{"", "3", "/s", "0/s", "-1/s", "3/week", "NaN/s", "1e99/s"} {
+		must.NotGet(ParseRate(text))(t, "want requests per time", text)
+	}
+}
+
+// rec is a record of 1,000 requests of 1 kB.
+func rec(policy, kind string, capacity, hits int64) records.Record {
+	r := records.Record{Trace: "t", Policy: policy, Label: policy, Kind: kind, Capacity: capacity,
+		CapacityUnit: records.Bytes, SampleRate: 1}
+	r.SetInt(metric.Requests, 1000)
+	r.SetInt(metric.Hits, hits)
+	r.SetInt(metric.Misses, 1000-hits)
+	r.Set(metric.HitRatio, float64(hits)/1000)
+	r.SetInt(metric.RequestedBytes, 1_000_000)
+	r.SetInt(metric.HitBytes, 1000*hits)
+	return r
+}
+
+// bill pays 1 for a GiB, a request per second, 1 for a million misses and 10 for a GB of missed bytes.
+func bill(t *testing.T) Bill {
+	return Bill{Prices: must.Get(Parse("memory=1/GiB-month,miss=1/M,egress=10/GB"))(t), PerSecond: 1}
+}
+
+// A month has 2,628,000 requests. With 60% hits, 1,051,200 of them miss, and 1.0512 GB come from the origin.
+func TestCharge(t *testing.T) {
+	b := bill(t)
+	recs := []records.Record{rec("lru", records.Online, 2*gib, 600), rec("pfoo-l", records.Bound, 2*gib, 900)}
+	b.Charge(recs)
+	near(t, "cost", recs[0].Float(PerMonth), 2+1.0512+10.512)
+	near(t, "rate", recs[0].Float(RequestRate), 1)
+	if recs[0].Prices != b.String() || recs[1].Has(PerMonth) || recs[1].Prices != "" {
+		t.Errorf("%+v", recs)
+	}
+	sample := rec("lru", records.Online, 2*gib, 500)
+	sample.SampleRate = 0.1
+	sample.Set(metric.HitRatio, 0.6) // the sample lacks hot objects: its 500 misses are 40% of the 1,250 expected requests
+	recs = []records.Record{sample}
+	b.Charge(recs)
+	near(t, "cost by a sample", recs[0].Float(PerMonth), 2+1.0512+10.512)
+	if again, ok := Recorded(recs); !ok || again.Prices != b.Prices || again.PerSecond != 1 {
+		t.Errorf("the records give %+v", again)
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	b := bill(t)
+	b.Today, b.Span = 8*gib, 3*time.Hour
+	var recs []records.Record
+	for i, hits := range [][3]int64{{300, 400, 700}, {500, 600, 900}, {550, 610, 950}, {600, 620, 950}} {
+		recs = append(recs, rec("lru", records.Online, gib<<i, hits[0]), rec("s3fifo", records.Online, gib<<i, hits[1]),
+			rec("opt", records.Offline, gib<<i, hits[2]))
+	}
+	answers := b.Answers(recs)
+	if len(answers) != 1 {
+		t.Fatalf("%d answers", len(answers))
+	}
+	want := "cheapest: 13.56 a month, s3fifo at 2 GiB; lru at its cheapest, 2 GiB: 16.45, 17.6% saved; " +
+		"today, lru at 8 GiB: 19.56, 30.7% saved"
+	if got := answers[0].Sentence(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	lines := strings.Join(answers[0].Explanation(), "\n")
+	for _, want := range []string{"1.00 requests/s in the 3 hours of the trace, which is less than a day",
+		"offline, a bound rather than a choice: 4.89 with opt at 2 GiB"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("%s\nlacks %s", lines, want)
+		}
+	}
+	parts := Parts(answers)
+	if rows := parts[1].Table.Rows; len(parts) != 2 || len(rows) != 4 || rows[3][0] != "lru, today" {
+		t.Errorf("%+v", parts)
+	}
+	drawn := must.Get(Draw(t.Context(), answers))(t)
+	if len(drawn) != 1 || !strings.Contains(string(drawn[0].SVG()), "cheapest: 13.56") {
+		t.Errorf("%d figures", len(drawn))
+	}
+}
+
+// Where nothing competes nothing is recommended, and the ends of the range are named.
+func TestLimitsOfAnAnswer(t *testing.T) {
+	b := bill(t)
+	only := b.Answers([]records.Record{rec("opt", records.Offline, gib, 700)})[0]
+	if got := only.Sentence(); !strings.Contains(got, "unknown, because no online policy was replayed") {
+		t.Error(got)
+	}
+	if none := (Bill{}).Answers([]records.Record{rec("lru", records.Online, gib, 700)}); none != nil {
+		t.Errorf("answers without prices: %+v", none)
+	}
+	for _, capacities := range [][]int64{{2 * gib, 4 * gib}, {gib, 2 * gib}} {
+		var recs []records.Record
+		for _, c := range capacities {
+			recs = append(recs, rec("arc", records.Online, c, min(600, 300*c/gib)))
+		}
+		a := b.Answers(recs)[0]
+		end := map[bool]string{true: "smallest", false: "largest"}[capacities[0] == 2*gib]
+		if lines := strings.Join(a.Explanation(), "\n"); !strings.Contains(lines, "the cheapest is the "+end) {
+			t.Errorf("%s\ndoes not say that it is the %s", lines, end)
+		}
+		if !strings.Contains(a.Sentence(), "compared with no lru, which was not replayed") {
+			t.Error(a.Sentence())
+		}
+	}
+}
+
+// TestCheapestBetween compares the closed form with a search.
+func TestCheapestBetween(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := Bill{PerSecond: rapid.Float64Range(0.01, 10).Draw(t, "rate")}
+		b.Prices, _ = Parse("memory=1/GiB-month,miss=1/M")
+		hits := rapid.SliceOfN(rapid.Int64Range(0, 1000), 2, 5).Draw(t, "hits")
+		var recs []records.Record
+		for i, h := range hits {
+			recs = append(recs, rec("lru", records.Online, gib<<i, h))
+		}
+		a := b.Between("t", recs)[0]
+		points := a.curves[0].points
+		least := math.Inf(1)
+		for i := 1; i < len(points); i++ {
+			for c := points[i-1].capacity; c <= points[i].capacity; c += gib >> 8 {
+				least = min(least, b.at(points[i-1], points[i], c).cost())
+			}
+		}
+		if got := a.Offers[0]; got.Cost > least*(1+1e-9) || got.Cost < least*(1-1e-3) {
+			t.Fatalf("%v at %d, a search finds %v", got.Cost, got.Capacity, least)
+		}
+	})
+}
+
+// Of several samples at a capacity the mean counts, and their cost is an estimate.
+func TestSamplesAreAveraged(t *testing.T) {
+	a, b := rec("arc", records.Online, gib, 400), rec("arc", records.Online, gib, 600)
+	a.SampleRate, b.SampleRate, b.Seed = 0.1, 0.1, 1
+	whole := bill(t).Between("t", []records.Record{rec("arc", records.Online, gib, 500)})[0]
+	of := bill(t).Between("t", []records.Record{a, b})[0]
+	near(t, "cost", of.Offers[0].Cost, whole.Offers[0].Cost)
+	if !of.Offers[0].Estimated || whole.Offers[0].Estimated {
+		t.Errorf("%+v, %+v", of.Offers, whole.Offers)
+	}
+}
+
+func TestLasting(t *testing.T) {
+	for d, want := range map[time.Duration]string{90 * time.Second: "90 seconds", 3 * time.Hour: "3 hours",
+		84 * time.Hour: "3.5 days", 36 * time.Hour: "36 hours", 1500 * time.Millisecond: "1.5s"} {
+		if got := Lasting(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

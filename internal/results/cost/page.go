@@ -1,0 +1,44 @@
+package cost
+
+import (
+	"github.com/cachesim/cachesim/internal/results/page"
+)
+
+// Parts returns what a page says of answers: each in a sentence and a table with a row per policy.
+func Parts(answers []Answer) (parts []page.Part) {
+	for _, a := range answers {
+		sentence := a.Sentence()
+		if len(answers) > 1 {
+			sentence = a.Name + ": " + sentence
+		}
+		parts = append(parts, page.Part{Answer: sentence}, page.Part{Table: a.table()})
+	}
+	return parts
+}
+
+func (a Answer) table() *page.Table {
+	t := &page.Table{
+		Caption: a.Name + ": the cheapest capacity of each policy",
+		Columns: []page.Column{{Name: "policy"}, {Name: "capacity", Class: page.Number},
+			{Name: "cost per month", Class: page.Number}, {Name: "saved by the cheapest", Class: page.Number}},
+		Notes: a.Explanation(),
+	}
+	add := func(name string, o Offer) {
+		row := []string{name, capacityOf(o), a.Amount(o.Cost), ""}
+		if best := a.Offers[0]; best.Competes && o != best {
+			row[3] = saved(best.Cost, o.Cost)
+		}
+		t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, o.Policy)
+	}
+	for _, o := range a.Offers {
+		name := o.Policy
+		if !o.Competes {
+			name += " (offline)"
+		}
+		add(name, o)
+	}
+	if a.Now != nil {
+		add(a.Now.Policy+", today", *a.Now)
+	}
+	return t
+}

@@ -1,0 +1,122 @@
+package cost
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Amount writes an amount of money with its currency: "41.30 EUR".
+func (b Bill) Amount(x float64) string {
+	text := PerMonth.Text(x)
+	if b.Currency != "" {
+		text += " " + b.Currency
+	}
+	return text
+}
+
+// Sentence is the answer: "cheapest: 41.30 EUR a month, s3fifo at 64 MiB; lru at its cheapest, 128 MiB: 45.10 EUR,
+// 8.4% saved".
+func (a Answer) Sentence() string {
+	if !a.Offers[0].Competes {
+		return "cheapest: unknown, because no online policy was replayed; add one with --policy"
+	}
+	best := a.Offers[0]
+	parts := []string{fmt.Sprintf("cheapest: %s a month, %s at %s", a.Amount(best.Cost), best.Policy, capacityOf(best))}
+	switch other := a.offerOf(baseline); {
+	case best.Policy == baseline:
+	case other == nil:
+		parts = append(parts, "compared with no "+baseline+", which was not replayed")
+	default:
+		parts = append(parts, fmt.Sprintf("%s at its cheapest, %s: %s, %s", baseline, capacityOf(*other),
+			a.Amount(other.Cost), saved(best.Cost, other.Cost)))
+	}
+	if a.Now != nil {
+		parts = append(parts, fmt.Sprintf("today, %s at %s: %s, %s", a.Now.Policy, capacityOf(*a.Now),
+			a.Amount(a.Now.Cost), saved(best.Cost, a.Now.Cost)))
+	}
+	return records.Printable(strings.Join(parts, "; "))
+}
+
+func capacityOf(o Offer) string {
+	if o.Estimated {
+		return "~" + records.About(o.Capacity, records.Bytes)
+	}
+	return records.Capacity(o.Capacity, records.Bytes)
+}
+
+// saved says how much less one amount is than another.
+func saved(best, other float64) string {
+	if other <= best {
+		return "nothing saved"
+	}
+	return records.Share(float64(int(1000*(1-best/other)+0.5))/1000) + " saved"
+}
+
+// Explanation says how the costs are computed and what limits them, in a line each.
+func (a Answer) Explanation() (lines []string) {
+	prices := "prices: memory " + a.Prices.text(a.Memory)
+	if a.Miss.Per != "" {
+		prices += ", a miss " + a.Prices.text(a.Miss)
+	}
+	if a.Egress.Per != "" {
+		prices += ", a missed byte " + a.Prices.text(a.Egress)
+	}
+	rate := RequestRate.Text(a.PerSecond) + " requests/s, as given"
+	if a.Span > 0 {
+		rate = fmt.Sprintf("%s requests/s in the %s of the trace", RequestRate.Text(a.PerSecond), Lasting(a.Span))
+		if a.Span < 24*time.Hour {
+			rate += ", which is less than a day: a month may have other rates"
+		}
+	}
+	lines = append(lines, prices+"; "+rate)
+	if a.Offers[0].Competes {
+		if a.Offers[0].AtSmallest {
+			lines = append(lines, "the cheapest is the smallest capacity replayed: smaller ones may cost less")
+		} else if a.Offers[0].AtLargest {
+			lines = append(lines, "the cheapest is the largest capacity replayed: larger ones may cost less")
+		}
+	}
+	for _, o := range a.Offers {
+		if !o.Competes {
+			lines = append(lines, fmt.Sprintf("offline, a bound rather than a choice: %s with %s at %s", a.Amount(o.Cost),
+				o.Policy, capacityOf(o)))
+		}
+	}
+	return lines
+}
+
+// Lasting writes a duration in the largest unit of which there are two: "36 hours", "3.5 days".
+func Lasting(d time.Duration) string {
+	for _, u := range []struct {
+		name string
+		long time.Duration
+	}{{"days", 24 * time.Hour}, {"hours", time.Hour}, {"minutes", time.Minute}, {"seconds", time.Second}} {
+		if d >= 2*u.long {
+			return fmt.Sprintf("%.3g %s", float64(d)/float64(u.long), u.name)
+		}
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// Print writes answers below a table, for a terminal of that width or in Markdown.
+func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
+	for _, a := range answers {
+		sentence := a.Sentence()
+		if len(answers) > 1 {
+			sentence = a.Name + ": " + sentence
+		}
+		text := strings.Join(append([]string{"**" + sentence + "**"}, a.Explanation()...), "  \n")
+		if !markdown {
+			text = terminal.WrapLines(width, append([]string{sentence}, a.Explanation()...)...)
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
