@@ -118,7 +118,7 @@ func betterColumns(ctx context.Context, path string, r source.Reading, opts Load
 // they cannot be read.
 func countKeys(ctx context.Context, path, format string, opts LoadOptions) (rows, distinct int) {
 	keysAlone := LoadOptions{
-		Selection: Selection{Format: format + ",time=none,size=none,op=none"}, Memory: opts.Memory,
+		Selection: Selection{Format: format + ",time=none,size=none,op=none,ttl=none,served=none"}, Memory: opts.Memory,
 	}
 	opened, err := open(ctx, path, keysAlone, new(source.Together))
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 
 var csvFormat = source.Format{
 	Name:      "csv",
-	Summary:   "CSV or TSV with named or numbered columns: key, and optionally time, size and operation",
+	Summary:   "CSV or TSV with named or numbered columns: key, and optionally time, size, operation, time to live, hits",
 	Example:   "time,key,size,op\n0.25,/a.png,4096,get",
-	Carries:   "key, and time, size, op if there are columns for them",
+	Carries:   "key, and time, size, op, ttl, served if there are columns for them",
 	Detection: "a header with a known name for the key, or lines with equally many columns",
 	Options: append(source.ColumnOptions(),
 		params.Param{Name: "delimiter", Default: "auto", Choices: source.DelimiterNames(), Doc: "separator of columns"},
@@ -76,14 +76,16 @@ func looksLikeData(line []byte, delimiter byte) bool {
 type csvReader struct {
 	rows source.Rows
 	source.ChosenColumns
-	unit  int64
+	unit  int64 // of times
+	ttl   int64 // unit of times to live
+	key   source.KeyParts
 	ops   source.OpFilter
 	first bool // the first row of a table without a header has been read already
 }
 
 func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	c := &csvReader{rows: source.Rows{Src: src},
-		unit: source.TimeUnits[opts.Text("time-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
+		ttl: source.TimeUnits[opts.Text("ttl-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
 	if err := c.rows.Begin(opts); err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -111,17 +113,25 @@ func (c *csvReader) state(opts params.Values) {
 	}
 	opts["header"] = strconv.FormatBool(r.Header != nil)
 	if c.Time >= 0 {
-		r.Src.Reading.Time += timeKind(r.FirstRow, c.Time, opts.Text("time-unit"))
+		var first []byte
+		if c.Time < len(r.FirstRow) {
+			first = r.FirstRow[c.Time]
+		}
+		c.unit = source.TimeUnit(opts, first)
+		r.Src.Reading.Time += timeKind(first, c.unit)
+	}
+	if c.TTL >= 0 {
+		r.Src.Reading.TTL += " in " + opts.Text("ttl-unit")
 	}
 	r.Src.Reading.Why = "not " + opts.Text("ops")
 }
 
-// timeKind says what the times in a column are, judging by the first row: dates, or numbers of units.
-func timeKind(row [][]byte, column int, unit string) string {
-	if column < len(row) && bytes.ContainsAny(row[column], ":") {
+// timeKind says what the times in a column are, judging by the first: dates, or numbers of units.
+func timeKind(first []byte, unit int64) string {
+	if bytes.IndexByte(first, ':') >= 0 {
 		return " as dates"
 	}
-	return " in " + unit
+	return " in " + source.UnitName(unit)
 }
 
 func (c *csvReader) Read(rec *stream.Record) error {
@@ -144,12 +154,8 @@ func (c *csvReader) Read(rec *stream.Record) error {
 func (c *csvReader) parse(rec *stream.Record) error {
 	*rec = stream.Record{}
 	cells := c.rows.Cells
-	if len(cells[c.Key]) == 0 {
-		return fmt.Errorf("column %d: the key is empty", c.Key+1)
-	}
-	rec.SetKey(cells[c.Key])
-	if rec.Text != nil && source.IsBinary(rec.Text) {
-		return fmt.Errorf("column %d: control characters in the key %.60q: this is not a text trace", c.Key+1, rec.Text)
+	if err := c.setKey(rec); err != nil {
+		return err
 	}
 	var err error
 	if c.Time >= 0 {
@@ -169,8 +175,37 @@ func (c *csvReader) parse(rec *stream.Record) error {
 				"csv:op=none to ignore the column", c.Op+1, cells[c.Op])
 		}
 	}
+	if c.TTL >= 0 {
+		if rec.TTL, err = source.ParseTTL(cells[c.TTL], c.ttl); err != nil {
+			return fmt.Errorf("column %d: %w; or use csv:ttl=none to ignore the column", c.TTL+1, err)
+		}
+	}
+	if c.Served >= 0 {
+		rec.Served = source.ParseServed(source.TrimBlanks(cells[c.Served]))
+	}
 	if c.Tenant >= 0 {
 		rec.Tenant = cells[c.Tenant]
+	}
+	return nil
+}
+
+// setKey takes the key from its column, or from several.
+func (c *csvReader) setKey(rec *stream.Record) error {
+	first := c.Key[0]
+	text := c.rows.Cells[first]
+	if len(c.Key) > 1 {
+		c.key.Reset()
+		for _, i := range c.Key {
+			c.key.Add(c.rows.Cells[i])
+		}
+		text = c.key.Text()
+	}
+	if len(text) == 0 {
+		return fmt.Errorf("column %d: the key is empty", first+1)
+	}
+	rec.SetKey(text)
+	if rec.Text != nil && source.IsBinary(rec.Text) {
+		return fmt.Errorf("column %d: control characters in the key %.60q: this is not a text trace", first+1, rec.Text)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (p *plainReader) Read(rec *stream.Record) error {
 
 // readText handles a line that is not all digits.
 func (p *plainReader) readText(rec *stream.Record, line []byte) error {
-	if num, ok := stream.ParseNumber(stream.WithoutZeroFraction(line)); ok {
+	if num, ok := stream.ParseFloatNumber(line); ok {
 		*rec = stream.Record{Num: num}
 		return nil
 	}

@@ -73,6 +73,25 @@ func TestTextFormats(t *testing.T) {
 			[]stream.Record{{Num: 1, Op: stream.OpRead}}},
 		"dates": {"time,key\n1970-01-01 00:01:00.25,1\n1970-01-01T01:00:00+01:00,2\n", "",
 			[]stream.Record{{Num: 1, Time: 60*second + second/4}, {Num: 2}}},
+		"dates of access logs": {"time,key\n10/Oct/2000:13:55:36 -0700,1\n[10/Oct/2000:20:55:37],2\n", "",
+			[]stream.Record{{Num: 1, Time: 971211336e9}, {Num: 2, Time: 971211337e9}}},
+		"milliseconds by their size": {"ts,key\n971211336000.5,1\n971211337000,2\n", "",
+			[]stream.Record{{Num: 1, Time: 971211336e9 + 5e5}, {Num: 2, Time: 971211337e9}}},
+		"microseconds by their size": {"ts,key\n971211336000000,1\n", "", []stream.Record{{Num: 1, Time: 971211336e9}}},
+		"nanoseconds by their size": {"ts,key\n971211336000000001,1\n", "", []stream.Record{
+			{Num: 1, Time: 971211336e9 + 1}}},
+		"two columns are the key": {"host,path,size\na.org,/x,1\na.org,y,2\n", "csv:key=host+path", []stream.Record{
+			{Text: []byte("a.org/x"), Size: 1}, {Text: []byte("a.org|y"), Size: 2}}},
+		"two numbers are the key": {"1,2,3\n1,2,4\n", "csv:key=2+3+1,header=false,ops=all", []stream.Record{
+			text("2|3|1"), text("2|4|1")}},
+		"a plus in a name":  {"a+b,a,b\nx,y,z\n", "csv:key=a+b", []stream.Record{text("x")}},
+		"a plus, by number": {"a+b,a,b\nx,y,z\n", "csv:key=1+3,header=true", []stream.Record{text("x|z")}},
+		"time to live and hits": {"key,ttl,cache_status\na,60,HIT\nb,,-\nc,0.5,TCP_MISS\n", "", []stream.Record{
+			{Text: []byte("a"), TTL: 60 * second, Served: stream.ServedHit}, text("b"),
+			{Text: []byte("c"), TTL: second / 2, Served: stream.ServedMiss}}},
+		"time to live in ms": {"key,left\na,60\n", "csv:ttl=left,ttl-unit=ms", []stream.Record{
+			{Text: []byte("a"), TTL: 6e7}}},
+		"ttl and hits ignored":  {"key,ttl,hit\na,long,1\n", "csv:ttl=none,served=none", []stream.Record{text("a")}},
 		"blanks belong to keys": {"key,size\na , 3 \n", "", []stream.Record{{Text: []byte("a "), Size: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,9 +31,9 @@ func Format(kinds []stream.Kind) source.Format {
 		Name: "parquet",
 		Summary: "Apache Parquet with named columns: an integer or string key, and optionally time, size and operation, or " +
 			"the fields of queries, of reads of files (path, offset, length), or of recommender requests",
-		Carries: "key, and time, size, op if there are columns for them; queries: session, topic, answer, text, " +
-			"embedding; file reads: path, offset, length, and time, job, file_size; recommender requests: user, tokens, " +
-			"shards or rows, shard_rows, hot",
+		Carries: "key, and time, size, op, ttl, served if there are columns for them; queries: session, topic, " +
+			"answer, text, embedding; file reads: path, offset, length, and time, job, file_size; recommender requests: " +
+			"user, tokens, shards or rows, shard_rows, hot",
 		Detection:  "its signature PAR1",
 		Options:    options,
 		Detect:     detect,
@@ -74,12 +74,14 @@ type reader struct {
 	ops    source.OpFilter
 	chosen []*cursor // of the columns that are read
 
-	key            *cursor
-	time, size, op *cursor     // nil without such a column
-	tenant         *cursor     // likewise
+	key            []*cursor // of its parts
+	time, size, op *cursor   // nil without such a column
+	ttl, served    *cursor   // likewise
+	tenant         *cursor
 	kind           *kindReader // nil if rows are plain objects
-	keyText        []byte      // of a negative number
-	tenantText     []byte      // of a number
+	keyParts       source.KeyParts
+	keyText        []byte // of a negative number, or of a number that is part of a key
+	tenantText     []byte // of a number
 }
 
 // open begins to read a file. reads says that its rows may be reads of files.
@@ -145,17 +147,24 @@ func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts p
 	if err != nil {
 		return stream.Fields{}, err
 	}
+	ignoreUnfit(&chosen, all, opts)
+	p.key = make([]*cursor, len(chosen.Key))
+	for i, column := range chosen.Key {
+		if p.key[i], err = p.choose(all, column, "key", (*cursor).acceptKey); err != nil {
+			return stream.Fields{}, err
+		}
+	}
 	for _, c := range []struct {
 		cursor **cursor
 		index  int
 		use    string
 		parse  func(*cursor) error
 	}{
-		{&p.key, chosen.Key, "key", (*cursor).acceptKey},
-		{&p.time, chosen.Time, "time",
-			func(c *cursor) error { return c.acceptTime(source.TimeUnits[opts.Text("time-unit")]) }},
+		{&p.time, chosen.Time, "time", func(c *cursor) error { return p.acceptTime(c, opts) }},
 		{&p.size, chosen.Size, "size", (*cursor).acceptInteger},
 		{&p.op, chosen.Op, "operation", (*cursor).acceptText},
+		{&p.ttl, chosen.TTL, "time to live", func(c *cursor) error { return c.acceptTTL(opts.Text("ttl-unit")) }},
+		{&p.served, chosen.Served, "hit or miss", (*cursor).acceptServed},
 		{&p.tenant, chosen.Tenant, "tenant", (*cursor).acceptKey},
 	} {
 		if *c.cursor, err = p.choose(all, c.index, c.use, c.parse); err != nil {
@@ -164,7 +173,14 @@ func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts p
 	}
 	table.State(chosen, opts)
 	if p.time != nil {
-		p.src.Reading.Time += " in " + source.UnitName(p.time.unit)
+		if p.time.isBytes() {
+			p.src.Reading.Time += " as dates"
+		} else {
+			p.src.Reading.Time += " in " + source.UnitName(p.time.unit)
+		}
+	}
+	if p.ttl != nil {
+		p.src.Reading.TTL += " in " + opts.Text("ttl-unit")
 	}
 	fields := chosen.Fields()
 	if p.kind, err = findKind(tables, table, all, opts); err != nil {
@@ -176,6 +192,51 @@ func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts p
 		p.src.Reading.Request = fields.Kind.Name()
 	}
 	return fields, nil
+}
+
+// ignoreUnfit drops columns that were chosen by names such as cache, which may be names of something else.
+func ignoreUnfit(chosen *source.ChosenColumns, all []*parquet.Column, opts params.Values) {
+	unfit := func(index int, option string, accept func(*cursor) error) bool {
+		return index >= 0 && opts.Text(option) == "" && accept(&cursor{column: all[index]}) != nil
+	}
+	if unfit(chosen.TTL, "ttl", (*cursor).acceptInteger) {
+		chosen.TTL = -1
+	}
+	if unfit(chosen.Served, "served", (*cursor).acceptServed) {
+		chosen.Served = -1
+	}
+}
+
+// acceptTime is cursor.acceptTime with the unit that the user named, or the one that the first time has.
+func (p *reader) acceptTime(c *cursor, opts params.Values) error {
+	if err := c.acceptTime(source.TimeUnit(opts, p.firstNumber(c.column))); err != nil {
+		return err
+	}
+	if logical := c.column.Type().LogicalType(); logical != nil {
+		if _, ok := logical.Value.(*format.TimestampType); ok {
+			opts["time-unit"] = "auto" // the file states it
+		}
+	}
+	return nil
+}
+
+// firstNumber returns the first value of a column as text, nil if it is not a number.
+func (p *reader) firstNumber(column *parquet.Column) []byte {
+	probe := &cursor{column: column}
+	if len(p.groups) == 0 || !probe.isInteger() && !probe.isFloat() ||
+		p.check.chunk(p.file.Metadata().RowGroups[0].Columns[column.Index()]) != nil {
+		return nil
+	}
+	probe.pages = p.groups[0].ColumnChunks()[column.Index()].Pages()
+	defer probe.pages.Close()
+	v, err := probe.next()
+	if err != nil {
+		return nil // which reading reports
+	}
+	if f, ok := float(v); ok {
+		return strconv.AppendFloat(nil, f, 'g', -1, 64)
+	}
+	return strconv.AppendInt(nil, integer(v, probe.unsigned), 10)
 }
 
 func describeColumn(c *parquet.Column) string {
@@ -234,13 +295,10 @@ func (p *reader) nextGroup() (err error) {
 }
 
 func (p *reader) readRow(rec *stream.Record) error {
-	key, err := p.key.next()
-	if err != nil {
+	if err := p.readKey(rec); err != nil {
 		return err
 	}
-	if err := p.setKey(rec, key); err != nil {
-		return err
-	}
+	var err error
 	if p.time != nil {
 		if rec.Time, err = p.time.nextTime(); err != nil {
 			return err
@@ -262,14 +320,18 @@ func (p *reader) readRow(rec *stream.Record) error {
 				"parquet:op=none to ignore the column", p.op.column.Name(), op.ByteArray())
 		}
 	}
+	if err := p.readCaching(rec); err != nil {
+		return err
+	}
 	if p.tenant != nil {
 		tenant, err := p.tenant.next()
 		if err != nil {
 			return err
 		}
-		if rec.Tenant, err = p.tenantName(tenant); err != nil {
+		if rec.Tenant, err = p.tenant.text(p.tenantText[:0], tenant, "tenant"); err != nil {
 			return err
 		}
+		p.tenantText = rec.Tenant
 	}
 	if p.kind != nil {
 		rec.Extra, err = p.kind.read()
@@ -277,42 +339,89 @@ func (p *reader) readRow(rec *stream.Record) error {
 	return err
 }
 
-// tenantName returns a tenant as text. Numbers are written in decimal, as in text formats.
-func (p *reader) tenantName(v parquet.Value) ([]byte, error) {
+// readCaching reads the time to live and what the server's own cache found. Neither need be known of every request.
+func (p *reader) readCaching(rec *stream.Record) error {
+	if p.ttl != nil {
+		v, err := p.ttl.nextOrNull()
+		if err == nil && !v.IsNull() {
+			rec.TTL, err = p.ttl.timeToLive(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.served != nil {
+		v, err := p.served.nextOrNull()
+		if err != nil {
+			return err
+		}
+		rec.Served = p.served.servedAs(v)
+	}
+	return nil
+}
+
+// text returns a text, or appends a number in decimal to the buffer, as in text formats. use says what the column is.
+func (c *cursor) text(buffer []byte, v parquet.Value, use string) ([]byte, error) {
 	if v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray {
 		return v.ByteArray(), nil
 	}
-	n, ok := whole(v, p.tenant.unsigned)
+	n, ok := whole(v, c.unsigned)
 	if !ok {
-		return nil, fmt.Errorf("column %q: tenant %v: want a text or a whole number", p.tenant.column.Name(), v)
+		return nil, fmt.Errorf("column %q: %s %v: want a text or a whole number, below 2^53 in a column of floating-point "+
+			"numbers", c.column.Name(), use, v)
 	}
-	if p.tenant.unsigned {
-		p.tenantText = strconv.AppendUint(p.tenantText[:0], uint64(n), 10)
-	} else {
-		p.tenantText = strconv.AppendInt(p.tenantText[:0], n, 10)
+	if c.unsigned {
+		return strconv.AppendUint(buffer, uint64(n), 10), nil
 	}
-	return p.tenantText, nil
+	return strconv.AppendInt(buffer, n, 10), nil
+}
+
+// readKey reads the key from its column, or joins it from several.
+func (p *reader) readKey(rec *stream.Record) error {
+	if len(p.key) == 1 {
+		key, err := p.key[0].next()
+		if err != nil {
+			return err
+		}
+		return p.setKey(rec, key)
+	}
+	p.keyParts.Reset()
+	for _, c := range p.key {
+		v, err := c.next()
+		if err != nil {
+			return err
+		}
+		text, err := c.text(p.keyText[:0], v, "key")
+		if err != nil {
+			return err
+		}
+		p.keyParts.Add(text)
+	}
+	return p.setText(rec, p.keyParts.Text())
 }
 
 // setKey stores a number as it is, except that negative ones become text, as in text formats.
 func (p *reader) setKey(rec *stream.Record, key parquet.Value) error {
-	switch key.Kind() {
-	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
-		n, ok := whole(key, p.key.unsigned)
-		if !ok {
-			return fmt.Errorf("column %q: key %v: want a whole number, below 2^53 in a column of floating-point numbers",
-				p.key.column.Name(), key)
-		}
-		rec.Num = uint64(n)
-		if n < 0 && !p.key.unsigned {
-			p.keyText = strconv.AppendInt(p.keyText[:0], n, 10)
-			rec.Num, rec.Text = 0, p.keyText
-		}
-		return nil
+	c := p.key[0]
+	if kind := key.Kind(); kind == parquet.ByteArray || kind == parquet.FixedLenByteArray {
+		return p.setText(rec, key.ByteArray())
 	}
-	text := key.ByteArray()
+	n, ok := whole(key, c.unsigned)
+	if !ok {
+		return fmt.Errorf("column %q: key %v: want a whole number, below 2^53 in a column of floating-point numbers",
+			c.column.Name(), key)
+	}
+	rec.Num = uint64(n)
+	if n < 0 && !c.unsigned {
+		p.keyText = strconv.AppendInt(p.keyText[:0], n, 10)
+		rec.Num, rec.Text = 0, p.keyText
+	}
+	return nil
+}
+
+func (p *reader) setText(rec *stream.Record, text []byte) error {
 	if len(text) == 0 {
-		return fmt.Errorf("column %q: the key is empty", p.key.column.Name())
+		return fmt.Errorf("column %q: the key is empty", p.key[0].column.Name())
 	}
 	rec.SetKey(text)
 	return nil
@@ -405,11 +514,15 @@ func (c *cursor) acceptText() error {
 	return nil
 }
 
-// acceptTime accepts timestamps, which state their unit, and numbers of units.
+// acceptTime accepts timestamps, which state their unit, numbers of units, and dates as text.
 func (c *cursor) acceptTime(unit int64) error {
 	c.unit = unit
+	if c.isBytes() {
+		return nil
+	}
+	want := errors.New("timestamps, numbers or texts")
 	if !c.isInteger() && !c.isFloat() {
-		return errors.New("timestamps or numbers")
+		return want
 	}
 	logical := c.column.Type().LogicalType()
 	if logical == nil {
@@ -420,9 +533,57 @@ func (c *cursor) acceptTime(unit int64) error {
 		c.unit = kind.Unit.Value.Duration().Nanoseconds()
 	case *format.IntType:
 	default:
-		return errors.New("timestamps or numbers")
+		return want
 	}
 	return nil
+}
+
+// acceptTTL accepts numbers of units.
+func (c *cursor) acceptTTL(unit string) error {
+	c.unit = source.TimeUnits[unit]
+	return c.acceptInteger()
+}
+
+// acceptServed accepts words, numbers and truth values.
+func (c *cursor) acceptServed() error {
+	if !c.isBytes() && !c.isInteger() && !c.holds(parquet.Boolean) {
+		return errors.New("words such as HIT and MISS, truth values, or 0 and 1")
+	}
+	return nil
+}
+
+// timeToLive returns a number of units in nanoseconds; -1 means for ever, which is 0.
+func (c *cursor) timeToLive(v parquet.Value) (int64, error) {
+	f, isFloat := float(v)
+	if !isFloat {
+		f = float64(integer(v, c.unsigned))
+	}
+	if f == -1 {
+		return 0, nil
+	}
+	if ns := math.Round(f * float64(c.unit)); ns >= 0 && ns < math.MaxInt64 {
+		return int64(ns), nil
+	}
+	return 0, fmt.Errorf("column %q: time to live %v: want a number from 0", c.column.Name(), v)
+}
+
+// servedAs returns what a word, a number or a truth value says about the cache of the server.
+func (c *cursor) servedAs(v parquet.Value) stream.Served {
+	hit := false
+	switch {
+	case v.IsNull():
+		return stream.ServedUnknown
+	case v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray:
+		return source.ParseServed(v.ByteArray())
+	case v.Kind() == parquet.Boolean:
+		hit = v.Boolean()
+	default:
+		hit = integer(v, c.unsigned) != 0
+	}
+	if hit {
+		return stream.ServedHit
+	}
+	return stream.ServedMiss
 }
 
 // nextTime returns the next value in nanoseconds.
@@ -430,6 +591,13 @@ func (c *cursor) nextTime() (int64, error) {
 	v, err := c.next()
 	if err != nil {
 		return 0, err
+	}
+	if c.isBytes() {
+		ns, err := source.ParseTime(v.ByteArray(), c.unit)
+		if err != nil {
+			err = fmt.Errorf("column %q: %w", c.column.Name(), err)
+		}
+		return ns, err
 	}
 	if f, ok := float(v); ok {
 		if ns := math.Round(f * float64(c.unit)); ns >= 0 && ns < math.MaxInt64 {

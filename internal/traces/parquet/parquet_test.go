@@ -59,6 +59,48 @@ func TestParquetColumns(t *testing.T) {
 	}
 }
 
+// TestParquetCaching: times to live, what the server found, dates as texts, epoch units, and keys of several columns.
+func TestParquetCaching(t *testing.T) {
+	type row struct {
+		Host  string   `parquet:"host"`
+		Path  string   `parquet:"path"`
+		Shard int32    `parquet:"shard"`
+		Date  string   `parquet:"date"`
+		Ms    int64    `parquet:"ms"`
+		TTL   *float64 `parquet:"ttl,optional"`
+		Hit   bool     `parquet:"hit"`
+		Cache *string  `parquet:"cache,optional"`
+	}
+	hour, miss := 1.5, "TCP_MISS"
+	content := tracetest.ParquetOf(t, []row{
+		{"a.org", "/x", -7, "10/Oct/2000:13:55:36 -0700", 971211336000, &hour, true, nil},
+		{"a.org", "y", 8, "2000-10-10T20:55:37Z", 971211337000, nil, false, &miss},
+	})
+	for format, want := range map[string][]stream.Record{
+		"parquet": {{Time: 971211336e9, Text: []byte("/x"), TTL: 15e8, Served: stream.ServedHit},
+			{Time: 971211337e9, Text: []byte("y"), Served: stream.ServedMiss}},
+		"parquet:key=host+path,time=ms,served=cache,ttl-unit=ms": {
+			{Time: 971211336e9, Text: []byte("a.org/x"), TTL: 15e5},
+			{Time: 971211337e9, Text: []byte("a.org|y"), Served: stream.ServedMiss}},
+		"parquet:key=shard+path,time=none,ttl=none,served=none": {
+			{Text: []byte("-7/x")}, {Text: []byte("8|y")}},
+	} {
+		got, err := tracetest.ReadText(t, content, format)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %v and error %v, want %v", format, got, err, want)
+		}
+	}
+	type other struct {
+		Key   string `parquet:"key"`
+		Cache []string
+		TTL   string
+	}
+	got, err := tracetest.ReadText(t, tracetest.ParquetOf(t, []other{{Key: "k", TTL: "long"}}), "")
+	if err != nil || !reflect.DeepEqual(got, []stream.Record{{Text: []byte("k")}}) {
+		t.Errorf("columns that only have the names: got %v and error %v", got, err)
+	}
+}
+
 func TestParquetErrors(t *testing.T) {
 	type row struct {
 		Key  *string `parquet:"key,optional"`
@@ -78,7 +120,7 @@ func TestParquetErrors(t *testing.T) {
 		{row{Key: &key, Size: -1}, "", `row 1: column "size": size -1`},
 		{row{Key: &key, Op: "fly"}, "", `row 1: column "op": operation "fly"`},
 		{row{Key: &key, Time: -1}, "", `row 1: column "time": time -1`},
-		{row{Key: &key, Time: math.MaxInt64}, "", `row 1: column "time": time 9223372036854775807`},
+		{row{Key: &key, Time: math.MaxInt64}, "parquet:time-unit=s", `row 1: column "time": time 9223372036854775807`},
 		{row{Key: &key, Real: math.NaN()}, "parquet:time=real", `row 1: column "real": time NaN`},
 		{row{}, "parquet:key=list",
 			`column "list" cannot be the key: it holds nested or repeated values, want whole numbers or strings`},
@@ -90,7 +132,12 @@ func TestParquetErrors(t *testing.T) {
 			`row 1: column "real": size NaN: want a whole number of bytes`},
 		{row{}, "parquet:size=key", `column "key" cannot be the size: it holds STRING, want whole numbers`},
 		{row{}, "parquet:op=size", `column "size" cannot be the operation`},
-		{row{}, "parquet:time=key", `column "key" cannot be the time`},
+		{row{}, "parquet:time=list", `column "list" cannot be the time`},
+		{row{Key: &key}, "parquet:time=key", `row 1: column "key": time "k": want a number`},
+		{row{Key: &key, Size: 1}, "parquet:ttl=key", `column "key" cannot be the time to live`},
+		{row{Key: &key, Real: -2}, "parquet:ttl=real", `row 1: column "real": time to live -2`},
+		{row{Key: &key, Real: -2}, "parquet:key=key+real+list", `column "list" cannot be the key`},
+		{row{Key: &key, Real: .5}, "parquet:key=key+real", `row 1: column "real": key 0.5: want a text or a whole number`},
 		{row{}, "parquet:key=no", `unknown column "no"`},
 	} {
 		_, err := tracetest.ReadText(t, tracetest.ParquetOf(t, []row{c.row}), c.format)

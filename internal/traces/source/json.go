@@ -2,11 +2,12 @@ package source
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -21,8 +22,15 @@ type JSONScanner struct {
 	Text []byte
 	Pos  int
 	At   int64 // of the text in the content of the file
+	// Room has the values of strings with escapes. Reset uses it again.
+	Room []byte
 	// AnyBytes keeps bytes of strings that are not UTF-8; otherwise they become U+FFFD.
 	AnyBytes bool
+}
+
+// Reset begins another text, in the same Room: what was read before becomes invalid.
+func (s *JSONScanner) Reset(text []byte) {
+	s.Text, s.Pos, s.Room = text, 0, s.Room[:0]
 }
 
 // syntaxError says what was expected at a byte of the text.
@@ -122,72 +130,118 @@ func (s *JSONScanner) Array(element func() error) error {
 	}
 }
 
-// String reads a string. It points into the text unless it has escapes.
+// String reads a string. It points into the text, or into Room if it has escapes.
 func (s *JSONScanner) String() ([]byte, error) {
-	if s.Peek() != '"' {
-		return nil, s.Fail("a string in double quotes")
+	inside, plain, err := s.passString()
+	if err != nil || plain {
+		return inside, err
 	}
-	start, escaped := s.Pos, false
-	for i := start + 1; i < len(s.Text); i++ {
-		switch c := s.Text[i]; {
+	if bytes.IndexByte(inside, '\\') < 0 && (s.AnyBytes || utf8.Valid(inside)) {
+		return inside, nil
+	}
+	return s.unescape(inside)
+}
+
+// passString consumes a string and returns what is between its quotes. plain says that this is its value: ASCII without
+// escapes.
+func (s *JSONScanner) passString() (inside []byte, plain bool, err error) {
+	if s.Peek() != '"' {
+		return nil, false, s.Fail("a string in double quotes")
+	}
+	text, start := s.Text, s.Pos+1
+	plain = true
+	for i := start; i < len(text); i++ {
+		c := text[i]
+		if plainBytes[c] {
+			continue
+		}
+		switch {
 		case c == '"':
 			s.Pos = i + 1
-			switch {
-			case s.AnyBytes && escaped:
-				return s.unquoteBytes(start)
-			case escaped || !s.AnyBytes && !utf8.Valid(s.Text[start+1:i]):
-				return s.unquote(start)
-			}
-			return s.Text[start+1 : i], nil
+			return text[start:i], plain, nil
 		case c == '\\':
-			escaped = true
 			i++
 		case c < ' ':
 			s.Pos = i
-			return nil, s.Fail("no control character within a string")
+			return nil, false, s.Fail("no control character within a string")
 		}
+		plain = false
 	}
-	s.Pos = len(s.Text)
-	return nil, s.Fail("the double quote that ends a string")
+	s.Pos = len(text)
+	return nil, false, s.Fail("the double quote that ends a string")
 }
 
-// unquote resolves the escapes of the string that begins at start.
-func (s *JSONScanner) unquote(start int) ([]byte, error) {
-	var text string
-	if err := json.Unmarshal(s.Text[start:s.Pos], &text); err != nil {
-		s.Pos = start
-		return nil, s.Fail("a string with proper escapes")
+// plainBytes are ASCII, and stand for themselves in a string.
+var plainBytes = func() (plain [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\'
 	}
-	return []byte(text), nil
+	return plain
+}()
+
+// unescape returns the value of the string that was consumed last, in Room.
+func (s *JSONScanner) unescape(inside []byte) ([]byte, error) {
+	from := len(s.Room)
+	for rest := inside; len(rest) > 0; {
+		switch {
+		case rest[0] == '\\':
+			r, size := escaped(rest)
+			if size == 0 {
+				s.Pos -= len(inside) + len(`""`)
+				return nil, s.Fail("a string with proper escapes")
+			}
+			s.Room, rest = utf8.AppendRune(s.Room, r), rest[size:]
+		case rest[0] < utf8.RuneSelf || s.AnyBytes:
+			s.Room, rest = append(s.Room, rest[0]), rest[1:]
+		default:
+			r, size := utf8.DecodeRune(rest)
+			s.Room, rest = utf8.AppendRune(s.Room, r), rest[size:]
+		}
+	}
+	return s.Room[from:len(s.Room):len(s.Room)], nil
 }
 
-// unquoteBytes is unquote, but bytes that are not UTF-8 stay as they are: it resolves each run of escapes alone,
-// which keeps the two halves of a surrogate pair together.
-func (s *JSONScanner) unquoteBytes(start int) (text []byte, err error) {
-	inside := s.Text[start+1 : s.Pos-1]
-	for len(inside) > 0 {
-		end := 0
-		for end < len(inside) && inside[end] == '\\' {
-			if end += 2; inside[end-1] == 'u' {
-				end = min(end+4, len(inside))
-			}
-		}
-		if end == 0 {
-			if end = bytes.IndexByte(inside, '\\'); end < 0 {
-				end = len(inside)
-			}
-			text = append(text, inside[:end]...)
-			inside = inside[end:]
-			continue
-		}
-		var resolved string
-		if err := json.Unmarshal(slices.Concat([]byte{'"'}, inside[:end], []byte{'"'}), &resolved); err != nil {
-			s.Pos = start
-			return nil, s.Fail("a string with proper escapes")
-		}
-		text, inside = append(text, resolved...), inside[end:]
+// escaped returns the character of the escape that text begins with, and how many bytes it has, 0 if it is wrong. Half
+// a surrogate pair is U+FFFD, as in encoding/json.
+func escaped(text []byte) (r rune, size int) {
+	if len(text) < 2 {
+		return 0, 0
 	}
-	return text, nil
+	const short, means = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	if i := strings.IndexByte(short, text[1]); i >= 0 {
+		return rune(means[i]), 2
+	}
+	r = hexEscape(text)
+	if r < 0 {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(r) {
+		const one = len(`\u0000`)
+		if pair := utf16.DecodeRune(r, hexEscape(text[one:])); pair != utf8.RuneError {
+			return pair, 2 * one
+		}
+		r = utf8.RuneError
+	}
+	return r, len(`\u0000`)
+}
+
+// hexEscape returns the number of an escape such as \u00e4 that text begins with, -1 without one.
+func hexEscape(text []byte) (r rune) {
+	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	for _, c := range text[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|' ' >= 'a' && c|' ' <= 'f':
+			c = (c | ' ') - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
 }
 
 // Number reads a number as its text.
@@ -299,7 +353,7 @@ func (s *JSONScanner) skipWithin(depth int) error {
 	case '[':
 		return s.Array(func() error { return s.skipWithin(depth - 1) })
 	case '"':
-		_, err := s.String()
+		_, _, err := s.passString()
 		return err
 	case 't', 'f', 'n':
 		return s.literal()

@@ -1,6 +1,12 @@
 package source
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 // TestStringsOfAnyBytes: bytes that are not UTF-8 are kept if the format may have them, beside escapes.
 func TestStringsOfAnyBytes(t *testing.T) {
@@ -26,4 +32,26 @@ func TestStringsOfAnyBytes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStringsAsPackageJSON compares values and errors with encoding/json.
+func TestStringsAsPackageJSON(t *testing.T) {
+	parts := rapid.SampledFrom([]string{"a", "é", "\xff", "\x1f", `\n`, `\/`, `\"`, `\\`, `\u0026`, `\ud83d`, `\ude00`,
+		`\uD83D\uDE00`, `\x`, `\u12`, "\u2028", `"`})
+	rapid.Check(t, func(t *rapid.T) {
+		text := `"` + strings.Join(rapid.SliceOf(parts).Draw(t, "parts"), "") + `"`
+		var want string
+		wantErr := json.Unmarshal([]byte(text), &want)
+		s := JSONScanner{}
+		for range 2 { // Room is used again
+			s.Reset([]byte(text))
+			got, err := s.String()
+			if err == nil {
+				err = s.End()
+			}
+			if (err == nil) != (wantErr == nil) || err == nil && string(got) != want {
+				t.Errorf("%s: %q, %v, want %q, %v", text, got, err, want, wantErr)
+			}
+		}
+	})
 }

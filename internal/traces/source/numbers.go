@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -59,6 +58,18 @@ func ParseSize(text []byte) (int64, error) {
 		return 0, fmt.Errorf("size %.60q: want a whole number of bytes from 0 to 2^50", text)
 	}
 	return int64(n), nil
+}
+
+// ParseTTL reads a time to live as a number of units, and returns nanoseconds. Nothing, "-" and -1, as Redis has it,
+// mean for ever, which is 0. unit is in nanoseconds.
+func ParseTTL(text []byte, unit int64) (int64, error) {
+	if text = TrimBlanks(text); len(text) == 0 || string(text) == "-" || string(text) == "-1" {
+		return 0, nil
+	}
+	if ns, ok := parseDecimal(text, unit); ok {
+		return ns, nil
+	}
+	return 0, fmt.Errorf("time to live %.60q: want a number from 0, or nothing where the object never expires", text)
 }
 
 // ParseNumbers reads a line of exactly len(numbers) whole numbers below 10^19, separated by blanks. If it cannot, it
@@ -133,34 +144,20 @@ func CutWords(line []byte, words [][]byte) bool {
 	return len(words[len(words)-1]) > 0 && len(extra) == 0
 }
 
-// dateLayouts are the written dates that ParseTime reads. Without a zone they are UTC. Package time accepts fractions
-// of a second in all of them.
-var dateLayouts = []string{
-	"2006-01-02 15:04:05Z07:00",
-	"2006-01-02T15:04:05Z07:00",
-	"2006-01-02 15:04:05",
-	"2006-01-02T15:04:05",
-}
-
 // ParseTime reads a point in time, a date or a number of units, and returns nanoseconds. unit is in nanoseconds.
 func ParseTime(text []byte, unit int64) (int64, error) {
 	// First, because it is exact: float64 cannot hold today's nanoseconds since 1970.
 	if ns, ok := parseDecimal(text, unit); ok {
 		return ns, nil
 	}
-	if len(text) > 4 && text[4] == '-' {
-		for _, layout := range dateLayouts {
-			if t, err := time.Parse(layout, string(text)); err == nil && t.Year() >= 1970 && t.Year() < 2262 {
-				return t.UnixNano(), nil
-			}
-		}
+	if ns, ok := parseDate(text); ok {
+		return ns, nil
 	}
 	if f, err := strconv.ParseFloat(string(text), 64); err == nil && isFloatText(text) && f >= 0 &&
 		f*float64(unit) < math.MaxInt64 {
 		return int64(math.Round(f * float64(unit))), nil
 	}
-	return 0, fmt.Errorf("time %.60q: want a number from 0 that fits 2^63 nanoseconds, or a date such as 2023-11-16 "+
-		"18:17:03.97", text)
+	return 0, fmt.Errorf("time %.60q: want a number from 0 that fits 2^63 nanoseconds, or a date such as "+dateForms, text)
 }
 
 // isFloatText reports whether text is written like 1.5e9; ParseFloat also takes hexadecimal numbers, underscores and

@@ -33,6 +33,8 @@ type Reading struct {
 	Time    string // likewise; "" without times
 	Size    string
 	Op      string
+	TTL     string
+	Served  string // where the file says what the server's own cache found
 	Tenant  string // "" if no tenants were requested
 
 	Others []string // unread columns that may be keys, as the option key takes them
@@ -90,7 +92,7 @@ func (r *Reading) text(remark string) string {
 		s += ", " + r.Layout
 	}
 	var parts []string
-	for _, part := range []string{r.Request, r.Key, r.Time, r.Size, r.Op, r.Tenant} {
+	for _, part := range []string{r.Request, r.Key, r.Time, r.Size, r.Op, r.TTL, r.Served, r.Tenant} {
 		if part != "" && part == r.Size {
 			part += remark
 		}
@@ -197,6 +199,12 @@ func (r *Reading) Complete(format Format, opts params.Values, fields stream.Fiel
 	}
 	if fields.Op {
 		r.Op = cmp.Or(r.Op, "op")
+	}
+	if fields.TTL {
+		r.TTL = cmp.Or(r.TTL, "ttl")
+	}
+	if fields.Served {
+		r.Served = cmp.Or(r.Served, "served")
 	}
 }
 

@@ -184,20 +184,34 @@ func (r *Rows) column(choice string) (int, error) {
 // ColumnOptions are the options of formats that have named columns.
 func ColumnOptions() []params.Param {
 	return []params.Param{
-		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " +
-			strings.Join(KeyNames, ", ") + " (case and the characters _-.# do not matter)"},
+		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1, or several joined " +
+			"by +; by default one named " + strings.Join(KeyNames, ", ") + " (case and the characters _-.# do not matter)"},
 		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " +
 			strings.Join(timeNames, ", ")},
 		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " +
 			strings.Join(sizeNames, ", ")},
 		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
 			strings.Join(opNames, ", ")},
+		{Name: "ttl", Default: "", Doc: "column of the time to live (none: ignore it); by default one named " +
+			strings.Join(ttlNames, ", ")},
+		{Name: "served", Default: "", Doc: "column of what the server's own cache found, hit or miss (none: ignore it); by " +
+			"default one named " + strings.Join(servedNames, ", ")},
 		{Name: "tenant", Default: "",
 			Doc: "column of the tenant, for dividing a cache among tenants; by default none"},
-		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; " +
-			"fractions are fine"},
+		TimeUnitOption(),
+		{Name: "ttl-unit", Default: "s", Choices: UnitNames, Doc: "unit of times to live"},
 	}
 }
+
+// TimeUnitOption is the unit of times in formats with columns.
+func TimeUnitOption() params.Param {
+	return params.Param{Name: "time-unit", Default: "auto", Choices: slices.Concat([]string{"auto"}, UnitNames),
+		Doc: "unit of times that are numbers; fractions are fine; auto: s, or ms, us or ns if the first is too large for " +
+			"anything but that unit since 1970"}
+}
+
+// UnitNames are the names of TimeUnits, the longest unit first.
+var UnitNames = []string{"s", "ms", "us", "ns"}
 
 // TimeUnits in nanoseconds.
 var TimeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
@@ -212,69 +226,129 @@ func UnitName(ns int64) string {
 	return fmt.Sprintf("%d ns", ns)
 }
 
-// ChosenColumns are the indexes of the columns to read, -1 for none.
-type ChosenColumns struct{ Key, Time, Size, Op, Tenant int }
+// TimeUnit returns the unit of times in nanoseconds, as TimeUnitOption chooses it. If it is to be recognised from the
+// first time, and is not seconds, it is written into opts.
+func TimeUnit(opts params.Values, first []byte) int64 {
+	if opts.Text("time-unit") != "auto" {
+		return TimeUnits[opts.Text("time-unit")]
+	}
+	number, err := strconv.ParseFloat(string(TrimBlanks(first)), 64)
+	if name := EpochUnit(number); err == nil && name != "s" {
+		opts["time-unit"] = name
+		return TimeUnits[name]
+	}
+	return TimeUnits["s"]
+}
+
+// ChosenColumns are the indexes of the columns to read, -1 for none. Key has one for each part of the key.
+type ChosenColumns struct {
+	Key                                 []int
+	Time, Size, Op, TTL, Served, Tenant int
+}
+
+// chosenColumn is one of the columns beside the key.
+type chosenColumn struct {
+	index  *int
+	name   string   // of the option
+	known  []string // names by which it is found
+	stated *string  // in the reading; nil: not stated there
+}
+
+// list returns all columns but the key.
+func (c *ChosenColumns) list(r *Reading) []chosenColumn {
+	return []chosenColumn{
+		{&c.Time, "time", timeNames, &r.Time},
+		{&c.Size, "size", sizeNames, &r.Size},
+		{&c.Op, "op", opNames, &r.Op},
+		{&c.TTL, "ttl", ttlNames, &r.TTL},
+		{&c.Served, "served", servedNames, &r.Served},
+		{&c.Tenant, "tenant", nil, &r.Tenant},
+	}
+}
 
 // Fields returns what records with these columns carry.
 func (c ChosenColumns) Fields() stream.Fields {
-	return stream.Fields{Time: c.Time >= 0, Size: c.Size >= 0, Op: c.Op >= 0, Tenant: c.Tenant >= 0}
+	return stream.Fields{Time: c.Time >= 0, Size: c.Size >= 0, Op: c.Op >= 0, TTL: c.TTL >= 0, Served: c.Served >= 0,
+		Tenant: c.Tenant >= 0}
 }
 
 // ChooseColumns finds the columns that the options of a format name, or else those with known names.
 func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, error) {
 	var c ChosenColumns
-	for _, col := range []struct {
-		index *int
-		name  string
-		known []string
-	}{{&c.Key, "key", KeyNames}, {&c.Time, "time", timeNames}, {&c.Size, "size", sizeNames}, {&c.Op, "op", opNames},
-		{&c.Tenant, "tenant", nil}} {
-		choice := opts.Text(col.name)
-		var err error
-		if choice == "none" && col.index == &c.Key { // a key is always needed, so this must be a column's name
-			*col.index, err = r.column(choice)
-		} else {
-			*col.index, err = r.Choose(choice, col.known)
-		}
-		if err != nil {
+	var err error
+	if c.Key, err = r.chooseKey(opts.Text("key")); err != nil {
+		return c, err
+	}
+	for _, col := range c.list(r.Src.Reading) {
+		if *col.index, err = r.Choose(opts.Text(col.name), col.known); err != nil {
 			return c, err
 		}
 	}
-	if c.Key < 0 {
+	if c.Key == nil {
 		return c, r.Src.Errorf("cannot tell which column has the key; name one with --input-format %s:key=NAME, or "+
 			"key=NUMBER, counted from 1 (columns %s)", format, r.describeColumns())
 	}
 	return c, nil
 }
 
+// chooseKey returns the columns whose values make up the key, nil if the user named none and no name is known. A key is
+// always needed, so that "none" must be the name of a column.
+func (r *Rows) chooseKey(choice string) (parts []int, err error) {
+	names := strings.Split(choice, "+")
+	switch {
+	case choice == "":
+		if i := r.Known(KeyNames); i >= 0 {
+			return []int{i}, nil
+		}
+		return nil, nil
+	case r.Named(choice) >= 0: // its name may have a plus sign
+		names = []string{choice}
+	}
+	for _, name := range names {
+		i, err := r.column(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, i)
+	}
+	return parts, nil
+}
+
 // State records in the reading which columns are read, and in opts how to choose them again.
 func (r *Rows) State(c ChosenColumns, opts params.Values) {
-	for _, col := range []struct {
-		index  int
-		option string
-		stated *string
-	}{{c.Key, "key", &r.Src.Reading.Key}, {c.Time, "time", &r.Src.Reading.Time}, {c.Size, "size", &r.Src.Reading.Size},
-		{c.Op, "op", &r.Src.Reading.Op}, {c.Tenant, "tenant", &r.Src.Reading.Tenant}} {
-		if col.index >= 0 {
-			*col.stated = col.option
-			if name := r.DescribeColumn(col.index); name != col.option {
-				*col.stated += " " + name
-			}
-			opts[col.option] = r.choiceOf(col.index)
+	taken := slices.Clone(c.Key)
+	var names, choices []string
+	for _, i := range c.Key {
+		names, choices = append(names, r.DescribeColumn(i)), append(choices, r.choiceOf(i))
+	}
+	r.Src.Reading.Key = statedColumn("key", strings.Join(names, "+"))
+	opts["key"] = strings.Join(choices, "+")
+	for _, col := range c.list(r.Src.Reading) {
+		if *col.index >= 0 {
+			*col.stated = statedColumn(col.name, r.DescribeColumn(*col.index))
+			opts[col.name] = r.choiceOf(*col.index)
+			taken = append(taken, *col.index)
 		}
 	}
 	for i := 0; i < r.Columns && len(r.Src.Reading.Others) < mostCandidates; i++ {
-		if i != c.Key && i != c.Time && i != c.Size && i != c.Op && i != c.Tenant &&
-			!(r.Header != nil && isNoKey(r.Header[i])) {
+		if !slices.Contains(taken, i) && !(r.Header != nil && isNoKey(r.Header[i])) {
 			r.Src.Reading.Others = append(r.Src.Reading.Others, r.choiceOf(i))
 		}
 	}
 }
 
+// statedColumn says for people which column is used for something; once, if it has that name.
+func statedColumn(use, name string) string {
+	if use == name {
+		return use
+	}
+	return use + " " + name
+}
+
 // isNoKey reports whether a name is known for something other than a key.
 func isNoKey(name string) bool {
-	plain := PlainName(name)
-	return slices.Contains(timeNames, plain) || slices.Contains(sizeNames, plain) || slices.Contains(opNames, plain)
+	return slices.ContainsFunc([][]string{timeNames, sizeNames, opNames, ttlNames, servedNames},
+		func(names []string) bool { return slices.Contains(names, PlainName(name)) })
 }
 
 // DescribeColumn returns the name of a column for people, or its number.
@@ -356,13 +430,17 @@ var (
 	sizeNames = []string{
 		"size", "objsize", "objectsize", "bytes", "bytessent", "bodybytessent", "contentlength", "length", "len",
 	}
-	timeNames = []string{"time", "timestamp", "ts", "optime", "clocktime", "realtime", "datetime", "date", "clock"}
-	opNames   = []string{"op", "operation", "opcode", "command", "cmd"}
+	timeNames   = []string{"time", "timestamp", "ts", "optime", "clocktime", "realtime", "datetime", "date", "clock"}
+	opNames     = []string{"op", "operation", "opcode", "command", "cmd"}
+	ttlNames    = []string{"ttl", "expiry"}
+	servedNames = []string{"served", "cachestatus", "cacheresult", "xcache", "hit", "cache"}
 )
 
+// isKnownName reports whether a cell of a first line must be the name of a column. Words such as hit may be values.
 func isKnownName(name []byte) bool {
-	trimmed := string(TrimBlanks(name))
-	return isNoKey(trimmed) || slices.Contains(KeyNames, PlainName(trimmed))
+	plain := PlainName(string(TrimBlanks(name)))
+	return slices.ContainsFunc([][]string{KeyNames, timeNames, sizeNames, opNames},
+		func(names []string) bool { return slices.Contains(names, plain) })
 }
 
 // IsNumber reports whether a cell is a number or a date, and so not the name of a column.
@@ -488,10 +566,11 @@ func (r *Rows) Begin(opts params.Values) error {
 			r.Delimiter = d.Char
 		}
 	}
-	wanted := []string{opts.Text("key"), opts.Text("time"), opts.Text("size"), opts.Text("op")}
-	if tenant := opts.Text("tenant"); tenant != "" {
-		wanted = append(wanted, tenant)
+	wanted := strings.Split(opts.Text("key"), "+")
+	for _, option := range []string{"key", "time", "size", "op", "ttl", "served", "tenant"} {
+		wanted = append(wanted, opts.Text(option))
 	}
+	wanted = slices.DeleteFunc(wanted, func(w string) bool { return w == "" })
 	if h := opts.Text("header"); h == "true" || (h == "auto" && GuessHeader(lines, r.Delimiter, wanted)) {
 		if len(lines) > 1 {
 			r.FirstRow = CutLoosely(nil, bytes.Clone(lines[1]), r.Delimiter)

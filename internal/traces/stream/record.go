@@ -2,7 +2,11 @@
 // key, and what its Kind of workload knows about it.
 package stream
 
-import "strconv"
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
 
 // Op is what a request does.
 type Op uint8
@@ -100,11 +104,11 @@ type Fields struct {
 }
 
 // SetKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
-// A whole number may have a fraction of zeros, which pandas writes for all integers of a column if some are missing.
+// A whole number may be written as ParseFloatNumber reads it.
 func (rec *Record) SetKey(text []byte) {
 	var ok bool
 	if rec.Num, ok = ParseNumber(text); !ok {
-		rec.Num, ok = ParseNumber(WithoutZeroFraction(text))
+		rec.Num, ok = ParseFloatNumber(text)
 	}
 	if ok {
 		rec.Text = nil
@@ -141,6 +145,31 @@ func parseLongNumber(text []byte) (uint64, bool) {
 		return 0, false
 	}
 	return n*10 + digit, true
+}
+
+// ParseFloatNumber reads a whole number that was written as a float. It may have a fraction of zeros, which pandas
+// writes for all integers of a column if some are missing; or an exponent, as in 1.2e3 and 1e+3, if it is below 2^53.
+// 1e3 is none: it may be hexadecimal.
+func ParseFloatNumber(text []byte) (uint64, bool) {
+	if n, ok := ParseNumber(WithoutZeroFraction(text)); ok {
+		return n, ok
+	}
+	const longest = 24 // characters of a float64 in decimal
+	if len(text) < 4 || len(text) > longest || text[0] < '0' || text[0] > '9' || !bytes.ContainsAny(text, "eE") ||
+		!bytes.ContainsAny(text, ".+") {
+		return 0, false
+	}
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	const exact = 1 << 53 // from here on float64 cannot represent every whole number
+	if err != nil || f != math.Trunc(f) || f >= exact {
+		return 0, false
+	}
+	return uint64(f), true
 }
 
 // WithoutZeroFraction returns "5" for "5.0", and any other text as it is.

@@ -58,7 +58,7 @@ func checkRecords(t *testing.T, s *traces.Stream) error {
 		if rec.Size < 0 || rec.Size > 2*source.MaxSize || rec.Time < 0 || wrongText {
 			t.Fatalf("record %+v", rec)
 		}
-		if _, isNumber := stream.ParseNumber(stream.WithoutZeroFraction(rec.Text)); isNumber {
+		if _, isNumber := stream.ParseFloatNumber(rec.Text); isNumber {
 			t.Fatalf("text key %q is a number", rec.Text)
 		}
 	}

@@ -1,0 +1,162 @@
+package source
+
+import "bytes"
+
+// dateForms are the written dates that ParseTime reads, for errors.
+const dateForms = "2023-11-16 18:17:03.97, 2023-11-16T18:17:03+01:00 or 16/Nov/2023:18:17:03 +0100"
+
+// parseDate reads a point in time from 1970 to 2261 as nanoseconds since 1970: ISO 8601 with a blank or a T before the
+// hours, as in RFC 3339, or the form of access logs, 10/Oct/2000:13:55:36 -0700, with or without brackets. Both may
+// have a fraction of a second, of which nanoseconds count. Without a zone they are UTC.
+func parseDate(text []byte) (ns int64, ok bool) {
+	if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
+		text = text[1 : n-1]
+	}
+	days, rest, ok := parseDay(text)
+	if !ok {
+		return 0, false
+	}
+	seconds, rest, ok := parseClock(rest)
+	if !ok {
+		return 0, false
+	}
+	fraction, rest, ok := parseFraction(rest)
+	if !ok {
+		return 0, false
+	}
+	east, ok := parseZone(rest)
+	const limit = 106_751 // days until int64 overflows
+	if !ok || days >= limit {
+		return 0, false
+	}
+	ns = (days*86_400+seconds-east)*1e9 + fraction
+	return ns, ns >= 0
+}
+
+// parseDay reads the date, and the sign before the hours.
+func parseDay(text []byte) (days int64, rest []byte, ok bool) {
+	const isoLength, logLength = len("2006-01-02T"), len("02/Jan/2006:")
+	var year, month, day int64
+	switch {
+	case len(text) > isoLength && text[4] == '-' && text[7] == '-' && (text[10] == 'T' || text[10] == ' '):
+		year, month, day, rest = digits(text[:4]), digits(text[5:7]), digits(text[8:10]), text[isoLength:]
+	case len(text) > logLength && text[2] == '/' && text[6] == '/' && text[11] == ':':
+		year, month, day, rest = digits(text[7:11]), monthOf(text[3:6]), digits(text[:2]), text[logLength:]
+	}
+	if year < 1970 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+		return 0, nil, false
+	}
+	return daysSince1970(year, month, day), rest, true
+}
+
+// digits returns the number that text is, -1 if it has other bytes.
+func digits(text []byte) (n int64) {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
+
+// monthOf returns the number of a month, 0 for an unknown name.
+func monthOf(name []byte) int64 {
+	const names = "JanFebMarAprMayJunJulAugSepOctNovDec"
+	for i := 0; i < len(names); i += 3 {
+		if string(name) == names[i:i+3] {
+			return int64(i/3 + 1)
+		}
+	}
+	return 0
+}
+
+func daysIn(year, month int64) int64 {
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
+	}
+	return 31
+}
+
+// daysSince1970 counts years from March, so that a leap day is the last day of its year.
+func daysSince1970(year, month, day int64) int64 {
+	month -= 3
+	if month < 0 {
+		month += 12
+		year--
+	}
+	const daysTo1970 = 719_468 // from the first of March of the year 0
+	return year*365 + year/4 - year/100 + year/400 + (month*153+2)/5 + day - 1 - daysTo1970
+}
+
+// parseClock reads hours, minutes and seconds.
+func parseClock(text []byte) (seconds int64, rest []byte, ok bool) {
+	const length = len("15:04:05")
+	if len(text) < length || text[2] != ':' || text[5] != ':' {
+		return 0, nil, false
+	}
+	h, m, s := digits(text[:2]), digits(text[3:5]), digits(text[6:8])
+	if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 {
+		return 0, nil, false
+	}
+	return h*3600 + m*60 + s, text[length:], true
+}
+
+// parseFraction reads the fraction of a second, if there is one. Digits below a nanosecond are dropped.
+func parseFraction(text []byte) (ns int64, rest []byte, ok bool) {
+	if len(text) == 0 || text[0] != '.' && text[0] != ',' {
+		return 0, text, true
+	}
+	rest = text[1:]
+	for unit := int64(1e8); len(rest) > 0 && rest[0] >= '0' && rest[0] <= '9'; unit /= 10 {
+		ns += int64(rest[0]-'0') * unit
+		rest = rest[1:]
+	}
+	return ns, rest, len(rest) < len(text)-1
+}
+
+// parseZone reads Z, +01:00 or +0100, with or without a blank before it, as seconds east of Greenwich.
+func parseZone(text []byte) (east int64, ok bool) {
+	text = bytes.TrimPrefix(text, []byte(" "))
+	if len(text) == 0 || string(text) == "Z" || string(text) == "UTC" {
+		return 0, true
+	}
+	var h, m int64
+	switch {
+	case text[0] != '+' && text[0] != '-':
+		return 0, false
+	case len(text) == len("+01:00") && text[3] == ':':
+		h, m = digits(text[1:3]), digits(text[4:6])
+	case len(text) == len("+0100"):
+		h, m = digits(text[1:3]), digits(text[3:5])
+	default:
+		return 0, false
+	}
+	if h < 0 || h > 23 || m < 0 || m > 59 {
+		return 0, false
+	}
+	if east = h*3600 + m*60; text[0] == '-' {
+		east = -east
+	}
+	return east, true
+}
+
+// EpochUnit guesses the unit of a number of units since 1970, judging by how large it is: "ms", "us" or "ns" for times
+// from 1973 to 5138, and "s" for anything less than 10^11, be it since 1970 or since the trace began. These ranges do
+// not overlap: as seconds, none of the larger numbers fits 2^63 nanoseconds.
+func EpochUnit(number float64) string {
+	switch {
+	case number >= 1e17:
+		return "ns"
+	case number >= 1e14:
+		return "us"
+	case number >= 1e11:
+		return "ms"
+	}
+	return "s"
+}

@@ -1,0 +1,31 @@
+package source
+
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+func TestParseServed(t *testing.T) {
+	for word, want := range map[string]stream.Served{
+		"HIT": stream.ServedHit, "hit": stream.ServedHit, "TCP_HIT": stream.ServedHit, "TCP_MEM_HIT": stream.ServedHit,
+		"TCP_MEM_HIT/200": stream.ServedHit, "TCP_REFRESH_UNMODIFIED": stream.ServedHit, "RefreshHit": stream.ServedHit,
+		"HIT-CLUSTER": stream.ServedHit, "true": stream.ServedHit, "hit, stale": stream.ServedHit, "1": stream.ServedHit,
+		"TCP_IMS_HIT": stream.ServedHit, "STALE": stream.ServedHit, "REMOTE_HIT": stream.ServedHit,
+		"CACHE_HIT": stream.ServedHit,
+		"MISS":      stream.ServedMiss, "TCP_MISS": stream.ServedMiss, "MISS-WAIT": stream.ServedMiss,
+		"EXPIRED": stream.ServedMiss, "TCP_CLIENT_REFRESH_MISS": stream.ServedMiss, "False": stream.ServedMiss,
+		"0": stream.ServedMiss,
+		"-": stream.ServedUnknown, "": stream.ServedUnknown, "BYPASS": stream.ServedUnknown, "PASS": stream.ServedUnknown,
+		"dynamic": stream.ServedUnknown, "TCP_TUNNEL": stream.ServedUnknown, "TCP_DENIED/403": stream.ServedUnknown,
+		"a word that is longer than any of them can be, and a hit": stream.ServedUnknown,
+	} {
+		if got := ParseServed([]byte(word)); got != want {
+			t.Errorf("%q: %v, want %v", word, got, want)
+		}
+	}
+	word := []byte("TCP_REFRESH_UNMODIFIED/304")
+	if n := testing.AllocsPerRun(100, func() { ParseServed(word) }); n > 0 {
+		t.Errorf("%v allocations per word", n)
+	}
+}
