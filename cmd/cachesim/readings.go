@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
@@ -39,8 +37,4 @@ func sizeRemark(cmd *cobra.Command, used bool) string {
 }
 
 // note writes a line for the user, unless quiet is set.
-func note(cmd *cobra.Command, quiet bool, text string) {
-	if !quiet && text != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), quote.Shorten(text))
-	}
-}
+func note(cmd *cobra.Command, quiet bool, text string) { commandline.Note(cmd, quiet, text) }

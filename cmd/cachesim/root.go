@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/recorded"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/quote"
@@ -127,7 +128,7 @@ them with the offline optimum.
 	root.AddCommand(
 		newRunCommand(),
 		newExplainCommand(),
-		newPlotCommand(),
+		recorded.NewPlotCommand(),
 		newPoliciesCommand(),
 		newMetricsCommand(),
 		newGenCommand(),
@@ -140,7 +141,7 @@ them with the offline optimum.
 		newTrainCommand(),
 		newPredictEvalCommand(),
 		newCurveCommand(),
-		newCheckCommand(),
+		recorded.NewCheckCommand(version()),
 		newAdversaryCommand(),
 		newSweepCommand(),
 		newReproduceCommand(),

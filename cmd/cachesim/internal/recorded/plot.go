@@ -1,10 +1,13 @@
-package main
+// Package recorded has the commands that need only the records of earlier runs: they draw them again, check that they
+// still hold, and compare them.
+package recorded
 
 import (
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/results/cost"
@@ -12,7 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-func newPlotCommand() *cobra.Command {
+// NewPlotCommand returns the command plot.
+func NewPlotCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "plot RECORDS",
@@ -31,7 +35,7 @@ standard input.`,
 			if err != nil {
 				return err
 			}
-			note(cmd, false, records.WithoutDigest(args[0], recs))
+			commandline.Note(cmd, false, records.WithoutDigest(args[0], recs))
 			rows, err := experiment.ReadSeries(args[0], recs)
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package main
+package recorded
 
 import (
 	"errors"
@@ -21,6 +21,7 @@ import (
 )
 
 type checkFlags struct {
+	version    string // of the program
 	tolerances []string
 	format     commandline.Format
 	update     bool
@@ -32,8 +33,9 @@ type checkFlags struct {
 	device     resources.Device
 }
 
-func newCheckCommand() *cobra.Command {
-	f := &checkFlags{}
+// NewCheckCommand returns the command check of a program of this version.
+func NewCheckCommand(version string) *cobra.Command {
+	f := &checkFlags{version: version}
 	cmd := &cobra.Command{
 		Use:   "check BASELINE",
 		Short: "Replay what a baseline recorded and report what changed",
@@ -99,8 +101,8 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	without, incomplete := records.WithoutDigest(path, recs), records.Incomplete(path, recs)
-	note(cmd, f.quiet, without)
-	note(cmd, f.quiet, incomplete)
+	commandline.Note(cmd, f.quiet, without)
+	commandline.Note(cmd, f.quiet, incomplete)
 	if err := f.device.Open(cmd, f.quiet); err != nil {
 		return err
 	}
@@ -130,7 +132,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 		Jobs:      f.jobs,
 		Memory:    resources.BudgetOf(cmd),
 		Device:    f.device.Shared(),
-		Version:   version(),
+		Version:   f.version,
 		NewTraces: f.newTraces,
 
 		AllowTraceChange: f.allow,
@@ -138,7 +140,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 			if display != nil {
 				display.Note(text)
 			} else {
-				note(cmd, f.quiet, text)
+				commandline.Note(cmd, f.quiet, text)
 			}
 		},
 		Progress: func(cells int) experiment.Progress {
