@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type traceFlags struct {
 	merge       bool
 	limit       int
 	sample      float64
+	badLines    string
 	tenants     string
 	embeddings  string
 	seed        uint64
@@ -38,6 +40,8 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 		"has them (0: all)")
 	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (for prompts: of the conversations; for "+
 		"reads: of the files), chosen by hashed key, and scale capacities (0 < R < 1)")
+	flags.StringVar(&f.badLines, "bad-lines", "0.1%", "share of the lines of text files that may be unreadable, and are "+
+		"left out; 0: none")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	resources.RegisterMemory(cmd)
@@ -70,9 +74,26 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 	selection := traces.Selection{
 		Format: f.inputFormat, Merge: f.merge, Limit: f.limit, SampleRate: f.sample, SampleSeed: f.seed,
 	}
+	badLines, err := parseShare(f.badLines)
+	if err != nil {
+		return traces.LoadOptions{}, fmt.Errorf("--bad-lines %w", err)
+	}
 	find := func(path string) (string, error) { return workload.Find(path, workload.Dirs("")) }
-	return traces.LoadOptions{Selection: selection, Memory: resources.BudgetOf(cmd), Stdin: cmd.InOrStdin(), Find: find},
-		nil
+	return traces.LoadOptions{Selection: selection, BadLines: badLines, Memory: resources.BudgetOf(cmd),
+		Stdin: cmd.InOrStdin(), Find: find}, nil
+}
+
+// parseShare reads a share of 0 to 1, "0.1%" or "0.001".
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("%s: want a share, for example 0.1%% or 0.001, and 0 for none", text)
+	}
+	return share, nil
 }
 
 // workload returns what the arguments name: one or more files, or one generator.
@@ -124,6 +145,9 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options trace
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.Finish()
+	if options.BadLines, err = parseShare(f.badLines); err != nil {
+		return nil, w, fmt.Errorf("--bad-lines %w", err)
+	}
 	options.Memory, options.Stdin = resources.BudgetOf(cmd), cmd.InOrStdin()
 	options.Progress, options.Preparing = bar.Set, bar.Preparing
 	if dirs := workload.Dirs(""); recorded {

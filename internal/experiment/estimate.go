@@ -74,7 +74,7 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	if err != nil {
 		return nil, err
 	}
-	loading := traces.LoadOptions{Needs: needs(cells), Progress: func(_, total int64) {
+	loading := traces.LoadOptions{Needs: needs(cells), BadLines: 1, Progress: func(_, total int64) {
 		if w.Generator != "" {
 			whole = float64(total)
 		}

@@ -437,6 +437,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	}
 	loading := traces.LoadOptions{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
+		BadLines: traces.UsualBadLines,
 	}
 	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()

@@ -23,6 +23,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		ReadAs:            r.trace.ReadAs(),
 		LeftOut:           r.leftOut(c.Capacity),
 		ReadsCut:          r.trace.ReadsCut(),
+		BadLines:          r.trace.BadLines(),
 		Policy:            c.Policy.Entry.Name,
 		Params:            c.Policy.ParamString(),
 		Label:             c.Policy.String(),

@@ -55,6 +55,10 @@ type Selection struct {
 	Tenants string `json:"tenants,omitempty"`
 }
 
+// UsualBadLines is the share of unreadable lines that commands allow unless the user says otherwise: enough for the
+// accidents of a server's log, too little for another format.
+const UsualBadLines = 0.001
+
 // LoadOptions say what Load and package workload read from a trace, and how.
 type LoadOptions struct {
 	Selection // of a Workload, its own counts
@@ -63,6 +67,9 @@ type LoadOptions struct {
 	// Beside is what is known about the requests from outside the trace, such as the embeddings of queries, in the
 	// order of its files; nil: nothing.
 	Beside stream.Beside
+
+	// BadLines is the share of the lines of text files that may be unreadable, and are left out; 0: none.
+	BadLines float64
 
 	Memory *memory.Budget // the memory budget; nil: all memory
 	// RequestBytes is what the caller will need per request once the trace is loaded, so that a trace that leaves no

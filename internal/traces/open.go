@@ -40,7 +40,7 @@ func open(ctx context.Context, path string, opts LoadOptions, t *source.Together
 		return nil, err
 	}
 	in.Together, in.Budget, in.Tenant = t, opts.Memory, opts.tenantColumn()
-	in.Merged, in.Context, in.Find = opts.Merge, ctx, opts.Find
+	in.Merged, in.Context, in.Find, in.BadLines = opts.Merge, ctx, opts.Find, opts.BadLines
 	opened, err := openStream(in, opts.Format, opts.Merge)
 	if err != nil {
 		in.Close()

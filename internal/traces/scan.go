@@ -88,6 +88,8 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	case opts.Beside != nil && opts.Merge:
 		return nil, fmt.Errorf("%v: %s belong to requests in the order of their files, which merging changes: "+
 			"merge with cachesim convert first", opts.Beside, opts.Beside.What())
+	case !(opts.BadLines >= 0 && opts.BadLines <= 1):
+		return nil, fmt.Errorf("bad lines %v: want a share of the lines between 0 and 1", opts.BadLines)
 	case math.IsNaN(opts.SampleRate) || opts.SampleRate < 0 || opts.SampleRate > 1:
 		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
@@ -114,8 +116,10 @@ func totalSize(paths []string) int64 {
 }
 
 func (s *scan) run() error {
-	defer s.close()
-	return s.ended(s.readFiles())
+	err := s.readFiles()
+	s.finished, _ = s.progress()
+	s.close()
+	return s.ended(err)
 }
 
 func (s *scan) readWhole(r stream.Reader) error { return s.ended(s.readAll(r)) }
@@ -127,6 +131,9 @@ func (s *scan) ended(err error) error {
 		return s.ctx.Err()
 	}
 	if err != nil && err != errLimit {
+		return err
+	}
+	if err := s.together.CheckBadLines(s.opts.BadLines); err != nil {
 		return err
 	}
 	if s.kept == 0 {

@@ -204,6 +204,14 @@ func (t *Trace) ReadsCut() (n int64) {
 	return n
 }
 
+// BadLines returns how many lines of the files could not be read, and were left out.
+func (t *Trace) BadLines() (n int64) {
+	for _, r := range t.Readings {
+		n += r.Bad
+	}
+	return n
+}
+
 // Depths returns the depth of each object; nil unless the objects of a group continue each other.
 func (t *Trace) Depths() []int32 {
 	if chained, ok := t.Kind.(stream.Chained); ok {

@@ -37,6 +37,8 @@ type Record struct {
 	LeftOut int64 `json:"left_out" parquet:"left_out"`
 	// ReadsCut counts reads of files that were cut at the end of their file.
 	ReadsCut int64 `json:"reads_cut" parquet:"reads_cut" rare:"true"`
+	// BadLines counts lines of the files that could not be read, and were left out.
+	BadLines int64 `json:"bad_lines" parquet:"bad_lines" rare:"true"`
 	Merge    bool  `json:"merge" parquet:"merge"` // files were merged by time
 	// the cache was empty at the start of each file; counts are sums
 	PerFile    bool    `json:"per_file" parquet:"per_file"`

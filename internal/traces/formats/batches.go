@@ -89,15 +89,15 @@ func (b *batchesReader) Read(rec *stream.Record) error {
 	}
 	if b.blank > 0 {
 		b.src.LineNumber = b.blank
-		return b.src.LineErrorf("a blank line before the end of the file: want a key")
+		return b.src.LastLineErrorf("a blank line before the end of the file: want a key")
 	}
 	b.key = b.key[:0]
 	for ; err == nil && !endsKey(c); c, err = b.peek() {
 		if b.key = append(b.key, c); len(b.key) > source.MaxLine {
 			if _, controls := source.OddBytes(b.key); controls {
-				return b.src.LineErrorf("control characters: this is not a text trace")
+				return b.src.LastLineErrorf("control characters: this is not a text trace")
 			}
-			return b.src.LineErrorf("a key longer than %d bytes: want shorter ones", source.MaxLine)
+			return b.src.LastLineErrorf("a key longer than %d bytes: want shorter ones", source.MaxLine)
 		}
 		b.chunk = b.chunk[1:]
 	}
@@ -105,7 +105,7 @@ func (b *batchesReader) Read(rec *stream.Record) error {
 		return err
 	}
 	if _, controls := source.OddBytes(b.key); controls {
-		return b.src.LineErrorf("control characters in the key %.60q: this is not a text trace", b.key)
+		return b.src.LastLineErrorf("control characters in the key %.60q: this is not a text trace", b.key)
 	}
 	*rec = stream.Record{Begins: b.begins()}
 	rec.SetKey(b.key)

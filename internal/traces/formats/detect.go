@@ -208,6 +208,9 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 	}
 	s.Reading.Complete(format, opts, fields)
 	s.Reading = s.In.Together.Join(s.Reading)
+	if !format.Binary && !format.Whole {
+		reader = source.SkippingBadLines(s, reader)
+	}
 	return reader, fields, nil
 }
 

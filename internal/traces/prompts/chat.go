@@ -83,7 +83,10 @@ func (c *chatReader) readTurns() error {
 		}
 		turn, err := c.parse(text)
 		if err != nil {
-			return c.src.LineSyntaxError(err)
+			if err := c.src.Skip(c.src.LineSyntaxError(err)); err != nil {
+				return err
+			}
+			continue
 		}
 		turn.line = c.src.LineNumber
 		c.turns = append(c.turns, turn)

@@ -19,7 +19,8 @@ import (
 const mostLength = maxLookups
 
 var interactionsFormat = source.Format{
-	Name: "interactions",
+	Name:  "interactions",
+	Whole: true,
 	Summary: "logs of interactions, ratings and reviews, as recommender requests: each reads the history of its user " +
 		"until then; rows of user, item and time as CSV, as JSON lines, or with :: between columns",
 	Example:   "user,item,timestamp\n17,4711,1511544070",
@@ -230,7 +231,10 @@ func (r *historyReader) load() error {
 		if err := r.rows.next(&row); err == io.EOF {
 			break
 		} else if err != nil {
-			return err
+			if err := r.src.Skip(err); err != nil {
+				return err
+			}
+			continue
 		}
 		e := event{row.time, number(users, row.user), number(items, row.item)}
 		if len(r.events) == maxEvents || items.Len() > maxShards {

@@ -28,6 +28,9 @@ type Format struct {
 	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
 	// line is. "" otherwise.
 	AnyText string
+	// Whole says that the reader reads all lines before the first request, and itself leaves out those that it cannot
+	// read.
+	Whole bool
 	// Writes is what writes do to a cache unless the user says otherwise.
 	Writes stream.Writes
 	// Formats are other formats whose files can be read as this one, too.

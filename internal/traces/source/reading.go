@@ -45,6 +45,10 @@ type Reading struct {
 	Notable []Tally // requests that are no plain reads
 	Cut     int64   // reads of files that were cut at the end of their file
 
+	Lines    int64 // lines of text, once the files have been read
+	Bad      int64 // lines that could not be read, and were left out
+	firstBad *lineError
+
 	from *File // of the last of the files
 }
 
@@ -126,6 +130,9 @@ func (r *Reading) Line(remark string) string {
 	}
 	if r.Cut > 0 {
 		s += fmt.Sprintf("; %s cut at the end of the file", counted(r.Cut, "read"))
+	}
+	if r.Bad > 0 {
+		s += "; " + r.BadText()
 	}
 	return s
 }
@@ -271,6 +278,8 @@ func (t *Together) Join(r *Reading) *Reading {
 func (r *Reading) take(other *Reading) {
 	r.LeftOut += other.LeftOut
 	r.Cut += other.Cut
+	r.Bad += other.Bad
+	r.firstBad = cmp.Or(r.firstBad, other.firstBad)
 	for _, t := range other.Reasons {
 		r.Reasons = Count(r.Reasons, t.Sort, t.N)
 	}

@@ -124,7 +124,7 @@ func (r *Rows) cutQuoted(line []byte) error {
 			return err
 		}
 		r.Src.LineNumber = first
-		return r.Src.LineErrorf("a quote is opened but not closed")
+		return r.Src.LastLineErrorf("a quote is opened but not closed")
 	}
 	if r.quoted == nil {
 		r.quoted = csv.NewReader(&r.feed)

@@ -42,6 +42,8 @@ type File struct {
 	archive   *File  // the archive that this is a member of; nil otherwise
 	Tenant    string // the requested column of tenants; "" for none
 	Merged    bool   // with other files, which are open at the same time
+	// BadLines is the share of lines that may be unreadable; 0: none.
+	BadLines float64
 	// Context ends the reading; nil: nothing does. Find returns where a file is that an option names; nil: at that path.
 	Context context.Context
 	Find    func(path string) (string, error)
@@ -51,7 +53,7 @@ type File struct {
 // Member returns the input of a member of an archive. What is opened for it can be closed before the archive.
 func (in *File) Member() *File {
 	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant,
-		Context: in.Context, Find: in.Find}
+		BadLines: in.BadLines, Context: in.Context, Find: in.Find}
 }
 
 // Taken returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.
@@ -194,9 +196,13 @@ type Source struct {
 	held        *bytes.Reader // the content, if it is in memory
 	Reading     *Reading
 	buf         *bufio.Reader
-	LineNumber  int   // number of the line that Line last returned
-	unended     bool  // that line ended with the file, without a line break
-	offset      int64 // decompressed bytes that Records and Read returned
+	LineNumber  int    // number of the line that Line last returned
+	unended     bool   // that line ended with the file, without a line break
+	unread      []byte // the next line, if OnlyBlankLines found it; nil otherwise
+	unreadAt    int    // its number
+	lastBad     int    // number of the last line that could not be read
+	inARow      int    // such lines before it, and itself
+	offset      int64  // decompressed bytes that Records and Read returned
 }
 
 // New recognises the compression of r and returns its decompressed content, which must not be empty.
@@ -220,6 +226,7 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 		In: in, held: held, Place: place, FormatName: StrippedName(name),
 		Compression: d.Compression, buf: bufio.NewReaderSize(content, MaxLine),
 	}
+	in.OnClose(s.countLines)
 	if _, err := s.buf.Peek(1); err == io.EOF {
 		return nil, fmt.Errorf("%s: the file is empty", place)
 	} else if err != nil {
@@ -266,6 +273,11 @@ func (s *Source) NextNumber() int {
 // Line returns the next line without its line break (LF or CRLF) and io.EOF after the last line, which need not end
 // with a break. The slice is valid until the next call.
 func (s *Source) Line() ([]byte, error) {
+	if s.unread != nil {
+		line := s.unread
+		s.unread, s.LineNumber = nil, s.unreadAt
+		return line, nil
+	}
 	line, err := s.buf.ReadSlice('\n')
 	if err != nil {
 		return s.lastLine(line, err)
@@ -312,12 +324,12 @@ func (s *Source) checkLong(begun, part []byte, most int) error {
 	s.LineNumber++
 	switch {
 	case controls:
-		return s.LineErrorf("control characters: this is not a text trace")
+		return s.LastLineErrorf("control characters: this is not a text trace")
 	case mayHold < most:
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
 			memory.Bytes(int64(mayHold))))
 	}
-	return s.LineErrorf("longer than %d bytes", most)
+	return s.LastLineErrorf("longer than %d bytes", most)
 }
 
 // lastLine handles a line that does not end with a line break.
@@ -326,9 +338,9 @@ func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
 	case err == bufio.ErrBufferFull:
 		s.LineNumber++
 		if _, controls := OddBytes(line); controls {
-			return nil, s.LineErrorf("control characters: this is not a text trace")
+			return nil, s.LastLineErrorf("control characters: this is not a text trace")
 		}
-		return nil, s.LineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", MaxLine)
+		return nil, s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", MaxLine)
 	case err != io.EOF:
 		return nil, err
 	case len(line) == 0:
@@ -347,8 +359,13 @@ func (s *Source) CutOff(err error) error {
 	return fmt.Errorf("%w; the file ends within this line: if it was cut off, remove the line to read the rest", err)
 }
 
-// LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...".
+// LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...". The next line can be read.
 func (s *Source) LineErrorf(format string, args ...any) error {
+	return &lineError{s.Place, s.LineNumber, fmt.Errorf(format, args...)}
+}
+
+// LastLineErrorf is LineErrorf for an error that ends the reading.
+func (s *Source) LastLineErrorf(format string, args ...any) error {
 	return fmt.Errorf("%s: line %d: %w", s.Place, s.LineNumber, fmt.Errorf(format, args...))
 }
 
@@ -424,7 +441,8 @@ func (s *Source) ReaderAt() (io.ReaderAt, int64, error) {
 	return s.copyToFile()
 }
 
-// OnlyBlankLines returns io.EOF if only blank lines follow, and an error at the first other line.
+// OnlyBlankLines returns io.EOF if only blank lines follow, and an error at the first other line, which Line returns
+// next.
 func (s *Source) OnlyBlankLines() error {
 	blank := s.LineNumber
 	for {
@@ -433,7 +451,7 @@ func (s *Source) OnlyBlankLines() error {
 			return err
 		}
 		if len(line) > 0 {
-			s.LineNumber = blank
+			s.unread, s.unreadAt, s.LineNumber = line, s.LineNumber, blank
 			return s.LineErrorf("a blank line before the end of the file: want a key")
 		}
 	}

@@ -29,12 +29,16 @@ func Fuzz(f *testing.F, spec string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { readAnything(t, data, spec) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readAnything(t, data, spec, 0)
+		readAnything(t, data, spec, 1)
+	})
 }
 
-// readAnything reads up to ten thousand records: one line of arc may stand for a billion.
-func readAnything(t *testing.T, data []byte, spec string) {
-	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: spec},
+// readAnything reads up to ten thousand records: one line of arc may stand for a billion. badLines is the share of
+// unreadable lines that are left out.
+func readAnything(t *testing.T, data []byte, spec string, badLines float64) {
+	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: spec}, BadLines: badLines,
 		Stdin: bytes.NewReader(data)})
 	if err == nil {
 		defer s.Close()

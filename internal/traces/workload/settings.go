@@ -32,6 +32,9 @@ func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 	if n := t.LeftOut(); n > 0 {
 		add("left out", records.Count(n)+" rows of the files that are no requests")
 	}
+	if n := t.BadLines(); n > 0 {
+		add("unreadable", records.Count(n)+" lines of the files, left out")
+	}
 	if t.HasSizes() && t.EmptyRequests() > 0 {
 		add("requests of size 0", records.Count(int64(t.EmptyRequests()))+", left out where capacities count bytes")
 	}

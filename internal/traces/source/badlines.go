@@ -1,0 +1,111 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// lineError is an error about one line, after which the next one can be read.
+type lineError struct {
+	place string
+	line  int
+	err   error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("%s: line %d: %v", e.place, e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// SkippingBadLines returns a reader that leaves out lines that r cannot read, if the user allows any. r returns an
+// error of LineErrorf for such a line, and can be called again.
+func SkippingBadLines(src *Source, r stream.Reader) stream.Reader {
+	if src.In.BadLines == 0 {
+		return r
+	}
+	return &skippingReader{r, src}
+}
+
+// skippingReader implements stream.Reader.
+type skippingReader struct {
+	reader stream.Reader
+	src    *Source
+}
+
+func (r *skippingReader) Read(rec *stream.Record) error {
+	for {
+		err := r.reader.Read(rec)
+		if err == nil || err == io.EOF {
+			return err
+		}
+		if err := r.src.Skip(err); err != nil {
+			return err
+		}
+	}
+}
+
+// A file of another format has only bad lines. It is refused after mostInARow of them, however many may be bad.
+const mostInARow = 1000
+
+// Skip counts a line that cannot be read, and returns nil if the next one can be read. Otherwise it returns err.
+func (s *Source) Skip(err error) error {
+	bad, ok := errors.AsType[*lineError](err)
+	if !ok || s.In.BadLines == 0 {
+		return err
+	}
+	if bad.line <= s.lastBad+1 {
+		s.inARow++
+	} else {
+		s.inARow = 1
+	}
+	s.lastBad = bad.line
+	if s.Reading.Bad++; s.Reading.firstBad == nil {
+		s.Reading.firstBad = bad
+	}
+	if s.inARow == mostInARow {
+		return fmt.Errorf("%w, and so are the %d lines before it", err, mostInARow-1)
+	}
+	return nil
+}
+
+// countLines adds the lines of s to its reading, once they have been read.
+func (s *Source) countLines() error {
+	if s.Reading != nil {
+		s.Reading.Lines += int64(s.LineNumber)
+	}
+	return nil
+}
+
+// CheckBadLines returns an error if more than this share of the lines of files that were read together could not be
+// read.
+func (t *Together) CheckBadLines(share float64) error {
+	var all Reading
+	for _, r := range t.readings {
+		all.Bad, all.Lines = all.Bad+r.Bad, all.Lines+r.Lines
+		if all.firstBad == nil {
+			all.firstBad = r.firstBad
+		}
+	}
+	switch {
+	case float64(all.Bad) <= share*float64(all.Lines):
+		return nil
+	case all.Bad == 1:
+		return all.firstBad
+	}
+	return fmt.Errorf("%s: %s; --bad-lines allows %s", all.firstBad.place, all.BadText(), percent(share))
+}
+
+// BadText says how many lines could not be read, and why the first could not.
+func (r *Reading) BadText() string {
+	return english.Sprintf("%d of %d lines could not be read, first: line %d: %v", r.Bad, r.Lines, r.firstBad.line,
+		r.firstBad.err)
+}
+
+var english = message.NewPrinter(language.English)
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + "%" }
