@@ -4,7 +4,7 @@ BIN     := bin/cachesim
 PREFIX  ?= /usr/local
 # The tag that names a release, such as v0.2.0, or the commit.
 COMMIT  := $(shell git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null)
-LDFLAGS := $(if $(COMMIT),-X main.commit=$(COMMIT))
+LDFLAGS := $(if $(COMMIT),-X github.com/cachesim/cachesim/cmd/cachesim/internal/version.commit=$(COMMIT))
 TOOL    := $(GO) tool -modfile=tools/go.mod
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 DIST    ?= dist

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/curve"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -274,7 +275,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 	if f.format == "table" || f.format == "markdown" {
 		err = c.Print(w, string(f.format))
 	} else {
-		err = printRecords(w, r.Records, string(f.format))
+		err = commandline.PrintRecords(w, r.Records, string(f.format))
 	}
 	if err != nil {
 		return err

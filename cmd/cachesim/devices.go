@@ -29,7 +29,7 @@ If no GPU can be used, the command says why. That is not an error.`,
 			return err
 		}
 		if problem != nil {
-			note(cmd, false, "no GPU can be used: "+cuda.Explain(problem))
+			commandline.Note(cmd, false, "no GPU can be used: "+cuda.Explain(problem))
 		}
 		return list.Print(cmd.OutOrStdout(), string(format))
 	}

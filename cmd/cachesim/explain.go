@@ -83,7 +83,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	cell.Capacity = resolved[0]
 	f.explain.Format = string(f.format)
-	options := sim.ReplayerOptions{Note: func(text string) { note(cmd, f.trace.quiet, text) }}
+	options := sim.ReplayerOptions{Note: func(text string) { commandline.Note(cmd, f.trace.quiet, text) }}
 	if f.streams {
 		return explain.PrintStreams(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 	}

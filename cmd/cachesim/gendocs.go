@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 )
 
 // newGendocsCommand generates the command reference from the commands; `make docs` and `make install` call it.
@@ -15,7 +16,7 @@ func newGendocsCommand() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return commandline.WriteReference(cmd.Root(), args[0], "cachesim "+release, man)
+			return commandline.WriteReference(cmd.Root(), args[0], "cachesim "+version.Release, man)
 		},
 	}
 	cmd.Flags().BoolVar(&man, "man", false, "write man pages instead of Markdown")

@@ -2,7 +2,9 @@
 // optimum.
 package main
 
-import "os"
+import (
+	"os"
+)
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -35,6 +34,3 @@ func sizeRemark(cmd *cobra.Command, used bool) string {
 	}
 	return " (not used; --bytes counts it)"
 }
-
-// note writes a line for the user, unless quiet is set.
-func note(cmd *cobra.Command, quiet bool, text string) { commandline.Note(cmd, quiet, text) }

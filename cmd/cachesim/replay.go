@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -108,7 +109,7 @@ func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces
 
 // design returns the experiment that the flags describe; the caller adds the traces and capacities.
 func (f *replayFlags) design(mode capacity.Mode) experiment.Design {
-	return experiment.Design{Sizes: mode, Warmup: f.warmup, Version: version()}
+	return experiment.Design{Sizes: mode, Warmup: f.warmup, Version: version.Program()}
 }
 
 // inputs returns a workload with its capacities, which are known by now.
@@ -146,7 +147,7 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 // results returns what the page beside the records is made of. partial is the interrupt that ended the replays, or nil.
 func (f *replayFlags) results(cmd *cobra.Command, args []string, w workload.Workload, t *traces.Trace, partial error,
 	recs []records.Record, rows []series.Row) runs.Results {
-	r := runs.Results{Records: recs, Rows: rows, Replayed: w.Settings(t), Version: version(),
+	r := runs.Results{Records: recs, Rows: rows, Replayed: w.Settings(t), Version: version.Program(),
 		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
 	if partial != nil {
 		r.Notes = append(r.Notes, partial.Error())

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/experiments"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/recorded"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -118,7 +120,7 @@ them with the offline optimum.
   cachesim policies                 list the policies, with parameters and sources
   cachesim formats                  list the trace formats
   cachesim devices                  list the devices that can compute`,
-		Version:       version(),
+		Version:       version.Program(),
 		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -141,10 +143,10 @@ them with the offline optimum.
 		newTrainCommand(),
 		newPredictEvalCommand(),
 		newCurveCommand(),
-		recorded.NewCheckCommand(version()),
+		recorded.NewCheckCommand(),
 		newAdversaryCommand(),
-		newSweepCommand(),
-		newReproduceCommand(),
+		experiments.NewSweepCommand(),
+		experiments.NewReproduceCommand(),
 		newVersionCommand(),
 		newGendocsCommand(),
 	)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/defaults"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
@@ -154,7 +153,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	bill.Charge(recs)
 	rows := replayed.Series(cells)
 	if stopped == nil {
-		note(cmd, f.trace.quiet, missing(design.Series, rows))
+		commandline.Note(cmd, f.trace.quiet, missing(design.Series, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
 	r := f.results(cmd, args, w, t, partial, recs, rows)
@@ -231,7 +230,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	}
 	if remark := judged.Remark(); remark != "" {
 		r.Notes = append(r.Notes, remark)
-		note(cmd, f.trace.quiet || judged.Err() != nil, remark)
+		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
 	r.Answers = target.FromRecords(f.target, r.Records, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())
@@ -240,13 +239,11 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 // print prints the records or, for CI systems, which of them reach their floors.
 func (f *runFlags) print(w io.Writer, recs []records.Record, judged *checks.Judged) error {
 	if !slices.Contains(checks.Formats, string(f.format)) {
-		return printRecords(w, recs, string(f.format))
+		return commandline.PrintRecords(w, recs, string(f.format))
 	}
-	return judged.Print(w, string(f.format), func(w io.Writer) error { return printRecords(w, recs, "markdown") })
-}
-
-func printRecords(w io.Writer, recs []records.Record, format string) error {
-	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w), Width: terminal.Width(w)})
+	return judged.Print(w, string(f.format), func(w io.Writer) error {
+		return commandline.PrintRecords(w, recs, "markdown")
+	})
 }
 
 // interruption is the error that marks a result as partial.

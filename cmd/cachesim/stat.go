@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -64,7 +65,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	about := tracestat.About{Version: version(), Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
+	about := tracestat.About{Version: version.Program(), Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
 	if attended.Is(cmd, w) {
 		return attended.Stat(cmd, w, string(f.format), f.out, about, f.trace.quiet)
 	}

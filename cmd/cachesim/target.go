@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -25,10 +26,10 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 		}
 	} else {
 		for _, a := range r.Answers {
-			note(cmd, f.trace.quiet || !f.target.IsSet, a.Sentence())
+			commandline.Note(cmd, f.trace.quiet || !f.target.IsSet, a.Sentence())
 		}
 		for _, a := range r.Costs {
-			note(cmd, f.trace.quiet, a.Sentence())
+			commandline.Note(cmd, f.trace.quiet, a.Sentence())
 		}
 	}
 	if f.out == "" {
@@ -37,7 +38,7 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	if err := r.Write(cmd.Context(), f.out); err != nil {
 		return err
 	}
-	note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are in %s",
+	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are in %s",
 		page.Name, f.out))
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 )
 
 func newVersionCommand() *cobra.Command {
@@ -15,7 +17,7 @@ func newVersionCommand() *cobra.Command {
 If the program was built with uncommitted changes, the beginning of its checksum follows.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "cachesim version %s\n", version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "cachesim version %s\n", version.Program())
 			return err
 		},
 	}

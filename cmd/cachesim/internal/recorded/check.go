@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
@@ -21,7 +22,6 @@ import (
 )
 
 type checkFlags struct {
-	version    string // of the program
 	tolerances []string
 	format     commandline.Format
 	update     bool
@@ -33,9 +33,9 @@ type checkFlags struct {
 	device     resources.Device
 }
 
-// NewCheckCommand returns the command check of a program of this version.
-func NewCheckCommand(version string) *cobra.Command {
-	f := &checkFlags{version: version}
+// NewCheckCommand returns the command check.
+func NewCheckCommand() *cobra.Command {
+	f := &checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check BASELINE",
 		Short: "Replay what a baseline recorded and report what changed",
@@ -132,7 +132,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 		Jobs:      f.jobs,
 		Memory:    resources.BudgetOf(cmd),
 		Device:    f.device.Shared(),
-		Version:   f.version,
+		Version:   version.Program(),
 		NewTraces: f.newTraces,
 
 		AllowTraceChange: f.allow,

@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
@@ -46,7 +47,7 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(s.Check(version()), f.check(s.File)); err != nil {
+	if err := cmp.Or(s.Check(version.Program()), f.check(s.File)); err != nil {
 		return err
 	}
 	collection, err := collect(cmd.Context(), s, dirs...)

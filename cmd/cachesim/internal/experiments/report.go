@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -51,7 +52,7 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 
 // writeReport writes figures and report into the sweep's folder.
 func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
-	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, report.InputOf(s, c, version())) })
+	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, report.InputOf(s, c, version.Program())) })
 }
 
 // collect turns the results in the folders into the sweep's records.
@@ -72,7 +73,7 @@ func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 // print prints the claims with their verdicts, or the records if the experiment has no claims.
 func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
 	if len(summary.Claims) == 0 {
-		return printRecords(w, recs, string(f.format))
+		return commandline.PrintRecords(w, recs, string(f.format))
 	}
 	return f.printClaims(w, summary)
 }

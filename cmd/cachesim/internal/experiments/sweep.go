@@ -1,4 +1,6 @@
-package main
+// Package experiments has the commands that run experiment files: sweep with its subcommands, and reproduce. They plan
+// cells, run those that are missing, and report the claims with their verdicts.
+package experiments
 
 import (
 	"cmp"
@@ -7,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -79,7 +83,7 @@ func sweepDir(given string, file *experiment.File) string {
 
 // planSweep is sweep.Plan with an error for a user who interrupts it.
 func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*sweep.Sweep, error) {
-	s, err := sweep.Plan(cmd.Context(), file, dir, version())
+	s, err := sweep.Plan(cmd.Context(), file, dir, version.Program())
 	if experiment.Interrupted(err) {
 		return nil, fmt.Errorf("interrupted before any cell of %s was run; the same command continues", file.Name)
 	}
@@ -116,7 +120,7 @@ func (f *sweepRunFlags) check() error {
 
 // note writes one line to the user.
 func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
-	note(cmd, f.quiet, fmt.Sprintf(format, args...))
+	commandline.Note(cmd, f.quiet, fmt.Sprintf(format, args...))
 }
 
 // lockSweep locks the folder of a sweep exclusively.
@@ -173,7 +177,7 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []e
 	}
 	options := experiment.Options{
 		Jobs: f.jobs, Memory: resources.BudgetOf(cmd), NeighbourDir: f.neighbours.Folder(), Device: f.device.Shared(),
-		Note: func(text string) { note(cmd, f.quiet, text) },
+		Note: func(text string) { commandline.Note(cmd, f.quiet, text) },
 	}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }
@@ -201,7 +205,7 @@ type sweepFlags struct {
 	resume bool
 }
 
-func newSweepCommand() *cobra.Command {
+func NewSweepCommand() *cobra.Command {
 	f := &sweepFlags{}
 	cmd := &cobra.Command{
 		Use:   "sweep FILE|NAME",

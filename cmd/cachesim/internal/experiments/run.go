@@ -1,10 +1,11 @@
-package main
+package experiments
 
 import (
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
@@ -60,7 +61,7 @@ func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Check(version()); err != nil {
+	if err := s.Check(version.Program()); err != nil {
 		return err
 	}
 	cells := shard.Cells(s.Cells)

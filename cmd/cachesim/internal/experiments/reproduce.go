@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -31,7 +32,7 @@ type reproduceFlags struct {
 	list  bool
 }
 
-func newReproduceCommand() *cobra.Command {
+func NewReproduceCommand() *cobra.Command {
 	f := &reproduceFlags{}
 	cmd := &cobra.Command{
 		Use:   "reproduce [--list] [NAME|all]...",
@@ -105,7 +106,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	took := time.Since(begin)
 	indexed := f.withEarlier(cmd, summaries)
-	if err := report.WriteIndex(f.out, version(), indexed); err != nil {
+	if err := report.WriteIndex(f.out, version.Program(), indexed); err != nil {
 		return err
 	}
 	if err := f.printClaims(cmd.OutOrStdout(), summaries...); err != nil {
@@ -147,14 +148,14 @@ func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
 	if _, err := os.Stat(filepath.Join(dir, sweep.PageName)); err != nil {
 		return report.Summary{}, err
 	}
-	s, collection, err := sweep.Reopen(dir, version())
+	s, collection, err := sweep.Reopen(dir, version.Program())
 	if err != nil {
 		return report.Summary{}, err
 	}
 	if s.File.Name != name || s.File.IsChanged() {
 		return report.Summary{}, fmt.Errorf("results of a changed experiment")
 	}
-	return report.Summarize(dir, report.InputOf(s, collection, version()))
+	return report.Summarize(dir, report.InputOf(s, collection, version.Program()))
 }
 
 // tookText says how long the experiments took.

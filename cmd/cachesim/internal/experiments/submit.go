@@ -1,4 +1,4 @@
-package main
+package experiments
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
@@ -76,7 +77,7 @@ func (f *submitFlags) run(cmd *cobra.Command, dir string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	collect, err := f.Run(cmd.Context(), cmd.OutOrStdout(), dir, version())
+	collect, err := f.Run(cmd.Context(), cmd.OutOrStdout(), dir, version.Program())
 	if left := new(cluster.UnfinishedError); errors.As(err, &left) {
 		return checks.Failed(err)
 	}

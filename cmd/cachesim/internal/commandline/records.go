@@ -1,0 +1,13 @@
+package commandline
+
+import (
+	"io"
+
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// PrintRecords prints records in a Format, as wide and as colourful as the terminal.
+func PrintRecords(w io.Writer, recs []records.Record, format string) error {
+	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w), Width: terminal.Width(w)})
+}
