@@ -52,7 +52,9 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 
 // writeReport writes figures and report into the sweep's folder.
 func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
-	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, report.InputOf(s, c, version.Program())) })
+	return reporting(ctx, func() (report.Summary, error) {
+		return report.Write(s.Dir, report.InputOf(s, c, version.Program()))
+	})
 }
 
 // collect turns the results in the folders into the sweep's records.
