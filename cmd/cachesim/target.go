@@ -38,7 +38,7 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	if err := r.Write(cmd.Context(), f.out); err != nil {
 		return err
 	}
-	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are in %s",
-		page.Name, f.out))
+	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are "+
+		"in %s", page.Name, f.out))
 	return nil
 }
