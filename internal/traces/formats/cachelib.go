@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,7 @@ var cacheLibFormat = source.Format{
 	Name:      "cachelib",
 	Summary:   "CacheLib key-value traces: CSV with a header",
 	Example:   cacheLibColumns + ",cache_hits,ttl\n604038471,82131353f9ddc8c6,48,GET,1,87,1,0",
-	Carries:   "time, key, size, op",
+	Carries:   "time, key, size, op, ttl, served",
 	Detection: "a header with the columns key, op, op_count and size",
 	Options: []params.Param{
 		source.OpsOption(),
@@ -25,7 +26,10 @@ var cacheLibFormat = source.Format{
 		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
 			Doc: "size of an object: key_size + size, or size alone; a size of 0, as misses have, means unknown and " +
 				"stays 0"},
+		{Name: "tenant", Default: "", Doc: "column of the tenant, for dividing a cache among tenants, such as usecase or " +
+			"sub_usecase; by default none"},
 	},
+	Writes: stream.WritesFill,
 	Detect: detectCacheLib,
 	Open:   openCacheLib,
 }
@@ -46,13 +50,14 @@ func detectCacheLib(head source.Head, _ string) source.Confidence {
 // cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of
 // CacheBench. It implements Reader.
 type cacheLibReader struct {
-	rows                                   source.Rows
-	time, key, keySize, op, opCount, value int // index of the column, -1 for none
-	ops                                    source.OpFilter
-	repeat                                 bool
-	withKey                                bool // sizes include the key
-	last                                   stream.Record
-	left                                   uint64 // how many more times last is requested
+	rows                                                      source.Rows
+	time, key, keySize, op, opCount, value, hits, ttl, tenant int // index of the column, -1 for none
+	ops                                                       source.OpFilter
+	repeat                                                    bool
+	withKey                                                   bool // sizes include the key
+	last                                                      stream.Record
+	left                                                      uint64 // how many more times last is requested
+	leftHits                                                  uint64 // how many of them the server's cache answered
 }
 
 func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -70,18 +75,32 @@ func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream
 		required bool
 	}{
 		{&c.time, "op_time", false}, {&c.key, "key", true}, {&c.keySize, "key_size", c.withKey}, {&c.op, "op", true},
-		{&c.opCount, "op_count", c.repeat}, {&c.value, "size", true},
+		{&c.opCount, "op_count", c.repeat}, {&c.value, "size", true}, {&c.hits, "cache_hits", false},
+		{&c.ttl, "ttl", false},
 	} {
 		*col.index = c.rows.Named(col.name)
 		if *col.index < 0 && col.required {
 			return nil, stream.Fields{}, src.LineErrorf("no column %s in the header; want %s", col.name, cacheLibColumns)
 		}
 	}
-	src.Reading.Time, src.Reading.Why = "time op_time in s", "not "+opts.Text("ops")
-	if c.withKey {
-		src.Reading.Size = "size key_size+size"
+	var err error
+	if c.tenant, err = c.rows.Choose(cmp.Or(opts.Text("tenant"), "none"), nil); err != nil {
+		return nil, stream.Fields{}, err
 	}
-	return c, stream.Fields{Time: c.time >= 0, Size: true, Op: true}, nil
+	c.state(opts)
+	return c, stream.Fields{Time: c.time >= 0, Size: true, Op: true, TTL: c.ttl >= 0,
+		Served: c.hits >= 0 && c.opCount >= 0, Tenant: c.tenant >= 0}, nil
+}
+
+func (c *cacheLibReader) state(opts params.Values) {
+	r := c.rows.Src.Reading
+	r.Time, r.Why = "time op_time in s", "not "+opts.Text("ops")
+	if c.withKey {
+		r.Size = "size key_size+size"
+	}
+	if c.tenant >= 0 {
+		r.Tenant = "tenant " + c.rows.DescribeColumn(c.tenant)
+	}
 }
 
 func (c *cacheLibReader) Read(rec *stream.Record) error {
@@ -97,8 +116,14 @@ func (c *cacheLibReader) Read(rec *stream.Record) error {
 			c.left = 0
 		}
 	}
-	c.left--
 	*rec = c.last
+	c.left--
+	if c.repeat && c.hits >= 0 && rec.Op == stream.OpRead { // the misses of a row come first: they fill the cache
+		rec.Served = stream.ServedMiss
+		if c.left < c.leftHits {
+			rec.Served = stream.ServedHit
+		}
+	}
 	return nil
 }
 
@@ -124,12 +149,46 @@ func (c *cacheLibReader) parse() error {
 	if c.last.Op, ok = source.ParseOp(cells[c.op]); !ok || c.last.Op == stream.OpUnknown {
 		return fmt.Errorf("op %.60q: want GET, GET_LEASE, SET, SET_LEASE or DELETE", cells[c.op])
 	}
-	c.left = 1
-	if c.repeat {
-		c.left, ok = source.ParseDigits(cells[c.opCount])
-		if !ok || c.left == 0 || c.left > source.MaxRun {
-			return fmt.Errorf("op_count %.60q: want a whole number from 1 to %d", cells[c.opCount], source.MaxRun)
+	if c.ttl >= 0 {
+		if c.last.TTL, err = source.ParseTTL(cells[c.ttl], source.TimeUnits["s"]); err != nil {
+			return err
 		}
+	}
+	if c.tenant >= 0 {
+		c.last.Tenant = cells[c.tenant]
+	}
+	return c.count()
+}
+
+// count reads how many requests the row stands for, and how many of them were hits.
+func (c *cacheLibReader) count() error {
+	c.left, c.leftHits = 1, 0
+	if c.opCount < 0 || !c.repeat && c.hits < 0 {
+		return nil
+	}
+	number := func(column int, least uint64) (uint64, error) {
+		n, ok := source.ParseDigits(c.rows.Cells[column])
+		if !ok || n < least || n > source.MaxRun {
+			return 0, fmt.Errorf("%s %.60q: want a whole number from %d to %d", c.rows.Header[column],
+				c.rows.Cells[column], least, source.MaxRun)
+		}
+		return n, nil
+	}
+	all, err := number(c.opCount, 1)
+	if err == nil && c.hits >= 0 {
+		c.leftHits, err = number(c.hits, 0)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.repeat:
+		c.left = all
+	case c.last.Op != stream.OpRead:
+	case c.leftHits >= all:
+		c.last.Served = stream.ServedHit
+	case c.leftHits == 0:
+		c.last.Served = stream.ServedMiss
 	}
 	return nil
 }

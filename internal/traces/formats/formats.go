@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -35,7 +36,8 @@ var kinds = []kind{
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = slices.Concat(plainFormats, ofKinds(func(k kind) []source.Format { return k.reads }), datasets.Formats,
+var formats = slices.Concat(plainFormats, kvlogs.Formats, ofKinds(func(k kind) []source.Format { return k.reads }),
+	datasets.Formats,
 	attention.Formats)
 
 func ofKinds[T any](list func(kind) []T) (all []T) {

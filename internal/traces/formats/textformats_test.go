@@ -43,6 +43,17 @@ func TestTextFormats(t *testing.T) {
 			{Text: []byte("ab"), Size: 97, Time: 9 * second, Op: stream.OpRead}, {Text: []byte("ab"), Size: 97,
 				Time: 9 * second, Op: stream.OpRead},
 			{Num: 7, Time: 10 * second, Op: stream.OpRead}}},
+		"cachelib, hits and times to live": {"op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase\n" +
+			"1,a,1,GET,3,9,2,0,4\n2,a,1,SET,1,9,0,60,4\n3,b,1,GET,2,9,2,0,4\n3,b,1,GET,2,0,0,0,4\n", "cachelib",
+			[]stream.Record{{Text: []byte("a"), Time: second, Size: 10, Op: stream.OpRead},
+				{Text: []byte("a"), Time: 2 * second, Size: 10, Op: stream.OpWrite, TTL: 60 * second},
+				{Text: []byte("b"), Time: 3 * second, Size: 10, Op: stream.OpRead, Served: stream.ServedHit},
+				{Text: []byte("b"), Time: 3 * second, Op: stream.OpRead, Served: stream.ServedMiss}}},
+		"cachelib, the hits of repeated rows": {"key,key_size,op,op_count,size,cache_hits\na,1,GET,3,9,2\n",
+			"cachelib:repeat=true", []stream.Record{
+				{Text: []byte("a"), Size: 10, Op: stream.OpRead, Served: stream.ServedMiss},
+				{Text: []byte("a"), Size: 10, Op: stream.OpRead, Served: stream.ServedHit},
+				{Text: []byte("a"), Size: 10, Op: stream.OpRead, Served: stream.ServedHit}}},
 		"cachelib, every row once": {"key,op,size,op_count\n1,GET,87,9\n2,SET,1,1\n3,DELETE,0,1\n", "cachelib:size=value",
 			[]stream.Record{
 				{Num: 1, Size: 87, Op: stream.OpRead}, {Num: 2, Size: 1, Op: stream.OpWrite}, {Num: 3, Op: stream.OpDelete}}},
@@ -141,6 +152,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"cachelib, columns":    {"key,op,size\n1,GET,3\n", "cachelib", "no column key_size in the header"},
 		"cachelib, op":         {cacheLibHeader + "1,2,3,LOOK,1,1\n", "", `line 2: op "LOOK"`},
 		"cachelib, count 0":    {cacheLibHeader + "1,2,3,GET,0,1\n", "cachelib:repeat=true", `line 2: op_count "0"`},
+		"cachelib, hits":       {"key,key_size,op,op_count,size,cache_hits\na,1,GET,3,9,x\n", "", `line 2: cache_hits "x"`},
 		"cachelib, size":       {cacheLibHeader + "1,2,3,GET,1,-1\n", "", `line 2: size "-1"`},
 		"cachelib, key size":   {cacheLibHeader + "1,2,x,GET,1,1\n", "", `line 2: key_size: size "x"`},
 		"cachelib, time":       {cacheLibHeader + "x,2,3,GET,1,1\n", "", `line 2: op_time: time "x"`},

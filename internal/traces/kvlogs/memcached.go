@@ -1,0 +1,338 @@
+package kvlogs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// memcachedFormat is described in memcached's doc/protocol.txt ("Watchers") and, word by word, in its logger.c.
+var memcachedFormat = source.Format{
+	Name: "memcached",
+	Summary: "what memcached's `watch fetchers mutations deletions` and its proxy's `watch proxyreqs` print: words " +
+		"NAME=VALUE",
+	Example: "ts=1466120156.99667 gid=1 type=item_get key=user%3A7 status=not_found clsid=0 cfd=23 size=0\n" +
+		"ts=1466120156.99871 gid=2 type=item_store key=user%3A7 status=stored cmd=set ttl=60 clsid=1 cfd=24 size=120",
+	Carries:   "time, key, size, op, ttl, served",
+	Detection: "lines that begin with ts= and gid=",
+	Options:   []params.Param{source.OpsOption()},
+	Writes:    stream.WritesFill,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		events, others := 0, 0
+		for _, line := range source.WithoutBlankEnd(head.Lines) {
+			switch {
+			case bytes.HasPrefix(line, []byte("ts=")) && bytes.Contains(line, []byte(" gid=")):
+				events++
+			case !isNotice(line):
+				others++
+			}
+		}
+		return events > others
+	}),
+	Open: openMemcached,
+}
+
+// isNotice reports whether a line is the answer to watch, or says that lines were skipped.
+func isNotice(line []byte) bool { return string(line) == "OK" || len(line) > 0 && line[0] == '[' }
+
+// watched is a line of the log that is a request. It keeps its texts.
+type watched struct {
+	stream.Record
+	key, connection []byte
+	stores          bool // it stores an item
+}
+
+// memcachedReader implements stream.Reader. To store an item memcached first looks whether there is one, and logs that
+// as a get of the same connection in the line before: it is part of the store, and no request.
+type memcachedReader struct {
+	lines      stream.Reader
+	reading    *source.Reading
+	ops        source.OpFilter
+	now, ahead watched
+	into       *watched // where parse writes
+	looked     bool     // ahead holds the next request
+	err        error    // ends the stream
+}
+
+func openMemcached(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &memcachedReader{reading: src.Reading, ops: source.NewOpFilter(opts.Text("ops"))}
+	r.lines = source.ReadLines(src, func(line []byte, _ *stream.Record) error { return r.into.parse(line) })
+	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time ts in s", "size of the value", "ttl"
+	src.Reading.Served = "served status"
+	src.Reading.Why = "evictions and other events, gets that are part of a store, or not " + opts.Text("ops")
+	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true}, nil
+}
+
+func (r *memcachedReader) Read(rec *stream.Record) error {
+	for {
+		if err := r.next(); err != nil {
+			return err
+		}
+		if r.ops.Has(r.now.Op) {
+			*rec = r.now.Record
+			rec.SetKey(r.now.key)
+			return nil
+		}
+		r.reading.LeftOut++
+	}
+}
+
+// next sets now to the next request. Behind a get it looks one request ahead.
+func (r *memcachedReader) next() error {
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.looked:
+		r.now, r.ahead = r.ahead, r.now
+		r.looked = false
+	default:
+		if err := r.read(&r.now); err != nil {
+			return err
+		}
+	}
+	if r.now.Op != stream.OpRead {
+		return nil
+	}
+	if r.err = r.read(&r.ahead); r.err != nil {
+		return nil // after this get
+	}
+	if !r.ahead.includes(&r.now) {
+		r.looked = true
+		return nil
+	}
+	r.reading.LeftOut++
+	r.now, r.ahead = r.ahead, r.now
+	return nil
+}
+
+// includes reports whether w stores an item, and the get in the line before is a part of that.
+func (w *watched) includes(get *watched) bool {
+	return w.stores && bytes.Equal(w.key, get.key) && bytes.Equal(w.connection, get.connection)
+}
+
+func (r *memcachedReader) read(into *watched) error {
+	r.into = into
+	return r.lines.Read(&into.Record)
+}
+
+// parse reads a line.
+func (w *watched) parse(line []byte) error {
+	if isNotice(line) {
+		return source.ErrLeftOut
+	}
+	*w = watched{key: w.key[:0], connection: w.connection[:0]}
+	kind, line, err := w.begin(line)
+	if err != nil {
+		return err
+	}
+	switch string(kind) {
+	case "item_get", "item_store", "deleted":
+		err = w.item(string(kind) == "item_get", line)
+	case "proxy_req":
+		err = w.proxied(line)
+	default:
+		return source.ErrLeftOut
+	}
+	if err == nil && len(w.key) == 0 {
+		err = fmt.Errorf("no key= in an event of type %s", kind)
+	}
+	return err
+}
+
+// begin reads the words that each line begins with, and returns the type and what follows it.
+func (w *watched) begin(line []byte) (kind, rest []byte, err error) {
+	for len(line) > 0 {
+		var word []byte
+		word, line, _ = bytes.Cut(line, []byte(" "))
+		name, value, ok := bytes.Cut(word, []byte("="))
+		switch {
+		case !ok:
+			return nil, nil, source.ErrLeftOut // a text, such as a command that `watch rawcmds` prints
+		case string(name) == "ts":
+			if w.Time, err = parseTS(value); err != nil {
+				return nil, nil, err
+			}
+		case string(name) == "type":
+			return value, line, nil
+		case string(name) != "gid":
+			return nil, nil, fmt.Errorf("%.40q: want ts=, gid= and type=", word)
+		}
+	}
+	return nil, nil, errors.New("the line ends before type=")
+}
+
+// parseTS reads seconds and microseconds with a point between, which memcached prints without leading zeros: 7.5 are
+// 7 s and 5 us.
+func parseTS(text []byte) (int64, error) {
+	whole, micro, _ := bytes.Cut(text, []byte("."))
+	s, ok := source.ParseDigits(whole)
+	us, ok2 := source.ParseDigits(micro)
+	if !ok || !ok2 || us >= 1e6 || s > math.MaxInt64/uint64(second)-1 {
+		return 0, fmt.Errorf("ts=%.40s: want seconds, a point and microseconds", text)
+	}
+	return int64(s)*second + int64(us)*1000, nil
+}
+
+// item reads the words of an event of an item.
+func (w *watched) item(gets bool, line []byte) (err error) {
+	if w.Op = stream.OpDelete; gets {
+		w.Op = stream.OpRead
+	}
+	for len(line) > 0 && err == nil {
+		var word []byte
+		word, line, _ = bytes.Cut(line, []byte(" "))
+		name, value, _ := bytes.Cut(word, []byte("="))
+		switch string(name) {
+		case "key":
+			w.key = appendURI(w.key, value)
+		case "cfd":
+			w.connection = append(w.connection, value...)
+		case "size":
+			w.Size, err = source.ParseSize(value)
+		case "ttl":
+			w.TTL, err = parseTTL(value, second)
+		case "status":
+			err = w.status(value)
+		}
+	}
+	return err
+}
+
+// status reads what became of a get or a store. A value that is too large removes the old one, as memcached does.
+func (w *watched) status(word []byte) error {
+	switch string(word) {
+	case "found":
+		w.Served = stream.ServedHit
+	case "not_found":
+		if w.Op != stream.OpRead {
+			return source.ErrLeftOut
+		}
+		w.Served = stream.ServedMiss
+	case "flushed", "expired":
+		w.Served = stream.ServedMiss
+	case "stored":
+		w.Op, w.stores = stream.OpWrite, true
+	case "too_large":
+		w.stores = true
+	case "not_stored", "exists", "no_memory":
+		return source.ErrLeftOut
+	default:
+		return fmt.Errorf("status=%.40s: want found, not_found, stored or another status of memcached", word)
+	}
+	return nil
+}
+
+// appendURI appends a key in which memcached wrote bytes as %2F. Those of blanks and control characters stay like that.
+func appendURI(to, key []byte) []byte {
+	for len(key) > 0 {
+		i := bytes.IndexByte(key, '%')
+		if i < 0 {
+			break
+		}
+		to = append(to, key[:i]...)
+		key = key[i:]
+		if len(key) >= 3 && fromHex(key[1], key[2]) > ' ' {
+			to, key = append(to, byte(fromHex(key[1], key[2]))), key[3:]
+			continue
+		}
+		to, key = append(to, '%'), key[1:]
+	}
+	return append(to, key...)
+}
+
+// Responses of a server behind the proxy, by the numbers of memcached's vendor/mcmc/mcmc.h.
+const (
+	answeredValue = "type=100"
+	answeredMeta  = "type=101"
+	answeredEnd   = "type=105"
+	metaOK        = "code=15"
+)
+
+// proxied reads a request that the proxy passed on: the words of the event, and behind req= the request itself.
+func (w *watched) proxied(line []byte) error {
+	event, request, ok := bytes.Cut(line, []byte(" req="))
+	if !ok {
+		return errors.New("no req= in an event of type proxy_req")
+	}
+	has := func(word string) bool { return bytes.Contains(event, []byte(" "+word+" ")) }
+	if err := w.request(request); err != nil || w.Op != stream.OpRead {
+		return err
+	}
+	switch {
+	case has(answeredValue), has(answeredMeta) && has(metaOK):
+		w.Served = stream.ServedHit
+	case has(answeredEnd), has(answeredMeta):
+		w.Served = stream.ServedMiss
+	}
+	return nil
+}
+
+// request reads a command of memcached's text protocol.
+func (w *watched) request(text []byte) (err error) {
+	var words [5][]byte
+	whole := text
+	for i := range words {
+		words[i], text, _ = bytes.Cut(text, []byte(" "))
+	}
+	key := words[1]
+	switch string(words[0]) {
+	case "get", "gets":
+		w.Op = stream.OpRead
+	case "mg":
+		w.Op = stream.OpRead
+		w.TTL, err = metaTTL(whole)
+	case "gat", "gats":
+		w.Op, key = stream.OpRead, words[2]
+		w.TTL, err = expiryOf(words[1], w.Time)
+	case "set", "add", "replace", "append", "prepend", "cas":
+		w.Op = stream.OpWrite
+		if w.TTL, err = expiryOf(words[3], w.Time); err == nil {
+			w.Size, err = source.ParseSize(words[4])
+		}
+	case "ms":
+		w.Op = stream.OpWrite
+		if w.TTL, err = metaTTL(whole); err == nil {
+			w.Size, err = source.ParseSize(words[2])
+		}
+	case "incr", "decr", "ma":
+		w.Op = stream.OpWrite
+	case "touch":
+		w.Op = stream.OpWrite
+		w.TTL, err = expiryOf(words[2], w.Time)
+	case "delete", "md":
+		w.Op = stream.OpDelete
+	default:
+		return source.ErrLeftOut
+	}
+	if len(key) == 0 {
+		return fmt.Errorf("req=%.40s: want a key behind the command", words[0])
+	}
+	w.key = append(w.key, key...)
+	return err
+}
+
+// metaTTL finds the time to live among the flags of a meta command, behind its name and key: T and seconds.
+func metaTTL(command []byte) (int64, error) {
+	for i := 0; len(command) > 0; i++ {
+		var word []byte
+		word, command, _ = bytes.Cut(command, []byte(" "))
+		if i > 1 && len(word) > 1 && word[0] == 'T' {
+			return parseTTL(word[1:], second)
+		}
+	}
+	return 0, nil
+}
+
+// expiryOf reads an expiry of memcached: seconds from now, or above 30 days the time since 1970.
+func expiryOf(word []byte, now int64) (int64, error) {
+	ttl, err := parseTTL(word, second)
+	if ttl > 30*24*3600*second {
+		ttl = max(ttl-now, 0)
+	}
+	return ttl, err
+}

@@ -1,0 +1,283 @@
+package kvlogs
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var redisFormat = source.Format{
+	Name:    "redis",
+	Summary: "what `redis-cli MONITOR` prints (Redis, Valkey, KeyDB): time, database, client, command",
+	Example: "1339518083.107412 [0 127.0.0.1:60866] \"set\" \"user:7\" \"Ada\" \"EX\" \"60\"\n" +
+		"1339518087.877697 [0 127.0.0.1:60866] \"mget\" \"user:7\" \"user:9\"",
+	Carries:   "time, key, size of what is set, op, ttl",
+	Detection: "lines of time, [database client], and words in quotes",
+	Options: []params.Param{source.OpsOption(), {
+		Name: "tenant", Default: "", Choices: []string{"", "client", "db"},
+		Doc: "the tenant, for dividing a cache among tenants: the client's address without its port, or the number of " +
+			"the database; by default none",
+	}},
+	Writes: stream.WritesFill,
+	Detect: source.CertainIf(looksLikeMonitor),
+	Open:   openRedis,
+}
+
+func looksLikeMonitor(head source.Head) bool {
+	events, others := 0, 0
+	for _, line := range source.WithoutBlankEnd(head.Lines) {
+		if _, err := parseEvent(line); err == nil {
+			events++
+		} else if string(line) != monitorOK {
+			others++
+		}
+	}
+	return events > others
+}
+
+// monitorOK is the answer to MONITOR, the first line.
+const monitorOK = "OK"
+
+// event is a line of MONITOR.
+type event struct {
+	time       int64
+	db, client []byte
+	command    []byte // the words in their quotes
+}
+
+// parseEvent reads a line without the words of its command.
+func parseEvent(line []byte) (e event, err error) {
+	at := bytes.IndexByte(line, ' ')
+	open := bytes.Index(line, []byte(" ["))
+	end := bytes.Index(line, []byte(`] "`)) // an address of IPv6 has brackets, too
+	if at <= 0 || open != at || end < open {
+		return e, fmt.Errorf(`%.60q: want TIME [DATABASE CLIENT] "COMMAND" "ARGUMENT"...`, line)
+	}
+	if e.time, err = source.ParseTime(line[:at], second); err != nil {
+		return e, err
+	}
+	var ok bool
+	if e.db, e.client, ok = bytes.Cut(line[open+2:end], []byte(" ")); !ok || !source.IsDigits(e.db) {
+		return e, fmt.Errorf("%.60q: want the number of a database and a client", line[open+2:end])
+	}
+	e.command = line[end+2:]
+	return e, nil
+}
+
+// access is a key that a command uses. A command may use several.
+type access struct {
+	key       []byte
+	op        stream.Op
+	size, ttl int64
+}
+
+// redisReader reads commands, and gives one request per key that each uses. It implements stream.Reader.
+type redisReader struct {
+	lines  stream.Reader
+	ops    source.OpFilter
+	tenant string
+	event
+	words    [][]byte // of the command, without quotes, with their escapes
+	accesses []access // of the command
+	next     int      // the first of them that was not given yet
+	text     []byte   // of the keys
+}
+
+func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &redisReader{ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
+	r.lines = source.ReadLines(src, r.parse)
+	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time in s", "size of values that are set", "times to live"
+	src.Reading.Why = "commands that use no key, or not " + opts.Text("ops")
+	if r.tenant != "" {
+		src.Reading.Tenant = "tenant " + r.tenant
+	}
+	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Tenant: r.tenant != ""}, nil
+}
+
+func (r *redisReader) Read(rec *stream.Record) error {
+	if r.next == len(r.accesses) {
+		if err := r.lines.Read(rec); err != nil {
+			return err
+		}
+	}
+	a := &r.accesses[r.next]
+	r.next++
+	*rec = stream.Record{Time: r.time, Size: a.size, Op: a.op, TTL: a.ttl, Tenant: r.tenantOf()}
+	rec.SetKey(a.key)
+	return nil
+}
+
+func (r *redisReader) tenantOf() []byte {
+	switch r.tenant {
+	case "client":
+		if port := bytes.LastIndexByte(r.client, ':'); port > 0 {
+			return r.client[:port]
+		}
+		return r.client
+	case "db":
+		return r.db
+	}
+	return nil
+}
+
+// parse implements source.LineParser: it finds the keys of a command, at least one.
+func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
+	r.accesses, r.next, r.text = r.accesses[:0], 0, r.text[:0]
+	if string(line) == monitorOK {
+		return source.ErrLeftOut
+	}
+	if r.event, err = parseEvent(line); err != nil {
+		return err
+	}
+	if r.words, err = cutQuoted(r.words[:0], r.command); err != nil {
+		return err
+	}
+	keys := commands[string(lower(r.words[0]))]
+	if keys == nil {
+		return source.ErrLeftOut
+	}
+	if err := keys(r, r.words[1:]); err != nil {
+		return fmt.Errorf("%.30s: %w", r.words[0], err)
+	}
+	r.accesses = slices.DeleteFunc(r.accesses, func(a access) bool { return !r.ops.Has(a.op) })
+	if len(r.accesses) == 0 {
+		return source.ErrLeftOut
+	}
+	return nil
+}
+
+// lower returns a word in lower case, in place.
+func lower(word []byte) []byte {
+	for i, c := range word {
+		if c >= 'A' && c <= 'Z' {
+			word[i] = c | ' '
+		}
+	}
+	return word
+}
+
+// cutQuoted appends the words of a command, which are in quotes with a blank between.
+func cutQuoted(words [][]byte, text []byte) ([][]byte, error) {
+	for {
+		if len(text) == 0 || text[0] != '"' {
+			return words, fmt.Errorf("word %d of the command: want one in quotes, got %.40q", len(words)+1, text)
+		}
+		end := closingQuote(text)
+		if end < 0 {
+			return words, fmt.Errorf("word %d of the command: a quote is opened but not closed", len(words)+1)
+		}
+		words = append(words, text[1:end])
+		if text = text[end+1:]; len(text) == 0 {
+			return words, nil
+		}
+		if text[0] == ' ' {
+			text = text[1:]
+		}
+	}
+}
+
+// closingQuote returns the index of the quote that ends a word; -1 for none. A backslash escapes the next byte.
+func closingQuote(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
+		}
+	}
+	return -1
+}
+
+// length returns how many bytes a word has without its escapes.
+func length(word []byte) int64 {
+	n := int64(0)
+	for i := 0; i < len(word); i++ {
+		if word[i] == '\\' && i+1 < len(word) {
+			i++
+			if word[i] == 'x' {
+				i += 2
+			}
+		}
+		n++
+	}
+	return n
+}
+
+// add adds a key that the command uses. The key of a database other than 0 begins with its number.
+func (r *redisReader) add(op stream.Op, word []byte, size, ttl int64) error {
+	if len(word) == 0 {
+		return fmt.Errorf("the key is empty")
+	}
+	start := len(r.text)
+	if string(r.db) != "0" {
+		r.text = append(append(r.text, r.db...), '/')
+	}
+	r.text = appendPlain(r.text, word)
+	r.accesses = append(r.accesses, access{r.text[start:], op, size, ttl})
+	return nil
+}
+
+// appendPlain appends a word without the escapes of quotes and of bytes above ASCII. Control characters and backslashes
+// stay as MONITOR writes them, so that each key is one word, and two keys are two.
+func appendPlain(to, word []byte) []byte {
+	for len(word) > 0 {
+		i := bytes.IndexByte(word, '\\')
+		if i < 0 || i+1 == len(word) {
+			return append(to, word...)
+		}
+		to = append(to, word[:i]...)
+		word = word[i:]
+		switch {
+		case word[1] == '"':
+			to, word = append(to, '"'), word[2:]
+		case word[1] == 'x' && len(word) >= 4 && fromHex(word[2], word[3]) >= 0x80:
+			to, word = append(to, byte(fromHex(word[2], word[3]))), word[4:]
+		default:
+			to, word = append(to, word[:2]...), word[2:]
+		}
+	}
+	return to
+}
+
+// fromHex returns the value of two hexadecimal digits, or -1.
+func fromHex(high, low byte) int {
+	const digits = "0123456789abcdef"
+	h, l := strings.IndexByte(digits, high|' '), strings.IndexByte(digits, low|' ')
+	if h < 0 || l < 0 {
+		return -1
+	}
+	return h<<4 | l
+}
+
+// ttlOf reads the expiry of a command in units of nanoseconds from now, or from 1970 if at is set. An object that
+// expires at once is deleted.
+func (r *redisReader) ttlOf(word []byte, unit int64, at bool) (ttl int64, gone bool, err error) {
+	if len(word) > 1 && word[0] == '-' && source.IsDigits(word[1:]) {
+		return 0, true, nil
+	}
+	ttl, err = parseTTL(word, unit)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case at && ttl > 0:
+		ttl -= r.time
+		return max(ttl, 0), ttl <= 0, nil
+	}
+	return ttl, string(word) == "0", nil
+}
+
+// parseTTL reads a time to live that a client sent, in units of nanoseconds. Clients send times that do not fit 292
+// years to say: for ever, which is 0.
+func parseTTL(text []byte, unit int64) (int64, error) {
+	if n, ok := source.ParseDigits(text); ok && n > uint64(math.MaxInt64/unit) {
+		return 0, nil
+	}
+	return source.ParseTTL(text, unit)
+}
