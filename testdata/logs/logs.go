@@ -1,0 +1,54 @@
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Kind is a kind of log.
+type Kind struct {
+	File  string // its usual name
+	Write func(w *bytes.Buffer)
+}
+
+// Kinds are all kinds, by who writes them.
+func Kinds() []Kind {
+	var all []Kind
+	for _, k := range webKinds {
+		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, visits(), k.line) }})
+	}
+	for _, k := range storeKinds {
+		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, operations(), k.line) }})
+	}
+	for _, k := range deviceKinds {
+		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, accesses(), k.line) }})
+	}
+	return all
+}
+
+// each writes a head, and a line for each event; one of "" is left out.
+func each[T any](w *bytes.Buffer, head string, events []T, line func(T) string) {
+	w.WriteString(head)
+	for _, e := range events {
+		if text := line(e); text != "" {
+			fmt.Fprintln(w, text)
+		}
+	}
+}
+
+// Write writes all kinds into a folder, which it makes.
+func Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, k := range Kinds() {
+		var content bytes.Buffer
+		k.Write(&content)
+		if err := os.WriteFile(filepath.Join(dir, k.File), content.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
