@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -96,7 +97,7 @@ func betterColumns(ctx context.Context, path string, r source.Reading, opts Load
 	}
 	var found []candidate
 	for _, column := range r.Others {
-		rows, distinct := countKeys(ctx, path, r.Format+":key="+column, opts)
+		rows, distinct := countKeys(ctx, path, r.Format+":key="+params.Quote(column), opts)
 		if distinct < 2 || distinct == rows { // a constant, or as unrepeated as the key
 			continue
 		}

@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -118,20 +117,12 @@ func (c *csvReader) state(opts params.Values) {
 			first = r.FirstRow[c.Time]
 		}
 		c.unit = source.TimeUnit(opts, first)
-		r.Src.Reading.Time += timeKind(first, c.unit)
+		r.Src.Reading.Time += source.TimeKind(first, c.unit)
 	}
 	if c.TTL >= 0 {
 		r.Src.Reading.TTL += " in " + opts.Text("ttl-unit")
 	}
 	r.Src.Reading.Why = "not " + opts.Text("ops")
-}
-
-// timeKind says what the times in a column are, judging by the first: dates, or numbers of units.
-func timeKind(first []byte, unit int64) string {
-	if bytes.IndexByte(first, ':') >= 0 {
-		return " as dates"
-	}
-	return " in " + source.UnitName(unit)
 }
 
 func (c *csvReader) Read(rec *stream.Record) error {

@@ -43,9 +43,14 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 		strings.Join(namesOf(candidates), " or "))
 }
 
-// surest returns the formats with the greatest confidence about a file, and that confidence.
+// surest returns the formats with the greatest confidence about a file, and that confidence. Words and delimiters of
+// other formats are also in JSON, so that only formats of JSON are asked about it.
 func surest(head source.Head, name string) (candidates []source.Format, best source.Confidence) {
+	isJSON := source.NoTextTrace(head) != ""
 	for _, f := range formats {
+		if isJSON && !f.JSON {
+			continue
+		}
 		switch c := f.Detect(head, name); {
 		case c > best:
 			best, candidates = c, []source.Format{f}
@@ -111,8 +116,9 @@ func describe(h source.Head) string {
 	return fmt.Sprintf("text (%.60q)", line)
 }
 
-// adviceJSON names the formats that can read unrecognised JSON, "" for anything else.
-func adviceJSON(what string) string {
+// adviceJSON says how to read unrecognised JSON, "" for anything else: the objects of an array, or one that was written
+// on many lines, can be written one on a line.
+func adviceJSON(what, begins string) string {
 	if what != foreignJSON {
 		return ""
 	}
@@ -122,7 +128,12 @@ func adviceJSON(what string) string {
 			names = append(names, f.Name)
 		}
 	}
-	return fmt.Sprintf("; name one with --input-format NAME (%s)", suggest.List(names))
+	filter := "."
+	if begins == "[" {
+		filter = "'.[]'"
+	}
+	return fmt.Sprintf(": if it holds one record after another, write each on a line: jq -c %s FILE | cachesim run -; or "+
+		"name a format with --input-format NAME (%s)", filter, suggest.List(names))
 }
 
 // advice names the formats that can read a file that no format recognises.
@@ -186,7 +197,8 @@ func checkForeign(s *source.Source, head source.Head) error {
 			return s.Errorf("looks like %s, which has no requests: if it has their embeddings, name it with --embeddings, "+
 				"after the trace", f.what)
 		default:
-			return s.Errorf("looks like %s, which is not a supported format%s", f.what, adviceJSON(f.what))
+			return s.Errorf("looks like %s, which is not a supported format%s", f.what,
+				adviceJSON(f.what, f.signature))
 		}
 	}
 	return nil

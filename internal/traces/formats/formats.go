@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -36,9 +37,14 @@ var kinds = []kind{
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = slices.Concat(plainFormats, kvlogs.Formats, ofKinds(func(k kind) []source.Format { return k.reads }),
+var formats = slices.Concat(
+	plainFormats,
+	kvlogs.Formats,
+	jsonlogs.Formats,
+	ofKinds(func(k kind) []source.Format { return k.reads }),
 	datasets.Formats,
-	attention.Formats)
+	attention.Formats,
+)
 
 func ofKinds[T any](list func(kind) []T) (all []T) {
 	for _, k := range kinds {

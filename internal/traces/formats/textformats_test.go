@@ -186,9 +186,11 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"option":               {"1\n", "csv:kye=1", `trace format csv: unknown parameter "kye"`},
 		"option without value": {"1\n", "csv:key", `trace format csv: parameter "key": want name=value`},
 		"choice":               {"1\n", "seq-id-size:key=size", "key=size: want one of id-size, id"},
-		"JSON":                 {"{\"key\": 1}\n", "", "looks like JSON, which is not a supported format"},
-		"zip":                  {"PK\x03\x04abcdefgh", "", "looks like a zip archive"},
-		"binary":               {"\x01\x02\x03\x04", "", "looks like binary data, but matches no known trace format"},
+		"JSON": {"[\n{\"key\": 1}\n]\n", "", "looks like JSON, which is not a supported format: if it holds one " +
+			"record after another, write each on a line: jq -c '.[]' FILE | cachesim run -"},
+		"JSON on many lines": {"{\n\"key\": 1\n}\n", "", "jq -c . FILE | cachesim run -"},
+		"zip":                {"PK\x03\x04abcdefgh", "", "looks like a zip archive"},
+		"binary":             {"\x01\x02\x03\x04", "", "looks like binary data, but matches no known trace format"},
 		"queries in words": {"how are you\nwhat is this\n", "",
 			"; if each line is a query in words: --input-format text"},
 		"prose": {"It was the best of times,\nit was the worst of times.\n", "", "looks like text (\"It " +

@@ -120,7 +120,7 @@ func TestQueryLinesAreDetected(t *testing.T) {
 		tracetest.ExampleOf(t, "clinc") + "\n":    "clinc",
 		tracetest.ExampleOf(t, "oasst") + "\n":    "oasst",
 		`{"t": {"id": 1, "time": 2}}`:             "",
-		"{\"id\": 1}\n{\"time\": 2}\n":            "",
+		"{\"id\": 1}\n{\"time\": 2}\n":            "jsonl",
 		`"some words" and others` + "\n7":         "",
 	} {
 		s, err := tracetest.OpenText(t, content, "")

@@ -199,8 +199,33 @@ func ColumnOptions() []params.Param {
 		{Name: "tenant", Default: "",
 			Doc: "column of the tenant, for dividing a cache among tenants; by default none"},
 		TimeUnitOption(),
-		{Name: "ttl-unit", Default: "s", Choices: UnitNames, Doc: "unit of times to live"},
+		TTLUnitOption(),
 	}
+}
+
+// TTLUnitOption is the unit of times to live.
+func TTLUnitOption() params.Param {
+	return params.Param{Name: "ttl-unit", Default: "s", Choices: UnitNames, Doc: "unit of times to live"}
+}
+
+// KnownNames returns the names, as PlainName writes them, by which the column of an option is found: key, time, size,
+// op, ttl or served. The first that a file has is read.
+func KnownNames(option string) []string {
+	switch option {
+	case "key":
+		return KeyNames
+	case "time":
+		return timeNames
+	case "size":
+		return sizeNames
+	case "op":
+		return opNames
+	case "ttl":
+		return ttlNames
+	case "served":
+		return servedNames
+	}
+	return nil
 }
 
 // TimeUnitOption is the unit of times in formats with columns.
@@ -238,6 +263,14 @@ func TimeUnit(opts params.Values, first []byte) int64 {
 		return TimeUnits[name]
 	}
 	return TimeUnits["s"]
+}
+
+// TimeKind says what times are, judging by the first: dates, or numbers of units.
+func TimeKind(first []byte, unit int64) string {
+	if bytes.IndexByte(first, ':') >= 0 {
+		return " as dates"
+	}
+	return " in " + UnitName(unit)
 }
 
 // ChosenColumns are the indexes of the columns to read, -1 for none. Key has one for each part of the key.

@@ -1,0 +1,248 @@
+package jsonlogs
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Bounds of what is looked at before reading.
+const (
+	surveyedLines  = 2000
+	surveyedFields = 300
+	surveyedDepth  = 8
+)
+
+// surveyed is what the first lines have at a path.
+type surveyed struct {
+	path     path
+	name     string // the path as text
+	first    value  // of the first line that has it
+	lines    int    // that have a text or a number there
+	numbers  int    // of them whole numbers
+	dates    int    // of them points in time: dates, or numbers since 1970
+	distinct map[string]struct{}
+	nested   bool
+}
+
+// survey has the fields of the first lines, in the order in which they come.
+type survey struct {
+	fields []*surveyed
+	places map[string]int
+	json   source.JSONScanner
+}
+
+// newSurvey looks at the first lines of a file, without consuming them, up to one that is no object.
+func newSurvey(src *source.Source) (*survey, error) {
+	lines, err := firstLines(src)
+	if err != nil {
+		return nil, err
+	}
+	return surveyLines(lines), nil
+}
+
+func surveyLines(lines [][]byte) *survey {
+	v := &survey{places: map[string]int{}}
+	for _, line := range lines[:min(len(lines), surveyedLines)] {
+		v.json.Reset(line)
+		if v.object(nil) != nil {
+			break
+		}
+	}
+	return v
+}
+
+// firstLines returns the lines at the beginning of a file. If the first is longer than what is usually looked at, it is
+// the only one.
+func firstLines(src *source.Source) ([][]byte, error) {
+	head, err := src.Head()
+	if err == nil && len(head.Lines) == 0 {
+		var b []byte
+		if b, err = src.Peek(source.MaxLine); err == nil || err == io.EOF {
+			head, err = source.NewHead(b, err == io.EOF), nil
+		}
+	}
+	return source.WithoutBlankEnd(head.Lines), err
+}
+
+func (v *survey) object(at path) error {
+	return v.json.Object(func(name []byte) error {
+		return v.value(append(slices.Clip(at), step{string(name), field}))
+	})
+}
+
+func (v *survey) value(at path) (err error) {
+	if len(at) > surveyedDepth {
+		return v.json.Skip()
+	}
+	found := value{kind: number}
+	switch v.json.Peek() {
+	case '{':
+		v.at(at).nested = true
+		return v.object(at)
+	case '[':
+		v.at(at).nested = true
+		n := -1
+		return v.json.Array(func() error {
+			if n++; n > 0 { // the first stands for all: arrays differ in length
+				return v.json.Skip()
+			}
+			return v.value(append(slices.Clip(at), step{index: n}))
+		})
+	case '"':
+		found.kind = text
+		found.text, err = v.json.String()
+	case 't', 'f', 'n':
+		return v.literal(at)
+	default:
+		found.text, err = v.json.Number()
+	}
+	if err == nil {
+		v.at(at).see(found)
+	}
+	return err
+}
+
+// literal takes true or false; null says only that there is such a field.
+func (v *survey) literal(at path) error {
+	start := v.json.Pos
+	err := v.json.Skip()
+	if f := v.at(at); err == nil && f.first.kind == missing && v.json.Text[start] != 'n' {
+		f.first = value{kind: truth, text: v.json.Text[start:v.json.Pos]}
+	}
+	return err
+}
+
+// at returns what is known of a path. Paths beyond those that are kept share a field that nobody sees.
+func (v *survey) at(p path) *surveyed {
+	name := p.String()
+	i, known := v.places[name]
+	switch {
+	case known:
+		return v.fields[i]
+	case len(v.fields) == surveyedFields:
+		return &surveyed{distinct: map[string]struct{}{}}
+	}
+	v.places[name] = len(v.fields)
+	f := &surveyed{path: slices.Clone(p), name: name, distinct: map[string]struct{}{}}
+	v.fields = append(v.fields, f)
+	return f
+}
+
+func (f *surveyed) see(found value) {
+	if f.first.kind == missing {
+		f.first = value{found.kind, slices.Clone(found.text)}
+	}
+	f.lines++
+	f.distinct[string(found.text)] = struct{}{}
+	whole, isWhole := source.ParseWhole(found.text)
+	_, err := source.ParseTime(found.text, 1)
+	const recent = 1e9 // seconds since 1970, in 2001
+	switch {
+	case isWhole && whole >= recent, err == nil && !isWhole && len(found.text) >= len("1500000000.5"):
+		f.dates++
+	case isWhole:
+		f.numbers++
+	}
+}
+
+// field returns what is known of a path, nil if no line has it.
+func (v *survey) field(name string) *surveyed {
+	if i, ok := v.places[name]; ok {
+		return v.fields[i]
+	}
+	return nil
+}
+
+// names returns the paths of all values, as text.
+func (v *survey) names() (names []string) {
+	for _, f := range v.fields {
+		if f.first.kind != missing {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// keys returns the fields that may be a key, best first: those that repeat, known names, and more distinct values.
+func (v *survey) keys() (keys []*surveyed) {
+	for _, f := range v.fields {
+		if f.lines > 0 && f.dates < f.lines && len(f.distinct) > 1 && f.isKey() {
+			keys = append(keys, f)
+		}
+	}
+	rank := func(f *surveyed) int {
+		switch known := knownRank(f.path.last(), source.KeyNames); {
+		case len(f.distinct) == f.lines:
+			return 2000
+		case known >= 0:
+			return known
+		}
+		return 1000
+	}
+	slices.SortStableFunc(keys, func(a, b *surveyed) int {
+		return cmp.Or(rank(a)-rank(b), len(b.distinct)-len(a.distinct))
+	})
+	return keys
+}
+
+// isKey reports whether all values are texts or whole numbers, and the name is not known for something else.
+func (f *surveyed) isKey() bool {
+	_, number := stream.ParseFloatNumber(f.first.text)
+	if f.first.kind != text && !number {
+		return false
+	}
+	for _, option := range []string{"time", "size", "op", "ttl", "served"} {
+		if knownRank(f.path.last(), source.KnownNames(option)) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// knownRank returns the place of a name in a list of known ones, -1 if it is not there.
+func knownRank(name string, known []string) int { return slices.Index(known, source.PlainName(name)) }
+
+// named returns the field with a name that is known for an option, whose values fit; nil without one. Of several it is
+// the one nearest to the top.
+func (v *survey) named(option string, fits func(*surveyed) bool) (best *surveyed) {
+	for _, f := range v.fields {
+		if f.lines == 0 || knownRank(f.path.last(), source.KnownNames(option)) < 0 || !fits(f) {
+			continue
+		}
+		if best == nil || len(f.path) < len(best.path) {
+			best = f
+		}
+	}
+	return best
+}
+
+// mostSuggested fields are named in an error.
+const mostSuggested = 6
+
+// suggestion returns the option that reads the file, ready to paste, and other fields that may be the key; "" if no
+// field may be one.
+func (v *survey) suggestion(format string) (option string, others []string) {
+	keys := v.keys()
+	if len(keys) == 0 {
+		return "", nil
+	}
+	option = format + ":key=" + keys[0].name
+	if f := v.named("time", func(f *surveyed) bool { return f.dates == f.lines }); f != nil {
+		option += ",time=" + f.name
+	}
+	if f := v.named("size", func(f *surveyed) bool { return f.numbers == f.lines }); f != nil {
+		option += ",size=" + f.name
+	}
+	for _, f := range keys[1:min(len(keys), mostSuggested)] {
+		others = append(others, f.name)
+	}
+	if strings.Contains(option, "'") {
+		return `--input-format "` + strings.ReplaceAll(option, `"`, `\"`) + `"`, others
+	}
+	return "--input-format '" + option + "'", others
+}
