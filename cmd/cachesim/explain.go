@@ -45,6 +45,7 @@ led to it, and the share of the capacity.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.trace.register(cmd)
+	f.trace.registerWrites(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.capacity.register(cmd, "1%")
 	f.format.Register(cmd)

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -26,6 +27,7 @@ type traceFlags struct {
 	sample      float64
 	badLines    string
 	tenants     string
+	writes      string
 	embeddings  string
 	seed        uint64
 	quiet       bool
@@ -54,6 +56,15 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 		"parquet; prefix(sep=/) of the key, or prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or "+
 		"directory(depth=1) of reads of files")
 	completeNames(cmd, "tenant", traces.TenantRuleNames)
+}
+
+// registerWrites adds the flag for commands that replay traces.
+func (f *traceFlags) registerWrites(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.writes, "writes", "", "what requests that write do: count (as requests like reads), "+
+		"fill the cache (counted apart), invalidate (take the object out of the cache), or ignore (default: what is "+
+		"usual in the format; see cachesim formats)")
+	_ = cmd.RegisterFlagCompletionFunc("writes", cobra.FixedCompletions(stream.WritesNames(),
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // registerEmbeddings adds the flag for commands that replay queries.
@@ -102,6 +113,11 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	if err != nil {
 		return workload.Workload{}, err
 	}
+	if f.writes != "" {
+		if _, err := stream.ParseWrites(f.writes); err != nil {
+			return workload.Workload{}, fmt.Errorf("--writes: %w", err)
+		}
+	}
 	w := workload.Workload{Files: args, Selection: traces.Selection{Format: f.inputFormat, Merge: f.merge}}
 	if at := slices.IndexFunc(args, workload.IsGenerator); at >= 0 {
 		switch {
@@ -109,12 +125,15 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 			return w, fmt.Errorf("%s: a generator cannot be combined with other traces; give it alone", args[at])
 		case f.inputFormat != "" || f.merge:
 			return w, fmt.Errorf("%s: a generator reads no files, so --input-format and --merge do not apply", args[at])
+		case f.writes != "":
+			return w, fmt.Errorf("%s: a generator only reads objects, so --writes does not apply", args[at])
 		}
 		if w, err = workload.Generated(args[at], f.seed); err != nil {
 			return w, err
 		}
 	}
 	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
+	w.Writes = f.writes
 	if f.tenants != "" {
 		rule, err := traces.ParseTenants(f.tenants)
 		if err != nil {

@@ -57,6 +57,7 @@ at the end of the trace.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.trace.register(cmd)
+	f.trace.registerWrites(cmd)
 	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.predictors, "predictor", sim.PredictorKind.Flag.Default,

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
@@ -17,9 +19,8 @@ func sayReadings(bar *progress.Bar, readings []source.Reading, remark string) {
 
 // sayTrace prints how a trace was interpreted, and what may be wrong with it.
 func sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {
-	sayReadings(bar, t.Readings, sizeRemark(cmd, sizesCount))
-	for _, warning := range t.Warnings {
-		bar.Note(warning)
+	for _, line := range slices.Concat(t.Lines(sizeRemark(cmd, sizesCount)), t.Warnings) {
+		bar.Note(line)
 	}
 }
 

@@ -49,6 +49,7 @@ A model has seen its training trace. Evaluate it on another one, or train on the
 
 func (f *treesFlags) register(cmd *cobra.Command) {
 	f.trace.register(cmd)
+	f.trace.registerWrites(cmd)
 	flags, b := cmd.Flags(), &f.options.Boosting
 	flags.IntVar((*int)(&f.options.Features), "features", int(predict.LLMFeatures), "features of an object: 4 "+
 		"(timestamp, key, count, last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")

@@ -35,6 +35,12 @@ type Driven interface {
 	Warm() Counts
 }
 
+// Dropping is implemented by caches from which single objects can be removed between requests: those with Entry.Drops.
+type Dropping interface {
+	// Drop removes an object, and reports whether it was resident.
+	Drop(o policies.Object) bool
+}
+
 // Occupied is implemented by caches that know how full they are.
 type Occupied interface {
 	// Used returns how much of the capacity is used, in its unit.
@@ -128,6 +134,9 @@ type Counts struct {
 }
 
 func (c Counts) Misses() int64 { return c.Requests - c.Hits }
+
+// Plus returns the counts of both.
+func (c Counts) Plus(other Counts) Counts { return c.Minus(Counts{}.Minus(other)) }
 
 // Minus returns the counts since an earlier state, as after a warm-up or in a window of time.
 func (c Counts) Minus(earlier Counts) Counts {

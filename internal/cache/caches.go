@@ -24,6 +24,8 @@ type Entry struct {
 	Measure func(c Counts, v *metric.Values)
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
+	// Drops says that its caches are Dropping where the trace has removals.
+	Drops bool
 	// Keys says that it hashes the keys of the trace, so these must be loaded.
 	Keys bool
 	// Holds reports whether running groups of requests hold what they need while others begin; with overlap, a model of

@@ -233,6 +233,9 @@ func (d *Divided) sizeData(c Config) {
 	}
 }
 
+// Drop implements Dropping.
+func (d *Divided) Drop(o policies.Object) bool { return d.pools[d.pool(o)].Drop(o) }
+
 func (d *Divided) Serve(w Window, n *Counts) {
 	for i := range w.Objects {
 		r := w.Request(i)

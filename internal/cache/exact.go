@@ -8,6 +8,7 @@ var exactEntry = Entry{
 	Source:       "cachesim",
 	Exact:        true,
 	Divides:      true,
+	Drops:        true,
 	OneByOne:     true,
 	Prefetches:   true,
 	Asynchronous: true,
@@ -30,12 +31,19 @@ func newExactCache(c Config) (Cache, error) {
 	if c.Prefetcher != nil {
 		return newPrefetching(c, p), nil
 	}
-	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.Observer == nil && !c.Occupancy && !c.Asynchronous {
+	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.plain() {
 		return NewBatchExact(batch), nil
 	}
 	exact := NewExact(p, c.Capacity, c.Trace.NumObjects)
 	exact.Observe(c.Observer)
 	return exact, nil
+}
+
+// plain reports whether nothing but the requests of the trace happens to the cache, and nobody observes it. A schedule
+// of the optimum ignores where objects are resident that are written next, which a batch would count as misses.
+func (c *Config) plain() bool {
+	watched := c.Observer != nil || c.Occupancy || c.Asynchronous
+	return !watched && len(c.Trace.Removals) == 0 && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
 }
 
 // Exact is a cache in which a request hits if its own object is resident: one pool, called request by request. It

@@ -19,6 +19,8 @@ type Store interface {
 	Request(r policies.Request) (hit bool)
 	// Load loads an object without a request, if there is room for it, and reports whether it has.
 	Load(r policies.Request) (loaded bool)
+	// Drop removes an object, and reports whether it was resident.
+	Drop(o policies.Object) bool
 	// Ask, Arrive and Waited are as in requests.Asynchronous.
 	Ask(r policies.Request, at int) (hit bool)
 	Arrive(r policies.Request) (resident bool)
@@ -152,6 +154,17 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	if c.observer != nil {
 		c.observer.Left(o, size, why)
 	}
+}
+
+// Drop implements Dropping. What is on its way does not arrive.
+func (c *prefetching) Drop(o policies.Object) bool {
+	if c.delayed.comes(o) {
+		c.delayed.cancel(o)
+		c.lose(o)
+	}
+	dropped := c.Store.Drop(o)
+	c.settle(c.last) // nothing is taken back, as no object made room for another
+	return dropped
 }
 
 func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason) {

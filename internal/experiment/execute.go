@@ -496,7 +496,7 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	}
 	e.reporting.Lock()
 	defer e.reporting.Unlock()
-	for _, line := range slices.Concat(traces.Lines(t.Readings, remark), t.Warnings) {
+	for _, line := range slices.Concat(t.Lines(remark), t.Warnings) {
 		e.note(line)
 	}
 }

@@ -539,7 +539,8 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 // Workload returns the trace's files and how they are read; it has no requests of a generator.
 func (t Trace) Workload() workload.Workload {
 	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
-		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants}}
+		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants,
+		Writes: t.Writes}}
 }
 
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -118,8 +119,8 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("want the path of a file, without line breaks")
 	case slices.Contains(t.paths(), "-"):
 		return fmt.Errorf("standard input cannot be read once for every cell; give the name of a file")
-	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile):
-		return fmt.Errorf("format, merge and per-file are for files, not for a generator")
+	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile || t.Writes != ""):
+		return fmt.Errorf("format, merge, per-file and writes are for files, not for a generator")
 	case t.Merge && t.PerFile:
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.Warmup < 0:
@@ -137,6 +138,11 @@ func (f *File) checkTrace(t Trace) error {
 	if t.Tenants != "" {
 		if _, err := traces.ParseTenants(t.Tenants); err != nil {
 			return fmt.Errorf("tenants: %w", err)
+		}
+	}
+	if t.Writes != "" {
+		if _, err := stream.ParseWrites(t.Writes); err != nil {
+			return fmt.Errorf("writes: %w", err)
 		}
 	}
 	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Embeddings: t.Embeddings,

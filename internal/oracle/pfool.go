@@ -18,6 +18,21 @@ type BoundInput struct {
 	Capacity     int64    // bytes, or objects where every request is charged 1
 	Groups       []int    // positions at which groups of requests begin; needed by GroupedLower only
 	From         int      // position of the first request that counts, after the warm-up
+	// Uncounted reports whether neither a hit nor a miss of the request at pos counts; nil: all from From on count.
+	Uncounted func(pos int) bool
+}
+
+// Counted returns the number of requests that count.
+func (in BoundInput) Counted() (n int64) {
+	if in.Uncounted == nil {
+		return int64(max(0, len(in.Objects)-in.From))
+	}
+	for pos := in.From; pos < len(in.Objects); pos++ {
+		if !in.Uncounted(pos) {
+			n++
+		}
+	}
+	return n
 }
 
 // PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line
@@ -35,11 +50,12 @@ type BoundInput struct {
 // With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against
 // the room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes
 // keeps the size with which it was loaded, at the least the smallest it has had so far; that is what an interval is
-// charged. An object that has always been larger than the cache cannot hit.
+// charged. An object that has always been larger than the cache cannot hit. Next uses leave out requests that cannot
+// hit, because their object is removed before, and those whose hits do not count: both sides lose terms again.
 //
 // Time: two passes and the sorting of a small part of the intervals. Memory: about 9 bytes per object.
 func PFOOLower(in BoundInput) int64 {
-	counted := int64(max(0, len(in.Objects)-in.From))
+	counted := in.Counted()
 	classes := make([]costClass, costClassOf(math.MaxUint64)+1)
 	room := in.intervals(func(cost uint64) {
 		c := &classes[costClassOf(cost)]

@@ -56,6 +56,9 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	if err := checkQueries(c, r.trace); err != nil {
 		return err
 	}
+	if err := checkWrites(c, r.trace); err != nil {
+		return err
+	}
 	if c.Prefetcher != nil && c.Prefetcher.Entry.Files && files.Of(r.trace.Kind) == nil {
 		return fmt.Errorf("prefetcher %s works on reads of files, but %s has none; cachesim formats lists the formats "+
 			"with reads of files", c.Prefetcher.Name(), r.trace.Name)

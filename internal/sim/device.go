@@ -54,6 +54,9 @@ func (r *Replayer) siteOf(c Cell) site {
 			continue
 		case kind.computes != "":
 			return site{device: kind, key: key}
+		case len(r.trace.Removals) > 0 || r.trace.Ops != nil:
+			cpu.why = "reads, writes and deletions are told apart on the CPU"
+			return cpu
 		case c.Series.Asked():
 			cpu.why = "a series is made on the CPU"
 			return cpu

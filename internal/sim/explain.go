@@ -21,6 +21,7 @@ type Decision struct {
 	Entry   policies.Object   // only with Hit; another than Query where similar ones answer
 	Loaded  bool              // Query is resident now and was not before
 	Evicted []policies.Object // in the order of their eviction
+	Removed []policies.Object // before the request: deleted, made invalid by a write, or expired
 	// Prefetched are the objects that were loaded ahead of their requests after this one, in this order.
 	Prefetched []policies.Object
 	// Strangers are the keys of what was loaded so far and is never requested in the trace: object NumObjects + i of this
@@ -64,13 +65,15 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	w.addresses, _ = served.(cache.Addressing)
-	sizes := make([]int64, 1)
+	f := newFeeder(v.trace, served, c.Capacity.Bytes)
 	for pos, o := range v.trace.Objects {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		w.seen = Decision{Query: o}
-		served.Serve(cache.WindowOf(v.trace, pos, pos+1, c.Capacity.Bytes, sizes), &cache.Counts{})
+		f.remove(pos)
+		w.seen.Removed, w.seen.Evicted = w.seen.Evicted, nil
+		f.serve(pos, pos+1)
 		if err := each(place.translate(w.seen)); err != nil {
 			return err
 		}
@@ -102,13 +105,12 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 			end = min(end, to)
 		}
 		const atATime = 4096
-		sizes := make([]int64, atATime)
+		f := newFeeder(v.trace, served, c.Capacity.Bytes)
 		for from := 0; from < end; from += atATime {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			window := cache.WindowOf(v.trace, from, min(from+atATime, end), c.Capacity.Bytes, sizes)
-			served.Serve(window, &cache.Counts{})
+			f.serve(from, min(from+atATime, end))
 		}
 		return streaming.Streams(), nil
 	})

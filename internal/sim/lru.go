@@ -22,6 +22,9 @@ func (r *Replayer) passOf(c Cell) string {
 		return ""
 	}
 	v := r.view(c.Capacity)
+	if len(v.trace.Removals) > 0 || v.trace.Ops != nil {
+		return ""
+	}
 	if c.Capacity.Bytes && (v.trace.RequestSizes != nil || c.Capacity.Simulated < v.largest) {
 		return ""
 	}

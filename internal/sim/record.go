@@ -41,6 +41,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if c.Cache.Entry.Capacity == nil {
 		rec.CapacityShare = new(r.share(c.Capacity))
 	}
+	if r.trace.Written.Writes > 0 {
+		rec.WriteMode = r.trace.Written.Mode.String()
+	}
 	for _, kind := range Kinds {
 		if part := kind.Of(&c.Parts); part != nil {
 			*kind.Field(&rec) = part.String()
@@ -99,7 +102,7 @@ func (r *Replayer) hitRatio(v metric.Values) float64 {
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
 		return ratio(v.Int(metric.Hits), requests)
 	}
-	counted := float64(requests) / float64(len(r.trace.Objects))
+	counted := float64(requests) / float64(r.trace.Counted(0, len(r.trace.Objects)))
 	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
 	if expected == 0 {
 		return 0

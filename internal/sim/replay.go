@@ -38,25 +38,23 @@ type ReplayOptions struct {
 }
 
 // Replay sends the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
-func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (cache.Counts, error) {
-	var total, warm cache.Counts
-	var sizes []int64
+// The cache must be Dropping if the trace has removals.
+func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (Tally, error) {
+	f := newFeeder(t, c, opt.Bytes)
+	var warm Tally
 	length := shortestWindow
 	last := time.Now()
 	for from := 0; from < len(t.Objects); {
 		if err := ctx.Err(); err != nil {
-			return cache.Counts{}, err
+			return Tally{}, err
 		}
 		to := partEnd(t, opt.sampler, opt.Warmup, from, min(from+length, len(t.Objects)))
-		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
-			sizes = make([]int64, max(to-from, longestWindow))
-		}
-		c.Serve(cache.WindowOf(t, from, to, opt.Bytes, sizes), &total)
+		f.serve(from, to)
 		if to == opt.Warmup {
-			warm = total
+			warm = f.Tally
 			beginCounting(c)
 		}
-		opt.sampler.served(to, total)
+		opt.sampler.served(to, f.Counts)
 		if opt.Progress != nil {
 			opt.Progress(to - from)
 		}
@@ -64,7 +62,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		now := time.Now()
 		length, last = nextWindow(length, now.Sub(last)), now
 	}
-	return total.Minus(warm), nil
+	return f.minus(warm), nil
 }
 
 // beginCounting ends the warm-up of a cache.

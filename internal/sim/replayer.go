@@ -98,19 +98,7 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
-	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(func() []uint32 {
-		if stated := t.NextUse(); stated != nil {
-			return stated
-		}
-		if len(t.Starts) == 0 {
-			return oracle.NextUse(t.Objects, t.NumObjects)
-		}
-		all := make([]uint32, 0, len(t.Objects))
-		for _, part := range t.Parts() {
-			all = append(all, oracle.NextUse(part.Objects, t.NumObjects)...)
-		}
-		return all
-	})}
+	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses)}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
@@ -312,18 +300,20 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	out := outcome{served: int64(len(t.Objects))}
 	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler}
 	start := time.Now()
-	var counts cache.Counts
+	var counts Tally
 	var timed metric.Values
 	if c.Model == nil {
 		counts, err = Replay(ctx, t, served, options)
 	} else {
-		counts, timed, err = replayModelled(ctx, c, t, served, counted.cost, options)
+		counts.Counts, timed, err = replayModelled(ctx, c, t, served, counted.cost, options)
 	}
 	out.elapsed = time.Since(start)
 	sized := isAsynchronous(c.Model) || c.Capacity.Bytes && c.Cache.Entry.Capacity == nil
 	out.values = counts.Values(c.Cache.Entry, sized)
 	if c.Model != nil {
 		out.values = out.values.Merge(timed)
+	} else {
+		counts.addTo(&out.values, t)
 	}
 	if reporting, ok := served.(cache.Reporting); ok {
 		setCounters(&out.values, reporting.Counters())
@@ -462,6 +452,9 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
 	}}
+	if t.Fills() {
+		in.Uncounted = t.IsWrite
+	}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
 	}
@@ -478,7 +471,7 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	if r.options.Progress != nil {
 		r.options.Progress(int64(len(t.Objects)))
 	}
-	requests := int64(len(t.Objects) - warmup)
+	requests := int64(t.Counted(warmup, len(t.Objects)))
 	counts := cache.Counts{Requests: requests, Hits: requests - ceil(bound)}
 	out := outcome{values: counts.Values(cache.Entry{}, false), elapsed: time.Since(start)}
 	out.values.Set(metric.LowerBoundMisses, bound)

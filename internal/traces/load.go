@@ -110,6 +110,7 @@ type loader struct {
 	tenancy   *tenancy              // nil if requests have no tenants
 	// mixedLimit is the limit, if it counts requests of files that are mixed after they were read; 0: none.
 	mixedLimit int
+	ttls       []int64 // per request; shorter, or nil, until a row has one
 	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
 }
@@ -117,7 +118,13 @@ type loader struct {
 func (l *loader) begin(fields stream.Fields) error {
 	l.keep = stream.Fields{
 		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops,
-		Groups: fields.Groups,
+		Groups: fields.Groups, TTL: fields.TTL && !l.opts.Ops,
+	}
+	if clock := fields.Time && !fields.Counted; l.keep.TTL && clock {
+		l.keep.Time = true
+	} else if l.keep.TTL {
+		l.keep.TTL = false
+		l.trace.Warnings = append(l.trace.Warnings, "times to live are not used: they need the times of the requests")
 	}
 	if l.tenancy != nil {
 		if err := l.tenancy.check(l, fields); err != nil {
@@ -142,6 +149,7 @@ func (l *loader) finish() (*Trace, error) {
 	t.Readings = l.together.List()
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
+	l.complete()
 	units := len(t.Objects)
 	if l.units != nil {
 		units = len(t.Groups)
@@ -161,15 +169,17 @@ func (l *loader) finish() (*Trace, error) {
 		return nil, err
 	}
 	if l.sampler != nil {
-		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
+		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.counted
 	}
 	if l.opts.Keys || l.tenancy.byPrefix() {
 		t.Keys = l.numbering.AllKeys()
 	}
 	if l.tenancy != nil {
-		return l.finishTenants()
+		if err := l.finishTenants(); err != nil {
+			return nil, err
+		}
 	}
-	return t, nil
+	return l.applyWrites()
 }
 
 // checkBytes makes sure that the bytes of all requests, and so every sum of sizes, fit into an int64.
@@ -237,11 +247,44 @@ func (l *loader) add(rec *stream.Record) error {
 	if l.keep.Time {
 		l.trace.Times = append(l.trace.Times, rec.Time)
 	}
-	if l.keep.Op {
-		l.trace.Ops = append(l.trace.Ops, rec.Op)
-	}
+	l.addOperation(rec)
 	return nil
 }
+
+// addOperation adds what is rare: the operation of the last request, its time to live and what the server found. Each
+// column begins with the first request that needs it.
+func (l *loader) addOperation(rec *stream.Record) {
+	t, pos := l.trace, len(l.trace.Objects)-1
+	if l.keep.Op || rec.Op > stream.OpRead {
+		t.Ops = put(t.Ops, pos, rec.Op)
+	}
+	if l.keep.TTL && rec.TTL > 0 {
+		l.ttls = put(l.ttls, pos, rec.TTL)
+	}
+	if rec.Served != stream.ServedUnknown {
+		t.Served = put(t.Served, pos, rec.Served)
+	}
+}
+
+// complete gives columns that were begun a value for each request.
+func (l *loader) complete() {
+	t := l.trace
+	if t.Ops != nil {
+		t.Ops = padded(t.Ops, len(t.Objects))
+	}
+	if t.Served != nil {
+		t.Served = padded(t.Served, len(t.Objects))
+	}
+	if l.ttls != nil {
+		l.ttls = padded(l.ttls, len(t.Objects))
+	}
+}
+
+// put appends the value of the request at pos to a column, after zeros for earlier requests without one.
+func put[T any](column []T, pos int, value T) []T { return append(padded(column, pos), value) }
+
+// padded returns a column with zeros at its end for requests without a value, so that n have one.
+func padded[T any](column []T, n int) []T { return append(column, make([]T, max(0, n-len(column)))...) }
 
 // addSize appends the size of the last request; number is its object. Sizes are kept per object until one changes.
 func (t *Trace) addSize(number uint32, size int64) {
@@ -305,7 +348,7 @@ func (l *loader) addBatch(batch []byte, first int) error {
 		return err
 	}
 	batch = batch[:n*formats.OracleGeneralRecord]
-	l.seen, l.kept = l.seen+n, l.kept+n
+	l.seen, l.counted, l.kept = l.seen+n, l.counted+n, l.kept+n
 	l.seeTimes(batch)
 	l.numberBatch(batch, first)
 	if l.numbering.Full {
@@ -441,8 +484,14 @@ func (l *loader) requestBytes() float64 {
 	if l.trace.RequestSizes != nil {
 		bytes += 8
 	}
-	if l.keep.Op {
+	if l.keep.Op || l.trace.Ops != nil {
 		bytes++
+	}
+	if l.trace.Served != nil {
+		bytes++
+	}
+	if l.keep.TTL {
+		bytes += 8
 	}
 	if l.tenancy != nil {
 		bytes += tenantBytes
@@ -483,8 +532,14 @@ func (l *loader) expect(n int) {
 	if t.RequestSizes != nil {
 		t.RequestSizes = withRoom(t.RequestSizes, n)
 	}
-	if l.keep.Op {
+	if l.keep.Op || t.Ops != nil {
 		t.Ops = withRoom(t.Ops, n)
+	}
+	if t.Served != nil {
+		t.Served = withRoom(t.Served, n)
+	}
+	if l.ttls != nil {
+		l.ttls = withRoom(l.ttls, n)
 	}
 }
 
@@ -507,13 +562,14 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 // only returns the requests that keep chooses by position, as a trace of its own with renumbered objects. It has the
 // groups of t, unless requests without the rest of their group are not of their kind.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
-	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
+	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
+		Written: t.Written}
 	if t.Tenants != nil {
 		kept.Tenants = &Tenants{Names: t.Tenants.Names}
 	}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
 	var chosen stream.Chosen                   // of a trace with a kind
-	starts, groups, begins := t.Starts, t.Groups, false
+	starts, groups, removals, begins := t.Starts, t.Groups, t.Removals, false
 	for pos, object := range t.Objects {
 		if len(starts) > 0 && starts[0] == pos {
 			kept.startPart()
@@ -521,6 +577,12 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 		}
 		if len(groups) > 0 && groups[0] == pos { // begins stays set until a request of the group is kept
 			groups, begins = groups[1:], true
+		}
+		for len(removals) > 0 && int(removals[0].Before) == pos {
+			if number := renumbered[removals[0].Object]; number > 0 { // others were never requested so far
+				kept.Removals = append(kept.Removals, Removal{uint32(len(kept.Objects)), number - 1})
+			}
+			removals = removals[1:]
 		}
 		if !keep(pos) {
 			continue
@@ -554,11 +616,15 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 		if t.Ops != nil {
 			kept.Ops = append(kept.Ops, t.Ops[pos])
 		}
+		if t.Served != nil {
+			kept.Served = append(kept.Served, t.Served[pos])
+		}
 	}
 	if t.HasSizes() && kept.ObjectSizes == nil {
 		kept.ObjectSizes = []int64{} // still a trace with sizes
 	}
 	kept.dropEmptyPart()
+	kept.Removals = kept.removalsIn(0, len(kept.Objects)) // none after the last request
 	if t.Kind != nil {
 		kept.Kind = t.Kind.Only(chosen)
 		if kept.Kind == nil && t.Kind.Torn() {

@@ -262,7 +262,8 @@ func TestLoadKeepsOnlyWhatWasAskedFor(t *testing.T) {
 	const csv = "time,key,size,op\n1,a,5,get\n2,b,6,set\n3,a,5,get\n"
 	got, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(csv)})
 	must.Do(t, err)
-	checkColumns(t, got, &traces.Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2})
+	ops := []stream.Op{stream.OpUnknown, stream.OpWrite, stream.OpUnknown} // which every replay tells apart
+	checkColumns(t, got, &traces.Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2, Ops: ops})
 	opts := everything
 	opts.Stdin = strings.NewReader(csv)
 	got = must.Get(traces.Load(t.Context(), []string{"-"}, opts))(t)

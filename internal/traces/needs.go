@@ -12,7 +12,7 @@ import (
 type Needs struct {
 	Sizes bool
 	Times bool
-	Ops   bool
+	Ops   bool // the operation of each request; the trace then has all rows of its files as they are
 	Keys  bool // the keys of the files, per object
 	// Kind is what requests carry beyond a key, for queries. For prompts it is always loaded, since limits and warm-ups
 	// count them.
@@ -49,6 +49,9 @@ type Selection struct {
 	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. In traces of prompts, whole conversations are kept.
 	SampleRate float64 `json:"sample_rate,omitempty"`
 	SampleSeed uint64  `json:"sample_seed,omitempty"`
+
+	// Writes says what a write does to a cache, as stream.ParseWrites reads it; "" for what is usual in the format.
+	Writes string `json:"writes,omitempty"`
 
 	// Tenants says how to find the tenant of a request, as ParseTenants reads it; "": requests have no tenants. Only
 	// Load and LoadReader use it.

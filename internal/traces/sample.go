@@ -51,9 +51,9 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 		}
 		return kept
 	})
-	sample.SampleRate, sample.SampledFrom = rate, len(t.Objects)
+	sample.SampleRate, sample.SampledFrom = rate, t.Counted(0, len(t.Objects))
 	if t.Limited {
-		sample.Limited, sample.SampledFrom = true, last // Load stops at the last request that it keeps
+		sample.Limited, sample.SampledFrom = true, t.Counted(0, last) // Load stops at the last request that it keeps
 	}
 	return sample
 }

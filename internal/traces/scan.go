@@ -63,11 +63,14 @@ type scan struct {
 	together source.Together
 	opened   int // files
 	fields   stream.Fields
-	seen     int       // requests read
-	kept     int       // requests that sampling kept
-	open     []*Stream // files being read: all when merging, otherwise one
-	finished int64     // bytes of the files that have been read and closed
-	total    int64     // bytes of all files, 0 if unknown
+	writes   stream.Writes // what writes do to a cache
+	writesOf string        // the first file with operations; "" without one
+	seen     int           // requests read
+	counted  int           // those of them that belong to hits and misses
+	kept     int           // requests that sampling kept
+	open     []*Stream     // files being read: all when merging, otherwise one
+	finished int64         // bytes of the files that have been read and closed
+	total    int64         // bytes of all files, 0 if unknown
 
 	units     stream.Units // nil if each request is a unit
 	keepsUnit bool         // the current unit belongs to the sample
@@ -94,6 +97,12 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
 		s.sampler = newSampler(opts.SampleRate, opts.SampleSeed)
+	}
+	if opts.Writes != "" {
+		var err error
+		if s.writes, err = stream.ParseWrites(opts.Writes); err != nil {
+			return nil, err
+		}
 	}
 	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
 		return nil, errors.New("standard input can be read only once: name - once")
@@ -251,6 +260,9 @@ func (s *scan) openNext(path string) (*Stream, error) {
 	}
 	fields := opened.Fields
 	fields.Time = fields.Time || fields.Counted
+	if err := s.agree(path, fields, opened.Info.Writes); err != nil {
+		return nil, err
+	}
 	if s.opened++; s.opened == 1 {
 		return opened, s.start(path, fields)
 	}
@@ -265,6 +277,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		{"a clock", s.opts.Times, !fields.Counted, !s.fields.Counted},
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
+		{"times to live", !s.opts.Ops, fields.TTL, s.fields.TTL},
 		{"groups of requests", true, fields.Groups, s.fields.Groups},
 		{"tenants", s.opts.tenantColumn() != "", fields.Tenant, s.fields.Tenant},
 	} {
@@ -336,6 +349,9 @@ func (s *scan) readAll(r stream.Reader) error {
 				rec.Time = int64(s.seen) * 1e9
 			}
 			s.seen++
+			if s.opts.Ops || s.writes.Counts(rec.Op) {
+				s.counted++
+			}
 			known := true
 			if s.opts.Beside != nil {
 				var err error

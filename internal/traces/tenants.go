@@ -202,16 +202,14 @@ func (y *tenancy) check(l *loader, fields stream.Fields) error {
 }
 
 // finishTenants puts the requests of mixed files in order and makes an object of each pair of tenant and key.
-func (l *loader) finishTenants() (*Trace, error) {
+func (l *loader) finishTenants() (err error) {
 	t, y := l.trace, l.tenancy
-	var err error
 	if y.ofFiles() {
-		err = t.tenantsOfFiles(y.rule)
-		return t, err
+		return t.tenantsOfFiles(y.rule)
 	}
 	if y.byPrefix() {
 		if y.column, err = prefixTenants(t, y.rule); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if y.mixes() && !l.opts.Merge {
@@ -223,12 +221,12 @@ func (l *loader) finishTenants() (*Trace, error) {
 		y.column.column = reordered(y.column.column, order)
 	}
 	if err := t.divide(y.column); err != nil {
-		return nil, fmt.Errorf("%s: %w", t.Name, err)
+		return fmt.Errorf("%s: %w", t.Name, err)
 	}
 	if !l.opts.Keys {
 		t.Keys = nil
 	}
-	return t, nil
+	return nil
 }
 
 // tenantsOfFiles sets the tenants of a trace of reads: each block has one.
@@ -359,6 +357,7 @@ func (t *Trace) reorder(order []uint32) {
 	t.RequestSizes = reordered(t.RequestSizes, order)
 	t.Times = reordered(t.Times, order)
 	t.Ops = reordered(t.Ops, order)
+	t.Served = reordered(t.Served, order)
 }
 
 func reordered[T any](column []T, order []uint32) []T {

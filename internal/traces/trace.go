@@ -9,8 +9,10 @@ import (
 )
 
 // Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays. It needs 4 bytes
-// per request, 8 per object for sizes, 8 per request for each of RequestSizes and Times and 1 for Ops if present, and
-// 24 per object plus the text for Keys. While it loads, the numbering of keys needs 20 to 30 bytes more per object.
+// per request, 8 per object for sizes, 8 per request for each of RequestSizes and Times and 1 for each of Ops and
+// Served if present, 8 per removal, and 24 per object plus the text for Keys. While it loads, the numbering of keys
+// needs 20 to 30 bytes more per object; times to live 8 per request and 32 per object; and rows that write or delete
+// and are no requests, as much again as the requests that remain.
 type Trace struct {
 	Name       string   // the name of the trace in records: the base name of its file, or several joined with "+"
 	Objects    []uint32 // per request: the object's dense number, 0 to NumObjects-1 in order of first appearance
@@ -25,7 +27,13 @@ type Trace struct {
 	// files, and so may go back.
 	Times []int64
 
-	Ops  []stream.Op  // per request; nil if the format has none or they were not requested
+	// Ops are the operations of all rows of the files, if Needs.Ops asks for them; otherwise of the requests, but nil
+	// unless some of these write. What the other rows do is in Removals then, and Written counts them.
+	Ops      []stream.Op
+	Removals []Removal // in the order of their positions
+	Written  Written
+	Served   []stream.Served // per request: what the server that wrote the log found; nil if it does not say
+
 	Keys []stream.Key // per object: the key in the file; nil unless requested
 
 	// Groups are the positions at which requests that come together begin, the first of them 0: the blocks of a prompt,
@@ -79,9 +87,9 @@ func (t *Trace) slice(from, to int) *Trace {
 	if t.Times != nil {
 		part.Times = t.Times[from:to]
 	}
-	if t.Ops != nil {
-		part.Ops = t.Ops[from:to]
-	}
+	part.Ops = stream.Cut(t.Ops, stream.Span{From: from, To: to})
+	part.Served = stream.Cut(t.Served, stream.Span{From: from, To: to})
+	part.Removals = t.removalsIn(from, to)
 	groups := stream.Span{}
 	if t.Groups != nil {
 		groups.From, _ = slices.BinarySearch(t.Groups, from)
@@ -101,7 +109,8 @@ func (t *Trace) slice(from, to int) *Trace {
 func (t *Trace) Bytes() int64 {
 	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +
 		stream.ColumnBytes(t.Times) +
-		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)
+		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Served) + stream.ColumnBytes(t.Removals) +
+		stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)
 	if t.Tenants != nil {
 		bytes += stream.ColumnBytes(t.Tenants.Of)
 	}
@@ -222,6 +231,19 @@ func (t *Trace) Depths() []int32 {
 
 // mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
+
+// Lines reports how the files of the trace were read, and what their writes do; see Reading.Line.
+func (t *Trace) Lines(remark string) []string {
+	lines, written := Lines(t.Readings, remark), t.Written.Text()
+	switch {
+	case written == "":
+	case len(lines) == 1:
+		lines[0] += "; " + written
+	default:
+		lines = append(lines, written)
+	}
+	return lines
+}
 
 // Lines reports in one line each way in which files were read; see Reading.Line.
 func Lines(readings []source.Reading, remark string) (lines []string) {

@@ -51,6 +51,7 @@ var entry = cache.Entry{
 	Bypasses:     true,
 	Random:       true,
 	OneByOne:     true,
+	Drops:        true,
 	Prefetches:   true,
 	Asynchronous: true,
 	Params:       parameters,

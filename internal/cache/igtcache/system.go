@@ -119,6 +119,12 @@ func (s *system) Request(r policies.Request) (hit bool) {
 	return hit
 }
 
+// Drop implements cache.Store.
+func (s *system) Drop(o policies.Object) bool {
+	holder := s.holder(o)
+	return holder != nil && holder.pool.Drop(o)
+}
+
 // record shows a request to the tree and to the clocks, and returns the unit of its stream. What is due comes first, so
 // that a stream expires before it is read again.
 func (s *system) record(r policies.Request) *unit {

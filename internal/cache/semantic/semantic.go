@@ -66,6 +66,7 @@ var entry = cache.Entry{
 	Measure:     measure,
 	ObjectsOnly: true,
 	Queries:     true,
+	Drops:       true,
 	OneByOne:    true,
 	Params: []params.Param{
 		{Name: "tau", Default: 0.85, Min: -1, Max: 1, Doc: "similarity (cosine) from which a resident entry answers a " +
@@ -162,6 +163,9 @@ func New(c cache.Config) (*Cache, error) {
 
 func (s *Cache) Counters() []policies.Counter { return s.entries.Counters() }
 func (s *Cache) Used() int64                  { return s.entries.Used() }
+
+// Drop implements cache.Dropping.
+func (s *Cache) Drop(o policies.Object) bool { return s.entries.Drop(o) }
 
 func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 	evictions := s.entries.Evictions()

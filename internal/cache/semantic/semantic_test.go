@@ -127,7 +127,7 @@ func (q related) relations(spec cache.Spec) *policies.Relations {
 func (q related) serve(t *testing.T, kind string, policy policies.Spec, capacity int64) cache.Counts {
 	t.Helper()
 	trace, served := q.build(t, kind, policy, capacity)
-	return must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{Warmup: q.warmup}))(t)
+	return must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{Warmup: q.warmup}))(t).Counts
 }
 
 // bound returns the most hits after the warm-up that a bound permits.

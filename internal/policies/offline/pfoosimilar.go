@@ -49,12 +49,12 @@ func pfooSimilar(in policies.BoundInput) (misses int64) {
 				used[e] = uint32(j)
 			}
 		}
-		if ok && j >= in.From {
+		if ok && j >= in.From && (in.Uncounted == nil || !in.Uncounted(j)) {
 			costs = append(costs, uint32(j-max(int(latest), in.From-1)))
 		}
 		seen[o], used[o] = true, uint32(j)
 	}
-	return int64(len(in.Objects)-in.From) - fitting(costs, room(in))
+	return in.Counted() - fitting(costs, room(in))
 }
 
 // room returns what the cache offers over time to hits from From on: the sum of its places after each request, from the

@@ -47,6 +47,8 @@ type Record struct {
 	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
 	// how a request's tenant is determined, as for --tenant; "" if requests have none
 	Tenants string `json:"tenants" parquet:"tenants" rare:"true"`
+	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
+	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
 	// Embeddings is the origin of the queries' embeddings: "trace", the file next to it, or an embedder with every
 	// parameter; "" if similarity is not used.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`

@@ -103,7 +103,7 @@ func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 		return nil, fmt.Errorf("%s: after a warm-up of %d requests, and with a full cache of %d objects, none of its %d "+
 			"requests is left to measure at", t.Name, o.Warmup, o.Capacity, n)
 	}
-	nextUse := oracle.NextUse(t.Objects, t.NumObjects)
+	nextUse := t.NextUses()
 	evicts := policies.OptEvicts(t.Objects, t.NumObjects, nextUse, o.Capacity)
 	p, err := ontrace.New(spec, t, o.Seed, func() []uint32 { return nextUse }, func() []bool { return evicts })
 	if err != nil {
@@ -127,7 +127,7 @@ type measurement struct {
 	evicts    []bool
 	predictor *predict.Counted
 	clock     clock
-	last      []int // per object: position of its last request
+	last      []int // per object: position of its last request, or gone
 	bits      *rand.Rand
 
 	held []predict.Object // what LRU holds, least recently used first
@@ -141,7 +141,12 @@ func (m *measurement) replay(ctx context.Context) error {
 	n := len(m.trace.Objects)
 	first := max(m.options.Warmup, filled(m.trace, m.options.Capacity))
 	stride := max(1, (n-first)/m.options.Moments)
+	removals := m.trace.Removals
 	for pos, o := range m.trace.Objects {
+		for len(removals) > 0 && int(removals[0].Before) == pos {
+			m.last[removals[0].Object] = gone
+			removals = removals[1:]
+		}
 		if pos >= first && (pos-first)%stride == 0 && m.moments < m.options.Moments {
 			m.ask(pos)
 		}
@@ -162,6 +167,9 @@ func (m *measurement) replay(ctx context.Context) error {
 
 const progressEvery = 4096
 
+// gone is the last request of an object that is not in the cache any more.
+const gone = -1
+
 // filled returns the number of requests after which a cache is full, or all if it never is.
 func filled(t *traces.Trace, capacity int64) int {
 	for pos, o := range t.Objects {
@@ -176,10 +184,13 @@ func filled(t *traces.Trace, capacity int64) int {
 // is needed to find them, backwards from pos, as each counts at its last request only.
 func (m *measurement) ask(pos int) {
 	m.held = m.held[:0]
-	for at := pos - 1; int64(len(m.held)) < m.options.Capacity; at-- {
+	for at := pos - 1; at >= 0 && int64(len(m.held)) < m.options.Capacity; at-- {
 		if o := m.trace.Objects[at]; m.last[o] == at {
 			m.held = append(m.held, o)
 		}
+	}
+	if len(m.held) == 0 {
+		return // all objects were removed
 	}
 	slices.Reverse(m.held)
 	m.next = slices.Grow(m.next[:0], len(m.held))[:len(m.held)]

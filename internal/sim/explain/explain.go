@@ -57,6 +57,7 @@ type decision struct {
 	Entry    string   `json:"entry,omitempty"` // that answered
 	Loaded   bool     `json:"loaded"`
 	Evicted  []string `json:"evicted,omitempty"`
+	Removed  []string `json:"removed,omitempty"` // before the request
 	// Prefetched is what was loaded ahead of its request afterwards.
 	Prefetched []string `json:"prefetched,omitempty"`
 }
@@ -80,6 +81,9 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 	case "csv":
 		p.csv = csv.NewWriter(out)
 		head := []string{"position", "request", "hit", "entry", "loaded", "evicted"}
+		if len(t.Removals) > 0 {
+			head = append(head, "removed")
+		}
 		if ahead {
 			head = append(head, "prefetched")
 		}
@@ -91,6 +95,10 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 			{Name: "outcome", IsText: true, Weight: records.Key, Wrap: 20},
 			{Name: "evicted", IsText: true, Weight: records.Key, Wrap: 20},
 		}}
+		if len(t.Removals) > 0 {
+			p.table.Heads = append(p.table.Heads, records.Head{Name: "removed before", IsText: true, Weight: records.Key,
+				Wrap: 20})
+		}
 		if ahead {
 			p.table.Heads = append(p.table.Heads, records.Head{Name: "prefetched", IsText: true, Weight: records.Key, Wrap: 20})
 		}
@@ -100,7 +108,7 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 
 func (p *printer) print(d sim.Decision) error {
 	row := decision{Position: d.Pos, Request: p.trace.Keys[d.Query].String(), Hit: d.Hit, Loaded: d.Loaded,
-		Evicted: p.names(d, d.Evicted), Prefetched: p.names(d, d.Prefetched)}
+		Evicted: p.names(d, d.Evicted), Removed: p.names(d, d.Removed), Prefetched: p.names(d, d.Prefetched)}
 	if d.Hit {
 		row.Entry = p.trace.Keys[d.Entry].String()
 	}
@@ -108,6 +116,9 @@ func (p *printer) print(d sim.Decision) error {
 		return p.json.Encode(row)
 	}
 	last := []string{strings.Join(row.Evicted, " ")}
+	if len(p.trace.Removals) > 0 {
+		last = append(last, strings.Join(row.Removed, " "))
+	}
 	if p.ahead {
 		last = append(last, strings.Join(row.Prefetched, " "))
 	}

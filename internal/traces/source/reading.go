@@ -49,6 +49,8 @@ type Reading struct {
 	Bad      int64 // lines that could not be read, and were left out
 	firstBad *lineError
 
+	Writes stream.Writes // what writes do to a cache unless the user says otherwise
+
 	from *File // of the last of the files
 }
 
@@ -188,7 +190,7 @@ func counted(n int64, noun string) string {
 
 // Complete fills in what Open left open, from the fields and the options.
 func (r *Reading) Complete(format Format, opts params.Values, fields stream.Fields) {
-	r.Format, r.Spec = format.Name, Spec(format, opts)
+	r.Format, r.Spec, r.Writes = format.Name, Spec(format, opts), format.Writes
 	switch {
 	case fields.Kind != nil && fields.Kind.Request() != "":
 		r.Request = fields.Kind.Request()

@@ -5,7 +5,10 @@ package stream
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
+
+	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 // Op is what a request does.
@@ -49,6 +52,38 @@ const (
 	WritesInvalidate               // it takes the object out of the cache
 	WritesIgnore                   // nothing
 )
+
+var writesNames = []string{"count", "fill", "invalidate", "ignore"}
+
+// WritesNames returns the words for what a write does, as ParseWrites reads them.
+func WritesNames() []string { return slices.Clone(writesNames) }
+
+func (w Writes) String() string { return writesNames[w] }
+
+// ParseWrites is the inverse of String.
+func ParseWrites(text string) (Writes, error) {
+	i := slices.Index(writesNames, text)
+	if i < 0 {
+		return 0, suggest.Unknown("treatment of writes", text, writesNames)
+	}
+	return Writes(i), nil
+}
+
+// Requests reports whether rows with an operation are requests: those that write are not if they take objects out of
+// the cache or do nothing, and those that delete never are.
+func (w Writes) Requests(op Op) bool {
+	switch op {
+	case OpWrite:
+		return w == WritesCount || w == WritesFill
+	case OpDelete:
+		return false
+	}
+	return true
+}
+
+// Counts reports whether requests with an operation belong to the hits and misses of a replay: those that write do not
+// if they fill the cache.
+func (w Writes) Counts(op Op) bool { return w.Requests(op) && !(w == WritesFill && op == OpWrite) }
 
 // Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
 // "7" and "7.0" are the number 7; "007" and "+7" are text, so that different spellings stay different objects.

@@ -23,7 +23,7 @@ func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 	if w.Generator != t.Name {
 		add("generator", w.Generator)
 	}
-	add("read as", strings.Join(traces.Lines(t.Readings, ""), "; "))
+	add("read as", strings.Join(t.Lines(""), "; "))
 	add("requests", records.Count(int64(len(t.Objects))))
 	add("distinct objects", records.Count(int64(t.NumObjects)))
 	if t.HasSizes() {

@@ -466,6 +466,7 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.InputFormat, rec.Merge, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
 	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
+	rec.WriteMode = cmp.Or(rec.WriteMode, w.Writes)
 	if beside := w.EmbeddingsFile(); beside != "" {
 		rec.Embeddings = beside // even if similarity plays no part, since the checksum covers all files
 	}
@@ -481,6 +482,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,
+			Writes: rec.WriteMode,
 		},
 	}
 	if rec.Embeddings != queries.EmbeddingsInTrace {

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 type formatJSON struct {
@@ -31,17 +32,25 @@ func Formats() List {
 		options := defaultsOf(f.Options)
 		l.Items = append(l.Items, Item{
 			Name:   f.Name,
-			Row:    []string{f.Name, f.Carries, useOf(f), f.Detection, options},
+			Row:    []string{f.Name, recordsOf(f), useOf(f), f.Detection, options},
 			Narrow: []string{f.Name},
 			Texts:  []string{f.Summary, "recognised by " + f.Detection, breakable(options)},
 			About:  aboutFormat(f),
 			JSON: formatJSON{
-				Name: f.Name, Summary: f.Summary, Example: f.Example, Records: f.Carries, Recognised: f.Detection,
+				Name: f.Name, Summary: f.Summary, Example: f.Example, Records: recordsOf(f), Recognised: f.Detection,
 				Use: useOf(f), Options: paramsJSON(f.Options),
 			},
 		})
 	}
 	return l
+}
+
+// recordsOf says what records carry, and what those do that write, unless they count as any other request.
+func recordsOf(f source.Format) string {
+	if f.Writes == stream.WritesCount {
+		return f.Carries
+	}
+	return fmt.Sprintf("%s; writes %s", f.Carries, f.Writes)
 }
 
 // useOf says whether a format can also be written, or which commands use one without requests.
@@ -58,7 +67,7 @@ func useOf(f source.Format) string {
 func aboutFormat(f source.Format) []string {
 	lines := []string{
 		fmt.Sprintf("%s (%s): %s", f.Name, useOf(f), f.Summary),
-		"  records carry " + f.Carries,
+		"  records carry " + recordsOf(f),
 		"  recognised by " + f.Detection,
 	}
 	if f.Example != "" {

@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Metrics of traces with requests that write, deletions and times to live.
+var (
+	reads = metric.Metric{Name: "reads", Unit: metric.Count, Doc: "counted requests that do not write"}
+	// readHits and writeHits are the parts of hits, unless writes fill the cache and are no part of it.
+	readHits = metric.Metric{Name: "read_hits", Unit: metric.Count, Better: metric.Higher,
+		Doc: "requests that do not write and hit"}
+	readHitRatio = metric.Metric{Name: "read_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Quotient(readHits, reads), Column: metric.Column{At: 12, Head: "of reads", Weight: 35},
+		Figure: metric.Figure{Title: "Hit ratio of reads"},
+		Doc:    "read_hits / reads; hit_ratio where writes fill the cache"}
+	writes = metric.Metric{Name: "writes", Unit: metric.Count,
+		Doc: "requests that write, without a warm-up; no part of requests where they fill the cache"}
+	writeHits = metric.Metric{Name: "write_hits", Unit: metric.Count,
+		Doc: "requests that write to a resident object"}
+	writeHitRatio = metric.Metric{Name: "write_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Quotient(writeHits, writes), Column: metric.Column{At: 14, Head: "of writes", Weight: 34},
+		Figure: metric.Figure{Title: "Hit ratio of writes"},
+		Doc:    "write_hits / writes"}
+	removals = metric.Metric{Name: "removals", Unit: metric.Count,
+		Doc: "objects that left the cache because they were deleted, made invalid by a write, or expired"}
+)
+
+func init() {
+	metric.Register("traces with writes", reads, readHits, readHitRatio, writes, writeHits, writeHitRatio)
+	metric.Register("traces with deletions, invalidations or times to live", removals)
+}
+
+// Tally is what a replay counted.
+type Tally struct {
+	cache.Counts               // of the requests that belong to hits and misses; evictions are those of all
+	Reads, Writes cache.Counts // apart, if the trace has writes
+	Removals      int64        // objects that left the cache although nothing needed their room
+}
+
+func (n Tally) minus(earlier Tally) Tally {
+	return Tally{n.Counts.Minus(earlier.Counts), n.Reads.Minus(earlier.Reads), n.Writes.Minus(earlier.Writes),
+		n.Removals - earlier.Removals}
+}
+
+// addTo adds the metrics of writes and removals, where the trace has any.
+func (n Tally) addTo(v *metric.Values, t *traces.Trace) {
+	if len(t.Removals) > 0 {
+		v.SetInt(removals, n.Removals)
+	}
+	if t.Ops == nil {
+		return
+	}
+	v.SetInt(reads, n.Reads.Requests)
+	v.SetInt(readHits, n.Reads.Hits)
+	v.SetQuotient(readHitRatio, float64(n.Reads.Hits), float64(n.Reads.Requests))
+	v.SetInt(writes, n.Writes.Requests)
+	v.SetInt(writeHits, n.Writes.Hits)
+	v.SetQuotient(writeHitRatio, float64(n.Writes.Hits), float64(n.Writes.Requests))
+}
+
+// feeder serves the requests of a trace in runs: between two of them objects are removed, or reads and writes, which
+// are counted apart, take turns.
+type feeder struct {
+	trace    *traces.Trace
+	cache    cache.Cache
+	bytes    bool    // capacity counts bytes
+	sizes    []int64 // a buffer
+	removals []traces.Removal
+	Tally
+}
+
+func newFeeder(t *traces.Trace, c cache.Cache, bytes bool) *feeder {
+	return &feeder{trace: t, cache: c, bytes: bytes, removals: t.Removals}
+}
+
+// serve serves the requests [from, to), and what is removed before them.
+func (f *feeder) serve(from, to int) {
+	if f.bytes && f.trace.RequestSizes == nil && len(f.sizes) < to-from {
+		f.sizes = make([]int64, max(to-from, longestWindow))
+	}
+	if len(f.removals) == 0 && f.trace.Ops == nil {
+		f.cache.Serve(cache.WindowOf(f.trace, from, to, f.bytes, f.sizes), &f.Counts)
+		return
+	}
+	counts := &f.Counts
+	for from < to {
+		f.remove(from)
+		end := f.endOfRun(from, to)
+		if f.trace.Ops != nil {
+			counts = &f.Reads
+			if f.trace.IsWrite(from) {
+				counts = &f.Writes
+			}
+		}
+		f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
+		from = end
+	}
+	if f.trace.Ops != nil {
+		f.sum()
+	}
+}
+
+// sum adds up reads and writes.
+func (f *feeder) sum() {
+	f.Counts = f.Reads
+	if f.trace.Fills() {
+		f.Counts.Evictions, f.Counts.Oversized = f.Counts.Evictions+f.Writes.Evictions, f.Counts.Oversized+f.Writes.Oversized
+		return
+	}
+	f.Counts = f.Reads.Plus(f.Writes)
+}
+
+// remove removes what leaves the cache before the request at pos.
+func (f *feeder) remove(pos int) {
+	for len(f.removals) > 0 && int(f.removals[0].Before) <= pos {
+		if f.cache.(cache.Dropping).Drop(f.removals[0].Object) {
+			f.Removals++
+		}
+		f.removals = f.removals[1:]
+	}
+}
+
+// endOfRun returns the end of the run of requests that begins at from and ends at to at the latest.
+func (f *feeder) endOfRun(from, to int) int {
+	if len(f.removals) > 0 {
+		to = min(to, int(f.removals[0].Before))
+	}
+	if f.trace.Ops == nil {
+		return to
+	}
+	end, write := from+1, f.trace.IsWrite(from)
+	for end < to && f.trace.IsWrite(end) == write {
+		end++
+	}
+	if f.trace.Groups != nil { // whose requests have one operation
+		end = min(to, groupEnd(f.trace, end))
+	}
+	return end
+}
+
+// checkWrites rejects parts that cannot replay what writes, deletions and times to live do in a trace.
+func checkWrites(c Cell, t *traces.Trace) error {
+	if len(t.Removals) == 0 && !t.Fills() {
+		return nil
+	}
+	what := fmt.Sprintf("cannot follow what takes objects out of a cache, or fills it (%s: %s)", t.Name, t.Written.Text())
+	const instead = "read the trace with --writes count, without deletions (the option ops=accesses of its format) and " +
+		"without times to live"
+	switch {
+	case c.Model != nil:
+		return fmt.Errorf("model %s serves requests on a clock of its own, and %s; remove the model, or %s",
+			c.Model.Name(), what, instead)
+	case !c.Cache.Entry.Drops:
+		return fmt.Errorf("cache %s serves groups of requests as a whole, and %s; use the exact cache, or %s",
+			c.Cache.Name(), what, instead)
+	}
+	return nil
+}
