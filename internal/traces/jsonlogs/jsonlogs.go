@@ -1,8 +1,3 @@
 // Package jsonlogs reads logs that are JSON objects on lines: those of web servers and proxies, which it recognises,
 // and any others by the paths of their fields, such as key=.request.uri.
 package jsonlogs
-
-import "github.com/cachesim/cachesim/internal/traces/source"
-
-// Formats are those that this package reads.
-var Formats = []source.Format{jsonlFormat}

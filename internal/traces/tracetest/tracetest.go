@@ -25,13 +25,18 @@ import (
 
 // Fuzz reads any input in one format. Nothing may panic or run forever, records must be sane, and every error must name
 // its position.
-func Fuzz(f *testing.F, spec string, seeds ...string) {
+func Fuzz(f *testing.F, spec string, seeds ...string) { FuzzAll(f, []string{spec}, seeds...) }
+
+// FuzzAll is Fuzz for several formats, each of which reads every input.
+func FuzzAll(f *testing.F, specs []string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		readAnything(t, data, spec, 0)
-		readAnything(t, data, spec, 1)
+		for _, spec := range specs {
+			readAnything(t, data, spec, 0)
+			readAnything(t, data, spec, 1)
+		}
 	})
 }
 
