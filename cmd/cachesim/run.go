@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/defaults"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/overtime"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
@@ -25,7 +26,7 @@ type runFlags struct {
 	replayFlags
 	policies string
 	parts    partFlags
-	series   seriesFlag
+	series   overtime.Flags
 	floors   checks.Floors
 }
 
@@ -65,6 +66,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
   cachesim run reads.csv --bytes --capacity 10% --policy lru,igtcache --model 'storage(arrivals=closed)'
   cachesim run reads.csv --bytes --capacity 10% --cache igtcache --policy lru,s3fifo,arc
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
+  cachesim run trace.zst --bytes --cost 'memory=3.20/GiB-month,miss=0.40/M' --today 16GiB
+  cachesim run trace.zst --bytes --origin -o out
   cachesim run trace.zst --format json | jq .hit_ratio
   cachesim run trace.zst --policy s3fifo --capacity 10% --min-hit-ratio 40% --format github`,
 		Args: cobra.MinimumNArgs(1),
@@ -78,7 +81,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
-	f.series.register(cmd)
+	f.series.Register(cmd.Flags())
 	completePolicies(cmd)
 	return cmd
 }
@@ -115,7 +118,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer f.device.Close(cmd, f.trace.quiet)
 	design := f.design(mode)
-	if design.Series, err = f.series.window(f.out); err != nil {
+	if design.Series, err = f.series.Window(f.out, capacity.NeedBytes(capacities, mode)); err != nil {
 		return err
 	}
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
@@ -153,7 +156,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	bill.Charge(recs)
 	rows := replayed.Series(cells)
 	if stopped == nil {
-		commandline.Note(cmd, f.trace.quiet, missing(design.Series, rows))
+		commandline.Note(cmd, f.trace.quiet, f.series.Missing(design.Series, recs, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
 	r := f.results(cmd, args, w, t, partial, recs, rows)

@@ -272,6 +272,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	}
 	if sampler != nil {
 		sum.series = sampler.rows
+		sampler.setOrigin(&sum.values)
 	}
 	return []outcome{sum}, nil
 }
@@ -296,7 +297,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
-	sampler.part(t, served, capacityOf(c, t))
+	sampler.part(t, served, capacityOf(c, t), warmup)
 	out := outcome{served: int64(len(t.Objects))}
 	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler}
 	start := time.Now()

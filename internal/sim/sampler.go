@@ -50,7 +50,9 @@ type sampler struct {
 	begins   int // position at which the current window begins
 	ends     int // and at which it ends, if windows are numbers of requests
 	start    int64
-	until    int64 // time since the start at which it ends, if windows are spans of time
+	warm     time.Duration // from the start to the end of the warm-up
+	sized    bool          // the capacity counts bytes
+	until    int64         // time since the start at which it ends, if windows are spans of time
 	before   cache.Counts
 	tenants  []cache.Tenant // at the end of the previous window
 	windows  []int          // positions at which the windows of the current part end
@@ -77,6 +79,9 @@ func checkSeries(c Cell, t *traces.Trace) error {
 				"by a column or prefix with fewer values", c.Series, t.Name, n, mostTenants)
 		}
 	}
+	if err := checkOrigin(c, t); err != nil {
+		return err
+	}
 	switch {
 	case c.Series.Span == 0:
 		return c.Series.CheckRequests(int64(len(t.Objects)))
@@ -101,11 +106,11 @@ func newSampler(c Cell, files int) *sampler {
 	if !c.Series.Asked() {
 		return nil
 	}
-	return &sampler{window: c.Series, files: files, computed: approximates(c.Model)}
+	return &sampler{window: c.Series, files: files, computed: approximates(c.Model), sized: c.Capacity.Bytes}
 }
 
-// part starts the next part of the trace, with an empty cache of that capacity.
-func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
+// part starts the next part of the trace, with an empty cache of that capacity and a warm-up of some requests.
+func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64, warmup int) {
 	if s == nil {
 		return
 	}
@@ -122,6 +127,9 @@ func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 	if s.window.Span > 0 && len(t.Times) > 0 {
 		s.start = t.Times[0]
 		s.until = int64(s.window.Span)
+		if warmup > 0 {
+			s.warm = time.Duration(t.Times[warmup] - s.start)
+		}
 	}
 }
 
@@ -160,7 +168,9 @@ func (s *sampler) served(to int, total cache.Counts) {
 	}
 	s.end(to, time.Duration(s.until).Seconds(), total)
 	if !last { // windows without a request have no rows
+		ended := s.until
 		s.until = windowEnd(s.trace.Times[to]-s.start, int64(s.window.Span))
+		s.addQuiet(ended, s.until)
 	}
 }
 
@@ -187,6 +197,7 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 	if n.Tokens > 0 {
 		s.add(at, "token_hit_ratio", ratio(n.HitTokens, n.Tokens))
 	}
+	s.addOrigin(at, n.Misses(), n.Bytes-n.HitBytes)
 	if s.computed {
 		return
 	}
