@@ -28,13 +28,11 @@ func Kinds() []Kind {
 	return all
 }
 
-// each writes a head, and a line for each event; one of "" is left out.
+// each writes a head, and a line or two for each event.
 func each[T any](w *bytes.Buffer, head string, events []T, line func(T) string) {
 	w.WriteString(head)
 	for _, e := range events {
-		if text := line(e); text != "" {
-			fmt.Fprintln(w, text)
-		}
+		fmt.Fprintln(w, line(e))
 	}
 }
 

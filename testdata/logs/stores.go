@@ -20,15 +20,15 @@ var storeKinds = []storeKind{
 		}
 		return fmt.Sprintf("%d.%06d [0 10.0.0.%d:60866] %s", o.at.Unix(), o.at.Nanosecond()/1000, o.client, words[o.name])
 	}},
-	// memcached, doc/protocol.txt: "watch fetchers mutations".
+	// memcached, doc/protocol.txt: "watch fetchers mutations". A store looks for the key, too, and logs that as a get.
 	{"memcached-watch.log", "", func(o operation) string {
 		time := fmt.Sprintf("ts=%d.%06d gid=1", o.at.Unix(), o.at.Nanosecond()/1000)
 		switch {
 		case o.name == "set":
-			return fmt.Sprintf("%s type=item_store key=%s status=stored cmd=set ttl=%d clsid=3 cfd=24 size=%d", time, o.key,
-				o.ttl, o.value)
+			return fmt.Sprintf("%s type=item_get key=%s status=not_found clsid=0 cfd=24 size=0\n%s type=item_store key=%s "+
+				"status=stored cmd=set ttl=%d clsid=3 cfd=24 size=%d", time, o.key, time, o.key, o.ttl, o.value)
 		case o.name == "delete":
-			return ""
+			return fmt.Sprintf("%s type=deleted key=%s cmd=delete clsid=3 cfd=24 size=%d", time, o.key, o.value)
 		case o.hit:
 			return fmt.Sprintf("%s type=item_get key=%s status=found clsid=3 cfd=24 size=%d", time, o.key, o.value)
 		}
