@@ -206,6 +206,10 @@ func checkForeign(s *source.Source, head source.Head) error {
 
 // Open recognises the format, unless spec names one, and starts to read. It records in reading how the file is read.
 func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader, stream.Fields, error) {
+	if err := s.Unwrap(); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	reading.Container = s.Container
 	format, opts, err := chooseFormat(s, spec, reading)
 	if err == nil {
 		err = chooseTenant(s, format, opts)

@@ -113,8 +113,8 @@ var servers = []server{
 		// https://doc.traefik.io/traefik/reference/install-configuration/observability/logs-and-accesslogs/
 		name:    "traefik-json",
 		summary: "access logs of Traefik in JSON",
-		example: `{"ClientHost":"10.0.0.1","DownstreamContentSize":10900,"DownstreamStatus":200,"RequestHost":"example.com",` +
-			`"RequestMethod":"GET","RequestPath":"/logo.png","StartUTC":"2026-03-01T12:00:00Z"}`,
+		example: `{"ClientHost":"10.0.0.1","DownstreamContentSize":10900,"DownstreamStatus":200,"RequestHost":` +
+			`"example.com","RequestMethod":"GET","RequestPath":"/logo.png","StartUTC":"2026-03-01T12:00:00Z"}`,
 		needs: [][]string{{".RequestPath"}, {".DownstreamStatus", ".OriginStatus", ".RequestMethod"}},
 		fields: map[role][]string{
 			target: {".RequestPath"}, method: {".RequestMethod"}, host: {".RequestHost", ".RequestAddr"},

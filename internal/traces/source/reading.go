@@ -22,6 +22,7 @@ type Reading struct {
 	Format      string // its name
 	Compression string // "zstd", "gzip", ... or "" for none
 	Archive     bool   // the files are in a tar archive
+	Container   string // the files are logs of containers: what of them was read
 	Spec        string // as for LoadOptions.Format, with what was detected in the files; "" for a generator
 
 	// Rather are the formats that the files look like if the user named another one.
@@ -113,12 +114,11 @@ func (r *Reading) text(remark string) string {
 }
 
 func (r *Reading) packing() string {
-	if r.Archive && r.Compression != "" {
-		return "tar, " + r.Compression
-	} else if r.Archive {
-		return "tar"
+	parts := []string{r.Compression, r.Container}
+	if r.Archive {
+		parts = append([]string{"tar"}, parts...)
 	}
-	return r.Compression
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
 // Line says for people how the files were read. remark comes after the sizes, if there are any.

@@ -193,6 +193,7 @@ type Source struct {
 	Place       string        // file, and member of an archive, that errors begin with
 	FormatName  string        // base name in lower case without endings of compressions
 	Compression string        // "" for none
+	Container   string        // what was unwrapped, if the content is the log of a container; "" otherwise
 	held        *bytes.Reader // the content, if it is in memory
 	Reading     *Reading
 	buf         *bufio.Reader
@@ -426,7 +427,7 @@ func (s *Source) Size() int64 {
 
 // isWholeFile reports whether the content is a regular file as it is on disk.
 func (s *Source) isWholeFile() bool {
-	return s.Compression == "" && s.Place == s.In.Label && s.In.file != nil && s.In.Size > 0
+	return s.Compression == "" && s.Container == "" && s.Place == s.In.Label && s.In.file != nil && s.In.Size > 0
 }
 
 // ReaderAt gives random access to the content and its length. Compressed input, archives and pipes are copied to a
