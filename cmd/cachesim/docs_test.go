@@ -252,8 +252,11 @@ func docFiles(t *testing.T, dir string) {
 	must.Do(t, os.WriteFile(filepath.Join(dir, "lookups.txt.zst"), []byte(lookups.String()), 0o644))
 	tenants := map[string]string{"keys.txt": "web/a\nweb/b\ndb/a\nweb/a\ndb/a\ndb/c\nweb/b\nweb/a\n",
 		"requests.csv": "key,customer\na,web\nb,db\na,web\nc,web\nb,db\n", "web.csv": "key\na\nb\na\n",
-		"db.csv":      "key\nc\nd\nc\n",
-		"ratings.dat": "1::10::7::5\n1::20::8::6\n2::10::7::6\n2::20::9::9\n1::30::5::9\n"}
+		"db.csv":          "key\nc\nd\nc\n",
+		"nginx.log":       "10.0.0.1 [10/Oct/2000:13:55:36 -0700] \"GET /a.png HTTP/1.1\" 200 2326\n",
+		"log_format.conf": "log_format main '$remote_addr [$time_local] \"$request\" '\n  '$status $body_bytes_sent';\n",
+		"apache.log":      "h.example 10.0.0.1 [10/Oct/2000:13:55:36 -0700] \"GET /a.png\" 200 2326 HIT\n",
+		"ratings.dat":     "1::10::7::5\n1::20::8::6\n2::10::7::6\n2::20::9::9\n1::30::5::9\n"}
 	for name, text := range tenants {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}

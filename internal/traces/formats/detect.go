@@ -26,9 +26,10 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 			head.Bytes)
 	}
 	candidates, best := surest(head, s.FormatName)
-	// Any first bytes may begin a binary trace, but text that looks like JSON is JSON.
+	// Any first bytes may begin a binary trace, but text that looks like JSON is JSON, unless it certainly is not: the
+	// lines of some logs begin with a bracket.
 	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
-	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
+	if !readsJSON && best < source.Certain && (best < source.Likely || !source.IsBinary(head.Bytes)) {
 		if err := checkForeign(s, head); err != nil {
 			return source.Format{}, err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/weblogs"
 )
 
 // kind is a kind of workload beyond plain objects, with its formats.
@@ -39,6 +40,7 @@ var kinds = []kind{
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
 var formats = slices.Concat(
 	plainFormats,
+	weblogs.Formats,
 	kvlogs.Formats,
 	jsonlogs.Formats,
 	ofKinds(func(k kind) []source.Format { return k.reads }),

@@ -56,7 +56,7 @@ func parseCRILine(line []byte) (c containerLine, ok bool) {
 	stamp, rest, _ := bytes.Cut(line, []byte(" "))
 	stream, rest, _ := bytes.Cut(rest, []byte(" "))
 	tag, text, ok := bytes.Cut(rest, []byte(" "))
-	if _, isDate := parseDate(stamp); !isDate || !ok || len(tag) != 1 || tag[0] != 'F' && tag[0] != 'P' ||
+	if _, isDate := ParseDate(stamp); !isDate || !ok || len(tag) != 1 || tag[0] != 'F' && tag[0] != 'P' ||
 		string(stream) != "stdout" && string(stream) != "stderr" {
 		return c, false
 	}

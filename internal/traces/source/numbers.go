@@ -150,7 +150,7 @@ func ParseTime(text []byte, unit int64) (int64, error) {
 	if ns, ok := parseDecimal(text, unit); ok {
 		return ns, nil
 	}
-	if ns, ok := parseDate(text); ok {
+	if ns, ok := ParseDate(text); ok {
 		return ns, nil
 	}
 	if f, err := strconv.ParseFloat(string(text), 64); err == nil && isFloatText(text) && f >= 0 &&

@@ -43,7 +43,7 @@ type Reading struct {
 	LeftOut int64   // rows that are not requests
 	Why     string  // why they were left out
 	Reasons []Tally // likewise, if there are several reasons: each with its rows
-	Notable []Tally // requests that are no plain reads
+	Notable []Tally // requests that are no plain reads: "3 conditional"
 	Cut     int64   // reads of files that were cut at the end of their file
 
 	Lines    int64 // lines of text, once the files have been read
@@ -125,7 +125,7 @@ func (r *Reading) packing() string {
 func (r *Reading) Line(remark string) string {
 	s := r.name() + ": " + r.text(remark)
 	if len(r.Notable) > 0 {
-		s += "; " + tallyText(r.Notable)
+		s += "; among them " + tallyText(r.Notable)
 	}
 	if r.LeftOut > 0 {
 		s += "; " + r.LeftOutText()
@@ -142,7 +142,9 @@ func (r *Reading) Line(remark string) string {
 // LeftOutText says how many rows were left out, and why.
 func (r *Reading) LeftOutText() string {
 	why := r.Why
-	if len(r.Reasons) > 0 {
+	if len(r.Reasons) == 1 {
+		why = r.Reasons[0].Sort
+	} else if len(r.Reasons) > 1 {
 		why = tallyText(r.Reasons)
 	}
 	return fmt.Sprintf("%s left out (%s)", counted(r.LeftOut, "row"), why)

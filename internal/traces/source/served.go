@@ -6,57 +6,64 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// servedWords say what a server found in its own cache, in lower case. It is a hit if the body came from the cache,
-// even if the origin was asked whether it is still valid, and a miss if it came from the origin. Sources: the
-// documentation of nginx's $upstream_cache_status, Squid's result codes, CloudFront's x-edge-result-type, Cloudflare's
-// CacheCacheStatus, Fastly's fastly_info.state, Azure's cacheStatus and Apache's cache-status.
-var servedWords = map[string]stream.Served{
-	"hit": stream.ServedHit, "true": stream.ServedHit, "1": stream.ServedHit, "yes": stream.ServedHit,
-	"stale": stream.ServedHit, "updating": stream.ServedHit, "revalidated": stream.ServedHit,
-	"refreshhit": stream.ServedHit, "refresh_unmodified": stream.ServedHit, "memory_hit": stream.ServedHit,
-	"remote_hit": stream.ServedHit, "originshieldhit": stream.ServedHit, "partial_hit": stream.ServedHit,
+// longestServed is the longest text that can say what a cache found; of a longer one only the end is looked at.
+const longestServed = 64
 
-	"miss": stream.ServedMiss, "false": stream.ServedMiss, "0": stream.ServedMiss, "no": stream.ServedMiss,
-	"expired": stream.ServedMiss, "refresh_miss": stream.ServedMiss, "refresh_modified": stream.ServedMiss,
-	"client_refresh_miss": stream.ServedMiss, "swapfail_miss": stream.ServedMiss, "invalidated": stream.ServedMiss,
+// servedWords say what the server's own cache found, in lower case. The first word that the text contains decides. The
+// body came from the cache where it was only checked with the origin (revalidated), or was stale. A request that the
+// server did not look up in its cache (bypass, pass, dynamic) is neither a hit nor a miss.
+var servedWords = []struct {
+	word   []byte
+	served stream.Served
+}{
+	{[]byte("fwd="), stream.ServedMiss},    // Cache-Status, RFC 9211
+	{[]byte("pass"), stream.ServedUnknown}, // also bypass, hitpass
+	{[]byte("partial"), stream.ServedMiss}, // Azure: the origin sent the rest
+	{[]byte("miss"), stream.ServedMiss},    // also TCP_REFRESH_MISS
+	{[]byte("invalidated"), stream.ServedMiss},
+	{[]byte("expired"), stream.ServedMiss},          // nginx and Cloudflare: the origin sent it again
+	{[]byte("fail_err"), stream.ServedMiss},         // Squid: TCP_REFRESH_FAIL_ERR
+	{[]byte("unmodified"), stream.ServedHit},        // Squid: TCP_REFRESH_UNMODIFIED
+	{[]byte("refresh_modified"), stream.ServedMiss}, // Squid
+	{[]byte("hit"), stream.ServedHit},               // also RefreshHit, TCP_MEM_HIT, REMOTE_HIT
+	{[]byte("stale"), stream.ServedHit},             // nginx and Cloudflare
+	{[]byte("updating"), stream.ServedHit},          // likewise: stale, while it is updated
+	{[]byte("revalidated"), stream.ServedHit},       // likewise
+	{[]byte("refresh_fail"), stream.ServedHit},      // Squid: the old object was sent
 }
 
-// ParseServed returns what a word such as HIT, TCP_MEM_HIT, Miss or false says about the cache of the server, and
-// ServedUnknown if it says nothing: "-", and BYPASS and others for requests that passed by the cache. Case does not
-// matter, nor does a prefix TCP_ or UDP_, nor what follows a slash, a comma or a blank, as in TCP_MISS/200.
-func ParseServed(word []byte) stream.Served {
-	const longest = 40
-	if i := bytes.IndexAny(word, "/,; "); i > 0 {
-		word = word[:i]
+// ParseServed returns what a text such as HIT, TCP_MEM_HIT/200, RefreshHit, EXPIRED or false says that the server found
+// in its own cache, in any case, and ServedUnknown if it says nothing, as "-" does. Of the caches in "MISS, HIT" the
+// last is the one that wrote the log.
+//
+// Sources: the documentation of nginx's $upstream_cache_status, Squid's result codes, x-edge-result-type of CloudFront,
+// CacheCacheStatus of Cloudflare, fastly_info.state of Fastly, cacheStatus of Azure Front Door, Varnish:hitmiss of
+// varnishncsa, cache-status of Apache, and the header Cache-Status (RFC 9211).
+func ParseServed(text []byte) stream.Served {
+	if at := bytes.LastIndexByte(text, ','); at >= 0 {
+		text = text[at+1:]
 	}
-	if len(word) > longest {
-		return stream.ServedUnknown
+	text = TrimBlanks(text)
+	if len(text) > longestServed {
+		text = text[len(text)-longestServed:]
 	}
-	var buffer [longest]byte
-	lower := buffer[:0]
-	for _, c := range word {
+	var buffer [longestServed]byte
+	lower := buffer[:len(text)]
+	for i, c := range text {
 		if c >= 'A' && c <= 'Z' {
 			c |= ' '
 		}
-		lower = append(lower, c)
+		lower[i] = c
 	}
-	for _, prefix := range []string{"tcp_", "udp_", "cache_"} {
-		lower = bytes.TrimPrefix(lower, []byte(prefix))
+	switch string(lower) {
+	case "true", "yes", "1":
+		return stream.ServedHit
+	case "false", "no", "0":
+		return stream.ServedMiss
 	}
-	if served, ok := servedWords[string(lower)]; ok {
-		return served
-	}
-	return servedLike(lower)
-}
-
-// servedLike judges by the beginning or the end of a word that is made of several.
-func servedLike(word []byte) stream.Served {
-	for _, like := range []struct {
-		begins, ends string
-		is           stream.Served
-	}{{"hit-", "_hit", stream.ServedHit}, {"miss-", "_miss", stream.ServedMiss}} {
-		if bytes.HasPrefix(word, []byte(like.begins)) || bytes.HasSuffix(word, []byte(like.ends)) {
-			return like.is
+	for i := range servedWords {
+		if bytes.Contains(lower, servedWords[i].word) {
+			return servedWords[i].served
 		}
 	}
 	return stream.ServedUnknown

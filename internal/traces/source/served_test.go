@@ -1,6 +1,7 @@
 package source
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -18,7 +19,13 @@ func TestParseServed(t *testing.T) {
 		"0": stream.ServedMiss,
 		"-": stream.ServedUnknown, "": stream.ServedUnknown, "BYPASS": stream.ServedUnknown, "PASS": stream.ServedUnknown,
 		"dynamic": stream.ServedUnknown, "TCP_TUNNEL": stream.ServedUnknown, "TCP_DENIED/403": stream.ServedUnknown,
-		"a word that is longer than any of them can be, and a hit": stream.ServedUnknown,
+		"REVALIDATED": stream.ServedHit, "UPDATING": stream.ServedHit, "TCP_REFRESH_MISS": stream.ServedMiss,
+		"TCP_REFRESH_MODIFIED": stream.ServedMiss, "TCP_REFRESH_FAIL_ERR": stream.ServedMiss,
+		"TCP_REFRESH_FAIL_OLD": stream.ServedHit, "NONE_NONE": stream.ServedUnknown, "Error": stream.ServedUnknown,
+		"HITPASS": stream.ServedUnknown, "PARTIAL_HIT": stream.ServedMiss, "MISS, HIT": stream.ServedHit,
+		"hit, miss": stream.ServedMiss, "Edge; fwd=uri-miss": stream.ServedMiss, "Edge; hit": stream.ServedHit,
+		strings.Repeat("miss ", 99) + "hit":                                      stream.ServedMiss,
+		strings.Repeat("miss", 99) + strings.Repeat(" -", longestServed) + "hit": stream.ServedHit,
 	} {
 		if got := ParseServed([]byte(word)); got != want {
 			t.Errorf("%q: %v, want %v", word, got, want)

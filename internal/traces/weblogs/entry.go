@@ -30,5 +30,11 @@ type Columns struct {
 	Method, Host, Client, Status, Size, Time, TTL, Served bool
 }
 
+// hasURL reports whether the target is a whole URL.
+func (e *Entry) hasURL() bool {
+	host, _ := splitURL(e.Target)
+	return host != nil
+}
+
 // isKnown reports whether a log says something: servers write "-" for what they do not know.
 func isKnown(text []byte) bool { return len(text) > 1 || len(text) == 1 && text[0] != '-' }

@@ -108,10 +108,11 @@ const (
 	otherMethods  = "with other methods"
 	otherStatuses = "with other statuses"
 	notHTTP       = "that are no HTTP requests"
+	noURL         = "without a URL"
 	longURLs      = "with URLs of more than 64 KiB"
-	conditional   = "conditional requests (304)"
-	ranges        = "range requests (206)"
-	unknownSize   = "without a body whose size is unknown"
+	conditional   = "conditional (304)"
+	ranges        = "of a range (206)"
+	unknownSize   = "of unknown size"
 )
 
 // Record fills in the request that an entry describes. It returns source.ErrLeftOut for one that a cache would not
@@ -131,7 +132,7 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	key := r.keyOf(e)
 	switch {
 	case len(key) == 0:
-		return r.LeaveOut(notHTTP)
+		return r.LeaveOut(noURL) // but for a query, which is dropped
 	case len(key) > longestKey:
 		return r.LeaveOut(longURLs)
 	}
@@ -159,9 +160,6 @@ func (r *Rules) LeaveOut(reason string) error {
 	return source.ErrLeftOut
 }
 
-// LeaveOutBad is LeaveOut for what is no HTTP request, such as that of a TLS client on a port without TLS.
-func (r *Rules) LeaveOutBad() error { return r.LeaveOut(notHTTP) }
-
 // Statuses with a meaning of their own.
 const (
 	statusPartial     = 206
@@ -180,6 +178,10 @@ func (r *Rules) countSort(status int) {
 // operation returns what a request does, and otherwise why it is left out.
 func (r *Rules) operation(e *Entry) (op stream.Op, leftOut string) {
 	switch {
+	case !isKnown(e.Target) && isKnown(e.Method) && !isMethod(e.Method):
+		return 0, notHTTP
+	case !isKnown(e.Target):
+		return 0, noURL
 	case !isKnown(e.Method) || r.methods.reads(e.Method):
 		if e.Status != 0 && !r.statuses.has(e.Status) {
 			return 0, otherStatuses
@@ -227,9 +229,6 @@ func (r *Rules) sizeOf(e *Entry, op stream.Op, key []byte) int64 {
 // keyOf returns the key of a request: its host, if that is known, and its path with its query. It is part of the line
 // where that has the key in one piece.
 func (r *Rules) keyOf(e *Entry) []byte {
-	if !isKnown(e.Target) {
-		return nil
-	}
 	host, path := splitURL(e.Target)
 	if host == nil && isKnown(e.Host) {
 		host = e.Host
@@ -308,4 +307,11 @@ func (r *Rules) appendQuery(query []byte) {
 		}
 		r.key = append(r.key, part...)
 	}
+}
+
+func lowerCase(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + ('a' - 'A')
+	}
+	return c
 }

@@ -1,0 +1,77 @@
+package weblogs
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// clock reads points in time. It remembers the last one, since a busy server writes many lines in a second.
+type clock struct {
+	text [maxStamp]byte
+	n    int // bytes of text
+	ns   int64
+	room [2 * maxStamp]byte // for a time that is put together
+}
+
+// maxStamp is longer than dates are.
+const maxStamp = 40
+
+// read returns a date with a time of the day as nanoseconds since 1970.
+func (c *clock) read(text []byte) (int64, error) {
+	if c.n > 0 && string(text) == string(c.text[:c.n]) {
+		return c.ns, nil
+	}
+	ns, ok := source.ParseDate(text)
+	if !ok {
+		return 0, fmt.Errorf("time %.40q: want one such as 10/Oct/2000:13:55:36 -0700 or 2000-10-10T13:55:36-07:00", text)
+	}
+	if len(text) <= maxStamp {
+		c.n, c.ns = copy(c.text[:], text), ns
+	}
+	return ns, nil
+}
+
+// moment is a time of which a line has the parts in several places. Parts that it does not have are nil and 0.
+type moment struct {
+	date, timeOfDay []byte // 2000-10-10 and 13:55:36
+
+	year, month, day, hour, minute, second int
+	zone                                   []byte // -0700
+	written                                bool   // by numbers, instead of date and timeOfDay
+}
+
+// read puts the parts of m together.
+func (m *moment) read(c *clock) (int64, error) {
+	text := c.room[:0]
+	if m.written {
+		text = appendDigits(text, m.year, 4, '-')
+		text = appendDigits(text, m.month, 2, '-')
+		text = appendDigits(text, m.day, 2, 'T')
+		text = appendDigits(text, m.hour, 2, ':')
+		text = appendDigits(text, m.minute, 2, ':')
+		text = appendDigits(text, m.second, 2, ' ')
+		text = append(text, m.zone...)
+		if len(m.zone) == 0 {
+			text = text[:len(text)-1]
+		}
+		return c.read(text)
+	}
+	if len(m.date)+len(m.timeOfDay) > maxStamp {
+		return 0, fmt.Errorf("date %.20q and time %.20q: want 2000-10-10 and 13:55:36", m.date, m.timeOfDay)
+	}
+	return c.read(append(append(append(text, m.date...), 'T'), m.timeOfDay...))
+}
+
+// appendDigits appends a number with leading zeros, and what follows it.
+func appendDigits(to []byte, n, width int, after byte) []byte {
+	start := len(to)
+	for range width {
+		to = append(to, '0')
+	}
+	for i := len(to) - 1; i >= start; i-- {
+		to[i] += byte(n % 10)
+		n /= 10
+	}
+	return append(to, after)
+}

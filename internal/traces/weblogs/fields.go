@@ -1,0 +1,268 @@
+package weblogs
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// field is what a part of a line says.
+type field uint8
+
+const (
+	ignored        field = iota
+	requestLine          // GET /a?b HTTP/1.1
+	method               // GET
+	target               // /a?b, or a whole URL
+	path                 // /a
+	query                // b, or ?b
+	host                 // example.com
+	client               // 10.0.0.1
+	status               // 200
+	resultStatus         // TCP_HIT/200
+	bodyBytes            // of the body of the response
+	allBytes             // of the response with its header
+	objectBytes          // of the object
+	stamp                // 10/Oct/2000:13:55:36 -0700 or as in RFC 3339
+	seconds              // since 1970, with or without a fraction
+	milliseconds         // likewise
+	microseconds         // likewise
+	date                 // 2000-10-10
+	timeOfTheDay         // 13:55:36
+	fraction             // of a second, in digits: of the time that another field has in seconds
+	formattedTime        // as strftime writes it
+	formattedDate        // likewise
+	formattedClock       // likewise
+	formattedZone        // likewise
+	served               // HIT
+	cacheControl         // max-age=60
+	s3Status             // 200
+	s3Operation          // REST.GET.OBJECT
+)
+
+// role is what an entry gets from a field. Of several fields with the same role the best is read.
+type role uint8
+
+const (
+	noRole role = iota
+	targetRole
+	queryRole
+	methodRole
+	hostRole
+	clientRole
+	statusRole
+	sizeRole
+	objectSizeRole
+	timeRole
+	dateRole      // part of a time
+	timeOfDayRole // likewise
+	fractionRole  // likewise
+	zoneRole      // likewise
+	servedRole
+	ttlRole
+)
+
+// roles has the role of each field, and how good it is at that: a higher rank is read before a lower one.
+var roles = [...]struct {
+	role role
+	rank int
+}{
+	ignored: {noRole, 0}, requestLine: {targetRole, 3}, target: {targetRole, 2}, path: {targetRole, 1},
+	query: {queryRole, 1}, method: {methodRole, 1}, host: {hostRole, 1}, client: {clientRole, 1},
+	resultStatus: {statusRole, 2}, status: {statusRole, 1}, bodyBytes: {sizeRole, 2}, allBytes: {sizeRole, 1},
+	objectBytes: {objectSizeRole, 1}, microseconds: {timeRole, 7}, milliseconds: {timeRole, 6}, seconds: {timeRole, 5},
+	stamp: {timeRole, 4}, formattedTime: {timeRole, 3}, date: {dateRole, 1}, timeOfTheDay: {timeOfDayRole, 1},
+	fraction: {fractionRole, 1}, formattedDate: {dateRole, 1}, formattedClock: {timeOfDayRole, 1},
+	formattedZone: {zoneRole, 1}, served: {servedRole, 1}, cacheControl: {ttlRole, 1}, s3Operation: {methodRole, 1},
+	s3Status: {statusRole, 1},
+}
+
+// set puts what a field says into the entry.
+func (p *parser) set(s *step, text []byte) error {
+	e := &p.entry
+	var ns int64
+	var err error
+	switch s.field {
+	case requestLine:
+		e.Method, e.Target = cutRequest(text)
+	case method:
+		e.Method = text
+	case target, path:
+		e.Target = text
+	case query:
+		e.Query = text
+	case host:
+		e.Host = text
+	case client:
+		e.Client = text
+	case status:
+		e.Status, err = parseStatus(text)
+	case resultStatus:
+		result, code, ok := bytes.Cut(text, []byte("/"))
+		if !ok {
+			return fmt.Errorf("%.40q: want a result and a status, such as TCP_HIT/200", text)
+		}
+		e.Served = p.servedBy(result)
+		e.Status, err = parseStatus(code)
+	case s3Status:
+		if isKnown(text) { // S3 itself makes requests without one
+			e.Status, err = parseStatus(text)
+		}
+	case bodyBytes, allBytes:
+		e.Bytes, err = parseBytes(text)
+	case objectBytes:
+		if isKnown(text) {
+			e.ObjectSize, err = parseBytes(text)
+		}
+	case stamp:
+		ns, err = p.clock.read(text)
+	case seconds:
+		ns, err = source.ParseTime(text, source.TimeUnits["s"])
+	case milliseconds:
+		ns, err = source.ParseTime(text, source.TimeUnits["ms"])
+	case microseconds:
+		ns, err = source.ParseTime(text, source.TimeUnits["us"])
+	case date:
+		p.moment.date = text
+	case timeOfTheDay:
+		p.moment.timeOfDay = text
+	case fraction:
+		ns, err = parseFraction(text)
+	case formattedTime, formattedDate, formattedClock, formattedZone:
+		_, err = s.time.read(text, &p.moment)
+	case served:
+		e.Served = p.servedBy(text)
+	case cacheControl:
+		e.TTL = maxAge(text)
+	case s3Operation:
+		e.Method = s3Method(text)
+	}
+	e.Time += ns
+	return err
+}
+
+// cutRequest cuts the first line of a request into method and target. What is no such line has no target.
+func cutRequest(text []byte) (method, target []byte) {
+	at := bytes.IndexByte(text, ' ')
+	if at <= 0 {
+		return text, nil
+	}
+	method, target = text[:at], text[at+1:]
+	if end := bytes.LastIndexByte(target, ' '); end > 0 && bytes.HasPrefix(target[end+1:], []byte("HTTP/")) {
+		target = target[:end]
+	}
+	return method, target
+}
+
+// noStatus stands for a request that got no response: servers write 000, 0, -1 or "-".
+const noStatus = -1
+
+func parseStatus(text []byte) (int, error) {
+	switch {
+	case len(text) == 3:
+		if n := digits(text); n >= firstStatus {
+			return n, nil
+		} else if n >= 0 {
+			return noStatus, nil
+		}
+	case !isKnown(text), string(text) == "0", string(text) == "-1":
+		return noStatus, nil
+	}
+	return 0, fmt.Errorf("status %.40q: want a number of three digits", text)
+}
+
+// parseBytes reads a number of bytes. "-" is none, as in the common log format. HAProxy writes a + before what it had
+// sent when it wrote the line.
+func parseBytes(text []byte) (int64, error) {
+	if !isKnown(text) {
+		return 0, nil
+	}
+	n, ok := stream.ParseNumber(text)
+	if !ok {
+		n, ok = source.ParseDigits(bytes.TrimPrefix(text, []byte("+")))
+	}
+	if !ok || n > source.MaxSize {
+		return 0, fmt.Errorf("size %.40q: want a whole number of bytes up to 2^50, or -", text)
+	}
+	return int64(n), nil
+}
+
+// parseFraction reads the milliseconds or microseconds of a second: three or six digits.
+func parseFraction(text []byte) (int64, error) {
+	n := digits(text)
+	switch {
+	case n >= 0 && len(text) == 3:
+		return int64(n) * 1e6, nil
+	case n >= 0 && len(text) == 6:
+		return int64(n) * 1e3, nil
+	}
+	return 0, fmt.Errorf("fraction of a second %.40q: want three or six digits", text)
+}
+
+// maxAge returns how long a response stays fresh in a shared cache, in nanoseconds, from its header Cache-Control, and
+// 0 if that does not say so: RFC 9111 section 4.2.1.
+func maxAge(header []byte) (ttl int64) {
+	const longest = 100 * 365 * 24 * 60 * 60 // seconds: longer is for ever
+	for len(header) > 0 {
+		var directive []byte
+		directive, header, _ = bytes.Cut(header, []byte(","))
+		name, value, _ := bytes.Cut(source.TrimBlanks(directive), []byte("="))
+		shared := bytes.EqualFold(name, []byte("s-maxage"))
+		if !shared && !bytes.EqualFold(name, []byte("max-age")) {
+			continue
+		}
+		n, ok := source.ParseDigits(bytes.Trim(value, `"`))
+		if !ok || n > longest {
+			continue
+		}
+		if ttl = int64(n) * 1e9; shared {
+			return ttl
+		}
+	}
+	return ttl
+}
+
+// Methods of operations of Amazon S3 that are no requests of HTTP.
+var (
+	s3Delete = []byte("DELETE")
+	s3Post   = []byte("POST")
+	s3Other  = []byte("OTHER")
+)
+
+// s3Method returns the method of an operation on an object in Amazon S3, such as REST.GET.OBJECT.
+func s3Method(operation []byte) []byte {
+	switch string(operation) {
+	case "S3.EXPIRE.OBJECT": // by a rule of the bucket
+		return s3Delete
+	case "REST.POST.UPLOAD": // completes an upload in parts
+		return s3Post
+	}
+	_, rest, _ := bytes.Cut(operation, []byte("."))
+	if name, ok := bytes.CutSuffix(rest, []byte(".OBJECT")); ok {
+		return name
+	}
+	return s3Other
+}
+
+// servedBy is source.ParseServed, and remembers the last text.
+func (p *parser) servedBy(text []byte) stream.Served {
+	const longest = 64 // no word of a server is longer
+	if len(text) > longest {
+		return source.ParseServed(text)
+	}
+	if !bytes.Equal(text, p.lastServed) {
+		p.lastServed, p.lastFound = append(p.lastServed[:0], text...), source.ParseServed(text)
+	}
+	return p.lastFound
+}
+
+// digits returns the number that a few digits are, -1 for other text.
+func digits(text []byte) int {
+	n, ok := source.ParseDigits(text)
+	if !ok || len(text) > 9 {
+		return -1
+	}
+	return int(n)
+}

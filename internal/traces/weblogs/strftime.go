@@ -1,0 +1,155 @@
+package weblogs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// strftime reads times as Apache writes them for %{FORMAT}t, which has the directives of the function of C.
+type strftime struct {
+	steps []strftimeStep
+}
+
+// strftimeStep is a literal byte, or a directive.
+type strftimeStep struct {
+	directive byte // 0: a literal
+	literal   byte
+}
+
+// strftimeShort writes out directives that stand for several others.
+var strftimeShort = strings.NewReplacer("%%", "%%", "%T", "%H:%M:%S", "%F", "%Y-%m-%d", "%D", "%m/%d/%y", "%R", "%H:%M",
+	"%h", "%b")
+
+// strftimeDirectives can be read.
+const strftimeDirectives = "YymdeBbHMSzZ"
+
+// newStrftime compiles a format.
+func newStrftime(format string) (*strftime, error) {
+	s := new(strftime)
+	expanded := strftimeShort.Replace(format)
+	for i := 0; i < len(expanded); i++ {
+		c := expanded[i]
+		if c != '%' {
+			s.steps = append(s.steps, strftimeStep{literal: c})
+			continue
+		}
+		if i++; i == len(expanded) {
+			return nil, fmt.Errorf("%%{%s}t ends with %%", format)
+		}
+		switch c = expanded[i]; {
+		case c == '%':
+			s.steps = append(s.steps, strftimeStep{literal: c})
+		case strings.IndexByte(strftimeDirectives, c) >= 0:
+			s.steps = append(s.steps, strftimeStep{directive: c})
+		default:
+			return nil, fmt.Errorf("%%{%s}t: cannot read %%%c; known are %%Y %%y %%m %%b %%d %%e %%F %%H %%M %%S %%T %%R "+
+				"%%z and %%Z", format, c)
+		}
+	}
+	return s, nil
+}
+
+// has reports whether the format has any of some directives.
+func (s *strftime) has(directives string) bool {
+	return slices.ContainsFunc(s.steps, func(step strftimeStep) bool {
+		return step.directive != 0 && strings.IndexByte(directives, step.directive) >= 0
+	})
+}
+
+// field says what the format writes of a time.
+func (s *strftime) field() field {
+	date := s.has("Yy") && s.has("mbB") && s.has("de")
+	switch {
+	case date && s.has("H"):
+		return formattedTime
+	case date:
+		return formattedDate
+	case s.has("H"):
+		return formattedClock
+	case s.has("z"):
+		return formattedZone
+	}
+	return ignored
+}
+
+// read puts what the beginning of a text says into a moment, and returns the rest.
+func (s *strftime) read(text []byte, m *moment) (rest []byte, err error) {
+	m.written = true
+	rest = text
+	ok := true
+	for _, step := range s.steps {
+		if step.directive != 0 {
+			rest, ok = m.take(step.directive, rest)
+		} else if ok = len(rest) > 0 && rest[0] == step.literal; ok {
+			rest = rest[1:]
+		}
+		if !ok {
+			break
+		}
+	}
+	if !ok {
+		return nil, fmt.Errorf("time %.40q: want what the format says", text)
+	}
+	return rest, nil
+}
+
+// take reads what a directive stands for at the beginning of a text, and returns the rest.
+func (m *moment) take(directive byte, text []byte) (rest []byte, ok bool) {
+	const longestYear = 4
+	switch directive {
+	case 'Y':
+		m.year, rest, ok = takeNumber(text, longestYear)
+	case 'y':
+		m.year, rest, ok = takeNumber(text, 2)
+		m.year += 2000
+	case 'm':
+		m.month, rest, ok = takeNumber(text, 2)
+	case 'd', 'e':
+		m.day, rest, ok = takeNumber(text, 2)
+	case 'H':
+		m.hour, rest, ok = takeNumber(text, 2)
+	case 'M':
+		m.minute, rest, ok = takeNumber(text, 2)
+	case 'S':
+		m.second, rest, ok = takeNumber(text, 2)
+	case 'b', 'B':
+		m.month, rest, ok = takeMonth(text)
+	case 'z', 'Z':
+		end := 0
+		for end < len(text) && end < maxStamp/2 && text[end] != ' ' && text[end] != ']' {
+			end++
+		}
+		if directive == 'z' { // the name of a zone, such as CST, may be that of several
+			m.zone = text[:end]
+		}
+		rest, ok = text[end:], end > 0
+	}
+	return rest, ok
+}
+
+// takeNumber reads up to a number of digits, before which a blank may stand for a zero.
+func takeNumber(text []byte, width int) (n int, rest []byte, ok bool) {
+	if len(text) > 0 && text[0] == ' ' {
+		text, width = text[1:], width-1
+	}
+	end := 0
+	for ; end < len(text) && end < width && text[end]-'0' <= 9; end++ {
+		n = n*10 + int(text[end]-'0')
+	}
+	return n, text[end:], end > 0
+}
+
+// takeMonth reads the name of a month, of which the first three letters count.
+func takeMonth(text []byte) (month int, rest []byte, ok bool) {
+	const names, letters = "JanFebMarAprMayJunJulAugSepOctNovDec", 3
+	if len(text) < letters {
+		return 0, text, false
+	}
+	at := strings.Index(names, string(text[:letters]))
+	end := letters
+	for end < len(text) && text[end] >= 'a' && text[end] <= 'z' {
+		end++
+	}
+	return at/letters + 1, text[end:], at >= 0 && at%letters == 0
+}

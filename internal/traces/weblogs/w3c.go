@@ -1,0 +1,166 @@
+package weblogs
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var w3cFormat = source.Format{
+	Name: "w3c",
+	Summary: "access logs in the extended format of the W3C, as of IIS, Amazon CloudFront and Azure CDN: #Fields names " +
+		"the columns",
+	Example: "#Fields: date time cs-method cs-uri-stem cs-uri-query sc-status sc-bytes cs-host\n" +
+		"2025-12-04 21:02:31 GET /a.png - 200 2326 example.com",
+	Carries: "key (host and path), and time, size, operation, client, and hits of the server if there are columns for " +
+		"them",
+	Detection: "a line that begins with #Fields: and names a column of URLs",
+	Options:   RuleOptions(),
+	Writes:    stream.WritesInvalidate,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		fields := firstFields(head)
+		return fields != nil && bytes.Contains(fields, []byte("cs-uri"))
+	}),
+	Open: openW3C,
+}
+
+// w3cFields are columns in lower case. sc-bytes counts the header of the response, too: what CloudFront writes of its
+// body may be missing. https://www.w3.org/TR/WD-logfile.html,
+// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html,
+// https://learn.microsoft.com/azure/cdn/cdn-azure-diagnostic-logs
+var w3cFields = map[string]field{
+	"date": date, "time": timeOfTheDay, "timestamp": seconds, "cs-method": method, "cs-uri": target, "cs-uri-stem": path,
+	"cs-uri-query": query, "cs-host": host, "cs(host)": host, "c-ip": client, "sc-status": status, "sc-bytes": allBytes,
+	"x-edge-result-type": served,
+}
+
+const fieldsDirective = "#Fields:"
+
+// firstFields returns the first line that names columns, without its beginning; nil if there is none.
+func firstFields(head source.Head) []byte {
+	for _, line := range head.Lines {
+		if names, ok := bytes.CutPrefix(line, []byte(fieldsDirective)); ok {
+			return names
+		}
+	}
+	return nil
+}
+
+// w3cReader reads a log whose columns are named by lines before the requests. They may change.
+type w3cReader struct {
+	parser parser
+	rules  *Rules
+	// The layout with each separator: CloudFront separates names by blanks, and the columns below them by tabs.
+	blank, tab *layout
+}
+
+func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	head, err := src.Head()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	names := firstFields(head)
+	if names == nil {
+		return nil, stream.Fields{}, src.Errorf("no line that begins with %s within %d bytes: want the names of the "+
+			"columns, as IIS and CloudFront write them", fieldsDirective, source.HeadLen)
+	}
+	r := new(w3cReader)
+	if err := r.setColumns(names); err != nil {
+		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
+	columns := r.blank.columns()
+	columns.Host = columns.Host || r.hasURLs(head.Lines)
+	if r.rules, err = NewRules(src, opts, columns); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r.blank.state(src.Reading, description{})
+	return source.ReadLines(src, r.parse), r.rules.Fields(), nil
+}
+
+// setColumns takes the names of the columns that follow.
+func (r *w3cReader) setColumns(line []byte) (err error) {
+	names := strings.Fields(strings.ToLower(string(line)))
+	known := maps.Clone(w3cFields)
+	if slices.Contains(names, "x-host-header") { // CloudFront: cs(host) is the name of the distribution
+		known["x-host-header"], known["cs(host)"] = host, ignored
+	}
+	if slices.Contains(names, "rs-duration") { // Azure CDN: TCP_HIT/200
+		known["sc-status"] = resultStatus
+	}
+	if r.blank, err = columnLayout(names, known, " "); err != nil {
+		return fmt.Errorf("columns %.200q: %w", line, err)
+	}
+	r.tab, err = columnLayout(names, known, "\t")
+	return err
+}
+
+// columnLayout compiles the layout of rows with named columns.
+func columnLayout(names []string, known map[string]field, separator string) (*layout, error) {
+	var parts []part
+	for i, name := range names {
+		if i > 0 {
+			parts = append(parts, part{literal: separator})
+		}
+		parts = append(parts, part{name: name, field: known[name]})
+	}
+	l, err := newLayout(parts)
+	if err == nil {
+		l.quotable = true
+	}
+	return l, err
+}
+
+// directives is what is left out, but for requests.
+const directives = "directives"
+
+func (r *w3cReader) parse(line []byte, rec *stream.Record) error {
+	if line[0] == '#' {
+		if names, ok := bytes.CutPrefix(line, []byte(fieldsDirective)); ok {
+			if err := r.changeColumns(names); err != nil {
+				return err
+			}
+		}
+		return r.rules.LeaveOut(directives)
+	}
+	if err := r.take(line); err != nil {
+		return err
+	}
+	return r.rules.Record(&r.parser.entry, rec)
+}
+
+// take fills in the entry of a row.
+func (r *w3cReader) take(line []byte) error {
+	r.parser.layout = r.blank
+	if bytes.IndexByte(line, '\t') >= 0 {
+		r.parser.layout = r.tab
+	}
+	return r.parser.parse(line)
+}
+
+// hasURLs reports whether a row among some lines has a whole URL.
+func (r *w3cReader) hasURLs(lines [][]byte) bool {
+	return slices.ContainsFunc(lines, func(line []byte) bool {
+		return len(line) > 0 && line[0] != '#' && r.take(line) == nil && r.parser.entry.hasURL()
+	})
+}
+
+// changeColumns takes the names of other columns, which must say as much of a request as those before.
+func (r *w3cReader) changeColumns(line []byte) error {
+	before := r.blank.columns()
+	if err := r.setColumns(line); err != nil {
+		return err
+	}
+	after := r.blank.columns()
+	before.Served, before.Client = after.Served, after.Client // may be missing
+	if after != before {
+		return fmt.Errorf("columns %.200q: want those of the method, host, status, size and time, as before: split the "+
+			"file at this line", line)
+	}
+	return nil
+}
