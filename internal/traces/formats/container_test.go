@@ -25,7 +25,7 @@ func TestContainerLogs(t *testing.T) {
 		"docker": {dockerLine(t, "time,key,size\n", "stdout") + dockerLine(t, "1,/a?x=1&y,10\n", "stdout") +
 			dockerLine(t, "\n", "stdout") + dockerLine(t, "warning\n", "stderr") + dockerLine(t, "2,"+long, "stdout") +
 			dockerLine(t, ",20\n", "stdout"), "/a?x=1&y " + long,
-			"csv (container log, stdout), comma; key, time in s, size; 1 row left out (1 of the container's other stream)"},
+			"csv (container log, stdout), comma; key, time in s, size; 1 row left out (of the container's other stream)"},
 		"JSON in JSON": {dockerLine(t, `{"url":"/a"}`+"\n", "stderr") + dockerLine(t, `{"url":"/b"}`+"\n", "stderr"), "/a /b",
 			"jsonl (container log, stderr); key .url"},
 		"CRI": {cri + "stdout F time,key\n" + cri + "stdout P 1,/\n" + cri + "stdout F a\n" + cri + "stdout F \n" +

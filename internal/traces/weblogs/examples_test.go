@@ -113,8 +113,8 @@ func TestCommonFormats(t *testing.T) {
 			"access, combined and 1 column after it, of which number 1 is the hit or miss; " + usual +
 				"key host and path with query, time, size, op, hit or miss of the server",
 			[]string{"2000-10-10T13:55:36 read h/a 5 hit"}},
-		{"behind the prefix of a container's log", "",
-			`2000-10-10T13:55:36.1Z stdout F 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "-"`,
+		{"behind the prefix of another log", "",
+			`web-1  | 2000-10-10 nginx: 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "-"`,
 			"access, combined; " + usual + "key path with query, time, size, op",
 			[]string{"2000-10-10T13:55:36 read /a 5 ?"}},
 		{"other rules", "access:query=drop,methods=POST,statuses=all,format=combined",
