@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -34,6 +33,8 @@ type Column struct {
 	Parse func(row *Row, cell []byte) error
 	holds part
 	unit  string // of times
+	spare bool   // a header may lack it although it is read
+	must  bool   // a header must have it although it is not read
 }
 
 // part is what a column holds of a request, or several parts.
@@ -96,15 +97,34 @@ func TimeAs(name, words string, parse func(cell []byte) (int64, error)) Column {
 	}}
 }
 
-// Digits is a parser for TimeAs: a time of this layout of package time, in digits only, in UTC.
-func Digits(layout string) func(cell []byte) (int64, error) {
-	return func(cell []byte) (int64, error) {
-		t, err := time.Parse(layout, string(cell))
-		if err != nil || t.Year() < 1970 || t.Year() >= 2262 {
-			return 0, fmt.Errorf("time %.40q: want one like %s, from 1970", cell, layout)
+// Epoch is Time for numbers since 1970 in seconds, or ms, us or ns if they are too large for anything else.
+func Epoch(name string) Column {
+	return TimeAs(name, "s or ms", func(cell []byte) (int64, error) {
+		whole, _, _ := bytes.Cut(cell, []byte("."))
+		n, _ := source.ParseDigits(whole)
+		return source.ParseTime(cell, source.TimeUnits[source.EpochUnit(float64(n))])
+	})
+}
+
+// Spare is a column that a header may lack.
+func Spare(column Column) Column {
+	column.spare = true
+	return column
+}
+
+// Must is a column that is not read, but that a header must have.
+func Must(name string) Column { return Column{Name: name, must: true} }
+
+// Whole is a column that must be a whole number in digits.
+func Whole(column Column) Column {
+	parse := column.Parse
+	column.Parse = func(row *Row, cell []byte) error {
+		if !source.IsDigits(cell) {
+			return fmt.Errorf("%.40q: want a whole number", cell)
 		}
-		return t.UnixNano(), nil
+		return parse(row, cell)
 	}
+	return column
 }
 
 // Size is the column of the size of the object in bytes.
@@ -179,9 +199,22 @@ func listWords(words []Word) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
 }
 
+// OpOnly is Op in a log with lines about other events, which are left out.
+func OpOnly(name string, words []Word) Column {
+	column := Op(name, words)
+	parse := column.Parse
+	column.Parse = func(row *Row, cell []byte) error {
+		if parse(row, cell) != nil {
+			return source.ErrLeftOut
+		}
+		return nil
+	}
+	return column
+}
+
 // Only is a column whose other words mark lines that are no requests. They are left out.
 func Only(name string, words ...string) Column {
-	return Column{Name: name, Parse: func(_ *Row, cell []byte) error {
+	return Column{Name: name, must: true, Parse: func(_ *Row, cell []byte) error {
 		if !slices.ContainsFunc(words, func(w string) bool { return w == string(cell) }) {
 			return source.ErrLeftOut
 		}
@@ -277,6 +310,9 @@ func (row *Row) finish() error {
 	rec.SetKey(row.key)
 	if rec.Text != nil && source.IsBinary(rec.Text) {
 		return fmt.Errorf("control characters in the key %.60q: this is not a text trace", rec.Text)
+	}
+	if source.IsBinary(row.Path) {
+		return fmt.Errorf("control characters in the path %.60q: this is not a text trace", row.Path)
 	}
 	if rec.Size = row.value; rec.Size > 0 {
 		rec.Size += row.extra

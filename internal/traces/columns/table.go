@@ -4,6 +4,7 @@ package columns
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,13 +25,17 @@ type Table struct {
 	// read.
 	Optional int
 	Further  bool
-	// Header says that lines that begin with the name of the first column, or with #, name the columns: they may be in
-	// another order, lack those that are not read, and have others. Columns are then recognised by the header alone if
-	// Headed is set, and a file must have one.
+	Trim     bool // blanks around cells do not count
+	// Header says that a line that begins with the name of a column, or with #, names the columns: they may be in
+	// another order, lack those that are not read, and have others. With Headed a file must begin with one.
 	Header, Headed bool
 	Writes         stream.Writes
-	// Sure says how sure it is that a file whose first lines can be read is in this format; nil: Certain.
+	// Sure says how sure it is that a file without a header is in this format if most of its first lines can be read;
+	// nil: Certain.
 	Sure func(head source.Head, name string) source.Confidence
+	// Layouts are other tables of the same format, of which Delimiter, Columns and what says how they are read count. A
+	// file is read as the one that it looks most like, this one first.
+	Layouts []*Table
 }
 
 // Format returns the format of the table.
@@ -57,7 +62,11 @@ func (t *Table) carries() string {
 	return strings.Join(words, ", ")
 }
 
-func (t *Table) holds(p part) bool { return slices.ContainsFunc(t.Columns, isPart(p)) }
+// holds reports whether a column of any layout holds a part.
+func (t *Table) holds(p part) bool {
+	return slices.ContainsFunc(t.Columns, isPart(p)) ||
+		slices.ContainsFunc(t.Layouts, func(l *Table) bool { return l.holds(p) })
+}
 
 func isPart(p part) func(Column) bool { return func(c Column) bool { return c.holds&p != 0 } }
 
@@ -86,46 +95,72 @@ func (t *Table) options() (options []params.Param) {
 			"; by default none"})
 }
 
+// columnNames returns the names of the columns of all layouts.
 func (t *Table) columnNames() []string {
-	all := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
+	all := namesOf(t.Columns)
+	for _, l := range t.Layouts {
+		for _, name := range l.columnNames() {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+func namesOf(columns []Column) []string {
+	all := make([]string, len(columns))
+	for i, c := range columns {
 		all[i] = c.Name
 	}
 	return all
 }
 
-// Detect implements Format.Detect: most of the first lines must be requests.
+// Detect implements Format.Detect: most of the first lines must be requests, or the header name the columns.
 func (t *Table) Detect(head source.Head, name string) source.Confidence {
-	lines := source.WithoutBlankEnd(head.Lines)
-	p := t.newParser(nil, nil)
-	if len(lines) > 0 && t.isHeader(lines[0]) {
-		if p.takeHeader(lines[0]) != nil {
-			return source.No
+	_, sure := t.layoutOf(head, name)
+	return sure
+}
+
+// layoutOf returns the layout that a file looks most like, and how much. It is the first that can read the file if none
+// is sure.
+func (t *Table) layoutOf(head source.Head, name string) (layout *Table, sure source.Confidence) {
+	for _, l := range append([]*Table{t}, t.Layouts...) {
+		fits, surer := l.looksLike(head, name)
+		if fits && (layout == nil || surer > sure) {
+			layout, sure = l, surer
 		}
-		if t.Headed {
-			return source.Certain
+	}
+	if layout == nil {
+		return t, source.No
+	}
+	return layout, sure
+}
+
+// looksLike reports whether most of the first lines are requests in this layout alone, or a header names its columns,
+// and how sure it is that they can be nothing else.
+func (t *Table) looksLike(head source.Head, name string) (fits bool, sure source.Confidence) {
+	lines := source.WithoutBlankEnd(head.Lines)
+	p := t.newParser(nil)
+	if len(lines) > 0 && t.isHeader(lines[0]) {
+		if known, err := p.takeHeader(lines[0]); err != nil {
+			return false, source.No
+		} else if known {
+			return true, source.Certain
 		}
 		lines = lines[1:]
-	} else if t.Headed {
-		return source.No
 	}
-	requests, bad := 0, 0
-	for _, line := range lines {
-		switch _, err := p.Parse(line); err {
-		case nil:
-			requests++
-		case source.ErrLeftOut:
-		default:
-			bad++
-		}
+	parse := func(line []byte) error {
+		_, err := p.Parse(line)
+		return err
 	}
-	switch {
-	case requests <= bad:
-		return source.No
-	case t.Sure != nil:
-		return t.Sure(head, name)
+	if t.Headed || !source.MostLines(lines, parse) {
+		return false, source.No
 	}
-	return source.Certain
+	if t.Sure != nil {
+		return true, t.Sure(head, name)
+	}
+	return true, source.Certain
 }
 
 // isHeader reports whether a line names the columns, or is a remark.
@@ -150,17 +185,14 @@ type Parser struct {
 	row     Row
 }
 
-// newParser returns a parser for a file without a header. opts may be nil.
-func (t *Table) newParser(columns []Column, opts params.Values) *Parser {
-	p := &Parser{table: t, ops: source.NewOpFilter("all"), tenant: -1}
-	if opts != nil && t.holds(anOp) {
-		p.ops = source.NewOpFilter(opts.Text("ops"))
+// newParser returns a parser for a file without a header. opts has the options of the format, or is nil.
+func (t *Table) newParser(opts params.Values) *Parser {
+	p := &Parser{table: t, columns: slices.Clone(t.Columns), least: len(t.Columns) - t.Optional, tenant: -1,
+		ops: source.NewOpFilter("all")}
+	if ops, ok := opts["ops"].(string); ok {
+		p.ops = source.NewOpFilter(ops)
 	}
-	if columns == nil {
-		columns = t.Columns
-	}
-	p.columns, p.least = slices.Clone(columns), len(columns)-t.Optional
-	if opts != nil && t.holds(aKeySize) && opts.Text("size") == "value" {
+	if opts["size"] == "value" {
 		for i := range p.columns {
 			if p.columns[i].holds&aKeySize != 0 {
 				p.columns[i] = Other(p.columns[i].Name)
@@ -172,73 +204,68 @@ func (t *Table) newParser(columns []Column, opts params.Values) *Parser {
 
 // NewParser returns a parser for the lines of src, after its header if it has one. opts has the options of the format.
 func (t *Table) NewParser(src *source.Source, opts params.Values) (*Parser, error) {
-	p := t.newParser(nil, opts)
 	head, err := src.Head()
 	if err != nil {
 		return nil, err
 	}
-	hasHeader := len(head.Lines) > 0 && t.isHeader(head.Lines[0])
-	if t.Headed && !hasHeader {
-		return nil, src.Errorf("no header: want a first line that names the columns, among them %s",
-			strings.Join(t.needed(), ", "))
-	}
-	if hasHeader {
+	layout, _ := t.layoutOf(head, src.FormatName)
+	p := layout.newParser(opts)
+	if len(head.Lines) > 0 && layout.isHeader(head.Lines[0]) {
 		if _, err := src.Line(); err != nil {
 			return nil, err
 		}
-		if err := p.takeHeader(head.Lines[0]); err != nil {
+		if _, err := p.takeHeader(head.Lines[0]); err != nil {
 			return nil, src.LineErrorf("%w", err)
 		}
+	} else if layout.Headed {
+		return nil, src.Errorf("no header: want a first line that names the columns, among them %s",
+			strings.Join(layout.needed(), ", "))
 	}
-	if tenant, ok := opts["tenant"]; ok && tenant != "" {
-		if p.tenant = named(p.columns, opts.Text("tenant")); p.tenant < 0 {
-			return nil, src.Errorf("%w", suggest.Unknown("column", opts.Text("tenant"), p.names()))
+	if tenant, ok := opts["tenant"].(string); ok && tenant != "" {
+		if p.tenant = named(p.columns, tenant); p.tenant < 0 {
+			return nil, src.Errorf("%w", suggest.Unknown("column", tenant, namesOf(p.columns)))
 		}
-		src.Reading.Tenant = "tenant " + p.columns[p.tenant].Name
+		src.Reading.Tenant = stated("tenant", p.columns[p.tenant].Name)
 	}
 	p.state(src.Reading, opts)
 	return p, nil
 }
 
-// takeHeader orders the columns as a header does. A remark that names none of them changes nothing.
-func (p *Parser) takeHeader(line []byte) error {
-	line = source.TrimBlanks(bytes.TrimPrefix(line, []byte("#")))
+// takeHeader orders the columns as a header does, and reports whether it names any. A remark need not.
+func (p *Parser) takeHeader(line []byte) (known bool, err error) {
+	rest := source.TrimBlanks(bytes.TrimPrefix(line, []byte("#")))
 	var inOrder []Column
-	known := 0
-	for rest, more := line, true; more; {
+	for more := true; more; {
 		var cell []byte
 		cell, rest, more = cut(rest, p.table.Delimiter)
 		name := string(source.TrimBlanks(cell))
 		if i := named(p.columns, name); i >= 0 {
-			inOrder = append(inOrder, p.columns[i])
-			known++
+			inOrder, known = append(inOrder, p.columns[i]), true
 		} else {
 			inOrder = append(inOrder, Other(name))
 		}
 	}
-	if known == 0 {
-		return nil
+	if !known {
+		return false, nil
 	}
 	for _, name := range p.table.needed() {
 		if named(inOrder, name) < 0 {
-			return fmt.Errorf("no column %s in the header; want %s", name, strings.Join(p.table.needed(), ", "))
+			return true, fmt.Errorf("no column %s in the header; want %s", name, strings.Join(p.table.needed(), ", "))
 		}
 	}
 	p.columns, p.least = inOrder, len(inOrder)
-	return nil
+	return true, nil
 }
 
 // needed returns the names of the columns without which there are no requests.
 func (t *Table) needed() (needed []string) {
 	for i, c := range t.Columns {
-		if c.Parse != nil && i < len(t.Columns)-t.Optional && c.holds&^(aTTL|aServed) != 0 {
+		if c.must || c.holds&^(aTTL|aServed) != 0 && !c.spare && i < len(t.Columns)-t.Optional {
 			needed = append(needed, c.Name)
 		}
 	}
 	return needed
 }
-
-func (p *Parser) names() []string { return (&Table{Columns: p.columns}).columnNames() }
 
 // has reports whether this file has a column that holds a part.
 func (p *Parser) has(part part) bool { return slices.ContainsFunc(p.columns, isPart(part)) }
@@ -261,7 +288,9 @@ func (p *Parser) state(r *source.Reading, opts params.Values) {
 	r.Why = "no requests"
 	if p.has(anOp) {
 		r.Op = stated("op", names(p.columns, anOp))
-		r.Why = "not " + opts.Text("ops")
+		if ops, ok := opts["ops"].(string); ok && ops != "all" {
+			r.Why += ", or not " + ops
+		}
 	}
 }
 
@@ -290,10 +319,25 @@ func (p *Parser) Parse(line []byte) (*Row, error) {
 	switch {
 	case err == nil && !p.ops.Has(p.row.Record.Op):
 		err = source.ErrLeftOut
-	case err != nil && p.table.isHeader(line): // once more, as where files were put together
+	case err == nil, err == source.ErrLeftOut:
+	case p.table.isHeader(line): // once more, as where files were put together
 		err = source.ErrLeftOut
+	default:
+		err = p.explain(line, err)
 	}
 	return &p.row, err
+}
+
+// explain returns the error of a cell, or one about the number of columns, which may be its cause.
+func (p *Parser) explain(line []byte, err error) error {
+	if p.table.Delimiter == ' ' {
+		line = source.TrimBlanks(line)
+	}
+	n, most := countCells(line, p.table.Delimiter), len(p.columns)
+	if n >= p.least && (n <= most || p.table.Further) {
+		return err
+	}
+	return fmt.Errorf("%d columns: want %d, as %s", n, p.least, strings.Join(namesOf(p.columns), ", "))
 }
 
 // cells reads the cells of a line into the row.
@@ -306,12 +350,15 @@ func (p *Parser) cells(line []byte) error {
 	for i := range p.columns {
 		if !more {
 			if i < p.least {
-				return fmt.Errorf("%d columns: want %d, as %s", i, p.least, strings.Join(p.names(), ", "))
+				return errColumns
 			}
 			return nil
 		}
 		var cell []byte
 		cell, line, more = cut(line, delimiter)
+		if p.table.Trim {
+			cell = source.TrimBlanks(cell)
+		}
 		column := &p.columns[i]
 		if column.Parse != nil {
 			if err := column.Parse(&p.row, cell); err == source.ErrLeftOut {
@@ -325,16 +372,17 @@ func (p *Parser) cells(line []byte) error {
 		}
 	}
 	if more && !p.table.Further {
-		return fmt.Errorf("%d columns: want %d, as %s", len(p.columns)+countMore(line, delimiter), len(p.columns),
-			strings.Join(p.names(), ", "))
+		return errColumns
 	}
 	return nil
 }
 
-// countMore returns how many cells are in the rest of a line.
-func countMore(rest []byte, delimiter byte) (n int) {
+// errColumns is what explain explains.
+var errColumns = errors.New("too few or too many columns")
+
+func countCells(line []byte, delimiter byte) (n int) {
 	for more := true; more; n++ {
-		_, rest, more = cut(rest, delimiter)
+		_, line, more = cut(line, delimiter)
 	}
 	return n
 }

@@ -18,7 +18,7 @@ import (
 // Formats are the formats of reads of files; Writables can be written, too.
 var (
 	Formats = []source.Format{
-		tableFormat, dftracerFormat, juicefsFormat, straceFormat, fioFormat, blkparseFormat, msrFormat, alibabaFormat,
+		tableFormat, dftracerFormat, juicefsFormat, straceFormat, fioFormat, blkparseFormat,
 	}
 	Writables = []source.Writable{tableWritable}
 )

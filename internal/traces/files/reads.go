@@ -50,6 +50,12 @@ type lineAccesses struct {
 	parse func(line []byte, a *Access) error
 }
 
+// Lines returns the reads of a source with at most one per line. parse fills in the read of a line, or returns
+// source.ErrLeftOut if it is not a read.
+func Lines(src *source.Source, parse func(line []byte, a *Access) error) Accesses {
+	return &lineAccesses{src: src, parse: parse}
+}
+
 func (l *lineAccesses) Next(a *Access) error {
 	for {
 		line, err := l.src.Line()

@@ -94,7 +94,13 @@ func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream
 
 func (c *cacheLibReader) state(opts params.Values) {
 	r := c.rows.Src.Reading
-	r.Time, r.Why = "time op_time in s", "not "+opts.Text("ops")
+	r.Why = "not " + opts.Text("ops")
+	if c.time >= 0 {
+		r.Time = "time op_time in s"
+	}
+	if c.hits >= 0 {
+		r.Served = "served cache_hits"
+	}
 	if c.withKey {
 		r.Size = "size key_size+size"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces/blocklogs"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
@@ -259,7 +260,7 @@ func chooseTenant(s *source.Source, format source.Format, opts params.Values) er
 	chosen, ok := opts["tenant"]
 	switch holds := func(f source.Format) bool { return f.Name == format.Name }; {
 	case ok:
-	case slices.ContainsFunc(files.Formats, holds):
+	case slices.ContainsFunc(slices.Concat(files.Formats, blocklogs.Devices), holds):
 		return s.Errorf("holds reads of files, whose tenants are jobs or directories: write --tenant job, or " +
 			"--tenant 'directory(depth=1)'")
 	default:

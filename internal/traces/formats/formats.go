@@ -10,6 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/attention"
+	"github.com/cachesim/cachesim/internal/traces/blocklogs"
+	"github.com/cachesim/cachesim/internal/traces/cdnlogs"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/jsonlogs"
@@ -33,7 +35,7 @@ type kind struct {
 var kinds = []kind{
 	{prompts.Kind{}, prompts.Formats, prompts.Writables},
 	{queries.Kind{}, queries.Formats, queries.Writables},
-	{files.Kind{}, files.Formats, files.Writables},
+	{files.Kind{}, slices.Concat(files.Formats, blocklogs.Devices), files.Writables},
 	{recommender.Kind{}, recommender.Formats, recommender.Writables},
 }
 
@@ -42,7 +44,9 @@ var formats = slices.Concat(
 	plainFormats,
 	weblogs.Formats,
 	kvlogs.Formats,
+	cdnlogs.Formats,
 	jsonlogs.Formats,
+	blocklogs.Memory,
 	ofKinds(func(k kind) []source.Format { return k.reads }),
 	datasets.Formats,
 	attention.Formats,

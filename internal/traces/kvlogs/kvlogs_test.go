@@ -136,7 +136,7 @@ func TestFormatsRefuse(t *testing.T) {
 		"redis, number": {monitor(`7 [0 x] "zunion" "9" "a"`), "",
 			`line 3: zunion: "9" keys: want a number from 1 to 1`},
 		"redis, streams": {monitor(`7 [0 x] "xread" "a"`), "", "line 3: xread: want the word STREAMS before the keys"},
-		"memcached, ts": {"ts=1 gid=1 type=item_get key=a status=found\n", "",
+		"memcached, ts": {"ts=1 gid=1 type=item_get key=a status=found\n", "memcached",
 			"line 1: ts=1: want seconds, a point and"},
 		"memcached, status": {"ts=1.0 gid=1 type=item_get key=a status=lost\n", "",
 			"line 1: status=lost: want found, not_found"},
@@ -145,8 +145,9 @@ func TestFormatsRefuse(t *testing.T) {
 		"memcached, a get before": {"ts=1.0 gid=1 type=item_get key=a status=found\n" +
 			"ts=1.0 gid=1 type=item_get key=a size=x\n",
 			"", `line 2: size "x"`},
-		"memcached, words": {"ts=1.0 gid=1 typ=item_get key=a\n", "", `line 1: "typ=item_get": want ts=, gid= and type=`},
-		"memcached, cut":   {"ts=1.0 gid=1\n", "memcached", "line 1: the line ends before type="},
+		"memcached, words": {"ts=1.0 gid=1 typ=item_get key=a\n", "memcached",
+			`line 1: "typ=item_get": want ts=, gid= and type=`},
+		"memcached, cut": {"ts=1.0 gid=1\n", "memcached", "line 1: the line ends before type="},
 		"memcached, req": {"ts=1.0 gid=1 type=proxy_req elapsed=1 type=100 code=15 detail= req=get\n", "",
 			"line 1: req=get: want a key behind the command"},
 

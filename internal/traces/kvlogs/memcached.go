@@ -19,20 +19,18 @@ var memcachedFormat = source.Format{
 	Example: "ts=1466120156.99667 gid=1 type=item_get key=user%3A7 status=not_found clsid=0 cfd=23 size=0\n" +
 		"ts=1466120156.99871 gid=2 type=item_store key=user%3A7 status=stored cmd=set ttl=60 clsid=1 cfd=24 size=120",
 	Carries:   "time, key, size, op, ttl, served",
-	Detection: "lines that begin with ts= and gid=",
+	Detection: "lines that begin with ts=, gid= and type=",
 	Options:   []params.Param{source.OpsOption()},
 	Writes:    stream.WritesFill,
 	Detect: source.CertainIf(func(head source.Head) bool {
-		events, others := 0, 0
-		for _, line := range source.WithoutBlankEnd(head.Lines) {
-			switch {
-			case bytes.HasPrefix(line, []byte("ts=")) && bytes.Contains(line, []byte(" gid=")):
-				events++
-			case !isNotice(line):
-				others++
+		var w watched
+		return source.MostLines(head.Lines, func(line []byte) error {
+			if isNotice(line) {
+				return source.ErrLeftOut
 			}
-		}
-		return events > others
+			_, _, err := w.begin(line)
+			return err
+		})
 	}),
 	Open: openMemcached,
 }

@@ -30,15 +30,13 @@ var redisFormat = source.Format{
 }
 
 func looksLikeMonitor(head source.Head) bool {
-	events, others := 0, 0
-	for _, line := range source.WithoutBlankEnd(head.Lines) {
-		if _, err := parseEvent(line); err == nil {
-			events++
-		} else if string(line) != monitorOK {
-			others++
+	return source.MostLines(head.Lines, func(line []byte) error {
+		if string(line) == monitorOK {
+			return source.ErrLeftOut
 		}
-	}
-	return events > others
+		_, err := parseEvent(line)
+		return err
+	})
 }
 
 // monitorOK is the answer to MONITOR, the first line.

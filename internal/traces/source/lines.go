@@ -58,3 +58,26 @@ func (h Head) EveryLine(looks func(number int, line []byte) bool) bool {
 	}
 	return len(lines) > 0
 }
+
+// MostLines reports whether more of the first lines are requests of a format than are damaged, judging by its parser,
+// which may return ErrLeftOut for others. A file with some damaged lines is recognised like that, unlike by EveryLine.
+func MostLines(lines [][]byte, parse func(line []byte) error) bool {
+	const (
+		most  = 64 // requests and damaged lines that are looked at
+		never = 8  // damaged lines without any request, after which none is expected
+	)
+	requests, damaged := 0, 0
+	for _, line := range WithoutBlankEnd(lines) {
+		switch parse(line) {
+		case nil:
+			requests++
+		case ErrLeftOut:
+		default:
+			damaged++
+		}
+		if requests+damaged == most || requests == 0 && damaged == never {
+			break
+		}
+	}
+	return requests > damaged
+}

@@ -1,0 +1,295 @@
+package blocklogs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Memory are the formats of accesses to memory. An access is a request for each line that it touches, and the key is
+// the address of a line divided by its size.
+var Memory = []source.Format{lackeyFormat, addressFormat, champSimFormat}
+
+const maxLine = 1 << 20 // bytes in a line of memory: a page at the most
+
+// lineOption is the size of a line of memory.
+func lineOption() params.Param {
+	return params.Param{Name: "line", Default: 64, Min: 1, Max: maxLine,
+		Doc: "bytes in a line, the unit that is cached; 4096 for pages; 1 for single addresses"}
+}
+
+// instructionsOption says whether fetches of instructions count.
+func instructionsOption() params.Param {
+	return params.Param{Name: "instructions", Default: false,
+		Doc: "whether fetches of instructions are requests, too, as in a cache that instructions and data share"}
+}
+
+// touched are the lines of memory that an access touches.
+type touched struct {
+	next, last uint64 // none is left where next > last
+	op         stream.Op
+}
+
+// touch returns the lines of size bytes at an address. Memory ends at 2^64.
+func touch(address, size, line uint64, op stream.Op) touched {
+	end := address + max(size, 1) - 1
+	if end < address {
+		end = 1<<64 - 1
+	}
+	return touched{address / line, end / line, op}
+}
+
+// memoryReader gives the lines of memory that accesses touch. It implements stream.Reader.
+type memoryReader struct {
+	lines        stream.Reader // reads accesses by parse
+	line         uint64        // bytes
+	instructions bool
+	access       touched
+}
+
+// openMemory reads a text with an access per line.
+func openMemory(src *source.Source, opts params.Values, parse func(*memoryReader, []byte) error,
+	left string) (stream.Reader, stream.Fields, error) {
+	m := &memoryReader{line: uint64(opts.Int("line")), access: touched{next: 1}}
+	m.instructions, _ = opts["instructions"].(bool)
+	m.lines = source.ReadLines(src, func(line []byte, _ *stream.Record) error { return parse(m, line) })
+	stateMemory(src.Reading, m.line, left)
+	return m, stream.Fields{Size: true, Op: true}, nil
+}
+
+func stateMemory(r *source.Reading, line uint64, left string) {
+	r.Key, r.Size, r.Why = "key address", "", left
+	if line > 1 {
+		r.Key = fmt.Sprintf("key address in lines of %d bytes", line)
+	}
+}
+
+func (m *memoryReader) Read(rec *stream.Record) error {
+	if m.access.next > m.access.last {
+		if err := m.lines.Read(rec); err != nil {
+			return err
+		}
+	}
+	*rec = stream.Record{Num: m.access.next, Size: int64(m.line), Op: m.access.op}
+	m.access.next++
+	return nil
+}
+
+// lackeyFormat is documented in valgrind's manual, "Lackey: an example tool", option --trace-mem.
+var lackeyFormat = source.Format{
+	Name: "lackey",
+	Summary: "accesses to memory, as valgrind --tool=lackey --trace-mem=yes prints them: instruction, load, store or " +
+		"modify, address in hexadecimal, size",
+	Example:   "I  0023C790,2\n S BE80199C,4\n L BE801950,4\n M 0025747C,1",
+	Carries:   "key (the line of memory), size of a line, op",
+	Detection: "lines of I, L, S or M, a hexadecimal number and a size",
+	Options:   []params.Param{lineOption(), instructionsOption()},
+	Detect: source.CertainIf(func(head source.Head) bool {
+		m := &memoryReader{line: 1, instructions: true}
+		return source.MostLines(head.Lines, m.parseLackey)
+	}),
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		return openMemory(src, opts, (*memoryReader).parseLackey, "remarks of valgrind, and instructions unless "+
+			"instructions=true")
+	},
+}
+
+// parseLackey reads a line. A modify is a store: what it loads is the line that it stores to.
+func (m *memoryReader) parseLackey(line []byte) error {
+	if bytes.HasPrefix(line, []byte("==")) {
+		return source.ErrLeftOut // ==4711== and a remark
+	}
+	const prefix = len("I  ")
+	if len(line) <= prefix || line[0] != 'I' && line[0] != ' ' || line[2] != ' ' {
+		return fmt.Errorf("%.40q: want I, L, S or M, an address and a size", line)
+	}
+	text, sizeText, ok := bytes.Cut(line[prefix:], []byte(","))
+	address, ok2 := parseHex(text)
+	size, ok3 := source.ParseDigits(sizeText)
+	if !ok || !ok2 || !ok3 || size > maxLine {
+		return fmt.Errorf("%.40q: want a hexadecimal address, a comma and a size up to %d", line[prefix:], maxLine)
+	}
+	op := stream.OpRead
+	switch string(line[:2]) {
+	case "I ":
+		if !m.instructions {
+			return source.ErrLeftOut
+		}
+	case " L":
+	case " S", " M":
+		op = stream.OpWrite
+	default:
+		return fmt.Errorf("%.40q: want I, L, S or M", line)
+	}
+	m.access = touch(address, size, m.line, op)
+	return nil
+}
+
+// addressFormat is described in https://cseweb.ucsd.edu/classes/fa07/cse240a/project1.html.
+var addressFormat = source.Format{
+	Name: "address",
+	Summary: "accesses to memory as text: l for a load or s for a store, 0x and an address, further numbers such as the " +
+		"instructions since the last access and penalties, which are not read",
+	Example:   "s 0x1fffff50 1\nl 0x1fffff58 1",
+	Carries:   "key (the line of memory), size of a line, op",
+	Detection: "lines of l or s and a number that begins with 0x",
+	Options:   []params.Param{lineOption()},
+	Detect: source.CertainIf(func(head source.Head) bool {
+		m := &memoryReader{line: 1}
+		return head.EveryLine(func(_ int, line []byte) bool { return m.parseAddress(line) == nil })
+	}),
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		return openMemory(src, opts, (*memoryReader).parseAddress, "no requests")
+	},
+}
+
+func (m *memoryReader) parseAddress(line []byte) error {
+	const prefix = "l 0x"
+	if len(line) < len(prefix) || string(line[1:len(prefix)]) != prefix[1:] || line[0] != 'l' && line[0] != 's' {
+		return fmt.Errorf("%.40q: want l or s, and an address that begins with 0x", line)
+	}
+	text, _, _ := bytes.Cut(line[len(prefix):], []byte(" "))
+	address, ok := parseHex(text)
+	if !ok {
+		return fmt.Errorf("address %.40q: want a hexadecimal number below 2^64", text)
+	}
+	op := stream.OpRead
+	if line[0] == 's' {
+		op = stream.OpWrite
+	}
+	m.access = touch(address, 1, m.line, op)
+	return nil
+}
+
+// champSimFormat has the records of ChampSim's inc/trace_instruction.h, struct input_instr.
+var champSimFormat = source.Format{
+	Name: "champsim",
+	Summary: "traces of ChampSim: little-endian records of 64 bytes, one per instruction, with its address and those of " +
+		"up to 4 loads and 2 stores",
+	Carries: "key (the line of memory), size of a line, op",
+	Detection: "a name with champsim, and bytes that may only be 0 or 1 in each record; without the name also addresses " +
+		"that follow each other",
+	Options:    []params.Param{lineOption(), instructionsOption()},
+	Detect:     detectChampSim,
+	Binary:     true,
+	Impossible: noChampSim,
+	Open:       openChampSim,
+}
+
+// Where the fields of a record are, in bytes from its beginning. An address of 0 is none.
+const (
+	champSimRecord = 64
+	isBranch       = 8
+	branchTaken    = 9
+	stores         = 16
+	loads          = 32
+	address        = 8 // bytes of one
+)
+
+// noChampSim says why a file is not a trace of ChampSim.
+func noChampSim(head source.Head) string {
+	n := 0
+	for records := head.Bytes; len(records) >= champSimRecord; records = records[champSimRecord:] {
+		n++
+		if records[isBranch] > 1 || records[branchTaken] > records[isBranch] {
+			return fmt.Sprintf("record %d says %d and %d where a branch, and whether it is taken, would be 0 or 1", n,
+				records[isBranch], records[branchTaken])
+		}
+	}
+	if n == 0 {
+		return fmt.Sprintf("want records of %d bytes", champSimRecord)
+	}
+	return ""
+}
+
+// detectChampSim is sure if most instructions follow the previous one in memory, as programs run.
+func detectChampSim(head source.Head, name string) source.Confidence {
+	if noChampSim(head) != "" {
+		return source.No
+	}
+	if strings.Contains(name, "champsim") {
+		return source.Certain
+	}
+	n, near := 0, 0
+	last := uint64(0)
+	for records := head.Bytes; len(records) >= champSimRecord; records = records[champSimRecord:] {
+		ip := binary.LittleEndian.Uint64(records)
+		const longest = 15 // bytes of an instruction
+		if n++; ip > last && ip-last <= longest {
+			near++
+		}
+		last = ip
+	}
+	if n >= 16 && near > n/2 {
+		return source.Likely
+	}
+	return source.No
+}
+
+// champSimReader implements stream.Reader.
+type champSimReader struct {
+	src          *source.Source
+	line         uint64
+	instructions bool
+	batch        []byte
+	accesses     [7]touched // of an instruction: itself, loads, stores
+	n, next      int
+}
+
+func openChampSim(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &champSimReader{src: src, line: uint64(opts.Int("line")), instructions: opts.Bool("instructions")}
+	stateMemory(src.Reading, r.line, "no requests")
+	return r, stream.Fields{Size: true, Op: true}, nil
+}
+
+func (r *champSimReader) Read(rec *stream.Record) error {
+	for r.next == r.n {
+		if err := r.instruction(); err != nil {
+			return err
+		}
+	}
+	a := r.accesses[r.next]
+	r.next++
+	*rec = stream.Record{Num: a.next, Size: int64(r.line), Op: a.op}
+	return nil
+}
+
+// instruction reads the next record. The trace does not state how long an access is: it touches one line.
+func (r *champSimReader) instruction() error {
+	if len(r.batch) == 0 {
+		var err error
+		if r.batch, err = r.src.Records(champSimRecord); err != nil {
+			return err
+		}
+	}
+	record := r.batch[:champSimRecord]
+	r.batch = r.batch[champSimRecord:]
+	if record[isBranch] > 1 || record[branchTaken] > 1 {
+		return r.src.OffsetErrorf(r.src.Offset()-int64(len(r.batch))-champSimRecord,
+			"the record says %d and %d where a branch, and whether it is taken, are 0 or 1", record[isBranch],
+			record[branchTaken])
+	}
+	r.n, r.next = 0, 0
+	if r.instructions {
+		r.add(record, stream.OpRead)
+	}
+	for at := loads; at < champSimRecord; at += address {
+		r.add(record[at:], stream.OpRead)
+	}
+	for at := stores; at < loads; at += address {
+		r.add(record[at:], stream.OpWrite)
+	}
+	return nil
+}
+
+func (r *champSimReader) add(text []byte, op stream.Op) {
+	if a := binary.LittleEndian.Uint64(text); a != 0 {
+		r.accesses[r.n] = touch(a, 1, r.line, op)
+		r.n++
+	}
+}
