@@ -88,6 +88,15 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "converting", progress.Bytes)
 	defer bar.Finish()
+	if f.embeddings == "" {
+		if order := traces.RotationOrder(cmd.Context(), in, options); order != nil {
+			named := slices.Clone(in)
+			for i, at := range order {
+				in[i] = named[at]
+			}
+			bar.Note(traces.RotationNote(in))
+		}
+	}
 	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
 	if f.embeddings != "" {

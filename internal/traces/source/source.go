@@ -73,6 +73,9 @@ func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) 
 	if path == "-" {
 		return standardInput(ctx, cmp.Or[io.Reader](stdin, os.Stdin)), nil
 	}
+	if err := CheckLocal(path); err != nil {
+		return nil, err
+	}
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		return nil, fmt.Errorf("%s: is a socket: want a file or a pipe", path)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // Env is the environment variable that names a folder with traces, which is searched for files that are not at their
@@ -89,6 +90,9 @@ func Dirs(first string) (dirs []string) {
 func Find(path string, dirs []string) (string, error) {
 	if path == "-" {
 		return path, nil
+	}
+	if err := source.CheckLocal(path); err != nil {
+		return "", err
 	}
 	places := []string{path}
 	if filepath.IsAbs(path) {
@@ -223,17 +227,55 @@ func digestOf(path string) ([]byte, error) {
 // Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
 // a checksum that the files do not match, the error is a ChangedError; if a file is not found, a MissingError.
 func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
+	options.Selection = w.Selection
+	w, note := w.inOrder(ctx, dirs, options)
 	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
-	return t, err
+	return withNote(t, note), err
 }
 
-// LoadSummed is Load that also returns w with its checksum, computed while loading. Standard input and pipes, which
-// cannot be read twice, have none.
+// inOrder returns w with the files of a rotated log in the order of their times, and says so in the note; and otherwise
+// as it is. Files with a checksum keep their order, which a record states.
+func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.LoadOptions) (_ Workload, note string) {
+	if w.Checksum != "" || w.EmbeddingsFile() != "" {
+		return w, ""
+	}
+	var found []string
+	for _, path := range w.Files {
+		place, err := Find(path, dirs)
+		if err != nil {
+			return w, "" // which loading reports
+		}
+		found = append(found, place)
+	}
+	order := traces.RotationOrder(ctx, found, options)
+	if order == nil {
+		return w, ""
+	}
+	files := make([]string, len(order))
+	for i, at := range order {
+		files[i] = w.Files[at]
+	}
+	w.Files = files
+	return w, traces.RotationNote(files)
+}
+
+// LoadSummed is Load that also returns w with its checksum, computed while loading, and with its files in the order in
+// which they were read. Standard input and pipes, which cannot be read twice, have none.
 func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
 	Workload, error) {
+	options.Selection = w.Selection
+	w, note := w.inOrder(ctx, dirs, options)
 	t, sum, err := w.load(ctx, dirs, options, true)
 	w.Checksum = sum
-	return t, w, err
+	return withNote(t, note), w, err
+}
+
+// withNote adds a note, if there is one, to a trace, if that was read.
+func withNote(t *traces.Trace, note string) *traces.Trace {
+	if t != nil && note != "" {
+		t.Warnings = append(t.Warnings, note)
+	}
+	return t
 }
 
 func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOptions,
