@@ -11,12 +11,21 @@ import (
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // finish prints the answers of results below their table, and writes the results to the output folder. Formats other
 // than tables contain data only; with them the answers are notes, if the user has asked.
 func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	out := cmd.OutOrStdout()
+	for _, sentence := range target.Logged(r.Records, sim.ObjectNoun) {
+		r.Notes = append(r.Notes, sentence)
+		if f.format != "table" && f.format != "markdown" {
+			commandline.Note(cmd, f.trace.quiet, sentence)
+		} else if _, err := fmt.Fprintf(out, "\n%s\n", terminal.WrapLines(terminal.TextWidth(out), sentence)); err != nil {
+			return err
+		}
+	}
 	if f.format == "table" || f.format == "markdown" {
 		if err := target.Print(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {
 			return err

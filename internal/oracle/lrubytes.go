@@ -25,11 +25,25 @@ type LRUByteStack struct {
 	words      fenwick // bytes per word of slots
 	total      int64   // bytes of all objects seen
 
-	hits     []int64 // per capacity: hits there and not at the previous one
-	hitBytes []int64
+	counts *ByteHits // where hits are counted
+	own    ByteHits
 
 	batch [stackBatch]uint32
 }
+
+// ByteHits are hits at several capacities.
+type ByteHits struct {
+	hits  []int64 // per capacity: hits there and not at the previous one
+	bytes []int64 // of them
+}
+
+// NewByteHits returns no hits at a number of capacities.
+func NewByteHits(capacities int) *ByteHits {
+	return &ByteHits{make([]int64, capacities), make([]int64, capacities)}
+}
+
+// Hits returns the hits at each capacity and their bytes.
+func (h *ByteHits) Hits() (hits, hitBytes []int64) { return runningSums(h.hits), runningSums(h.bytes) }
 
 // NewLRUByteStack returns the stack for a trace of objects with these sizes, and the capacities to count at: ascending,
 // at least the largest size.
@@ -42,12 +56,14 @@ func NewLRUByteStack(sizes, capacities []int64) (*LRUByteStack, error) {
 			capacities[0], largest)
 	}
 	s := newSlots(len(sizes))
-	return &LRUByteStack{
+	stack := &LRUByteStack{
 		slots: s, sizes: sizes, capacities: capacities,
 		held:  make([]int64, len(s.occupied)*slotsPerWord),
 		words: make(fenwick, len(s.occupied)),
-		hits:  make([]int64, len(capacities)), hitBytes: make([]int64, len(capacities)),
-	}, nil
+		own:   *NewByteHits(len(capacities)),
+	}
+	stack.counts = &stack.own
+	return stack, nil
 }
 
 // Serve processes the next requests of the trace. If counted is false, as in a warm-up, they only move the objects.
@@ -71,16 +87,23 @@ func (s *LRUByteStack) Serve(objects []uint32, counted bool) {
 			}
 			// Only the smallest capacity that hits is counted; Hits adds the larger ones.
 			if c, _ := slices.BinarySearch(s.capacities, depth); c < len(s.capacities) {
-				s.hits[c]++
-				s.hitBytes[c] += s.sizes[o]
+				s.counts.hits[c]++
+				s.counts.bytes[c] += s.sizes[o]
 			}
 		}
 		objects = objects[n:]
 	}
 }
 
-func (s *LRUByteStack) Hits() (hits, hitBytes []int64) {
-	return runningSums(s.hits), runningSums(s.hitBytes)
+// Hits returns the counted hits at each capacity and their bytes.
+func (s *LRUByteStack) Hits() (hits, hitBytes []int64) { return s.own.Hits() }
+
+// CountIn counts the hits of further requests elsewhere; nil: in the stack again.
+func (s *LRUByteStack) CountIn(counts *ByteHits) {
+	s.counts = counts
+	if counts == nil {
+		s.counts = &s.own
+	}
 }
 
 // Resident returns how many objects each of the caches holds now.

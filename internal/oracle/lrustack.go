@@ -20,6 +20,7 @@ type LRUStack struct {
 	seen  int      // objects seen so far: all occupied slots
 
 	counts []int64 // per distance
+	own    []int64 // counts, unless CountIn gave another column
 
 	batch [stackBatch]uint32
 }
@@ -31,8 +32,8 @@ const stackBatch = 1024
 // NewLRUStack returns the stack for a trace of objects below numObjects.
 func NewLRUStack(numObjects int) *LRUStack {
 	// Twice as many slots as objects, so that they run out only every numObjects requests.
-	return &LRUStack{slots: newRanks(2 * numObjects), next: memory.Column[uint32](numObjects),
-		counts: memory.Column[int64](numObjects)}
+	counts := memory.Column[int64](numObjects)
+	return &LRUStack{slots: newRanks(2 * numObjects), next: memory.Column[uint32](numObjects), counts: counts, own: counts}
 }
 
 // Serve processes the next requests of the trace. If counted is false, as in a warm-up, they only move the objects.
@@ -76,7 +77,16 @@ func (s *LRUStack) Seen() int { return s.seen }
 
 // Distances returns, for each distance, the number of counted requests that have it; the first request to an object has
 // none. The slice is the stack's own.
-func (s *LRUStack) Distances() []int64 { return s.counts }
+func (s *LRUStack) Distances() []int64 { return s.own }
+
+// CountIn counts the distances of further requests in another column, with a place for each object; nil: in the stack's
+// own again.
+func (s *LRUStack) CountIn(counts []int64) {
+	s.counts = counts
+	if counts == nil {
+		s.counts = s.own
+	}
+}
 
 // HitsOf returns LRU's hits for every capacity in objects, from 0 to the number of distances, given how many requests
 // have each distance; larger capacities hit no more than the last.

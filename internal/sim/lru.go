@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -22,7 +23,7 @@ func (r *Replayer) passOf(c Cell) string {
 		return ""
 	}
 	v := r.view(c.Capacity)
-	if len(v.trace.Removals) > 0 || v.trace.Ops != nil {
+	if len(v.trace.Removals) > 0 {
 		return ""
 	}
 	if c.Capacity.Bytes && (v.trace.RequestSizes != nil || c.Capacity.Simulated < v.largest) {
@@ -40,6 +41,15 @@ type lruStack interface {
 	resident() []int64
 	// hits returns the counted hits at each capacity, and their bytes if the capacities count bytes.
 	hits() (hits, hitBytes []int64, err error)
+}
+
+// apartStack is a stack that counts requests that write apart.
+type apartStack interface {
+	lruStack
+	// turn says whether the next requests write.
+	turn(write bool)
+	// writeHits is hits of the requests that write.
+	writeHits() (hits, hitBytes []int64)
 }
 
 // replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, with one
@@ -68,50 +78,84 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, t *traces.Trace,
 	warmup int) ([]outcome, error) {
 	start := time.Now()
-	if err := r.serveStack(ctx, stack, t.Objects[:warmup], false); err != nil {
+	if err := r.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
 		return nil, err
 	}
 	before := stack.resident()
-	if err := r.serveStack(ctx, stack, t.Objects[warmup:], true); err != nil {
+	if err := r.serveStack(ctx, stack, t, warmup, len(t.Objects), true); err != nil {
 		return nil, err
 	}
 	after := stack.resident()
-	hits, hitBytes, err := stack.hits()
+	tallies, err := talliesOf(stack, cells, t, warmup)
 	if err != nil {
 		return nil, err
 	}
 	elapsed := time.Since(start)
-	counts := cache.Counts{Requests: int64(len(t.Objects) - warmup)}
-	if cells[0].Capacity.Bytes {
-		for pos := warmup; pos < len(t.Objects); pos++ {
-			counts.Bytes += t.Size(pos)
-		}
-	}
 	outcomes := make([]outcome, len(cells))
 	for k := range cells {
-		n := counts
-		n.Hits, n.HitBytes = hits[k], hitBytes[k]
-		n.Evictions = n.Misses() - (after[k] - before[k]) // every miss loads an object, which is resident or was evicted
+		n := tallies[k]
+		// Every miss loads an object, which is resident or was evicted.
+		n.Reads.Evictions = n.Reads.Misses() + n.Writes.Misses() - (after[k] - before[k])
+		n.sum(t)
 		outcomes[k] = outcome{values: n.Values(cells[k].Cache.Entry, cells[k].Capacity.Bytes), served: int64(len(t.Objects)),
 			elapsed: elapsed}
+		n.addTo(&outcomes[k].values, t)
 	}
 	return outcomes, nil
 }
 
-// serveStack passes requests to the stack, and checks ctx from time to time.
-func (r *Replayer) serveStack(ctx context.Context, stack lruStack, objects []uint32, counted bool) error {
-	for len(objects) > 0 {
+// talliesOf returns what a stack has counted for each cell after the warm-up, except evictions.
+func talliesOf(stack lruStack, cells []Cell, t *traces.Trace, warmup int) ([]Tally, error) {
+	hits, hitBytes, err := stack.hits()
+	if err != nil {
+		return nil, err
+	}
+	var all Tally
+	for pos := warmup; pos < len(t.Objects); pos++ {
+		n := &all.Reads
+		if t.IsWrite(pos) {
+			n = &all.Writes
+		}
+		n.Requests++
+		if cells[0].Capacity.Bytes {
+			n.Bytes += t.Size(pos)
+		}
+	}
+	tallies := slices.Repeat([]Tally{all}, len(cells))
+	for k := range tallies {
+		tallies[k].Reads.Hits, tallies[k].Reads.HitBytes = hits[k], hitBytes[k]
+	}
+	if t.Ops != nil {
+		hits, hitBytes = stack.(apartStack).writeHits()
+		for k := range tallies {
+			tallies[k].Writes.Hits, tallies[k].Writes.HitBytes = hits[k], hitBytes[k]
+		}
+	}
+	return tallies, nil
+}
+
+// serveStack passes the requests [from, to) to the stack, and checks ctx from time to time.
+func (r *Replayer) serveStack(ctx context.Context, stack lruStack, t *traces.Trace, from, to int, counted bool) error {
+	for from < to {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(len(objects), stack.window())
-		if err := stack.serve(objects[:n], counted); err != nil {
-			return err
+		end := min(to, from+stack.window())
+		for at := from; at < end; {
+			next := end
+			if t.Ops != nil {
+				next = endOfKind(t, at, end)
+				stack.(apartStack).turn(t.IsWrite(at))
+			}
+			if err := stack.serve(t.Objects[at:next], counted); err != nil {
+				return err
+			}
+			at = next
 		}
 		if r.options.Progress != nil {
-			r.options.Progress(int64(n))
+			r.options.Progress(int64(end - from))
 		}
-		objects = objects[n:]
+		from = end
 	}
 	return nil
 }
@@ -119,10 +163,14 @@ func (r *Replayer) serveStack(ctx context.Context, stack lruStack, objects []uin
 // newLRUStack returns the stack for a part of a trace on the CPU.
 func newLRUStack(t *traces.Trace, cells []Cell) (lruStack, error) {
 	if !cells[0].Capacity.Bytes {
-		return &objectStack{oracle.NewLRUStack(t.NumObjects), simulated(cells)}, nil
+		s := &objectStack{oracle.NewLRUStack(t.NumObjects), simulated(cells), nil}
+		if t.Ops != nil {
+			s.writes = make([]int64, t.NumObjects)
+		}
+		return s, nil
 	}
 	stack, err := oracle.NewLRUByteStack(t.ObjectSizes, simulated(cells))
-	return byteStack{stack}, err
+	return byteStack{stack, oracle.NewByteHits(len(cells))}, err
 }
 
 func simulated(cells []Cell) []int64 {
@@ -136,6 +184,7 @@ func simulated(cells []Cell) []int64 {
 type objectStack struct {
 	*oracle.LRUStack
 	capacities []int64
+	writes     []int64 // requests that write, per distance; nil if none do
 }
 
 func (s *objectStack) window() int { return longestWindow }
@@ -150,6 +199,19 @@ func (s *objectStack) resident() []int64 { return residentsIn(s.capacities, s.Se
 func (s *objectStack) hits() (hits, hitBytes []int64, err error) {
 	hits = hitsIn(s.capacities, s.Distances())
 	return hits, make([]int64, len(hits)), nil
+}
+
+func (s *objectStack) turn(write bool) {
+	if write {
+		s.CountIn(s.writes)
+	} else {
+		s.CountIn(nil)
+	}
+}
+
+func (s *objectStack) writeHits() (hits, hitBytes []int64) {
+	hits = hitsIn(s.capacities, s.writes)
+	return hits, make([]int64, len(hits))
 }
 
 // residentsIn returns how many of the objects seen are in caches of these capacities.
@@ -171,7 +233,10 @@ func hitsIn(capacities, distances []int64) []int64 {
 	return hits
 }
 
-type byteStack struct{ *oracle.LRUByteStack }
+type byteStack struct {
+	*oracle.LRUByteStack
+	writes *oracle.ByteHits
+}
 
 func (s byteStack) window() int { return longestWindow }
 
@@ -186,3 +251,13 @@ func (s byteStack) hits() (hits, hitBytes []int64, err error) {
 	hits, hitBytes = s.Hits()
 	return hits, hitBytes, nil
 }
+
+func (s byteStack) turn(write bool) {
+	if write {
+		s.CountIn(s.writes)
+	} else {
+		s.CountIn(nil)
+	}
+}
+
+func (s byteStack) writeHits() (hits, hitBytes []int64) { return s.writes.Hits() }

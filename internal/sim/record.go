@@ -50,6 +50,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		}
 	}
 	rec.Set(metric.HitRatio, r.hitRatio(out.values))
+	r.view(c.Capacity).logged().addTo(&rec.Values, c.Capacity.Bytes)
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}

@@ -67,6 +67,7 @@ type view struct {
 	footprint int64 // bytes of all objects; 0 if they do not count
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
+	logged    func() logged
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
 }
@@ -98,7 +99,8 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
-	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses)}
+	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
+		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) })}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with

@@ -8,33 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Metrics of traces with requests that write, deletions and times to live.
-var (
-	reads = metric.Metric{Name: "reads", Unit: metric.Count, Doc: "counted requests that do not write"}
-	// readHits and writeHits are the parts of hits, unless writes fill the cache and are no part of it.
-	readHits = metric.Metric{Name: "read_hits", Unit: metric.Count, Better: metric.Higher,
-		Doc: "requests that do not write and hit"}
-	readHitRatio = metric.Metric{Name: "read_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
-		Merge: metric.Quotient(readHits, reads), Column: metric.Column{At: 12, Head: "of reads", Weight: 35},
-		Figure: metric.Figure{Title: "Hit ratio of reads"},
-		Doc:    "read_hits / reads; hit_ratio where writes fill the cache"}
-	writes = metric.Metric{Name: "writes", Unit: metric.Count,
-		Doc: "requests that write, without a warm-up; no part of requests where they fill the cache"}
-	writeHits = metric.Metric{Name: "write_hits", Unit: metric.Count,
-		Doc: "requests that write to a resident object"}
-	writeHitRatio = metric.Metric{Name: "write_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
-		Merge: metric.Quotient(writeHits, writes), Column: metric.Column{At: 14, Head: "of writes", Weight: 34},
-		Figure: metric.Figure{Title: "Hit ratio of writes"},
-		Doc:    "write_hits / writes"}
-	removals = metric.Metric{Name: "removals", Unit: metric.Count,
-		Doc: "objects that left the cache because they were deleted, made invalid by a write, or expired"}
-)
-
-func init() {
-	metric.Register("traces with writes", reads, readHits, readHitRatio, writes, writeHits, writeHitRatio)
-	metric.Register("traces with deletions, invalidations or times to live", removals)
-}
-
 // Tally is what a replay counted.
 type Tally struct {
 	cache.Counts               // of the requests that belong to hits and misses; evictions are those of all
@@ -47,20 +20,29 @@ func (n Tally) minus(earlier Tally) Tally {
 		n.Removals - earlier.Removals}
 }
 
+// sum sets the counts of the requests that belong to hits and misses, from those of reads and writes.
+func (n *Tally) sum(t *traces.Trace) {
+	n.Counts = n.Reads.Plus(n.Writes)
+	if t.Fills() {
+		n.Counts = n.Reads
+		n.Evictions, n.Oversized = n.Reads.Evictions+n.Writes.Evictions, n.Reads.Oversized+n.Writes.Oversized
+	}
+}
+
 // addTo adds the metrics of writes and removals, where the trace has any.
 func (n Tally) addTo(v *metric.Values, t *traces.Trace) {
 	if len(t.Removals) > 0 {
-		v.SetInt(removals, n.Removals)
+		v.SetInt(metric.Removals, n.Removals)
 	}
 	if t.Ops == nil {
 		return
 	}
-	v.SetInt(reads, n.Reads.Requests)
-	v.SetInt(readHits, n.Reads.Hits)
-	v.SetQuotient(readHitRatio, float64(n.Reads.Hits), float64(n.Reads.Requests))
-	v.SetInt(writes, n.Writes.Requests)
-	v.SetInt(writeHits, n.Writes.Hits)
-	v.SetQuotient(writeHitRatio, float64(n.Writes.Hits), float64(n.Writes.Requests))
+	v.SetInt(metric.Reads, n.Reads.Requests)
+	v.SetInt(metric.ReadHits, n.Reads.Hits)
+	v.SetQuotient(metric.ReadHitRatio, float64(n.Reads.Hits), float64(n.Reads.Requests))
+	v.SetInt(metric.Writes, n.Writes.Requests)
+	v.SetInt(metric.WriteHits, n.Writes.Hits)
+	v.SetQuotient(metric.WriteHitRatio, float64(n.Writes.Hits), float64(n.Writes.Requests))
 }
 
 // feeder serves the requests of a trace in runs: between two of them objects are removed, or reads and writes, which
@@ -101,18 +83,8 @@ func (f *feeder) serve(from, to int) {
 		from = end
 	}
 	if f.trace.Ops != nil {
-		f.sum()
+		f.sum(f.trace)
 	}
-}
-
-// sum adds up reads and writes.
-func (f *feeder) sum() {
-	f.Counts = f.Reads
-	if f.trace.Fills() {
-		f.Counts.Evictions, f.Counts.Oversized = f.Counts.Evictions+f.Writes.Evictions, f.Counts.Oversized+f.Writes.Oversized
-		return
-	}
-	f.Counts = f.Reads.Plus(f.Writes)
 }
 
 // remove removes what leaves the cache before the request at pos.
@@ -133,12 +105,18 @@ func (f *feeder) endOfRun(from, to int) int {
 	if f.trace.Ops == nil {
 		return to
 	}
-	end, write := from+1, f.trace.IsWrite(from)
-	for end < to && f.trace.IsWrite(end) == write {
-		end++
-	}
+	end := endOfKind(f.trace, from, to)
 	if f.trace.Groups != nil { // whose requests have one operation
 		end = min(to, groupEnd(f.trace, end))
+	}
+	return end
+}
+
+// endOfKind returns where the requests from one position on, up to another, that all read or all write end.
+func endOfKind(t *traces.Trace, from, to int) int {
+	end, write := from+1, t.IsWrite(from)
+	for end < to && t.IsWrite(end) == write {
+		end++
 	}
 	return end
 }

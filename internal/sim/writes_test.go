@@ -380,3 +380,65 @@ func TestExampleOfWrites(t *testing.T) {
 		}
 	}
 }
+
+// One pass over reuse distances counts reads and writes as replays do.
+func TestLRUInOnePassWithWrites(t *testing.T) {
+	for _, mode := range []stream.Writes{stream.WritesCount, stream.WritesFill} {
+		tr := withRemovals(5, mode)
+		tr.Removals = nil
+		for _, bytes := range []bool{false, true} {
+			var sizes []capacity.Capacity
+			for _, n := range []int64{7, 40, 120} {
+				if bytes {
+					n *= slices.Max(tr.ObjectSizes)
+				}
+				sizes = append(sizes, capacity.Capacity{Amount: n, Simulated: n, Bytes: bytes})
+			}
+			for _, warmup := range []int{0, 777} {
+				options := simtest.Options{Policies: "lru", Capacities: sizes, Warmup: warmup}
+				replayed := simtest.Run(t, tr, options)
+				options.OnePass = true
+				for i, rec := range simtest.Run(t, tr, options) {
+					if fmt.Sprint(rec.Values) != fmt.Sprint(replayed[i].Values) {
+						t.Errorf("writes %s, at %v after %d: %v in one pass, %v replayed", mode, sizes[i], warmup, rec.Values,
+							replayed[i].Values)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What the log says is counted after the warm-up, of reads where writes fill, and never of rows that are no requests.
+func TestLoggedHits(t *testing.T) {
+	hit, miss := stream.ServedHit, stream.ServedMiss
+	r := rows{
+		{Num: 1, Size: 10, Served: miss}, {Num: 2, Size: 30, Served: hit}, {Num: 1, Size: 10, Served: hit},
+		{Num: 3, Size: 5}, {Num: 1, Size: 10, Op: stream.OpWrite, Served: hit},
+		{Num: 2, Size: 30, Op: stream.OpDelete, Served: miss}, {Num: 2, Size: 30, Served: miss},
+	}
+	for _, test := range []struct {
+		mode   stream.Writes
+		warmup int
+		bytes  bool
+		want   string
+	}{
+		{stream.WritesCount, 0, false, "5 0.6 0"},
+		{stream.WritesFill, 0, false, "4 0.5 0"},
+		{stream.WritesInvalidate, 1, false, "3 0.6667 0"},
+		{stream.WritesFill, 0, true, "4 0.5 0.5"},
+	} {
+		tr := must.Get(r.load(t.Context(), test.mode))(t)
+		at := capacity.Capacity{Amount: 100, Simulated: 100, Bytes: test.bytes}
+		rec := simtest.ByPolicy(t, tr, "lru", at, test.warmup)["lru"]
+		got := fmt.Sprintf("%d %.4g %.4g", rec.Int(metric.LoggedRequests), rec.Float(metric.LoggedHitRatio),
+			rec.Float(metric.LoggedByteHitRatio))
+		if got != test.want || rec.Has(metric.LoggedByteHitRatio) != test.bytes {
+			t.Errorf("writes %s after %d: %s, want %s", test.mode, test.warmup, got, test.want)
+		}
+	}
+	silent := must.Get(rows{{Num: 1, Size: 1}}.load(t.Context(), stream.WritesCount))(t)
+	if rec := simtest.ByPolicy(t, silent, "lru", simtest.Objects(1)[0], 0)["lru"]; rec.Has(metric.LoggedRequests) {
+		t.Error("a log that says nothing has logged requests")
+	}
+}

@@ -52,6 +52,35 @@ var (
 		Doc: "hits / hits of an unbounded cache; above 1 if similar queries answer each other and fewer of them do better"}
 )
 
+// Metrics of traces with requests that write, deletions and times to live.
+var (
+	Reads    = Metric{Name: "reads", Unit: Count, Doc: "counted requests that do not write"}
+	ReadHits = Metric{Name: "read_hits", Unit: Count, Better: Higher, Doc: "requests that do not write and hit"}
+	// ReadHitRatio is the hit ratio where writes fill the cache.
+	ReadHitRatio = Metric{Name: "read_hit_ratio", Unit: Share, Digits: 2, Better: Higher,
+		Merge: Quotient(ReadHits, Reads), Column: Column{At: 12, Head: "of reads", Weight: 35},
+		Figure: Figure{Title: "Hit ratio of reads"}, Doc: "read_hits / reads; hit_ratio where writes fill the cache"}
+	Writes = Metric{Name: "writes", Unit: Count,
+		Doc: "requests that write, without a warm-up; no part of requests where they fill the cache"}
+	WriteHits = Metric{Name: "write_hits", Unit: Count, Better: Higher,
+		Doc: "requests that write to a resident object"}
+	WriteHitRatio = Metric{Name: "write_hit_ratio", Unit: Share, Digits: 2, Better: Higher,
+		Merge: Quotient(WriteHits, Writes), Column: Column{At: 14, Head: "of writes", Weight: 34},
+		Figure: Figure{Title: "Hit ratio of writes"}, Doc: "write_hits / writes"}
+	Removals = Metric{Name: "removals", Unit: Count,
+		Doc: "objects that left the cache because they were deleted, made invalid by a write, or expired"}
+)
+
+// Metrics of traces that say what the server that wrote them found in its own cache. They are the same for all policies.
+var (
+	LoggedRequests = Metric{Name: "logged_requests", Checked: true, Unit: Count, Merge: Apart,
+		Doc: "counted requests of which the log says whether the cache of its server answered"}
+	LoggedHitRatio = Metric{Name: "logged_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart,
+		Doc: "the share of them that it answered"}
+	LoggedByteHitRatio = Metric{Name: "logged_byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
+		Merge: Apart, Doc: "the share of their bytes that it answered"}
+)
+
 // NsPerRequest is the time that the program takes, not the time of a model.
 var NsPerRequest = Metric{Name: "ns_per_request", Title: "ns/request", Unit: Nanoseconds, Digits: 1, Better: Lower,
 	OfMachine: true,
@@ -63,5 +92,8 @@ func init() {
 	Register("replays by bytes", RequestedBytes, HitBytes, ByteHitRatio)
 	Register("comparison with the optimum", OptMisses, CompetitiveRatio, LowerBoundMisses, CompetitiveRatioMax,
 		NormalizedHitRatio)
+	Register("traces with writes", Reads, ReadHits, ReadHitRatio, Writes, WriteHits, WriteHitRatio)
+	Register("traces with deletions, invalidations or times to live", Removals)
+	Register("logs of servers with a cache", LoggedRequests, LoggedHitRatio, LoggedByteHitRatio)
 	Register("every replay", NsPerRequest)
 }

@@ -189,7 +189,7 @@ func between(low, high Point, level float64) int64 {
 // FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is.
 func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) string) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
-		curves := curvesOf(g.Records)
+		curves := curvesOf(g.Records, func(r *records.Record) float64 { return r.Float(metric.HitRatio) })
 		first := &g.Records[0]
 		if a, ok := Of(f.Target, first.CapacityUnit, curves); ok && f.Shows(a, capacities(curves)) {
 			a.Name, a.Noun = g.Name, noun(first)
@@ -200,8 +200,9 @@ func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) strin
 }
 
 // curvesOf returns the curves of policies that have to choose. A bound is not a policy, and a cache without bounds has
-// no capacity. A policy that knows the future through a part is listed with the offline policies.
-func curvesOf(recs []records.Record) (curves []Curve) {
+// no capacity. A policy that knows the future through a part is listed with the offline policies. hitRatio returns the
+// hit ratio of a record that counts.
+func curvesOf(recs []records.Record, hitRatio func(*records.Record) float64) (curves []Curve) {
 	for i := range recs {
 		r := &recs[i]
 		online := r.Competes()
@@ -213,7 +214,7 @@ func curvesOf(recs []records.Record) (curves []Curve) {
 			at = len(curves)
 			curves = append(curves, Curve{Policy: r.Label, Online: online})
 		}
-		curves[at].Points = append(curves[at].Points, Point{r.Capacity, r.Float(metric.HitRatio)})
+		curves[at].Points = append(curves[at].Points, Point{r.Capacity, hitRatio(r)})
 	}
 	for _, c := range curves {
 		slices.SortStableFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Capacity, b.Capacity) })
