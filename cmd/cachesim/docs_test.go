@@ -208,6 +208,7 @@ func docTraces(t *testing.T) (dir string) {
 	}
 	must.Do(t, os.Rename(filepath.Join(dir, "book.attention"), filepath.Join(dir, "book"))) // recognised by its content
 	docFiles(t, dir)
+	docRuns(t, dir)
 	return dir
 }
 
@@ -287,5 +288,26 @@ func docFiles(t *testing.T, dir string) {
 		if code := run(args, nil, &stderr, &stderr); code != exitFine {
 			t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
 		}
+	}
+}
+
+// docRuns adds runs to compare, and results of other simulators.
+func docRuns(t *testing.T, dir string) {
+	t.Helper()
+	for _, out := range []string{"old/day1", "old/day2", "new/day1", "new/day2", "newer/day1", "runs/day1", "runs/day2",
+		"main/day1", "branch/day1", "ours/trace"} {
+		args := []string{"run", filepath.Join(dir, filepath.Base(out)+".zst"), "--policy", "fifo,lru,s3fifo", "--capacity",
+			"100", "-o", filepath.Join(dir, out), "--quiet"}
+		var stderr bytes.Buffer
+		if code := run(args, nil, io.Discard, &stderr); code != exitFine {
+			t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+		}
+	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "libcachesim", "result"), 0o755))
+	for name, text := range map[string]string{
+		"libcachesim/result/trace.zst": "result/trace.zst LRU cache size 100, 4000 req, miss ratio 0.5\n",
+		"hit_rate_100.csv":             "Policy,Hit Rate,Hits,Misses,Requests\nlinked.Lru,50.00,2000,2000,4000\n",
+	} {
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 }

@@ -117,6 +117,7 @@ them with the offline optimum.
   cachesim curve trace.zst          compute hit ratios over all capacities
   cachesim train trace.zst          train boosted trees that predict next requests
   cachesim check baseline.jsonl     check that hit ratios have not changed
+  cachesim compare old new          compare the results of runs
   cachesim policies                 list the policies, with parameters and sources
   cachesim formats                  list the trace formats
   cachesim devices                  list the devices that can compute`,
@@ -144,6 +145,7 @@ them with the offline optimum.
 		newPredictEvalCommand(),
 		newCurveCommand(),
 		recorded.NewCheckCommand(),
+		recorded.NewCompareCommand(),
 		newAdversaryCommand(),
 		experiments.NewSweepCommand(),
 		experiments.NewReproduceCommand(),

@@ -180,3 +180,29 @@ func checkRules(rules []Rule, recs []records.Record) error {
 func (r Rule) measured(rec *records.Record) bool {
 	return r.metric == "" || figureOf(rec, r.metric) != nil
 }
+
+// ToleranceFor returns how far a metric of a record may change: by the last rule that matches the record and names the
+// metric or none.
+func ToleranceFor(rules []Rule, rec *records.Record, name string) (t Tolerance) {
+	for _, r := range rules {
+		if r.fits(rec) && (r.metric == "" || r.metric == name) {
+			t = r.Tolerance
+		}
+	}
+	return t
+}
+
+// CheckFor rejects rules for another metric than the one that is compared, rules with percentage points of what is no
+// ratio, and rules that match none of recs.
+func CheckFor(rules []Rule, recs []records.Record, name string) error {
+	m, _ := metric.Lookup(name)
+	for _, r := range rules {
+		switch {
+		case r.metric != "" && r.metric != name:
+			return fmt.Errorf("tolerance %q is for %s, and %s is compared", r.text, r.metric, name)
+		case r.Points > 0 && m.Unit != metric.Share:
+			return fmt.Errorf("tolerance %q: %s is not a ratio; want percent of the value (1%%rel), or exact", r.text, name)
+		}
+	}
+	return checkRules(rules, recs)
+}

@@ -36,10 +36,15 @@ type bar struct {
 	label    string
 }
 
-// addBars draws bars with these names on their left, from the bottom, in a figure that is high enough for them.
-func (f *Figure) addBars(b *bars, names []string) {
-	f.Plot.Add(b)
-	f.Plot.NominalY(names...)
+// AddRows adds a plotter of rows at 0, 1, 2 with these names on their left, from the bottom, and makes the figure high
+// enough for them. Names leave the rows nearly half of the width.
+func (f *Figure) AddRows(p plot.Plotter, names []string) {
+	shortened := make([]string, len(names))
+	for i, name := range names {
+		shortened[i] = shorten(name, f.legend.style, min(labelWidth, f.width*5/9))
+	}
+	f.Plot.Add(p)
+	f.Plot.NominalY(shortened...)
 	f.barNames = true
 	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(names))-0.4
 	f.height = max(f.height, vg.Length(len(names))*barPitch+vg.Inch)

@@ -37,14 +37,13 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 	for i, s := range lines {
 		point := s.Points[0]
 		low, high := d.interval(point)
-		// names leave the bars nearly half of the width
-		names[i] = shorten(d.barName(s), f.legend.style, min(labelWidth, f.width*5/9))
+		names[i] = d.barName(s)
 		chart.bars = append(chart.bars, bar{
 			line: s.Name, at: i, end: point.Mean, interval: interval{low, high},
 			color: d.color(s.Name), label: d.barLabel(p, point), dot: d.LogY,
 		})
 	}
-	f.addBars(&chart, names)
+	f.AddRows(&chart, names)
 	for i, published := range d.ofMetric() {
 		var all marks
 		for at, s := range lines {

@@ -25,7 +25,7 @@ import (
 // a truncated file are errors with file and line.
 func Read(path string, stdin io.Reader) ([]Record, error) {
 	if path == "-" {
-		return readFrom("standard input", stdin)
+		return ReadFrom("standard input", stdin)
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -41,7 +41,7 @@ func Read(path string, stdin io.Reader) ([]Record, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readFrom(path, faults.Reader(f, path))
+	return ReadFrom(path, faults.Reader(f, path))
 }
 
 // findIn returns the file of records in dir.
@@ -56,7 +56,8 @@ func findIn(dir string) (string, error) {
 	return "", fmt.Errorf("folder %s contains none of %s", dir, strings.Join(names, ", "))
 }
 
-func readFrom(name string, r io.Reader) ([]Record, error) {
+// ReadFrom reads records from r, as Read does. Errors begin with the name.
+func ReadFrom(name string, r io.Reader) ([]Record, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -87,6 +88,13 @@ func decode(data []byte) (recs []Record, err error) {
 		err = errors.New("it contains no records")
 	}
 	return recs, err
+}
+
+// Recognises reports whether data begins as a file of records does: as Parquet, as a JSON object, or as CSV with the
+// columns of records. ReadFrom may still refuse it.
+func Recognises(data []byte) bool {
+	header, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
+	return isParquet(data) || isJSON(data) || bytes.HasPrefix(header, []byte(identity[0].name+","+identity[1].name+","))
 }
 
 func isParquet(data []byte) bool { return bytes.HasPrefix(data, []byte("PAR1")) }

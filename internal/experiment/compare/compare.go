@@ -1,0 +1,337 @@
+// Package compare holds the results of two or more runs beside each other, cell by cell: differences with their
+// intervals, who wins where, and how far policies reduce the misses of a baseline policy over many traces.
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Options say what is compared.
+type Options struct {
+	Metric string   // by name; "" for the hit ratio
+	Only   []string // conditions on results: "policy=lru,arc" leaves those of two policies
+	Ignore []string // properties that cells of different runs need not have in common
+	Rows   []string // dimensions that make rows; nil for policy, capacity and the axes of experiments
+	// AllowTraceChange compares results on different traces of one name.
+	AllowTraceChange bool
+	Against          string // a policy; "" for no reductions
+	Symmetric        bool   // reductions of policies that are worse are of their own misses
+	Gate             Gate
+}
+
+// Comparison is the outcome.
+type Comparison struct {
+	Metric     metric.Metric
+	Runs       []string
+	Versus     []Versus    // each further run against the first; nil if there is one run
+	Reductions *Reductions // nil unless Options.Against
+	Notes      []string    // what limits the comparison
+
+	quantity quantity
+	gate     Gate
+}
+
+// Versus is a run against the first one.
+type Versus struct {
+	Old, New   string // names of the runs
+	Dimensions []string
+	Rows       []Row
+	Wins       []Wins // by policy; the last one is of all
+	Cells      []Cell
+	OnlyOld    []Unmatched
+	OnlyNew    []Unmatched
+
+	traces int
+	unit   string // what samples are: "traces" or "seeds"
+}
+
+// Row is a place on the dimensions, over the traces and seeds that it has.
+type Row struct {
+	Places []string
+	Counts
+	Estimate
+}
+
+// Cell is a policy at a capacity on a trace, over its seeds.
+type Cell struct {
+	Record *records.Record // of the first run
+	Places []string        // on the dimensions of rows
+	Estimate
+
+	policy string
+}
+
+// Compare compares each run with the first one, and policies with a baseline policy if options name one.
+func Compare(runs []*Run, o Options) (*Comparison, error) {
+	o.Metric = cmp.Or(o.Metric, metric.HitRatio.Name)
+	if err := records.CheckMetric(o.Metric); err != nil {
+		return nil, err
+	}
+	m, _ := metric.Lookup(o.Metric)
+	c := &Comparison{Metric: m, quantity: quantityOf(m, o.Metric), gate: o.Gate}
+	if len(runs) == 1 && o.Against == "" {
+		return nil, errors.New("only one run is given; want another one to compare with, or --against POLICY to compare " +
+			"its policies")
+	}
+	nameRuns(runs)
+	if err := align(runs); err != nil {
+		return nil, err
+	}
+	if err := filter(runs, o.Only); err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		c.Runs = append(c.Runs, r.Name)
+		c.Notes = append(c.Notes, r.Notes...)
+	}
+	if err := c.removeRepetitions(runs); err != nil {
+		return nil, err
+	}
+	if err := c.addVersus(runs, o); err != nil {
+		return nil, err
+	}
+	if o.Against != "" {
+		if err := c.addReductions(runs, o); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.gate.check(c)
+}
+
+func (c *Comparison) note(format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
+}
+
+// filter leaves the results that meet all conditions, each of which is a dimension with its places. Conditions on
+// policies come last: the baseline of the others need not meet them.
+func filter(runs []*Run, only []string) error {
+	only = slices.Clone(only)
+	slices.SortStableFunc(only, func(a, b string) int { return boolOrder(isOnPolicy(a), isOnPolicy(b)) })
+	for i, text := range only {
+		if isOnPolicy(text) && (i == 0 || !isOnPolicy(only[i-1])) {
+			keepPool(runs)
+		}
+		if err := leave(runs, text); err != nil {
+			return fmt.Errorf("--only %q: %w", text, err)
+		}
+	}
+	if len(only) == 0 || !isOnPolicy(only[len(only)-1]) {
+		keepPool(runs)
+	}
+	return nil
+}
+
+func isOnPolicy(condition string) bool {
+	dimension, _, _ := strings.Cut(condition, "=")
+	return strings.TrimSpace(dimension) == records.DimPolicy
+}
+
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func keepPool(runs []*Run) {
+	for _, r := range runs {
+		r.pool = slices.Clone(r.results)
+	}
+}
+
+// leave leaves the results that meet a condition. A result without the dimension meets it.
+func leave(runs []*Run, condition string) error {
+	name, list, ok := strings.Cut(condition, "=")
+	if name = strings.TrimSpace(name); !ok || name == "" || list == "" {
+		return errors.New("want a dimension and its places, for example policy=lru,arc")
+	}
+	places, err := params.Split(list, ',')
+	if err != nil {
+		return err
+	}
+	if err := checkPlaces(runs, name, places); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		r.results = slices.DeleteFunc(r.results, func(res *result) bool {
+			_, has := res.Dim(name)
+			return has && !slices.ContainsFunc(places, func(p string) bool { return isAt(res, name, p) })
+		})
+		if len(r.results) == 0 {
+			return fmt.Errorf("nothing of %s is left", r.path)
+		}
+	}
+	return nil
+}
+
+func isAt(res *result, dimension, place string) bool {
+	return res.Meets([]records.Condition{{Dimension: dimension, Value: strings.TrimSpace(place)}})
+}
+
+// checkPlaces refuses a dimension or a place that no result has.
+func checkPlaces(runs []*Run, dimension string, places []string) error {
+	var recs []records.Record
+	for _, r := range runs {
+		for _, res := range r.results {
+			recs = append(recs, res.Record)
+		}
+	}
+	var all []records.Condition
+	for _, place := range places {
+		all = append(all, records.Condition{Dimension: dimension, Value: strings.TrimSpace(place)})
+	}
+	return records.CheckConditions(all, recs)
+}
+
+// removeRepetitions leaves out results that a run has twice, as of one folder that was given in two ways.
+func (c *Comparison) removeRepetitions(runs []*Run) error {
+	m, err := newMatcher(runs, nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if n := m.withoutRepetitions(r); n > 0 {
+			c.note("%s: %s left out, the same as another one", r.path, records.Counted(n, "result"))
+		}
+	}
+	return nil
+}
+
+// addVersus compares each further run with the first.
+func (c *Comparison) addVersus(runs []*Run, o Options) error {
+	if len(runs) < 2 {
+		return nil
+	}
+	m, err := newMatcher(runs, o.Ignore)
+	if err != nil {
+		return fmt.Errorf("--ignore: %w", err)
+	}
+	if o.AllowTraceChange {
+		m.matchShares()
+	}
+	for _, is := range runs[1:] {
+		v, err := c.versus(m, runs[0], is, o)
+		if err != nil {
+			return err
+		}
+		c.Versus = append(c.Versus, *v)
+	}
+	return nil
+}
+
+func (c *Comparison) versus(m matcher, old, is *Run, o Options) (*Versus, error) {
+	if err := c.checkTraces(old, is, o.AllowTraceChange); err != nil {
+		return nil, err
+	}
+	cells, onlyOld, onlyNew, err := m.match(old, is)
+	if err != nil {
+		return nil, err
+	}
+	if len(cells) == 0 {
+		return nil, errNoPair(m, old, is)
+	}
+	if err := c.checkPairs(cells, o.AllowTraceChange); err != nil {
+		return nil, err
+	}
+	v := &Versus{Old: old.Name, New: is.Name}
+	v.OnlyOld, v.OnlyNew = m.describe(onlyOld, is), m.describe(onlyNew, old)
+	if err := c.estimate(v, cells, o.Rows); err != nil {
+		return nil, err
+	}
+	c.noteDifferences(v, cells, o.Ignore)
+	return v, nil
+}
+
+// errNoPair says why no cell is in both runs: in what the most similar ones differ.
+func errNoPair(m matcher, old, is *Run) error {
+	first := &old.results[0].Record
+	nearest := m.nearest(first, is.results)
+	return fmt.Errorf("no cell is in both %s and %s: the first one differs from the most similar one of %s in %s; "+
+		"--ignore compares cells that differ in a property", old.path, is.path, is.path,
+		strings.Join(m.difference(first, &nearest.Record), ", "))
+}
+
+// nearest returns the result that differs from r in the fewest properties, of the same policy if possible.
+func (m matcher) nearest(r *records.Record, among []*result) *result {
+	best, fewest := among[0], math.MaxInt
+	for _, res := range among {
+		n := 2 * len(m.difference(r, &res.Record))
+		if res.Policy == r.Policy {
+			n--
+		}
+		if n < fewest {
+			best, fewest = res, n
+		}
+	}
+	return best
+}
+
+// estimate makes rows and cells of pairs.
+func (c *Comparison) estimate(v *Versus, cells []*cell, dimensions []string) error {
+	var recs []records.Record
+	for _, each := range cells {
+		recs = append(recs, *each.record())
+	}
+	p, err := newPlacer(recs, dimensions)
+	if err != nil {
+		return err
+	}
+	v.Dimensions = p.dimensions
+	without := 0
+	var measured []*cell
+	for _, each := range cells {
+		samples := c.samples(each)
+		if len(samples) == 0 {
+			without++
+			continue
+		}
+		measured = append(measured, each)
+		v.Cells = append(v.Cells, Cell{Record: each.record(), Places: p.places(each.record()),
+			Estimate: c.quantity.estimate(samples), policy: p.policy(each.record())})
+	}
+	if len(measured) == 0 {
+		return fmt.Errorf("no cell of %s and %s has %s in both; want one of %s", v.Old, v.New, c.quantity.Name,
+			suggest.List(metricsOf(cells)))
+	}
+	if without > 0 {
+		c.note("%s of %s and %s left out: without %s in both", records.Counted(without, "cell"), v.Old, v.New,
+			c.quantity.Name)
+	}
+	c.addRows(v, p, measured)
+	return nil
+}
+
+func (c *Comparison) samples(of *cell) (samples []sample) {
+	for _, p := range of.pairs {
+		if s, ok := c.quantity.sampleOf(p); ok {
+			samples = append(samples, s)
+		}
+	}
+	return samples
+}
+
+// metricsOf returns the metrics that both results of some pair have.
+func metricsOf(cells []*cell) []string {
+	return slices.DeleteFunc(records.MetricNames(), func(name string) bool {
+		return !slices.ContainsFunc(cells, func(c *cell) bool {
+			return slices.ContainsFunc(c.pairs, func(p pair) bool {
+				_, old := p.old.Get(name)
+				_, is := p.is.Get(name)
+				return old && is
+			})
+		})
+	})
+}

@@ -1,0 +1,194 @@
+// Package peers reads the results of other simulators, so that their hit ratios can be compared with ours: the lines
+// that libCacheSim prints, the CSV reports of Caffeine's simulator, and other tables with named columns. A policy that
+// this program has, too, gets its name here; others keep theirs.
+package peers
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Options say what a file does not.
+type Options struct {
+	Trace        string // "" if the file names it
+	Capacity     int64  // 0 if the file has it
+	CapacityUnit string // "" if the file has it, or if capacities count objects
+}
+
+// Row is a result of another simulator. Its trace is "" and its capacity 0 if neither the file nor the options say it.
+type Row struct {
+	records.Record
+	// Spread is how far the capacity may be from the number in the file, which was rounded to a unit; 0 if it is exact.
+	Spread int64
+	// Rounding is how far the values of metrics may be from the numbers in the file; those from counts are exact.
+	Rounding map[string]float64
+}
+
+// Results are the rows of a file.
+type Results struct {
+	Rows   []Row
+	Format string // what the file was recognised as
+	// Combined says that the file repeats one metric of other reports of the same simulation.
+	Combined bool
+	// Sized says that the capacity is that in the name of the file.
+	Sized    bool
+	Near     []string // policies that are not exactly ours
+	Unknown  []string // policies that we do not have
+	Unused   []string // columns without a use here
+	Others   int      // lines without a result
+	Replaced int      // lines that a later one replaces
+}
+
+// Add adds the results of another file of the same program.
+func (r *Results) Add(other *Results) {
+	r.Rows = append(r.Rows, other.Rows...)
+	if r.Format = cmp.Or(r.Format, other.Format); r.Format != other.Format {
+		r.Format = "results of other simulators"
+	}
+	r.Sized = r.Sized || other.Sized
+	r.Others, r.Replaced = r.Others+other.Others, r.Replaced+other.Replaced
+	for _, lists := range []struct {
+		to   *[]string
+		from []string
+	}{{&r.Near, other.Near}, {&r.Unknown, other.Unknown}, {&r.Unused, other.Unused}} {
+		for _, name := range lists.from {
+			addTo(lists.to, name)
+		}
+	}
+}
+
+// addTo adds a name to a list that does not have it.
+func addTo(list *[]string, name string) {
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}
+
+// Notes says what was recognised, mapped, assumed or left out.
+func (r *Results) Notes() (notes []string) {
+	note := func(condition bool, format string, args ...any) {
+		if condition {
+			notes = append(notes, fmt.Sprintf(format, args...))
+		}
+	}
+	note(true, "%s, %s", r.Format, records.Counted(len(r.Rows), "row"))
+	note(r.Sized, "the capacity is the number in the file's name")
+	note(len(r.Unused) > 0, "columns without a use here: %s", suggest.List(r.Unused))
+	note(r.Others > 0, "%s without a result", records.Counted(r.Others, "other line"))
+	note(r.Replaced > 0, "%s replaced by a later one of the same trace, policy and capacity",
+		records.Counted(r.Replaced, "line"))
+	note(len(r.Near) > 0, "policies whose rules are not exactly ours: %s", suggest.List(r.Near))
+	note(len(r.Unknown) > 0, "policies that are not among ours: %s", suggest.List(r.Unknown))
+	return notes
+}
+
+// Parse recognises and reads the results in data. It is an error if they have no known form; the name of the file
+// begins all errors.
+func Parse(name string, data []byte, o Options) (*Results, error) {
+	r, err := parse(name, data, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r.nameTheirs()
+	return r, nil
+}
+
+func parse(name string, data []byte, o Options) (*Results, error) {
+	if !utf8.Valid(data) {
+		return nil, errUnknown(data)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, fmt.Errorf("empty; want %s", wanted)
+	case hasResultLine(data):
+		return parseLines(data, o)
+	}
+	return parseTable(name, data, o)
+}
+
+const wanted = "records of this program (JSON lines, CSV or Parquet), the lines that libCacheSim prints, a CSV " +
+	"report of Caffeine's simulator, or CSV with a column policy"
+
+// UnknownError says that data have no form that this package knows.
+type UnknownError struct{ begin []byte }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("it begins with %q; want %s", e.begin, wanted)
+}
+
+// errUnknown quotes the first line, or its beginning.
+func errUnknown(data []byte) error {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
+	const most = 60
+	if line = bytes.TrimRight(line, "\r"); len(line) > most {
+		line = append(slices.Clone(line[:most]), "..."...)
+	}
+	return &UnknownError{line}
+}
+
+// newRow returns a row without values. A policy is as the file has it.
+func newRow(policy string, o Options) Row {
+	row := Row{Record: records.Record{
+		Trace: o.Trace, Policy: policy, Label: policy, Kind: records.Online, Cache: "exact", SampleRate: 1,
+		CapacityUnit: records.Objects,
+	}}
+	if o.CapacityUnit != "" {
+		row.CapacityUnit = o.CapacityUnit
+	}
+	row.Capacity = o.Capacity
+	return row
+}
+
+// setRounded sets a value that may differ from what the file has by rounding.
+func (r *Row) setRounded(m metric.Metric, x, rounding float64) {
+	if r.Rounding == nil {
+		r.Rounding = map[string]float64{}
+	}
+	r.Set(m, x)
+	r.Rounding[m.Name] = rounding
+}
+
+// setMisses sets the counts of requests and of misses, and the hit ratio that follows.
+func (r *Row) setMisses(requests, misses int64) {
+	r.SetInt(metric.Requests, requests)
+	r.SetInt(metric.Misses, misses)
+	r.SetInt(metric.Hits, requests-misses)
+	r.Set(metric.HitRatio, metric.Divide(float64(requests-misses), float64(requests)))
+}
+
+// nameTheirs gives the rows the names of our policies. If two of theirs have one of ours, the second keeps its name.
+func (r *Results) nameTheirs() {
+	taken := map[string]string{} // their name by our label
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		theirs := row.Policy
+		ours, known := lookUp(theirs, row.CapacityUnit)
+		if first, isTaken := taken[ours.label]; isTaken && first != theirs {
+			known = false
+		} else if known {
+			taken[ours.label] = theirs
+		}
+		switch {
+		case !known:
+			addTo(&r.Unknown, theirs)
+			if knowsFuture(theirs) {
+				row.Kind = records.Offline
+			}
+			continue
+		case ours.near:
+			addTo(&r.Near, theirs)
+		}
+		row.Label = ours.label
+		row.Policy, _, _ = strings.Cut(ours.label, "(")
+		row.Kind = ours.kind
+	}
+}
