@@ -27,6 +27,7 @@ func (s *Stream) Close() error                  { return s.in.Close() }
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format
 // from the content. opts.Format forces a format; opts.Stdin is the input for "-". The error names the file.
 func Open(path string, opts LoadOptions) (*Stream, error) {
+	opts.Sizes = true
 	return open(context.Background(), path, opts, new(source.Together))
 }
 
@@ -40,6 +41,7 @@ func open(ctx context.Context, path string, opts LoadOptions, t *source.Together
 		return nil, err
 	}
 	in.Together, in.Budget, in.Tenant = t, opts.Memory, opts.tenantColumn()
+	in.NoSizes = !opts.Sizes
 	in.Merged, in.Context, in.Find, in.BadLines = opts.Merge, ctx, opts.Find, opts.BadLines
 	opened, err := openStream(in, opts.Format, opts.Merge)
 	if err != nil {

@@ -42,6 +42,7 @@ type File struct {
 	archive   *File  // the archive that this is a member of; nil otherwise
 	Tenant    string // the requested column of tenants; "" for none
 	Merged    bool   // with other files, which are open at the same time
+	NoSizes   bool   // nothing uses the sizes of requests, so that they need not be found out
 	// BadLines is the share of lines that may be unreadable; 0: none.
 	BadLines float64
 	// Context ends the reading; nil: nothing does. Find returns where a file is that an option names; nil: at that path.
@@ -53,7 +54,7 @@ type File struct {
 // Member returns the input of a member of an archive. What is opened for it can be closed before the archive.
 func (in *File) Member() *File {
 	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant,
-		BadLines: in.BadLines, Context: in.Context, Find: in.Find}
+		BadLines: in.BadLines, NoSizes: in.NoSizes, Context: in.Context, Find: in.Find}
 }
 
 // Taken returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.

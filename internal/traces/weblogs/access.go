@@ -37,6 +37,9 @@ var accessFormat = source.Format{
 const longestFormat = 64 << 10
 
 func openAccess(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	if err := CheckRules(opts); err != nil {
+		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
 	text, err := chosenFormat(src, opts)
 	if err != nil {
 		return nil, stream.Fields{}, err
@@ -55,6 +58,9 @@ func openAccess(src *source.Source, opts params.Values) (stream.Reader, stream.F
 		opts["format"] = text
 	}
 	l, err := compile(text)
+	if option := optionBehind.FindString(text); err == nil && option != "" {
+		err = fmt.Errorf("it ends with %q: name other options before it, as in access:%s,format=...", option, option[1:])
+	}
 	if err != nil {
 		return nil, stream.Fields{}, src.Errorf("format %.200q: %w", text, err)
 	}
@@ -66,6 +72,9 @@ func openAccess(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	}
 	return openLayout(src, opts, l, description{about: about})
 }
+
+// optionBehind is an option behind the format, of which it would be a part.
+var optionBehind = regexp.MustCompile(`,(?:query|methods|statuses|tenant|format-file)=[^,$%]*$`)
 
 // chosenFormat returns the format that the options name, "" if they name none.
 func chosenFormat(src *source.Source, opts params.Values) (string, error) {
@@ -149,7 +158,7 @@ type common struct {
 }
 
 // commonCore is what the lines of nearly all access logs have: anything may come before it and after it.
-const commonCore = `$columns [$time_local] "$request" $status $body_bytes_sent`
+const commonCore = `$client [$time_local] "$request" $status $body_bytes_sent`
 
 // mostLooked is how many lines detection looks at.
 const mostLooked = 50
@@ -227,7 +236,7 @@ func counted(n int, noun string) string {
 }
 
 // anyColumns stands for what comes before the time, if it is nothing that is known.
-const anyColumns = "$columns"
+const anyColumns = "$client"
 
 // commonBefore returns the format of what comes before the time of a line, and what the names of formats with it begin
 // with: client, identity and user, before which a virtual host may come, with or without its port.

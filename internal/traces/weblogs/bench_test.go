@@ -66,7 +66,7 @@ func BenchmarkSquid(b *testing.B) {
 
 func BenchmarkEnvoy(b *testing.B) {
 	benchmarkLog(b, "", "", func(w io.Writer, t time.Time, path string, size int) {
-		fmt.Fprintf(w, "[%s] \"GET %s HTTP/2\" 200 - 0 %d 226 100 \"10.0.0.1\" %q \"cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2\" "+
+		fmt.Fprintf(w, "[%s] \"GET %s HTTP/2\" 200 - 0 %d 226 100 \"10.0.0.1\" %q \"cc21d9b0-cf5c-8c7e-98aeb7988cd2\" "+
 			"\"www.example.com\" \"10.0.2.1:80\"\n", t.Format("2006-01-02T15:04:05.000Z"), path, size, browser)
 	})
 }

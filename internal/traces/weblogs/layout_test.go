@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"pgregory.net/rapid"
 )
 
@@ -140,6 +141,22 @@ func TestLinesComeBack(t *testing.T) {
 			t.Fatalf("%s: %s: %+v", format, line, e)
 		}
 	})
+}
+
+// TestLinesCostNoMemory: neither a line nor its record is allocated.
+func TestLinesCostNoMemory(t *testing.T) {
+	rules := rulesFor(t, "query=sort,tenant=host")
+	p := parser{layout: must.Get(compile(`%v %h %t "%r" %>s %b %{X-Cache}o "%{Cache-Control}o" %{%F %T}t`))(t)}
+	line := []byte(`H ::1 [10/Oct/2000:13:55:36 -0700] "GET /a?c&b HTTP/1.1" 304 - HIT "max-age=1" 2000-10-10 00:00:00`)
+	var rec stream.Record
+	allocations := testing.AllocsPerRun(100, func() {
+		if p.parse(line) != nil || rules.Record(&p.entry, &rec) != nil {
+			t.Fatal("the line could not be read")
+		}
+	})
+	if allocations > 0 || string(rec.Text) != "h/a?b&c" || string(rec.Tenant) != "h" || rec.TTL != 1e9 {
+		t.Errorf("%v allocations for %+v", allocations, rec)
+	}
 }
 
 // FuzzCompile: no format and no line ends the program.

@@ -19,7 +19,7 @@ type Rules struct {
 	statuses *statusSet
 	query    string
 	tenant   string // "", "host" or "client"
-	sizes    *sizes // of objects that were sent before; nil without sizes
+	sizes    *sizes // of objects that were sent before; nil if nothing uses sizes
 
 	key   []byte // room for a key that is no part of the line
 	host  []byte // room for the tenant
@@ -30,23 +30,32 @@ type Rules struct {
 // in the reading of src what they are. The caller says there where the columns are.
 func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, error) {
 	r := &Rules{src: src, columns: columns, query: opts.Text("query")}
-	var err error
-	if r.methods, err = parseMethods(opts.Text("methods")); err != nil {
+	err := CheckRules(opts)
+	if err == nil {
+		r.tenant, err = chooseTenant(opts.Text("tenant"), columns)
+	}
+	if err != nil {
 		return nil, src.Errorf("%w", err)
 	}
-	if r.statuses, err = parseStatuses(opts.Text("statuses")); err != nil {
-		return nil, src.Errorf("%w", err)
-	}
-	if r.tenant, err = chooseTenant(opts.Text("tenant"), columns); err != nil {
-		return nil, src.Errorf("%w", err)
-	}
-	if columns.Size {
+	r.methods, _ = parseMethods(opts.Text("methods"))
+	r.statuses, _ = parseStatuses(opts.Text("statuses"))
+	if columns.Size && !src.In.NoSizes {
 		r.sizes = src.Shared("sizes of objects in access logs", func() any {
 			return newSizes(src.In.Budget.Part(sizesShare, mostSizes))
 		}).(*sizes)
 	}
 	r.state(opts)
 	return r, nil
+}
+
+// CheckRules refuses values of RuleOptions that NewRules does not take for any log. A format that may not recognise a
+// log checks them first.
+func CheckRules(opts params.Values) error {
+	_, err := parseMethods(opts.Text("methods"))
+	if err == nil {
+		_, err = parseStatuses(opts.Text("statuses"))
+	}
+	return err
 }
 
 // chooseTenant returns the column of the tenants. "tenant" is what --tenant column names if the user names no column.
@@ -63,7 +72,7 @@ func chooseTenant(text string, columns Columns) (string, error) {
 	case !known:
 		return "", fmt.Errorf("tenant %q: want host or client", text)
 	case !is:
-		return "", fmt.Errorf("tenant %q: the log does not state it", text)
+		return "", fmt.Errorf("tenant %q: the log has no %s", text, name)
 	}
 	return name, nil
 }

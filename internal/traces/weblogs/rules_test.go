@@ -146,7 +146,7 @@ func TestRuleOptionErrors(t *testing.T) {
 		"statuses=6xx":    "from 100 to 599",
 		"statuses=":       "from 100 to 599",
 		"tenant=user":     "want host or client",
-		"tenant=host":     "does not state it",
+		"tenant=host":     "the log has no host",
 	} {
 		opts := must.Get(params.ParseArgs(RuleOptions(), options))(t)
 		must.NotGet(NewRules(src, opts, Columns{}))(t, want, options)

@@ -20,12 +20,12 @@ var w3cFormat = source.Format{
 		"2025-12-04 21:02:31 GET /a.png - 200 2326 example.com",
 	Carries: "key (host and path), and time, size, operation, client, and hits of the server if there are columns for " +
 		"them",
-	Detection: "a line that begins with #Fields: and names a column of URLs",
+	Detection: "a line that begins with #Fields: and names columns such as cs-uri-stem and sc-status",
 	Options:   RuleOptions(),
 	Writes:    stream.WritesInvalidate,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		fields := firstFields(head)
-		return fields != nil && bytes.Contains(fields, []byte("cs-uri"))
+		return bytes.Contains(fields, []byte("cs-")) || bytes.Contains(fields, []byte("sc-"))
 	}),
 	Open: openW3C,
 }
@@ -54,10 +54,12 @@ func firstFields(head source.Head) []byte {
 
 // w3cReader reads a log whose columns are named by lines before the requests. They may change.
 type w3cReader struct {
-	parser parser
-	rules  *Rules
-	// The layout with each separator: CloudFront separates names by blanks, and the columns below them by tabs.
-	blank, tab *layout
+	parser  parser
+	rules   *Rules
+	columns Columns // that the first line with names has
+	// The layout with each separator: CloudFront separates names by blanks, and the columns below them by tabs. Nil if
+	// the last line with names could not be read.
+	bySpace, byTab *layout
 }
 
 func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -74,12 +76,13 @@ func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if err := r.setColumns(names); err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
 	}
-	columns := r.blank.columns()
+	r.columns = r.bySpace.columns()
+	columns := r.columns
 	columns.Host = columns.Host || r.hasURLs(head.Lines)
 	if r.rules, err = NewRules(src, opts, columns); err != nil {
 		return nil, stream.Fields{}, err
 	}
-	r.blank.state(src.Reading, description{})
+	r.bySpace.state(src.Reading, description{})
 	return source.ReadLines(src, r.parse), r.rules.Fields(), nil
 }
 
@@ -93,10 +96,10 @@ func (r *w3cReader) setColumns(line []byte) (err error) {
 	if slices.Contains(names, "rs-duration") { // Azure CDN: TCP_HIT/200
 		known["sc-status"] = resultStatus
 	}
-	if r.blank, err = columnLayout(names, known, " "); err != nil {
+	if r.bySpace, err = columnLayout(names, known, " "); err != nil {
 		return fmt.Errorf("columns %.200q: %w", line, err)
 	}
-	r.tab, err = columnLayout(names, known, "\t")
+	r.byTab, err = columnLayout(names, known, "\t")
 	return err
 }
 
@@ -136,9 +139,12 @@ func (r *w3cReader) parse(line []byte, rec *stream.Record) error {
 
 // take fills in the entry of a row.
 func (r *w3cReader) take(line []byte) error {
-	r.parser.layout = r.blank
+	if r.bySpace == nil {
+		return fmt.Errorf("the columns of this line could not be read")
+	}
+	r.parser.layout = r.bySpace
 	if bytes.IndexByte(line, '\t') >= 0 {
-		r.parser.layout = r.tab
+		r.parser.layout = r.byTab
 	}
 	return r.parser.parse(line)
 }
@@ -152,13 +158,14 @@ func (r *w3cReader) hasURLs(lines [][]byte) bool {
 
 // changeColumns takes the names of other columns, which must say as much of a request as those before.
 func (r *w3cReader) changeColumns(line []byte) error {
-	before := r.blank.columns()
 	if err := r.setColumns(line); err != nil {
+		r.bySpace = nil
 		return err
 	}
-	after := r.blank.columns()
+	before, after := r.columns, r.bySpace.columns()
 	before.Served, before.Client = after.Served, after.Client // may be missing
 	if after != before {
+		r.bySpace = nil // the lines that follow cannot be read either
 		return fmt.Errorf("columns %.200q: want those of the method, host, status, size and time, as before: split the "+
 			"file at this line", line)
 	}
