@@ -79,7 +79,8 @@ func checkNamed(s *source.Source, head source.Head, format source.Format) (rathe
 	switch {
 	case why != "":
 		why += "; "
-	case format.Binary && sure >= source.Likely && others[0].Binary && format.Detect(head, s.FormatName) == source.No:
+	case format.Binary && sure >= source.Likely && others[0].Binary &&
+		format.Detect(head, s.FormatName) == source.No && !slices.ContainsFunc(others, format.ReadsFilesOf):
 	case sure >= source.Likely && !slices.ContainsFunc(others, format.ReadsFilesOf):
 		return namesOf(others), nil
 	default:
@@ -147,20 +148,19 @@ func advice(head source.Head) string {
 			possible = append(possible, f.Name)
 		}
 	}
-	switch {
-	case !binary:
-		said := fmt.Sprintf("name one with --input-format NAME (%s)", suggest.List(possible))
-		for _, f := range formats {
-			if f.AnyText != "" {
-				said += fmt.Sprintf("; if each line is %s: --input-format %s", f.AnyText, f.Name)
-			}
+	said, each := fmt.Sprintf("name one with --input-format NAME (%s)", suggest.List(possible)), "if each line is"
+	if binary {
+		said, each = "no other binary format fits", "if it has"
+		if len(possible) > 0 {
+			said = "if it is such a trace all the same, name the format: --input-format " + strings.Join(possible, " or ")
 		}
-		return said
-	case len(possible) > 0:
-		return fmt.Sprintf("if it is such a trace all the same, name the format: --input-format %s",
-			strings.Join(possible, " or "))
 	}
-	return "no supported binary format fits: convert it to text or Parquet first"
+	for _, f := range formats {
+		if f.AnyText != "" && f.Binary == binary {
+			said += fmt.Sprintf("; %s %s: --input-format %s", each, f.AnyText, f.Name)
+		}
+	}
+	return said
 }
 
 const foreignJSON = "JSON"

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/attention"
+	"github.com/cachesim/cachesim/internal/traces/binlogs"
 	"github.com/cachesim/cachesim/internal/traces/blocklogs"
 	"github.com/cachesim/cachesim/internal/traces/cdnlogs"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
@@ -47,6 +48,7 @@ var formats = slices.Concat(
 	cdnlogs.Formats,
 	jsonlogs.Formats,
 	blocklogs.Memory,
+	binlogs.Formats,
 	ofKinds(func(k kind) []source.Format { return k.reads }),
 	datasets.Formats,
 	attention.Formats,

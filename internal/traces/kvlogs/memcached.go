@@ -49,20 +49,20 @@ type watched struct {
 // as a get of the same connection in the line before: it is part of the store, and no request.
 type memcachedReader struct {
 	lines      stream.Reader
-	reading    *source.Reading
+	src        *source.Source
 	ops        source.OpFilter
 	now, ahead watched
 	into       *watched // where parse writes
 	looked     bool     // ahead holds the next request
-	err        error    // ends the stream
+	err        error    // that follows what is in now
 }
 
 func openMemcached(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &memcachedReader{reading: src.Reading, ops: source.NewOpFilter(opts.Text("ops"))}
+	r := &memcachedReader{src: src, ops: source.NewOpFilter(opts.Text("ops"))}
 	r.lines = source.ReadLines(src, func(line []byte, _ *stream.Record) error { return r.into.parse(line) })
 	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time ts in s", "size of the value", "ttl"
 	src.Reading.Served = "served status"
-	src.Reading.Why = "evictions and other events, gets that are part of a store, or not " + opts.Text("ops")
+	src.Reading.Why = why("evictions and other events, and gets that are part of a store", opts)
 	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true}, nil
 }
 
@@ -76,7 +76,7 @@ func (r *memcachedReader) Read(rec *stream.Record) error {
 			rec.SetKey(r.now.key)
 			return nil
 		}
-		r.reading.LeftOut++
+		r.src.Reading.LeftOut++
 	}
 }
 
@@ -84,7 +84,9 @@ func (r *memcachedReader) Read(rec *stream.Record) error {
 func (r *memcachedReader) next() error {
 	switch {
 	case r.err != nil:
-		return r.err
+		err := r.err
+		r.err = nil // the next line may be fine
+		return err
 	case r.looked:
 		r.now, r.ahead = r.ahead, r.now
 		r.looked = false
@@ -103,7 +105,7 @@ func (r *memcachedReader) next() error {
 		r.looked = true
 		return nil
 	}
-	r.reading.LeftOut++
+	r.src.Reading.LeftOut++
 	r.now, r.ahead = r.ahead, r.now
 	return nil
 }

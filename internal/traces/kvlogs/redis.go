@@ -91,11 +91,19 @@ func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	r := &redisReader{ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
 	r.lines = source.ReadLines(src, r.parse)
 	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time in s", "size of values that are set", "times to live"
-	src.Reading.Why = "commands that use no key, or not " + opts.Text("ops")
+	src.Reading.Why = why("commands that use no key", opts)
 	if r.tenant != "" {
 		src.Reading.Tenant = "tenant " + r.tenant
 	}
 	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Tenant: r.tenant != ""}, nil
+}
+
+// why says why lines are left out.
+func why(reason string, opts params.Values) string {
+	if ops := opts.Text("ops"); ops != "all" {
+		return reason + ", and what is not among " + ops
+	}
+	return reason
 }
 
 func (r *redisReader) Read(rec *stream.Record) error {

@@ -25,8 +25,8 @@ type Format struct {
 	Binary     bool // its files are not text
 	// NoRequests is set if its files hold something other than requests: it says which commands use them.
 	NoRequests string
-	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
-	// line is. "" otherwise.
+	// AnyText is set if any text, or any binary data if the format is binary, may be read as this format, which is
+	// therefore never recognised by content: it says what each line is, or what the file has. "" otherwise.
 	AnyText string
 	// Whole says that the reader reads all lines before the first request, and itself leaves out those that it cannot
 	// read.
