@@ -92,6 +92,7 @@ func newPrefetching(c Config, p policies.Policy) *prefetching {
 type Prefetching interface {
 	Cache
 	requests.Asynchronous
+	Dropping
 	Occupied
 	Reporting
 	Warming

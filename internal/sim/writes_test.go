@@ -442,3 +442,80 @@ func TestLoggedHits(t *testing.T) {
 		t.Error("a log that says nothing has logged requests")
 	}
 }
+
+// numbered is withRemovals with keys that are numbers, and two tenants.
+func numbered(seed uint64, mode stream.Writes) *traces.Trace {
+	tr := withRemovals(seed, mode)
+	tr.Tenants = &traces.Tenants{Names: []string{"a", "b"}, Of: make([]uint32, tr.NumObjects)}
+	for o := range tr.NumObjects {
+		tr.Keys = append(tr.Keys, stream.Key{Num: uint64(o / 2 * 3)})
+		tr.Tenants.Of[o] = uint32(o % 2)
+	}
+	for o := range tr.Keys {
+		tr.Keys[o].Num += uint64(o % 2)
+	}
+	return tr
+}
+
+// Caches with several pools, and those that prefetch, remove the same objects. Where they are the exact cache with one
+// pool, they count the same.
+func TestCachesWithRemovals(t *testing.T) {
+	for _, mode := range []stream.Writes{stream.WritesCount, stream.WritesFill} {
+		tr := numbered(9, mode)
+		counts := func(parts ...string) (counts []int64) {
+			options := simtest.Options{Policies: "lru", Capacities: simtest.Objects(20), Parts: parts}
+			rec, again := simtest.Run(t, tr, options)[0], simtest.Run(t, tr, options)[0]
+			if fmt.Sprint(rec.Values) != fmt.Sprint(again.Values) {
+				t.Errorf("%v differs from itself", parts)
+			}
+			for _, m := range []metric.Metric{metric.Hits, metric.Evictions, metric.WriteHits, metric.Removals} {
+				counts = append(counts, rec.Int(m))
+			}
+			if counts[3] == 0 {
+				t.Errorf("%v: nothing was removed", parts)
+			}
+			return counts
+		}
+		exact := counts()
+		for _, same := range []string{"allocator=shared", "prefetcher=none"} {
+			if got := counts(same); !slices.Equal(got, exact) {
+				t.Errorf("%s: hits, evictions, hits of writes and removals are %v, want %v", same, got, exact)
+			}
+		}
+		for _, parts := range []string{"allocator=equal", "allocator=ucp", "prefetcher=next", "prefetcher=next(delay=5)",
+			"prefetcher=mithril", "prefetcher=amp", "cache=igtcache"} {
+			counts(parts)
+		}
+		counts("allocator=equal", "prefetcher=next")
+	}
+}
+
+// What was removed is not in the cache when it is requested next, whatever else was loaded ahead: no hit follows a
+// removal before the object was requested or prefetched.
+func TestRemovedObjectsMiss(t *testing.T) {
+	tr := numbered(11, stream.WritesCount)
+	for _, parts := range []string{"allocator=equal", "prefetcher=next(delay=3)", "cache=igtcache"} {
+		name, text, _ := strings.Cut(parts, "=")
+		c := simtest.Cell(t, "lru", simtest.Objects(40)[0], name+"="+text)
+		gone := map[uint32]bool{}
+		removals := tr.Removals
+		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Explain(t.Context(), c, func(d sim.Decision) error {
+			for len(removals) > 0 && int(removals[0].Before) == d.Pos {
+				gone[removals[0].Object] = true
+				removals = removals[1:]
+			}
+			if d.Hit && gone[d.Query] {
+				return fmt.Errorf("request %d hits object %d, which was removed", d.Pos, d.Query)
+			}
+			delete(gone, d.Query)
+			for _, o := range d.Prefetched {
+				delete(gone, o)
+			}
+			return nil
+		})
+		must.Do(t, err)
+		if len(removals) == len(tr.Removals) {
+			t.Errorf("%s: no removal was seen", parts)
+		}
+	}
+}

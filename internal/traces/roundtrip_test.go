@@ -30,6 +30,8 @@ func anyRecord(t *rapid.T) stream.Record {
 		Num:  key.Num,
 		Op:   stream.Op(rapid.IntRange(int(stream.OpUnknown), int(stream.OpDelete)).Draw(t, "op")),
 
+		TTL:    rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1e10)).Draw(t, "ms to live") * 1e6,
+		Served: stream.Served(rapid.IntRange(0, 2).Draw(t, "served")),
 		Begins: rapid.Bool().Draw(t, "begins"),
 	}
 	if key.Text != "" {
@@ -48,6 +50,12 @@ func held(rec stream.Record, format string, fields stream.Fields) stream.Record 
 	}
 	if !fields.Op || keysOnly || format == "oraclegeneral" {
 		rec.Op = stream.OpUnknown
+	}
+	if holds := format == "csv" || format == "parquet"; !holds || !fields.TTL {
+		rec.TTL = 0
+	}
+	if holds := format == "csv" || format == "parquet"; !holds || !fields.Served {
+		rec.Served = stream.ServedUnknown
 	}
 	rec.Begins = rec.Begins && format == "batches"
 	if format == "oraclegeneral" {
@@ -80,7 +88,8 @@ func TestRoundTrips(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				fields := stream.Fields{
 					Time: rapid.Bool().Draw(rt, "times"), Size: rapid.Bool().Draw(rt, "sizes"), Op: rapid.Bool().Draw(rt,
-						"ops"), Groups: format == "batches",
+						"ops"), Groups: format == "batches", TTL: rapid.Bool().Draw(rt, "ttls"),
+					Served: rapid.Bool().Draw(rt, "served"),
 				}
 				records := rapid.SliceOfN(rapid.Custom(anyRecord), 1, 50).Draw(rt, "records")
 				want := make([]stream.Record, len(records))

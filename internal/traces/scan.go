@@ -277,7 +277,8 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		{"a clock", s.opts.Times, !fields.Counted, !s.fields.Counted},
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
-		{"times to live", !s.opts.Ops, fields.TTL, s.fields.TTL},
+		{"times to live", true, fields.TTL, s.fields.TTL},
+		{"hits of the server", s.opts.Ops, fields.Served, s.fields.Served},
 		{"groups of requests", true, fields.Groups, s.fields.Groups},
 		{"tenants", s.opts.tenantColumn() != "", fields.Tenant, s.fields.Tenant},
 	} {

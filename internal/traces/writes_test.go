@@ -293,3 +293,38 @@ func TestFormatsAgreeOnWrites(t *testing.T) {
 		}
 	}
 }
+
+// Files that are replayed one by one do not share periods of validity, and a sample is a share of what counts.
+func TestWritesOfPartsAndSamples(t *testing.T) {
+	paths := tracetest.WriteTexts(t, "time,key,op,ttl\n1,a,get,5\n2,b,get,\n", "time,key,op,ttl\n0,a,get,20\n8,a,get,\n"+
+		"9,b,set,\n9,a,delete,\n9,a,get,\n")
+	load := func(s traces.Selection) *traces.Trace {
+		return must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{Selection: s,
+			Needs: traces.Needs{Keys: true}}))(t)
+	}
+	if got, want := what(load(traces.Selection{PerFile: true})), "a b a a b! -a a"; got != want {
+		t.Errorf("file by file: %s, want %s", got, want)
+	}
+	// As one trace, a is valid from 1 to 6, and then from its next request on.
+	if got, want := what(load(traces.Selection{})), "a b a -a a b! -a a"; got != want {
+		t.Errorf("as one: %s, want %s", got, want)
+	}
+	for mode, want := range map[string]int{"count": 6, "fill": 5, "invalidate": 5} {
+		if got := load(traces.Selection{Writes: mode, SampleRate: 0.999999}).SampledFrom; got != want {
+			t.Errorf("writes %s: sampled from %d requests, want %d", mode, got, want)
+		}
+	}
+}
+
+// A tenant deletes its own objects only. Files that are mixed have no common clock for times to live.
+func TestWritesOfTenants(t *testing.T) {
+	text := "key,tenant,op\na,x,get\na,y,get\na,x,delete\na,y,get\na,x,get\n"
+	tr := tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Tenants: "column",
+		Format: "csv"}, Needs: traces.Needs{Keys: true}})
+	if len(tr.Removals) != 1 || tr.Tenants.Names[tr.Tenants.Of[tr.Removals[0].Object]] != "x" {
+		t.Errorf("removals %v of tenants %v", tr.Removals, tr.Tenants)
+	}
+	paths := tracetest.WriteTexts(t, "time,key,ttl\n1,a,5\n", "time,key,ttl\n9,b,5\n")
+	_, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Tenants: "file"}})
+	must.Fail(t, err, "files that are mixed do not share; add --merge")
+}

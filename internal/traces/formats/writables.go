@@ -17,13 +17,14 @@ var writables = slices.Concat(plainWritables, ofKinds(func(k kind) []source.Writ
 
 // plainWritables are the writable formats of plain objects. To add one, write a source.RecordWriter and a line here.
 var plainWritables = []source.Writable{
-	{Name: "csv", Endings: []string{".csv"}, Create: newCSVWriter, Holds: stream.Fields{Time: true, Size: true, Op: true}},
+	{Name: "csv", Endings: []string{".csv"}, Create: newCSVWriter,
+		Holds: stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true}},
 	{Name: "plain", Endings: []string{".txt", ".keys", ".plain"}, Create: newPlainWriter},
 	{Name: "batches", Endings: []string{".batches"}, Create: newBatchesWriter, Holds: stream.Fields{Groups: true}},
 	{Name: "oraclegeneral", Endings: []string{".oraclegeneral", ".oraclegeneral.bin"}, Create: newOracleGeneralWriter,
 		Holds: stream.Fields{Time: true, Size: true}, Fills: true},
 	{Name: "parquet", Endings: []string{".parquet"}, Create: parquet.NewWriter,
-		Holds: stream.Fields{Time: true, Size: true, Op: true}, Tables: true, Vectors: true,
+		Holds: stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true}, Tables: true, Vectors: true,
 		Kind: files.Kind{}.Name()},
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// csvWriter writes a header and one line per record with the columns that the records carry: time, key, size, op. Times
-// are seconds with as many decimals as they need, so nothing is lost.
+// csvWriter writes a header and one line per record with the columns that the records carry: time, key, size, op, ttl,
+// served. Times are seconds with as many decimals as they need, so nothing is lost.
 type csvWriter struct {
 	w      io.Writer
 	fields stream.Fields
@@ -30,6 +30,12 @@ func newCSVWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields
 	}
 	if fields.Op {
 		columns = append(columns, "op")
+	}
+	if fields.TTL {
+		columns = append(columns, "ttl")
+	}
+	if fields.Served {
+		columns = append(columns, "served")
 	}
 	_, err := io.WriteString(w, strings.Join(columns, ",")+"\n")
 	return &csvWriter{w: w, fields: fields}, err
@@ -49,6 +55,14 @@ func (c *csvWriter) Write(rec *stream.Record) error {
 	}
 	if c.fields.Op {
 		line = append(append(line, ','), rec.Op.String()...)
+	}
+	if c.fields.TTL {
+		if line = append(line, ','); rec.TTL > 0 {
+			line = source.AppendSeconds(line, rec.TTL)
+		}
+	}
+	if c.fields.Served {
+		line = append(append(line, ','), rec.Served.String()...)
 	}
 	c.line = append(line, '\n')
 	_, err := c.w.Write(c.line)

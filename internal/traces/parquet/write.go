@@ -91,6 +91,12 @@ func (p *writer) begin() error {
 	if p.fields.Op {
 		group["op"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
 	}
+	if p.fields.TTL {
+		group["ttl"] = parquet.Leaf(parquet.DoubleType) // seconds, 0 for ever
+	}
+	if p.fields.Served {
+		group["served"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+	}
 	if p.table != nil {
 		p.addKindColumns(group)
 	}
@@ -194,6 +200,10 @@ func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
 		return parquet.Int64Value(rec.Size), nil
 	case "op":
 		return parquet.ByteArrayValue([]byte(rec.Op.String())), nil
+	case "ttl":
+		return parquet.DoubleValue(float64(rec.TTL) / 1e9), nil
+	case "served":
+		return parquet.ByteArrayValue([]byte(rec.Served.String())), nil
 	}
 	return p.keyValue(rec)
 }

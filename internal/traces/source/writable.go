@@ -59,6 +59,8 @@ func (f Writable) Lost(fields stream.Fields) (lost []string) {
 		{fields.Time && !fields.Counted && !f.Holds.Time, "times"},
 		{fields.Size && !f.Holds.Size, "sizes"},
 		{fields.Op && !f.Holds.Op, "operations"},
+		{fields.TTL && !f.Holds.TTL, "times to live"},
+		{fields.Served && !f.Holds.Served, "hits of the server"},
 		{fields.Groups && !f.Holds.Groups && !IsGrouped(fields.Kind), "which keys come together"},
 	} {
 		if part.lost {

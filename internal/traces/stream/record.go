@@ -43,6 +43,17 @@ const (
 	ServedMiss           // it asked the origin
 )
 
+// String returns the word for s in text formats, "" for ServedUnknown.
+func (s Served) String() string {
+	switch s {
+	case ServedHit:
+		return "hit"
+	case ServedMiss:
+		return "miss"
+	}
+	return ""
+}
+
 // Writes says what a write does to a cache.
 type Writes uint8
 
