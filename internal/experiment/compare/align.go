@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,54 +111,62 @@ func plainName(trace string) string {
 
 // traces names the traces as the others do. A trace without a name is the only one of the others.
 func (a aligner) traces() {
-	var names []string
-	for _, o := range a.others {
-		if o.Trace != "" && !slices.Contains(names, o.Trace) {
-			names = append(names, o.Trace)
-		}
+	names := tracesOf(a.others)
+	byPlainName := map[string]string{}
+	for _, name := range slices.Backward(names) { // the first of several stays
+		byPlainName[plainName(name)] = name
 	}
 	renamed := map[string]string{}
-	for _, res := range a.results {
-		name, known := renamed[res.Trace]
-		if !known {
-			name = traceAmong(names, res.Trace)
-			if renamed[res.Trace] = name; name != res.Trace && res.Trace == "" {
-				a.note("%s: no trace is named; taken to be %s", a.path, name)
-			} else if name != res.Trace {
-				a.note("%s: %s is taken to be %s", a.path, res.Trace, name)
-			}
+	for _, theirs := range tracesOf(a.results) {
+		name, ok := byPlainName[plainName(theirs)]
+		if ok && name != theirs && !slices.Contains(names, theirs) {
+			renamed[theirs] = name
 		}
-		res.Trace = name
+	}
+	if len(names) == 1 && slices.ContainsFunc(a.results, func(res *result) bool { return res.Trace == "" }) {
+		renamed[""] = names[0]
+		a.note("%s: no trace is named; taken to be %s", a.path, names[0])
+	}
+	for _, res := range a.results {
+		if name, ok := renamed[res.Trace]; ok {
+			res.Trace = name
+		}
+	}
+	delete(renamed, "")
+	if len(renamed) > 0 {
+		first := slices.Min(slices.Collect(maps.Keys(renamed)))
+		text := fmt.Sprintf("%s: %s is taken to be %s", a.path, first, renamed[first])
+		if more := len(renamed) - 1; more > 0 {
+			text += fmt.Sprintf(", and %s likewise", records.Counted(more, "more trace"))
+		}
+		a.note("%s", text)
 	}
 }
 
-func traceAmong(names []string, theirs string) string {
-	if slices.Contains(names, theirs) {
-		return theirs
-	}
-	if theirs == "" && len(names) == 1 {
-		return names[0]
-	}
-	for _, name := range names {
-		if theirs != "" && plainName(name) == plainName(theirs) {
-			return name
-		}
-	}
-	return theirs
-}
+// size identifies the capacities of one unit on one trace.
+type size struct{ trace, unit string }
 
 // capacities replaces rounded capacities by the only ones of the others that they may be.
 func (a aligner) capacities() {
+	exact := map[size]map[int64]bool{}
+	for _, o := range a.others {
+		at := size{o.Trace, o.CapacityUnit}
+		if exact[at] == nil {
+			exact[at] = map[int64]bool{}
+		}
+		if o.Spread == 0 {
+			exact[at][o.Capacity] = true
+		}
+	}
 	moved := 0
 	for _, res := range a.results {
 		if res.Spread == 0 {
 			continue
 		}
 		var near []int64
-		for _, o := range a.others {
-			if o.Trace == res.Trace && o.CapacityUnit == res.CapacityUnit && o.Spread == 0 &&
-				max(o.Capacity-res.Capacity, res.Capacity-o.Capacity) < res.Spread && !slices.Contains(near, o.Capacity) {
-				near = append(near, o.Capacity)
+		for capacity := range exact[size{res.Trace, res.CapacityUnit}] {
+			if max(capacity-res.Capacity, res.Capacity-capacity) < res.Spread {
+				near = append(near, capacity)
 			}
 		}
 		if len(near) == 1 {

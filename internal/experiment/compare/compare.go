@@ -31,7 +31,6 @@ type Options struct {
 
 // Comparison is the outcome.
 type Comparison struct {
-	Metric     metric.Metric
 	Runs       []string
 	Versus     []Versus    // each further run against the first; nil if there is one run
 	Reductions *Reductions // nil unless Options.Against
@@ -52,7 +51,6 @@ type Versus struct {
 	OnlyNew    []Unmatched
 
 	traces int
-	unit   string // what samples are: "traces" or "seeds"
 }
 
 // Row is a place on the dimensions, over the traces and seeds that it has.
@@ -78,7 +76,7 @@ func Compare(runs []*Run, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	m, _ := metric.Lookup(o.Metric)
-	c := &Comparison{Metric: m, quantity: quantityOf(m, o.Metric), gate: o.Gate}
+	c := &Comparison{quantity: quantityOf(m, o.Metric), gate: o.Gate}
 	if len(runs) == 1 && o.Against == "" {
 		return nil, errors.New("only one run is given; want another one to compare with, or --against POLICY to compare " +
 			"its policies")

@@ -131,6 +131,21 @@ func TestSinglePairHasNoInterval(t *testing.T) {
 	}
 }
 
+// Rows of one trace have no interval either if they are means over capacities, and some rows may have one.
+func TestNotesOnIntervals(t *testing.T) {
+	a, b := rec("a", "lru", "10", 500), rec("a", "lru", "20", 500)
+	c := compared(t, Options{Rows: []string{"policy"}}, newRun("old", a, b), newRun("new", a, b))
+	if text := printed(t, c, "table"); !strings.Contains(text, "one trace and one seed in each row: there is no interval") {
+		t.Errorf("the table is\n%s", text)
+	}
+	recs := []records.Record{rec("a", "lru", "10", 500), rec("a", "random", "10", 500, seed(1)),
+		rec("a", "random", "10", 510, seed(2))}
+	c = compared(t, Options{}, newRun("old", recs...), newRun("new", recs...))
+	if text := printed(t, c, "table"); !strings.Contains(text, "over n seeds; a single one has none, and its") {
+		t.Errorf("the table is\n%s", text)
+	}
+}
+
 // Seeds that no random choice depends on need not be the same; others do.
 func TestSeedsOfPoliciesWithoutChoices(t *testing.T) {
 	old := newRun("old", rec("a", "lru", "10", 500, seed(1)), rec("a", "random", "10", 500, seed(1)))

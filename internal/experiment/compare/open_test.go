@@ -99,6 +99,17 @@ result/w92.bin Clock cache size 5MiB, 1000 req, miss ratio 0.8200, byte miss rat
 	}
 }
 
+// Of many traces one is named.
+func TestTracesThatAreCompressed(t *testing.T) {
+	ours := newRun("ours", rec("a.zst", "lru", "10", 1), rec("b.gz", "lru", "10", 1), rec("c.bin", "lru", "10", 1))
+	c := compared(t, Options{}, ours, theirs(t, "policy,trace,capacity,hit_ratio\nLRU,a,10,0.5\nLRU,b,10,0.5\n"+
+		"LRU,c,10,0.5\n", peers.Options{}))
+	if want := "-: a is taken to be a.zst, and 1 more trace likewise"; !slices.Contains(c.Notes, want) ||
+		len(c.Versus[0].Cells) != 2 {
+		t.Errorf("%d cells, notes %q", len(c.Versus[0].Cells), c.Notes)
+	}
+}
+
 // Two capacities of ours that round to theirs leave it as it is.
 func TestRoundedCapacityThatFitsTwo(t *testing.T) {
 	ours := newRun("ours", rec("t", "lru", "x", 170, bytesOf(5<<20+1)), rec("t", "lru", "y", 180, bytesOf(5<<20+2)))

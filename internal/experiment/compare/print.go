@@ -222,11 +222,7 @@ func (c *Comparison) explain(v *Versus) (lines []string) {
 		difference += ", in percentage points"
 	}
 	lines = append(lines, records.Printable(difference)+"; = if all values are equal, ~ a tie"+c.tieReason(v))
-	if v.hasIntervals() {
-		lines = append(lines, "interval: of the mean of the paired differences, by Student's t, over "+v.samplesText())
-	} else {
-		lines = append(lines, "a single pair in each row: there is no interval, and every difference counts")
-	}
+	lines = append(lines, v.intervalNote())
 	better := "below 1 is better"
 	if !c.quantity.lessIsBetter() {
 		better = "above 1 is better"
@@ -235,6 +231,20 @@ func (c *Comparison) explain(v *Versus) (lines []string) {
 		better = "1 is the same"
 	}
 	return append(lines, fmt.Sprintf("%s: geometric mean of the ratios %s / %s; %s", c.ratioHead(), v.New, v.Old, better))
+}
+
+// intervalNote says what intervals are of, or why there are none.
+func (v *Versus) intervalNote() string {
+	switch single := slices.Contains(v.sampleSizes(), 1); {
+	case v.hasIntervals() && single:
+		return "interval: of the mean of the paired differences, by Student's t, over " + v.samplesText() +
+			"; a single one has none, and its difference counts"
+	case v.hasIntervals():
+		return "interval: of the mean of the paired differences, by Student's t, over " + v.samplesText()
+	case len(v.Rows) == len(v.Cells):
+		return "a single pair in each row: there is no interval, and every difference counts"
+	}
+	return "one trace and one seed in each row: there is no interval, and every difference counts"
 }
 
 // tieReason says what makes a tie, where there are several reasons.

@@ -298,10 +298,14 @@ func (d *reducer) less(x, y float64) bool {
 // addTo adds the distributions of the run, and returns in how many cells the baseline's cost is 0.
 func (d *reducer) addTo(r *Reductions, run *Run, baselines []*result) (zero int) {
 	places := map[string]int{} // in r.Rows
+	isBaseline := map[*result]bool{}
+	for _, b := range baselines {
+		isBaseline[b] = true
+	}
 	for _, key := range d.order {
 		of := d.means[key]
 		baseline, x := d.costs[of.identity], statistics.Mean(of.costs)
-		if slices.Contains(baselines, of.res) {
+		if isBaseline[of.res] {
 			continue
 		}
 		if baseline == 0 {

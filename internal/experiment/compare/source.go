@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -123,10 +122,12 @@ func (r *Run) addTheirs(name string, theirs *peers.Results) {
 	}
 }
 
-// traces returns the names of the traces, without repetitions, in order of first appearance.
-func (r *Run) traces() (names []string) {
-	for _, res := range r.results {
-		if res.Trace != "" && !slices.Contains(names, res.Trace) {
+// tracesOf returns the names of the traces of results, without repetitions, in order of first appearance.
+func tracesOf(results []*result) (names []string) {
+	seen := map[string]bool{}
+	for _, res := range results {
+		if res.Trace != "" && !seen[res.Trace] {
+			seen[res.Trace] = true
 			names = append(names, res.Trace)
 		}
 	}
@@ -135,7 +136,7 @@ func (r *Run) traces() (names []string) {
 
 // nameTraces gives the results of this program the name of the trace that the source was given.
 func (r *Run) nameTraces(name string) error {
-	if found := r.traces(); len(found) > 1 {
+	if found := tracesOf(r.results); len(found) > 1 {
 		return fmt.Errorf("%s: trace=%s names one trace, and its results are on %d: %s", r.path, name, len(found),
 			suggest.List(found))
 	}

@@ -34,7 +34,7 @@ func (c *Comparison) checkTraces(old, is *Run, allow bool) error {
 		return first
 	}
 	olds, news := firsts(old), firsts(is)
-	for _, trace := range old.traces() {
+	for _, trace := range tracesOf(old.results) {
 		if len(news[trace]) == 0 || slices.ContainsFunc(olds[trace], func(a *result) bool {
 			return slices.ContainsFunc(news[trace], func(b *result) bool { return traceChange(pair{a, b}) == "" })
 		}) {
