@@ -119,50 +119,6 @@ func describe(h source.Head) string {
 	return fmt.Sprintf("text (%.60q)", line)
 }
 
-// adviceJSON says how to read unrecognised JSON, "" for anything else: the objects of an array, or one that was written
-// on many lines, can be written one on a line.
-func adviceJSON(what, begins string) string {
-	if what != foreignJSON {
-		return ""
-	}
-	var names []string
-	for _, f := range formats {
-		if f.JSON {
-			names = append(names, f.Name)
-		}
-	}
-	filter := "."
-	if begins == "[" {
-		filter = "'.[]'"
-	}
-	return fmt.Sprintf(": if it holds one record after another, write each on a line: jq -c %s FILE | cachesim run -; or "+
-		"name a format with --input-format NAME (%s)", filter, suggest.List(names))
-}
-
-// advice names the formats that can read a file that no format recognises.
-func advice(head source.Head) string {
-	binary := source.IsBinary(head.Bytes)
-	var possible []string
-	for _, f := range formats {
-		if f.Binary == binary && !f.JSON && f.AnyText == "" && (f.Impossible == nil || f.Impossible(head) == "") {
-			possible = append(possible, f.Name)
-		}
-	}
-	said, each := fmt.Sprintf("name one with --input-format NAME (%s)", suggest.List(possible)), "if each line is"
-	if binary {
-		said, each = "no other binary format fits", "if it has"
-		if len(possible) > 0 {
-			said = "if it is such a trace all the same, name the format: --input-format " + strings.Join(possible, " or ")
-		}
-	}
-	for _, f := range formats {
-		if f.AnyText != "" && f.Binary == binary {
-			said += fmt.Sprintf("; %s %s: --input-format %s", each, f.AnyText, f.Name)
-		}
-	}
-	return said
-}
-
 const foreignJSON = "JSON"
 
 // foreign lists signatures of common files that are not traces for this program.
@@ -200,7 +156,7 @@ func checkForeign(s *source.Source, head source.Head) error {
 				"after the trace", f.what)
 		default:
 			return s.Errorf("looks like %s, which is not a supported format%s", f.what,
-				adviceJSON(f.what, f.signature))
+				adviceJSON(s, f.what, f.signature))
 		}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
+	"github.com/cachesim/cachesim/internal/traces/regexlogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/weblogs"
@@ -47,6 +48,7 @@ var formats = slices.Concat(
 	kvlogs.Formats,
 	cdnlogs.Formats,
 	jsonlogs.Formats,
+	regexlogs.Formats,
 	blocklogs.Memory,
 	binlogs.Formats,
 	ofKinds(func(k kind) []source.Format { return k.reads }),

@@ -139,13 +139,9 @@ func (f *surveyed) see(found value) {
 	}
 	f.lines++
 	f.distinct[string(found.text)] = struct{}{}
-	whole, isWhole := source.ParseWhole(found.text)
-	_, err := source.ParseTime(found.text, 1)
-	const recent = 1e9 // seconds since 1970, in 2001
-	switch {
-	case isWhole && whole >= recent, err == nil && !isWhole && len(found.text) >= len("1500000000.5"):
+	if source.IsMoment(found.text) {
 		f.dates++
-	case isWhole:
+	} else if _, whole := source.ParseWhole(found.text); whole {
 		f.numbers++
 	}
 }

@@ -146,6 +146,19 @@ func parseZone(text []byte) (east int64, ok bool) {
 	return east, true
 }
 
+// IsMoment reports whether text is a date, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970
+// that is between 2001 and 2096: few other numbers look so.
+func IsMoment(text []byte) bool {
+	if _, ok := ParseDate(text); ok {
+		return true
+	}
+	whole, fraction, _ := bytes.Cut(text, []byte("."))
+	const seconds = len("1000000000")
+	n := len(whole)
+	return (n == seconds || n == seconds+3 || n == seconds+6 || n == seconds+9) && whole[0] >= '1' && whole[0] <= '3' &&
+		digits(whole) > 0 && digits(fraction) >= 0
+}
+
 // EpochUnit guesses the unit of a number of units since 1970, judging by how large it is: "ms", "us" or "ns" for times
 // from 1973 to 5138, and "s" for anything less than 10^11, be it since 1970 or since the trace began. These ranges do
 // not overlap: as seconds, none of the larger numbers fits 2^63 nanoseconds.

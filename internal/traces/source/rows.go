@@ -318,10 +318,19 @@ func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, 
 		}
 	}
 	if c.Key == nil {
-		return c, r.Src.Errorf("cannot tell which column has the key; name one with --input-format %s:key=NAME, or "+
-			"key=NUMBER, counted from 1 (columns %s)", format, r.describeColumns())
+		return c, r.noKey(format)
 	}
 	return c, nil
+}
+
+// noKey says that no column is known to have the key, and which one may have it.
+func (r *Rows) noKey(format string) error {
+	columns := r.describeColumns() // before guess looks at the next rows, which moves the last one
+	advice := fmt.Sprintf("name one with --input-format %s:key=NAME, or key=NUMBER, counted from 1", format)
+	if guess := r.guess(); guess != "" {
+		advice = fmt.Sprintf("judging by the first rows: --input-format %s:%s", format, guess)
+	}
+	return r.Src.Errorf("cannot tell which column has the key; %s (columns %s)", advice, columns)
 }
 
 // chooseKey returns the columns whose values make up the key, nil if the user named none and no name is known. A key is

@@ -1,0 +1,102 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// guessedRows are looked at for a column that may be the key.
+const guessedRows = 1000
+
+// columnGuess is what the first rows have in a column.
+type columnGuess struct {
+	index         int
+	distinct      map[string]struct{}
+	times, wholes int // values that are points in time, and other whole numbers
+	other         int // values that are neither text nor whole: fractions, nothing
+	rows          int
+}
+
+// guess returns the options that read a table none of whose columns has a known name for the key, "" if no column can
+// be it. The key is the column that repeats and has most values.
+func (r *Rows) guess() string {
+	columns := r.firstColumns()
+	keys := slices.DeleteFunc(slices.Clone(columns), func(c columnGuess) bool {
+		return c.other > 0 || c.times == c.rows || len(c.distinct) < 2 ||
+			r.Header != nil && isNoKey(r.Header[c.index])
+	})
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(keys, func(a, b columnGuess) int {
+		return cmp.Or(a.unrepeated()-b.unrepeated(), a.numeric()-b.numeric(), len(b.distinct)-len(a.distinct))
+	})
+	guess := "key=" + r.choiceOf(keys[0].index)
+	isTime := func(c columnGuess) bool { return c.times == c.rows }
+	if at := slices.IndexFunc(columns, isTime); at >= 0 && r.Known(timeNames) < 0 {
+		guess += ",time=" + r.choiceOf(columns[at].index)
+	}
+	return guess
+}
+
+// unrepeated is 1 if all values of a column differ, and 0 otherwise.
+func (c columnGuess) unrepeated() int {
+	if len(c.distinct) == c.rows {
+		return 1
+	}
+	return 0
+}
+
+// numeric is 1 if all values are numbers: a text is rather a key, a number may be a size.
+func (c columnGuess) numeric() int {
+	if c.wholes == c.rows {
+		return 1
+	}
+	return 0
+}
+
+// firstColumns looks at the rows at hand, without consuming them.
+func (r *Rows) firstColumns() []columnGuess {
+	if r.Delimiter == 0 { // no text
+		return nil
+	}
+	head, err := r.Src.Head()
+	if err != nil {
+		return nil
+	}
+	columns := make([]columnGuess, r.Columns)
+	for i := range columns {
+		columns[i] = columnGuess{index: i, distinct: map[string]struct{}{}}
+	}
+	rows := head.Lines[:min(len(head.Lines), guessedRows)]
+	var cells [][]byte
+	if r.Header == nil && len(r.FirstRow) == len(columns) {
+		see(columns, r.FirstRow) // which was read already
+	}
+	for _, line := range WithoutBlankEnd(rows) {
+		if cells = CutLoosely(cells[:0], line, r.Delimiter); len(cells) == len(columns) {
+			see(columns, cells)
+		}
+	}
+	return columns
+}
+
+// see takes the values of a row.
+func see(columns []columnGuess, cells [][]byte) {
+	for i := range columns {
+		c, cell := &columns[i], TrimBlanks(cells[i])
+		c.rows++
+		c.distinct[string(cell)] = struct{}{}
+		_, whole := stream.ParseFloatNumber(cell)
+		switch {
+		case IsMoment(cell):
+			c.times++
+		case whole:
+			c.wholes++
+		case len(cell) == 0 || IsNumber(cell):
+			c.other++
+		}
+	}
+}
