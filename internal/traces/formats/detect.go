@@ -2,6 +2,8 @@ package formats
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,10 +29,9 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 			head.Bytes)
 	}
 	candidates, best := surest(head, s.FormatName)
-	// Any first bytes may begin a binary trace, but text that looks like JSON is JSON, unless it certainly is not: the
-	// lines of some logs begin with a bracket.
+	// Any first bytes may begin a binary trace, but text that looks like JSON is JSON.
 	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
-	if !readsJSON && best < source.Certain && (best < source.Likely || !source.IsBinary(head.Bytes)) {
+	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
 		if err := checkForeign(s, head); err != nil {
 			return source.Format{}, err
 		}
@@ -142,12 +143,23 @@ var foreign = []struct {
 	{"LZIP", "the compression of `lzip`", true},
 }
 
+// beginsArray reports whether a text is JSON as far as it goes, rather than a log whose lines begin with a time in
+// brackets.
+func beginsArray(text []byte) bool {
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	for {
+		if _, err := tokens.Token(); err != nil {
+			return !errors.As(err, new(*json.SyntaxError))
+		}
+	}
+}
+
 // checkForeign refuses a file that certainly is not a trace, and says what it is.
 func checkForeign(s *source.Source, head source.Head) error {
 	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
 	for _, f := range foreign {
 		switch {
-		case !bytes.HasPrefix(text, []byte(f.signature)):
+		case !bytes.HasPrefix(text, []byte(f.signature)), f.signature == "[" && !beginsArray(text):
 		case f.packed:
 			return s.Errorf("looks like %s, which is not supported: unpack it, or compress it with gzip, zstd, xz, bzip2, "+
 				"lz4, s2 or tar", f.what)

@@ -215,7 +215,7 @@ func commonOf(first []byte, tails [][]byte) common {
 	}
 	extra := len(columns) - named
 	if c.exact = extra == 0; c.exact {
-		if nicknames[c.about] != "" && before != anyColumns {
+		if nicknames[c.about] != "" && !strings.Contains(before, anyColumns) {
 			c.format = c.about
 		}
 		return c
@@ -245,20 +245,31 @@ func commonBefore(prefix []byte) (format, nickname string) {
 	switch {
 	case len(words) == 3:
 		return "$remote_addr $ident $remote_user", ""
-	case len(words) != 4 || isAddress(words[0]):
+	case len(words) < 3 || !isHost(words[0]) || len(words) > 4 && !isAddress(words[1]):
 		return anyColumns, ""
 	}
-	if _, port, ok := bytes.Cut(words[0], []byte(":")); ok && source.IsDigits(port) {
-		return "$server_name:$server_port $remote_addr $ident $remote_user", "vhost_"
+	client := "$remote_addr $ident $remote_user"
+	if len(words) > 4 { // the client is a list, such as that of X-Forwarded-For
+		client = anyColumns
 	}
-	return "$server_name $remote_addr $ident $remote_user", "vhost_"
+	if _, port, ok := bytes.Cut(words[0], []byte(":")); ok && source.IsDigits(port) {
+		return "$server_name:$server_port " + client, "vhost_"
+	}
+	return "$server_name " + client, "vhost_"
 }
 
-// isAddress reports whether a word looks like an IP address, rather than the name of a host with or without a port.
+// isAddress reports whether a word is an IP address, which others may follow in quotes or after a comma.
 func isAddress(word []byte) bool {
-	_, err := netip.ParseAddr(string(word))
+	_, err := netip.ParseAddr(string(bytes.Trim(word, `",`)))
 	return err == nil
 }
+
+// isHost reports whether a word looks like the name of a host, with or without a port: one with a dot.
+func isHost(word []byte) bool {
+	return hostName.Match(word) && !isAddress(word)
+}
+
+var hostName = regexp.MustCompile(`^(?:[\w-]+\.)*[a-zA-Z][\w-]*(?::\d+)?$`)
 
 // column is one of those that follow the size.
 type column struct {

@@ -18,6 +18,8 @@ func TestErrors(t *testing.T) {
 				`'access:format=`},
 		"another order": {"", "2000-10-10T13:55:36Z example.com GET /a 200 2326\n",
 			`no " [" after $client, which begins with "2000-10-10T13:55:36Z example.com GET /a "); paste the server's own`},
+		"a time in brackets first": {"", `[10/Aug/2018:09:45:56 +0200] ::1 TLSv1.2 "GET /a?b HTTP/1.1" 1375`,
+			"paste the server's own"},
 		"a format without a URL": {"access:format=$status", "200\n", "no field has the URL"},
 		"a format that is none":  {"access:format=main", "200\n", `format "main": it has no fields`},
 		"an option behind the format": {"access:format=$request_uri,query=drop", "/a\n",
@@ -26,10 +28,9 @@ func TestErrors(t *testing.T) {
 		"a bad option of a log that is not recognised": {"access:statuses=20x", "GET /a\n", "statuses=20x: want statuses"},
 		"a log of another server": {"squid", "10.0.0.1 - - [10/Oct/2000:13:55:36 -0700]\n",
 			"not in the format of squid"},
-		"no names of columns": {"w3c", "GET /a\n", "no line that begins with #Fields:"},
-		"no column of URLs":   {"", "#Fields: date time cs-method\n2000-01-01 00:00:00 GET\n", "no field has the URL"},
-		"other columns": {"", w3c + "#Fields: date time cs-method cs-uri-stem sc-bytes\n",
-			"split the file at this line"},
+		"no names of columns":  {"w3c", "GET /a\n", "no line that begins with #Fields:"},
+		"no column of URLs":    {"", "#Fields: date time cs-method\n2000-01-01 00:00:00 GET\n", "no field has the URL"},
+		"other columns":        {"", w3c + "#Fields: date time cs-uri-stem sc-bytes\n", "split it at this line"},
 		"columns without URLs": {"", w3c + "#Fields: date time\n", "no field has the URL"},
 		"no hosts":             {"access:tenant=host", `- - - [10/Oct/2000:13:55:36] "GET /" 304 -`, "the log has no host"},
 	} {
@@ -42,7 +43,7 @@ func TestErrors(t *testing.T) {
 
 // TestColumnsThatCannotBeRead: lines below a bad #Fields are bad, too, so that few of them may be.
 func TestColumnsThatCannotBeRead(t *testing.T) {
-	log := "#Fields: cs-uri-stem\n/a\n#Fields: cs-uri-stem sc-bytes\n/b 1\n"
+	log := "#Fields: cs-uri-stem sc-status\n/a 200\n#Fields: cs-uri-stem sc-bytes\n/b 1\n"
 	opts := traces.LoadOptions{BadLines: 1}
 	trace := must.Get(tracetest.LoadText(t, log, opts))(t)
 	if len(trace.Objects) != 1 {

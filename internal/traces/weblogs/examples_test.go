@@ -92,6 +92,11 @@ func TestCommonFormats(t *testing.T) {
 			`example.com:443 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl"`,
 			"access, vhost_combined; " + usual + "key host and path with query, time, size with headers, op",
 			[]string{"2000-10-10T13:55:36 read example.com/a 5 ?"}},
+		{"a virtual host, and clients that are lists", "",
+			`example.com 10.0.0.2, 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl"` + "\n" +
+				`example.com 10.0.0.2 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl"`,
+			"access, vhost_combined; " + usual + "key host and path with query, time, size, op",
+			[]string{"2000-10-10T13:55:36 read example.com/a 5 ?", "2000-10-10T13:55:36 read example.com/a 5 ?"}},
 		{"a virtual host alone", "",
 			`example.com 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5`,
 			"access, vhost_common; " + usual + "key host and path with query, time, size, op",
@@ -225,15 +230,15 @@ func TestServers(t *testing.T) {
 // TestW3C: columns are those that the file names. https://www.w3.org/TR/WD-logfile.html
 func TestW3C(t *testing.T) {
 	for _, c := range []logCase{
-		{"IIS, of which the columns change their order", "",
+		{"IIS, of which the columns change: others than the first are not read", "",
 			// https://learn.microsoft.com/windows/win32/http/w3c-logging
 			"#Software: Microsoft Internet Information Services 10.0\n#Version: 1.0\n#Date: 2025-12-04 21:02:31\n" +
 				"#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) " +
 				"cs(Referer) " +
 				"sc-status sc-substatus sc-win32-status time-taken\n" +
 				"2025-12-04 21:02:31 10.0.0.2 GET /a.png w=1&h=2 443 - 10.0.0.1 Mozilla/5.0+(X11) - 200 0 0 15\n" +
-				"#Fields: time date cs-method cs-uri-stem cs-uri-query sc-status\n" +
-				"21:02:32 2025-12-04 GET /a.png - 200\n",
+				"#Fields: time date cs-method cs-uri-stem cs-uri-query sc-status cs-host sc-bytes\n" +
+				"21:02:32 2025-12-04 GET /a.png - 200 example.com 17\n",
 			"w3c; " + usual + "key path with query, time, op; 5 rows left out (directives)",
 			[]string{"2025-12-04T21:02:31 read /a.png?w=1&h=2 0 ?", "2025-12-04T21:02:32 read /a.png 0 ?"}},
 		{"CloudFront", "",

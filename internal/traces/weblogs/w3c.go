@@ -90,7 +90,8 @@ func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 func (r *w3cReader) setColumns(line []byte) (err error) {
 	names := strings.Fields(strings.ToLower(string(line)))
 	known := maps.Clone(w3cFields)
-	if slices.Contains(names, "x-host-header") { // CloudFront: cs(host) is the name of the distribution
+	maps.DeleteFunc(known, func(_ string, f field) bool { return r.ignores(f) })
+	if slices.Contains(names, "x-host-header") && !r.ignores(host) { // CloudFront: cs(host) is that of the distribution
 		known["x-host-header"], known["cs(host)"] = host, ignored
 	}
 	if slices.Contains(names, "rs-duration") { // Azure CDN: TCP_HIT/200
@@ -101,6 +102,27 @@ func (r *w3cReader) setColumns(line []byte) (err error) {
 	}
 	r.byTab, err = columnLayout(names, known, "\t")
 	return err
+}
+
+// ignores reports whether a field is not read since the first columns of the file do not have it: the same object would
+// have another key from there on, or a size.
+func (r *w3cReader) ignores(f field) bool {
+	if r.rules == nil {
+		return false
+	}
+	switch c := r.columns; roles[f].role {
+	case hostRole:
+		return !c.Host
+	case sizeRole:
+		return !c.Size
+	case statusRole:
+		return !c.Status
+	case methodRole:
+		return !c.Method
+	case timeRole, dateRole, timeOfDayRole:
+		return !c.Time
+	}
+	return false
 }
 
 // columnLayout compiles the layout of rows with named columns.
@@ -156,7 +178,7 @@ func (r *w3cReader) hasURLs(lines [][]byte) bool {
 	})
 }
 
-// changeColumns takes the names of other columns, which must say as much of a request as those before.
+// changeColumns takes the names of other columns, which must say as much of a request as the first.
 func (r *w3cReader) changeColumns(line []byte) error {
 	if err := r.setColumns(line); err != nil {
 		r.bySpace = nil
@@ -166,8 +188,8 @@ func (r *w3cReader) changeColumns(line []byte) error {
 	before.Served, before.Client = after.Served, after.Client // may be missing
 	if after != before {
 		r.bySpace = nil // the lines that follow cannot be read either
-		return fmt.Errorf("columns %.200q: want those of the method, host, status, size and time, as before: split the "+
-			"file at this line", line)
+		return fmt.Errorf("columns %.200q: want those of the method, host, status, size and time that the file has "+
+			"before: split it at this line", line)
 	}
 	return nil
 }
