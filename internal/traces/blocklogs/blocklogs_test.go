@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -151,6 +150,9 @@ func TestRefuse(t *testing.T) {
 			"could be csv or tencent-block"},
 		"tencent-block, time": {"5,10,8,0,1283\n", "tencent-block",
 			`line 1: column 1, time: time "5": want seconds since 1970`},
+		"msr, columns": {"1,2,3\n", "msr", "3 columns: want 7"},
+		"msr, time":    {"5,hm,1,Read,0,512,1\n", "msr", "want a number of 100 ns from 1601"},
+		"alibaba, op":  {"1,X,0,512,5\n", "alibaba", "want R or W"},
 		"k5cloud, offset": {good + "5,1,R,x,512\n" + good, "",
 			`line 2: column 4, offset: offset "x": want a whole number`},
 		"k5cloud, too far": {good + "5,1,R,1125899906842625,512\n" + good, "",
@@ -211,18 +213,5 @@ func BenchmarkAlibaba(b *testing.B) {
 	for i := range lines {
 		fmt.Fprintf(&content, "%d,R,%d,4096,%d\n", i%700, uint64(i)*4096%(1<<36), 1577808144360767+i)
 	}
-	b.SetBytes(int64(content.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		s, err := traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(content.Bytes())})
-		must.Do(b, err)
-		var rec stream.Record
-		n := 0
-		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
-			n++
-		}
-		if n != lines {
-			b.Fatalf("%d records, %v", n, err)
-		}
-	}
+	tracetest.BenchmarkRead(b, content.Bytes(), "", lines)
 }

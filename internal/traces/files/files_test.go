@@ -83,18 +83,6 @@ func TestReadsOfEachFormat(t *testing.T) {
 			},
 			want: []read{{"697", "8,0", 5120, 4096, -1, 0.25}}, leftOut: 4,
 		},
-		"msr": {
-			lines: []string{"116444736010000000,hm,1,Read,8192,512,413", "116444736020000000,hm,1,Write,0,512,413"},
-			want:  []read{{"hm", "hm/1", 8192, 512, -1, 1}}, leftOut: 1,
-		},
-		"msr:ops=accesses": {
-			lines: []string{"116444736010000000,hm,1,Read,8192,512,413", "116444736020000000,hm,1,Write,0,512,413"},
-			want:  []read{{"hm", "hm/1", 8192, 512, -1, 1}, {"hm", "hm/1", 0, 512, -1, 2}},
-		},
-		"alibaba": {
-			lines: []string{"419,W,0,16384,1000000", "725,R,4096,512,2000000"},
-			want:  []read{{"725", "725", 4096, 512, -1, 2}}, leftOut: 1,
-		},
 		"dftracer": {
 			lines: []string{
 				"[",
@@ -209,9 +197,6 @@ func TestBadReads(t *testing.T) {
 		"strace time":      {"read(3</a>, 1) = 1\n", "strace", "want a time in seconds with a fraction"},
 		"strace mixed":     {"1.5 clone(strace: Process 7 attached\n, 7) = 7\nhello\n", "strace", "line 3: want a time"},
 		"strace no result": {"1.5 read(3</a>, \"\n", "strace", "want the result of read"},
-		"msr columns":      {"1,2,3\n", "msr", "3 columns: want 7"},
-		"msr time":         {"5,hm,1,Read,0,512,1\n", "msr", "want a number of 100 ns from 1601"},
-		"alibaba op":       {"1,X,0,512,5\n", "alibaba", "want R or W"},
 		"blkparse sectors": {"  8,0 3 1 0.25 697 Q R x + 8 [a]\n", "blkparse", `"x" sectors: want`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -417,12 +402,4 @@ func FuzzFio(f *testing.F) {
 
 func FuzzBlkparse(f *testing.F) {
 	tracetest.Fuzz(f, "blkparse", "  8,0 3 1 0.25 697 Q R 10 + 8 [a]\nCPU0 (8,0):\n")
-}
-
-func FuzzMSR(f *testing.F) {
-	tracetest.Fuzz(f, "msr", "128166372003061629,hm,1,Read,383496192,32768,413\n")
-}
-
-func FuzzAlibaba(f *testing.F) {
-	tracetest.Fuzz(f, "alibaba", "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n")
 }

@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // benchmarkRead reads one million lines per iteration.
@@ -20,21 +18,7 @@ func benchmarkRead(b *testing.B, format, header string, line func(i int, key uin
 	for i := range lines {
 		content.WriteString(line(i, random.Uint64N(1<<30)))
 	}
-	b.SetBytes(int64(content.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
-			Stdin: bytes.NewReader(content.Bytes())})
-		must.Do(b, err)
-		var rec stream.Record
-		n := 0
-		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
-			n++
-		}
-		if n != lines {
-			b.Fatalf("%d records, %v", n, err)
-		}
-	}
+	tracetest.BenchmarkRead(b, content.Bytes(), format, lines)
 	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlines/s")
 }
 
@@ -87,18 +71,5 @@ func BenchmarkReadMooncake(b *testing.B) {
 		content.Truncate(content.Len() - len(", "))
 		content.WriteString("]}\n")
 	}
-	b.SetBytes(int64(content.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		s, err := traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(content.Bytes())})
-		must.Do(b, err)
-		var rec stream.Record
-		n := 0
-		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
-			n++
-		}
-		if n != prompts*blocks {
-			b.Fatalf("%d records, %v", n, err)
-		}
-	}
+	tracetest.BenchmarkRead(b, content.Bytes(), "", prompts*blocks)
 }

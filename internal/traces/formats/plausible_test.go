@@ -167,9 +167,9 @@ func TestUnknownBinaryDataNamesWhatCanReadIt(t *testing.T) {
 	shuffled := zipfEntries(1000, 0)
 	slices.Reverse(shuffled)
 	for content, want := range map[string]string{
-		encodeEntries(shuffled):                           "name the format: --input-format oraclegeneral",
+		encodeEntries(shuffled): "name the format: --input-format oraclegeneral",
 		lists(8, 9000,
-			(*rand.Rand).Uint64):               "no other binary format fits; if it has " +
+			(*rand.Rand).Uint64): "no other binary format fits; if it has " +
 			"records of one length: --input-format binary",
 		lists(8, 3, func(*rand.Rand) uint64 { return 1 }): "name the format: --input-format oraclegeneral",
 	} {

@@ -137,6 +137,28 @@ func TryWrite(ctx context.Context, path string, opt traces.CreateOptions, record
 	return w.Close()
 }
 
+// BenchmarkRead reads content as standard input, all of its records in each iteration.
+func BenchmarkRead(b *testing.B, content []byte, format string, records int) {
+	b.Helper()
+	b.SetBytes(int64(len(content)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+			Stdin: bytes.NewReader(content)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rec stream.Record
+		n := 0
+		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
+			n++
+		}
+		if n != records || err != io.EOF {
+			b.Fatalf("%d records, %v, want %d", n, err, records)
+		}
+	}
+}
+
 // LoadText loads a trace from the standard input.
 func LoadText(t testing.TB, content string, opts traces.LoadOptions) (*traces.Trace, error) {
 	t.Helper()
