@@ -17,7 +17,7 @@ import (
 func describe(records []stream.Record) string {
 	var b strings.Builder
 	for _, r := range records {
-		fmt.Fprintln(&b, stream.Key{Num: r.Num, Text: string(r.Text)}, r.Size, r.Op, float64(r.Time)/1e9, r.Served)
+		fmt.Fprintln(&b, stream.Key{Num: r.Num, Text: string(r.Text)}, r.Size, r.Op, float64(r.Time)/1e9, int(r.Served))
 	}
 	return b.String()
 }

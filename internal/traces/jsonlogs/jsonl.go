@@ -177,6 +177,9 @@ func chooseKey(first *survey, choice string) ([]path, error) {
 // noKey says that no field is known to have the key, and which may have it.
 func noKey(first *survey) error {
 	option, others := first.suggestion(jsonlName)
+	if wrapper := first.wrapper(); wrapper != "" {
+		return fmt.Errorf("%s has lines of another log: jq -r %s FILE | cachesim run -", wrapper, shellQuoted(wrapper))
+	}
 	switch {
 	case option == "" && len(first.names()) == 0:
 		return errors.New("want JSON objects, one on a line, with fields that have values")
@@ -188,6 +191,14 @@ func noKey(first *survey) error {
 	}
 	return fmt.Errorf("cannot tell which field has the key; judging by the first lines: %s (or %s)", option,
 		suggest.List(others))
+}
+
+// shellQuoted quotes a path for a shell, if it needs that.
+func shellQuoted(path string) string {
+	if strings.ContainsAny(path, "[\"") {
+		return "'" + path + "'"
+	}
+	return path
 }
 
 // chooseField returns the path of a field, nil for none.

@@ -1,6 +1,7 @@
 package jsonlogs
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"slices"
@@ -215,6 +216,18 @@ func (v *survey) named(option string, fits func(*surveyed) bool) (best *surveyed
 		}
 	}
 	return best
+}
+
+// wrapper returns the path of a field that has lines of an access log, or of JSON, which a collector of logs put there;
+// "" without one.
+func (v *survey) wrapper() string {
+	for _, f := range v.fields {
+		content := source.TrimBlanks(f.first.text)
+		if f.first.kind == text && (isRequestLine(content) || bytes.HasPrefix(content, []byte("{\""))) {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // mostSuggested fields are named in an error.

@@ -7,9 +7,8 @@ import (
 )
 
 // containerLine is a line of the log of a container: what a program wrote, with the stream it wrote to. Kubernetes keeps
-// such logs on its nodes; Docker's driver json-file and the interface CRI write them.
-// Sources: https://docs.docker.com/engine/logging/drivers/json-file/, and "CRI container log" in the design proposals of
-// Kubernetes (kubelet-cri-logging).
+// such logs on its nodes; Docker's driver json-file and the interface CRI write them. Sources:
+// https://docs.docker.com/engine/logging/drivers/json-file/, and kubelet-cri-logging in Kubernetes' design proposals.
 type containerLine struct {
 	text   []byte // without a line break
 	stream []byte // stdout or stderr
