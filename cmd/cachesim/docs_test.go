@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/testdata/logs"
 )
 
 const repository = "../.."
@@ -207,6 +208,10 @@ func docTraces(t *testing.T) (dir string) {
 		}
 	}
 	must.Do(t, os.Rename(filepath.Join(dir, "book.attention"), filepath.Join(dir, "book"))) // recognised by its content
+	must.Do(t, logs.Write(dir))
+	for log, name := range map[string]string{"nginx-access.log": "access.log", "redis-monitor.log": "monitor.log"} {
+		must.Do(t, os.Rename(filepath.Join(dir, log), filepath.Join(dir, name)))
+	}
 	docFiles(t, dir)
 	docRuns(t, dir)
 	return dir

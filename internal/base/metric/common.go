@@ -58,7 +58,7 @@ var (
 	ReadHits = Metric{Name: "read_hits", Unit: Count, Better: Higher, Doc: "requests that do not write and hit"}
 	// ReadHitRatio is the hit ratio where writes fill the cache.
 	ReadHitRatio = Metric{Name: "read_hit_ratio", Unit: Share, Digits: 2, Better: Higher,
-		Merge: Quotient(ReadHits, Reads), Column: Column{At: 12, Head: "of reads", Weight: 35},
+		Merge: Quotient(ReadHits, Reads), Column: Column{At: 12, Head: "of reads", Weight: 35, Unlike: "hit_ratio"},
 		Figure: Figure{Title: "Hit ratio of reads"}, Doc: "read_hits / reads; hit_ratio where writes fill the cache"}
 	Writes = Metric{Name: "writes", Unit: Count,
 		Doc: "requests that write, without a warm-up; no part of requests where they fill the cache"}

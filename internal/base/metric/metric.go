@@ -78,7 +78,9 @@ type Column struct {
 	// first.
 	Weight int
 	// IfAny leaves the column out if no record has a value above 0.
-	IfAny  bool
+	IfAny bool
+	// Unlike names a metric: the column is left out if all records have the same value there.
+	Unlike string
 	Digits int // digits after the point; 0: as the metric has
 	// OfBounds says that the value is also shown for a bound, although no policy can reach it.
 	OfBounds bool

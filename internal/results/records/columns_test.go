@@ -122,3 +122,19 @@ func TestRewriteKeepsTheFormat(t *testing.T) {
 		t.Error("a missing file was rewritten")
 	}
 }
+
+// The hit ratio of reads has a column where it is not the hit ratio itself, as it is where writes fill the cache.
+func TestColumnUnlikeAnother(t *testing.T) {
+	recs := inObjects()
+	for i := range recs {
+		hits, _ := recs[i].Figure("hit_ratio")
+		recs[i].Set(metric.ReadHitRatio, hits)
+	}
+	if text := printed(t, recs, "table", PrintOptions{}); strings.Contains(text, "of reads") {
+		t.Errorf("the hit ratio is shown twice:\n%s", text)
+	}
+	recs[0].Set(metric.ReadHitRatio, 0.123)
+	if text := printed(t, recs, "table", PrintOptions{}); !strings.Contains(text, "of reads") {
+		t.Errorf("another hit ratio is not shown:\n%s", text)
+	}
+}

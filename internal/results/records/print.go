@@ -151,8 +151,13 @@ func columnMetrics() (all []metric.Metric) {
 func isShown(m metric.Metric, recs []Record) bool {
 	return slices.ContainsFunc(recs, func(r Record) bool {
 		x, ok := r.Figure(m.Name)
-		return ok && (x > 0 || !m.Column.IfAny)
+		return ok && (x > 0 || !m.Column.IfAny) && (m.Column.Unlike == "" || !isAlike(&r, m.Column.Unlike, x))
 	})
+}
+
+func isAlike(r *Record, name string, x float64) bool {
+	y, ok := r.Figure(name)
+	return ok && x == y
 }
 
 // metricCell formats a value, or the interval from it to the value of UpTo. For a bound it says what no policy can

@@ -215,3 +215,21 @@ func BenchmarkAlibaba(b *testing.B) {
 	}
 	tracetest.BenchmarkRead(b, content.Bytes(), "", lines)
 }
+
+// With ops=accesses writes are requests of their own kind, so that --writes says what they do.
+func TestWritesOfDevicesAreWrites(t *testing.T) {
+	const content = "419,W,0,4096,1577808144360767\n419,R,4096,4096,1577808144360813\n"
+	for format, want := range map[string][]stream.Op{
+		"alibaba": {stream.OpRead}, "alibaba:ops=accesses": {stream.OpWrite, stream.OpRead},
+	} {
+		s := must.Get(tracetest.OpenText(t, content, format))(t)
+		records := must.Get(tracetest.DrainQueries(s))(t)
+		var got []stream.Op
+		for _, rec := range records {
+			got = append(got, rec.Op)
+		}
+		if !reflect.DeepEqual(got, want) || s.Fields.Op != (len(want) > 1) {
+			t.Errorf("%s: operations %v, told %v, want %v", format, got, s.Fields.Op, want)
+		}
+	}
+}

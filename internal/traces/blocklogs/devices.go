@@ -52,23 +52,26 @@ func (d *device) open(src *source.Source, opts params.Values) (stream.Reader, st
 		return nil, stream.Fields{}, err
 	}
 	clock := p.Fields().Time
-	src.Reading.Op = ""
-	src.Reading.Why = "writes, and reads of nothing"
-	if opts.Text("ops") == "accesses" {
-		src.Reading.Why = "reads and writes of no bytes"
+	writes := opts.Text("ops") == "accesses"
+	src.Reading.Why = "reads and writes of no bytes"
+	if !writes {
+		src.Reading.Op, src.Reading.Why = "", "writes, and reads of nothing"
 	}
 	path := []byte(d.path)
-	return files.NewReader(src, files.Lines(src, func(line []byte, a *files.Access) error {
+	reader, fields, err := files.NewReader(src, files.Lines(src, func(line []byte, a *files.Access) error {
 		row, err := p.Parse(line)
 		if err != nil {
 			return err
 		}
 		a.Path, a.Job, a.Offset, a.Length, a.Time = row.Path, row.Job, row.Offset, row.Length, row.Record.Time
+		a.Op = row.Record.Op
 		if row.Path == nil {
 			a.Path = path
 		}
 		return nil
 	}), opts, clock)
+	fields.Op = writes
+	return reader, fields, err
 }
 
 var (

@@ -88,5 +88,5 @@ func sectors(text []byte) (int64, error) {
 func DeviceOptions(kib int, otherwise string) []params.Param {
 	return []params.Param{blockOption(kib), filesOption(), jobOption(otherwise), {
 		Name: "ops", Default: "reads", Choices: []string{"reads", "accesses"},
-		Doc: "reads, or accesses, which counts writes as reads: a cache of whole blocks loads what is written to"}}
+		Doc: "reads, or accesses: reads and writes; --writes says what writes do"}}
 }

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -32,7 +33,8 @@ func jobOption(otherwise string) params.Param {
 // Access is one read as a file states it.
 type Access struct {
 	Head
-	Time int64 // nanoseconds
+	Time int64     // nanoseconds
+	Op   stream.Op // OpUnknown: a read
 }
 
 // Accesses are the reads of a file.
@@ -149,7 +151,8 @@ func (r *reader) Read(rec *stream.Record) error {
 		}
 	}
 	r.key = appendKey(r.key[:0], r.access.Path, r.at)
-	*rec = stream.Record{Time: r.access.Time, Size: r.size(), Text: r.key, Op: stream.OpRead, Begins: begins}
+	*rec = stream.Record{Time: r.access.Time, Size: r.size(), Text: r.key, Op: cmp.Or(r.access.Op, stream.OpRead),
+		Begins: begins}
 	if begins {
 		rec.Extra = &r.access.Head
 	}

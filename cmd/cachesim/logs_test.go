@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/testdata/logs"
+)
+
+// TestLogsAreReadAsTheyAre replays a small log of each kind without any flag, as a new user would. The first line that
+// the program says of each, what was recognised, is in testdata/golden.
+func TestLogsAreReadAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, logs.Write(dir))
+	var got strings.Builder
+	for _, kind := range logs.Kinds() {
+		var stdout, stderr bytes.Buffer
+		code := run([]string{"run", filepath.Join(dir, kind.File)}, nil, &stdout, &stderr)
+		if code != exitFine {
+			t.Errorf("%s: exit code %d: %s", kind.File, code, &stderr)
+			continue
+		}
+		if !strings.Contains(stdout.String(), "lru") {
+			t.Errorf("%s: no table:\n%s", kind.File, &stdout)
+		}
+		first, _, _ := strings.Cut(stderr.String(), "\n")
+		fmt.Fprintln(&got, first)
+	}
+	golden := filepath.Join(repository, "testdata", "golden", "logs.txt")
+	if *update {
+		must.Do(t, os.WriteFile(golden, []byte(got.String()), 0o644))
+	}
+	if want := string(must.Get(os.ReadFile(golden))(t)); got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &got, want)
+	}
+}
