@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/curve"
+	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -139,7 +140,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	bill.Charge(c.Exact)
 	bill.Charge(c.Sampled)
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
-	r.Costs = bill.Between(c.Trace, c.Drawn())
+	r.Costs = bill.Between(c.Trace, c.Drawn(), f.blocks)
 	return errors.Join(f.report(cmd, &c, r), partial)
 }
 
@@ -256,7 +257,7 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 // answers says what capacity each policy needs for the target.
 func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
 	if c.Rate == 0 {
-		return target.FromRecords(f.target, c.Exact, sim.ObjectNoun)
+		return target.FromRecords(f.target, c.Exact, f.blocks, sim.ObjectNoun)
 	}
 	a, ok := c.Answer(f.target.Target)
 	if !ok || !f.target.Shows(a, len(c.Capacities)) {
@@ -281,6 +282,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 		return err
 	}
 	r.Answers, r.Tables = f.answers(c), []*page.Table{c.Table()}
+	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {
 		r.Draw = c.Drawings
 	}

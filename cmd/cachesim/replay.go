@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -33,6 +34,7 @@ type replayFlags struct {
 	out      string
 	target   target.Flag
 	billing  billing.Flags
+	blocks   *blocks.Set // of the cells that were replayed
 	device   resources.Device
 	// neighbours is a flag only of commands whose caches may compare queries.
 	neighbours resources.Neighbours
@@ -118,6 +120,9 @@ func inputs(w workload.Workload, capacities []capacity.Capacity, seed uint64) []
 	return []experiment.Input{{Workload: w, Capacities: capacities, Seeds: []uint64{seed}}}
 }
 
+// mostWithBlocks is up to how many cells blocks are kept, of which each needs 20 KB with its draws.
+const mostWithBlocks = 2000
+
 // execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
@@ -127,7 +132,9 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 		note = bar.Note
 	}
 	results := experiment.Results{}
+	f.blocks = blocks.NewSet(f.trace.seed)
 	err := experiment.Execute(cmd.Context(), cells, experiment.Options{
+		Blocks:       len(cells) <= mostWithBlocks,
 		Jobs:         f.jobs,
 		Finished:     results.Keep,
 		Progress:     bar.OfReplays(),
@@ -138,6 +145,7 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 		Trace:        func(workload.Workload) *traces.Trace { return t },
 		Held:         held,
 	})
+	results.AddBlocks(f.blocks, cells)
 	var failed *experiment.CellError
 	if errors.As(err, &failed) {
 		err = failed.Err

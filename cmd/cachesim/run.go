@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
@@ -28,6 +29,7 @@ type runFlags struct {
 	parts    partFlags
 	series   overtime.Flags
 	floors   checks.Floors
+	filled   bool
 }
 
 func newRunCommand() *cobra.Command {
@@ -82,6 +84,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the request "+
+		"at which it has, and the misses that are first requests")
 	completePolicies(cmd)
 	return cmd
 }
@@ -154,13 +158,16 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	experiment.MarkAllBest(recs)
 	bill.Charge(recs)
+	if f.filled {
+		coldstart.Measure(recs, f.blocks)
+	}
 	rows := replayed.Series(cells)
 	if stopped == nil {
 		commandline.Note(cmd, f.trace.quiet, f.series.Missing(design.Series, recs, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
 	r := f.results(cmd, args, w, t, partial, recs, rows)
-	r.Costs = bill.Answers(recs)
+	r.Costs = bill.Answers(recs, f.blocks)
 	return errors.Join(f.report(cmd, r), partial)
 }
 
@@ -235,7 +242,8 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		r.Notes = append(r.Notes, remark)
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
-	r.Answers = target.FromRecords(f.target, r.Records, sim.ObjectNoun)
+	r.Answers = target.FromRecords(f.target, r.Records, f.blocks, sim.ObjectNoun)
+	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())
 }
 

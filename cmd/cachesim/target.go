@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -31,6 +32,9 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 			return err
 		}
 		if err := cost.Print(out, r.Costs, f.format == "markdown", terminal.TextWidth(out)); err != nil {
+			return err
+		}
+		if err := coldstart.Print(out, r.ColdStart, f.format == "markdown", terminal.TextWidth(out)); err != nil {
 			return err
 		}
 	} else {

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -36,6 +37,7 @@ type Options struct {
 	// memory, in bytes.
 	Trace        func(workload.Workload) *traces.Trace
 	Held         int64
+	Blocks       bool   // as in sim.ReplayerOptions
 	NeighbourDir string // as in sim.NeighbourOptions
 	// Device is the GPU that does what it can; nil for the CPU alone. Results do not depend on it, only times do.
 	Device *cuda.Shared
@@ -82,7 +84,8 @@ type Result struct {
 	// Device is the model of the GPU that replayed the cell, and so made the times; "" for the CPU.
 	Device string `json:"device,omitempty"`
 	// the series, if requested; they do not name their cell
-	Series []series.Row `json:"series,omitempty"`
+	Series []series.Row   `json:"series,omitempty"`
+	Blocks *blocks.Blocks `json:"-"` // if requested
 }
 
 // RecordOf returns the record for c, which must have the hash of the cell that ran. The record has c's names.
@@ -538,7 +541,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
 			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Jobs: e.options.Jobs,
-				Memory:     e.options.Memory,
+				Memory: e.options.Memory, Blocks: e.options.Blocks,
 				Neighbours: e.neighbours(c), Device: e.options.Device, Note: e.note})
 			warmups = append(warmups, c.Warmup)
 		}
@@ -598,7 +601,8 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	defer e.reporting.Unlock()
 	for k, r := range replayed {
 		for _, c := range j.serves[k] {
-			result := Result{Record: r.Record, Times: r.Times, Series: r.Series, Seconds: elapsed / float64(len(all))}
+			result := Result{Record: r.Record, Times: r.Times, Series: r.Series, Blocks: r.Blocks,
+				Seconds: elapsed / float64(len(all))}
 			if j.OnDevice() {
 				result.Device = e.options.Device.Name()
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -50,6 +51,15 @@ func (r Results) Records(cells []Cell, plan string) (recs []records.Record, err 
 		recs = append(recs, rec)
 	}
 	return recs, nil
+}
+
+// AddBlocks adds the blocks of the finished cells to a set.
+func (r Results) AddBlocks(to *blocks.Set, cells []Cell) {
+	for _, c := range cells {
+		if result := r[c.Hash]; !c.Auxiliary {
+			to.Add(&result.Record, result.Blocks)
+		}
+	}
 }
 
 // SameAs checks that two results of c are the same, apart from times and from the names that they ran under. The error

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,12 +60,16 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	newStack func(*traces.Trace) (lruStack, error)) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
+	var marks *stackMarks
 	for _, part := range v.trace.Parts() {
 		stack, err := newStack(part)
 		if err != nil {
 			return nil, err
 		}
-		outcomes, err := r.stackPart(ctx, stack, cells, part, v.warmup)
+		if _, can := stack.(apartStack); can && marks == nil {
+			marks = r.newStackMarks(cells)
+		}
+		outcomes, err := r.stackPart(ctx, stack, cells, part, v.warmup, marks)
 		if err != nil {
 			return nil, err
 		}
@@ -72,19 +77,28 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 			sums[k].add(outcomes[k])
 		}
 	}
+	for k, c := range cells {
+		sums[k].blocks = marks.blocks(v, c, k)
+	}
 	return sums, nil
 }
 
 func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, t *traces.Trace,
-	warmup int) ([]outcome, error) {
+	warmup int, marks *stackMarks) ([]outcome, error) {
 	start := time.Now()
 	if err := r.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
 		return nil, err
 	}
 	before := stack.resident()
-	if err := r.serveStack(ctx, stack, t, warmup, len(t.Objects), true); err != nil {
-		return nil, err
+	for from := warmup; from < len(t.Objects); {
+		to := marks.next(from, len(t.Objects))
+		if err := r.serveStack(ctx, stack, t, from, to, true); err != nil {
+			return nil, err
+		}
+		marks.served(to, stack, t)
+		from = to
 	}
+	marks.endPart(stack, t)
 	after := stack.resident()
 	tallies, err := talliesOf(stack, cells, t, warmup)
 	if err != nil {
@@ -225,10 +239,18 @@ func residentsIn(capacities []int64, seen int) []int64 {
 
 // hitsIn returns the hits of caches of these capacities, of the number of requests at each distance.
 func hitsIn(capacities, distances []int64) []int64 {
-	all := oracle.HitsOf(distances)
+	ascending := make([]int, len(capacities))
+	for k := range ascending {
+		ascending[k] = k
+	}
+	slices.SortFunc(ascending, func(a, b int) int { return cmp.Compare(capacities[a], capacities[b]) })
 	hits := make([]int64, len(capacities))
-	for k, c := range capacities {
-		hits[k] = all[min(c, int64(len(all)-1))]
+	at, sum := 0, int64(0)
+	for _, k := range ascending {
+		for ; at < len(distances) && int64(at) < capacities[k]; at++ {
+			sum += distances[at]
+		}
+		hits[k] = sum
 	}
 	return hits
 }

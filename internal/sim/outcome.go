@@ -6,6 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 )
@@ -15,7 +16,8 @@ import (
 type Result struct {
 	records.Record
 	Times  Times
-	Series []series.Row // if requested; the rows do not name their cell
+	Series []series.Row   // if requested; the rows do not name their cell
+	Blocks *blocks.Blocks // if requested; nil where there are none
 }
 
 // Times are the metrics of a replay that depend on the machine, by their names.
@@ -32,8 +34,9 @@ type outcome struct {
 	values     metric.Values
 	served     int64 // requests, including the warm-up
 	elapsed    time.Duration
-	predicting time.Duration // the part of elapsed that predictions took
-	series     []series.Row  // of all parts so far, if requested
+	predicting time.Duration  // the part of elapsed that predictions took
+	series     []series.Row   // of all parts so far, if requested
+	blocks     *blocks.Blocks // if requested
 }
 
 func (o *outcome) add(part outcome) {

@@ -58,7 +58,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		rec.Series, rec.SeriesDigest = c.Series.String(), series.Digest(out.series)
 	}
 	if c.Policy.Entry.Kind == policies.Bound {
-		return Result{rec, times, out.series}
+		return Result{rec, times, out.series, out.blocks}
 	}
 	times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
 	known := !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) && !c.Cache.Entry.Attention
@@ -72,7 +72,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if rec.Has(prefetch.Prefetches) {
 		setPrefetchRatios(&rec)
 	}
-	return Result{rec, times, out.series}
+	return Result{rec, times, out.series, out.blocks}
 }
 
 // setPrefetchRatios sets the ratios that follow from a prefetcher's counts.

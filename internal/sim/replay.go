@@ -35,6 +35,7 @@ type ReplayOptions struct {
 	Warmup   int
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
 	sampler  *sampler    // cuts the replay into windows; may be nil
+	marks    *marks      // and into blocks; may be nil
 }
 
 // Replay sends the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
@@ -48,13 +49,14 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		if err := ctx.Err(); err != nil {
 			return Tally{}, err
 		}
-		to := partEnd(t, opt.sampler, opt.Warmup, from, min(from+length, len(t.Objects)))
+		to := partEnd(t, opt.sampler, opt.Warmup, from, opt.marks.cut(from, min(from+length, len(t.Objects))))
 		f.serve(from, to)
 		if to == opt.Warmup {
 			warm = f.Tally
 			beginCounting(c)
 		}
 		opt.sampler.served(to, f.Counts)
+		opt.marks.served(to, f.Counts)
 		if opt.Progress != nil {
 			opt.Progress(to - from)
 		}
@@ -62,6 +64,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		now := time.Now()
 		length, last = nextWindow(length, now.Sub(last)), now
 	}
+	opt.marks.endPart(len(t.Objects), f.Counts)
 	return f.minus(warm), nil
 }
 

@@ -35,6 +35,8 @@ type ReplayerOptions struct {
 	Memory     *memory.Budget // of such a replay; nil: all memory
 	Progress   func(n int64)  // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
+	// Blocks asks for the hits of each block of the trace, where the CPU replays it and no model of time drives the cache.
+	Blocks bool
 	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
 	Device *cuda.Shared
 	// Note receives, once, notes about requests that are left out, prompts that are split, and what the device does; may
@@ -68,6 +70,7 @@ type view struct {
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
 	logged    func() logged
+	firsts    func() *firsts
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
 }
@@ -100,7 +103,8 @@ func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
-		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) })}
+		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
+		firsts: sync.OnceValue(func() *firsts { return newFirsts(t) })}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
@@ -252,7 +256,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	v := r.view(c.Capacity)
 	var sum outcome
 	first := 0
-	sampler := newSampler(c, len(v.trace.Starts))
+	sampler, marks := newSampler(c, len(v.trace.Starts)), r.newMarks(c)
 	for i, part := range v.trace.Parts() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -265,7 +269,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 		}
 		next := first + len(part.Objects)
 		out, err := replay(ctx, c, part, warmup(c, part, v.warmup), func() []uint32 { return v.nextUse()[first:next] },
-			sampler)
+			sampler, marks)
 		if err != nil {
 			return nil, err
 		}
@@ -276,6 +280,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 		sum.series = sampler.rows
 		sampler.setOrigin(&sum.values)
 	}
+	sum.blocks = marks.blocks(v, c)
 	return []outcome{sum}, nil
 }
 
@@ -294,14 +299,15 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 
 // replayPart replays a part of the trace, whose first requests may be a warm-up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	sampler *sampler) (outcome, error) {
+	sampler *sampler, marks *marks) (outcome, error) {
 	served, counted, err := r.build(ctx, c, t, warmup, nextUse, nil)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	sampler.part(t, served, capacityOf(c, t), warmup)
 	out := outcome{served: int64(len(t.Objects))}
-	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler}
+	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler,
+		marks: marks}
 	start := time.Now()
 	var counts Tally
 	var timed metric.Values
@@ -451,7 +457,7 @@ func (r *Replayer) progress() func(int) {
 }
 
 func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	_ *sampler) (outcome, error) {
+	_ *sampler, _ *marks) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
 	}}

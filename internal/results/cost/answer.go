@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -17,6 +18,10 @@ type Offer struct {
 	Estimated bool    // the capacity is between two that were replayed, or a sample was
 	// The capacity is the smallest or the largest one that was replayed, so that another may be cheaper.
 	AtSmallest, AtLargest bool
+	// The ranges of 95% of the draws of blocks; nil if they are unknown.
+	CostIn     *[2]float64
+	CapacityIn *[2]int64
+	Tied       bool // with the cheapest: draws do not tell which of them costs less
 }
 
 // Answer says which capacity and policy are the cheapest for a group of records.
@@ -44,9 +49,10 @@ type curve struct {
 }
 
 // Answers finds the cheapest of the capacities that were replayed, for each group of records; none without prices.
-func (b Bill) Answers(recs []records.Record) (answers []Answer) {
+// Where the set has blocks of the records, costs have intervals.
+func (b Bill) Answers(recs []records.Record, set *blocks.Set) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
-		if a, ok := b.answer(g.Name, g.Records, false); ok {
+		if a, ok := b.answer(g.Name, g.Records, set, false); ok {
 			answers = append(answers, a)
 		}
 	}
@@ -55,18 +61,18 @@ func (b Bill) Answers(recs []records.Record) (answers []Answer) {
 
 // Between finds the cheapest capacity on the curves of one trace, also between capacities that were replayed: there
 // misses are on a line over the logarithm of the capacity. Of several samples it takes the mean.
-func (b Bill) Between(name string, recs []records.Record) []Answer {
-	if a, ok := b.answer(name, recs, true); ok {
+func (b Bill) Between(name string, recs []records.Record, set *blocks.Set) []Answer {
+	if a, ok := b.answer(name, recs, set, true); ok {
 		return []Answer{a}
 	}
 	return nil
 }
 
 // answer finds the cheapest capacities in records of one trace; ok is false if there are none or no prices.
-func (b Bill) answer(name string, recs []records.Record, between bool) (a Answer, ok bool) {
+func (b Bill) answer(name string, recs []records.Record, set *blocks.Set, between bool) (a Answer, ok bool) {
 	a = Answer{Name: name, Bill: b, between: between}
 	if b.Memory.Per != "" {
-		a.curves = b.curves(recs)
+		a.curves = b.curves(recs, set)
 	}
 	for _, c := range a.curves {
 		a.Offers = append(a.Offers, b.cheapest(c, between))
@@ -81,10 +87,11 @@ func (b Bill) answer(name string, recs []records.Record, between bool) (a Answer
 		return cmp.Compare(x.Cost, y.Cost)
 	})
 	a.Now = a.now()
+	a.addIntervals()
 	return a, true
 }
 
-func (b Bill) curves(recs []records.Record) (curves []curve) {
+func (b Bill) curves(recs []records.Record, set *blocks.Set) (curves []curve) {
 	for i := range recs {
 		r := &recs[i]
 		p, ok := b.point(r)
@@ -96,6 +103,7 @@ func (b Bill) curves(recs []records.Record) (curves []curve) {
 			at = len(curves)
 			curves = append(curves, curve{policy: r.Label, style: r, competes: r.Competes()})
 		}
+		p.drawn = b.drawn(r, set)
 		curves[at].points = append(curves[at].points, p)
 	}
 	for i := range curves {
@@ -111,6 +119,7 @@ func meanPoints(points []point) (means []point) {
 		mean, n := points[0], 1
 		for n < len(points) && points[n].capacity == mean.capacity {
 			mean.misses += points[n].misses
+			mean.drawn = nil // of several samples, which have requests of their own
 			n++
 		}
 		mean.misses /= float64(n)

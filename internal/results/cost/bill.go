@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -47,9 +48,10 @@ func Recorded(recs []records.Record) (b Bill, ok bool) {
 // point is what a capacity costs.
 type point struct {
 	capacity int64
-	memory   float64 // for a month
-	misses   float64 // and what is missed in it
-	sampled  bool    // the misses are an estimate from a sample
+	memory   float64   // for a month
+	misses   float64   // and what is missed in it
+	sampled  bool      // the misses are an estimate from a sample
+	drawn    []float64 // misses of each draw of blocks; nil if they are unknown
 }
 
 func (p point) cost() float64 { return p.memory + p.misses }
@@ -69,10 +71,25 @@ func (b Bill) point(r *records.Record) (p point, ok bool) {
 	if requests == 0 {
 		return p, true
 	}
-	missedBytes := (r.Float(metric.RequestedBytes) - r.Float(metric.HitBytes)) / requests
-	perRequest := b.Miss.of(missRatio) + b.Egress.of(missedBytes)
-	p.misses = b.PerSecond * secondsOfMonth * perRequest
+	p.misses = b.monthly(missRatio, (r.Float(metric.RequestedBytes)-r.Float(metric.HitBytes))/requests)
 	return p, true
+}
+
+// monthly returns what misses cost in a month, given the share of the requests and the bytes per request that miss.
+func (b Bill) monthly(missRatio, missedBytes float64) float64 {
+	return b.PerSecond * secondsOfMonth * (b.Miss.of(missRatio) + b.Egress.of(missedBytes))
+}
+
+// drawn returns what the misses of a record cost in each draw of blocks; nil if that is unknown.
+func (b Bill) drawn(r *records.Record, set *blocks.Set) (misses []float64) {
+	v, ok := set.Drawn(r)
+	if !ok {
+		return nil
+	}
+	for k := range v.HitRatios {
+		misses = append(misses, b.monthly(1-v.HitRatios[k], v.MissedBytes[k]))
+	}
+	return misses
 }
 
 func isUnlimited(r *records.Record) bool {

@@ -162,7 +162,7 @@ func TestAnswer(t *testing.T) {
 		recs = append(recs, rec("lru", records.Online, gib<<i, hits[0]), rec("s3fifo", records.Online, gib<<i, hits[1]),
 			rec("opt", records.Offline, gib<<i, hits[2]))
 	}
-	answers := b.Answers(recs)
+	answers := b.Answers(recs, nil)
 	if len(answers) != 1 {
 		t.Fatalf("%d answers", len(answers))
 	}
@@ -191,11 +191,11 @@ func TestAnswer(t *testing.T) {
 // Where nothing competes nothing is recommended, and the ends of the range are named.
 func TestLimitsOfAnAnswer(t *testing.T) {
 	b := bill(t)
-	only := b.Answers([]records.Record{rec("opt", records.Offline, gib, 700)})[0]
+	only := b.Answers([]records.Record{rec("opt", records.Offline, gib, 700)}, nil)[0]
 	if got := only.Sentence(); !strings.Contains(got, "unknown, because no online policy was replayed") {
 		t.Error(got)
 	}
-	if none := (Bill{}).Answers([]records.Record{rec("lru", records.Online, gib, 700)}); none != nil {
+	if none := (Bill{}).Answers([]records.Record{rec("lru", records.Online, gib, 700)}, nil); none != nil {
 		t.Errorf("answers without prices: %+v", none)
 	}
 	for _, capacities := range [][]int64{{2 * gib, 4 * gib}, {gib, 2 * gib}} {
@@ -203,7 +203,7 @@ func TestLimitsOfAnAnswer(t *testing.T) {
 		for _, c := range capacities {
 			recs = append(recs, rec("arc", records.Online, c, min(600, 300*c/gib)))
 		}
-		a := b.Answers(recs)[0]
+		a := b.Answers(recs, nil)[0]
 		end := map[bool]string{true: "smallest", false: "largest"}[capacities[0] == 2*gib]
 		if lines := strings.Join(a.Explanation(), "\n"); !strings.Contains(lines, "the cheapest is the "+end) {
 			t.Errorf("%s\ndoes not say that it is the %s", lines, end)
@@ -224,7 +224,7 @@ func TestCheapestBetween(t *testing.T) {
 		for i, h := range hits {
 			recs = append(recs, rec("lru", records.Online, gib<<i, h))
 		}
-		a := b.Between("t", recs)[0]
+		a := b.Between("t", recs, nil)[0]
 		points := a.curves[0].points
 		least := math.Inf(1)
 		for i := 1; i < len(points); i++ {
@@ -242,8 +242,8 @@ func TestCheapestBetween(t *testing.T) {
 func TestSamplesAreAveraged(t *testing.T) {
 	a, b := rec("arc", records.Online, gib, 400), rec("arc", records.Online, gib, 600)
 	a.SampleRate, b.SampleRate, b.Seed = 0.1, 0.1, 1
-	whole := bill(t).Between("t", []records.Record{rec("arc", records.Online, gib, 500)})[0]
-	of := bill(t).Between("t", []records.Record{a, b})[0]
+	whole := bill(t).Between("t", []records.Record{rec("arc", records.Online, gib, 500)}, nil)[0]
+	of := bill(t).Between("t", []records.Record{a, b}, nil)[0]
 	near(t, "cost", of.Offers[0].Cost, whole.Offers[0].Cost)
 	if !of.Offers[0].Estimated || whole.Offers[0].Estimated {
 		t.Errorf("%+v, %+v", of.Offers, whole.Offers)

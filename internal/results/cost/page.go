@@ -23,22 +23,22 @@ func (a Answer) table() *page.Table {
 			{Name: "cost per month", Class: page.Number}, {Name: "saved by the cheapest", Class: page.Number}},
 		Notes: a.Explanation(),
 	}
-	add := func(name string, o Offer) {
-		row := []string{name, capacityOf(o), a.Amount(o.Cost), ""}
-		if best := a.Offers[0]; best.Competes && o != best {
-			row[3] = saved(best.Cost, o.Cost)
+	add := func(name string, o Offer, compared bool) {
+		row := []string{name, capacityOf(o) + capacityIn(o), a.Amount(o.Cost) + costIn(o), ""}
+		if a.Offers[0].Competes && compared {
+			row[3] = saved(a.Offers[0], o)
 		}
 		t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, o.Policy)
 	}
-	for _, o := range a.Offers {
+	for i, o := range a.Offers {
 		name := o.Policy
 		if !o.Competes {
 			name += " (offline)"
 		}
-		add(name, o)
+		add(name, o, i > 0)
 	}
 	if a.Now != nil {
-		add(a.Now.Policy+", today", *a.Now)
+		add(a.Now.Policy+", today", *a.Now, true)
 	}
 	return t
 }

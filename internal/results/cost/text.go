@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -26,18 +27,19 @@ func (a Answer) Sentence() string {
 		return "cheapest: unknown, because no online policy was replayed; add one with --policy"
 	}
 	best := a.Offers[0]
-	parts := []string{fmt.Sprintf("cheapest: %s a month, %s at %s", a.Amount(best.Cost), best.Policy, capacityOf(best))}
+	parts := []string{fmt.Sprintf("cheapest: %s a month%s, %s at %s", a.Amount(best.Cost), costIn(best), best.Policy,
+		capacityOf(best)+capacityIn(best))}
 	switch other := a.offerOf(baseline); {
 	case best.Policy == baseline:
 	case other == nil:
 		parts = append(parts, "compared with no "+baseline+", which was not replayed")
 	default:
 		parts = append(parts, fmt.Sprintf("%s at its cheapest, %s: %s, %s", baseline, capacityOf(*other),
-			a.Amount(other.Cost), saved(best.Cost, other.Cost)))
+			a.Amount(other.Cost), saved(best, *other)))
 	}
 	if a.Now != nil {
 		parts = append(parts, fmt.Sprintf("today, %s at %s: %s, %s", a.Now.Policy, capacityOf(*a.Now),
-			a.Amount(a.Now.Cost), saved(best.Cost, a.Now.Cost)))
+			a.Amount(a.Now.Cost), saved(best, *a.Now)))
 	}
 	return records.Printable(strings.Join(parts, "; "))
 }
@@ -49,12 +51,32 @@ func capacityOf(o Offer) string {
 	return records.Capacity(o.Capacity, records.Bytes)
 }
 
-// saved says how much less one amount is than another.
-func saved(best, other float64) string {
-	if other <= best {
+// saved says how much less one offer costs than another.
+func saved(best, other Offer) string {
+	switch {
+	case other.Tied:
+		return "a tie"
+	case other.Cost <= best.Cost:
 		return "nothing saved"
 	}
-	return records.Share(float64(int(1000*(1-best/other)+0.5))/1000) + " saved"
+	return records.Share(float64(int(1000*(1-best.Cost/other.Cost)+0.5))/1000) + " saved"
+}
+
+// costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown.
+func costIn(o Offer) string {
+	if o.CostIn == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", PerMonth.Text(o.CostIn[0]), PerMonth.Text(o.CostIn[1]))
+}
+
+// capacityIn writes the interval of a capacity: " (1.5 MiB to 2.1 MiB)"; "" if all draws have the same.
+func capacityIn(o Offer) string {
+	if o.CapacityIn == nil || o.CapacityIn[0] == o.CapacityIn[1] {
+		return ""
+	}
+	return " (" + records.Between(records.About(o.CapacityIn[0], records.Bytes),
+		records.About(o.CapacityIn[1], records.Bytes)) + ")"
 }
 
 // Explanation says how the costs are computed and what limits them, in a line each.
@@ -74,6 +96,10 @@ func (a Answer) Explanation() (lines []string) {
 		}
 	}
 	lines = append(lines, prices+"; "+rate)
+	if a.Offers[0].CostIn != nil {
+		lines = append(lines, fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ%s", blocks.Count,
+			a.ties()))
+	}
 	if a.Offers[0].Competes {
 		if a.Offers[0].AtSmallest {
 			lines = append(lines, "the cheapest is the smallest capacity replayed: smaller ones may cost less")
@@ -88,6 +114,20 @@ func (a Answer) Explanation() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// ties names the policies that may be as cheap as the cheapest.
+func (a Answer) ties() string {
+	names := []string{a.Offers[0].Policy}
+	for _, o := range a.Offers {
+		if o.Competes && o.Tied {
+			names = append(names, o.Policy)
+		}
+	}
+	if len(names) == 1 {
+		return ""
+	}
+	return "; a tie: " + strings.Join(names, ", ")
 }
 
 // Lasting writes a duration in the largest unit of which there are two: "36 hours", "3.5 days".

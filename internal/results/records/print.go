@@ -398,6 +398,14 @@ func About(n int64, unit string) string {
 	return Count(int64(x))
 }
 
+// Between writes a range of capacities that About has written, with a unit that both have only once: "2.9 to 3.4 GiB".
+func Between(low, high string) string {
+	if number, unit, ok := strings.Cut(low, " "); ok && strings.HasSuffix(high, " "+unit) {
+		low = number
+	}
+	return low + " to " + high
+}
+
 // byteText formats a number of bytes in the unit that keeps it below 1,024.
 func byteText(n int64, digits int) string {
 	const units = "KMGTPE"

@@ -27,6 +27,11 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 	}
 	add("answer", "Which capacity", r.answers())
 	add("cost", "What it costs", cost.Parts(r.Costs))
+	var starts []page.Part
+	for _, line := range r.ColdStart {
+		starts = append(starts, page.Part{Text: line})
+	}
+	add("start", "Cold start", starts)
 	tables := r.Tables
 	if tables == nil {
 		tables = r.groups()
@@ -83,7 +88,7 @@ func answerTable(a target.Answer) *page.Table {
 		if least := a.Needs[0]; n.How != target.MoreThan && least.How != target.AtMost && least.Capacity > 0 {
 			times = strconv.FormatFloat(float64(n.Capacity)/float64(least.Capacity), 'f', 2, 64)
 		}
-		t.Rows = append(t.Rows, []string{name, a.CapacityOf(n), times, a.Basis(n)})
+		t.Rows = append(t.Rows, []string{name, a.CapacityOf(n) + a.InBrackets(n), times, a.Basis(n)})
 		t.Lines = append(t.Lines, n.Policy)
 	}
 	return t

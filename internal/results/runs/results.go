@@ -18,14 +18,16 @@ import (
 
 // Results is what a command writes, and what it says about it.
 type Results struct {
-	Records  []records.Record
-	Rows     []series.Row
-	Answers  []target.Answer
-	Costs    []cost.Answer
-	Replayed []records.Setting // what was read, and how
-	Version  string            // of the program
-	Command  string            // that gave the results
-	Notes    []string          // what limits them, an interrupt say
+	Records []records.Record
+	Rows    []series.Row
+	Answers []target.Answer
+	Costs   []cost.Answer
+	// ColdStart says what the beginning of the trace does to the results.
+	ColdStart []string
+	Replayed  []records.Setting // what was read, and how
+	Version   string            // of the program
+	Command   string            // that gave the results
+	Notes     []string          // what limits them, an interrupt say
 	// Tables and Draw replace the tables on the page and the figures that are made from the records; nil keeps these.
 	Tables []*page.Table
 	Draw   func() ([]plots.Drawing, error)

@@ -32,7 +32,7 @@ func sample() Results {
 			})
 		}
 	}
-	r.Answers = target.FromRecords(target.NewFlag(), r.Records, func(*records.Record) string { return records.Objects })
+	r.Answers = target.FromRecords(target.NewFlag(), r.Records, nil, func(*records.Record) string { return records.Objects })
 	return r
 }
 

@@ -45,7 +45,7 @@ func ofReads(r *records.Record) float64 {
 
 // reaches says at which capacity lru, or the first online policy without it, has a hit ratio; "" if none is replayed.
 func reaches(recs []records.Record, level float64, noun string) string {
-	curves := slices.DeleteFunc(curvesOf(recs, ofReads), func(c Curve) bool { return !c.Online })
+	curves := slices.DeleteFunc(curvesOf(recs, nil, ofReads), func(c Curve) bool { return !c.Online })
 	if len(curves) == 0 {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -55,10 +56,13 @@ func (t Target) String() string {
 
 // Curve is the hit ratios of one policy at the capacities where it was replayed.
 type Curve struct {
-	Policy   string
-	Online   bool    // it competes, so the largest hit ratio is sought among its points too
-	Points   []Point // in ascending order of capacity
-	Estimate bool    // the hit ratios are estimates themselves, from samples
+	Policy string
+	Online bool    // it competes, so the largest hit ratio is sought among its points too
+	Points []Point // in ascending order of capacity
+	// Drawn has for each point the hit ratios of the draws of blocks; nil, or with nil for some points, if they are
+	// unknown.
+	Drawn    [][]float64
+	Estimate bool // the hit ratios are estimates themselves, from samples
 }
 
 // Point is a hit ratio at a capacity.
@@ -85,6 +89,9 @@ type Need struct {
 	Capacity int64 // for AtMost and MoreThan the smallest and the largest that were replayed
 	// Below and Above are the replays between which Capacity is estimated; otherwise both are the replay at Capacity.
 	Below, Above Point
+	// Interval is nil if it is unknown or does not differ from the capacity.
+	Interval *Interval
+	Tied     bool // with the first policy, at its capacity
 }
 
 // Answer says what capacity each policy needs.
@@ -117,6 +124,14 @@ func capacities(curves []Curve) int {
 // Of answers for the policies of some curves. ok is false if there is no target. The needs are unknown if the target is
 // a share of the largest hit ratio and no online policy has a hit.
 func Of(t Target, unit string, curves []Curve) (a Answer, ok bool) {
+	if a, ok = measured(t, unit, curves); ok {
+		a.addIntervals(curves)
+	}
+	return a, ok
+}
+
+// measured is Of without intervals.
+func measured(t Target, unit string, curves []Curve) (a Answer, ok bool) {
 	a = Answer{Target: t, Unit: unit, Noun: records.Objects}
 	for _, c := range curves {
 		for _, p := range c.Points {
@@ -186,10 +201,12 @@ func between(low, high Point, level float64) int64 {
 	return min(max(capacity, low.Capacity), high.Capacity) // rounding may leave the interval
 }
 
-// FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is.
-func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) string) (answers []Answer) {
+// FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is. Where
+// the set has blocks of the records, capacities have intervals.
+func FromRecords(f Flag, recs []records.Record, set *blocks.Set,
+	noun func(*records.Record) string) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
-		curves := curvesOf(g.Records, func(r *records.Record) float64 { return r.Float(metric.HitRatio) })
+		curves := curvesOf(g.Records, set, func(r *records.Record) float64 { return r.Float(metric.HitRatio) })
 		first := &g.Records[0]
 		if a, ok := Of(f.Target, first.CapacityUnit, curves); ok && f.Shows(a, capacities(curves)) {
 			a.Name, a.Noun = g.Name, noun(first)
@@ -202,7 +219,9 @@ func FromRecords(f Flag, recs []records.Record, noun func(*records.Record) strin
 // curvesOf returns the curves of policies that have to choose. A bound is not a policy, and a cache without bounds has
 // no capacity. A policy that knows the future through a part is listed with the offline policies. hitRatio returns the
 // hit ratio of a record that counts.
-func curvesOf(recs []records.Record, hitRatio func(*records.Record) float64) (curves []Curve) {
+func curvesOf(recs []records.Record, set *blocks.Set, hitRatio func(*records.Record) float64) (curves []Curve) {
+	recs = slices.Clone(recs)
+	slices.SortStableFunc(recs, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
 	for i := range recs {
 		r := &recs[i]
 		online := r.Competes()
@@ -215,9 +234,8 @@ func curvesOf(recs []records.Record, hitRatio func(*records.Record) float64) (cu
 			curves = append(curves, Curve{Policy: r.Label, Online: online})
 		}
 		curves[at].Points = append(curves[at].Points, Point{r.Capacity, hitRatio(r)})
-	}
-	for _, c := range curves {
-		slices.SortStableFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Capacity, b.Capacity) })
+		drawn, _ := set.Drawn(r)
+		curves[at].Drawn = append(curves[at].Drawn, drawn.HitRatios)
 	}
 	return curves
 }

@@ -165,12 +165,12 @@ func TestGroupsOfRecords(t *testing.T) {
 	}
 	add("b", "lru", "online", 10, 0.1)
 	blocks := func(*records.Record) string { return "blocks" }
-	answers := FromRecords(NewFlag(), recs, blocks)
+	answers := FromRecords(NewFlag(), recs, nil, blocks)
 	if len(answers) != 1 || answers[0].Name != "a" || len(answers[0].Needs) != 1 ||
 		answers[0].Sentence() != "90% of the largest hit ratio: ~563 blocks with lru" {
 		t.Errorf("answers %+v", answers)
 	}
-	if n := len(FromRecords(Flag{Target: Default, IsSet: true}, recs, blocks)); n != 2 {
+	if n := len(FromRecords(Flag{Target: Default, IsSet: true}, recs, nil, blocks)); n != 2 {
 		t.Errorf("%d answers, want 2", n)
 	}
 }
@@ -192,13 +192,13 @@ func TestForesightDoesNotCompete(t *testing.T) {
 		}
 		var a Answer
 		if k.Apart { // two tables: nothing competes in that of the oracle
-			answers := FromRecords(Flag{Target: Default, IsSet: true}, recs, func(*records.Record) string { return "objects" })
+			answers := FromRecords(Flag{Target: Default, IsSet: true}, recs, nil, func(*records.Record) string { return "objects" })
 			if len(answers) != 2 || answers[1].Of != "" {
 				t.Fatalf("%s: %+v", k.Name, answers)
 			}
 			continue
 		}
-		a = FromRecords(NewFlag(), recs, func(*records.Record) string { return "objects" })[0]
+		a = FromRecords(NewFlag(), recs, nil, func(*records.Record) string { return "objects" })[0]
 		if a.Of != "lru" || !strings.Contains(a.Sentence(), "; offline: at most 10 with laru") {
 			t.Errorf("%s: the largest is of %s: %s", k.Name, a.Of, a.Sentence())
 		}

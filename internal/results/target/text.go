@@ -3,8 +3,10 @@ package target
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -24,7 +26,7 @@ func (a Answer) Sentence() string {
 		if i == 0 {
 			capacity = a.withNoun(capacity)
 		}
-		if text := capacity + " with " + n.Policy; n.Online {
+		if text := capacity + " with " + n.Policy + a.InBrackets(n); n.Online {
 			online = append(online, text)
 		} else {
 			others = append(others, text)
@@ -92,6 +94,10 @@ func (a Answer) Explanation() (lines []string) {
 	}
 	if a.some(MoreThan) {
 		lines = append(lines, "more than: the largest capacity replayed is not enough")
+	}
+	if a.someInterval() {
+		lines = append(lines, records.Printable("(...): 95% intervals, from how much "+
+			strconv.Itoa(blocks.Count)+" blocks of the trace differ"+a.ties()))
 	}
 	if a.Remark != "" {
 		lines = append(lines, a.Remark)

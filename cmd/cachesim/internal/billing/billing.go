@@ -89,6 +89,20 @@ func (f *Flags) Place(resolved []capacity.Capacity) []capacity.Capacity {
 	return slices.Insert(resolved[:last:last], at, today)
 }
 
+// counted returns how many requests hit or miss where capacities count bytes: those without a size do not, nor writes
+// that fill the cache.
+func counted(t *traces.Trace) (n int) {
+	if !t.Fills() || !t.HasSizes() {
+		return len(t.Objects) - t.EmptyRequests()
+	}
+	for pos := range t.Objects {
+		if t.Size(pos) > 0 && !t.IsWrite(pos) {
+			n++
+		}
+	}
+	return n
+}
+
 // Bill returns what is paid for the requests of a trace.
 func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 	b := f.bill
@@ -104,7 +118,7 @@ func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 			"such as --rate 1200/s", t.Name)
 	}
 	b.Span = time.Duration(slices.Max(t.Times) - slices.Min(t.Times))
-	requests := float64(len(t.Objects) - t.EmptyRequests())
+	requests := float64(counted(t))
 	if t.SampledFrom > 0 {
 		requests *= float64(t.SampledFrom) / float64(len(t.Objects))
 	}

@@ -49,7 +49,7 @@ standard input.`,
 				return err
 			}
 			bill, _ := cost.Recorded(recs)
-			costs, err := cost.Draw(cmd.Context(), bill.Answers(recs))
+			costs, err := cost.Draw(cmd.Context(), bill.Answers(recs, nil))
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,242 @@
+// Package coldstart says what the beginning of a trace, when the cache is still empty, does to a result: how many
+// requests hit once the cache has filled, and how much longer the log should be.
+package coldstart
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Metrics of runs that ask for them.
+var (
+	filledAt = metric.Metric{Name: "filled_at", Unit: metric.Count, Merge: metric.Apart,
+		Column: metric.Column{At: 16, Weight: 52, Head: "filled at"},
+		Doc: "number of the first request at which everything requested so far no longer fits into the cache; absent if " +
+			"it always does"}
+	filledHitRatio = metric.Metric{Name: "filled_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Apart, Column: metric.Column{At: 17, Weight: 54, Head: "filled"},
+		Doc: "hits / requests from the request filled_at on"}
+	coldMisses = metric.Metric{Name: "cold_misses", Unit: metric.Count, Merge: metric.Apart,
+		Column: metric.Column{At: 81, Weight: 50},
+		Doc:    "requests that are the first to their object, which miss in every cache; part of misses"}
+)
+
+func init() { metric.Register("run --filled", filledAt, filledHitRatio, coldMisses) }
+
+// Measure adds the metrics to records whose blocks are known.
+func Measure(recs []records.Record, set *blocks.Set) {
+	for i := range recs {
+		b := set.Of(&recs[i])
+		if b == nil || b.Restarts {
+			continue
+		}
+		recs[i].SetInt(coldMisses, b.Sum().Cold)
+		if b.Filled.At > 0 {
+			recs[i].SetInt(filledAt, b.Filled.At)
+			recs[i].SetQuotient(filledHitRatio, float64(b.Filled.Requests-b.Filled.Misses), float64(b.Filled.Requests))
+		}
+	}
+}
+
+// Lines says for each group of records, in at most two sentences, what a short log hides; nothing where it hides little.
+// noun says what an object of a record is.
+func Lines(recs []records.Record, set *blocks.Set, noun func(*records.Record) string) (lines []string) {
+	groups := records.Groups(records.NamedByParts(recs))
+	for _, g := range groups {
+		s := start{noun: noun(&g.Records[0])}
+		for _, r := range g.Records {
+			if b := set.Of(&r); r.Competes() && b != nil && !b.Restarts && len(b.Each) == blocks.Count {
+				s.cells = append(s.cells, cell{r, b})
+			}
+		}
+		slices.SortStableFunc(s.cells, func(a, b cell) int {
+			return int(min(1, max(-1, a.Capacity-b.Capacity)))
+		})
+		for _, line := range s.lines() {
+			if len(groups) > 1 {
+				line = g.Name + ": " + line
+			}
+			lines = append(lines, records.Printable(line))
+		}
+	}
+	return lines
+}
+
+// cell is a record with its blocks.
+type cell struct {
+	records.Record
+	blocks *blocks.Blocks
+}
+
+// start is the cells of a group whose policies compete, by capacity.
+type start struct {
+	cells []cell
+	noun  string
+}
+
+func (s start) lines() (lines []string) {
+	for _, line := range []string{s.filled(), s.longer()} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func (s start) longer() string {
+	if line := s.neverFilled(); line != "" {
+		return line
+	}
+	return s.coldMisses()
+}
+
+func (s start) capacity(c cell) string {
+	text := records.Capacity(c.Capacity, c.CapacityUnit)
+	if c.CapacityUnit == records.Objects {
+		text += " " + s.noun
+	}
+	return text
+}
+
+// leastDifference is from which difference on hit ratios are worth a sentence.
+const leastDifference = 0.01
+
+// filled compares the hit ratio after the cache has filled with that of all requests, for the best policy at the
+// largest capacity that is full for half of them.
+func (s start) filled() string {
+	at := -1
+	for i, c := range s.cells {
+		if c.blocks.Filled.At <= c.Warmup+1 || 2*c.blocks.Filled.Requests < c.blocks.Sum().Requests {
+			continue
+		}
+		if at < 0 || c.Capacity > s.cells[at].Capacity || c.Float(metric.HitRatio) > s.cells[at].Float(metric.HitRatio) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return ""
+	}
+	c := s.cells[at]
+	all, f := c.blocks.Sum(), c.blocks.Filled
+	before, after := hitRatio(all.Requests, all.Misses), hitRatio(f.Requests, f.Misses)
+	if math.Abs(after-before) < leastDifference {
+		return ""
+	}
+	return fmt.Sprintf("%s at %s: %s of all requests hit, %s once the cache has filled (at request %s)", c.Label,
+		s.capacity(c), records.MetricText(metric.HitRatio.Name, before),
+		records.MetricText(metric.HitRatio.Name, after), records.Count(f.At))
+}
+
+func hitRatio(requests, misses int64) float64 { return 1 - float64(misses)/float64(requests) }
+
+// farthest is how many times as long a log is that an estimate still speaks of.
+const farthest = 100
+
+// neverFilled says how long the log would have to be to fill a capacity that the user has given as a size.
+func (s start) neverFilled() string {
+	for _, c := range s.cells {
+		if strings.HasSuffix(c.CapacityText, "%") {
+			continue
+		}
+		footprint, power := c.footprint()
+		if c.Capacity <= footprint {
+			continue
+		}
+		text := fmt.Sprintf("%s never fills: the trace requests %s", s.capacity(c),
+			records.Capacity(footprint, c.CapacityUnit))
+		times := math.Pow(float64(c.Capacity)/float64(footprint), 1/power)
+		if !(times <= farthest) {
+			return text + ", which hardly grows"
+		}
+		return text + fmt.Sprintf("; if that grows as so far, a log %s times as long fills it (an estimate)", factor(times))
+	}
+	return ""
+}
+
+// footprint returns how much the trace requests, in the unit of the capacity, and the power of its growth.
+func (c cell) footprint() (size int64, power float64) {
+	if c.CapacityUnit == records.Bytes {
+		size, power = growth(c, c.blocks.BytesBefore, func(b blocks.Block) int64 { return b.NewBytes })
+	} else {
+		size, power = growth(c, c.blocks.Before, func(b blocks.Block) int64 { return b.New })
+	}
+	if c.IsSample() {
+		size = int64(float64(size) / c.SampleRate)
+	}
+	return size, power
+}
+
+// coldMisses says from which capacity on most misses are first requests, and how long the log would have to be for half
+// of them to be.
+func (s start) coldMisses() string {
+	for i := 0; i < len(s.cells); {
+		best := i
+		for ; i < len(s.cells) && s.cells[i].Capacity == s.cells[best].Capacity; i++ {
+			if s.cells[i].Float(metric.HitRatio) > s.cells[best].Float(metric.HitRatio) {
+				best = i
+			}
+		}
+		c := s.cells[best]
+		if all := c.blocks.Sum(); 2*all.Cold > all.Misses {
+			return s.mostlyCold(c, all)
+		}
+	}
+	return ""
+}
+
+func (s start) mostlyCold(c cell, all blocks.Block) string {
+	text := fmt.Sprintf("from %s on, most misses are first requests (%s of %s with %s)", s.capacity(c),
+		records.Count(all.Cold), records.Count(all.Misses), c.Label)
+	_, power := growth(c, c.blocks.Before, func(b blocks.Block) int64 { return b.New })
+	// First requests grow with that power of the length of the log, other misses with the length.
+	times := math.Pow(float64(all.Cold)/float64(all.Misses-all.Cold), 1/(1-power))
+	if power >= 1 || !(times <= farthest) {
+		return text + ": new " + s.noun + " keep coming, so a longer log changes little"
+	}
+	return text + fmt.Sprintf(": in a log %s times as long they are half (an estimate)", factor(times))
+}
+
+// growth returns how much the trace requests, and with which power of its length that has grown over its second half:
+// Heaps' law.
+func growth(c cell, before int64, size func(blocks.Block) int64) (footprint int64, power float64) {
+	footprint = before
+	requests := float64(c.Warmup)
+	var halfway, requestsHalfway float64
+	for i, b := range c.blocks.Each {
+		if i == len(c.blocks.Each)/2 {
+			halfway, requestsHalfway = float64(footprint), requests
+		}
+		footprint += size(b)
+		requests += float64(b.Requests)
+	}
+	return footprint, math.Log(float64(footprint)/halfway) / math.Log(requests/requestsHalfway)
+}
+
+// factor writes how many times as long, with two digits: "~1.9", "~34".
+func factor(x float64) string {
+	if x < 10 {
+		return fmt.Sprintf("~%.1f", x)
+	}
+	return fmt.Sprintf("~%.0f", x)
+}
+
+// Print writes lines below a table, for a terminal of that width or in Markdown.
+func Print(w io.Writer, lines []string, markdown bool, width int) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	text := strings.Join(lines, "  \n")
+	if !markdown {
+		text = terminal.WrapLines(width, lines...)
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", text)
+	return err
+}

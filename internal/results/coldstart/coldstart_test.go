@@ -1,0 +1,128 @@
+package coldstart
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// world is records of a trace whose footprint grows with a power of its length, and their blocks.
+type world struct {
+	power float64
+	set   *blocks.Set
+	recs  []records.Record
+}
+
+const (
+	perBlock  = 1000
+	footprint = 10_000
+)
+
+// add adds a record with misses in all blocks, besides those of first requests, and a cache that is full from a block on.
+func (w *world) add(label string, capacity int64, others int64, filledIn int) {
+	b := &blocks.Blocks{}
+	seen := int64(0)
+	for i := range blocks.Count {
+		next := int64(math.Round(footprint * math.Pow(float64(i+1)/blocks.Count, w.power)))
+		b.Each = append(b.Each, blocks.Block{Requests: perBlock, Misses: next - seen + others, New: next - seen,
+			NewBytes: 10 * (next - seen), Cold: next - seen})
+		seen = next
+	}
+	if filledIn > 0 {
+		b.Filled.At = int64(filledIn)*perBlock + 1
+		for _, e := range b.Each[filledIn:] {
+			b.Filled.Requests, b.Filled.Misses = b.Filled.Requests+e.Requests, b.Filled.Misses+e.Misses
+		}
+	}
+	r := records.Record{Trace: "t", Policy: label, Label: label, Kind: records.Online, Capacity: capacity,
+		CapacityUnit: records.Objects, CapacityText: "7", SampleRate: 1}
+	sum := b.Sum()
+	r.SetInt(metric.Requests, sum.Requests)
+	r.SetInt(metric.Misses, sum.Misses)
+	r.Set(metric.HitRatio, hitRatio(sum.Requests, sum.Misses))
+	if w.set == nil {
+		w.set = blocks.NewSet(1)
+	}
+	w.set.Add(&r, b)
+	w.recs = append(w.recs, r)
+}
+
+func (w *world) lines() []string {
+	return Lines(w.recs, w.set, func(*records.Record) string { return "objects" })
+}
+
+func check(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The footprint grows with the square root of the length: in a log four times as long it is twice as large, and arc has
+// 20,000 other misses instead of 5,000, as many as first requests. With lru half of the misses are first requests.
+func TestLines(t *testing.T) {
+	w := world{power: 0.5}
+	w.add("lru", 500, 200, 1)
+	w.add("lru", 1000, 200, 10)
+	w.add("arc", 1000, 100, 10)
+	check(t, w.lines(), "arc at 1,000 objects: 70.00% of all requests hit, 76.18% once the cache has filled (at request 10,001)",
+		"from 1,000 objects on, most misses are first requests (10,000 of 15,000 with arc): in a log ~4.0 times as long they "+
+			"are half (an estimate)")
+	w.add("arc", 20_000, 100, 0)
+	check(t, w.lines()[1:], "20,000 objects never fills: the trace requests 10,000; if that grows as so far, a log ~4.0 times "+
+		"as long fills it (an estimate)")
+}
+
+func TestNothingToSay(t *testing.T) {
+	w := world{power: 1}
+	w.add("lru", 1000, 300, 10) // the same in every block
+	check(t, w.lines())
+	w = world{power: 1}
+	w.add("lru", 1000, 100, 10)
+	check(t, w.lines(), "from 1,000 objects on, most misses are first requests (10,000 of 15,000 with lru): new objects keep "+
+		"coming, so a longer log changes little")
+	w = world{power: 0.001}
+	w.add("lru", 20_000, 300, 0)
+	check(t, w.lines(), "20,000 objects never fills: the trace requests 10,000, which hardly grows")
+	w.recs[0].CapacityText = "200%" // of whatever the trace requests
+	check(t, w.lines())
+	w = world{power: 0.5}
+	w.add("opt", 1000, 100, 10)
+	w.recs[0].Kind = records.Offline
+	check(t, w.lines())
+}
+
+func TestMeasure(t *testing.T) {
+	w := world{power: 1}
+	w.add("lru", 1000, 100, 10)
+	w.add("lru", 50_000, 0, 0)
+	Measure(w.recs, w.set)
+	full, empty := w.recs[0], w.recs[1]
+	if full.Int(filledAt) != 10_001 || full.Int(coldMisses) != 10_000 || math.Abs(full.Float(filledHitRatio)-0.7) > 1e-9 {
+		t.Errorf("%+v", full.Values)
+	}
+	if empty.Has(filledAt) || empty.Has(filledHitRatio) || empty.Int(coldMisses) != 10_000 {
+		t.Errorf("%+v", empty.Values)
+	}
+}
+
+func TestPrint(t *testing.T) {
+	for markdown, want := range map[bool]string{false: "\none\ntwo\n", true: "\none  \ntwo\n"} {
+		var b bytes.Buffer
+		must.Do(t, Print(&b, []string{"one", "two"}, markdown, 80))
+		if b.String() != want {
+			t.Errorf("%q, want %q", b.String(), want)
+		}
+	}
+	var none bytes.Buffer
+	must.Do(t, Print(&none, nil, false, 80))
+	if none.Len() > 0 {
+		t.Errorf("%q for nothing", none.String())
+	}
+}

@@ -1,0 +1,66 @@
+package cost
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// withBlocks is a record of 50 blocks of 20 requests, with so many hits in even blocks and in odd ones.
+func withBlocks(set *blocks.Set, policy string, capacity, even, odd int64) records.Record {
+	r := rec(policy, records.Online, capacity, 25*(even+odd))
+	b := &blocks.Blocks{}
+	for i := range blocks.Count {
+		hits := even
+		if i%2 == 1 {
+			hits = odd
+		}
+		b.Each = append(b.Each, blocks.Block{Requests: 20, Misses: 20 - hits, MissedBytes: 1000 * (20 - hits)})
+	}
+	set.Add(&r, b)
+	return r
+}
+
+// Two policies that hit in different blocks as often tie; one that hits less often in every block does not.
+func TestCostIntervals(t *testing.T) {
+	set := blocks.NewSet(1)
+	recs := []records.Record{
+		withBlocks(set, "arc", 2*gib, 15, 9), withBlocks(set, "sieve", 2*gib, 8, 15), withBlocks(set, "lru", 2*gib, 13, 7),
+	}
+	b := bill(t)
+	b.Today = 2 * gib
+	a := b.Answers(recs, set)[0]
+	best := a.Offers[0]
+	if best.Policy != "arc" || best.CostIn == nil || best.CostIn[0] >= best.Cost || best.CostIn[1] <= best.Cost {
+		t.Fatalf("%+v", best)
+	}
+	if sieve, lru := a.offerOf("sieve"), a.offerOf("lru"); !sieve.Tied || lru.Tied || a.Now.Tied {
+		t.Errorf("sieve %+v, lru %+v, today %+v", sieve, lru, a.Now)
+	}
+	if text := a.Sentence(); !strings.Contains(text, " a month (") || !strings.Contains(text, "arc at 2 GiB;") {
+		t.Error(text)
+	}
+	if text := strings.Join(a.Explanation(), "\n"); !strings.Contains(text, "blocks of the trace differ; a tie: arc, sieve\n") &&
+		!strings.HasSuffix(text, "a tie: arc, sieve") {
+		t.Error(text)
+	}
+	if text := b.Answers(recs, nil)[0].Sentence(); strings.Contains(text, "(") {
+		t.Errorf("intervals without blocks: %s", text)
+	}
+}
+
+// Between two capacities each draw has its own cheapest one.
+func TestCapacityIntervals(t *testing.T) {
+	set := blocks.NewSet(1)
+	recs := []records.Record{withBlocks(set, "lru", gib, 8, 4), withBlocks(set, "lru", 16*gib, 16, 14)}
+	b := bill(t)
+	o := b.Between("t", recs, set)[0].Offers[0]
+	if o.CapacityIn == nil || o.CapacityIn[0] >= o.Capacity || o.CapacityIn[1] <= o.Capacity {
+		t.Errorf("%+v", o)
+	}
+	if !strings.Contains(b.Between("t", recs, set)[0].Sentence(), " GiB (") {
+		t.Error(b.Between("t", recs, set)[0].Sentence())
+	}
+}

@@ -1,0 +1,343 @@
+package sim
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// firsts knows which requests of a trace are the first to their object. It needs an eighth of a byte per request.
+type firsts struct {
+	trace *traces.Trace
+	bits  []uint64 // of the requests
+	// before has what was requested before every firstsStep-th request.
+	before []requested
+}
+
+// requested is the objects that a part of a trace requests.
+type requested struct {
+	objects, bytes int64
+	cold           int64 // those whose first request counts, and misses in every cache
+}
+
+const firstsStep = 1 << 12 // a multiple of 64
+
+func newFirsts(t *traces.Trace) *firsts {
+	f := &firsts{trace: t, bits: make([]uint64, (len(t.Objects)+63)/64)}
+	seen := make([]uint64, (t.NumObjects+63)/64)
+	var sum requested
+	for pos, o := range t.Objects {
+		if pos%firstsStep == 0 {
+			f.before = append(f.before, sum)
+		}
+		if seen[o/64]>>(o%64)&1 == 0 {
+			seen[o/64] |= 1 << (o % 64)
+			f.bits[pos/64] |= 1 << (pos % 64)
+			f.add(&sum, pos)
+		}
+	}
+	return f
+}
+
+// add adds the first request to an object.
+func (f *firsts) add(sum *requested, pos int) {
+	sum.objects++
+	if f.trace.HasSizes() {
+		sum.bytes += f.trace.Size(pos)
+	}
+	if !f.trace.Fills() || !f.trace.IsWrite(pos) {
+		sum.cold++
+	}
+}
+
+// until returns what is requested before a position.
+func (f *firsts) until(pos int) requested {
+	if len(f.before) == 0 {
+		return requested{}
+	}
+	step := min(pos/firstsStep, len(f.before)-1)
+	sum := f.before[step]
+	f.each(step*firstsStep, pos, func(pos int) bool { f.add(&sum, pos); return true })
+	return sum
+}
+
+// each calls do for the first requests between two positions, until it returns false.
+func (f *firsts) each(from, to int, do func(pos int) bool) {
+	for pos := from; pos < to; {
+		word := f.bits[pos/64] >> (pos % 64)
+		if word == 0 {
+			pos += 64 - pos%64
+			continue
+		}
+		if pos += bits.TrailingZeros64(word); pos >= to || !do(pos) {
+			return
+		}
+		pos++
+	}
+}
+
+// filledAt returns the position of the first request at which what was requested no longer fits, or the end.
+func (f *firsts) filledAt(c capacity.Capacity) int {
+	size := func(r requested) int64 {
+		if c.Bytes {
+			return r.bytes
+		}
+		return r.objects
+	}
+	fits := func(r requested) bool { return size(r) <= c.Simulated }
+	step, _ := slices.BinarySearchFunc(f.before, true, func(r requested, _ bool) int {
+		if fits(r) {
+			return -1
+		}
+		return 1
+	})
+	if step == 0 {
+		return len(f.trace.Objects)
+	}
+	sum, at := f.before[step-1], len(f.trace.Objects)
+	f.each((step-1)*firstsStep, min(step*firstsStep, len(f.trace.Objects)), func(pos int) bool {
+		if f.add(&sum, pos); !fits(sum) {
+			at = pos
+			return false
+		}
+		return true
+	})
+	return at
+}
+
+// blockEnds returns the positions at which the blocks of a view begin, and the end. A short view is one block.
+func (v *view) blockEnds() (ends []int) {
+	n, count := len(v.trace.Objects)-v.warmup, blocks.Count
+	if n < blocks.Count*blocks.Least {
+		count = 1
+	}
+	for i := range count + 1 {
+		ends = append(ends, v.warmup+int(int64(n)*int64(i)/int64(count)))
+	}
+	return ends
+}
+
+// marks keeps the counts of a replay at some positions. Its methods do nothing without marks.
+type marks struct {
+	at     []int // ascending
+	counts []cache.Counts
+	offset int          // position at which the current part of the trace begins
+	before cache.Counts // of earlier parts
+}
+
+// newMarks returns nil if a cell has none: nothing asks for them, or a model serves requests in an order of its own.
+func (r *Replayer) newMarks(c Cell) *marks {
+	v := r.view(c.Capacity)
+	if !r.options.Blocks || c.Model != nil || c.Policy.Entry.Kind == policies.Bound || c.Cache.Entry.Attention ||
+		warmup(c, v.trace, v.warmup) != v.warmup {
+		return nil
+	}
+	ends := v.blockEnds()
+	m := &marks{at: ends}
+	if len(v.trace.Starts) == 0 {
+		m.at = append(slices.Clone(ends), v.filledAt(c))
+		slices.Sort(m.at)
+		m.at = slices.Compact(m.at)
+	}
+	for len(m.counts) < len(m.at) && m.at[len(m.counts)] == 0 {
+		m.counts = append(m.counts, cache.Counts{})
+	}
+	return m
+}
+
+// filledAt returns the position at which the cache of a cell is full, or the end of the trace; one in the warm-up is
+// its end.
+func (v *view) filledAt(c Cell) int {
+	if c.Policy.Entry.Unbounded {
+		return len(v.trace.Objects)
+	}
+	return max(v.warmup, v.firsts().filledAt(c.Capacity))
+}
+
+// cut returns where a run of requests must end so that no mark is inside it.
+func (m *marks) cut(from, to int) int {
+	if m == nil || len(m.counts) == len(m.at) {
+		return to
+	}
+	if next := m.at[len(m.counts)] - m.offset; next > from {
+		return min(to, next)
+	}
+	return to
+}
+
+// served keeps the counts of the part so far, if there is a mark.
+func (m *marks) served(to int, total cache.Counts) {
+	if m == nil {
+		return
+	}
+	for len(m.counts) < len(m.at) && m.at[len(m.counts)] <= m.offset+to {
+		m.counts = append(m.counts, m.before.Plus(total))
+	}
+}
+
+// endPart ends a part of the trace with that many requests.
+func (m *marks) endPart(requests int, total cache.Counts) {
+	if m != nil {
+		m.offset += requests
+		m.before = m.before.Plus(total)
+	}
+}
+
+// countsAt returns the counts at a mark.
+func (m *marks) countsAt(pos int) cache.Counts {
+	i, _ := slices.BinarySearch(m.at, pos)
+	return m.counts[i]
+}
+
+// blocks returns the blocks of a cell; nil without marks.
+func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
+	if m == nil {
+		return nil
+	}
+	ends := v.blockEnds()
+	b := &blocks.Blocks{Restarts: len(v.trace.Starts) > 0}
+	for i := range len(ends) - 1 {
+		n := m.countsAt(ends[i+1]).Minus(m.countsAt(ends[i]))
+		b.Each = append(b.Each, blocks.Block{Requests: n.Requests, Misses: n.Misses(), MissedBytes: n.Bytes - n.HitBytes})
+	}
+	if b.Restarts {
+		return b
+	}
+	b.Filled = m.filled(v.filledAt(c), ends[len(ends)-1])
+	v.addFirsts(b, ends)
+	return b
+}
+
+// filled returns what follows the position at which the cache is full.
+func (m *marks) filled(at, end int) blocks.Filled {
+	if at >= end {
+		return blocks.Filled{}
+	}
+	n := m.countsAt(end).Minus(m.countsAt(at))
+	return blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
+}
+
+// addFirsts adds the first requests to objects.
+func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
+	last := v.firsts().until(ends[0])
+	b.Before, b.BytesBefore = last.objects, last.bytes
+	for i := range b.Each {
+		next := v.firsts().until(ends[i+1])
+		e := &b.Each[i]
+		e.New, e.NewBytes, e.Cold = next.objects-last.objects, next.bytes-last.bytes, next.cold-last.cold
+		last = next
+	}
+}
+
+// stackMarks keeps LRU's hits at many capacities at the ends of blocks. Its methods do nothing without marks.
+type stackMarks struct {
+	ends           []int
+	hits, hitBytes [][]int64 // per end and capacity, since the warm-up; of the first end, none
+	sizes          []int64   // bytes requested in each block
+	offset         int       // position at which the current part of the trace begins
+	before         [2][]int64
+}
+
+// hitsSoFar returns the hits that were counted so far, also those of writes unless these only fill the cache.
+func hitsSoFar(stack lruStack, t *traces.Trace) (hits, hitBytes []int64) {
+	hits, hitBytes, _ = stack.hits() // only a device fails, whose stack has no marks
+	if t.Ops == nil || t.Fills() {
+		return hits, hitBytes
+	}
+	writes, written := stack.(apartStack).writeHits()
+	return plus(hits, writes), plus(hitBytes, written)
+}
+
+// newStackMarks returns nil if nothing asks for blocks.
+func (r *Replayer) newStackMarks(cells []Cell) *stackMarks {
+	if !r.options.Blocks {
+		return nil
+	}
+	ends := r.view(cells[0].Capacity).blockEnds()
+	none := make([]int64, len(cells))
+	return &stackMarks{ends: ends, hits: [][]int64{none}, hitBytes: [][]int64{none}, before: [2][]int64{none, none}}
+}
+
+// next returns where the requests from a position of the part must end so that a block ends there.
+func (m *stackMarks) next(from, to int) int {
+	if m == nil || len(m.hits) == len(m.ends) {
+		return to
+	}
+	return min(to, max(from, m.ends[len(m.hits)]-m.offset))
+}
+
+// served keeps the hits before a position of the part, if a block ends there.
+func (m *stackMarks) served(to int, stack lruStack, t *traces.Trace) {
+	if m == nil {
+		return
+	}
+	for len(m.hits) < len(m.ends) && m.ends[len(m.hits)] == m.offset+to {
+		hits, bytes := hitsSoFar(stack, t)
+		m.hits, m.hitBytes = append(m.hits, plus(m.before[0], hits)), append(m.hitBytes, plus(m.before[1], bytes))
+	}
+}
+
+// endPart ends a part of the trace.
+func (m *stackMarks) endPart(stack lruStack, t *traces.Trace) {
+	if m != nil {
+		hits, bytes := hitsSoFar(stack, t)
+		m.offset, m.before = m.offset+len(t.Objects), [2][]int64{plus(m.before[0], hits), plus(m.before[1], bytes)}
+	}
+}
+
+func plus(a, b []int64) []int64 {
+	sums := slices.Clone(a)
+	for i, n := range b {
+		sums[i] += n
+	}
+	return sums
+}
+
+// blocks returns the blocks of cell k; nil without marks.
+func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
+	if m == nil {
+		return nil
+	}
+	if m.sizes == nil && c.Capacity.Bytes {
+		m.sizes = v.sizesOf(m.ends)
+	}
+	b := &blocks.Blocks{Restarts: len(v.trace.Starts) > 0}
+	for i := range len(m.ends) - 1 {
+		n := int64(v.trace.Counted(m.ends[i], m.ends[i+1]))
+		e := blocks.Block{Requests: n, Misses: n - (m.hits[i+1][k] - m.hits[i][k])}
+		if c.Capacity.Bytes {
+			e.MissedBytes = m.sizes[i] - (m.hitBytes[i+1][k] - m.hitBytes[i][k])
+		}
+		b.Each = append(b.Each, e)
+	}
+	if b.Restarts {
+		return b
+	}
+	v.addFirsts(b, m.ends)
+	if at, end := v.filledAt(c), m.ends[len(m.ends)-1]; at < end {
+		// Until then nothing is evicted, so that all but first requests hit.
+		firsts := v.firsts()
+		misses := firsts.until(at).cold - firsts.until(m.ends[0]).cold
+		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(at, end)),
+			Misses: b.Sum().Misses - misses}
+	}
+	return b
+}
+
+// sizesOf returns the bytes that are requested in each block.
+func (v *view) sizesOf(ends []int) []int64 {
+	sizes := make([]int64, len(ends)-1)
+	for i := range sizes {
+		for pos := ends[i]; pos < ends[i+1]; pos++ {
+			if !v.trace.Fills() || !v.trace.IsWrite(pos) {
+				sizes[i] += v.trace.Size(pos)
+			}
+		}
+	}
+	return sizes
+}
