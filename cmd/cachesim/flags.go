@@ -52,9 +52,9 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 
 // registerTenants adds the flag for commands that divide caches among tenants.
 func (f *traceFlags) registerTenants(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how to find a request's tenant: column(name=tenant) of csv and "+
-		"parquet; prefix(sep=/) of the key, or prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or "+
-		"directory(depth=1) of reads of files")
+	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how to find a request's tenant: column(name=tenant) of tables, "+
+		"column(name=host) of access logs; prefix(sep=/) of the key, or prefix(shift=32) of numeric keys; "+
+		"file: each trace file is a tenant; job or directory(depth=1) of reads of files")
 	completeNames(cmd, "tenant", traces.TenantRuleNames)
 }
 

@@ -51,7 +51,7 @@ func (e TenantEntry) Signature() (string, []params.Param) { return e.Name, e.Par
 type TenantRule = params.Spec[TenantEntry]
 
 var tenantEntries = []TenantEntry{
-	{tenantColumn, "a column of the trace (csv and parquet)", []params.Param{
+	{tenantColumn, "a column of a table, or host or client of an access log", []params.Param{
 		{Name: "name", Default: "tenant", Doc: "the column: its name, or its number from 1"},
 	}},
 	{tenantPrefix, "the beginning of the key", []params.Param{

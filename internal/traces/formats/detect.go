@@ -232,7 +232,7 @@ func chooseTenant(s *source.Source, format source.Format, opts params.Values) er
 		return s.Errorf("holds reads of files, whose tenants are jobs or directories: write --tenant job, or " +
 			"--tenant 'directory(depth=1)'")
 	default:
-		return s.Errorf("%s has no named columns, so none for tenants; csv and parquet have", format.Name)
+		return s.Errorf("%s has no named columns, so none for tenants; tables and access logs have", format.Name)
 	}
 	if chosen == "" {
 		opts["tenant"] = s.In.Tenant

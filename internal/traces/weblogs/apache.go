@@ -9,7 +9,7 @@ import (
 // apacheFields are the directives of Apache's module log_config that say something about a request, without modifiers.
 // varnishncsa has the same. All others are skipped. https://httpd.apache.org/docs/2.4/mod/mod_log_config.html
 var apacheFields = map[string]field{
-	"r": requestLine, "U": path, "q": query, "m": method, "V": host, "v": host, "h": client, "a": client,
+	"r": requestLine, "U": path, "q": query, "m": method, "V": host, "v": serverName, "h": client, "a": client,
 	"s": status, "b": bodyBytes, "B": bodyBytes, "O": allBytes,
 
 	"{host}i": host, "{x-cache}o": served, "{x-cache-status}o": served, "{cf-cache-status}o": served,

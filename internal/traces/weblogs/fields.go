@@ -19,6 +19,7 @@ const (
 	path                 // /a
 	query                // b, or ?b
 	host                 // example.com
+	serverName           // likewise, but what the configuration calls it
 	client               // 10.0.0.1
 	status               // 200
 	resultStatus         // TCP_HIT/200
@@ -69,36 +70,46 @@ var roles = [...]struct {
 	role role
 	rank int
 }{
-	ignored: {noRole, 0}, requestLine: {targetRole, 3}, target: {targetRole, 2}, path: {targetRole, 1},
-	query: {queryRole, 1}, method: {methodRole, 1}, host: {hostRole, 1}, client: {clientRole, 1},
-	resultStatus: {statusRole, 2}, status: {statusRole, 1}, bodyBytes: {sizeRole, 2}, allBytes: {sizeRole, 1},
-	objectBytes: {objectSizeRole, 1}, microseconds: {timeRole, 7}, milliseconds: {timeRole, 6}, seconds: {timeRole, 5},
-	stamp: {timeRole, 4}, formattedTime: {timeRole, 3}, date: {dateRole, 1}, timeOfTheDay: {timeOfDayRole, 1},
-	fraction: {fractionRole, 1}, formattedDate: {dateRole, 1}, formattedClock: {timeOfDayRole, 1},
-	formattedZone: {zoneRole, 1}, served: {servedRole, 1}, cacheControl: {ttlRole, 1}, s3Operation: {methodRole, 1},
-	s3Status: {statusRole, 1},
+	ignored: {noRole, 0},
+
+	requestLine: {targetRole, 3}, target: {targetRole, 2}, path: {targetRole, 1}, query: {queryRole, 1},
+	method: {methodRole, 1}, s3Operation: {methodRole, 1},
+	host: {hostRole, 2}, serverName: {hostRole, 1}, client: {clientRole, 1},
+
+	status: {statusRole, 1}, resultStatus: {statusRole, 1}, s3Status: {statusRole, 1},
+	bodyBytes: {sizeRole, 2}, allBytes: {sizeRole, 1}, objectBytes: {objectSizeRole, 1},
+	served: {servedRole, 1}, cacheControl: {ttlRole, 1},
+
+	microseconds: {timeRole, 5}, milliseconds: {timeRole, 4}, seconds: {timeRole, 3}, stamp: {timeRole, 2},
+	formattedTime: {timeRole, 1},
+	date:          {dateRole, 1}, formattedDate: {dateRole, 1}, formattedZone: {zoneRole, 1},
+	timeOfTheDay: {timeOfDayRole, 1}, formattedClock: {timeOfDayRole, 1}, fraction: {fractionRole, 1},
 }
 
 // set puts what a field says into the entry.
-func (p *parser) set(s *step, text []byte) error {
+func (p *parser) set(s *step, text []byte) (err error) {
 	e := &p.entry
-	var ns int64
-	var err error
 	switch s.field {
 	case requestLine:
 		e.Method, e.Target = cutRequest(text)
 	case method:
 		e.Method = text
+	case s3Operation:
+		e.Method = s3Method(text)
 	case target, path:
 		e.Target = text
 	case query:
 		e.Query = text
-	case host:
+	case host, serverName:
 		e.Host = text
 	case client:
 		e.Client = text
 	case status:
 		e.Status, err = parseStatus(text)
+	case s3Status:
+		if isKnown(text) { // S3 itself makes requests without one
+			e.Status, err = parseStatus(text)
+		}
 	case resultStatus:
 		result, code, ok := bytes.Cut(text, []byte("/"))
 		if !ok {
@@ -106,40 +117,44 @@ func (p *parser) set(s *step, text []byte) error {
 		}
 		e.Served = p.servedBy(result)
 		e.Status, err = parseStatus(code)
-	case s3Status:
-		if isKnown(text) { // S3 itself makes requests without one
-			e.Status, err = parseStatus(text)
-		}
 	case bodyBytes, allBytes:
 		e.Bytes, err = parseBytes(text)
 	case objectBytes:
 		if isKnown(text) {
 			e.ObjectSize, err = parseBytes(text)
 		}
-	case stamp:
-		ns, err = p.clock.read(text)
-	case seconds:
-		ns, err = source.ParseTime(text, source.TimeUnits["s"])
-	case milliseconds:
-		ns, err = source.ParseTime(text, source.TimeUnits["ms"])
-	case microseconds:
-		ns, err = source.ParseTime(text, source.TimeUnits["us"])
-	case date:
-		p.moment.date = text
-	case timeOfTheDay:
-		p.moment.timeOfDay = text
-	case fraction:
-		ns, err = parseFraction(text)
-	case formattedTime, formattedDate, formattedClock, formattedZone:
-		_, err = s.time.read(text, &p.moment)
 	case served:
 		e.Served = p.servedBy(text)
 	case cacheControl:
 		e.TTL = maxAge(text)
-	case s3Operation:
-		e.Method = s3Method(text)
+	default:
+		return p.setTime(s, text)
 	}
-	e.Time += ns
+	return err
+}
+
+// setTime is set for a field that has the time, or a part of it.
+func (p *parser) setTime(s *step, text []byte) (err error) {
+	var ns int64
+	switch s.field {
+	case stamp:
+		ns, err = p.clock.read(text)
+	case seconds:
+		ns, err = source.ParseTime(text, 1e9)
+	case milliseconds:
+		ns, err = source.ParseTime(text, 1e6)
+	case microseconds:
+		ns, err = source.ParseTime(text, 1e3)
+	case fraction:
+		ns, err = parseFraction(text)
+	case date:
+		p.moment.date = text
+	case timeOfTheDay:
+		p.moment.timeOfDay = text
+	default:
+		_, err = s.time.read(text, &p.moment)
+	}
+	p.entry.Time += ns
 	return err
 }
 

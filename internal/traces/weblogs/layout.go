@@ -22,8 +22,9 @@ type part struct {
 type layout struct {
 	begin  []byte
 	steps  []step
-	needed int  // steps up to the last that an entry needs
-	parts  bool // the time is in parts
+	needed int // steps up to the last that an entry needs
+	// timeInParts is set if several fields have parts of the time, or one has it in a format of its own.
+	timeInParts bool
 	// padded is set if several blanks may stand where the layout has one.
 	padded bool
 	// quotable is set if any field may be in quotes, in which it may have what ends it otherwise.
@@ -160,7 +161,7 @@ func (l *layout) chooseTime(best map[role]int) {
 	}
 	inParts := !hasWhole && hasDate && hasTime
 	written := hasWhole && l.steps[whole].field == formattedTime
-	l.parts = inParts || written
+	l.timeInParts = inParts || written
 	if !inParts && !(written && !l.steps[whole].time.has("z")) {
 		delete(best, zoneRole)
 	}
@@ -212,17 +213,11 @@ func (p *parser) parse(line []byte) error {
 	return err
 }
 
-// fits reports whether a line has the layout to its end.
-func (p *parser) fits(line []byte) bool {
-	rest, err := p.take(line, p.layout.steps)
-	return err == nil && len(rest) == 0
-}
-
 // take reads the first steps of a line, and returns the rest.
 func (p *parser) take(line []byte, steps []step) (rest []byte, err error) {
 	l := p.layout
 	p.entry.Reset()
-	if l.parts {
+	if l.timeInParts {
 		p.moment = moment{}
 	}
 	if !bytes.HasPrefix(line, l.begin) {
@@ -243,7 +238,7 @@ func (p *parser) take(line []byte, steps []step) (rest []byte, err error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	if l.parts {
+	if l.timeInParts {
 		ns, err := p.moment.read(&p.clock)
 		if err != nil {
 			return nil, err

@@ -63,6 +63,7 @@ func TestPastedFormats(t *testing.T) {
 			"GET h /a?b - 0 -1 2000-10-10T13:55:36.125"},
 		{`$time_iso8601,$uri$is_args$args,"$request_method",$bytes_sent`, `2000-10-10T13:55:36+01:00,/a?b,"GET",17`,
 			"GET - /a?b - 0 17 2000-10-10T12:55:36"},
+		{`%v %{Host}i %V %r`, `_ h.example v GET /`, "GET h.example / - 0 -1 -"},
 		{`$uri $args $status`, `/a b=1 200`, "- - /a b=1 200 -1 -"},
 		{`$status $body_bytes_sent $request_uri`, `200 +17 /a b`, "- - /a b - 200 17 -"},
 		{`{"uri":"$request_uri","status":$status}`, `{"uri":"/a\"b","status":200}`, `- - /a\"b - 200 -1 -`},

@@ -9,7 +9,7 @@ import (
 // configurations add variables at will. https://nginx.org/en/docs/varindex.html
 var nginxFields = map[string]field{
 	"request": requestLine, "request_uri": target, "uri": path, "document_uri": path, "args": query,
-	"query_string": query, "request_method": method, "host": host, "http_host": host, "server_name": host,
+	"query_string": query, "request_method": method, "host": host, "http_host": host, "server_name": serverName,
 	"remote_addr": client, "realip_remote_addr": client, "http_x_real_ip": client, "status": status,
 	"body_bytes_sent": bodyBytes, "bytes_sent": allBytes, "time_local": stamp, "time_iso8601": stamp,
 	"msec": seconds, "upstream_cache_status": served, "srcache_fetch_status": served,
