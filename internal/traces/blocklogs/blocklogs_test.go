@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -231,5 +232,27 @@ func TestWritesOfDevicesAreWrites(t *testing.T) {
 		if !reflect.DeepEqual(got, want) || s.Fields.Op != (len(want) > 1) {
 			t.Errorf("%s: operations %v, told %v, want %v", format, got, s.Fields.Op, want)
 		}
+	}
+}
+
+// With ops=accesses, the blocks of writes are requests that write, which --writes tells apart.
+func TestWritesOfDevices(t *testing.T) {
+	const text = "128166372003061629,hm,0,Read,0,8192,100\n128166372013061629,hm,0,Write,4096,4096,100\n" +
+		"128166372023061629,hm,0,Read,4096,4096,100\n"
+	for mode, want := range map[string]string{
+		"":           "writes count (1 of 4 requests)",
+		"invalidate": "writes invalidate (1 of 4 requests)",
+	} {
+		tr := tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "msr:ops=accesses",
+			Writes: mode}})
+		if got := tr.Written.Text(); got != want {
+			t.Errorf("writes %q: %s, want %s", mode, got, want)
+		}
+		if removed := len(tr.Removals) == 1; removed != (mode == "invalidate") || removed && len(tr.Objects) != 3 {
+			t.Errorf("writes %q: %d requests, removals %v", mode, len(tr.Objects), tr.Removals)
+		}
+	}
+	if tr := tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "msr"}}); tr.Ops != nil {
+		t.Errorf("reads alone have operations %v", tr.Ops)
 	}
 }
