@@ -42,7 +42,7 @@ func (d *device) format() source.Format {
 	f := d.Format()
 	f.Options = files.DeviceOptions(d.block, d.job)
 	f.Open = d.open
-	f.Carries = "file reads: " + f.Carries
+	f.Carries = d.Reads()
 	return f
 }
 

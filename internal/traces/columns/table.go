@@ -52,6 +52,16 @@ var parts = []struct {
 	word string
 }{{aTime, "time"}, {aKey, "key"}, {aSize, "size"}, {anOp, "op"}, {aTTL, "ttl"}, {aServed, "served"}}
 
+// Reads returns what a table of reads of files carries.
+func (t *Table) Reads() string {
+	words := []string{"time", names(t.Columns, aKey), "offset", "length"}
+	if !t.holds(aTime) {
+		words = words[1:]
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	return "file reads: " + strings.ReplaceAll(strings.Join(words, ", "), "+", ", ")
+}
+
 func (t *Table) carries() string {
 	var words []string
 	for _, p := range parts {

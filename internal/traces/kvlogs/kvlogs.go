@@ -1,5 +1,5 @@
 // Package kvlogs reads what key-value stores log about their requests: the output of `redis-cli MONITOR` and of
-// memcached's `watch`, and published traces of such stores.
+// memcached's `watch`, the log of mcrouter, and published traces of such stores.
 package kvlogs
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 // Formats are the formats of this package.
-var Formats = []source.Format{redisFormat, memcachedFormat, twitter.Format()}
+var Formats = []source.Format{redisFormat, memcachedFormat, mcrouterFormat, twitter.Format()}
 
 const second = int64(1e9)
 

@@ -21,6 +21,11 @@ func read(key string, at int64) stream.Record {
 	return stream.Record{Text: []byte(key), Op: stream.OpRead, Time: at}
 }
 
+// routed is a line that mcrouter's LoggingRoute writes.
+func routed(at, key, response string) string {
+	return at + "  4711 LoggingRoute.h:63] request key: " + key + " response: " + response + " user ip: ::1\n"
+}
+
 func TestFormats(t *testing.T) {
 	const at = 7 * second
 	monitor := func(command string) string { return "OK\n7.000000 [0 127.0.0.1:60866] " + command + "\n" }
@@ -101,6 +106,18 @@ func TestFormats(t *testing.T) {
 			"ts=1.0 gid=1 type=item_store key=a status=stored cmd=set ttl=60 clsid=1 cfd=9 size=5\n", "memcached:ops=reads",
 			[]stream.Record{{Text: []byte("b"), Op: stream.OpRead, Time: second, Served: stream.ServedHit, Size: 1}}},
 
+		"mcrouter": {"I0102 00:00:01.500000  4711 main.cpp:7] mcrouter startup\n" +
+			routed("I0102 00:00:01.500000", "a", "mc_res_found responseLength: 120") +
+			routed("I0102 00:00:02.000001", "a", "mc_res_notfound responseLength: 0") +
+			routed("I19700102 00:00:03.000000", "a", "mc_res_stored responseLength: 0") +
+			routed("I0102 00:00:04.000000", "7", "mc_res_deleted responseLength: 0") +
+			routed("I0102 00:00:05.000000", "a", "mc_res_tko responseLength: 0"),
+			"", []stream.Record{
+				{Text: []byte("a"), Op: stream.OpRead, Time: 86401500 * milli, Size: 120, Served: stream.ServedHit},
+				{Text: []byte("a"), Op: stream.OpRead, Time: 86402000*milli + 1000, Served: stream.ServedMiss},
+				{Text: []byte("a"), Op: stream.OpWrite, Time: 86403000 * milli},
+				{Num: 7, Op: stream.OpDelete, Time: 86404000 * milli}}},
+
 		"twitter": {"0,q:u:1,5,100,2,get,0\n1,q:u:2,5,0,2,gets,0\n2,q:u:2,5,9,3,set,3600\n3,4,1,0,3,delete,0\n", "",
 			[]stream.Record{
 				{Text: []byte("q:u:1"), Size: 105, Op: stream.OpRead, Served: stream.ServedHit},
@@ -151,6 +168,14 @@ func TestFormatsRefuse(t *testing.T) {
 		"memcached, req": {"ts=1.0 gid=1 type=proxy_req elapsed=1 type=100 code=15 detail= req=get\n", "",
 			"line 1: req=get: want a key behind the command"},
 
+		"mcrouter, another line": {routed("I0102 00:00:01.500000", "a", "mc_res_found responseLength: 1") +
+			"hello\n", "mcrouter", `line 2: "hello": want a line of glog`},
+		"mcrouter, time": {routed("I0102 00:00:61.500000", "a", "mc_res_found responseLength: 1"),
+			"mcrouter", `line 1: time "I0102 00:00:61.500000  4711 Lo": want one of glog`},
+		"mcrouter, cut": {"I0102 00:00:01.500000 1 L.h:6] request key: a response: mc_res_found\n", "mcrouter",
+			"line 1: want request key: KEY response: RESULT"},
+		"mcrouter, length": {routed("I0102 00:00:01.500000", "a", "mc_res_found responseLength: x"),
+			"mcrouter", `line 1: size "x"`},
 		"twitter, op": {"0,q,5,1,2,look,0\n", "twitter",
 			`line 1: column 6, operation: operation "look": want get, gets, set`},
 		"twitter, columns": {"0,q,5,1,2,get,0\n0,q,5\n", "twitter", "line 2: 3 columns: want 7, as time, key, key size"},
@@ -170,6 +195,19 @@ func TestFormatsRefuse(t *testing.T) {
 	}
 }
 
+// TestUnknownTenants: what --tenant names is checked when a file is opened.
+func TestUnknownTenants(t *testing.T) {
+	for content, want := range map[string]string{
+		"7 [0 x] \"get\" \"a\"\n": `unknown column "clients"; did you mean "client"?`,
+		"0,q,5,100,27,get,0\n":    `unknown column "clients"; did you mean "client"?`,
+	} {
+		options := traces.LoadOptions{}
+		options.Tenants = "column(name=clients)"
+		_, err := tracetest.LoadText(t, content, options)
+		must.Fail(t, err, want)
+	}
+}
+
 // TestDamagedLinesAreLeftOut: a damaged line behind a get that waits for the next line loses nothing else.
 func TestDamagedLinesAreLeftOut(t *testing.T) {
 	const get = "ts=1.0 gid=1 type=item_get key=a status=found\n"
@@ -186,6 +224,8 @@ func TestTenants(t *testing.T) {
 		{"7 [3 lua] \"get\" \"a\"\n", "redis:tenant=client", "lua"},
 		{"7 [3 10.0.0.1:60866] \"get\" \"a\"\n", "redis:tenant=db", "3"},
 		{"0,q,5,100,27,get,0\n", "twitter:tenant=client", "27"},
+		{routed("I0102 00:00:01.500000", "a", "mc_res_found responseLength: 1"),
+			"mcrouter:tenant=ip", "::1"},
 	} {
 		records, err := tracetest.ReadText(t, c.content, c.format)
 		if err != nil || len(records) != 1 || string(records[0].Tenant) != c.want {
@@ -203,6 +243,11 @@ func FuzzMemcached(f *testing.F) {
 	tracetest.Fuzz(f, "memcached", "OK\nts=7.5 gid=1 type=item_get key=a%3A1 status=not_found clsid=0\n"+
 		"ts=2.1 gid=3 type=item_store key=a status=stored cmd=set ttl=60 clsid=1 cfd=9 size=5\n",
 		"ts=1.0 gid=5 type=proxy_req elapsed=9 type=104 code=8 status=0 be=h:1 detail=x req=set a 0 2592010 5\n")
+}
+
+func FuzzMcrouter(f *testing.F) {
+	tracetest.Fuzz(f, "mcrouter", tracetest.ExampleOf(f, "mcrouter"),
+		"I20260229 00:00:60.5 1 L.h:6] request key: a response: found responseLength: 1 user ip: ::1\n")
 }
 
 func FuzzTwitter(f *testing.F) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -89,6 +90,9 @@ type redisReader struct {
 
 func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &redisReader{ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
+	if tenants := []string{"client", "db"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
+		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", r.tenant, tenants))
+	}
 	r.lines = source.ReadLines(src, r.parse)
 	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time in s", "size of values that are set", "times to live"
 	src.Reading.Why = why("commands that use no key", opts)

@@ -1,0 +1,169 @@
+package kvlogs
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// mcrouterFormat has the lines of mcrouter/routes/LoggingRoute.h, with the prefix of glog.
+var mcrouterFormat = source.Format{
+	Name: "mcrouter",
+	Summary: "what mcrouter's LoggingRoute logs: glog's prefix, key, result of memcached, length of the value, address " +
+		"of the user",
+	Example: "I0316 14:02:11.123456  4711 LoggingRoute.h:63] request key: user:7 response: mc_res_notfound " +
+		"responseLength: 0 user ip: N/A",
+	Carries:   "time, key, size, op, served",
+	Detection: "lines of glog, those with `request key:`, `response:` and `responseLength:`",
+	Options: []params.Param{source.OpsOption(), {
+		Name: "tenant", Default: "", Choices: []string{"", "ip"},
+		Doc: "ip: the address of the user as the tenant, for dividing a cache among tenants; by default none",
+	}},
+	Writes: stream.WritesFill,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		var r mcrouterReader
+		return source.MostLines(head.Lines, func(line []byte) error { return r.parse(line, &stream.Record{}) })
+	}),
+	Open: openMcrouter,
+}
+
+// mcrouterReader parses lines.
+type mcrouterReader struct {
+	ops     source.OpFilter
+	tenants bool
+}
+
+func openMcrouter(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &mcrouterReader{ops: source.NewOpFilter(opts.Text("ops")), tenants: opts.Text("tenant") != ""}
+	if tenants := []string{"ip"}; r.tenants && !slices.Contains(tenants, opts.Text("tenant")) {
+		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", opts.Text("tenant"), tenants))
+	}
+	src.Reading.Time, src.Reading.Size = "time of day", "size responseLength"
+	src.Reading.Op, src.Reading.Served = "op by the response", "served response"
+	src.Reading.Why = why("other lines, and requests that failed", opts)
+	if r.tenants {
+		src.Reading.Tenant = "tenant ip"
+	}
+	parse := func(line []byte, rec *stream.Record) error {
+		if err := r.parse(line, rec); err != nil {
+			return err
+		}
+		if !r.ops.Has(rec.Op) {
+			return source.ErrLeftOut
+		}
+		return nil
+	}
+	return source.ReadLines(src, parse), stream.Fields{Time: true, Size: true, Op: true, Served: true,
+		Tenant: r.tenants}, nil
+}
+
+// What is between the parts of a line.
+var (
+	beforeKey    = []byte("] request key: ")
+	beforeResult = []byte(" response: ")
+	beforeLength = []byte(" responseLength: ")
+	beforeUser   = []byte(" user ip: ")
+)
+
+// parse implements source.LineParser, whatever the operation.
+func (r *mcrouterReader) parse(line []byte, rec *stream.Record) (err error) {
+	prefix, rest, ok := bytes.Cut(line, beforeKey)
+	if !ok {
+		if isGlog(line) {
+			return source.ErrLeftOut
+		}
+		return fmt.Errorf("%.60q: want a line of glog, as in I0316 14:02:11.123456 4711 FILE:LINE] and a text", line)
+	}
+	key, rest, hasResult := bytes.Cut(rest, beforeResult)
+	result, rest, hasLength := bytes.Cut(rest, beforeLength)
+	length, user, hasUser := bytes.Cut(rest, beforeUser)
+	if !hasResult || !hasLength || !hasUser || len(key) == 0 {
+		return fmt.Errorf("want request key: KEY response: RESULT responseLength: NUMBER user ip: ADDRESS")
+	}
+	*rec = stream.Record{}
+	if rec.Time, err = glogTime(prefix); err != nil {
+		return err
+	}
+	if rec.Size, err = source.ParseSize(length); err != nil {
+		return err
+	}
+	if !setResult(rec, bytes.TrimPrefix(result, []byte("mc_res_"))) {
+		return source.ErrLeftOut
+	}
+	if r.tenants {
+		rec.Tenant = user
+	}
+	rec.SetKey(key)
+	return nil
+}
+
+// setResult says what a result tells of the request, which the line does not name, and whether it is a request that the
+// servers answered. A delete that finds nothing looks like a get that misses.
+func setResult(rec *stream.Record, result []byte) bool {
+	switch string(result) {
+	case "found", "foundstale":
+		rec.Op, rec.Served = stream.OpRead, stream.ServedHit
+	case "notfound", "notfoundhot":
+		rec.Op, rec.Served = stream.OpRead, stream.ServedMiss
+	case "stored", "stalestored", "touched":
+		rec.Op = stream.OpWrite
+	case "deleted":
+		rec.Op = stream.OpDelete
+	default:
+		return false
+	}
+	return true
+}
+
+// isGlog reports whether a line begins like one of glog: a letter for the severity, and a date.
+func isGlog(line []byte) bool {
+	return len(line) > 5 && bytes.IndexByte([]byte("IWEF"), line[0]) >= 0 && source.IsDigits(line[1:5])
+}
+
+// glogTime reads the date and time of glog, I0316 14:02:11.123456 or I20260316 14:02:11.123456. Without a year it is in
+// 1970; the zone is not stated, and read as UTC.
+func glogTime(prefix []byte) (int64, error) {
+	const short, long = len("I0316"), len("I20260316")
+	date, rest, _ := bytes.Cut(prefix, []byte(" "))
+	clock, _, _ := bytes.Cut(rest, []byte(" "))
+	bad := func() (int64, error) {
+		return 0, fmt.Errorf("time %.30q: want one of glog, as in I0316 14:02:11.123456", prefix)
+	}
+	if !isGlog(prefix) || len(date) != short && len(date) != long || !source.IsDigits(date[1:]) ||
+		len(clock) != len("14:02:11.123456") || clock[2] != ':' || clock[5] != ':' || clock[8] != '.' {
+		return bad()
+	}
+	year, day := 1970, date[1:]
+	if len(date) == long {
+		year, day = int(digitsOf(date[1:5])), date[5:]
+	}
+	numbers := [...]int64{digitsOf(day[:2]), digitsOf(day[2:]), digitsOf(clock[:2]), digitsOf(clock[3:5]),
+		digitsOf(clock[6:8]), digitsOf(clock[9:])}
+	limits := [...]int64{12, 31, 23, 59, 60, 999999}
+	for i, n := range numbers {
+		if n < 0 || n > limits[i] {
+			return bad()
+		}
+	}
+	t := time.Date(year, time.Month(numbers[0]), int(numbers[1]), int(numbers[2]), int(numbers[3]), int(numbers[4]),
+		int(numbers[5])*1000, time.UTC)
+	if year < 1970 || year >= 2262 || t.UnixNano() < 0 {
+		return bad()
+	}
+	return t.UnixNano(), nil
+}
+
+// digitsOf returns the number that text is, -1 if it has other bytes.
+func digitsOf(text []byte) int64 {
+	n, ok := source.ParseDigits(text)
+	if !ok {
+		return -1
+	}
+	return int64(n)
+}
