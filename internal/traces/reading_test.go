@@ -77,6 +77,31 @@ func TestReading(t *testing.T) {
 				"1 row left out (fewer than 1 interactions of the user before)",
 			"interactions",
 		},
+		"interactions in ms": {
+			"a.csv", "user,item,timestamp\n1,2,1588615855070\n1,3,1588615855071\n", "interactions",
+			"a.csv: interactions, sorted by time; recommender requests, user user, item item, time timestamp in ms; 1 row left out " +
+				"(fewer than 1 interactions of the user before)",
+			"interactions:time-unit=ms",
+		},
+		"lines of interactions in ms": {
+			"a.json", `{"user":"x","item":"a","timestamp":1588615855070}` + "\n" +
+				`{"user":"x","item":"b","timestamp":1588615855071}` + "\n", "interactions",
+			"a.json: interactions, sorted by time; recommender requests, user user, item item, time timestamp in ms; 1 row left out " +
+				"(fewer than 1 interactions of the user before)",
+			"interactions:time-unit=ms",
+		},
+		"ratings in ms": {
+			"a.dat", "1::7::5::1588615855070\n1::8::5::1588615855071\n", "interactions",
+			"a.dat: interactions, sorted by time; recommender requests, user column 1, item column 2, time column 4 in ms; " +
+				"1 row left out (fewer than 1 interactions of the user before)",
+			"interactions:time-unit=ms",
+		},
+		"reads in us": {
+			"a.csv", "path,offset,length,time\n/a,0,1,1588615855070000\n", "",
+			"a.csv: reads; reads of files in blocks of 4 MiB, key path#block, time in us, sizes to the end of what is read of " +
+				"a file, where its own is not known (!)",
+			"reads:time-unit=us",
+		},
 		"no header": {
 			"a.csv", "7,x,1\n8,y,2\n", "csv:key=2,size=3",
 			"a.csv: csv, comma, no header; key column 2, size column 3 (!)",

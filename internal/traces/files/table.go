@@ -22,7 +22,7 @@ var tableFormat = source.Format{
 	Detection: "a header with the columns path, offset and length",
 	Options: append(slices.Concat(Options("the column job"), ColumnOptions()),
 		params.Param{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named time"},
-		params.Param{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"}),
+		source.TimeUnitOption()),
 	Detect: source.CertainIf(looksLikeTable),
 	Open:   openTable,
 }
@@ -47,7 +47,7 @@ type tableReader struct {
 }
 
 func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	t := &tableReader{rows: source.Rows{Src: src, Delimiter: ','}, unit: source.TimeUnits[opts.Text("time-unit")]}
+	t := &tableReader{rows: source.Rows{Src: src, Delimiter: ','}}
 	err := t.rows.ReadHeader()
 	if err == nil {
 		t.at, err = ChooseColumns(&t.rows, opts)
@@ -57,7 +57,9 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	}
 	clock := t.at.Time >= 0
 	if clock {
-		src.Reading.Time = "time in " + opts.Text("time-unit")
+		first := t.rows.NextCell(t.at.Time)
+		t.unit = source.TimeUnit(opts, first)
+		src.Reading.Time = "time" + source.TimeKind(first, t.unit)
 	}
 	src.Reading.Why = "reads of no bytes of the file"
 	return NewReader(src, t, opts, clock)

@@ -12,6 +12,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/weblogs"
 )
 
+// withHeaders are the sizes of responses with their headers, by the documentation of the servers.
+var withHeaders = []string{".EdgeResponseBytes", ".httpRequest.responseSize"}
+
 // fields are the paths that an access log has for each role; nil for none.
 type fields struct {
 	paths [roles]path
@@ -95,6 +98,9 @@ func newAccessReader(src *source.Source, opts params.Values, f *fields) (*access
 	}
 	if f.has(size) {
 		src.Reading.Size = "size " + f.paths[size].String()
+		if slices.Contains(withHeaders, f.paths[size].String()) {
+			src.Reading.Size += " with headers"
+		}
 	}
 	if f.has(served) {
 		src.Reading.Served = "served " + f.paths[served].String()

@@ -117,7 +117,7 @@ func TestAccessLogsAreStated(t *testing.T) {
 		`"timestamp":"2022-03-09T21:30:01Z"}` + "\n" + `{"textPayload":"started"}` + "\n"
 	trace := tracetest.MustLoadText(t, content, traces.LoadOptions{})
 	const want = "google-cdn; GET+HEAD with 200+206+301+304+404, key host and path with query, time .timestamp as dates, " +
-		"size .httpRequest.responseSize, op, served .httpRequest.cacheHit"
+		"size .httpRequest.responseSize with headers, op, served .httpRequest.cacheHit"
 	if r := trace.Readings[0]; r.Text() != want || r.LeftOut != 1 {
 		t.Errorf("got  %s, %d rows left out\nwant %s, 1 row", r.Text(), r.LeftOut, want)
 	}

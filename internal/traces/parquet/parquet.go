@@ -173,11 +173,7 @@ func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts p
 	}
 	table.State(chosen, opts)
 	if p.time != nil {
-		if p.time.isBytes() {
-			p.src.Reading.Time += " as dates"
-		} else {
-			p.src.Reading.Time += " in " + source.UnitName(p.time.unit)
-		}
+		p.src.Reading.Time += p.time.timeKind()
 	}
 	if p.ttl != nil {
 		p.src.Reading.TTL += " in " + opts.Text("ttl-unit")
@@ -584,6 +580,14 @@ func (c *cursor) servedAs(v parquet.Value) stream.Served {
 		return stream.ServedHit
 	}
 	return stream.ServedMiss
+}
+
+// timeKind says what the times are: dates, or numbers of units.
+func (c *cursor) timeKind() string {
+	if c.isBytes() {
+		return " as dates"
+	}
+	return " in " + source.UnitName(c.unit)
 }
 
 // nextTime returns the next value in nanoseconds.

@@ -67,7 +67,6 @@ func (p *reader) openReads(table *source.Rows, all []*parquet.Column, opts param
 		return nil, stream.Fields{}, err
 	}
 	r := &readColumns{reader: p}
-	unit := source.TimeUnits[opts.Text("time-unit")]
 	for _, c := range []struct {
 		cursor **cursor
 		index  int
@@ -77,7 +76,7 @@ func (p *reader) openReads(table *source.Rows, all []*parquet.Column, opts param
 		{&r.path, chosen.Path, "path", (*cursor).acceptKey},
 		{&r.offset, chosen.Offset, "offset", (*cursor).acceptInteger},
 		{&r.length, chosen.Length, "length", (*cursor).acceptInteger},
-		{&r.time, chosen.Time, "time", func(c *cursor) error { return c.acceptTime(unit) }},
+		{&r.time, chosen.Time, "time", func(c *cursor) error { return p.acceptTime(c, opts) }},
 		{&r.job, chosen.Job, "job", (*cursor).acceptKey},
 		{&r.fileSize, chosen.FileSize, "size of the file", (*cursor).acceptInteger},
 	} {
@@ -87,7 +86,7 @@ func (p *reader) openReads(table *source.Rows, all []*parquet.Column, opts param
 	}
 	p.src.Reading.Why = "reads of no bytes of the file"
 	if r.time != nil {
-		p.src.Reading.Time = "time in " + source.UnitName(r.time.unit)
+		p.src.Reading.Time = "time" + r.time.timeKind()
 	}
 	return files.NewReader(p.src, r, opts, r.time != nil)
 }

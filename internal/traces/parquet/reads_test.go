@@ -67,6 +67,22 @@ func TestParquetReads(t *testing.T) {
 	}
 }
 
+// TestTimesOfParquetReads: numbers of seconds, or of a unit that the first number has.
+func TestTimesOfParquetReads(t *testing.T) {
+	type row struct {
+		Path   string `parquet:"path"`
+		Offset int64  `parquet:"offset"`
+		Length int64  `parquet:"length"`
+		Time   int64  `parquet:"time"`
+	}
+	for at, want := range map[int64]int64{17: 17e9, 1_600_000_000_123: 1_600_000_000_123e6} {
+		s := must.Get(tracetest.OpenText(t, tracetest.ParquetOf(t, []row{{"/a", 0, 5, at}}), ""))(t)
+		if got := must.Get(tracetest.DrainQueries(s))(t); len(got) != 1 || got[0].Time != want {
+			t.Errorf("%d is read as %v, want %d", at, got, want)
+		}
+	}
+}
+
 func TestBadParquetReads(t *testing.T) {
 	type pathless struct {
 		Path   *string `parquet:"path,optional"`

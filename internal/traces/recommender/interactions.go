@@ -31,7 +31,7 @@ var interactionsFormat = source.Format{
 			"name, or the first column"},
 		{Name: "item", Default: "", Doc: "column of the item; by default a known name, or the second column"},
 		{Name: "time", Default: "", Doc: "column of the time; by default a known name, or the last column"},
-		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"},
+		source.TimeUnitOption(),
 		{Name: "min", Default: 1, Min: 1, Max: mostLength, Doc: "interactions of a user before the first request"},
 		{Name: "length", Default: 1000, Min: 1, Max: mostLength, Doc: "newest items of the history that are read"},
 		{Name: "tokens", Default: 1, Min: 1, Max: 1 << 10, Doc: "tokens of the sequence for each item"},
@@ -100,13 +100,13 @@ func openInteractions(src *source.Source, opts params.Values) (stream.Reader, st
 				"time", name)
 		}
 	}
-	rows, err := interactionsOf(src, opts)
+	rows, unit, err := interactionsOf(src, opts)
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	columns := rows.taken()
 	src.Reading.Key = fmt.Sprintf("user %s, item %s", columns[0], columns[1])
-	src.Reading.Time = fmt.Sprintf("time %s in %s", columns[2], opts.Text("time-unit"))
+	src.Reading.Time = fmt.Sprintf("time %s in %s", columns[2], source.UnitName(unit))
 	if rate := opts.Float("rate"); rate > 0 {
 		src.Reading.Time = fmt.Sprintf("times %s scaled to %g requests per second", columns[2], rate)
 	}
@@ -338,24 +338,28 @@ func (c *scaledClock) time(events []event, i int) int64 {
 	return int64(c.scale * (float64(events[i].time-c.start) + float64(share*c.following)))
 }
 
-// interactionsOf chooses how to read the rows of a log by its first line.
-func interactionsOf(src *source.Source, opts params.Values) (interactions, error) {
+// interactionsOf chooses how to read the rows of a log by its first line. It returns the unit of their times, too.
+func interactionsOf(src *source.Source, opts params.Values) (interactions, int64, error) {
 	head, err := src.Head()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	lines := source.WithoutBlankEnd(head.Lines)
-	unit := source.TimeUnits[opts.Text("time-unit")]
 	switch {
 	case bytes.HasPrefix(head.Bytes, []byte("{")): // before any look at lines: a review may be longer than head
 		names := [3]string{opts.Text("user"), opts.Text("item"), opts.Text("time")}
-		return &jsonInteractions{src: src, names: names, unit: unit}, nil
+		j := &jsonInteractions{src: src, names: names}
+		cells, _, _ := j.cells(&source.JSONScanner{Text: head.Bytes})
+		j.unit = source.TimeUnit(opts, cells[2])
+		return j, j.unit, nil
 	case len(lines) == 0:
-		return nil, src.Errorf("want rows of user, item and time, the first of at most %d bytes", source.HeadLen)
+		return nil, 0, src.Errorf("want rows of user, item and time, the first of at most %d bytes", source.HeadLen)
 	case bytes.Contains(lines[0], doubleColon):
-		return newColonInteractions(src, bytes.Count(lines[0], doubleColon)+1, opts, unit)
+		c, err := newColonInteractions(src, lines[0], opts)
+		return c, c.unit, err
 	}
-	return newTableInteractions(src, lines, opts, unit)
+	t, err := newTableInteractions(src, lines, opts)
+	return t, t.unit, err
 }
 
 type tableInteractions struct {
@@ -365,8 +369,8 @@ type tableInteractions struct {
 	first   bool // the first row is data and was read
 }
 
-func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values, unit int64) (interactions, error) {
-	t := &tableInteractions{rows: source.Rows{Src: src, Delimiter: ','}, unit: unit}
+func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values) (*tableInteractions, error) {
+	t := &tableInteractions{rows: source.Rows{Src: src, Delimiter: ','}}
 	if guess, ok := source.GuessDelimiter(lines); ok {
 		t.rows.Delimiter = guess
 	}
@@ -379,18 +383,18 @@ func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values
 		t.first = true
 	}
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	for i, known := range [][]string{userNames, itemNames, timeNames} {
 		if t.columns[i], err = t.rows.Choose(choices[i], known); err != nil {
-			return nil, err
+			return t, err
 		}
 		if t.columns[i] >= 0 {
 			continue
 		}
 		name := columnNames[i]
 		if header {
-			return nil, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %s)", name,
+			return t, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %s)", name,
 				name, suggest.List(t.rows.Header))
 		}
 		if t.columns[i] = i; i == 2 {
@@ -398,7 +402,12 @@ func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values
 		}
 	}
 	if t.rows.Columns < 3 {
-		return nil, src.Errorf("%d columns: want at least user, item and time", t.rows.Columns)
+		return t, src.Errorf("%d columns: want at least user, item and time", t.rows.Columns)
+	}
+	if t.first {
+		t.unit = source.TimeUnit(opts, t.rows.Cells[t.columns[2]])
+	} else {
+		t.unit = source.TimeUnit(opts, t.rows.NextCell(t.columns[2]))
 	}
 	return t, checkApart(src, t.columns)
 }
@@ -451,21 +460,25 @@ type colonInteractions struct {
 	unit    int64
 }
 
-func newColonInteractions(src *source.Source, count int, opts params.Values, unit int64) (interactions, error) {
-	c := &colonInteractions{src: src, columns: [3]int{0, 1, count - 1}, count: count, unit: unit}
+// newColonInteractions reads rows such as the first, which it gets.
+func newColonInteractions(src *source.Source, row []byte, opts params.Values) (*colonInteractions, error) {
+	cells := bytes.Split(row, doubleColon)
+	count := len(cells)
+	c := &colonInteractions{src: src, columns: [3]int{0, 1, count - 1}, count: count}
 	if count < 3 {
-		return nil, src.Errorf("%d columns with :: between them: want at least user, item and time", count)
+		return c, src.Errorf("%d columns with :: between them: want at least user, item and time", count)
 	}
 	rows := source.Rows{Src: src, Columns: count}
 	for i, name := range columnNames {
 		if choice := opts.Text(name); choice != "" {
 			at, err := rows.Choose(choice, nil)
 			if err != nil || at < 0 {
-				return nil, src.Errorf("option %s=%s: want the number of a column, from 1 to %d", name, choice, count)
+				return c, src.Errorf("option %s=%s: want the number of a column, from 1 to %d", name, choice, count)
 			}
 			c.columns[i] = at
 		}
 	}
+	c.unit = source.TimeUnit(opts, cells[c.columns[2]])
 	return c, checkApart(src, c.columns)
 }
 

@@ -28,7 +28,7 @@ var tableFormat = source.Format{
 	Carries:   "recommender requests: user, tokens, shards or rows, and time, rows of a shard, hot users if known",
 	Detection: "a header with the columns user, tokens, and shards or rows",
 	Options: append(columnOptions(),
-		params.Param{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"},
+		source.TimeUnitOption(),
 		params.Param{Name: "rows-per-shard", Default: DefaultShardRows, Min: 1, Max: maxShardRows,
 			Doc: "rows of a shard where no column states it"}),
 	Detect: source.CertainIf(looksLikeTable),
@@ -97,7 +97,7 @@ type tableReader struct {
 }
 
 func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	t := &tableReader{rows: source.Rows{Src: src, Delimiter: ','}, unit: source.TimeUnits[opts.Text("time-unit")],
+	t := &tableReader{rows: source.Rows{Src: src, Delimiter: ','},
 		shardRows: int64(opts.Int("rows-per-shard"))}
 	err := t.rows.ReadHeader()
 	if err == nil {
@@ -108,7 +108,9 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	}
 	src.Reading.Key = "user"
 	if t.at.time >= 0 {
-		src.Reading.Time = "time in " + opts.Text("time-unit")
+		first := t.rows.NextCell(t.at.time)
+		t.unit = source.TimeUnit(opts, first)
+		src.Reading.Time = "time" + source.TimeKind(first, t.unit)
 	}
 	return t, stream.Fields{Time: t.at.time >= 0, Kind: Kind{}}, nil
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// containerLine is a line of the log of a container: what a program wrote, with the stream it wrote to. Kubernetes keeps
-// such logs on its nodes; Docker's driver json-file and the interface CRI write them. Sources:
+// containerLine is a line of the log of a container: what a program wrote, with the stream it wrote to. Kubernetes
+// keeps such logs on its nodes; Docker's driver json-file and the interface CRI write them. Sources:
 // https://docs.docker.com/engine/logging/drivers/json-file/, and kubelet-cri-logging in Kubernetes' design proposals.
 type containerLine struct {
 	text   []byte // without a line break

@@ -160,6 +160,20 @@ func (r *Rows) ReadHeader() error {
 	return nil
 }
 
+// NextCell returns a cell of the next row without consuming the row, which makes the cells of the last one invalid. It
+// is nil if the row is not at hand. It is for guessing: quotes are dropped.
+func (r *Rows) NextCell(column int) []byte {
+	head, err := r.Src.Head()
+	if err != nil || len(head.Lines) == 0 {
+		return nil
+	}
+	cells := CutLoosely(nil, head.Lines[0], r.Delimiter)
+	if column >= len(cells) {
+		return nil
+	}
+	return cells[column]
+}
+
 // column returns the index of the column that the user chose by name or by number from 1.
 func (r *Rows) column(choice string) (int, error) {
 	if i := r.Named(choice); i >= 0 {
