@@ -89,15 +89,25 @@ func readFormat(src *source.Source, path string) (string, error) {
 	return text.(string), nil
 }
 
-// recognisedFormat returns the format that the first lines have, and what people should know about it.
+// recognisedFormat returns the format that the first lines have, and what people should know about it. Files that are
+// read together have that of the first if it fits: a short one may not show what a column is for.
 func recognisedFormat(src *source.Source) (text, about string, err error) {
 	head, err := src.Head()
 	if err != nil {
 		return "", "", err
 	}
+	first := src.Shared("format of access logs", func() any { return new(common) }).(*common)
+	if l, err := compile(first.format); err == nil {
+		if _, fits := bestLayout([]*layout{l}, head.Lines); fits {
+			return first.format, first.about, nil
+		}
+	}
 	c, err := recogniseCommon(head.Lines)
 	if err != nil {
 		return "", "", src.Errorf("%w", err)
+	}
+	if first.format == "" {
+		*first = c
 	}
 	return c.format, c.about, nil
 }

@@ -132,6 +132,18 @@ func TestCommonFormats(t *testing.T) {
 	}
 }
 
+// TestRotatedLogs: files that are read together have the format of the first.
+func TestRotatedLogs(t *testing.T) {
+	const line = `10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" `
+	paths := tracetest.WriteTexts(t, line+"HIT\n", line+"-\n")
+	trace := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{Needs: traces.Needs{Ops: true}}))(t)
+	want := []string{"a.csv and 1 more: access, combined and 1 column after it, of which number 1 is the hit or miss; " +
+		usual + "key path with query, time, size, op, hit or miss of the server"}
+	if got := traces.Lines(trace.Readings, ""); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestServers: logs of other servers are recognised.
 func TestServers(t *testing.T) {
 	for _, c := range []logCase{

@@ -138,12 +138,12 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	if rec.Op, reason = r.operation(e); reason != "" {
 		return r.LeaveOut(reason)
 	}
-	key := r.keyOf(e)
-	switch {
-	case len(key) == 0:
-		return r.LeaveOut(noURL) // but for a query, which is dropped
-	case len(key) > longestKey:
+	if len(e.Host)+len(e.Target)+len(e.Query) > longestKey {
 		return r.LeaveOut(longURLs)
+	}
+	key := r.keyOf(e)
+	if len(key) == 0 { // but for a query, which is dropped
+		return r.LeaveOut(noURL)
 	}
 	rec.SetKey(key)
 	if r.sizes != nil {
