@@ -29,7 +29,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 		return nil, err
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
-	s.begin, s.visit = l.begin, l.add
+	s.begin, s.further, s.visit = l.begin, l.keepTTL, l.add
 	if err := l.beginTenants(); err != nil {
 		return nil, err
 	}
@@ -118,14 +118,9 @@ type loader struct {
 func (l *loader) begin(fields stream.Fields) error {
 	l.keep = stream.Fields{
 		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops,
-		Groups: fields.Groups, TTL: fields.TTL && !l.opts.Ops,
+		Groups: fields.Groups,
 	}
-	if clock := fields.Time && !fields.Counted; l.keep.TTL && clock {
-		l.keep.Time = true
-	} else if l.keep.TTL {
-		l.keep.TTL = false
-		l.trace.Warnings = append(l.trace.Warnings, "times to live are not used: they need the times of the requests")
-	}
+	l.keepTTL(fields)
 	if l.tenancy != nil {
 		if err := l.tenancy.check(l, fields); err != nil {
 			return err
@@ -138,6 +133,24 @@ func (l *loader) begin(fields stream.Fields) error {
 		}
 	}
 	return nil
+}
+
+// keepTTL keeps times to live and the times of the requests from a file with these fields on, if it has both.
+func (l *loader) keepTTL(fields stream.Fields) {
+	if !fields.TTL || l.opts.Ops || l.keep.TTL {
+		return
+	}
+	if !fields.Time || fields.Counted {
+		const unused = "times to live are not used: they need the times of the requests"
+		if !slices.Contains(l.trace.Warnings, unused) {
+			l.trace.Warnings = append(l.trace.Warnings, unused)
+		}
+		return
+	}
+	l.keep.TTL = true
+	if !l.keep.Time { // no earlier request has a time to live, so that their times do not matter
+		l.keep.Time, l.trace.Times = true, padded(l.trace.Times, len(l.trace.Objects))
+	}
 }
 
 func (l *loader) finish() (*Trace, error) {

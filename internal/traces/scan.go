@@ -55,6 +55,7 @@ type scan struct {
 
 	begin   func(stream.Fields) error
 	visit   func(*stream.Record) error
+	further func(stream.Fields)                      // if set, called when a file after the first is opened
 	batches func(*formats.OracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
 	part    func()                                   // if set, called where a file begins, or a file in an archive
 
@@ -277,7 +278,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		{"a clock", s.opts.Times, !fields.Counted, !s.fields.Counted},
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
-		{"times to live", true, fields.TTL, s.fields.TTL},
+		{"times to live", s.opts.Ops, fields.TTL, s.fields.TTL},
 		{"hits of the server", s.opts.Ops, fields.Served, s.fields.Served},
 		{"groups of requests", true, fields.Groups, s.fields.Groups},
 		{"tenants", s.opts.tenantColumn() != "", fields.Tenant, s.fields.Tenant},
@@ -285,6 +286,9 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		if f.wanted && f.is != f.as {
 			return nil, fmt.Errorf("%s and %s do not go together: only one of them has %s", s.paths[0], path, f.name)
 		}
+	}
+	if s.further != nil {
+		s.further(fields)
 	}
 	return opened, nil
 }

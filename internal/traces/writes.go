@@ -141,6 +141,9 @@ func (l *loader) applyWrites() (*Trace, error) {
 	if l.opts.Writes != "" && !slices.Contains(t.Ops, stream.OpWrite) {
 		t.Warnings = append(t.Warnings, "writes "+l.opts.Writes+" changes nothing: no request writes")
 	}
+	if l.ttls == nil && !l.opts.Times {
+		t.Times = nil // kept for times to live, of which there are none
+	}
 	if l.opts.Ops || t.Ops == nil && l.ttls == nil {
 		return t, nil
 	}

@@ -328,3 +328,27 @@ func TestWritesOfTenants(t *testing.T) {
 	_, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Tenants: "file"}})
 	must.Fail(t, err, "files that are mixed do not share; add --merge")
 }
+
+// A column of times to live without any changes nothing.
+func TestNoTimesToLive(t *testing.T) {
+	tr := tracetest.MustLoadText(t, "time,key,op,ttl\n1,a,get,\n2,a,get,\n", traces.LoadOptions{})
+	if tr.Times != nil || tr.Ops != nil || tr.Written.Any() || tr.Warnings != nil {
+		t.Errorf("times %v, operations %v, %v, warnings %v", tr.Times, tr.Ops, tr.Written, tr.Warnings)
+	}
+}
+
+// Files without times to live, or without operations, can be read before and after those with them.
+func TestFilesWithAndWithoutTimesToLive(t *testing.T) {
+	plain, timed := "key\na\nb\n", "time,key,op,ttl\n3,a,set,2\n4,b,get,\n5,b,delete,\n7,b,get,\n"
+	for _, test := range []struct{ texts, want string }{
+		{plain + "|" + timed, "a b a! b -a -b b"},
+		{timed + "|" + plain, "a! b -a -b b a b"},
+	} {
+		first, second, _ := strings.Cut(test.texts, "|")
+		tr := must.Get(traces.Load(t.Context(), tracetest.WriteTexts(t, first, second), traces.LoadOptions{
+			Needs: traces.Needs{Keys: true}}))(t)
+		if got := what(tr); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
