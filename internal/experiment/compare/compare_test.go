@@ -135,7 +135,7 @@ func TestSinglePairHasNoInterval(t *testing.T) {
 func TestNotesOnIntervals(t *testing.T) {
 	a, b := rec("a", "lru", "10", 500), rec("a", "lru", "20", 500)
 	c := compared(t, Options{Rows: []string{"policy"}}, newRun("old", a, b), newRun("new", a, b))
-	if text := printed(t, c, "table"); !strings.Contains(text, "one trace and one seed in each row: there is no interval") {
+	if text := printed(t, c, "table"); !strings.Contains(text, "one trace and one seed in each row: there is no ") {
 		t.Errorf("the table is\n%s", text)
 	}
 	recs := []records.Record{rec("a", "lru", "10", 500), rec("a", "random", "10", 500, seed(1)),
@@ -391,6 +391,22 @@ func TestOnly(t *testing.T) {
 	_, err := Compare([]*Run{newRun("old", recs...), newRun("new", recs[2])}, Options{Only: []string{"trace=a"}})
 	if err == nil || err.Error() != `--only "trace=a": nothing of new is left` {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Parameters that one label hides, and other ways to read a trace, are noted once.
+func TestWhatElseDiffers(t *testing.T) {
+	with := func(params, format string) func(*records.Record) {
+		return func(r *records.Record) { r.Params, r.InputFormat = params, format }
+	}
+	c := compared(t, Options{}, newRun("old", rec("a", "s3fifo", "10", 1, with("small=0.1", "csv")),
+		rec("a", "s3fifo", "20", 1, with("small=0.1", "csv")), rec("a", "lru", "20", 1, with("", "csv"))),
+		newRun("new", rec("a", "s3fifo", "10", 1, with("small=0.2", "csv:key=2")),
+			rec("a", "s3fifo", "20", 1, with("small=0.2", "csv:key=2")), rec("a", "lru", "20", 1, with("x=1", ""))))
+	want := []string{"old and new: parameters of s3fifo differ: small=0.1 and small=0.2",
+		"old and new: a was read in two ways: csv and csv:key=2"}
+	if !slices.Equal(c.Notes, want) {
+		t.Errorf("notes are %q", c.Notes)
 	}
 }
 

@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -59,6 +60,22 @@ func TestGate(t *testing.T) {
 		"0.2pp"), gated()...).Versus[0]), "new against old: 0 of 3 cells became worse by more than allowed; 1 more may "+
 		"have, within their intervals"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// An error names ten cells, and JSON counts all.
+func TestManyCellsFail(t *testing.T) {
+	var old, is []records.Record
+	for i := range int64(12) {
+		capacity := fmt.Sprint(10 + i)
+		old, is = append(old, rec("a", "lru", capacity, 500)), append(is, rec("a", "lru", capacity, 400))
+	}
+	c := compared(t, gate(t, FailIfMoved), newRun("old", old...), newRun("new", is...))
+	if err := c.Err(); err == nil || !strings.HasSuffix(err.Error(), "; and 2 more") {
+		t.Errorf("got %v", err)
+	}
+	if text := printed(t, c, "json"); !strings.Contains(text, `"failed":12`) {
+		t.Errorf("JSON is %s", text)
 	}
 }
 

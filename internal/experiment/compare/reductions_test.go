@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -77,6 +81,29 @@ func TestReductionsAtShares(t *testing.T) {
 	near(t, "the mean", c.Reductions.Rows[0].Mean, (0.3+0.2)/2)
 	if !slices.Equal(c.Notes, []string{"run: 1 result not compared with fifo, which has no result there"}) {
 		t.Errorf("notes are %q", c.Notes)
+	}
+}
+
+// Conditions on policies leave the baseline in either order, conditions on traces do not.
+func TestReductionsOfSome(t *testing.T) {
+	for _, only := range [][]string{{"policy=sieve", "trace=t0,t1"}, {"trace=t0,t1", "policy=sieve"}} {
+		c := compared(t, Options{Against: "fifo", Only: only}, newRun("run", overTraces()...))
+		if r := c.Reductions.Rows; len(r) != 1 || r[0].Traces != 2 || len(c.Notes) != 0 {
+			t.Errorf("%q: %+v, notes %q", only, r, c.Notes)
+		}
+	}
+}
+
+// JSON has no margin of a single trace.
+func TestReductionsAsJSON(t *testing.T) {
+	const margin = `"margin":null`
+	c := compared(t, Options{Against: "fifo"}, newRun("run", overTraces()[:2]...))
+	if text := printed(t, c, "json"); !strings.Contains(text, margin) || strings.Contains(text, `"failed"`) {
+		t.Errorf("JSON of one trace is %s", text)
+	}
+	c = compared(t, Options{Against: "fifo"}, newRun("run", overTraces()...))
+	if text := printed(t, c, "json"); strings.Contains(text, margin) || !strings.Contains(text, `"p10":0.1`) {
+		t.Errorf("JSON is %s", text)
 	}
 }
 
@@ -151,6 +178,9 @@ func TestBaselineWithoutParts(t *testing.T) {
 		t.Fatalf("%s: %+v", c.Reductions.Title, c.Reductions.Rows)
 	}
 	near(t, "the increase", c.Reductions.Rows[0].Mean, 0.25)
+	if r := c.Reductions.Rows[0]; r.BestOn != 1 || r.WorseOn != 0 {
+		t.Errorf("more hits are not better: %+v", r)
+	}
 	if got := c.Reductions.Rows[0].Policy; got != "lru, next" {
 		t.Errorf("the policy is %q", got)
 	}
@@ -214,6 +244,51 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// What is drawn of a distribution: whiskers, their ends, the box with its line, and the dot, each at its value.
+func TestBox(t *testing.T) {
+	p := plot.New()
+	b := &boxes{rows: []box{{low: -1, from: 1, middle: 2, to: 4, high: 7, dot: 3}}}
+	p.Add(b)
+	p.Y.Min, p.Y.Max = -0.5, 0.5
+	var on recorder.Canvas
+	c := draw.NewCanvas(&on, 80, 10) // 10 points for 1 on the horizontal axis
+	b.Plot(c, p)
+	var got []string
+	for _, action := range on.Actions {
+		var path vg.Path
+		switch a := action.(type) {
+		case *recorder.Stroke:
+			path = a.Path
+		case *recorder.Fill:
+			path = a.Path
+		default:
+			continue
+		}
+		low, high := path[0].Pos, path[0].Pos
+		for _, step := range path {
+			if step.Type == vg.MoveComp || step.Type == vg.LineComp {
+				low.X, low.Y = min(low.X, step.Pos.X), min(low.Y, step.Pos.Y)
+				high.X, high.Y = max(high.X, step.Pos.X), max(high.Y, step.Pos.Y)
+			}
+		}
+		got = append(got, fmt.Sprintf("%.1f-%.1f x %.1f-%.1f", low.X, high.X, low.Y, high.Y))
+	}
+	want := []string{
+		"10.0-10.0 x 0.0-10.0",                     // zero
+		"0.0-80.0 x 5.0-5.0",                       // whiskers
+		"0.0-0.0 x 3.5-6.5", "80.0-80.0 x 3.5-6.5", // their ends
+		"20.0-50.0 x 2.0-8.0", "20.0-50.0 x 2.0-8.0", // the box and its border
+		"30.0-30.0 x 2.0-8.0", "43.0-43.0 x 5.0-5.0", // the median, and where the circle of the mean begins
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	empty := &boxes{rows: []box{{low: 2, high: 2, dot: 2, empty: true}}}
+	if xmin, xmax, _, _ := empty.DataRange(); xmin != 0 || xmax != 2 {
+		t.Errorf("the range is %v to %v, want it to begin at 0", xmin, xmax)
+	}
+}
+
 // So many rows that a figure shows the first of them.
 func TestFiguresOfManyRows(t *testing.T) {
 	var recs []records.Record
@@ -224,6 +299,10 @@ func TestFiguresOfManyRows(t *testing.T) {
 	d := must.Get(c.Figures())(t)
 	if len(d) != 1 || !strings.HasSuffix(d[0].Title, ", the first 60 rows") {
 		t.Errorf("the figure is called %q", d[0].Title)
+	}
+	c = compared(t, Options{}, newRun("old", recs[:mostDrawn]...), newRun("new", recs[:mostDrawn]...))
+	if d := must.Get(c.Figures())(t); strings.Contains(d[0].Title, "rows") {
+		t.Errorf("the figure of all rows is called %q", d[0].Title)
 	}
 }
 

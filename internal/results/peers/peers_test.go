@@ -43,7 +43,8 @@ const lines = "[INFO] some line of a log\n\n" +
 	"/data/some traces/w92.bin.zst Sieve_Belady cache size     1GiB,           113872 req, " +
 	"miss ratio 0.5000, throughput 20.00 MQPS\n" +
 	"result/w92.bin.zst                              LRU cache size     1000, 113872 req, " +
-	"miss ratio 0.8000, byte miss ratio 0.9000\n"
+	"miss ratio 0.8000, byte miss ratio 0.9000\n" +
+	"w92.bin.zst FIFO cache size 1TiB, 113872 req, miss ratio 1.0000, byte miss ratio 1.0000\n"
 
 func TestLinesOfLibCacheSim(t *testing.T) {
 	r := must.Get(Parse("result/w92", []byte(lines), Options{}))(t)
@@ -51,6 +52,8 @@ func TestLinesOfLibCacheSim(t *testing.T) {
 w92.bin.zst s3fifo at 16777216 bytes: hit_ratio=0.1744±5e-05 requests=113872 spread=1048576
 w92.bin.zst Sieve_Belady at 1073741824 bytes: hit_ratio=0.5±5e-05 ` +
 		`ns_per_request=50 requests=113872 spread=1073741824
+w92.bin.zst fifo at 1099511627776 bytes: byte_hit_ratio=0±5e-05 hit_ratio=0±5e-05 ` +
+		`requests=113872 spread=1099511627776
 `
 	if got := shown(r); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -58,7 +61,7 @@ w92.bin.zst Sieve_Belady at 1073741824 bytes: hit_ratio=0.5±5e-05 ` +
 	if kind := r.Rows[2].Kind; kind != records.Offline {
 		t.Errorf("Sieve_Belady is %s", kind)
 	}
-	wantNotes := []string{"result lines of libCacheSim, 3 rows", "1 other line without a result",
+	wantNotes := []string{"result lines of libCacheSim, 4 rows", "1 other line without a result",
 		"1 line replaced by a later one of the same trace, policy and capacity",
 		"policies that are not among ours: Sieve_Belady"}
 	if got := r.Notes(); !slices.Equal(got, wantNotes) {
@@ -157,7 +160,7 @@ func TestErrors(t *testing.T) {
 		"policy,bytes,miss_bytes\nlru,1,2\n":                 "f: line 2: 2 missed bytes of 1 requested ones",
 		"r/t LRU cache size 0, 1 req, miss ratio 0.5\n":      "f: line 1: cache size 0  is out of range",
 		"\nr/t LRU cache size 1, 1 req, miss ratio 1.0.0\n":  `f: line 2: miss ratio "1.0.0": want a number from 0 to 1`,
-		"r/t LRU cache size 9999999TiB, 1 req, miss ratio 1": "f: line 1: cache size 9999999 TiB is out of range",
+		"r/t LRU cache size 8388608TiB, 1 req, miss ratio 1": "f: line 1: cache size 8388608 TiB is out of range",
 	} {
 		_, err := Parse("f", []byte(text), Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
