@@ -37,7 +37,35 @@ var deviceKinds = []deviceKind{
 		return fmt.Sprintf("%d,%s,%d,%d,%d", a.volume, a.op("R", "W"), a.sector*512, a.bytes, a.at.UnixMicro())
 	}},
 	// valgrind --tool=lackey --trace-mem=yes.
-	{"lackey.log", "==12345== Lackey, an example Valgrind tool\n==12345== Command: ls\n==12345==\n", func(a access) string {
-		return fmt.Sprintf("I  %08x,3\n %s %08x,8", 0x04000a80+a.volume*4, a.op("L", "S"), 0x1ffe000000+a.sector)
+	{"lackey.log", "==12345== Lackey, an example Valgrind tool\n==12345== Command: ls\n==12345==\n",
+		func(a access) string {
+			return fmt.Sprintf("I  %08x,3\n %s %08x,8", 0x04000a80+a.volume*4, a.op("L", "S"), 0x1ffe000000+a.sector)
+		}},
+	// SNIA IOTTA, K5cloud: volume, seconds, operation, byte, bytes.
+	{"k5cloud-0.csv", "", func(a access) string {
+		return fmt.Sprintf("%d,%s,%s,%d,%d", 2263+a.volume, since(a.at, 1e9, 9), a.op("R", "W"), a.sector*512, a.bytes)
+	}},
+	// SNIA IOTTA, Microsoft Production Server: events of Windows, and a header that names their columns.
+	{"exchange-etw.csv", "BeginHeader\n" +
+		"               DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset," +
+		"     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime\nEndHeader\n", func(a access) string {
+		return fmt.Sprintf("%23s, %10s,      store.exe (2376),      12260, 0xfffffade691b3010, 0x%010x, 0x%08x,        4388,"+
+			"        %d, 0x000901,        4388", a.op("DiskRead", "DiskWrite"), since(a.at, 1e3, 0), a.sector*512, a.bytes,
+			a.volume)
+	}},
+	// CMU PDL, Baleen: block, byte, bytes, seconds, operation, namespace, user, shard, requests, host.
+	{"baleen-full_0_0.1.trace",
+		"# block_id io_offset io_size op_time op_name user_namespace user_name rs_shard_id op_count host_name\n",
+		func(a access) string {
+			return fmt.Sprintf("%d %d %d %s %s 1 %d %d 1 22", 12034567+a.sector/64, a.sector%64*65536, a.bytes*32,
+				since(a.at, 1e9, 6), a.op("2", "4"), a.volume, a.sector%3)
+		}},
+	// Camelab: time, operation, sector, sectors.
+	{"camelab-24HR.trace", "", func(a access) string {
+		return fmt.Sprintf("%s %s %d %d", since(a.at, 1e9, 6), a.op("R", "W"), a.sector, a.bytes/512)
+	}},
+	// UC San Diego, CSE 240A: load or store, address, instructions since the last access.
+	{"gcc.trace", "", func(a access) string {
+		return fmt.Sprintf("%s 0x%08x %d", a.op("l", "s"), 0x1fff0000+a.sector*8, a.volume)
 	}},
 }

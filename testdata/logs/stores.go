@@ -70,4 +70,55 @@ var storeKinds = []storeKind{
 	{"lrb.tr", "", func(o operation) string {
 		return fmt.Sprintf("%d %d %d", int(o.at.Sub(begin).Seconds()), o.value/31, o.value)
 	}},
+	// memcached's proxy, doc/protocol.txt: "watch proxyreqs".
+	{"memcached-proxy.log", "OK\n", func(o operation) string {
+		answer, request := "type=105 code=17", "get "+o.key
+		switch {
+		case o.name == "set":
+			answer, request = "type=104 code=8", fmt.Sprintf("set %s 0 %d %d", o.key, o.ttl, o.value)
+		case o.name == "delete":
+			answer, request = "type=104 code=10", "delete "+o.key
+		case o.hit:
+			answer = "type=100 code=15"
+		}
+		return fmt.Sprintf("ts=%d.%d gid=1 type=proxy_req elapsed=187 %s status=0 be=10.0.0.7:11211 detail= req=%s",
+			o.at.Unix(), o.at.Nanosecond()/1000, answer, request)
+	}},
+	// mcrouter, routes/LoggingRoute.h, with the prefix of glog.
+	{"mcrouter.log", "I0301 12:00:00.000000  4711 main.cpp:512] mcrouter --port 5000\n", func(o operation) string {
+		result, length := "mc_res_notfound", int64(0)
+		switch {
+		case o.name == "set":
+			result = "mc_res_stored"
+		case o.name == "delete":
+			result = "mc_res_deleted"
+		case o.hit:
+			result, length = "mc_res_found", o.value
+		}
+		return fmt.Sprintf("I%s  4711 LoggingRoute.h:63] request key: %s response: %s responseLength: %d user ip: N/A",
+			o.at.Format("0102 15:04:05.000000"), o.key, result, length)
+	}},
+	// SNIA IOTTA, Tencent Photo: date and time, photo, format, size category, bytes, hit, device, milliseconds.
+	{"tencent-photo-tr1", "", func(o operation) string {
+		return fmt.Sprintf("%s %040x 5 %c %d %d PHONE 2", o.at.Format("20060102150405"), o.value*104729, "laomcb"[o.value%6],
+			o.value, map[bool]int{true: 1}[o.hit])
+	}},
+	// Google, Thesios: what was read from an offset of a file.
+	{"thesios-20240115.csv", "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class," +
+		"from_flash_cache,cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time," +
+		"simulated_disk_start_time,simulated_latency\n", func(o operation) string {
+		return fmt.Sprintf("%x,%d,bigtable,1705276800,WARM,REPLICATED,%s,LATENCY_SENSITIVE,0,%d,%d,%[5]d,%[5]d,%d.%06d,"+
+			"0.003,%[6]d.5,0.004", o.value*104729, o.value*4096, map[bool]string{true: "WRITE", false: "READ"}[o.name == "set"],
+			map[bool]int{true: 1}[o.hit], o.value, o.at.Unix(), o.at.Nanosecond()/1000)
+	}},
+	// UMass Trace Repository, YouTube: seconds, server, client, request, video, address of the content.
+	{"youtube.parsed.0301.dat", "", func(o operation) string {
+		return fmt.Sprintf("%d.%06d 63.22.65.73 140.8.48.%d GETVIDEO v%010d 158.102.125.12", o.at.Unix(),
+			o.at.Nanosecond()/1000, o.client, o.value)
+	}},
+	// Kaggle, Outbrain Click Prediction: page views.
+	{"page_views_sample.csv", "uuid,document_id,timestamp,platform,geo_location,traffic_source\n",
+		func(o operation) string {
+			return fmt.Sprintf("1fd5f051fba%d,%d,%s,1,RS,2", o.client, o.value, since(o.at, 1e6, 0))
+		}},
 }

@@ -33,7 +33,10 @@ var webKinds = []webKind{
 	// Apache, "Log Files": LogFormat "%h %l %u %t \"%r\" %>s %b" common.
 	{"apache-common.log", "", func(v visit) string { return common(v, v.target()) }},
 	// nginx, ngx_http_log_module: the predefined format combined, which writes 0 for an empty body.
-	{"nginx-access.log", "", func(v visit) string { return strings.Replace(combined(v, v.target()), " - \"h", " 0 \"h", 1) }},
+	{"nginx-access.log", "", func(v visit) string {
+		return strings.Replace(combined(v, v.target()), " - \"h", " 0 \"h",
+			1)
+	}},
 	// Apache on Debian: LogFormat "%v:%p %h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\"" vhost_combined.
 	{"apache-vhosts.log", "", func(v visit) string { return v.host + ":443 " + combined(v, v.target()) }},
 	// Microsoft, "W3C Logging": the fields that IIS logs unless told otherwise, and the bytes.

@@ -52,7 +52,7 @@ var tencentPhoto = columns.Table{
 	Detection: "eight columns, the first of them 14 digits, the fifth and sixth numbers",
 	Delimiter: ' ',
 	Columns: []columns.Column{
-		columns.TimeAs("time", "digits", digitsTime), columns.Key("photo"), columns.Key("format"), columns.Key("category"),
+		columns.TimeAs("time", "YYYYMMDDhhmmss", digitsTime), columns.Key("photo"), columns.Key("format"), columns.Key("category"),
 		columns.Size("bytes"), columns.Whole(columns.Served("hit", "1", "0")), columns.Other("device"),
 		columns.Number("milliseconds"),
 	},
