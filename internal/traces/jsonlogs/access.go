@@ -91,7 +91,7 @@ func newAccessReader(src *source.Source, opts params.Values, f *fields) (*access
 	var err error
 	r.rules, err = weblogs.NewRules(src, opts, weblogs.Columns{
 		Method: f.has(method) || f.has(line), Host: f.has(host) || f.urls, Client: f.has(client), Status: f.has(status),
-		Size: f.has(size), Time: f.has(clock), Served: f.has(served),
+		Size: f.has(size), Time: f.has(clock), Served: f.has(served), TTL: f.has(cacheControl),
 	})
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (r *accessReader) parse(text []byte, rec *stream.Record) error {
 	e.Target, e.Query, e.Host, e.Client = r.text(target), r.text(query), r.text(host), r.text(client)
 	e.Method = r.text(method)
 	if request := r.text(line); e.Target == nil && len(request) > 0 {
-		e.Method, e.Target = cutRequestLine(request)
+		e.Method, e.Target = weblogs.CutRequest(request)
 	}
 	if len(e.Target) == 0 { // another event of the server
 		return r.rules.Record(e, rec)
@@ -137,15 +137,14 @@ func (r *accessReader) text(role role) []byte {
 	return r.scanner.values[r.slots[role]].text
 }
 
-// numbers takes the status, the bytes and the time. Servers may write what they do not know as "", "-" or null.
-func (r *accessReader) numbers(e *weblogs.Entry) error {
-	var err error
-	if text := r.text(status); isKnown(text) {
-		if e.Status, err = strconv.Atoi(string(text)); err != nil {
-			return r.failed(status, fmt.Errorf("status %.60q: want a number such as 200", text))
+// numbers takes the status, the bytes, the time and the time to live.
+func (r *accessReader) numbers(e *weblogs.Entry) (err error) {
+	if r.slots[status] != none {
+		if e.Status, err = weblogs.ParseStatus(r.text(status)); err != nil {
+			return r.failed(status, err)
 		}
 	}
-	if text := r.text(size); isKnown(text) {
+	if text := r.text(size); weblogs.IsKnown(text) {
 		if e.Bytes, err = source.ParseSize(text); err != nil {
 			return r.failed(size, err)
 		}
@@ -155,10 +154,9 @@ func (r *accessReader) numbers(e *weblogs.Entry) error {
 			return r.failed(clock, err)
 		}
 	}
+	e.TTL = weblogs.MaxAge(r.text(cacheControl))
 	return nil
 }
-
-func isKnown(text []byte) bool { return len(text) > 1 || len(text) == 1 && text[0] != '-' }
 
 func (r *accessReader) failed(role role, err error) error {
 	return fmt.Errorf("%s: %w", r.fields.paths[role].String(), err)
@@ -177,18 +175,6 @@ func (r *accessReader) servedAs() stream.Served {
 	return source.ParseServed(found)
 }
 
-// cutRequestLine cuts a request line into method and target: GET /a.png HTTP/1.1. A text that is none has no target.
-func cutRequestLine(text []byte) (method, target []byte) {
-	method, rest, found := bytes.Cut(text, []byte(" "))
-	if !found {
-		return method, nil
-	}
-	if end := bytes.LastIndex(rest, []byte(" HTTP/")); end >= 0 {
-		rest = rest[:end]
-	}
-	return method, rest
-}
-
 // accessNames are the names of fields of a log that was described by hand, as PlainName writes them: those of nginx's
 // variables (https://nginx.org/en/docs/varindex.html), and what others call the same.
 var accessNames = [roles][]string{
@@ -201,8 +187,9 @@ var accessNames = [roles][]string{
 	status: {"status", "statuscode", "responsestatus", "responsecode", "httpstatus"},
 	size: {"bodybytessent", "bytessent", "responsebodysize", "responsesize", "responsebytes", "bytes", "size",
 		"contentlength"},
-	clock:  {"timeiso8601", "timelocal", "msec", "@timestamp", "timestamp", "time", "ts", "starttime", "datetime", "date"},
-	served: {"upstreamcachestatus", "cachestatus", "cacheresult", "xcache", "cache"},
+	clock:        {"timeiso8601", "timelocal", "msec", "@timestamp", "timestamp", "time", "ts", "starttime", "datetime", "date"},
+	cacheControl: {"senthttpcachecontrol", "upstreamhttpcachecontrol", "cachecontrol"},
+	served:       {"upstreamcachestatus", "cachestatus", "cacheresult", "xcache", "cache"},
 }
 
 // accessFormat reads what servers write that let users name the fields.

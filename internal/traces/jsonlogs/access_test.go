@@ -99,7 +99,7 @@ func TestAccessLogs(t *testing.T) {
 func TestAccessLogsRefuse(t *testing.T) {
 	const line = `{"ts":1646861401,"request":{"method":"GET","host":"h","uri":"/"},"size":1,"status":200}` + "\n"
 	for _, c := range []struct{ content, format, want string }{
-		{line + strings.Replace(line, "200", `"OK"`, 1), "", `line 2: .status: status "OK": want a number such as 200`},
+		{line + strings.Replace(line, "200", `"OK"`, 1), "", `line 2: .status: status "OK": want a number of three digits`},
 		{line + strings.Replace(line, `"size":1`, `"size":-1`, 1), "", `line 2: .size: size "-1"`},
 		{line + strings.Replace(line, `"ts":1646861401,`, "", 1), "", `line 2: .ts: time ""`},
 		{line + line[:40], "", "line 2: column 41: want the double quote"},
@@ -108,6 +108,16 @@ func TestAccessLogsRefuse(t *testing.T) {
 	} {
 		_, err := tracetest.ReadText(t, c.content, c.format)
 		must.Fail(t, err, c.want, c.content)
+	}
+}
+
+// TestCacheControlIsATimeToLive: the header of the response says how long the object stays fresh.
+func TestCacheControlIsATimeToLive(t *testing.T) {
+	const content = `{"ts":1646861401,"request":{"method":"GET","host":"h","uri":"/"},"size":1,"status":200,` +
+		`"resp_headers":{"Cache-Control":["public, max-age=60"]}}` + "\n"
+	got := must.Get(tracetest.ReadText(t, content, ""))(t)
+	if len(got) != 1 || got[0].TTL != 60*second {
+		t.Errorf("got %+v, want a time to live of a minute", got)
 	}
 }
 

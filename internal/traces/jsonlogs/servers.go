@@ -33,6 +33,7 @@ const (
 	status
 	size
 	clock
+	cacheControl // the header of the response, which says how long it stays fresh
 	served
 	looked // whether the server asked its cache
 	roles
@@ -49,7 +50,8 @@ var servers = []server{
 		fields: map[role][]string{
 			target: {".request.uri"}, method: {".request.method"}, host: {".request.host"},
 			client: {".request.client_ip", ".request.remote_ip"}, status: {".status"}, size: {".size"}, clock: {".ts"},
-			served: {".resp_headers.Cache-Status[0]", ".resp_headers.X-Cache[0]"},
+			cacheControl: {".resp_headers.Cache-Control[0]"},
+			served:       {".resp_headers.Cache-Status[0]", ".resp_headers.X-Cache[0]"},
 		},
 	},
 	{
@@ -120,7 +122,8 @@ var servers = []server{
 			target: {".RequestPath"}, method: {".RequestMethod"}, host: {".RequestHost", ".RequestAddr"},
 			client: {".ClientHost"}, status: {".DownstreamStatus", ".OriginStatus"},
 			size:  {".DownstreamContentSize", ".OriginContentSize"},
-			clock: {".StartUTC", ".time", ".StartLocal"}, served: {".downstream_X-Cache", ".downstream_Cache-Status"},
+			clock: {".StartUTC", ".time", ".StartLocal"}, cacheControl: {".downstream_Cache-Control"},
+			served: {".downstream_X-Cache", ".downstream_Cache-Status"},
 		},
 	},
 	{

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -256,7 +255,7 @@ func (r *regexReader) begin(line []byte, rec *stream.Record) (size int64, err er
 	}
 	rec.Served = source.ParseServed(r.text(servedGroup))
 	size = weblogs.Unknown
-	if text := r.text(sizeGroup); isKnown(text) {
+	if text := r.text(sizeGroup); weblogs.IsKnown(text) {
 		size, err = source.ParseSize(text)
 	}
 	return size, err
@@ -308,15 +307,12 @@ func (r *regexReader) parseAccess(line []byte, rec *stream.Record) error {
 	e := &r.entry
 	e.Method, e.Host, e.Target, e.Query = r.text(methodGroup), r.text(hostGroup), r.text(pathGroup), r.text(queryGroup)
 	e.Client, e.Bytes, e.Time, e.TTL, e.Served = r.text(clientGroup), size, rec.Time, rec.TTL, rec.Served
-	if text := r.text(statusGroup); isKnown(text) {
-		if e.Status, err = strconv.Atoi(string(text)); err != nil {
-			return fmt.Errorf("status %.60q: want a number such as 200", text)
+	if r.has(statusGroup) {
+		if e.Status, err = weblogs.ParseStatus(r.text(statusGroup)); err != nil {
+			return err
 		}
 	}
 	err = r.rules.Record(e, rec)
 	rec.Tenant = r.text(tenantGroup)
 	return err
 }
-
-// isKnown reports whether a log says something: programs write "-" for what they do not know.
-func isKnown(text []byte) bool { return len(text) > 1 || len(text) == 1 && text[0] != '-' }

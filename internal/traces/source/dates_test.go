@@ -67,7 +67,7 @@ func TestEpochUnits(t *testing.T) {
 func TestMoments(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1600000000": true, "1600000000.5": true, "1600000000123": true, "1600000000123456": true,
-		"1600000000123456789": true,
+		"1600000000123456789":        true,
 		"10/Oct/2000:13:55:36 -0700": true, "2000-10-10 20:55:36": true,
 		"160000000": false, "4600000000": false, "16000000001": false, "160000000a": false, "1600000000.x": false,
 		"-1600000000": false, "": false, "2000-10-10": false,

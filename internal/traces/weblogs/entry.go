@@ -36,5 +36,5 @@ func (e *Entry) hasURL() bool {
 	return host != nil
 }
 
-// isKnown reports whether a log says something: servers write "-" for what they do not know.
-func isKnown(text []byte) bool { return len(text) > 1 || len(text) == 1 && text[0] != '-' }
+// IsKnown reports whether a log says something: servers write "-" for what they do not know.
+func IsKnown(text []byte) bool { return len(text) > 1 || len(text) == 1 && text[0] != '-' }

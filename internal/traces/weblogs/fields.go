@@ -91,7 +91,7 @@ func (p *parser) set(s *step, text []byte) (err error) {
 	e := &p.entry
 	switch s.field {
 	case requestLine:
-		e.Method, e.Target = cutRequest(text)
+		e.Method, e.Target = CutRequest(text)
 	case method:
 		e.Method = text
 	case s3Operation:
@@ -105,10 +105,10 @@ func (p *parser) set(s *step, text []byte) (err error) {
 	case client:
 		e.Client = text
 	case status:
-		e.Status, err = parseStatus(text)
+		e.Status, err = ParseStatus(text)
 	case s3Status:
-		if isKnown(text) { // S3 itself makes requests without one
-			e.Status, err = parseStatus(text)
+		if IsKnown(text) { // S3 itself makes requests without one
+			e.Status, err = ParseStatus(text)
 		}
 	case resultStatus:
 		result, code, ok := bytes.Cut(text, []byte("/"))
@@ -116,17 +116,17 @@ func (p *parser) set(s *step, text []byte) (err error) {
 			return fmt.Errorf("%.40q: want a result and a status, such as TCP_HIT/200", text)
 		}
 		e.Served = p.servedBy(result)
-		e.Status, err = parseStatus(code)
+		e.Status, err = ParseStatus(code)
 	case bodyBytes, allBytes:
 		e.Bytes, err = parseBytes(text)
 	case objectBytes:
-		if isKnown(text) {
+		if IsKnown(text) {
 			e.ObjectSize, err = parseBytes(text)
 		}
 	case served:
 		e.Served = p.servedBy(text)
 	case cacheControl:
-		e.TTL = maxAge(text)
+		e.TTL = MaxAge(text)
 	default:
 		return p.setTime(s, text)
 	}
@@ -158,8 +158,8 @@ func (p *parser) setTime(s *step, text []byte) (err error) {
 	return err
 }
 
-// cutRequest cuts the first line of a request into method and target. What is no such line has no target.
-func cutRequest(text []byte) (method, target []byte) {
+// CutRequest cuts the first line of a request into method and target. What is no such line has no target.
+func CutRequest(text []byte) (method, target []byte) {
 	at := bytes.IndexByte(text, ' ')
 	if at <= 0 {
 		return text, nil
@@ -174,7 +174,8 @@ func cutRequest(text []byte) (method, target []byte) {
 // noStatus stands for a request that got no response: servers write 000, 0, -1 or "-".
 const noStatus = -1
 
-func parseStatus(text []byte) (int, error) {
+// ParseStatus reads a status of three digits, as Entry has it.
+func ParseStatus(text []byte) (int, error) {
 	switch {
 	case len(text) == 3:
 		if n := digits(text); n >= firstStatus {
@@ -182,7 +183,7 @@ func parseStatus(text []byte) (int, error) {
 		} else if n >= 0 {
 			return noStatus, nil
 		}
-	case !isKnown(text), string(text) == "0", string(text) == "-1":
+	case !IsKnown(text), string(text) == "0", string(text) == "-1":
 		return noStatus, nil
 	}
 	return 0, fmt.Errorf("status %.40q: want a number of three digits", text)
@@ -191,7 +192,7 @@ func parseStatus(text []byte) (int, error) {
 // parseBytes reads a number of bytes. "-" is none, as in the common log format. HAProxy writes a + before what it had
 // sent when it wrote the line.
 func parseBytes(text []byte) (int64, error) {
-	if !isKnown(text) {
+	if !IsKnown(text) {
 		return 0, nil
 	}
 	n, ok := stream.ParseNumber(text)
@@ -216,9 +217,9 @@ func parseFraction(text []byte) (int64, error) {
 	return 0, fmt.Errorf("fraction of a second %.40q: want three or six digits", text)
 }
 
-// maxAge returns how long a response stays fresh in a shared cache, in nanoseconds, from its header Cache-Control, and
+// MaxAge returns how long a response stays fresh in a shared cache, in nanoseconds, from its header Cache-Control, and
 // 0 if that does not say so: RFC 9111 section 4.2.1.
-func maxAge(header []byte) (ttl int64) {
+func MaxAge(header []byte) (ttl int64) {
 	const longest = 100 * 365 * 24 * 60 * 60 // seconds: longer is for ever
 	for len(header) > 0 {
 		var directive []byte

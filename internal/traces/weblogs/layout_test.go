@@ -102,7 +102,7 @@ func TestTTL(t *testing.T) {
 		"max-age=60": 60, "public, max-age=60": 60, "max-age=60, s-maxage=5": 5, "s-maxage=5,max-age=60": 5,
 		"no-store": 0, "-": 0, "MAX-AGE=\"7\"": 7, "max-age=99999999999999999999": 0, "max-age=": 0,
 	} {
-		if got := maxAge([]byte(header)); got != want*1e9 {
+		if got := MaxAge([]byte(header)); got != want*1e9 {
 			t.Errorf("%s: %d ns, want %d s", header, got, want)
 		}
 	}

@@ -187,11 +187,11 @@ func (r *Rules) countSort(status int) {
 // operation returns what a request does, and otherwise why it is left out.
 func (r *Rules) operation(e *Entry) (op stream.Op, leftOut string) {
 	switch {
-	case !isKnown(e.Target) && isKnown(e.Method) && !isMethod(e.Method):
+	case !IsKnown(e.Target) && IsKnown(e.Method) && !isMethod(e.Method):
 		return 0, notHTTP
-	case !isKnown(e.Target):
+	case !IsKnown(e.Target):
 		return 0, noURL
-	case !isKnown(e.Method) || r.methods.reads(e.Method):
+	case !IsKnown(e.Method) || r.methods.reads(e.Method):
 		if e.Status != 0 && !r.statuses.has(e.Status) {
 			return 0, otherStatuses
 		}
@@ -239,10 +239,10 @@ func (r *Rules) sizeOf(e *Entry, op stream.Op, key []byte) int64 {
 // where that has the key in one piece.
 func (r *Rules) keyOf(e *Entry) []byte {
 	host, path := splitURL(e.Target)
-	if host == nil && isKnown(e.Host) {
+	if host == nil && IsKnown(e.Host) {
 		host = e.Host
 	}
-	if host == nil && !isKnown(e.Query) && (r.query == "keep" || bytes.IndexByte(path, '?') < 0) {
+	if host == nil && !IsKnown(e.Query) && (r.query == "keep" || bytes.IndexByte(path, '?') < 0) {
 		return path
 	}
 	r.key = r.key[:0]
@@ -252,7 +252,7 @@ func (r *Rules) keyOf(e *Entry) []byte {
 		}
 	}
 	path, query, _ := bytes.Cut(path, []byte("?"))
-	if isKnown(e.Query) {
+	if IsKnown(e.Query) {
 		query = bytes.TrimPrefix(e.Query, []byte("?"))
 	}
 	r.key = append(r.key, path...)
