@@ -140,7 +140,8 @@ func (r *Replayer) newMarks(c Cell) *marks {
 	ends := v.blockEnds()
 	m := &marks{at: ends}
 	if len(v.trace.Starts) == 0 {
-		m.at = append(slices.Clone(ends), v.filledAt(c))
+		_, from := v.filledAt(c)
+		m.at = append(slices.Clone(ends), from)
 		slices.Sort(m.at)
 		m.at = slices.Compact(m.at)
 	}
@@ -150,13 +151,13 @@ func (r *Replayer) newMarks(c Cell) *marks {
 	return m
 }
 
-// filledAt returns the position at which the cache of a cell is full, or the end of the trace; one in the warm-up is
-// its end.
-func (v *view) filledAt(c Cell) int {
-	if c.Policy.Entry.Unbounded {
-		return len(v.trace.Objects)
+// filledAt returns the position at which the cache of a cell is full, and from which on requests count; both are the end
+// of the trace if it never is.
+func (v *view) filledAt(c Cell) (at, from int) {
+	if at = len(v.trace.Objects); !c.Policy.Entry.Unbounded {
+		at = v.firsts().filledAt(c.Capacity)
 	}
-	return max(v.warmup, v.firsts().filledAt(c.Capacity))
+	return at, max(v.warmup, at)
 }
 
 // cut returns where a run of requests must end so that no mark is inside it.
@@ -208,18 +209,12 @@ func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
 	if b.Restarts {
 		return b
 	}
-	b.Filled = m.filled(v.filledAt(c), ends[len(ends)-1])
+	if at, from := v.filledAt(c); from < ends[len(ends)-1] {
+		n := m.countsAt(ends[len(ends)-1]).Minus(m.countsAt(from))
+		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
+	}
 	v.addFirsts(b, ends)
 	return b
-}
-
-// filled returns what follows the position at which the cache is full.
-func (m *marks) filled(at, end int) blocks.Filled {
-	if at >= end {
-		return blocks.Filled{}
-	}
-	n := m.countsAt(end).Minus(m.countsAt(at))
-	return blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
 }
 
 // addFirsts adds the first requests to objects.
@@ -319,11 +314,11 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 		return b
 	}
 	v.addFirsts(b, m.ends)
-	if at, end := v.filledAt(c), m.ends[len(m.ends)-1]; at < end {
+	if at, from := v.filledAt(c); from < len(v.trace.Objects) {
 		// Until then nothing is evicted, so that all but first requests hit.
 		firsts := v.firsts()
-		misses := firsts.until(at).cold - firsts.until(m.ends[0]).cold
-		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(at, end)),
+		misses := firsts.until(from).cold - firsts.until(m.ends[0]).cold
+		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(from, len(v.trace.Objects))),
 			Misses: b.Sum().Misses - misses}
 	}
 	return b

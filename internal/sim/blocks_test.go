@@ -108,13 +108,13 @@ func checkBlocks(t *rapid.T, tr *traces.Trace, c sim.Cell, warmup int, r sim.Res
 		sum.Cold > sum.Misses {
 		t.Fatalf("%d first requests, %d of them misses, to %d objects", objects, sum.Cold, tr.NumObjects)
 	}
-	full := max(warmup, requestsUntilFull(tr, c.Capacity))
+	full := requestsUntilFull(tr, c.Capacity)
 	if full == len(tr.Objects) {
 		full = -1
 	}
 	if got := b.Filled; got.At != int64(full+1) {
 		t.Fatalf("filled at %d, want %d", got.At, full+1)
-	} else if full >= 0 && got.Requests != int64(tr.Counted(full, len(tr.Objects))) {
+	} else if full >= 0 && got.Requests != int64(tr.Counted(max(warmup, full), len(tr.Objects))) {
 		t.Fatalf("%d requests follow, want %d", got.Requests, len(tr.Objects)-full)
 	}
 }

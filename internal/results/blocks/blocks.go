@@ -43,7 +43,22 @@ type Blocks struct {
 // Filled says when everything requested so far no longer fitted into the cache, and what followed.
 type Filled struct {
 	At               int64 // number of the request, from 1; 0 if that never happened
-	Requests, Misses int64 // counted from there on
+	Requests, Misses int64 // counted from there on, after the warm-up
+}
+
+// FilledHitRatio is the hit ratio of a record from the request on at which the cache has filled; on a sample, the
+// estimate for the whole trace. The cache must have filled.
+func (b *Blocks) FilledHitRatio(r *records.Record) float64 {
+	return 1 - float64(b.scale(r)*(float64(b.Filled.Misses)/float64(b.Filled.Requests)))
+}
+
+// scale is 1 unless the record is of a sample: that has an expected number of requests, which differs from its own.
+func (b *Blocks) scale(r *records.Record) float64 {
+	all := b.Sum()
+	if all.Misses == 0 {
+		return 1
+	}
+	return (1 - r.Float(metric.HitRatio)) / (float64(all.Misses) / float64(all.Requests))
 }
 
 // Sum adds up the blocks.
@@ -104,12 +119,7 @@ func (s *Set) Drawn(r *records.Record) (v Values, ok bool) {
 	if b == nil || len(b.Each) != Count {
 		return v, false
 	}
-	all := b.Sum()
-	// A sample has an expected number of requests, which differs from its own.
-	scale := 1.0
-	if all.Misses > 0 {
-		scale = (1 - r.Float(metric.HitRatio)) / (float64(all.Misses) / float64(all.Requests))
-	}
+	all, scale := b.Sum(), b.scale(r)
 	hitRatio, perRequest := r.Float(metric.HitRatio), scale*(float64(all.MissedBytes)/float64(all.Requests))
 	v = Values{make([]float64, Draws), make([]float64, Draws)}
 	for k := range v.HitRatios {

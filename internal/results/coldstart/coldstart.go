@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -23,7 +22,7 @@ var (
 			"it always does"}
 	filledHitRatio = metric.Metric{Name: "filled_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Apart, Column: metric.Column{At: 17, Weight: 54, Head: "filled"},
-		Doc: "hits / requests from the request filled_at on"}
+		Doc: "hits / requests from the request filled_at on; on a sample, the estimate for the whole trace"}
 	coldMisses = metric.Metric{Name: "cold_misses", Unit: metric.Count, Merge: metric.Apart,
 		Column: metric.Column{At: 81, Weight: 50},
 		Doc:    "requests that are the first to their object, which miss in every cache; part of misses"}
@@ -41,7 +40,7 @@ func Measure(recs []records.Record, set *blocks.Set) {
 		recs[i].SetInt(coldMisses, b.Sum().Cold)
 		if b.Filled.At > 0 {
 			recs[i].SetInt(filledAt, b.Filled.At)
-			recs[i].SetQuotient(filledHitRatio, float64(b.Filled.Requests-b.Filled.Misses), float64(b.Filled.Requests))
+			recs[i].Set(filledHitRatio, b.FilledHitRatio(&recs[i]))
 		}
 	}
 }
@@ -125,17 +124,18 @@ func (s start) filled() string {
 		return ""
 	}
 	c := s.cells[at]
-	all, f := c.blocks.Sum(), c.blocks.Filled
-	before, after := hitRatio(all.Requests, all.Misses), hitRatio(f.Requests, f.Misses)
+	before, after := c.Float(metric.HitRatio), c.blocks.FilledHitRatio(&c.Record)
 	if math.Abs(after-before) < leastDifference {
 		return ""
 	}
-	return fmt.Sprintf("%s at %s: %s of all requests hit, %s once the cache has filled (at request %s)", c.Label,
+	ofSample := ""
+	if c.IsSample() {
+		ofSample = " of the sample"
+	}
+	return fmt.Sprintf("%s at %s: %s of all requests hit, %s once the cache has filled (at request %s%s)", c.Label,
 		s.capacity(c), records.MetricText(metric.HitRatio.Name, before),
-		records.MetricText(metric.HitRatio.Name, after), records.Count(f.At))
+		records.MetricText(metric.HitRatio.Name, after), records.Count(c.blocks.Filled.At), ofSample)
 }
-
-func hitRatio(requests, misses int64) float64 { return 1 - float64(misses)/float64(requests) }
 
 // farthest is how many times as long a log is that an estimate still speaks of.
 const farthest = 100
@@ -233,10 +233,5 @@ func Print(w io.Writer, lines []string, markdown bool, width int) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	text := strings.Join(lines, "  \n")
-	if !markdown {
-		text = terminal.WrapLines(width, lines...)
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", text)
-	return err
+	return records.PrintLines(w, markdown, width, lines)
 }

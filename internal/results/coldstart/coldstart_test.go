@@ -45,7 +45,7 @@ func (w *world) add(label string, capacity int64, others int64, filledIn int) {
 	sum := b.Sum()
 	r.SetInt(metric.Requests, sum.Requests)
 	r.SetInt(metric.Misses, sum.Misses)
-	r.Set(metric.HitRatio, hitRatio(sum.Requests, sum.Misses))
+	r.Set(metric.HitRatio, 1-float64(sum.Misses)/float64(sum.Requests))
 	if w.set == nil {
 		w.set = blocks.NewSet(1)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -150,11 +149,7 @@ func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
 		if len(answers) > 1 {
 			sentence = a.Name + ": " + sentence
 		}
-		text := strings.Join(append([]string{"**" + sentence + "**"}, a.Explanation()...), "  \n")
-		if !markdown {
-			text = terminal.WrapLines(width, append([]string{sentence}, a.Explanation()...)...)
-		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", text); err != nil {
+		if err := records.PrintAnswer(w, markdown, width, sentence, a.Explanation()); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,14 @@
 package records
 
 import (
+	"fmt"
 	"io"
+	"regexp"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // Printed is what a command prints, with a function for each of its formats; nil for one that it does not have.
@@ -43,3 +47,23 @@ func (p Printed) formats() (names []string) {
 	}
 	return names
 }
+
+// PrintAnswer writes a sentence below a table, and lines that explain it.
+func PrintAnswer(w io.Writer, markdown bool, width int, sentence string, explanation []string) error {
+	if markdown {
+		sentence = "**" + sentence + "**"
+	}
+	return PrintLines(w, markdown, width, append([]string{sentence}, explanation...))
+}
+
+// PrintLines writes lines below a table, in Markdown or broken at the width of a terminal.
+func PrintLines(w io.Writer, markdown bool, width int, lines []string) error {
+	text := strings.Join(lines, "  \n")
+	if !markdown {
+		text = trailingSpaces.ReplaceAllString(terminal.WrapLines(width, lines...), "")
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", text)
+	return err
+}
+
+var trailingSpaces = regexp.MustCompile(`(?m) +$`)

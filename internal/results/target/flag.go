@@ -1,12 +1,9 @@
 package target
 
 import (
-	"fmt"
 	"io"
-	"regexp"
-	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Flag is a target as the value of a flag. Until it is set it means Default. It implements pflag.Value.
@@ -53,16 +50,9 @@ func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
 		if len(answers) > 1 {
 			sentence = a.Name + ": " + sentence
 		}
-		text := strings.Join(append([]string{"**" + sentence + "**"}, a.Explanation()...), "  \n")
-		if !markdown {
-			wrapped := terminal.WrapLines(width, append([]string{sentence}, a.Explanation()...)...)
-			text = trailingSpaces.ReplaceAllString(wrapped, "")
-		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", text); err != nil {
+		if err := records.PrintAnswer(w, markdown, width, sentence, a.Explanation()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-var trailingSpaces = regexp.MustCompile(`(?m) +$`)
