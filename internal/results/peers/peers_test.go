@@ -61,6 +61,11 @@ w92.bin.zst fifo at 1099511627776 bytes: byte_hit_ratio=0±5e-05 hit_ratio=0±5e
 	if kind := r.Rows[2].Kind; kind != records.Offline {
 		t.Errorf("Sieve_Belady is %s", kind)
 	}
+	near := must.Get(Parse("hit_rate_0.csv", []byte("Policy,Hits,Misses\nadaptive.Cacheus,1,1\n"), Options{}))(t)
+	if got, want := near.Notes(), []string{"report of Caffeine's simulator, 1 row",
+		"policies whose rules are not exactly ours: adaptive.Cacheus"}; !slices.Equal(got, want) {
+		t.Errorf("notes are %q, want %q", got, want)
+	}
 	wantNotes := []string{"result lines of libCacheSim, 4 rows", "1 other line without a result",
 		"1 line replaced by a later one of the same trace, policy and capacity",
 		"policies that are not among ours: Sieve_Belady"}
@@ -130,6 +135,8 @@ func TestTables(t *testing.T) {
 		"\ufeffpolicy,capacity,hit_rate\nnew,1_000,75%\n": " new at 1000 objects: hit_ratio=0.75±0.005\n",
 		"policy,capacity,requests,hits\nLRU,1,4,3\n":      " lru at 1 objects: hit_ratio=0.75 hits=3 misses=1 requests=4\n",
 		"policy,capacity,requests\nLRU,1,4\n":             " lru at 1 objects: requests=4\n",
+		"policy,bytes,miss_bytes\nLRU,4,4\n":              " lru at 0 objects: byte_hit_ratio=0 bytes=4 hit_bytes=0\n",
+		"Policy,0\nlinked.Lru,50\n":                       " lru at 0 objects:\n", // a capacity is at least 1
 	} {
 		r, err := Parse("t.csv", []byte(text), Options{})
 		if err != nil {
