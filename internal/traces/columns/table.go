@@ -278,7 +278,7 @@ func (t *Table) needed() (needed []string) {
 }
 
 // has reports whether this file has a column that holds a part.
-func (p *Parser) has(part part) bool { return slices.ContainsFunc(p.columns, isPart(part)) }
+func (p *Parser) has(a part) bool { return slices.ContainsFunc(p.columns, isPart(a)) }
 
 // state says in the reading which columns are read.
 func (p *Parser) state(r *source.Reading, opts params.Values) {
@@ -299,7 +299,7 @@ func (p *Parser) state(r *source.Reading, opts params.Values) {
 	if p.has(anOp) {
 		r.Op = stated("op", names(p.columns, anOp))
 		if ops, ok := opts["ops"].(string); ok && ops != "all" {
-			r.Why += ", or not " + ops
+			r.Why = "not " + ops
 		}
 	}
 }

@@ -81,6 +81,11 @@ func TestFormats(t *testing.T) {
 			{Text: []byte("a"), Op: stream.OpWrite, Time: 2*second + 1000, Size: 5, TTL: 60 * second},
 			{Text: []byte("a"), Op: stream.OpRead, Time: 3 * second, Served: stream.ServedMiss},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: 3*second + 1000, Size: 6}}},
+		"memcached, a store that fails has no get either": {"" +
+			"ts=1.0 gid=1 type=item_get key=a status=found clsid=1 cfd=9 size=5\n" +
+			"ts=1.0 gid=2 type=item_store key=a status=not_stored cmd=add ttl=0 clsid=1 cfd=9 size=5\n" +
+			"ts=2.0 gid=3 type=item_get key=b status=found clsid=1 cfd=9 size=7\n", "", []stream.Record{
+			{Text: []byte("b"), Op: stream.OpRead, Time: 2 * second, Size: 7, Served: stream.ServedHit}}},
 		"memcached, stores that fail": {"" +
 			"ts=1.0 gid=1 type=item_store key=a status=exists cmd=cas ttl=0 clsid=1 cfd=9 size=5\n" +
 			"ts=1.0 gid=2 type=item_store key=a status=too_large cmd=set ttl=0 clsid=1 cfd=9 size=5\n", "", []stream.Record{

@@ -42,7 +42,8 @@ func isNotice(line []byte) bool { return string(line) == "OK" || len(line) > 0 &
 type watched struct {
 	stream.Record
 	key, connection []byte
-	stores          bool // it stores an item
+	stores          bool // it stores an item, or tries to
+	fails           bool // and stores none
 }
 
 // memcachedReader implements stream.Reader. To store an item memcached first looks whether there is one, and logs that
@@ -62,7 +63,7 @@ func openMemcached(src *source.Source, opts params.Values) (stream.Reader, strea
 	r.lines = source.ReadLines(src, func(line []byte, _ *stream.Record) error { return r.into.parse(line) })
 	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time ts in s", "size of the value", "ttl"
 	src.Reading.Served = "served status"
-	src.Reading.Why = why("evictions and other events, and gets that are part of a store", opts)
+	src.Reading.Why = why("evictions and other events, stores that failed, and gets that are part of a store", opts)
 	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true}, nil
 }
 
@@ -71,7 +72,7 @@ func (r *memcachedReader) Read(rec *stream.Record) error {
 		if err := r.next(); err != nil {
 			return err
 		}
-		if r.ops.Has(r.now.Op) {
+		if !r.now.fails && r.ops.Has(r.now.Op) {
 			*rec = r.now.Record
 			rec.SetKey(r.now.key)
 			return nil
@@ -110,7 +111,7 @@ func (r *memcachedReader) next() error {
 	return nil
 }
 
-// includes reports whether w stores an item, and the get in the line before is a part of that.
+// includes reports whether the get in the line before w is a part of it.
 func (w *watched) includes(get *watched) bool {
 	return w.stores && bytes.Equal(w.key, get.key) && bytes.Equal(w.connection, get.connection)
 }
@@ -209,8 +210,9 @@ func (w *watched) status(word []byte) error {
 	case "found":
 		w.Served = stream.ServedHit
 	case "not_found":
-		if w.Op != stream.OpRead {
-			return source.ErrLeftOut
+		if w.Op != stream.OpRead { // incr and others of nothing
+			w.stores, w.fails = true, true
+			break
 		}
 		w.Served = stream.ServedMiss
 	case "flushed", "expired":
@@ -220,7 +222,7 @@ func (w *watched) status(word []byte) error {
 	case "too_large":
 		w.stores = true
 	case "not_stored", "exists", "no_memory":
-		return source.ErrLeftOut
+		w.stores, w.fails = true, true
 	default:
 		return fmt.Errorf("status=%.40s: want found, not_found, stored or another status of memcached", word)
 	}

@@ -105,7 +105,7 @@ func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 // why says why lines are left out.
 func why(reason string, opts params.Values) string {
 	if ops := opts.Text("ops"); ops != "all" {
-		return reason + ", and what is not among " + ops
+		return reason + ", or not " + ops
 	}
 	return reason
 }
