@@ -1,7 +1,9 @@
 package weblogs_test
 
 import (
+	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +115,15 @@ func TestCommonFormats(t *testing.T) {
 				"key path with query, time, size, op, hit or miss of the server",
 			[]string{"2000-10-10T13:55:36 read /a 5 miss", "2000-10-10T13:55:36 read /a 5 hit",
 				"2000-10-10T13:55:36 read /b 5 ?"}},
+		{"two columns with the words of caches, of which none is chosen", "",
+			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" HIT MISS`,
+			"access, combined and 2 columns after it; " + usual + "key path with query, time, size, op",
+			[]string{"2000-10-10T13:55:36 read /a 5 ?"}},
+		{"a column that has other words, too", "",
+			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" "a \" b" HIT` + "\n" +
+				`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" "a" alice`,
+			"access, combined and 2 columns after it; " + usual + "key path with query, time, size, op",
+			[]string{"2000-10-10T13:55:36 read /a 5 ?", "2000-10-10T13:55:36 read /a 5 ?"}},
 		{"Squid's combined format", "",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET http://h/a HTTP/1.1" 200 5 "-" "curl" TCP_MEM_HIT:HIER_NONE`,
 			"access, combined and 1 column after it, of which number 1 is the hit or miss; " + usual +
@@ -130,6 +141,25 @@ func TestCommonFormats(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// TestFormatFile: a file may have the directive of the server's configuration.
+func TestFormatFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log.conf")
+	tracetest.WriteFile(t, file, []byte("log_format x '$request_uri '\n  '$status';\n"))
+	records := must.Get(tracetest.ReadText(t, "/a 200\n", "access:format-file="+file))(t)
+	if len(records) != 1 || string(records[0].Text) != "/a" {
+		t.Errorf("got %v", records)
+	}
+	tracetest.WriteFile(t, file, []byte("common"))
+	trace := must.Get(tracetest.LoadText(t, `a - - [10/Oct/2000:13:55:36 +0000] "GET /" 200 1`,
+		traces.LoadOptions{Selection: traces.Selection{Format: "access:format-file=" + file}}))(t)
+	if got := trace.Readings[0].Layout; got != "common" {
+		t.Errorf("layout %q", got)
+	}
+	tracetest.WriteFile(t, file, bytes.Repeat([]byte("x"), 1<<17))
+	must.NotGet(tracetest.ReadText(t, "/a 200\n", "access:format-file="+file))(t, "longer than 65536 bytes")
+	must.NotGet(tracetest.ReadText(t, "/a 200\n", "access:format-file="+file+"x"))(t, "the format "+file)
 }
 
 // TestRotatedLogs: files that are read together have the format of the first.

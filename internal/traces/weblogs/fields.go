@@ -165,7 +165,7 @@ func CutRequest(text []byte) (method, target []byte) {
 		return text, nil
 	}
 	method, target = text[:at], text[at+1:]
-	if end := bytes.LastIndexByte(target, ' '); end > 0 && bytes.HasPrefix(target[end+1:], []byte("HTTP/")) {
+	if end := bytes.LastIndexByte(target, ' '); end >= 0 && bytes.HasPrefix(target[end+1:], []byte("HTTP/")) {
 		target = target[:end]
 	}
 	return method, target
