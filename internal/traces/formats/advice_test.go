@@ -13,7 +13,8 @@ func TestAdviceCanBePasted(t *testing.T) {
 		content, want, spec string
 		records             int
 	}{
-		"no name is known": {"ts;page;n\n1;/a;3\n2;/b;5\n3;/a;9\n", "judging by the first rows: --input-format csv:key=page (",
+		"no name is known": {"ts;page;n\n1;/a;3\n2;/b;5\n3;/a;9\n",
+			"judging by the first rows: --input-format csv:key=page (",
 			"csv:key=page", 3},
 		"no header": {"1772366400,7,/a,x\n1772366401,8,/b,x\n1772366402,9,/a,x\n",
 			"judging by the first rows: --input-format csv:key=3,time=1 (", "csv:key=3,time=1", 3},
@@ -29,7 +30,8 @@ func TestAdviceCanBePasted(t *testing.T) {
 			`--input-format 'regex:pattern=\bpath="?(?<key>[^" ]+)'`, `regex:pattern=\bpath="?(?<key>[^" ]+)`, 2},
 		"other lines between": {"at key=/x\nslow\nat key=/y\n", `'regex:unmatched=skip,pattern=\bkey="?(?<key>[^" ]+)'`,
 			`regex:unmatched=skip,pattern=\bkey="?(?<key>[^" ]+)`, 2},
-		"sentences": {"started the server\nread /x\n", `cut the lines: --input-format 'regex:pattern=(?<time>\S+) (?<key>\S+)'`,
+		"sentences": {"started the server\nread /x\n",
+			`cut the lines: --input-format 'regex:pattern=(?<time>\S+) (?<key>\S+)'`,
 			"", -1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,8 @@ func TestContainerLogs(t *testing.T) {
 			"jsonl (container log, stderr); key .url"},
 		"CRI": {cri + "stdout F time,key\n" + cri + "stdout P 1,/\n" + cri + "stdout F a\n" + cri + "stdout F \n" +
 			cri + "stdout F 2,/b\n", "/a /b", "csv (container log, stdout), comma; key, time in s"},
-		"another object": {`{"log":"a","stream":"stdout","time":1,"key":"k"}` + "\n", "k", "jsonl; key .key, time .time in s"},
+		"another object": {`{"log":"a","stream":"stdout","time":1,"key":"k"}` + "\n", "k",
+			"jsonl; key .key, time .time in s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace := tracetest.MustLoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Keys: true}})

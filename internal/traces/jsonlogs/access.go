@@ -187,7 +187,8 @@ var accessNames = [roles][]string{
 	status: {"status", "statuscode", "responsestatus", "responsecode", "httpstatus"},
 	size: {"bodybytessent", "bytessent", "responsebodysize", "responsesize", "responsebytes", "bytes", "size",
 		"contentlength"},
-	clock:        {"timeiso8601", "timelocal", "msec", "@timestamp", "timestamp", "time", "ts", "starttime", "datetime", "date"},
+	clock: {"timeiso8601", "timelocal", "msec", "@timestamp", "timestamp", "time", "ts", "starttime",
+		"datetime", "date"},
 	cacheControl: {"senthttpcachecontrol", "upstreamhttpcachecontrol", "cachecontrol"},
 	served:       {"upstreamcachestatus", "cachestatus", "cacheresult", "xcache", "cache"},
 }
@@ -200,10 +201,11 @@ var accessFormat = func() source.Format {
 			`"status":"200","body_bytes_sent":"10900","upstream_cache_status":"HIT"}`, chooseByNames)
 	f.Detection = "JSON lines with a URL or a request line, a status, and a method or bytes, by usual names"
 	f.Detect = func(head source.Head, _ string) source.Confidence {
-		if source.NoTextTrace(head) != "" && chooseByNames(surveyLines(head.Lines[:min(len(head.Lines), mostLooked)])) != nil {
-			return source.Likely
+		first := head.Lines[:min(len(head.Lines), mostLooked)]
+		if source.NoTextTrace(head) == "" || chooseByNames(surveyLines(first)) == nil {
+			return source.No
 		}
-		return source.No
+		return source.Likely
 	}
 	return f
 }()

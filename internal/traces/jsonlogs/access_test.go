@@ -126,8 +126,8 @@ func TestAccessLogsAreStated(t *testing.T) {
 	content := `{"httpRequest":{"requestMethod":"GET","requestUrl":"https://e.com/a","status":200,"responseSize":"5"},` +
 		`"timestamp":"2022-03-09T21:30:01Z"}` + "\n" + `{"textPayload":"started"}` + "\n"
 	trace := tracetest.MustLoadText(t, content, traces.LoadOptions{})
-	const want = "google-cdn; GET+HEAD with 200+206+301+304+404, key host and path with query, time .timestamp as dates, " +
-		"size .httpRequest.responseSize with headers, op, served .httpRequest.cacheHit"
+	const want = "google-cdn; GET+HEAD with 200+206+301+304+404, key host and path with query, " +
+		"time .timestamp as dates, size .httpRequest.responseSize with headers, op, served .httpRequest.cacheHit"
 	if r := trace.Readings[0]; r.Text() != want || r.LeftOut != 1 {
 		t.Errorf("got  %s, %d rows left out\nwant %s, 1 row", r.Text(), r.LeftOut, want)
 	}

@@ -63,7 +63,8 @@ func TestJSONLines(t *testing.T) {
 
 func TestJSONLinesRefuse(t *testing.T) {
 	request := func(i int) string {
-		return fmt.Sprintf(`{"t":%d,"req":{"path":"/%d","addr":"10.0.0.%d"},"n":%d,"id":"r%d"}`+"\n", 1600000000+i, i%3, i%5, i, i)
+		return fmt.Sprintf(`{"t":%d,"req":{"path":"/%d","addr":"10.0.0.%d"},"n":%d,"id":"r%d"}`+"\n", 1600000000+i, i%3,
+			i%5, i, i)
 	}
 	requests := request(0) + request(1) + request(2) + request(3) + request(4) + request(5)
 	for name, c := range map[string]struct{ content, format, want string }{
@@ -75,22 +76,25 @@ func TestJSONLinesRefuse(t *testing.T) {
 			".message has lines of another log: jq -r .message FILE | cachesim run -"},
 		"JSON within JSON": {`{"kubernetes":{"pod.name":"{\"a\":1}"}}`, "",
 			`jq -r '.kubernetes."pod.name"' FILE | cachesim run -`},
-		"unknown path":   {requests, "jsonl:key=.req.pat", `key: unknown path ".req.pat"; did you mean ".req.path"?`},
-		"an object":      {requests, "jsonl:key=.req", `path ".req" has an object or an array, want a text or a number: .req.path`},
+		"unknown path": {requests, "jsonl:key=.req.pat", `key: unknown path ".req.pat"; did you mean ".req.path"?`},
+		"an object": {requests, "jsonl:key=.req",
+			`path ".req" has an object or an array, want a text or a number: .req.path`},
 		"wrong path":     {requests, "jsonl:key=.a..b", `key path ".a..b": want names after dots`},
 		"wrong brackets": {requests, "jsonl:key=.a[x]", `key path ".a[x]": want`},
 		"wrong quotes":   {requests, `jsonl:key=."a`, `key path`},
-		"key is truth":   {`{"k":"x"}` + "\n" + `{"k":true}`, "jsonl:key=.k", "line 2: .k: true or false, want a text or a number"},
-		"key is nested":  {`{"k":"x"}` + "\n" + `{"k":[1]}`, "jsonl:key=.k", "line 2: .k: an object or an array, want"},
-		"empty key":      {`{"k":""}`, "jsonl:key=.k", "line 1: .k: the key is empty"},
-		"size":           {`{"key":1,"size":1}` + "\n" + `{"key":1,"size":-1}`, "", `line 2: .size: size "-1"`},
-		"time":           {`{"key":1,"time":1}` + "\n" + `{"key":1}`, "", `line 2: .time: time ""`},
-		"operation":      {`{"key":1,"op":"fly"}`, "", `line 1: .op: operation "fly"`},
-		"time to live":   {`{"key":1,"ttl":"long"}`, "", `line 1: .ttl: time to live "long"`},
-		"cut off":        {`{"key":1}` + "\n" + `{"key":2,"x":"ab`, "", "line 2: column 17: want the double quote"},
-		"no JSON":        {`{"key":1}` + "\n" + `key=2`, "", "line 2: column 1: want an object in braces"},
-		"two on a line":  {`{"key":1}` + "\n" + `{"key":1}{"key":2}`, "", "line 2: column 10: want nothing after"},
-		"only others":    {strings.Repeat(`{"k":null,"m":"x"}`+"\n", 3) + `{"k":1}` + strings.Repeat("\n", 2), "jsonl:key=.k,ops=reads", "EOF"},
+		"key is truth": {`{"k":"x"}` + "\n" + `{"k":true}`, "jsonl:key=.k",
+			"line 2: .k: true or false, want a text or a number"},
+		"key is nested": {`{"k":"x"}` + "\n" + `{"k":[1]}`, "jsonl:key=.k", "line 2: .k: an object or an array, want"},
+		"empty key":     {`{"k":""}`, "jsonl:key=.k", "line 1: .k: the key is empty"},
+		"size":          {`{"key":1,"size":1}` + "\n" + `{"key":1,"size":-1}`, "", `line 2: .size: size "-1"`},
+		"time":          {`{"key":1,"time":1}` + "\n" + `{"key":1}`, "", `line 2: .time: time ""`},
+		"operation":     {`{"key":1,"op":"fly"}`, "", `line 1: .op: operation "fly"`},
+		"time to live":  {`{"key":1,"ttl":"long"}`, "", `line 1: .ttl: time to live "long"`},
+		"cut off":       {`{"key":1}` + "\n" + `{"key":2,"x":"ab`, "", "line 2: column 17: want the double quote"},
+		"no JSON":       {`{"key":1}` + "\n" + `key=2`, "", "line 2: column 1: want an object in braces"},
+		"two on a line": {`{"key":1}` + "\n" + `{"key":1}{"key":2}`, "", "line 2: column 10: want nothing after"},
+		"only others": {strings.Repeat(`{"k":null,"m":"x"}`+"\n", 3) + `{"k":1}` + strings.Repeat("\n", 2),
+			"jsonl:key=.k,ops=reads", "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tracetest.ReadText(t, c.content, c.format)

@@ -44,8 +44,8 @@ var servers = []server{
 		// https://caddyserver.com/docs/caddyfile/directives/log, and the header of RFC 9211, which cache handlers add.
 		name:    "caddy",
 		summary: "access logs of Caddy",
-		example: `{"level":"info","ts":1646861401.52,"logger":"http.log.access","msg":"handled request","request":{"method":` +
-			`"GET","host":"example.com","uri":"/logo.png"},"size":10900,"status":200}`,
+		example: `{"level":"info","ts":1646861401.52,"logger":"http.log.access","msg":"handled request","request":` +
+			`{"method":"GET","host":"example.com","uri":"/logo.png"},"size":10900,"status":200}`,
 		needs: [][]string{{".request.uri"}, {".request.host"}, {".status"}},
 		fields: map[role][]string{
 			target: {".request.uri"}, method: {".request.method"}, host: {".request.host"},

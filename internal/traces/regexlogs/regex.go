@@ -32,8 +32,8 @@ var regexFormat = source.Format{
 		{Name: "unmatched", Default: "error", Choices: []string{"error", "skip"}, Doc: "lines that do not match: an error, " +
 			"or skipped and counted"},
 		{Name: "pattern", Default: "", Rest: true, Doc: "regular expression of Go (RE2) that finds a request in a line, as " +
-			"the last option or in quotes; its named groups are " + strings.Join(groupNames, ", ") + " (or cache for served); with path instead " +
-			"of key the rules of access logs hold"},
+			"the last option or in quotes; its named groups are " + strings.Join(groupNames, ", ") + " (or cache " +
+			"for served); with path instead of key the rules of access logs hold"},
 	}),
 	Detect: func(source.Head, string) source.Confidence { return source.No },
 	Open:   openRegex,
@@ -116,7 +116,8 @@ func openRegex(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 
 // fields says what records have if there is a key.
 func (r *regexReader) fields() stream.Fields {
-	return stream.Fields{Time: r.has(timeGroup), Size: r.has(sizeGroup), Op: r.has(opGroup) || r.has(methodGroup), TTL: r.has(ttlGroup),
+	return stream.Fields{Time: r.has(timeGroup), Size: r.has(sizeGroup), Op: r.has(opGroup) || r.has(methodGroup),
+		TTL:    r.has(ttlGroup),
 		Served: r.has(servedGroup), Tenant: r.has(tenantGroup)}
 }
 

@@ -82,7 +82,8 @@ func TestPatternsRefuse(t *testing.T) {
 func TestPatternsAreStated(t *testing.T) {
 	const spec = `regex:pattern='^at (?<time>\S+), (?<key>\S+)$'`
 	for range 2 {
-		trace := tracetest.MustLoadText(t, "at 1600000000123, a\n", traces.LoadOptions{Selection: traces.Selection{Format: spec}})
+		trace := tracetest.MustLoadText(t, "at 1600000000123, a\n",
+			traces.LoadOptions{Selection: traces.Selection{Format: spec}})
 		const wantSpec = `regex:time-unit=ms,pattern='^at (?<time>\S+), (?<key>\S+)$'`
 		if r := trace.Readings[0]; r.Text() != "regex; key, time in ms" || r.Spec != wantSpec {
 			t.Errorf("got %s and %s, want %s", r.Text(), r.Spec, wantSpec)
@@ -104,8 +105,8 @@ func BenchmarkRegex(b *testing.B) {
 	b.SetBytes(int64(content.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := must.Get(traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(content.Bytes()), Selection: traces.Selection{
-			Format: `regex:pattern=^(?<time>\S+) (?<op>\S+) (?<key>\S+) (?<size>\d+)$`}}))(b)
+		s := must.Get(traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(content.Bytes()),
+			Selection: traces.Selection{Format: `regex:pattern=^(?<time>\S+) (?<op>\S+) (?<key>\S+) (?<size>\d+)$`}}))(b)
 		var rec stream.Record
 		for range lines {
 			must.Do(b, s.Read(&rec))
