@@ -154,7 +154,7 @@ func (r *accessReader) numbers(e *weblogs.Entry) (err error) {
 			return r.failed(clock, err)
 		}
 	}
-	e.TTL = weblogs.MaxAge(r.text(cacheControl))
+	e.SetCacheControl(r.text(cacheControl))
 	return nil
 }
 

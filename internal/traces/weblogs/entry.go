@@ -14,9 +14,11 @@ type Entry struct {
 	Bytes      int64 // of the response's body; Unknown if the log does not say
 	ObjectSize int64 // of the object, whatever was sent of it; Unknown likewise
 
-	Time   int64 // nanoseconds since 1970
-	TTL    int64 // nanoseconds that the response stays fresh; 0: unknown
-	Served stream.Served
+	Time int64 // nanoseconds since 1970
+	TTL  int64 // nanoseconds that the response stays fresh; 0: unknown
+	// NoStore says that no shared cache may store the response.
+	NoStore bool
+	Served  stream.Served
 }
 
 // Unknown is a number of bytes that a log does not state.

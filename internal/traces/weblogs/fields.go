@@ -126,7 +126,7 @@ func (p *parser) set(s *step, text []byte) (err error) {
 	case served:
 		e.Served = p.servedBy(text)
 	case cacheControl:
-		e.TTL = MaxAge(text)
+		e.SetCacheControl(text)
 	default:
 		return p.setTime(s, text)
 	}
@@ -215,29 +215,6 @@ func parseFraction(text []byte) (int64, error) {
 		return int64(n) * 1e3, nil
 	}
 	return 0, fmt.Errorf("fraction of a second %.40q: want three or six digits", text)
-}
-
-// MaxAge returns how long a response stays fresh in a shared cache, in nanoseconds, from its header Cache-Control, and
-// 0 if that does not say so: RFC 9111 section 4.2.1.
-func MaxAge(header []byte) (ttl int64) {
-	const longest = 100 * 365 * 24 * 60 * 60 // seconds: longer is for ever
-	for len(header) > 0 {
-		var directive []byte
-		directive, header, _ = bytes.Cut(header, []byte(","))
-		name, value, _ := bytes.Cut(source.TrimBlanks(directive), []byte("="))
-		shared := bytes.EqualFold(name, []byte("s-maxage"))
-		if !shared && !bytes.EqualFold(name, []byte("max-age")) {
-			continue
-		}
-		n, ok := source.ParseDigits(bytes.Trim(value, `"`))
-		if !ok || n > longest {
-			continue
-		}
-		if ttl = int64(n) * 1e9; shared {
-			return ttl
-		}
-	}
-	return ttl
 }
 
 // Methods of operations of Amazon S3 that are no requests of HTTP.

@@ -109,14 +109,20 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// TestTTL: the header Cache-Control says how long a shared cache keeps a response.
-func TestTTL(t *testing.T) {
+// TestCacheControl: the header says how long a shared cache keeps a response, and -1 here that it keeps none.
+func TestCacheControl(t *testing.T) {
 	for header, want := range map[string]int64{
-		"max-age=60": 60, "public, max-age=60": 60, "max-age=60, s-maxage=5": 5, "s-maxage=5,max-age=60": 5,
-		"no-store": 0, "-": 0, "MAX-AGE=\"7\"": 7, "max-age=99999999999999999999": 0, "max-age=": 0,
+		"max-age=60": 60e9, "public, max-age=60": 60e9, "max-age=60, s-maxage=5": 5e9, "s-maxage=5,max-age=60": 5e9,
+		"-": 0, "MAX-AGE=\"7\"": 7e9, "max-age=99999999999999999999": 0, "max-age=": 0, "max-age=0, must-revalidate": 1,
+		"no-cache": 1, "max-age=60, no-cache": 1, "no-cache, s-maxage=60": 1, "s-maxage=0, max-age=60": 1,
+		"no-store": -1, "Private, max-age=60": -1, `no-cache="Set-Cookie"`: 1,
 	} {
-		if got := MaxAge([]byte(header)); got != want*1e9 {
-			t.Errorf("%s: %d ns, want %d s", header, got, want)
+		e := Entry{TTL: 1e9, NoStore: true}
+		if e.SetCacheControl([]byte(header)); e.NoStore {
+			e.TTL = -1
+		}
+		if e.TTL != want {
+			t.Errorf("%s: %d, want %d ns", header, e.TTL, want)
 		}
 	}
 }

@@ -118,6 +118,7 @@ const (
 	otherStatuses = "with other statuses"
 	notHTTP       = "that are no HTTP requests"
 	noURL         = "without a URL"
+	notStored     = "that no cache may store"
 	longURLs      = "with URLs of more than 64 KiB"
 	conditional   = "conditional (304)"
 	ranges        = "of a range (206)"
@@ -194,6 +195,9 @@ func (r *Rules) operation(e *Entry) (op stream.Op, leftOut string) {
 	case !IsKnown(e.Method) || r.methods.reads(e.Method):
 		if e.Status != 0 && !r.statuses.has(e.Status) {
 			return 0, otherStatuses
+		}
+		if e.NoStore {
+			return 0, notStored
 		}
 		return stream.OpRead, ""
 	case !isMethod(e.Method):

@@ -134,6 +134,17 @@ func TestSizesAreThoseOfAMap(t *testing.T) {
 	}
 }
 
+// TestResponsesThatNoCacheMayStore: reads of them are left out, writes still invalidate.
+func TestResponsesThatNoCacheMayStore(t *testing.T) {
+	for line, want := range map[string]error{"GET - /a 200 1": source.ErrLeftOut, "PUT - /a 200 1": nil} {
+		rules, e := rulesFor(t, ""), entry(t, line)
+		e.SetCacheControl([]byte("private"))
+		if got := rules.Record(e, new(stream.Record)); got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
 func TestRuleOptionErrors(t *testing.T) {
 	in := must.Get(source.OpenFile(t.Context(), "-", strings.NewReader("x\n")))(t)
 	in.Together = new(source.Together)
