@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -123,6 +124,18 @@ func inputs(w workload.Workload, capacities []capacity.Capacity, seed uint64) []
 // mostWithBlocks is up to how many cells blocks are kept, of which each needs 20 KB with its draws.
 const mostWithBlocks = 2000
 
+// withoutIntervals says why results have no intervals; "" if they may have some.
+func withoutIntervals(cells []experiment.Cell, results experiment.Results) string {
+	onDevice := func(c experiment.Cell) bool { return results[c.Hash].Device != "" }
+	switch {
+	case len(cells) > mostWithBlocks:
+		return fmt.Sprintf("no intervals: there are more than %d replays", mostWithBlocks)
+	case slices.ContainsFunc(cells, onDevice):
+		return "no intervals: a GPU replays some of the cells, and keeps no blocks of the trace"
+	}
+	return ""
+}
+
 // execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
@@ -132,7 +145,9 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 		note = bar.Note
 	}
 	results := experiment.Results{}
-	f.blocks = blocks.NewSet(f.trace.seed)
+	if f.blocks == nil {
+		f.blocks = blocks.NewSet(f.trace.seed)
+	}
 	err := experiment.Execute(cmd.Context(), cells, experiment.Options{
 		Blocks:       len(cells) <= mostWithBlocks,
 		Jobs:         f.jobs,
@@ -146,6 +161,7 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 		Held:         held,
 	})
 	results.AddBlocks(f.blocks, cells)
+	commandline.Note(cmd, f.trace.quiet, withoutIntervals(cells, results))
 	var failed *experiment.CellError
 	if errors.As(err, &failed) {
 		err = failed.Err
