@@ -318,3 +318,22 @@ seeds: 10000
 		t.Error(err)
 	}
 }
+
+// What writes do is part of a cell's identity only if the experiment says it.
+func TestWritesOfTraces(t *testing.T) {
+	const policies = "policies: [lru]\ncapacities: [10]\n"
+	hash := func(trace string) string {
+		cells := must.Get(mustParse(t, "traces: [{name: a, "+trace+"}]\n"+policies).Cells(CellOptions{}))(t)
+		return cells[0].Hash
+	}
+	plain, fill := hash("file: a.csv"), hash("file: a.csv, writes: fill")
+	if plain == fill || fill == hash("file: a.csv, writes: ignore") {
+		t.Error("cells with other writes are the same")
+	}
+	for trace, want := range map[string]string{
+		"file: a.csv, writes: keep":                "writes: unknown treatment of writes",
+		"generate: zipf(objects=10), writes: fill": "writes are for files, not for a generator",
+	} {
+		must.NotGet(parseText("traces: [{name: a, "+trace+"}]\n"+policies))(t, want, trace)
+	}
+}

@@ -134,7 +134,7 @@ func TestGeneratorIsATrace(t *testing.T) {
 func TestRecordSaysWhatWasReplayed(t *testing.T) {
 	for _, w := range []Workload{
 		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Checksum: "sha256:00", Selection: traces.Selection{
-			Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3}},
+			Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3, Writes: "fill"}},
 		{Name: "bk", Files: []string{"x.tar.xz"}, Selection: traces.Selection{PerFile: true, SampleRate: 1}},
 		{Name: "z", Generator: "zipf(alpha=1)", Selection: traces.Selection{SampleRate: 1}},
 	} {
