@@ -210,11 +210,15 @@ func looksSized(head source.Head, name string, delimiter byte) source.Confidence
 	if strings.HasSuffix(name, ".tr") {
 		return source.Certain
 	}
+	const least, most = 3, 7 // columns: webcachesim2 takes 4 features
 	sizes, distinct := map[string]string{}, map[string]bool{}
-	last, again := uint64(0), 0
+	last, again, columns := uint64(0), 0, 0
 	for _, line := range source.WithoutBlankEnd(head.Lines) {
 		cells := source.CutLoosely(nil, line, delimiter)
-		if len(cells) < 3 {
+		if columns == 0 {
+			columns = len(cells)
+		}
+		if len(cells) < least || len(cells) > most || len(cells) != columns {
 			return source.No
 		}
 		at, ok := source.ParseDigits(cells[0])
