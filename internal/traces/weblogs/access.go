@@ -48,7 +48,7 @@ func openAccess(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	}
 	l, err := compile(text)
 	if option := optionBehind.FindString(text); err == nil && option != "" {
-		err = fmt.Errorf("it ends with %q: name other options before it, as in access:%s,format=...", option, option[1:])
+		err = fmt.Errorf("it ends with %q: name other options before it, as in access:%s,format=FORMAT", option, option[1:])
 	}
 	if err != nil {
 		return nil, stream.Fields{}, src.Errorf("format %.200q: %w", text, err)

@@ -27,7 +27,7 @@ func TestErrors(t *testing.T) {
 		"a format without a URL": {"access:format=$status", "200\n", "no field has the URL"},
 		"a format that is none":  {"access:format=main", "200\n", `format "main": it has no fields`},
 		"an option behind the format": {"access:format=$request_uri,query=drop", "/a\n",
-			`it ends with ",query=drop": name other options before it, as in access:query=drop,format=...`},
+			`it ends with ",query=drop": name other options before it, as in access:query=drop,format=FORMAT`},
 		"two formats": {"access:format-file=x,format=combined", "/a\n", "format and format-file are both given"},
 		"a bad option of a log that is not recognised": {"access:statuses=20x", "GET /a\n", "statuses=20x: want statuses"},
 		"a log of another server": {"squid", "10.0.0.1 - - [10/Oct/2000:13:55:36 -0700]\n",
