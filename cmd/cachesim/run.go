@@ -89,8 +89,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.parts.registerLists(cmd)
 	f.neighbours.Register(cmd)
 	f.series.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the request "+
-		"at which it has, and the misses that are first requests")
+	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
+		"request at which it has, and the misses that are first requests")
 	completePolicies(cmd)
 	return cmd
 }

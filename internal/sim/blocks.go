@@ -151,8 +151,8 @@ func (r *Replayer) newMarks(c Cell) *marks {
 	return m
 }
 
-// filledAt returns the position at which the cache of a cell is full, and from which on requests count; both are the end
-// of the trace if it never is.
+// filledAt returns the position at which the cache of a cell is full, and from which on requests count; both are the
+// end of the trace if it never is.
 func (v *view) filledAt(c Cell) (at, from int) {
 	if at = len(v.trace.Objects); !c.Policy.Entry.Unbounded {
 		at = v.firsts().filledAt(c.Capacity)

@@ -38,8 +38,8 @@ func newDraws(seed uint64) draws {
 // of returns how often each block is in draw k.
 func (d draws) of(k int) []uint8 { return d[k*Count : (k+1)*Count] }
 
-// spread is by how much the draws vary too little: they differ from their own mean, not from the true one, and there are
-// few of them. It is the ratio of Student's to the normal quantile, as for the mean of as many runs as there are.
+// spread is by how much the draws vary too little: they differ from their own mean, not from the true one, and there
+// are few of them. It is the ratio of Student's to the normal quantile, as for the mean of as many runs as there are.
 var spread = math.Sqrt(float64(Count)/(Count-run)) * statistics.StudentQuantile((1+confidence)/2, Count/run-1) / 1.96
 
 // confidence is the share of the draws within an interval.

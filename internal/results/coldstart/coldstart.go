@@ -45,8 +45,8 @@ func Measure(recs []records.Record, set *blocks.Set) {
 	}
 }
 
-// Lines says for each group of records, in at most two sentences, what a short log hides; nothing where it hides little.
-// noun says what an object of a record is.
+// Lines says for each group of records, in at most two sentences, what a short log hides; nothing where it hides
+// little. noun says what an object of a record is.
 func Lines(recs []records.Record, set *blocks.Set, noun func(*records.Record) string) (lines []string) {
 	groups := records.Groups(records.NamedByParts(recs))
 	for _, g := range groups {

@@ -24,7 +24,8 @@ const (
 	footprint = 10_000
 )
 
-// add adds a record with misses in all blocks, besides those of first requests, and a cache that is full from a block on.
+// add adds a record with misses in all blocks, besides those of first requests, and a cache that is full from a block
+// on.
 func (w *world) add(label string, capacity int64, others int64, filledIn int) {
 	b := &blocks.Blocks{}
 	seen := int64(0)
@@ -71,12 +72,13 @@ func TestLines(t *testing.T) {
 	w.add("lru", 500, 200, 1)
 	w.add("lru", 1000, 200, 10)
 	w.add("arc", 1000, 100, 10)
-	check(t, w.lines(), "arc at 1,000 objects: 70.00% of all requests hit, 76.18% once the cache has filled (at request 10,001)",
-		"from 1,000 objects on, most misses are first requests (10,000 of 15,000 with arc): in a log ~4.0 times as long they "+
-			"are half (an estimate)")
+	check(t, w.lines(),
+		"arc at 1,000 objects: 70.00% of all requests hit, 76.18% once the cache has filled (at request 10,001)",
+		"from 1,000 objects on, most misses are first requests (10,000 of 15,000 with arc): in a log ~4.0 times as long "+
+			"they are half (an estimate)")
 	w.add("arc", 20_000, 100, 0)
-	check(t, w.lines()[1:], "20,000 objects never fills: the trace requests 10,000; if that grows as so far, a log ~4.0 times "+
-		"as long fills it (an estimate)")
+	check(t, w.lines()[1:], "20,000 objects never fills: the trace requests 10,000; if that grows as so far, a log "+
+		"~4.0 times as long fills it (an estimate)")
 }
 
 func TestNothingToSay(t *testing.T) {
@@ -85,8 +87,8 @@ func TestNothingToSay(t *testing.T) {
 	check(t, w.lines())
 	w = world{power: 1}
 	w.add("lru", 1000, 100, 10)
-	check(t, w.lines(), "from 1,000 objects on, most misses are first requests (10,000 of 15,000 with lru): new objects keep "+
-		"coming, so a longer log changes little")
+	check(t, w.lines(), "from 1,000 objects on, most misses are first requests (10,000 of 15,000 with lru): new "+
+		"objects keep coming, so a longer log changes little")
 	w = world{power: 0.001}
 	w.add("lru", 20_000, 300, 0)
 	check(t, w.lines(), "20,000 objects never fills: the trace requests 10,000, which hardly grows")

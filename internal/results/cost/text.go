@@ -96,8 +96,8 @@ func (a Answer) Explanation() (lines []string) {
 	}
 	lines = append(lines, prices+"; "+rate)
 	if a.Offers[0].CostIn != nil {
-		lines = append(lines, fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ%s", blocks.Count,
-			a.ties()))
+		lines = append(lines, fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ%s",
+			blocks.Count, a.ties()))
 	}
 	if a.Offers[0].Competes {
 		if a.Offers[0].AtSmallest {

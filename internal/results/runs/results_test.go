@@ -32,7 +32,8 @@ func sample() Results {
 			})
 		}
 	}
-	r.Answers = target.FromRecords(target.NewFlag(), r.Records, nil, func(*records.Record) string { return records.Objects })
+	objects := func(*records.Record) string { return records.Objects }
+	r.Answers = target.FromRecords(target.NewFlag(), r.Records, nil, objects)
 	return r
 }
 

@@ -58,8 +58,8 @@ func replayed(t *testing.T, tr *traces.Trace, warmup int) ([]records.Record, *bl
 	return recs, set
 }
 
-// coverage is in how many pieces of a long trace the intervals hold what the long trace has: the hit ratio of lru at 200
-// objects, and the capacity that it needs for a hit ratio of 40%.
+// coverage is in how many pieces of a long trace the intervals hold what the long trace has: the hit ratio of lru at
+// 200 objects, and the capacity that it needs for a hit ratio of 40%.
 func coverage(t *testing.T, whole *traces.Trace, pieces int) (hitRatios, needs int) {
 	flag := target.Flag{Target: target.Target{Value: 0.4}, IsSet: true}
 	answerOf := func(recs []records.Record, set *blocks.Set) target.Need {
@@ -77,7 +77,8 @@ func coverage(t *testing.T, whole *traces.Trace, pieces int) (hitRatios, needs i
 	for i := range pieces {
 		recs, set := replayed(t, piece(whole, i*length, (i+1)*length), 2000)
 		drawn, _ := set.Drawn(&recs[2])
-		if low, high := blocks.Interval(recs[2].Float(metric.HitRatio), drawn.HitRatios); low <= trueRatio && trueRatio <= high {
+		low, high := blocks.Interval(recs[2].Float(metric.HitRatio), drawn.HitRatios)
+		if low <= trueRatio && trueRatio <= high {
 			hitRatios++
 		}
 		if n := answerOf(recs, set).Interval; n != nil && n.Low <= trueNeed && trueNeed <= n.High {
@@ -87,8 +88,8 @@ func coverage(t *testing.T, whole *traces.Trace, pieces int) (hitRatios, needs i
 	return hitRatios, needs
 }
 
-// TestCoverage measures how often the intervals hold what a longer trace has: in 190 of 200 pieces for hit ratios, and in
-// 194 for capacities. A trend breaks them: the pieces are not like the whole.
+// TestCoverage measures how often the intervals hold what a longer trace has: in 190 of 200 pieces for hit ratios,
+// and in 194 for capacities. A trend breaks them: the pieces are not like the whole.
 func TestCoverage(t *testing.T) {
 	pieces := brief.Of(200, 40)
 	whole := zipf(pieces*length, 3000)

@@ -89,8 +89,8 @@ func (c Curve) interval(low, high float64) *Interval {
 	return i
 }
 
-// addTies finds the policies whose hit ratios, at the capacity that the first policy needs, differ from its hit ratio by
-// no more than draws do.
+// addTies finds the policies whose hit ratios, at the capacity that the first policy needs, differ from its hit ratio
+// by no more than draws do.
 func (a *Answer) addTies(curves []Curve) {
 	first := a.Needs[0]
 	if !first.Online || first.How == MoreThan {

@@ -201,8 +201,8 @@ func between(low, high Point, level float64) int64 {
 	return min(max(capacity, low.Capacity), high.Capacity) // rounding may leave the interval
 }
 
-// FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is. Where
-// the set has blocks of the records, capacities have intervals.
+// FromRecords gives the answers for groups of records that the flag shows. noun says what an object of a record is.
+// Where the set has blocks of the records, capacities have intervals.
 func FromRecords(f Flag, recs []records.Record, set *blocks.Set,
 	noun func(*records.Record) string) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {

@@ -192,7 +192,8 @@ func TestForesightDoesNotCompete(t *testing.T) {
 		}
 		var a Answer
 		if k.Apart { // two tables: nothing competes in that of the oracle
-			answers := FromRecords(Flag{Target: Default, IsSet: true}, recs, nil, func(*records.Record) string { return "objects" })
+			objects := func(*records.Record) string { return "objects" }
+			answers := FromRecords(Flag{Target: Default, IsSet: true}, recs, nil, objects)
 			if len(answers) != 2 || answers[1].Of != "" {
 				t.Fatalf("%s: %+v", k.Name, answers)
 			}
