@@ -52,7 +52,8 @@ var tencentPhoto = columns.Table{
 	Detection: "eight columns, the first of them 14 digits, the fifth and sixth numbers",
 	Delimiter: ' ',
 	Columns: []columns.Column{
-		columns.TimeAs("time", "YYYYMMDDhhmmss", digitsTime), columns.Key("photo"), columns.Key("format"), columns.Key("category"),
+		columns.TimeAs("time", "YYYYMMDDhhmmss", digitsTime),
+		columns.Key("photo"), columns.Key("format"), columns.Key("category"),
 		columns.Size("bytes"), columns.Whole(columns.Served("hit", "1", "0")), columns.Other("device"),
 		columns.Number("milliseconds"),
 	},
@@ -188,7 +189,7 @@ var lrb = columns.Table{
 	Name: "lrb",
 	Summary: "traces of LRB and webcachesim2: time, id and size, and features that are not read, separated by blanks; " +
 		"separated by commas, those of Tragen",
-	Example:   "1 4711 120\n2 815 64\n3 4711 120\n4 815 64\n5 4711 120\n6 99 70\n6 815 64",
+	Example:   "1 4711 120\n2 815 64\n2 4711 120\n4 815 64\n5 4711 120\n6 99 70\n6 815 64",
 	Detection: "three whole numbers or more, of which the first never decreases and the third depends on the second",
 	Delimiter: ' ',
 	Columns: []columns.Column{columns.Whole(columns.Time("time", second)), columns.Whole(columns.Key("id")),
@@ -204,39 +205,59 @@ var lrb = columns.Table{
 	Writes: stream.WritesInvalidate,
 }
 
-// looksSized is sure of a file whose name ends in .tr, or where objects come again with the same size, which tells
-// times, ids and sizes from any three numbers.
+// looksSized is sure of a file whose name ends in .tr. Others must behave like times, ids and sizes, which tells them
+// from any three numbers: times never go back, and ids come again with the same size.
 func looksSized(head source.Head, name string, delimiter byte) source.Confidence {
 	if strings.HasSuffix(name, ".tr") {
 		return source.Certain
 	}
-	const least, most = 3, 7 // columns: webcachesim2 takes 4 features
-	sizes, distinct := map[string]string{}, map[string]bool{}
-	last, again, columns := uint64(0), 0, 0
+	s := sizedRows{sizes: map[string]string{}, distinct: map[string]bool{}, counts: true}
 	for _, line := range source.WithoutBlankEnd(head.Lines) {
-		cells := source.CutLoosely(nil, line, delimiter)
-		if columns == 0 {
-			columns = len(cells)
-		}
-		if len(cells) < least || len(cells) > most || len(cells) != columns {
+		if !s.take(source.CutLoosely(nil, line, delimiter)) {
 			return source.No
 		}
-		at, ok := source.ParseDigits(cells[0])
-		id, size := string(cells[1]), string(cells[2])
-		known, seen := sizes[id]
-		if !ok || at < last || seen && known != size {
-			return source.No
-		}
-		if seen {
-			again++
-		}
-		sizes[id], distinct[size], last = size, true, at
 	}
 	const several = 3
-	if again >= several && len(distinct) >= several {
+	if s.again >= several && len(s.distinct) >= several && !s.counts {
 		return source.Likely
 	}
 	return source.No
+}
+
+// sizedRows are rows of a time, an id and a size.
+type sizedRows struct {
+	columns, rows, again int // again: rows of ids that came before
+	first, last          uint64
+	counts               bool              // the times count the rows from 0 or 1, as in seq-id-size
+	sizes                map[string]string // by id
+	distinct             map[string]bool   // sizes
+}
+
+// take adds a row, and reports whether it fits the others.
+func (s *sizedRows) take(cells [][]byte) bool {
+	const least, most = 3, 7 // columns: webcachesim2 takes 4 features
+	if s.rows == 0 {
+		s.columns = len(cells)
+	}
+	if len(cells) < least || len(cells) > most || len(cells) != s.columns {
+		return false
+	}
+	at, ok := source.ParseDigits(cells[0])
+	if s.rows == 0 {
+		s.first = at
+	}
+	id, size := string(cells[1]), string(cells[2])
+	known, seen := s.sizes[id]
+	if !ok || at < s.last || seen && known != size {
+		return false
+	}
+	if seen {
+		s.again++
+	}
+	s.counts = s.counts && s.first <= 1 && at == s.first+uint64(s.rows)
+	s.sizes[id], s.distinct[size], s.last = size, true, at
+	s.rows++
+	return true
 }
 
 // thesios is described in https://github.com/google-research-datasets/thesios.

@@ -131,6 +131,7 @@ func TestUnsureFormats(t *testing.T) {
 		"times that go back":  "1 7 20\n5 8 30\n2 7 20\n3 8 30\n4 9 5\n5 7 20\n",
 		"one size for all":    "1 7 20\n2 8 20\n2 7 20\n3 8 20\n4 9 20\n5 7 20\n",
 		"objects come once":   "1 7 20\n2 8 30\n2 9 20\n3 10 30\n4 11 5\n5 12 20\n",
+		"lines are counted":   "1 7 20\n2 8 30\n3 7 20\n4 8 30\n5 9 5\n6 7 20\n",
 		"batches of keys":     "1 7 20\n2 8 30 5\n2 7 20\n3 8 30\n4 9 5\n5 7 20\n",
 		"too many columns":    strings.ReplaceAll("1 7 20;2 8 30;2 7 20;3 8 30;4 9 5;5 7 20;", ";", " 1 2 3 4 5\n"),
 		"not all are numbers": "1 7 20\n2 b 30\n2 c 20\n3 d 30\n4 e 5\n5 f 20\n",
