@@ -219,9 +219,8 @@ func chooseByNames(first *survey) *fields {
 		if seen.first.kind != text || len(seen.path) > 1 && seen.path[len(seen.path)-1].index != field {
 			continue
 		}
-		name := source.PlainName(seen.path.last())
-		isLine := slices.Contains(accessNames[line], name) && isRequestLine(seen.first.text)
-		if !isLine && !slices.Contains(accessNames[target], name) {
+		isLine := slices.Contains(accessNames[line], seen.plain) && isRequestLine(seen.first.text)
+		if !isLine && !slices.Contains(accessNames[target], seen.plain) {
 			continue
 		}
 		f := chooseWithin(first, seen.path[:len(seen.path)-1])
@@ -259,7 +258,7 @@ func (v *survey) within(parent path, names []string) path {
 	for _, name := range names {
 		for _, seen := range v.fields {
 			if n := len(parent); len(seen.path) == n+1 && slices.Equal(seen.path[:n], parent) && seen.first.kind != missing &&
-				seen.path[n].index == field && source.PlainName(seen.path[n].name) == name {
+				seen.path[n].index == field && seen.plain == name {
 				return seen.path
 			}
 		}

@@ -223,7 +223,7 @@ func chooseField(first *survey, option, choice string) (path, error) {
 func (v *survey) known(option string) *surveyed {
 	for _, name := range source.KnownNames(option) {
 		for _, f := range v.fields {
-			if len(f.path) == 1 && source.PlainName(f.path.last()) == name && f.fits(option) {
+			if len(f.path) == 1 && f.plain == name && f.fits(option) {
 				return f
 			}
 		}

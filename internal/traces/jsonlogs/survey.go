@@ -22,6 +22,7 @@ const (
 type surveyed struct {
 	path     path
 	name     string // the path as text
+	plain    string // the last name, as PlainName writes it
 	first    value  // of the first line that has it
 	lines    int    // that have a text or a number there
 	numbers  int    // of them whole numbers
@@ -129,7 +130,7 @@ func (v *survey) at(p path) *surveyed {
 		return &surveyed{distinct: map[string]struct{}{}}
 	}
 	v.places[name] = len(v.fields)
-	f := &surveyed{path: slices.Clone(p), name: name, distinct: map[string]struct{}{}}
+	f := &surveyed{path: slices.Clone(p), name: name, plain: source.PlainName(p.last()), distinct: map[string]struct{}{}}
 	v.fields = append(v.fields, f)
 	return f
 }
@@ -173,7 +174,7 @@ func (v *survey) keys() (keys []*surveyed) {
 		}
 	}
 	rank := func(f *surveyed) int {
-		switch known := knownRank(f.path.last(), source.KeyNames); {
+		switch known := slices.Index(source.KeyNames, f.plain); {
 		case len(f.distinct) == f.lines:
 			return 2000
 		case known >= 0:
@@ -194,21 +195,18 @@ func (f *surveyed) isKey() bool {
 		return false
 	}
 	for _, option := range []string{"time", "size", "op", "ttl", "served"} {
-		if knownRank(f.path.last(), source.KnownNames(option)) >= 0 {
+		if slices.Contains(source.KnownNames(option), f.plain) {
 			return false
 		}
 	}
 	return true
 }
 
-// knownRank returns the place of a name in a list of known ones, -1 if it is not there.
-func knownRank(name string, known []string) int { return slices.Index(known, source.PlainName(name)) }
-
 // named returns the field with a name that is known for an option, whose values fit; nil without one. Of several it is
 // the one nearest to the top.
 func (v *survey) named(option string, fits func(*surveyed) bool) (best *surveyed) {
 	for _, f := range v.fields {
-		if f.lines == 0 || knownRank(f.path.last(), source.KnownNames(option)) < 0 || !fits(f) {
+		if f.lines == 0 || !slices.Contains(source.KnownNames(option), f.plain) || !fits(f) {
 			continue
 		}
 		if best == nil || len(f.path) < len(best.path) {
