@@ -519,3 +519,18 @@ func TestRemovedObjectsMiss(t *testing.T) {
 		}
 	}
 }
+
+// Entries of queries are removed, too; those that answer them by similarity stay.
+func TestQueriesWithRemovals(t *testing.T) {
+	tr := simtest.Queries(1, 400, 10, 0.2)
+	for pos := 50; pos < len(tr.Objects); pos += 9 {
+		tr.Removals = append(tr.Removals, traces.Removal{Before: uint32(pos), Object: tr.Objects[pos]})
+	}
+	tr.Written.Deletions = len(tr.Removals)
+	for _, parts := range []string{"cache=semantic(match=identity)", "cache=semantic(tau=0.8)"} {
+		rec := simtest.ByPolicy(t, tr, "lru", simtest.Objects(100)[0], 0, parts)["lru"]
+		if rec.Int(metric.Removals) == 0 {
+			t.Errorf("%s: nothing was removed", parts)
+		}
+	}
+}
