@@ -178,14 +178,31 @@ func ReadWrite(read, write string) []Word {
 // Op is the column of the operation, one of the words, whose case matters. Other words are errors.
 func Op(name string, words []Word) Column {
 	return Column{Name: name, holds: anOp, Parse: func(row *Row, cell []byte) error {
-		for i := range words {
-			if words[i].Text == string(cell) {
-				row.Record.Op = words[i].Op
-				return nil
-			}
+		if !row.setOp(words, cell) {
+			return fmt.Errorf("operation %.40q: want %s", cell, listWords(words))
 		}
-		return fmt.Errorf("operation %.40q: want %s", cell, listWords(words))
+		return nil
 	}}
+}
+
+// OpOnly is Op in a log with lines about other events, which are left out.
+func OpOnly(name string, words []Word) Column {
+	return Column{Name: name, holds: anOp, Parse: func(row *Row, cell []byte) error {
+		if !row.setOp(words, cell) {
+			return source.ErrLeftOut
+		}
+		return nil
+	}}
+}
+
+func (row *Row) setOp(words []Word, cell []byte) bool {
+	for i := range words {
+		if words[i].Text == string(cell) {
+			row.Record.Op = words[i].Op
+			return true
+		}
+	}
+	return false
 }
 
 func listWords(words []Word) string {
@@ -197,19 +214,6 @@ func listWords(words []Word) string {
 		return texts[0]
 	}
 	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
-}
-
-// OpOnly is Op in a log with lines about other events, which are left out.
-func OpOnly(name string, words []Word) Column {
-	column := Op(name, words)
-	parse := column.Parse
-	column.Parse = func(row *Row, cell []byte) error {
-		if parse(row, cell) != nil {
-			return source.ErrLeftOut
-		}
-		return nil
-	}
-	return column
 }
 
 // Only is a column whose other words mark lines that are no requests. They are left out.
