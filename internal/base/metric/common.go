@@ -71,14 +71,14 @@ var (
 		Doc: "objects that left the cache because they were deleted, made invalid by a write, or expired"}
 )
 
-// Metrics of traces that say what the server that wrote them found in its own cache. They are the same for all policies.
+// Metrics of traces that say what the server that wrote them found in its own cache, the same for all policies.
 var (
 	LoggedRequests = Metric{Name: "logged_requests", Checked: true, Unit: Count, Merge: Apart,
 		Doc: "counted requests of which the log says whether the cache of its server answered"}
-	LoggedHitRatio = Metric{Name: "logged_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart,
+	LoggedHitRatio = Metric{Name: "logged_hit_ratio", Checked: true, Unit: Share, Digits: 2, Merge: Apart,
 		Doc: "the share of them that it answered"}
-	LoggedByteHitRatio = Metric{Name: "logged_byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
-		Merge: Apart, Doc: "the share of their bytes that it answered"}
+	LoggedByteHitRatio = Metric{Name: "logged_byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Merge: Apart,
+		Doc: "the share of their bytes that it answered"}
 )
 
 // NsPerRequest is the time that the program takes, not the time of a model.
