@@ -43,6 +43,9 @@ func TestJSONLines(t *testing.T) {
 			`{"key":"b"}` + "\n\n", "", []stream.Record{{Text: []byte("a")}, {Text: []byte("b")}}},
 		"reads only": {`{"key":"a","op":"get"}` + "\n" + `{"key":"b","op":"put"}`, "jsonl:ops=reads",
 			[]stream.Record{{Text: []byte("a"), Op: stream.OpRead}}},
+		"methods of HTTP": {`{"key":"a","m":"OPTIONS"}` + "\n" + `{"key":"a","m":"PURGE"}` + "\n" +
+			`{"key":"a","m":"PATCH"}`, "jsonl:op=.m", []stream.Record{{Text: []byte("a")},
+			{Text: []byte("a"), Op: stream.OpDelete}, {Text: []byte("a"), Op: stream.OpWrite}}},
 		"the last of equal names": {`{"key":"a","key":"b"}`, "", []stream.Record{{Text: []byte("b")}}},
 		"truth": {`{"key":"a","hit":true}` + "\n" + `{"key":"b","hit":false}`, "", []stream.Record{
 			{Text: []byte("a"), Served: stream.ServedHit}, {Text: []byte("b"), Served: stream.ServedMiss}}},

@@ -1,8 +1,6 @@
 package source
 
 import (
-	"strings"
-
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -39,6 +37,7 @@ var opWords = map[string]stream.Op{
 	"update":    stream.OpWrite,
 	"insert":    stream.OpWrite,
 	"post":      stream.OpWrite,
+	"patch":     stream.OpWrite,
 
 	"d":      stream.OpDelete,
 	"delete": stream.OpDelete,
@@ -46,6 +45,12 @@ var opWords = map[string]stream.Op{
 	"remove": stream.OpDelete,
 	"trim":   stream.OpDelete,
 	"unlink": stream.OpDelete,
+	"purge":  stream.OpDelete,
+
+	// Methods of HTTP that concern no object.
+	"options": stream.OpUnknown,
+	"connect": stream.OpUnknown,
+	"trace":   stream.OpUnknown,
 }
 
 // ParseOp returns the operation for a word, whatever its case; false for an unknown word.
@@ -53,7 +58,20 @@ func ParseOp(word []byte) (stream.Op, bool) {
 	if op, ok := opWords[string(word)]; ok {
 		return op, true
 	}
-	op, ok := opWords[strings.ToLower(string(TrimBlanks(word)))]
+	word = TrimBlanks(word)
+	const longest = 16
+	if len(word) > longest {
+		return stream.OpUnknown, false
+	}
+	var buffer [longest]byte
+	lower := buffer[:len(word)]
+	for i, c := range word {
+		if c >= 'A' && c <= 'Z' {
+			c |= ' '
+		}
+		lower[i] = c
+	}
+	op, ok := opWords[string(lower)]
 	return op, ok
 }
 
