@@ -113,7 +113,7 @@ var storeKinds = []storeKind{
 	}},
 	// UMass Trace Repository, YouTube: seconds, server, client, request, video, address of the content.
 	{"youtube.parsed.0301.dat", "", func(o operation) string {
-		return fmt.Sprintf("%d.%06d 63.22.65.73 140.8.48.%d GETVIDEO v%010d 158.102.125.12", o.at.Unix(),
+		return fmt.Sprintf("%d.%06d 10.0.0.1 10.0.1.%d GETVIDEO v%010d 10.0.2.9", o.at.Unix(),
 			o.at.Nanosecond()/1000, o.client, o.value)
 	}},
 	// Kaggle, Outbrain Click Prediction: page views.

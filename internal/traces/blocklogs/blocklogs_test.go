@@ -27,20 +27,20 @@ func TestDevices(t *testing.T) {
 			"1538323200 1283 1283 5120 4096"},
 		"tencent-block by its content": {"1538323200,10,8,0,1283\n1538323201,2,16,0,1283\n", "",
 			"1538323200 1283 1283 5120 4096\n1538323201 1283 1283 1024 8192"},
-		"k5cloud": {"2264,86400.121837000,R,48195870720,4096\n2264,86400.13,W,0,512\n", "",
-			"86400.121837 2264 2264 48195870720 4096"},
+		"k5cloud": {"17,86400.125000000,R,48234496,4096\n17,86400.13,W,0,512\n", "",
+			"86400.125 17 17 48234496 4096"},
 		"spc": {"0,20,8192,W,0.551706\n1,3,3584,r,0.554041,x,1\n0,1,512,R,0.6\n", "",
 			"0.554041 1 1 1536 3584\n0.6 0 0 512 512"},
 		"systor": {"Timestamp,Response,IOType,LUN,Offset,Size\n7.029122000,0.000187,W,1,0,4096\n8.5,,R,2,512,1024\n", "",
 			"8.5 2 2 512 1024"},
 		"systor without a header": {"7.029122000,0.000187,R,1,0,4096\n", "", "7.029122 1 1 0 4096"},
-		"fiu": {"89966999999 4892 syslogd 904 8 W 6 0 531e779a\n90966999999 4892 gzip 905 16 R 6 0 531e779a\n", "",
+		"fiu": {"89966999999 4711 syslogd 904 8 W 6 0 00112233\n90966999999 4711 gzip 905 16 R 6 0 00112233\n", "",
 			"90.966999999 gzip 6/0 463360 8192"},
 		"camelab": {"0.000000 R 5637144 8\n0.000031 W 1234568 16\n", "", "0  disk 2886217728 4096"},
 		"etw": {"BeginHeader\n DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, " +
 			"ElapsedTime, DiskNum\nEndHeader\n DiskReadInit, 5, x ( 1), 2, 0x0\n" +
-			" DiskRead, 723291, exchange (11008), 12260, 0xfffffade691b3010, 0x00000e00, 0x00002000, 4388, 4, 0x1\n" +
-			"DiskWrite, 5, p (0), 0, 0x0, 0x0, 0x10, 0, 4, 0x0\n", "", "0.723291 exchange (11008) 4 3584 8192"},
+			" DiskRead, 125000, database.exe (42), 1200, 0xfffffade00000010, 0x00000e00, 0x00002000, 4388, 4, 0x1\n" +
+			"DiskWrite, 5, p (0), 0, 0x0, 0x0, 0x10, 0, 4, 0x0\n", "", "0.125 database.exe (42) 4 3584 8192"},
 		"baleen": {"# block_id io_offset io_size op_time op_name user_namespace user_name rs_shard_id op_count host_name\n" +
 			"12 131072 131072 5.5 2 1 7 3 1 22\n12 0 131072 6 4 1 7 3 1 22\n", "", "5.5 7 12/3 131072 131072"},
 		"baleen with pipelines": {"# block_id io_offset io_size op_time op_name pipeline user_namespace user_name\n" +
@@ -112,8 +112,8 @@ func TestMemory(t *testing.T) {
 	}{
 		"lackey":                   {lackey, "", join(line(read, 1), line(write, 1, 2, 4))},
 		"lackey with instructions": {lackey, "lackey:instructions=true", join(line(read, 1, 1), line(write, 1, 2, 4))},
-		"address": {"s 0x1fffff50 1 200 1200\nl 0x1fffff58 1\n", "", join(line(write, 0x7ffffd), line(read,
-			0x7ffffd))},
+		"address": {"s 0x00401f50 1 200 1200\nl 0x00401f58 1\n", "", join(line(write, 0x1007d), line(read,
+			0x1007d))},
 		"address, single ones": {"s 0x10 1\nl 0x11 1\n", "address:line=1", []stream.Record{
 			{Num: 16, Op: write, Size: 1}, {Num: 17, Op: read, Size: 1}}},
 		"champsim": {champ, "champsim", join(line(read, 1, 2), line(write, 64), line(read, 1))},

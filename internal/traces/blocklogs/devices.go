@@ -129,7 +129,7 @@ var tencent = &device{
 		Name: "tencent-block",
 		Summary: "block traces of Tencent Cloud as CSV without a header: time in seconds, offset and length in sectors, 0 " +
 			"for a read or 1 for a write, volume; a volume is a file (Zhang et al., ATC 2020)",
-		Example: "1538323200,12910952,128,0,1283\n1538323200,6451784,8,1,1360",
+		Example: "1538352000,81920,128,0,17\n1538352001,40960,8,1,18",
 		Detection: "five columns of whole numbers, the first a time of ten digits that never decreases, the third mostly a " +
 			"multiple of 8, the fourth 0 or 1",
 		Delimiter: ',',
@@ -182,7 +182,7 @@ var k5cloud = &device{
 		Name: "k5cloud",
 		Summary: "block traces of Fujitsu's K5 cloud as CSV without a header: volume, time in seconds, R or W, offset, " +
 			"length; a volume is a file (SNIA IOTTA 26930)",
-		Example:   "2264,86400.121837000,R,48195870720,4096",
+		Example:   "17,86400.125000000,R,48234496,4096",
 		Detection: "five columns, the third of them R or W, the others numbers",
 		Delimiter: ',',
 		Columns: []columns.Column{
@@ -199,7 +199,7 @@ var spc = &device{
 		Name: "spc",
 		Summary: "block traces of the Storage Performance Council, as in the UMass repository: unit, first sector, length " +
 			"in bytes, R or W, time in seconds; a unit is a file",
-		Example:   "0,20941264,8192,W,0.551706\n1,3072728,3584,r,0.554041",
+		Example:   "0,20480,8192,W,0.5\n1,4096,3584,r,0.75",
 		Detection: "five columns or more, the fourth of them r or w, the others numbers",
 		Delimiter: ',',
 		Columns: []columns.Column{
@@ -217,7 +217,7 @@ var systor = &device{
 		Name: "systor",
 		Summary: "block traces of Systor '17: time in seconds, response time, R or W, logical unit, offset, length; a unit " +
 			"is a file (Lee et al., SYSTOR 2017)",
-		Example:   "Timestamp,Response,IOType,LUN,Offset,Size\n1455592740.029122000,0.000187,R,1,10788765696,4096",
+		Example:   "Timestamp,Response,IOType,LUN,Offset,Size\n1455600000.029122000,0.000187,R,1,10737418240,4096",
 		Detection: "these six names, or six columns, the third of them R or W, the others numbers or empty",
 		Delimiter: ',',
 		Header:    true,
@@ -235,7 +235,7 @@ var fiu = &device{
 		Name: "fiu",
 		Summary: "block traces of Florida International University: time in nanoseconds, process, its name, first sector, " +
 			"sectors, R or W, major and minor number of the device, MD5; a device is a file (Koller et al., FAST 2010)",
-		Example:   "89966999999 4892 syslogd 904265560 8 R 6 0 531e779a6f0ba4d4f7ee0ec8bb7d0cd2",
+		Example:   "5000000000 4711 postgres 904192 8 R 8 1 00112233445566778899aabbccddeeff",
 		Detection: "eight or nine columns, the sixth of them R or W, numbers before and behind it",
 		Delimiter: ' ',
 		Columns: []columns.Column{
@@ -272,8 +272,8 @@ var etw = &device{
 		Name: "etw",
 		Summary: "events of Windows as text, as in the traces of Microsoft's production servers: those of reads and writes " +
 			"of disks; a disk is a file (Kavalanekar et al., IISWC 2008)",
-		Example: "DiskRead, 723291, exchange (11008), 12260, 0xfffffade691b3010, 0x4e5ec22e00, 0x00002000, 4388, 4, " +
-			"0x000901, 4388, 0, Unknown, 0xfffffade6bd7d7a0, \"Disk6\"",
+		Example: "DiskRead, 125000, database.exe (42), 1200, 0xfffffade00000010, 0x0000204e00, 0x00002000, 438, 4, " +
+			"0x000901, 438, 0, Unknown, 0xfffffade00000020, \"Disk4\"",
 		Detection: "lines that begin with DiskRead or DiskWrite",
 		Delimiter: ',',
 		Trim:      true,

@@ -85,7 +85,7 @@ var lackeyFormat = source.Format{
 	Name: "lackey",
 	Summary: "accesses to memory, as valgrind --tool=lackey --trace-mem=yes prints them: instruction, load, store or " +
 		"modify, address in hexadecimal, size",
-	Example:   "I  0023C790,2\n S BE80199C,4\n L BE801950,4\n M 0025747C,1",
+	Example:   "I  04000a80,3\n S 1ffe000010,8\n L 1ffe000018,8\n M 04025740,1",
 	Carries:   "key (the line of memory), size of a line, op",
 	Detection: "lines of I, L, S or M, a hexadecimal number and a size",
 	Options:   []params.Param{lineOption(), instructionsOption()},
@@ -135,7 +135,7 @@ var addressFormat = source.Format{
 	Name: "address",
 	Summary: "accesses to memory as text: l for a load or s for a store, 0x and an address, further numbers such as the " +
 		"instructions since the last access and penalties, which are not read",
-	Example:   "s 0x1fffff50 1\nl 0x1fffff58 1",
+	Example:   "s 0x00401f50 1\nl 0x00401f58 2",
 	Carries:   "key (the line of memory), size of a line, op",
 	Detection: "lines of l or s and a number that begins with 0x",
 	Options:   []params.Param{lineOption()},

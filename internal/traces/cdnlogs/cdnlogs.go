@@ -83,7 +83,7 @@ var ibm = columns.Table{
 	Name: "ibm",
 	Summary: "traces of IBM's cloud object store: time in ms, REST.GET.OBJECT or another request, object, and its size " +
 		"and the range that is read if it is stated (Eytan et al., HotStorage 2020)",
-	Example:   "1219008 REST.PUT.OBJECT 8d4fcda3d675bac9 1056\n1232488 REST.GET.OBJECT 95d363d3fbdc0b03 1168 0 1167",
+	Example:   "120000 REST.PUT.OBJECT 00c0ffee00000001 1056\n120250 REST.GET.OBJECT 00c0ffee00000002 1168 0 1167",
 	Detection: "three to six columns, the second of them a request such as REST.GET.OBJECT",
 	Delimiter: ' ',
 	Columns: []columns.Column{
@@ -103,7 +103,7 @@ var wikibench = columns.Table{
 	Name: "wikibench",
 	Summary: "requests to Wikipedia: counter, time in seconds, URL, - or save for one that changed the database " +
 		"(Urdaneta et al., Computer Networks 2009)",
-	Example:   "929840853 1190146243.303 http://en.wikipedia.org/wiki/Cache -",
+	Example:   "17 1190146240.250 http://en.wikipedia.org/wiki/Cache -",
 	Detection: "four columns, the third of them a URL, the last - or save",
 	Delimiter: ' ',
 	Columns: []columns.Column{
@@ -285,7 +285,7 @@ var youTube = columns.Table{
 	Name: "youtube",
 	Summary: "requests for videos of YouTube on a campus: time in seconds, server, client, GETVIDEO, video, address of " +
 		"the content (Zink et al., Computer Networks 2009)",
-	Example:   "1189828805.208862 63.22.65.73 140.8.48.66 GETVIDEO lML9dik8QNw 158.102.125.12",
+	Example:   "1189800000.250000 10.0.0.1 10.0.1.7 GETVIDEO kD2xq8fT0aQ 10.0.2.9",
 	Detection: "five columns or more, the fourth of them GETVIDEO",
 	Delimiter: ' ',
 	Columns: []columns.Column{columns.Time("time", second), columns.Other("server"), columns.Other("client"),

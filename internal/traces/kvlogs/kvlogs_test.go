@@ -240,7 +240,7 @@ func TestTenants(t *testing.T) {
 }
 
 func FuzzRedis(f *testing.F) {
-	tracetest.Fuzz(f, "redis", "OK\n1339518083.107412 [0 127.0.0.1:60866] \"mget\" \"a\" \"b\"\n",
+	tracetest.Fuzz(f, "redis", "OK\n1700000000.107412 [0 127.0.0.1:60866] \"mget\" \"a\" \"b\"\n",
 		"7 [3 [::1]:1] \"set\" \"\\x00\\\"\" \"\" \"EXAT\" \"9\"\n", "7 [0 x] \"bitop\" \"or\" \"a\" \"b\"\n")
 }
 
