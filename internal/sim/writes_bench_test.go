@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// benchWrites returns 1 M requests to 100 000 objects, Zipf(1.0), of which this share writes; in addition to it, objects
-// are removed before this share.
+// benchWrites returns 1 M requests to 100 000 objects, Zipf(1.0), of which this share writes. Before another share of
+// them, objects are removed.
 func benchWrites(writes, removed float64, mode stream.Writes) *traces.Trace {
 	const requests, objects = 1_000_000, 100_000
 	t := &traces.Trace{Name: "zipf", SampleRate: 1, NumObjects: objects, Written: traces.Written{Mode: mode}}
