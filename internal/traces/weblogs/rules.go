@@ -157,7 +157,7 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	case "host":
 		rec.Tenant = r.hostOf(e)
 	case "client":
-		rec.Tenant = e.Client
+		rec.Tenant = addressOf(e.Client)
 	}
 	return nil
 }
@@ -327,4 +327,15 @@ func lowerCase(c byte) byte {
 		return c + ('a' - 'A')
 	}
 	return c
+}
+
+// addressOf returns the address of a client without its port, which some logs state: 10.0.0.1:2817, [::1]:2817. Of the
+// addresses in a header X-Forwarded-For it is the first.
+func addressOf(client []byte) []byte {
+	client, _, _ = bytes.Cut(client, []byte(","))
+	at := bytes.LastIndexByte(client, ':')
+	if at > 0 && (client[at-1] == ']' || bytes.IndexByte(client, ':') == at) {
+		return client[:at]
+	}
+	return client
 }

@@ -176,3 +176,12 @@ func TestTenants(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressesOfClients(t *testing.T) {
+	for client, want := range map[string]string{"10.0.0.1": "10.0.0.1", "10.0.0.1:2817": "10.0.0.1", "::1": "::1",
+		"[::1]:2817": "[::1]", "10.0.0.1, 10.0.0.2": "10.0.0.1", "": "", "-": "-"} {
+		if got := addressOf([]byte(client)); string(got) != want {
+			t.Errorf("%q: %q, want %q", client, got, want)
+		}
+	}
+}
