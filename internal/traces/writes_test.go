@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -351,4 +352,15 @@ func TestFilesWithAndWithoutTimesToLive(t *testing.T) {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}
+}
+
+// Leaving out rows needs their memory twice, which is refused where it exceeds the budget.
+func TestLeavingOutRowsFitsIntoMemory(t *testing.T) {
+	text := "key,op\n" + strings.Repeat("a,get\na,delete\n", 5000)
+	load := func(total int64) error {
+		_, err := tracetest.LoadText(t, text, traces.LoadOptions{Memory: memory.Fixed(total, 0)})
+		return err
+	}
+	must.Do(t, load(200_000))
+	must.Fail(t, load(80_000), "its requests without those that write or delete")
 }
