@@ -24,7 +24,6 @@ var regexFormat = source.Format{
 	Name: "regex",
 	Summary: "lines that a regular expression cuts: " +
 		`regex:pattern=(?<time>\S+) (?<op>\S+) (?<key>\S+) (?<size>\d+)`,
-	Example:   `1772366400.5 get user:17 4096`,
 	Carries:   "key, and time, size, op, ttl, served, tenant as far as there are groups for them",
 	Detection: "never, since it needs the pattern: name it",
 	Options: slices.Concat(weblogs.RuleOptions(), []params.Param{
