@@ -134,8 +134,7 @@ func (t *Trace) nextInPart() []uint32 {
 }
 
 // applyWrites returns what is replayed of a trace with a row of each operation: its requests, without what only takes
-// objects out of the cache or does nothing, and the Removals. It needs the memory of the requests twice if there are
-// rows to leave out.
+// objects out of the cache or does nothing, and the Removals.
 func (l *loader) applyWrites() (*Trace, error) {
 	t := l.trace
 	if l.opts.Writes != "" && !slices.Contains(t.Ops, stream.OpWrite) {
@@ -157,28 +156,34 @@ func (l *loader) applyWrites() (*Trace, error) {
 	if !l.opts.Times {
 		t.Times = nil
 	}
-	mode := t.Written.Mode
-	requests := 0
-	for _, op := range t.Ops {
-		if mode.Requests(op) {
-			requests++
-		}
-	}
-	if t.Ops != nil && requests < len(t.Objects) {
-		if requests == 0 {
-			return nil, errOnlyWrites(t)
-		}
-		if err := l.opts.Memory.Need(t.Bytes(), t.Name+": its requests without those that write or delete"); err != nil {
-			return nil, err
-		}
-		kept := t.only(func(pos int) bool { return mode.Requests(t.Ops[pos]) })
-		kept.Warnings, kept.Limited = t.Warnings, t.Limited
-		t = kept
-	}
-	if t.Written.Writes == 0 || mode != stream.WritesCount && mode != stream.WritesFill {
+	t, err := l.requestsOf(t)
+	if err == nil && !slices.Contains(t.Ops, stream.OpWrite) {
 		t.Ops = nil
 	}
-	return t, nil
+	return t, err
+}
+
+// requestsOf returns a trace without the rows that are no requests, for which it needs the memory of the others again.
+func (l *loader) requestsOf(t *Trace) (*Trace, error) {
+	mode := t.Written.Mode
+	requests := len(t.Objects)
+	for _, op := range t.Ops {
+		if !mode.Requests(op) {
+			requests--
+		}
+	}
+	switch requests {
+	case len(t.Objects):
+		return t, nil
+	case 0:
+		return nil, errOnlyWrites(t)
+	}
+	if err := l.opts.Memory.Need(t.Bytes(), t.Name+": its requests without those that write or delete"); err != nil {
+		return nil, err
+	}
+	kept := t.only(func(pos int) bool { return mode.Requests(t.Ops[pos]) })
+	kept.Warnings, kept.Limited = t.Warnings, t.Limited
+	return kept, nil
 }
 
 func errOnlyWrites(t *Trace) error {
