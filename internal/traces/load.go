@@ -178,6 +178,9 @@ func (l *loader) finish() (*Trace, error) {
 			t.Warnings = append(t.Warnings, warner.Warnings()...)
 		}
 	}
+	if l.fields.SizeMayLack && t.RequestSizes != nil {
+		t.completeSizes()
+	}
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
@@ -315,6 +318,32 @@ func (t *Trace) addSize(number uint32, size int64) {
 			t.RequestSizes[pos] = t.ObjectSizes[object]
 		}
 		t.RequestSizes = append(t.RequestSizes, size)
+	}
+}
+
+// completeSizes gives a request of size 0 the last size that its object had before, or else the first one after. Logs
+// of stores have the sizes of what is written or found: without the others, a replay by bytes would have no misses. It
+// needs 8 bytes per object.
+func (t *Trace) completeSizes() {
+	known := make([]int64, t.NumObjects)
+	for pos, o := range t.Objects {
+		if known[o] == 0 {
+			known[o] = t.RequestSizes[pos]
+		}
+	}
+	copy(t.ObjectSizes, known)
+	completed := 0
+	for pos, o := range t.Objects {
+		size := &t.RequestSizes[pos]
+		if *size == 0 && known[o] > 0 {
+			*size = known[o]
+			completed++
+		}
+		known[o] = *size
+	}
+	if completed > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s rows state no size, and have that of their object before or, "+
+			"if there is none, after", count(completed), count(len(t.Objects))))
 	}
 }
 

@@ -79,14 +79,16 @@ func TestReading(t *testing.T) {
 		},
 		"interactions in ms": {
 			"a.csv", "user,item,timestamp\n1,2,1588615855070\n1,3,1588615855071\n", "interactions",
-			"a.csv: interactions, sorted by time; recommender requests, user user, item item, time timestamp in ms; 1 row left out " +
+			"a.csv: interactions, sorted by time; recommender requests, user user, item item, time timestamp in ms; " +
+				"1 row left out " +
 				"(fewer than 1 interactions of the user before)",
 			"interactions:time-unit=ms",
 		},
 		"lines of interactions in ms": {
 			"a.json", `{"user":"x","item":"a","timestamp":1588615855070}` + "\n" +
 				`{"user":"x","item":"b","timestamp":1588615855071}` + "\n", "interactions",
-			"a.json: interactions, sorted by time; recommender requests, user user, item item, time timestamp in ms; 1 row left out " +
+			"a.json: interactions, sorted by time; recommender requests, user user, item item, time timestamp in ms; " +
+				"1 row left out " +
 				"(fewer than 1 interactions of the user before)",
 			"interactions:time-unit=ms",
 		},
@@ -174,7 +176,9 @@ func TestReadAgain(t *testing.T) {
 		first, err := traces.Load(t.Context(), []string{path}, everything)
 		if err != nil {
 			opts := everything
-			opts.Format = f.Name
+			if opts.Format = f.Name; f.Name == "regex" {
+				opts.Format += `:pattern=(?<key>\S+)$`
+			}
 			first = must.Get(traces.Load(t.Context(), []string{path}, opts))(t)
 		}
 		opts := everything

@@ -217,24 +217,6 @@ func BenchmarkAlibaba(b *testing.B) {
 	tracetest.BenchmarkRead(b, content.Bytes(), "", lines)
 }
 
-// With ops=accesses writes are requests of their own kind, so that --writes says what they do.
-func TestWritesOfDevicesAreWrites(t *testing.T) {
-	const content = "419,W,0,4096,1577808144360767\n419,R,4096,4096,1577808144360813\n"
-	for format, want := range map[string][]stream.Op{
-		"alibaba": {stream.OpRead}, "alibaba:ops=accesses": {stream.OpWrite, stream.OpRead},
-	} {
-		s := must.Get(tracetest.OpenText(t, content, format))(t)
-		records := must.Get(tracetest.DrainQueries(s))(t)
-		var got []stream.Op
-		for _, rec := range records {
-			got = append(got, rec.Op)
-		}
-		if !reflect.DeepEqual(got, want) || s.Fields.Op != (len(want) > 1) {
-			t.Errorf("%s: operations %v, told %v, want %v", format, got, s.Fields.Op, want)
-		}
-	}
-}
-
 // With ops=accesses, the blocks of writes are requests that write, which --writes tells apart.
 func TestWritesOfDevices(t *testing.T) {
 	const text = "128166372003061629,hm,0,Read,0,8192,100\n128166372013061629,hm,0,Write,4096,4096,100\n" +
@@ -252,7 +234,8 @@ func TestWritesOfDevices(t *testing.T) {
 			t.Errorf("writes %q: %d requests, removals %v", mode, len(tr.Objects), tr.Removals)
 		}
 	}
-	if tr := tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "msr"}}); tr.Ops != nil {
+	reads := traces.LoadOptions{Selection: traces.Selection{Format: "msr"}}
+	if tr := tracetest.MustLoadText(t, text, reads); tr.Ops != nil {
 		t.Errorf("reads alone have operations %v", tr.Ops)
 	}
 }

@@ -557,8 +557,9 @@ func (c *cursor) timeToLive(v parquet.Value) (int64, error) {
 	if f == -1 {
 		return 0, nil
 	}
-	if ns := math.Round(f * float64(c.unit)); ns >= 0 && ns < math.MaxInt64 {
-		return int64(ns), nil
+	// By its decimals: multiplied as a float, 4195.699951 s would be a nanosecond more.
+	if ns, err := source.ParseTime(strconv.AppendFloat(nil, f, 'f', -1, 64), c.unit); err == nil {
+		return ns, nil
 	}
 	return 0, fmt.Errorf("column %q: time to live %v: want a number from 0", c.column.Name(), v)
 }

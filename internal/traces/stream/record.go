@@ -144,6 +144,9 @@ type Fields struct {
 	Groups bool // requests come in groups, so that Record.Begins is set
 	Kind   Kind // of the requests, described by Record.Extra; nil: plain objects
 
+	// SizeMayLack says that a size of 0 is one that the log does not state, as of a read that missed in a store.
+	SizeMayLack bool
+
 	// Counted says that the file has no clock and that time counts requests: Scan and Load set Record.Time to the
 	// number of the request among all that are read, from 0, in seconds.
 	Counted bool
