@@ -24,8 +24,8 @@ var cacheLibFormat = source.Format{
 		source.OpsOption(),
 		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
 		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
-			Doc: "size of an object: key_size + size, or size alone; a size of 0, as misses have, means unknown and " +
-				"stays 0"},
+			Doc: "size of an object: key_size + size, or size alone; a size of 0, as misses have, means unknown, " +
+				"and that of the object's other requests is taken"},
 		{Name: "tenant", Default: "", Doc: "column of the tenant, for dividing a cache among tenants, such as usecase or " +
 			"sub_usecase; by default none"},
 	},
