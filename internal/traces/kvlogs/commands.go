@@ -15,7 +15,6 @@ const (
 	remove = stream.OpDelete
 
 	millisecond = int64(1e6)
-	unknown     = -1 // size of a value that a command does not state
 )
 
 // keysOf adds the keys that a command uses, given the words behind its name.
@@ -84,7 +83,7 @@ func first(ops ...stream.Op) keysOf {
 			return err
 		}
 		for i, op := range ops {
-			if err := r.add(op, args[i], unknown, 0); err != nil {
+			if err := r.add(op, args[i], 0, 0); err != nil {
 				return err
 			}
 		}
@@ -99,7 +98,7 @@ func twice(ops ...stream.Op) keysOf {
 			return err
 		}
 		for _, op := range ops {
-			if err := r.add(op, args[0], unknown, 0); err != nil {
+			if err := r.add(op, args[0], 0, 0); err != nil {
 				return err
 			}
 		}
@@ -118,7 +117,7 @@ func (r *redisReader) addAll(op stream.Op, keys [][]byte) error {
 		return err
 	}
 	for _, key := range keys {
-		if err := r.add(op, key, unknown, 0); err != nil {
+		if err := r.add(op, key, 0, 0); err != nil {
 			return err
 		}
 	}
@@ -168,7 +167,7 @@ func into(sources keysOf) keysOf {
 		if err := sources(r, args[1:]); err != nil {
 			return err
 		}
-		return r.add(put, args[0], unknown, 0)
+		return r.add(put, args[0], 0, 0)
 	}
 }
 
@@ -222,7 +221,7 @@ func set(r *redisReader, args [][]byte) error {
 		return err
 	}
 	if gone {
-		return r.add(remove, args[0], unknown, 0)
+		return r.add(remove, args[0], 0, 0)
 	}
 	return r.add(put, args[0], length(args[1]), ttl)
 }
@@ -236,10 +235,10 @@ func getEx(r *redisReader, args [][]byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.add(get, args[0], unknown, ttl); err != nil || !gone {
+	if err := r.add(get, args[0], 0, ttl); err != nil || !gone {
 		return err
 	}
-	return r.add(remove, args[0], unknown, 0)
+	return r.add(remove, args[0], 0, 0)
 }
 
 // expiry finds the time to live among the options of SET and GETEX.
@@ -270,8 +269,8 @@ func expires(unit int64, at bool) keysOf {
 			return err
 		}
 		if gone {
-			return r.add(remove, args[0], unknown, 0)
+			return r.add(remove, args[0], 0, 0)
 		}
-		return r.add(put, args[0], unknown, ttl)
+		return r.add(put, args[0], 0, ttl)
 	}
 }

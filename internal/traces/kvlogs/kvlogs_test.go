@@ -46,17 +46,10 @@ func TestFormats(t *testing.T) {
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at, Size: 2, TTL: 60 * second},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, Size: 3, TTL: 9 * second},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, Size: 1, TTL: 9 * milli},
-			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, Size: 1, TTL: 1500 * milli},
+			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, TTL: 1500 * milli},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, TTL: 9500 * milli},
 			{Text: []byte("a"), Op: stream.OpRead, Time: at + 500*milli, TTL: 500 * milli},
 			{Text: []byte("a"), Op: stream.OpDelete, Time: at + 500*milli}}},
-		"redis, sizes of values that were set before": {monitor(`"get" "a"`) + "7 [0 x] \"set\" \"a\" \"xyz\"\n" +
-			"7 [0 x] \"get\" \"a\"\n7 [0 x] \"append\" \"a\" \"x\"\n7 [1 x] \"get\" \"a\"\n7 [0 x] \"del\" \"a\"\n" +
-			"7 [0 x] \"get\" \"a\"\n", "", []stream.Record{
-			read("a", at), {Text: []byte("a"), Op: stream.OpWrite, Time: at, Size: 3},
-			{Text: []byte("a"), Op: stream.OpRead, Time: at, Size: 3}, {Text: []byte("a"), Op: stream.OpWrite, Time: at,
-				Size: 3},
-			read("1/a", at), {Text: []byte("a"), Op: stream.OpDelete, Time: at}, read("a", at)}},
 		"redis, deletes": {monitor(`"del" "a" "b"`) + "8 [0 unix:/tmp/redis.sock] \"getdel\" \"a\"\n", "", []stream.Record{
 			{Text: []byte("a"), Op: stream.OpDelete, Time: at}, {Text: []byte("b"), Op: stream.OpDelete, Time: at},
 			read("a", 8*second), {Text: []byte("a"), Op: stream.OpDelete, Time: 8 * second}}},

@@ -18,7 +18,7 @@ var redisFormat = source.Format{
 	Summary: "what `redis-cli MONITOR` prints (Redis, Valkey, KeyDB): time, database, client, command",
 	Example: "1700000000.107412 [0 127.0.0.1:60866] \"set\" \"user:7\" \"Ada\" \"EX\" \"60\"\n" +
 		"1700000004.877697 [0 127.0.0.1:60866] \"mget\" \"user:7\" \"user:9\"",
-	Carries:   "time, key, size as it was set, op, ttl",
+	Carries:   "time, key, size of what is set, op, ttl",
 	Detection: "lines of time, [database client], and words in quotes",
 	Options: []params.Param{source.OpsOption(), {
 		Name: "tenant", Default: "", Choices: []string{"", "client", "db"},
@@ -86,9 +86,6 @@ type redisReader struct {
 	accesses []access // of the command
 	next     int      // the first of them that was not given yet
 	text     []byte   // of the keys
-	// sizes has the size of the value that was set last, by the hash of the key: MONITOR shows no answers, so that it is
-	// what a read returns. nil if nothing uses sizes.
-	sizes map[uint64]int64
 }
 
 func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -96,11 +93,8 @@ func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	if tenants := []string{"client", "db"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
 		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", r.tenant, tenants))
 	}
-	if !src.In.NoSizes {
-		r.sizes = map[uint64]int64{}
-	}
 	r.lines = source.ReadLines(src, r.parse)
-	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time in s", "size of the value set last", "times to live"
+	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time in s", "size of values that are set", "times to live"
 	src.Reading.Why = why("commands that use no key", opts)
 	if r.tenant != "" {
 		src.Reading.Tenant = "tenant " + r.tenant
@@ -236,26 +230,8 @@ func (r *redisReader) add(op stream.Op, word []byte, size, ttl int64) error {
 		r.text = append(append(r.text, r.db...), '/')
 	}
 	r.text = appendPlain(r.text, word)
-	key := r.text[start:]
-	r.accesses = append(r.accesses, access{key, op, r.sizeOf(key, op, size), ttl})
+	r.accesses = append(r.accesses, access{r.text[start:], op, size, ttl})
 	return nil
-}
-
-// sizeOf returns the size of a value, which is remembered if the command states it.
-func (r *redisReader) sizeOf(key []byte, op stream.Op, stated int64) int64 {
-	if r.sizes == nil {
-		return max(stated, 0)
-	}
-	hash := stream.HashText(key)
-	switch {
-	case op == stream.OpDelete:
-		delete(r.sizes, hash)
-		return 0
-	case stated >= 0:
-		r.sizes[hash] = stated
-		return stated
-	}
-	return r.sizes[hash]
 }
 
 // appendPlain appends a word without the escapes of quotes and of bytes above ASCII. Control characters and backslashes
