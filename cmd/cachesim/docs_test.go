@@ -261,8 +261,6 @@ func docFiles(t *testing.T, dir string) {
 		"db.csv":          "key\nc\nd\nc\n",
 		"app.log":         `{"ts":1772366401,"size":9,"request":{"host":"a","uri":"/b"}}` + "\n",
 		"worker.log":      "2026-03-01 12:00:00 INFO fetched a.png 17\n",
-		"trace.bin":       strings.Repeat("\x01\x00\x00\x00ABCDEFGH\x10\x00\x00\x00", 9),
-		"orm-busy.trace":  strings.Repeat("\x00\x00\x00\x07", 9),
 		"nginx.log":       "10.0.0.1 [10/Oct/2000:13:55:36 -0700] \"GET /a.png HTTP/1.1\" 200 2326\n",
 		"log_format.conf": "log_format main '$remote_addr [$time_local] \"$request\" '\n  '$status $body_bytes_sent';\n",
 		"apache.log":      "h.example 10.0.0.1 [10/Oct/2000:13:55:36 -0700] \"GET /a.png\" 200 2326 HIT\n",

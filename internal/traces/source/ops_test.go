@@ -7,7 +7,8 @@ import (
 )
 
 func TestParseOp(t *testing.T) {
-	for word, want := range map[string]stream.Op{"get": stream.OpRead, " Get_Lease\t": stream.OpRead, "PUT": stream.OpWrite,
+	for word, want := range map[string]stream.Op{
+		"get": stream.OpRead, " Get_Lease\t": stream.OpRead, "PUT": stream.OpWrite,
 		"Purge": stream.OpDelete, "": stream.OpUnknown, "OPTIONS": stream.OpUnknown} {
 		if got, ok := ParseOp([]byte(word)); !ok || got != want {
 			t.Errorf("%q: %v, %v, want %v", word, got, ok, want)
