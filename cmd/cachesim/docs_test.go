@@ -264,6 +264,8 @@ func docFiles(t *testing.T, dir string) {
 		"nginx.log":       "10.0.0.1 [10/Oct/2000:13:55:36 -0700] \"GET /a.png HTTP/1.1\" 200 2326\n",
 		"log_format.conf": "log_format main '$remote_addr [$time_local] \"$request\" '\n  '$status $body_bytes_sent';\n",
 		"apache.log":      "h.example 10.0.0.1 [10/Oct/2000:13:55:36 -0700] \"GET /a.png\" 200 2326 HIT\n",
+		"trace.bin":       strings.Repeat("\x01\x00\x00\x00ABCDEFGH\x10\x00\x00\x00", 9),
+		"orm-busy.trace":  strings.Repeat("\x00\x00\x00\x07", 9),
 		"ratings.dat":     "1::10::7::5\n1::20::8::6\n2::10::7::6\n2::20::9::9\n1::30::5::9\n"}
 	for name, text := range tenants {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
