@@ -16,12 +16,13 @@ type Offer struct {
 	Capacity  int64
 	Cost      float64 // for a month
 	Estimated bool    // the capacity is between two that were replayed, or a sample was
-	// The capacity is the smallest or the largest one that was replayed, so that another may be cheaper.
+	// The capacity is the smallest or the largest one that was replayed, so that another may be cheaper. Where everything
+	// that the trace requests fits, a larger one is not.
 	AtSmallest, AtLargest bool
 	// The ranges of 95% of the draws of blocks; nil if they are unknown.
 	CostIn     *[2]float64
 	CapacityIn *[2]int64
-	Tied       bool // with the cheapest: draws do not tell which of them costs less
+	Tied       bool // with the cheapest: they cost the same, or draws do not tell which of them costs less
 }
 
 // Answer says which capacity and policy are the cheapest for a group of records.
@@ -87,6 +88,9 @@ func (b Bill) answer(name string, recs []records.Record, set *blocks.Set, betwee
 		return cmp.Compare(x.Cost, y.Cost)
 	})
 	a.Now = a.now()
+	for i := range a.Offers {
+		a.Offers[i].Tied = i > 0 && a.Offers[i].Cost == a.Offers[0].Cost
+	}
 	a.addIntervals()
 	return a, true
 }
@@ -143,7 +147,7 @@ func (b Bill) cheapest(c curve, between bool) Offer {
 	}
 	last := c.points[len(c.points)-1]
 	return Offer{Policy: c.policy, Competes: c.competes, Capacity: best.capacity, Cost: best.cost(), Estimated: estimated,
-		AtSmallest: best.capacity == c.points[0].capacity, AtLargest: best.capacity == last.capacity}
+		AtSmallest: best.capacity == c.points[0].capacity, AtLargest: best.capacity == last.capacity && !last.holdsAll}
 }
 
 // lowest returns the cheapest point on the way from one to the next: where a byte more costs as much as it saves.

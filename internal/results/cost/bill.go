@@ -51,6 +51,7 @@ type point struct {
 	memory   float64   // for a month
 	misses   float64   // and what is missed in it
 	sampled  bool      // the misses are an estimate from a sample
+	holdsAll bool      // everything that the trace requests fits, so that more memory saves nothing
 	drawn    []float64 // misses of each draw of blocks; nil if they are unknown
 }
 
@@ -67,7 +68,8 @@ func (b Bill) point(r *records.Record) (p point, ok bool) {
 	if misses := r.Float(metric.Misses); missRatio > 0 && misses > 0 {
 		requests = misses / missRatio // those of a sample have an expected number
 	}
-	p = point{capacity: r.Capacity, memory: b.Memory.of(float64(r.Capacity)), sampled: r.IsSample()}
+	p = point{capacity: r.Capacity, memory: b.Memory.of(float64(r.Capacity)), sampled: r.IsSample(),
+		holdsAll: r.CapacityShare != nil && *r.CapacityShare >= 1}
 	if requests == 0 {
 		return p, true
 	}

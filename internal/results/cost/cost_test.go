@@ -3,6 +3,7 @@ package cost
 import (
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,23 +45,24 @@ func TestPrices(t *testing.T) {
 
 func TestWrongPrices(t *testing.T) {
 	for text, want := range map[string]string{
-		"memory=3/GiB-month":                         "misses have no price",
-		"miss=3/M":                                   "memory has no price",
-		"memory=3/GiB,miss=1/M":                      `per "GiB"; want a size and a time`,
-		"memory=3/gib-month,miss=1/M":                `per "gib-month"`,
-		"memory=3/GiB-week,miss=1/M":                 `per "GiB-week"`,
-		"memory=3/GiB-month,miss=1/G":                "want 1, K (1,000) or M",
-		"memory=3/GiB-month,egress=1/G":              "unknown unit of bytes",
-		"memory=3/GiB-month,mis=1/M":                 `did you mean "miss"`,
-		"memory=0/GiB-month,miss=1/M":                "want a number above 0",
-		"memory=-3/GiB-month,miss=1/M":               "want a number",
-		"memory=3 EUR/GiB-month,miss=1USD/M":         "one currency",
-		"memory=€3EUR/GiB-month,miss=1/M":            "want a number, a currency if you like",
-		"memory=3/GiB-month,miss=1/M,miss=2/M":       "two prices",
-		"elasticash,miss=1/M":                        `did you mean "elasticache"`,
-		"memory=3/GiB-month,miss=1/M,":               `unknown preset ""`,
-		"memory=3 EUR/GiB-month,s3":                  "one currency",
-		"memory=1" + strings.Repeat("0", 400) + "/B": "want",
+		"memory=3/GiB-month":                                         "misses have no price",
+		"miss=3/M":                                                   "memory has no price",
+		"memory=3/GiB,miss=1/M":                                      `per "GiB"; want a size and a time`,
+		"memory=3/gib-month,miss=1/M":                                `per "gib-month"`,
+		"memory=3/GiB-week,miss=1/M":                                 `per "GiB-week"`,
+		"memory=3/GiB-month,miss=1/G":                                "want 1, K (1,000) or M",
+		"memory=3/GiB-month,egress=1/G":                              "unknown unit of bytes",
+		"memory=3/GiB-month,mis=1/M":                                 `did you mean "miss"`,
+		"memory=0/GiB-month,miss=1/M":                                "want a number above 0",
+		"memory=-3/GiB-month,miss=1/M":                               "want a number",
+		"memory=3 EUR/GiB-month,miss=1USD/M":                         "one currency",
+		"memory=€3EUR/GiB-month,miss=1/M":                            "want a number, a currency if you like",
+		"memory=3/GiB-month,miss=1/M,miss=2/M":                       "two prices",
+		"elasticash,miss=1/M":                                        `did you mean "elasticache"`,
+		"memory=3/GiB-month,miss=1/M,":                               `unknown preset ""`,
+		"memory=3 EUR/GiB-month,s3":                                  "one currency",
+		"memory=1/GiB-month,miss=1" + strings.Repeat("0", 15) + "/M": "below 1e+15",
+		"memory=1" + strings.Repeat("0", 400) + "/B":                 "want",
 	} {
 		must.NotGet(Parse(text))(t, want, text)
 	}
@@ -211,6 +213,49 @@ func TestLimitsOfAnAnswer(t *testing.T) {
 		if !strings.Contains(a.Sentence(), "compared with no lru, which was not replayed") {
 			t.Error(a.Sentence())
 		}
+	}
+}
+
+// A capacity that holds all that the trace requests has no larger one that costs less, and one alone is not compared.
+func TestEndsOfTheRange(t *testing.T) {
+	all, half := 1.0, 0.5
+	whole := rec("lru", records.Online, 2*gib, 900)
+	whole.CapacityShare = &all
+	part := rec("lru", records.Online, gib, 100)
+	part.CapacityShare = &half
+	for _, test := range []struct {
+		recs []records.Record
+		want string
+	}{
+		{[]records.Record{part, whole}, ""},
+		{[]records.Record{part}, "only one capacity was replayed"},
+		{[]records.Record{whole}, "smaller ones may cost less"},
+	} {
+		a := bill(t).Answers(test.recs, nil)[0]
+		if got := a.end(); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// Policies that cost the same tie without blocks, too; an offline one is never said to be saved.
+func TestEqualCostsTie(t *testing.T) {
+	b := bill(t)
+	b.Today = gib
+	a := b.Answers([]records.Record{rec("lru", records.Online, gib, 500), rec("arc", records.Online, gib, 500),
+		rec("fifo", records.Online, gib, 400), rec("opt", records.Offline, gib, 700)}, nil)[0]
+	if lines := strings.Join(a.Explanation(), "\n"); !strings.Contains(lines, "a tie: lru, arc\n") {
+		t.Error(lines)
+	}
+	if text := a.Sentence(); !strings.HasSuffix(text, "today, lru at 1 GiB: 15.45, nothing saved") {
+		t.Error(text)
+	}
+	var saved []string
+	for _, row := range Parts([]Answer{a})[1].Table.Rows {
+		saved = append(saved, row[3])
+	}
+	if want := []string{"", "a tie", "15.8% saved", "", ""}; !slices.Equal(saved, want) {
+		t.Errorf("saved: %q, want %q", saved, want)
 	}
 }
 

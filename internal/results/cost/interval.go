@@ -28,8 +28,13 @@ func (a *Answer) addIntervals() {
 		at := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == now.Capacity })
 		drawn := a.drawnOffers(curve{points: c.points[at : at+1]})
 		now.addIntervals(drawn)
-		now.Tied = isTied(drawn, best)
+		now.Tied = !now.isAt(a.Offers[0]) && isTied(drawn, best)
 	}
+}
+
+// isAt reports whether two offers are of one policy and capacity.
+func (o Offer) isAt(other Offer) bool {
+	return o.Policy == other.Policy && o.Capacity == other.Capacity
 }
 
 func (c curve) isDrawn() bool {

@@ -45,6 +45,9 @@ func TestCostIntervals(t *testing.T) {
 	if text := strings.Join(a.Explanation(), "\n") + "\n"; !strings.Contains(text, "differ; a tie: arc, sieve\n") {
 		t.Error(text)
 	}
+	if now := b.Answers(recs[2:], set)[0].Now; now.Tied || now.CostIn == nil {
+		t.Errorf("today's capacity, the cheapest, ties with itself: %+v", now)
+	}
 	if text := b.Answers(recs, nil)[0].Sentence(); strings.Contains(text, "(") {
 		t.Errorf("intervals without blocks: %s", text)
 	}

@@ -23,22 +23,23 @@ func (a Answer) table() *page.Table {
 			{Name: "cost per month", Class: page.Number}, {Name: "saved by the cheapest", Class: page.Number}},
 		Notes: a.Explanation(),
 	}
-	add := func(name string, o Offer, compared bool) {
+	best := a.Offers[0]
+	add := func(name string, o Offer) {
 		row := []string{name, capacityOf(o) + capacityIn(o), a.Amount(o.Cost) + costIn(o), ""}
-		if a.Offers[0].Competes && compared {
-			row[3] = saved(a.Offers[0], o)
+		if best.Competes && o.Competes && !o.isAt(best) {
+			row[3] = saved(best, o)
 		}
 		t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, o.Policy)
 	}
-	for i, o := range a.Offers {
+	for _, o := range a.Offers {
 		name := o.Policy
 		if !o.Competes {
 			name += " (offline)"
 		}
-		add(name, o, i > 0)
+		add(name, o)
 	}
 	if a.Now != nil {
-		add(a.Now.Policy+", today", *a.Now, true)
+		add(a.Now.Policy+", today", *a.Now)
 	}
 	return t
 }

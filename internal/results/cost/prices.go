@@ -106,6 +106,9 @@ func (p *Prices) addPreset(name string, written map[string]bool) error {
 	return nil
 }
 
+// highestPrice keeps costs finite, whatever the unit and the capacity.
+const highestPrice = 1e15
+
 // parts of "3.20 EUR/GiB-month" and "€3.20/GiB-month"
 var priceForm = regexp.MustCompile(`^\s*([\p{L}\p{Sc}]*)\s*(\d+\.?\d*|\.\d+)\s*([\p{L}\p{Sc}]*)\s*/\s*(\S+)\s*$`)
 
@@ -124,8 +127,8 @@ func (p *Prices) add(name, text string) error {
 		return fmt.Errorf("is in %s, but another price is in %s; give all prices in one currency", currency, p.Currency)
 	}
 	number, err := strconv.ParseFloat(parts[2], 64)
-	if err != nil || number == 0 {
-		return fmt.Errorf("%s is no price; want a number above 0", parts[2])
+	if err != nil || number == 0 || number >= highestPrice {
+		return fmt.Errorf("%s is no price; want a number above 0 and below %.0e", parts[2], highestPrice)
 	}
 	units, err := kinds[i].units(parts[4])
 	if err != nil {

@@ -95,15 +95,9 @@ func (a Answer) Explanation() (lines []string) {
 		}
 	}
 	lines = append(lines, prices+"; "+rate)
-	if a.Offers[0].CostIn != nil {
-		lines = append(lines, fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ%s",
-			blocks.Count, a.ties()))
-	}
-	if a.Offers[0].Competes {
-		if a.Offers[0].AtSmallest {
-			lines = append(lines, "the cheapest is the smallest capacity replayed: smaller ones may cost less")
-		} else if a.Offers[0].AtLargest {
-			lines = append(lines, "the cheapest is the largest capacity replayed: larger ones may cost less")
+	for _, line := range []string{a.certainty(), a.end()} {
+		if line != "" {
+			lines = append(lines, line)
 		}
 	}
 	for _, o := range a.Offers {
@@ -115,7 +109,35 @@ func (a Answer) Explanation() (lines []string) {
 	return lines
 }
 
-// ties names the policies that may be as cheap as the cheapest.
+// end says that the cheapest capacity is at an end of those that were replayed; "" if it is not.
+func (a Answer) end() string {
+	switch best := a.Offers[0]; {
+	case !best.Competes:
+		return ""
+	case best.AtSmallest && best.AtLargest:
+		return "only one capacity was replayed: others may cost less"
+	case best.AtSmallest:
+		return "the cheapest is the smallest capacity replayed: smaller ones may cost less"
+	case best.AtLargest:
+		return "the cheapest is the largest capacity replayed: larger ones may cost less"
+	}
+	return ""
+}
+
+// certainty says what the brackets are, and which policies may be as cheap as the cheapest; "" if nothing is known.
+func (a Answer) certainty() string {
+	var parts []string
+	if a.Offers[0].CostIn != nil {
+		parts = append(parts, fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ",
+			blocks.Count))
+	}
+	if ties := a.ties(); ties != "" {
+		parts = append(parts, ties)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ties names the policies that may be as cheap as the cheapest; "" if there are none.
 func (a Answer) ties() string {
 	names := []string{a.Offers[0].Policy}
 	for _, o := range a.Offers {
@@ -126,7 +148,7 @@ func (a Answer) ties() string {
 	if len(names) == 1 {
 		return ""
 	}
-	return "; a tie: " + strings.Join(names, ", ")
+	return "a tie: " + strings.Join(names, ", ")
 }
 
 // Lasting writes a duration in the largest unit of which there are two: "36 hours", "3.5 days".

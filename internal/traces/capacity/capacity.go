@@ -208,7 +208,7 @@ func writeCapacity(kind capacityKind, v float64) string {
 	case capacityShare:
 		return strconv.FormatFloat(roundTo(v, 9), 'f', -1, 64) + "%"
 	case capacityBytes:
-		return strconv.FormatInt(wholeUnits(v), 10) + "B"
+		return OfBytes(wholeUnits(v)).text
 	}
 	return strconv.FormatInt(wholeUnits(v), 10)
 }

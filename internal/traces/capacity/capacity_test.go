@@ -156,6 +156,17 @@ func TestCapacityText(t *testing.T) {
 	}
 }
 
+// Values of a range in bytes have the largest unit that divides them, as a user would write them.
+func TestUnitsOfARange(t *testing.T) {
+	var texts []string
+	for _, s := range must.Get(ParseList("1MiB..4MiBx2,500kB..1MB+500kB,3B..5Bx1.5"))(t) {
+		texts = append(texts, s.String())
+	}
+	if want := "1MiB 2MiB 4MiB 500kB 1MB 3B 4B"; strings.Join(texts, " ") != want {
+		t.Errorf("%s, want %s", texts, want)
+	}
+}
+
 func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]int64{"8GiB": 8 << 30, "1.5 MB": 1500000, "1B": 1} {
 		if got, err := ParseBytes(text); err != nil || got != want {
