@@ -60,6 +60,19 @@ func (b Bill) Answers(recs []records.Record, set *blocks.Set) (answers []Answer)
 	return answers
 }
 
+// Recorded finds the cheapest of the capacities in records with prices, for each group at the prices and the rate that
+// its records have.
+func Recorded(recs []records.Record) (answers []Answer) {
+	for _, g := range records.Groups(records.NamedByParts(recs)) {
+		if b, ok := recorded(g.Records); ok {
+			if a, ok := b.answer(g.Name, g.Records, nil, false); ok {
+				answers = append(answers, a)
+			}
+		}
+	}
+	return answers
+}
+
 // Between finds the cheapest capacity on the curves of one trace, also between capacities that were replayed: there
 // misses are on a line over the logarithm of the capacity. Of several samples it takes the mean.
 func (b Bill) Between(name string, recs []records.Record, set *blocks.Set) []Answer {

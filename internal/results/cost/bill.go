@@ -34,8 +34,8 @@ type Bill struct {
 	Today     int64         // the capacity that the user has today, in bytes; 0 if unknown
 }
 
-// Recorded returns the bill that records have; ok is false if they have no prices.
-func Recorded(recs []records.Record) (b Bill, ok bool) {
+// recorded returns the bill that records have; ok is false if they have no prices.
+func recorded(recs []records.Record) (b Bill, ok bool) {
 	for i := range recs {
 		if r := &recs[i]; r.Prices != "" {
 			prices, err := Parse(r.Prices)

@@ -151,8 +151,26 @@ func TestCharge(t *testing.T) {
 	recs = []records.Record{sample}
 	b.Charge(recs)
 	near(t, "cost by a sample", recs[0].Float(PerMonth), 2+1.0512+10.512)
-	if again, ok := Recorded(recs); !ok || again.Prices != b.Prices || again.PerSecond != 1 {
+	if again, ok := recorded(recs); !ok || again.Prices != b.Prices || again.PerSecond != 1 {
 		t.Errorf("the records give %+v", again)
+	}
+}
+
+// Records of two traces, of which one has a hundredth of the requests, cost what each of them states.
+func TestRecordedRatesDiffer(t *testing.T) {
+	busy, quiet := rec("lru", records.Online, gib, 600), rec("lru", records.Online, gib, 600)
+	quiet.Trace = "quiet"
+	charged := []records.Record{busy, quiet}
+	b := bill(t)
+	b.Charge(charged[:1])
+	b.PerSecond = 0.01
+	b.Charge(charged[1:])
+	answers := Recorded(charged)
+	if len(answers) != 2 {
+		t.Fatalf("%d answers", len(answers))
+	}
+	for i, a := range answers {
+		near(t, a.Name, a.Offers[0].Cost, charged[i].Float(PerMonth))
 	}
 }
 

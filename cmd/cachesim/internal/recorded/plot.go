@@ -48,8 +48,7 @@ standard input.`,
 			if err != nil {
 				return err
 			}
-			bill, _ := cost.Recorded(recs)
-			costs, err := cost.Draw(cmd.Context(), bill.Answers(recs, nil))
+			costs, err := cost.Draw(cmd.Context(), cost.Recorded(recs))
 			if err != nil {
 				return err
 			}
