@@ -48,6 +48,7 @@ func TestTooManyBadLinesAreAnError(t *testing.T) {
 	}{
 		{table(4000, 17), 0, "stdin: line 17: "},
 		{table(500, 17), traces.UsualBadLines, "stdin: line 17: "},
+		{table(500, 17), traces.UsualBadLines, "; --bad-lines allows 0.1%, none of 501 lines"},
 		{table(4000, 17, 18, 19, 20, 21), traces.UsualBadLines,
 			"stdin: 5 of 4,001 lines could not be read, first: line 17: "},
 		{table(4000, 17, 18, 19, 20, 21), traces.UsualBadLines, "; --bad-lines allows 0.1%"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -99,8 +100,8 @@ func checkWritten(s *source.Source, head source.Head) error {
 	if len(bytes.TrimLeft(head.Bytes, "\x00")) > 0 {
 		return nil
 	}
-	return s.Errorf("has only zeros in its first %d bytes: want a trace; was the file written completely?",
-		len(head.Bytes))
+	return s.Errorf("has only zeros in its first %d bytes: want a trace; was the file written completely? If a log was "+
+		"truncated while its server wrote on: tr -d '\\000' < FILE | cachesim run -", len(head.Bytes))
 }
 
 func namesOf(list []source.Format) []string {
@@ -143,6 +144,9 @@ var foreign = []struct {
 	{"LZIP", "the compression of `lzip`", true},
 }
 
+// utf16Marks are byte order marks before UTF-16, as which PowerShell writes what a command prints (> access.log).
+var utf16Marks = []string{"\xff\xfe", "\xfe\xff"}
+
 // beginsArray reports whether a text is JSON as far as it goes, rather than a log whose lines begin with a time in
 // brackets.
 func beginsArray(text []byte) bool {
@@ -154,12 +158,19 @@ func beginsArray(text []byte) bool {
 	}
 }
 
+// syslogPriority begins lines that a collector of logs took as they came: RFC 5424 section 6.2.1.
+var syslogPriority = regexp.MustCompile(`^<\d{1,3}>`)
+
 // checkForeign refuses a file that certainly is not a trace, and says what it is.
 func checkForeign(s *source.Source, head source.Head) error {
 	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
+	if slices.ContainsFunc(utf16Marks, func(mark string) bool { return bytes.HasPrefix(text, []byte(mark)) }) {
+		return s.Errorf("is text in UTF-16, want UTF-8: iconv -f UTF-16 -t UTF-8 FILE | cachesim run -")
+	}
 	for _, f := range foreign {
 		switch {
-		case !bytes.HasPrefix(text, []byte(f.signature)), f.signature == "[" && !beginsArray(text):
+		case !bytes.HasPrefix(text, []byte(f.signature)), f.signature == "[" && !beginsArray(text),
+			f.signature == "<" && syslogPriority.Match(text):
 		case f.packed:
 			return s.Errorf("looks like %s, which is not supported: unpack it, or compress it with gzip, zstd, xz, bzip2, "+
 				"lz4, s2 or tar", f.what)

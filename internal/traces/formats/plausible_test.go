@@ -190,6 +190,17 @@ func TestJSONIsNoTextTrace(t *testing.T) {
 	}
 }
 
+// What a collector of logs took as it came begins with a priority in angle brackets, and PowerShell writes UTF-16.
+func TestLogsThatLookLikeOtherFiles(t *testing.T) {
+	const line = `10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 2326` + "\n"
+	records, err := tracetest.ReadText(t, "<190>Oct 10 13:55:36 web nginx: "+line, "")
+	if err != nil || len(records) != 1 || string(records[0].Text) != "/a" {
+		t.Errorf("after a priority of syslog: %v, error %v; want a request for /a", records, err)
+	}
+	must.NotGet(tracetest.ReadText(t, "<html>\n", ""))(t, "looks like HTML")
+	must.NotGet(tracetest.ReadText(t, "\xff\xfe1\x000\x00\n\x00", ""))(t, "iconv -f UTF-16 -t UTF-8")
+}
+
 // The rest of a file that was cut within its first bytes is not text.
 func TestFilesCutWithinTheirFirstBytes(t *testing.T) {
 	for content, want := range map[string]string{

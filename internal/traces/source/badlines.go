@@ -94,8 +94,11 @@ func (t *Together) CheckBadLines(share float64) error {
 	switch {
 	case float64(all.Bad) <= share*float64(all.Lines):
 		return nil
-	case all.Bad == 1:
+	case all.Lines == 1:
 		return all.firstBad
+	case all.Bad == 1:
+		return fmt.Errorf("%w; --bad-lines allows %s, none of %s", all.firstBad, percent(share),
+			english.Sprintf("%d lines", all.Lines))
 	}
 	return fmt.Errorf("%s: %s; --bad-lines allows %s", all.firstBad.place, all.BadText(), percent(share))
 }

@@ -145,6 +145,9 @@ func openLayout(src *source.Source, opts params.Values, l *layout, d description
 
 func (r *logReader) parse(line []byte, rec *stream.Record) error {
 	if err := r.parser.parse(line); err != nil {
+		if isMessage(line) {
+			return r.rules.LeaveOut(messages)
+		}
 		return err
 	}
 	return r.rules.Record(&r.parser.entry, rec)

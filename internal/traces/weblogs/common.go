@@ -33,8 +33,7 @@ func recogniseCommon(lines [][]byte) (c common, err error) {
 		return c, err
 	}
 	p := parser{layout: core}
-	lines = source.WithoutBlankEnd(lines)
-	lines = lines[:min(len(lines), mostLooked)]
+	lines = firstRequests(source.WithoutBlankEnd(lines))
 	var tails [][]byte
 	var first, wrong []byte
 	var why error
@@ -190,7 +189,7 @@ func servedColumn(tails [][]byte, columns int) int {
 
 // cacheWords are in the words that caches write.
 var cacheWords = []string{"HIT", "MISS", "EXPIRED", "STALE", "UPDATING", "REVALIDATED", "REFRESH", "-", "PASS", "NONE",
-	"DYNAMIC", "DENIED", "TUNNEL", "REDIRECT", "ERROR", "SYNTH"}
+	"DYNAMIC", "DENIED", "TUNNEL", "REDIRECT", "ERROR", "SYNTH", "PIPE"}
 
 // isCacheWord reports whether a cache writes such a word: HIT, TCP_MISS:HIER_DIRECT, RefreshHit.
 func isCacheWord(word []byte) bool {

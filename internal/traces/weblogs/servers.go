@@ -174,8 +174,7 @@ func (s *server) foreign(usual *layout, lines [][]byte) error {
 // bestLayout returns the layout that most of the first lines have, and whether at least half of them do. Of several it
 // is the last.
 func bestLayout(layouts []*layout, lines [][]byte) (best int, fit bool) {
-	lines = source.WithoutBlankEnd(lines)
-	lines = lines[:min(len(lines), mostLooked)]
+	lines = firstRequests(source.WithoutBlankEnd(lines))
 	most := 0
 	for i, l := range layouts {
 		p, fitting := parser{layout: l}, 0
