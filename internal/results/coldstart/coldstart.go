@@ -198,11 +198,17 @@ func (s start) mostlyCold(c cell, all blocks.Block) string {
 	_, power := growth(c, c.blocks.Before, func(b blocks.Block) int64 { return b.New })
 	// First requests grow with that power of the length of the log, other misses with the length.
 	times := math.Pow(float64(all.Cold)/float64(all.Misses-all.Cold), 1/(1-power))
-	if power >= 1 || !(times <= farthest) {
-		return text + ": new " + s.noun + " keep coming, so a longer log changes little"
+	switch {
+	case power < 1 && times <= farthest:
+		return text + fmt.Sprintf(": in a log %s times as long they are half (an estimate)", factor(times))
+	case power < steady:
+		return text + ": in a longer log they are a smaller share of all requests"
 	}
-	return text + fmt.Sprintf(": in a log %s times as long they are half (an estimate)", factor(times))
+	return text + ": new " + s.noun + " keep coming, so a longer log changes little"
 }
+
+// steady is the power of growth from which on new objects come about as often at the end of a log as before.
+const steady = 0.9
 
 // growth returns how much the trace requests, and with which power of its length that has grown over its second half:
 // Heaps' law.
