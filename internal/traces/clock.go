@@ -59,23 +59,26 @@ func (c *clock) warnings(apart bool) (found []string) {
 	for i := 1; i < len(c.files); i++ {
 		before, file := c.files[i-1], c.files[i]
 		if file.first < before.last {
-			return append(found, fmt.Sprintf("times run backwards: %s begins %s before %s ends, which is read first; "+
-				"name the files oldest first%s, or read them by time (--merge; in an experiment merge: true)",
-				filepath.Base(file.path), time.Duration(before.last-file.first), filepath.Base(before.path), c.byTime()))
+			return append(found, fmt.Sprintf("times run backwards: %s begins %s before %s ends, which is read first; %s",
+				filepath.Base(file.path), time.Duration(before.last-file.first), filepath.Base(before.path), c.advice()))
 		}
 	}
 	return found
 }
 
-// byTime names the files in the order of their times.
-func (c *clock) byTime() string {
+// advice says how the files are read in the order of their times. No order of the files does that where they overlap, as
+// logs of two servers do.
+func (c *clock) advice() string {
+	const byTime = "read them by time (--merge; in an experiment merge: true)"
 	files := slices.Clone(c.files)
 	slices.SortStableFunc(files, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	paths := make([]string, len(files))
 	for i, f := range files {
-		paths[i] = f.path
+		if paths[i] = f.path; i > 0 && f.first < files[i-1].last {
+			return "times of files overlap: " + byTime
+		}
 	}
-	return inOrder(paths)
+	return "name the files oldest first" + inOrder(paths) + ", or " + byTime
 }
 
 // mostNamedFiles are named one by one in a warning.

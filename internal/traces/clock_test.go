@@ -31,6 +31,7 @@ func TestTimesThatRunBackwards(t *testing.T) {
 	newest := timesFile(t, "", "access.log", 30, 31, 40)
 	middle := timesFile(t, "", "access.log.1", 10, 11, 29)
 	oldest := timesFile(t, "", "access.log.2", 0, 3, 10)
+	server2 := timesFile(t, "", "server2.log", 11, 12, 30)
 	falling := timesFile(t, "", "export.csv", 9, 8, 9, 1)
 	const advice = "name the files oldest first (%s), or read them by time (--merge; in an experiment merge: true)"
 	for name, c := range map[string]struct {
@@ -48,6 +49,11 @@ func TestTimesThatRunBackwards(t *testing.T) {
 			files: []string{oldest, newest, middle},
 			want: "times run backwards: access.log.1 begins 30s before access.log ends, which is read first; " +
 				fmt.Sprintf(advice, "access.log.2 access.log.1 access.log"),
+		},
+		"two servers": {
+			files: []string{middle, server2},
+			want: "times run backwards: server2.log begins 18s before access.log.1 ends, which is read first; times of " +
+				"files overlap: read them by time (--merge; in an experiment merge: true)",
 		},
 		"oldest first": {files: []string{oldest, middle, newest}},
 		"by time":      {files: []string{newest, middle, oldest}, merge: true},
