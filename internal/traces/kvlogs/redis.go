@@ -56,7 +56,7 @@ func parseEvent(line []byte) (e event, err error) {
 	open := bytes.Index(line, []byte(" ["))
 	end := bytes.Index(line, []byte(`] "`)) // an address of IPv6 has brackets, too
 	if at <= 0 || open != at || end < open {
-		return e, fmt.Errorf(`%.60q: want TIME [DATABASE CLIENT] "COMMAND" "ARGUMENT"...`, line)
+		return e, fmt.Errorf(`%.60q: want TIME [DATABASE CLIENT] "COMMAND" and its arguments in quotes`, line)
 	}
 	if e.time, err = source.ParseTime(line[:at], second); err != nil {
 		return e, err
