@@ -76,7 +76,22 @@ func checkOrigin(c Cell, t *traces.Trace) error {
 		return fmt.Errorf("series %s: each file starts with a clock of its own, so the misses per second of all of them are "+
 			"unknown; replay one file at a time", window)
 	}
-	return nil
+	return checkMinutes(window, t)
+}
+
+// checkMinutes rejects more minutes than a series may have, of which --origin makes one.
+func checkMinutes(window series.Window, t *traces.Trace) error {
+	if window.Span != time.Minute {
+		return nil // whatever is wrong with other windows is said of them
+	}
+	lasts := time.Duration(slices.Max(t.Times) - t.Times[0])
+	if window.CheckSpan(lasts) == nil {
+		return nil
+	}
+	const day = 24 * time.Hour
+	return fmt.Errorf("%s lasts %.0f days, and the misses of each minute are known for at most %d days; read a part of it "+
+		"with --limit, or give longer windows with --series, such as 1h:%s", t.Name, float64(lasts)/float64(day),
+		series.MaxWindows*time.Minute/day, window.Names)
 }
 
 func seesOrigin(w series.Window) bool {

@@ -61,6 +61,7 @@ func ParseWindow(text string) (Window, error) {
 // Named reports whether the window names a metric.
 func (w Window) Named(name string) bool { return w.Names != "" && w.Wants(name) }
 
+// Wants reports whether the series of a metric are wanted.
 func (w Window) Wants(name string) bool {
 	return w.Names == "" || slices.Contains(strings.Split(w.Names, ","), name)
 }
@@ -80,6 +81,7 @@ func parseLength(text string) (Window, error) {
 	return Window{Span: d}, nil
 }
 
+// Asked reports whether there are to be series.
 func (w Window) Asked() bool { return w != Window{} }
 
 // String formats the window so that ParseWindow reads it; "" for none.
