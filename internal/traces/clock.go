@@ -66,8 +66,8 @@ func (c *clock) warnings(apart bool) (found []string) {
 	return found
 }
 
-// advice says how the files are read in the order of their times. No order of the files does that where they overlap, as
-// logs of two servers do.
+// advice says how the files are read in the order of their times. No order of the files does that where they overlap,
+// as logs of two servers do.
 func (c *clock) advice() string {
 	const byTime = "read them by time (--merge; in an experiment merge: true)"
 	files := slices.Clone(c.files)

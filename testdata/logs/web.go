@@ -1,8 +1,10 @@
 package logs
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // webKind is a log of a web server, a proxy or a content delivery network.
@@ -58,17 +60,13 @@ var webKinds = []webKind{
 		"x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port time-to-first-byte " +
 		"x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start sc-range-end\n",
 		func(v visit) string {
-			query := v.query
-			if query == "" {
-				query = "-"
-			}
 			result := v.verdict("Hit", "Miss")
 			if v.status >= 400 {
 				result = "Error"
 			}
 			return strings.Join([]string{v.at.Format("2006-01-02"), v.at.Format("15:04:05"), "FRA56-P1",
 				fmt.Sprint(v.bytes + 400), v.client, v.method, "d111111abcdef8.cloudfront.net", v.path, fmt.Sprint(v.status), "-",
-				strings.ReplaceAll(agent, " ", "%20"), query, "-", result,
+				strings.ReplaceAll(agent, " ", "%20"), cmp.Or(v.query, "-"), "-", result,
 				"SOX4xwn4XV6Q4rgb7XiVGOHms_BGlTAC4KyHmureZmBNrjGdRLiNIQ==", v.host, "https", "23", "0.001", "-", "TLSv1.3",
 				"TLS_AES_128_GCM_SHA256", result, "HTTP/2.0", "-", "-", "11040", "0.001", result, "image/jpeg",
 				fmt.Sprint(v.bytes), "-", "-"}, "\t")
@@ -154,6 +152,14 @@ var webKinds = []webKind{
 			v.target(), v.at.Format("2006-01-02T15:04:05Z"), v.bytes+300, v.status, v.at.Format("2006-01-02T15:04:05Z"))
 	}},
 	// Fastly, "Useful log formats": the JSON of its examples.
+	// AWS, "Standard logging reference" of CloudFront: output format JSON of standard logging (v2).
+	{"cloudfront-v2.json", "", func(v visit) string {
+		return fmt.Sprintf(`{"date":"%s","time":"%s","x-edge-location":"FRA56-P1","sc-bytes":"%d","c-ip":"%s",`+
+			`"cs-method":"%s","cs(Host)":"d111111abcdef8.cloudfront.net","cs-uri-stem":"%s","sc-status":"%d",`+
+			`"cs(Referer)":"-","cs(User-Agent)":"%s","cs-uri-query":"%s","x-edge-result-type":"%s","x-host-header":"%s",`+
+			`"cs-protocol":"https"}`, v.at.Format(time.DateOnly), v.at.Format(time.TimeOnly), v.bytes+400, v.client, v.method,
+			v.path, v.status, agent, cmp.Or(v.query, "-"), v.verdict("Hit", "Miss"), v.host)
+	}},
 	{"fastly.log", "", func(v visit) string {
 		return fmt.Sprintf(`{"timestamp":"%s","client_ip":"%s","geo_country":"germany","geo_city":"frankfurt","host":"%s",`+
 			`"url":"%s","request_method":"%s","request_protocol":"HTTP/2","request_referer":"","request_user_agent":"%s",`+

@@ -13,7 +13,7 @@ import (
 )
 
 // withHeaders are the sizes of responses with their headers, by the documentation of the servers.
-var withHeaders = []string{".EdgeResponseBytes", ".httpRequest.responseSize"}
+var withHeaders = []string{".EdgeResponseBytes", ".httpRequest.responseSize", ".sc-bytes"}
 
 // fields are the paths that an access log has for each role; nil for none.
 type fields struct {
@@ -38,7 +38,8 @@ type accessReader struct {
 	fields  *fields
 	rules   *weblogs.Rules
 	entry   weblogs.Entry
-	unit    int64 // of times
+	unit    int64  // of times
+	joined  []byte // a date and a time of the day
 }
 
 func openAccess(name string, choose func(*survey) *fields) func(*source.Source, params.Values) (stream.Reader,
@@ -67,6 +68,9 @@ func openAccess(name string, choose func(*survey) *fields) func(*source.Source, 
 			}
 			r.unit = source.TimeUnits[unitOf(example)]
 			src.Reading.Time = "time " + f.paths[clock].String() + source.TimeKind(example, r.unit)
+			if f.has(timeOfDay) {
+				src.Reading.Time = "time " + f.paths[clock].String() + " and " + f.paths[timeOfDay].String()
+			}
 		}
 		return source.ReadLines(src, r.parse), r.rules.Fields(), nil
 	}
@@ -150,12 +154,21 @@ func (r *accessReader) numbers(e *weblogs.Entry) (err error) {
 		}
 	}
 	if r.slots[clock] != none {
-		if e.Time, err = source.ParseTime(r.text(clock), r.unit); err != nil {
+		if e.Time, err = source.ParseTime(r.when(), r.unit); err != nil {
 			return r.failed(clock, err)
 		}
 	}
 	e.SetCacheControl(r.text(cacheControl))
 	return nil
+}
+
+// when returns the text that has the time.
+func (r *accessReader) when() []byte {
+	if r.slots[timeOfDay] == none {
+		return r.text(clock)
+	}
+	r.joined = append(append(append(r.joined[:0], r.text(clock)...), 'T'), r.text(timeOfDay)...)
+	return r.joined
 }
 
 func (r *accessReader) failed(role role, err error) error {

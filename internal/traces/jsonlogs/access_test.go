@@ -46,6 +46,12 @@ func TestAccessLogs(t *testing.T) {
 		"cloudflare, Unix nano": {`{"ClientRequestHost":"example.com","ClientRequestURI":"/a",` +
 			`"EdgeStartTimestamp":1646861401500000000,"EdgeResponseBytes":7,"CacheCacheStatus":"hit"}`,
 			"cloudflare", "example.com/a 7 read 1.6468614015e+09 1\n"},
+		"cloudfront": {`{"date":"2022-03-09","time":"21:30:01","x-edge-location":"FRA56-P1","sc-bytes":"7",` +
+			`"c-ip":"10.0.0.1","cs-method":"GET","cs(Host)":"d1.cloudfront.net","cs-uri-stem":"/a","sc-status":"200",` +
+			`"cs-uri-query":"b=1","x-edge-result-type":"RefreshHit","x-host-header":"e.com"}
+{"date":"2022-03-09","time":"21:30:02","cs-method":"PUT","cs-uri-stem":"/a","sc-status":"204","cs-uri-query":"-",` +
+			`"x-edge-result-type":"Miss","x-host-header":"e.com"}`, "cloudfront-json",
+			"e.com/a?b=1 7 read 1.646861401e+09 1\ne.com/a 0 write 1.646861402e+09 2\n"},
 		"fastly": {`{"timestamp":"2022-03-09T21:30:01+0000","client_ip":"10.0.0.1","geo_country":"germany","host":"e.com",` +
 			`"url":"\/a?x=1\u00262","request_method":"GET","request_protocol":"HTTP/2","response_state":"HIT-CLUSTER",` +
 			`"response_status":200,"response_body_size":5,"fastly_server":"cache-fra-1","fastly_is_edge":true}`,
@@ -102,6 +108,7 @@ func TestAccessLogsRefuse(t *testing.T) {
 		{line + strings.Replace(line, "200", `"OK"`, 1), "", `line 2: .status: status "OK": want a number of three digits`},
 		{line + strings.Replace(line, `"size":1`, `"size":-1`, 1), "", `line 2: .size: size "-1"`},
 		{line + strings.Replace(line, `"ts":1646861401,`, "", 1), "", `line 2: .ts: time ""`},
+		{`{"date":"2022-03-09","cs-uri-stem":"/a","sc-status":"200","time":"21:30"}`, "", `.date: time "2022-03-09T21:30"`},
 		{line + line[:40], "", "line 2: column 41: want the double quote"},
 		{`{"url":"/a"}`, "caddy", "its first lines have no URL"},
 		{line, "caddy:methods=get,query=no", "want one of keep, drop, sort"},

@@ -33,6 +33,7 @@ const (
 	status
 	size
 	clock
+	timeOfDay    // of a server whose clock is only the date
 	cacheControl // the header of the response, which says how long it stays fresh
 	served
 	looked // whether the server asked its cache
@@ -67,6 +68,20 @@ var servers = []server{
 			host: {".ClientRequestHost"}, client: {".ClientIP"}, status: {".EdgeResponseStatus"},
 			size:  {".EdgeResponseBodyBytes", ".EdgeResponseBytes"},
 			clock: {".EdgeStartTimestamp", ".EdgeEndTimestamp"}, served: {".CacheCacheStatus"},
+		},
+	},
+	{
+		// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html
+		name:    "cloudfront-json",
+		summary: "standard logs (v2) of Amazon CloudFront in JSON, with the names of the fields of the W3C",
+		example: `{"date":"2026-03-01","time":"12:00:00","sc-bytes":"10900","c-ip":"10.0.0.1","cs-method":"GET",` +
+			`"cs(Host)":"d111.cloudfront.net","cs-uri-stem":"/logo.png","sc-status":"200","cs-uri-query":"-",` +
+			`"x-edge-result-type":"Hit","x-host-header":"example.com"}`,
+		needs: [][]string{{".cs-uri-stem"}, {".sc-status"}},
+		fields: map[role][]string{
+			target: {".cs-uri-stem"}, query: {".cs-uri-query"}, method: {".cs-method"},
+			host: {".x-host-header", `."cs(Host)"`}, client: {".c-ip"}, status: {".sc-status"}, size: {".sc-bytes"},
+			clock: {".date"}, timeOfDay: {".time"}, served: {".x-edge-result-type"},
 		},
 	},
 	{
