@@ -36,9 +36,9 @@ func Open(s Source, stdin io.Reader) (*Run, error) {
 
 func (r *Run) open(s Source, stdin io.Reader) error {
 	if s.Path == "-" {
-		data, err := io.ReadAll(stdin)
+		data, err := readResults(stdin, mostBytes)
 		if err != nil {
-			return err
+			return fmt.Errorf("standard input: %w", err)
 		}
 		return r.parse("standard input", data, s.Options)
 	}
@@ -109,7 +109,8 @@ func (r *Run) readFolder(s Source) error {
 	return nil
 }
 
-// mostBytes is the size of a file in a folder beyond which it is not looked at: results are small, traces are not.
+// mostBytes is the size beyond which a file has no results of other simulators, and is not looked at in a folder:
+// results are small, traces are not.
 const mostBytes = 256 << 20
 
 // readOneOf reads a file of a folder: errNothing if it has no results. Those of other simulators are added to theirs
@@ -163,5 +164,25 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(faults.Reader(f, path))
+	data, err := readResults(faults.Reader(f, path), mostBytes)
+	if errors.Is(err, errTooLarge) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, err
+}
+
+var errTooLarge = fmt.Errorf("more than %d MiB, and no records of this program; want results, not a trace",
+	mostBytes>>20)
+
+// readResults reads all of a file: that of another simulator up to a number of bytes, beyond which it is no result.
+func readResults(from io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err != nil || int64(len(data)) <= most {
+		return data, err
+	}
+	if !records.Recognises(data) {
+		return nil, errTooLarge
+	}
+	rest, err := io.ReadAll(from)
+	return append(data, rest...), err
 }

@@ -45,6 +45,23 @@ func TestParseSource(t *testing.T) {
 	}
 }
 
+// Only records may be large: a trace that was given by mistake is not read to its end.
+func TestLargeFiles(t *testing.T) {
+	const most = 100
+	lines := func(begin string) *strings.Reader { return strings.NewReader(strings.Repeat(begin+"\n", 50)) }
+	trace := lines("1,2,3")
+	must.NotGet(readResults(trace, most))(t, "want results, not a trace", "a long trace")
+	if trace.Len() < 150 {
+		t.Errorf("%d bytes of the trace are not read, want almost 200", trace.Len())
+	}
+	if data := must.Get(readResults(lines(`{"trace":"t"}`), most))(t); len(data) != 50*14 {
+		t.Errorf("%d bytes of records", len(data))
+	}
+	if data := must.Get(readResults(strings.NewReader("policy\n"), most))(t); string(data) != "policy\n" {
+		t.Errorf("a short file is %q", data)
+	}
+}
+
 func TestNamesOfRuns(t *testing.T) {
 	for _, test := range []struct{ paths, want []string }{
 		{[]string{"a/old", "b/new"}, []string{"old", "new"}},
