@@ -89,8 +89,8 @@ func checkMinutes(window series.Window, t *traces.Trace) error {
 		return nil
 	}
 	const day = 24 * time.Hour
-	return fmt.Errorf("%s lasts %.0f days, and the misses of each minute are known for at most %d days; read a part of it "+
-		"with --limit, or give longer windows with --series, such as 1h:%s", t.Name, float64(lasts)/float64(day),
+	return fmt.Errorf("%s lasts %.0f days, and the misses of each minute are known for at most %d days; read a part of "+
+		"it with --limit, or give longer windows with --series, such as 1h:%s", t.Name, float64(lasts)/float64(day),
 		series.MaxWindows*time.Minute/day, window.Names)
 }
 
