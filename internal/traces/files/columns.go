@@ -31,9 +31,12 @@ var tableColumns = []tableColumn{
 // neededColumns is how many of the columns are always there.
 const neededColumns = 3
 
+// tableBlock is the size of a block in KiB, unless the option says another.
+const tableBlock = 4096
+
 // Options returns the options of all formats of tables of reads. otherwise is the default job.
 func Options(otherwise string) []params.Param {
-	return []params.Param{blockOption(4096), filesOption(), jobOption(otherwise)}
+	return []params.Param{blockOption(tableBlock), filesOption(), jobOption(otherwise)}
 }
 
 // ColumnOptions returns the options that name the columns of a table of reads, except the time.

@@ -201,23 +201,27 @@ func nextRow(src *source.Source) (func() ([]byte, int64, error), error) {
 	}, nil
 }
 
-// Unread are the listed files that are never read, which tables of reads lose. Their writers embed it to implement
+// TableLosses are what tables of reads lose of the data set and of the blocks. Their writers embed it to implement
 // source.Loser.
-type Unread struct {
+type TableLosses struct {
+	block   int64             // bytes in a block
 	listing *Listing          // nil if there is none
 	read    *stream.Numbering // the files of the listing that are read; nil without a listing
 }
 
-// NewUnread returns the files of the listing of a kind, all unread so far.
-func NewUnread(kind stream.Kind) Unread {
-	if kind, ok := kind.(Kind); ok && kind.Listing != nil {
-		return Unread{kind.Listing, stream.NewNumbering()}
+// NewTableLosses returns the losses of requests of a kind, of whose listing no file is read so far.
+func NewTableLosses(kind stream.Kind) (l TableLosses) {
+	if kind, ok := kind.(Kind); ok {
+		l.block, l.listing = kind.Block, kind.Listing
 	}
-	return Unread{}
+	if l.listing != nil {
+		l.read = stream.NewNumbering()
+	}
+	return l
 }
 
 // Saw records that a read of a file has been written.
-func (l *Unread) Saw(head *Head) {
+func (l *TableLosses) Saw(head *Head) {
 	if l.listing == nil {
 		return
 	}
@@ -226,10 +230,14 @@ func (l *Unread) Saw(head *Head) {
 	}
 }
 
-func (l *Unread) Losses() []string {
-	if l.listing == nil || l.read.Len() == l.listing.Files() {
-		return nil
+func (l *TableLosses) Losses() (lost []string) {
+	if l.listing != nil && l.read.Len() < l.listing.Files() {
+		lost = append(lost, fmt.Sprintf("listed files that are not read (%d; name %s again with the option files)",
+			l.listing.Files()-l.read.Len(), l.listing.name))
 	}
-	return []string{fmt.Sprintf("listed files that are not read (%d; name %s again with the option files)",
-		l.listing.Files()-l.read.Len(), l.listing.name)}
+	if l.block != tableBlock<<10 {
+		lost = append(lost, fmt.Sprintf("blocks of %s (read the file with the option block=%d)", blockText(l.block),
+			l.block>>10))
+	}
+	return lost
 }

@@ -262,3 +262,14 @@ func TestWrittenListing(t *testing.T) {
 		must.Fail(t, err, want, path)
 	}
 }
+
+// TestTablesLoseTheBlock: a table is read in blocks of 4 MiB, so that one of other blocks needs the option.
+func TestTablesLoseTheBlock(t *testing.T) {
+	const other = "blocks of 4 KiB (read the file with the option block=4)"
+	for block, want := range map[int64]string{4 << 20: "", 4 << 10: other} {
+		losses := files.NewTableLosses(files.Kind{Block: block})
+		if got := strings.Join(losses.Losses(), "; "); got != want {
+			t.Errorf("blocks of %d bytes: lost are %q, want %q", block, got, want)
+		}
+	}
+}

@@ -111,14 +111,14 @@ type tableWriter struct {
 	rows  *source.CSVRows
 	clock bool
 	cells []string
-	Unread
+	TableLosses
 }
 
 func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
 	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
-	t := &tableWriter{rows: source.NewCSVRows(w), clock: fields.Time, Unread: NewUnread(fields.Kind)}
+	t := &tableWriter{rows: source.NewCSVRows(w), clock: fields.Time, TableLosses: NewTableLosses(fields.Kind)}
 	header := []string{"job", "path", "offset", "length", "file_size"}
 	if t.clock {
 		header = append([]string{"time"}, header...)

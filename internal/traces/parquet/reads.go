@@ -185,7 +185,7 @@ func (c *cursor) size(v parquet.Value) (int64, error) {
 // readsWriter writes a row per read: time (TIMESTAMP in ns, if there is a clock), job (a string or null), path (a
 // string), offset, length (INT64, bytes) and file_size (INT64 or null).
 type readsWriter struct {
-	files.Unread
+	files.TableLosses
 	out     *parquet.GenericWriter[any]
 	columns []string // in the order of their values in a row
 	row     parquet.Row
@@ -200,7 +200,7 @@ func newReadsWriter(w io.Writer, fields stream.Fields) *readsWriter {
 		group["time"] = parquet.Timestamp(parquet.Nanosecond)
 	}
 	schema := parquet.NewSchema("reads", group)
-	p := &readsWriter{Unread: files.NewUnread(fields.Kind)}
+	p := &readsWriter{TableLosses: files.NewTableLosses(fields.Kind)}
 	for _, path := range schema.Columns() {
 		p.columns = append(p.columns, path[0])
 	}
