@@ -228,7 +228,7 @@ func TestLimitsOfAnAnswer(t *testing.T) {
 		if lines := strings.Join(a.Explanation(), "\n"); !strings.Contains(lines, "the cheapest is the "+end) {
 			t.Errorf("%s\ndoes not say that it is the %s", lines, end)
 		}
-		if !strings.Contains(a.Sentence(), "compared with no lru, which was not replayed") {
+		if !strings.Contains(a.Sentence(), "not compared with lru, which was not replayed") {
 			t.Error(a.Sentence())
 		}
 	}

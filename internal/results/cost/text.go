@@ -31,7 +31,7 @@ func (a Answer) Sentence() string {
 	switch other := a.offerOf(baseline); {
 	case best.Policy == baseline:
 	case other == nil:
-		parts = append(parts, "compared with no "+baseline+", which was not replayed")
+		parts = append(parts, "not compared with "+baseline+", which was not replayed")
 	default:
 		parts = append(parts, fmt.Sprintf("%s at its cheapest, %s: %s, %s", baseline, capacityOf(*other),
 			a.Amount(other.Cost), saved(best, *other)))
