@@ -191,14 +191,15 @@ func servedColumn(tails [][]byte, columns int) int {
 var cacheWords = []string{"HIT", "MISS", "EXPIRED", "STALE", "UPDATING", "REVALIDATED", "REFRESH", "-", "PASS", "NONE",
 	"DYNAMIC", "DENIED", "TUNNEL", "REDIRECT", "ERROR", "SYNTH", "PIPE"}
 
-// isCacheWord reports whether a cache writes such a word: HIT, TCP_MISS:HIER_DIRECT, RefreshHit.
+// isCacheWord reports whether a cache writes such a word: HIT, TCP_MISS:HIER_DIRECT, RefreshHit. A name may come before
+// it (cs=HIT), as in log formats that name their columns.
 func isCacheWord(word []byte) bool {
 	const longest = 40
 	if len(word) > longest {
 		return false
 	}
 	for _, c := range word {
-		if letter := c | ' '; (letter < 'a' || letter > 'z') && c != '_' && c != '-' && c != ':' {
+		if letter := c | ' '; (letter < 'a' || letter > 'z') && strings.IndexByte("_-:=", c) < 0 {
 			return false
 		}
 	}

@@ -119,6 +119,11 @@ func TestCommonFormats(t *testing.T) {
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" HIT MISS`,
 			"access, combined and 2 columns after it; " + usual + "key path with query, time, size, op",
 			[]string{"2000-10-10T13:55:36 read /a 5 ?"}},
+		{"columns with names", "",
+			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" rt=0.003 uct="-" cs=HIT`,
+			"access, combined and 3 columns after it, of which number 3 is the hit or miss; " + usual +
+				"key path with query, time, size, op, hit or miss of the server",
+			[]string{"2000-10-10T13:55:36 read /a 5 hit"}},
 		{"a column that has other words, too", "",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" "a \" b" HIT` + "\n" +
 				`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" "a" alice`,
