@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
-	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -28,10 +28,10 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 		}
 	}
 	if f.format == "table" || f.format == "markdown" {
-		if err := target.Print(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {
+		if err := records.PrintAnswers(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {
 			return err
 		}
-		if err := cost.Print(out, r.Costs, f.format == "markdown", terminal.TextWidth(out)); err != nil {
+		if err := records.PrintAnswers(out, r.Costs, f.format == "markdown", terminal.TextWidth(out)); err != nil {
 			return err
 		}
 		if err := coldstart.Print(out, r.ColdStart, f.format == "markdown", terminal.TextWidth(out)); err != nil {

@@ -2,7 +2,6 @@ package cost
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -164,16 +163,5 @@ func Lasting(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// Print writes answers below a table, for a terminal of that width or in Markdown.
-func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
-	for _, a := range answers {
-		sentence := a.Sentence()
-		if len(answers) > 1 {
-			sentence = a.Name + ": " + sentence
-		}
-		if err := records.PrintAnswer(w, markdown, width, sentence, a.Explanation()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Group returns the name of the group of records.
+func (a Answer) Group() string { return a.Name }

@@ -48,12 +48,29 @@ func (p Printed) formats() (names []string) {
 	return names
 }
 
-// PrintAnswer writes a sentence below a table, and lines that explain it.
-func PrintAnswer(w io.Writer, markdown bool, width int, sentence string, explanation []string) error {
-	if markdown {
-		sentence = "**" + sentence + "**"
+// Answer is what a table says of a group of its records: a sentence, and lines that explain it.
+type Answer interface {
+	Group() string // its name
+	Sentence() string
+	Explanation() []string
+}
+
+// PrintAnswers writes answers below a table, in Markdown or for a terminal of that width. Several say of which group
+// they are.
+func PrintAnswers[A Answer](w io.Writer, answers []A, markdown bool, width int) error {
+	for _, a := range answers {
+		sentence := a.Sentence()
+		if len(answers) > 1 {
+			sentence = a.Group() + ": " + sentence
+		}
+		if markdown {
+			sentence = "**" + sentence + "**"
+		}
+		if err := PrintLines(w, markdown, width, append([]string{sentence}, a.Explanation()...)); err != nil {
+			return err
+		}
 	}
-	return PrintLines(w, markdown, width, append([]string{sentence}, explanation...))
+	return nil
 }
 
 // PrintLines writes lines below a table, in Markdown or broken at the width of a terminal.

@@ -1,11 +1,5 @@
 package target
 
-import (
-	"io"
-
-	"github.com/cachesim/cachesim/internal/results/records"
-)
-
 // Flag is a target as the value of a flag. Until it is set it means Default. It implements pflag.Value.
 type Flag struct {
 	Target
@@ -43,16 +37,5 @@ func (f Flag) Shows(a Answer, capacities int) bool {
 	return f.IsSet || capacities >= leastCapacities && len(a.Needs) > 0
 }
 
-// Print writes answers below a table, for a terminal of that width or in Markdown.
-func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
-	for _, a := range answers {
-		sentence := a.Sentence()
-		if len(answers) > 1 {
-			sentence = a.Name + ": " + sentence
-		}
-		if err := records.PrintAnswer(w, markdown, width, sentence, a.Explanation()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Group returns the name of the group of records.
+func (a Answer) Group() string { return a.Name }

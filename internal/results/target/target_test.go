@@ -135,7 +135,7 @@ func TestPrintUnknown(t *testing.T) {
 		true:  "\n**90% of the largest hit ratio: unknown, because no online policy has a hit**\n",
 	} {
 		var text strings.Builder
-		if err := Print(&text, []Answer{a}, markdown, 50); err != nil || text.String() != want {
+		if err := records.PrintAnswers(&text, []Answer{a}, markdown, 50); err != nil || text.String() != want {
 			t.Errorf("%v %q, want %q", err, text.String(), want)
 		}
 	}

@@ -131,7 +131,7 @@ func (r *Reading) Line(remark string) string {
 		s += "; " + r.LeftOutText()
 	}
 	if r.Cut > 0 {
-		s += fmt.Sprintf("; %s cut at the end of the file", counted(r.Cut, "read"))
+		s += fmt.Sprintf("; %s cut at the end of the file", Counted(r.Cut, "read"))
 	}
 	if r.Bad > 0 {
 		s += "; " + r.BadText()
@@ -147,7 +147,7 @@ func (r *Reading) LeftOutText() string {
 	} else if len(r.Reasons) > 1 {
 		why = tallyText(r.Reasons)
 	}
-	return fmt.Sprintf("%s left out (%s)", counted(r.LeftOut, "row"), why)
+	return fmt.Sprintf("%s left out (%s)", Counted(r.LeftOut, "row"), why)
 }
 
 // name names one of the files and counts the others.
@@ -182,8 +182,8 @@ func NewReading(in *File, compression string) *Reading {
 	return &Reading{Name: name, from: in, Compression: compression}
 }
 
-// counted writes a number with its noun, which gets an s in the plural.
-func counted(n int64, noun string) string {
+// Counted writes a number with its noun, which gets an s in the plural.
+func Counted[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -81,19 +81,12 @@ func commonOf(first []byte, tails [][]byte) common {
 		}
 		return c
 	}
-	c.about += fmt.Sprintf(" and %s after it", counted(extra, "column"))
+	c.about += fmt.Sprintf(" and %s after it", source.Counted(extra, "column"))
 	if at := servedColumn(tails, len(columns)); at >= 0 {
 		c.format += tailFormat(columns[:at+1])
 		c.about += fmt.Sprintf(", of which number %d is the hit or miss", at+1-named)
 	}
 	return c
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // anyColumns stands for what comes before the time, if it is nothing that is known.
