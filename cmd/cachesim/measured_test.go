@@ -57,6 +57,15 @@ func TestMeasuredTables(t *testing.T) {
 			}
 		}
 	})
+	for column, trace := range []struct{ file, capacity string }{
+		{"cloudPhysicsIO.oracleGeneral.bin.zst", "4897"}, {"arc-oltp.lis.gz", "18688"}, {"lirs-multi2.trace.gz", "568"},
+	} {
+		t.Run("policies-adaptive.md, duel, "+trace.file, func(t *testing.T) {
+			t.Parallel()
+			table := measuredTable(t, "policies-adaptive.md", "| policy | cloudPhysics | OLTP |")
+			table.compareRows(t, column+1, replayed{trace: tracesOf(t, "block/"+trace.file), capacities: trace.capacity})
+		})
+	}
 	for row, file := range map[string]string{
 		"arc-oltp": "arc-oltp.lis.gz", "cloudPhysicsIO": "cloudPhysicsIO.oracleGeneral.bin.zst",
 	} {

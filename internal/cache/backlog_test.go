@@ -29,7 +29,7 @@ func epoch() *traces.Trace {
 // they are read in a random order: after 101 requests.
 func backlogConfig(t *testing.T, tr *traces.Trace) Config {
 	t.Helper()
-	c := prefetchingConfig(t, tr, "igt", 300)
+	c := prefetchingConfig(t, tr, "igt(under=none,beside=none)", 300)
 	layout := must.Get(prefetch.NewLayout(tr))(t)
 	c.Layout, c.Unit = layout, true
 	return c

@@ -19,7 +19,8 @@ func TestIGTCacheWithAPolicyInside(t *testing.T) {
 		short, in, inside string
 		other             []string
 	}{
-		{"igtcache", "igtcache", "lru", nil},
+		{"igtcache", "igtcache", "duel", nil},
+		{"igtcache(mode=paper)", "igtcache(mode=paper)", "lru", nil},
 		{"igtcache(skewed=s3fifo)", "igtcache", "s3fifo", nil},
 		{"igtcache(skewed=lru-k(k=3),window=30)", "igtcache(window=30)", "lru-k(k=3)", nil},
 		{"igtcache(prefetch=off,skewed=w-tinylfu)", "igtcache(prefetch=off)", "w-tinylfu", nil},

@@ -49,16 +49,22 @@ func Lifetime(base int64, mean, deviation, quantile float64) int64 {
 // the given probability.
 func quantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*probability) }
 
+// expires reports whether a stream is dropped when nothing of it has been read for long: a random one if the trace has
+// a clock, and a sequential one, which keeps room for what comes next, in any case.
+func (s *system) expires(of *streams.Stream) bool {
+	return of.Pattern == streams.Random && s.clock || of.Pattern == streams.Sequential && !s.options.keepsIdle
+}
+
 // expire drops the streams that have not been read for longer than their lifetimes. A lifetime changes with every
 // access, but is never below the shortest one, so that a stream need not be looked at again before that has passed.
 func (s *system) expire(now int64) {
-	if !s.clock || s.options.keeps || now < s.due {
+	if s.options.keeps || now < s.due {
 		return
 	}
 	s.due = math.MaxInt64
 	shortest := s.options.shortest()
 	for _, u := range s.units {
-		if u == nil || u.stream == nil || u.expired || u.stream.Pattern != streams.Random {
+		if u == nil || u.stream == nil || u.expired || !s.expires(u.stream) {
 			continue
 		}
 		if now <= u.stream.Last+shortest {

@@ -32,6 +32,8 @@ const (
 	always   = "policy"
 	shared   = "shared"
 	paper    = "paper"
+	freeIdle = "free"
+	keepIdle = "keep"
 )
 
 const (
@@ -74,8 +76,9 @@ var Entries = []cache.Entry{entry}
 
 var parameters = slices.Concat([]policies.Param{
 	{Name: "mode", Default: "default", Choices: []string{"default", paper}, Doc: "with paper, what is not in the " +
-		"paper is off: guard=false, ks=scipy, verdicts=1, trailing=false and " +
-		"allocate=marginal(weight=1,hysteresis=1)"},
+		"paper is off: guard=false, ks=scipy, order=names, readers=4, interleaved=false, retest=false, verdicts=1, " +
+		"trailing=false, " +
+		"idle=keep, eager=true, beside=none, passing=0 and allocate=marginal(weight=1,hysteresis=1)"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
 	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what is evicted: pattern (what " +
@@ -89,6 +92,14 @@ var parameters = slices.Concat([]policies.Param{
 		"to the gaps between accesses"},
 	{Name: "ttl_alpha", Default: 0.01, Min: 1e-9, Max: 0.5, Doc: "share of the gaps that may be longer than it, were " +
 		"they normally distributed"},
+	{Name: "idle", Default: freeIdle, Choices: []string{freeIdle, keepIdle}, Doc: "the least share of a sequential " +
+		"stream that has been read to its end, or that nobody has read for its time to live: free, or keep; the paper does " +
+		"not say"},
+	{Name: "eager", Default: false, Doc: "what a sequential stream has read is evicted at once, as in the paper; " +
+		"otherwise when something else needs the room"},
+	{Name: "passing", Default: 0.9, Min: 0, Max: 1, Doc: "largest share of the objects of a full random stream that may " +
+		"be prefetched ones, which leave again once they have been read; 0: what is prefetched bypasses it; not in the " +
+		"paper"},
 	{Name: "trailing", Default: true, Doc: "a sequential stream keeps a block while another reader is behind it; not in " +
 		"the paper"},
 }, prefetch.TreeParams(), prefetch.StreamsParams())
@@ -106,10 +117,14 @@ type options struct {
 	base       int64          // nanoseconds
 	quantile   float64
 	trailing   bool
+	passing    float64
+	eager      bool // what has been read of sequential streams is evicted at once
+	keepsIdle  bool // sequential streams that are read no more keep their least share
 }
 
 // presets are the parameters that mode=paper sets.
-var presets = params.Values{"guard": false, "ks": "scipy", "verdicts": 1, "trailing": false,
+var presets = params.Values{"guard": false, "ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
+	"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none", "passing": 0.0,
 	"allocate": "marginal(weight=1,hysteresis=1)"}
 
 func optionsOf(v params.Values) (o options, err error) {
@@ -119,7 +134,9 @@ func optionsOf(v params.Values) (o options, err error) {
 		}
 	}
 	o = options{values: v, always: v.Text("evict") == always, trailing: v.Bool("trailing"),
-		base: int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
+		keepsIdle: v.Text("idle") == keepIdle, passing: v.Float("passing"),
+		eager: v.Bool("eager"),
+		base:  int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
 	if err := o.readPrefetch(v.Text("prefetch")); err != nil {
 		return o, err
 	}
@@ -244,12 +261,12 @@ func New(c cache.Config) (*Cache, error) {
 	var prefetcher prefetch.Prefetcher = idle{}
 	switch {
 	case o.own:
-		p := prefetch.NewStreams(s.tree, o.values)
+		p := prefetch.NewStreams(s.tree, o.values, c.Trace)
 		if c.Unit {
 			p.CountObjects()
 		}
 		p.Quota, s.restart = s.quota, p.Restart
-		prefetcher = proposer{p}
+		prefetcher = proposer{p, s}
 	case c.Prefetcher != nil:
 		prefetcher = prefetch.New(*c.Prefetcher, prefetch.Config{Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity,
 			Unit: c.Unit})
@@ -266,8 +283,10 @@ func (c *Cache) BeginCounting() {
 func (c *Cache) Tenants() []cache.Tenant { return c.system.Tenants() }
 
 // quota is the room that a stream has for its prefetcher. It includes what is free, of which a full unit takes what it
-// needs.
-func (s *system) quota(of *streams.Stream) int64 { return s.unitOf(of).pool.Capacity() + s.free }
+// needs, and what has been read of sequential streams.
+func (s *system) quota(of *streams.Stream) int64 {
+	return min(s.unitOf(of).pool.Capacity()+s.free+s.done.total, s.config.Capacity)
+}
 
 // idle proposes nothing.
 type idle struct{}
@@ -277,10 +296,13 @@ func (idle) Request(_ prefetch.Access, proposals []prefetch.Proposal) []prefetch
 }
 
 // proposer is the prefetcher of the streams of a tree in which the cache has already recorded the access.
-type proposer struct{ streams *prefetch.Streams }
+type proposer struct {
+	streams *prefetch.Streams
+	system  *system
+}
 
-func (p proposer) Request(_ prefetch.Access, proposals []prefetch.Proposal) []prefetch.Proposal {
-	return p.streams.After(proposals)
+func (p proposer) Request(a prefetch.Access, proposals []prefetch.Proposal) []prefetch.Proposal {
+	return p.streams.After(a, p.system.owner, proposals)
 }
 
 func (p proposer) More(n int, proposals []prefetch.Proposal) []prefetch.Proposal {

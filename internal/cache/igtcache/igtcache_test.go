@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,7 @@ func (d *dataset) trace(requests []block, seconds float64) *traces.Trace {
 			t.ObjectSizes = append(t.ObjectSizes, min(10, c.Sizes[b.file]-int64(10*b.number)))
 		}
 		t.Objects = append(t.Objects, o)
+		c.Offsets, c.Lengths = append(c.Offsets, int64(10*b.number)), append(c.Lengths, t.ObjectSizes[o])
 		if seconds > 0 {
 			t.Times = append(t.Times, 1_000_000+int64(float64(i)*seconds*1e9))
 		}
@@ -424,7 +426,7 @@ func TestEager(t *testing.T) {
 		requests = append(requests, block{i, 0}, block{i, 0}, block{i, 1}, block{i, 1})
 	}
 	tr := d.trace(requests, 0)
-	c := configOf(t, tr, "igtcache", 500, true)
+	c := configOf(t, tr, "igtcache(eager=true)", 500, true)
 	served := build(t, c)
 	n := serve(t, served, c, 0, len(requests))
 	// Of the first 101 files, each block misses once; then all hit.
@@ -462,7 +464,7 @@ func TestTrailingReader(t *testing.T) {
 		c := configOf(t, tr, text, 300, true)
 		return serve(t, build(t, c), c, 0, len(requests)).Hits
 	}
-	keeps, drops := hits("igtcache(prefetch=off)"), hits("igtcache(prefetch=off,trailing=false)")
+	keeps, drops := hits("igtcache(prefetch=off,eager=true)"), hits("igtcache(prefetch=off,eager=true,trailing=false)")
 	if keeps < n-behind-10 || drops > 300 {
 		t.Errorf("%d hits of %d with trailing readers, %d without", keeps, n-behind, drops)
 	}
@@ -496,7 +498,7 @@ func TestBlocksInParts(t *testing.T) {
 		}
 		tr := d.trace(requests, 0)
 		for _, trailing := range []bool{true, false} {
-			text := fmt.Sprintf("igtcache(prefetch=off,steps=0,readers=%d,trailing=%v)", readers, trailing)
+			text := fmt.Sprintf("igtcache(prefetch=off,eager=true,steps=0,readers=%d,trailing=%v)", readers, trailing)
 			c := configOf(t, tr, text, blocks/2, true)
 			served := build(t, c)
 			var n cache.Counts
@@ -716,5 +718,120 @@ func TestRefused(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
+	}
+}
+
+// hitRatio returns the hit ratio of a policy on reads of a data set, with room for a share of its blocks.
+func hitRatio(t *testing.T, d *dataset, requests []block, policy string, share float64) float64 {
+	t.Helper()
+	tr := d.trace(requests, 0)
+	blocks := 0
+	for _, n := range d.blocks {
+		blocks += n
+	}
+	c := configOf(t, tr, policy, int64(share*float64(blocks)), true)
+	n := serve(t, build(t, c), c, 0, len(requests))
+	return float64(n.Hits) / float64(n.Requests)
+}
+
+// Directories that are read once, in order: what was least share of those that are done serves those that come. The
+// limit of nodes removes most of them, and their directory is recognised all the same.
+func TestStreamsThatAreDoneFreeTheirShare(t *testing.T) {
+	d := &dataset{}
+	var requests []block
+	for directory := range 400 {
+		for file := range 120 {
+			requests = append(requests, block{d.add(1, "%04d/%03d.jpg", directory, file), 0})
+		}
+	}
+	// Of the first 100 directories 101 files each miss, and of the others none after the first.
+	most := 1 - 100.0*101/float64(len(requests))
+	if got := hitRatio(t, d, requests, "igtcache", 0.2); got < most-0.03 {
+		t.Errorf("hit ratio %v, of %v that are possible", got, most)
+	}
+}
+
+// Workers that take files of several blocks from one list, in order or shuffled: their directory is sequential or
+// random, however many there are, and a random one with a full pool still has readahead.
+func TestInterleavedWorkers(t *testing.T) {
+	for _, workers := range []int{1, 4, 12} {
+		for _, shuffled := range []bool{false, true} {
+			d := &dataset{}
+			const files, each = 600, 10
+			for file := range files {
+				d.add(each, "train/%04d.npz", file)
+			}
+			var requests []block
+			bits := rand.New(rand.NewPCG(1, 2))
+			for range 3 {
+				order := make([]int, files)
+				for i := range order {
+					order[i] = i
+				}
+				if shuffled {
+					order = bits.Perm(files)
+				}
+				for from := 0; from < files; from += workers {
+					for number := range each {
+						for _, file := range order[from:min(from+workers, files)] {
+							requests = append(requests, block{file, number})
+						}
+					}
+				}
+			}
+			// Without prefetching, uniform caching of a third of the data hits a third of the reads from the second pass on.
+			if got := hitRatio(t, d, requests, "igtcache(prefetch=off)", 1.0/3); shuffled && got < 0.20 {
+				t.Errorf("%d workers: hit ratio %v without prefetching, want 0.22", workers, got)
+			}
+			if got := hitRatio(t, d, requests, "igtcache", 1.0/3); got < 0.90 {
+				t.Errorf("%d workers, shuffled %v: hit ratio %v", workers, shuffled, got)
+			}
+		}
+	}
+}
+
+// Files with numbers for names, read in the order of the numbers and in that of the names.
+func TestNumbersWithoutZeros(t *testing.T) {
+	for _, natural := range []bool{true, false} {
+		d := &dataset{}
+		var requests []block
+		names := make([]int, 3000)
+		for i := range names {
+			names[i] = i
+		}
+		if !natural {
+			slices.SortFunc(names, func(a, b int) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+		for _, name := range names {
+			requests = append(requests, block{d.add(1, "part-%d", name), 0})
+		}
+		if got := hitRatio(t, d, requests, "igtcache", 0.05); got < 0.95 {
+			t.Errorf("in the order of the numbers %v: hit ratio %v", natural, got)
+		}
+	}
+}
+
+// In the paper a pattern is tested again when the quota changes, and at no other time.
+func TestPaperTestsOnQuotaChangesOnly(t *testing.T) {
+	d := &dataset{}
+	var requests []block
+	for i := range 2000 {
+		d.add(1, "%04d", i)
+		requests = append(requests, block{i, 0})
+	}
+	tests := func(policy string) float64 {
+		tr := d.trace(requests, 0)
+		c := configOf(t, tr, policy, 100, true)
+		served := build(t, c)
+		serve(t, served, c, 0, len(requests))
+		v := served.system.tree.Measure()
+		n, _ := v.Get(streams.TestsMetric.Name)
+		return n
+	}
+	if n := tests("igtcache(mode=paper)"); n != 1 {
+		t.Errorf("%v tests with mode=paper, want the one at the beginning", n)
+	}
+	if n := tests("igtcache(allocate=off)"); n < 15 {
+		t.Errorf("%v tests, want one for every 100 files", n)
 	}
 }

@@ -1,6 +1,7 @@
 package igtcache
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -19,6 +20,8 @@ type naive struct {
 	keys   *prefetch.Addresses
 	units  map[*streams.Stream]*naiveUnit
 	free   int
+	eager  bool
+	done   []uint32       // what has been read of sequential streams, the block that was left first in front
 	last   map[uint32]int // position of the last request
 	pos    int
 }
@@ -61,8 +64,18 @@ func newNaive(t *rapid.T, tr *traces.Trace, capacity int, o streams.Options) *na
 		}
 		slices.SortFunc(moved, func(a, b uint32) int { return n.last[a] - n.last[b] })
 		from.order, to.order = stay, moved
+		for _, o := range moved {
+			if n.undo(o) && s.Pattern == streams.Sequential {
+				n.done = append(n.done, o)
+			}
+		}
 	}
-	n.tree.Changed = func(s *streams.Stream, _ streams.Pattern) { n.units[s].cursor, n.units[s].tick = nil, 0 }
+	n.tree.Changed = func(s *streams.Stream, _ streams.Pattern) {
+		n.units[s].cursor, n.units[s].tick = nil, 0
+		for _, o := range n.units[s].order {
+			n.undo(o)
+		}
+	}
 	n.tree.Closed = func(s *streams.Stream) {
 		n.free += n.units[s].quota
 		delete(n.units, s)
@@ -77,6 +90,7 @@ func (n *naive) request(o uint32) (hit bool) {
 	u := n.units[s]
 	n.last[o] = n.pos
 	n.pos++
+	n.undo(o)
 	for _, holder := range n.units {
 		if i := slices.Index(holder.order, o); i >= 0 {
 			holder.order = append(slices.Delete(holder.order, i, i+1), o)
@@ -92,7 +106,28 @@ func (n *naive) request(o uint32) (hit bool) {
 	return hit
 }
 
+// undo takes a block out of the list of what has been read, and reports whether it was there.
+func (n *naive) undo(o uint32) bool {
+	i := slices.Index(n.done, o)
+	if i >= 0 {
+		n.done = slices.Delete(n.done, i, i+1)
+	}
+	return i >= 0
+}
+
 func (n *naive) load(s *streams.Stream, u *naiveUnit, o uint32) {
+	if len(u.order) == u.quota && n.free == 0 && len(n.done) > 0 {
+		for _, holder := range n.units {
+			if i := slices.Index(holder.order, n.done[0]); i >= 0 {
+				holder.order = slices.Delete(holder.order, i, i+1)
+				if holder != u {
+					holder.quota--
+					n.free++
+				}
+			}
+		}
+		n.done = n.done[1:]
+	}
 	if len(u.order) == u.quota && n.free > 0 {
 		n.free--
 		u.quota++
@@ -102,6 +137,7 @@ func (n *naive) load(s *streams.Stream, u *naiveUnit, o uint32) {
 		return
 	}
 	if len(u.order) == u.quota {
+		n.undo(u.order[0])
 		u.order = u.order[1:]
 	}
 	u.order = append(u.order, o)
@@ -109,10 +145,13 @@ func (n *naive) load(s *streams.Stream, u *naiveUnit, o uint32) {
 
 // readerOf returns who requests a block: the reader that has it, whose next block it is, or whose next child, the most
 // recent of them; or else a new one.
-func (n *naive) readerOf(u *naiveUnit, o uint32, p position) int {
+func (n *naive) readerOf(s *streams.Stream, u *naiveUnit, o uint32, p position) int {
 	for _, is := range []func(r naiveReader) bool{
 		func(r naiveReader) bool { return r.object == o },
-		func(r naiveReader) bool { return r.place.file == p.file && r.place.block+1 == p.block },
+		func(r naiveReader) bool {
+			return r.place.file == p.file && r.place.block+1 == p.block ||
+				r.place.child == p.child && r.place.file+1 == p.file && p.block == 0 && r.place.last
+		},
 		func(r naiveReader) bool { return r.place.child+1 == p.child && r.place.last },
 		func(r naiveReader) bool { return r.place.child+1 == p.child },
 	} {
@@ -126,7 +165,7 @@ func (n *naive) readerOf(u *naiveUnit, o uint32, p position) int {
 			return at
 		}
 	}
-	if len(u.cursor) < perReader*n.tree.Options().Readers {
+	if len(u.cursor) < perReader*max(fewestReaders, s.Readers) {
 		u.cursor = append(u.cursor, naiveReader{})
 		return len(u.cursor) - 1
 	}
@@ -148,33 +187,38 @@ func (n *naive) leave(s *streams.Stream, u *naiveUnit, o uint32) {
 		for n.layout.Parent(entry) != s.Place {
 			entry = n.layout.Parent(entry)
 		}
-		place.child = n.layout.Index(entry)
+		place.child = int64(s.Position(uint64(n.layout.Index(entry))))
 	}
 	u.tick++
-	at := n.readerOf(u, o, place)
+	at := n.readerOf(s, u, o, place)
 	was := u.cursor[at]
 	u.cursor[at] = naiveReader{o, place, u.tick, true}
-	if !was.initialised || was.object == o {
-		return
-	}
-	for i, r := range u.cursor {
-		if i != at && r.place.before(was.place) {
-			return // it will come there
-		}
-	}
-	for of, holder := range n.units {
-		if of != nil && of.Pattern == streams.Sequential {
-			at := slices.Index(holder.order, was.object)
-			if at < 0 {
-				continue
-			}
-			holder.order = slices.Delete(holder.order, at, at+1)
-			if more := u.quota - len(u.order); more > 0 { // the least share is 0
-				u.quota -= more
-				n.free += more
+	shrinks := place.last && place.child == n.layout.Entries(s.Place)-1 && !u.comes(-1, place)
+	if was.initialised && was.object != o && !u.comes(at, was.place) {
+		for of, holder := range n.units {
+			if of != nil && of.Pattern == streams.Sequential {
+				if at := slices.Index(holder.order, was.object); at >= 0 {
+					if shrinks = true; n.eager {
+						holder.order = slices.Delete(holder.order, at, at+1)
+					} else {
+						n.undo(was.object)
+						n.done = append(n.done, was.object)
+					}
+				}
 			}
 		}
 	}
+	if more := u.quota - len(u.order); more > 0 && shrinks { // the least share is 0
+		u.quota -= more
+		n.free += more
+	}
+}
+
+// comes reports whether a reader other than the given one will come to a place.
+func (u *naiveUnit) comes(but int, p position) bool {
+	return slices.ContainsFunc(u.cursor, func(r naiveReader) bool {
+		return (but < 0 || r != u.cursor[but]) && r.place.before(p)
+	})
 }
 
 // The cache decides as one with lists that are searched.
@@ -182,11 +226,14 @@ func TestNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr, text := drawn(t)
 		capacity := rapid.IntRange(1, 150).Draw(t, "capacity")
-		text = "igtcache(" + text + ",prefetch=off,ttl=off,allocate=marginal(least_mb=0,every=1000000000,period_s=1e9))"
+		eager := rapid.Bool().Draw(t, "eager")
+		text = fmt.Sprintf("igtcache(%s,eager=%t,skewed=lru", text, eager) +
+			",prefetch=off,ttl=off,allocate=marginal(least_mb=0,every=1000000000,period_s=1e9))"
 		tr.Times = nil
 		c := configOf(t, tr, text, int64(capacity), true)
 		served := build(t, c)
 		reference := newNaive(t, tr, capacity, served.system.tree.Options())
+		reference.eager = eager
 		for pos, o := range tr.Objects {
 			got := serve(t, served, c, pos, pos+1).Hits == 1
 			if want := reference.request(o); got != want {

@@ -86,7 +86,7 @@ func (s *system) advance(r policies.Request) {
 	if s.clock && !s.started {
 		s.started, s.begins, s.since, s.next = true, r.Time, r.Time, r.Time+s.period
 	}
-	s.expire(r.Time)
+	s.expire(s.now(r))
 	if s.clock && r.Time >= s.next || !s.clock && s.seen >= s.next {
 		s.divide(r.Time)
 		s.next = r.Time + s.period

@@ -38,11 +38,17 @@ var Shorthand = policies.Entry{
 	},
 }
 
+// The policy of skewed streams: whichever of several does best, and that of the paper.
+const (
+	skewedDefault = "duel"
+	skewedInPaper = "lru"
+)
+
 // shorthandParameters are the cache's parameters, but evict may name the policy inside, and so does skewed.
 var shorthandParameters = func() []params.Param {
 	at := slices.IndexFunc(parameters, func(p params.Param) bool { return p.Name == "evict" })
-	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: "lru",
-		Doc: "the policy of skewed streams, and of objects that belong to no stream"})
+	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: skewedDefault,
+		Doc: "the policy of skewed streams, and of objects that belong to no stream; lru with mode=paper"})
 	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what is evicted: pattern (what sequential streams " +
 		"have read, nothing of random ones, skewed as below), or a policy for all streams"}
 	return all
@@ -52,6 +58,9 @@ var shorthandParameters = func() []params.Param {
 func inside(v policies.Values) (in params.Values, policy policies.Spec, err error) {
 	in, text, from := maps.Clone(v), v.Text("skewed"), "skewed"
 	delete(in, "skewed")
+	if v.Text("mode") == paper && text == skewedDefault {
+		text = skewedInPaper
+	}
 	if v.Text("evict") != pattern {
 		in["evict"], text, from = always, v.Text("evict"), "evict"
 	}

@@ -29,10 +29,12 @@ type system struct {
 	objects  []place
 	ghosts   *cache.Ghosts
 	members  *cache.Partition
-	free     int64 // capacity that no unit has
+	done     readBlocks // of sequential streams
+	free     int64      // capacity that no unit has
 	observer cache.Observer
-	made     uint64 // units so far
-	moving   bool   // objects move from one unit to another: they stay in the cache
+	owner    *streams.Stream // of the last request; nil for none
+	made     uint64          // units so far
+	moving   bool            // objects move from one unit to another: they stay in the cache
 
 	rounds
 	expiry
@@ -49,7 +51,8 @@ func newSystem(c cache.Config, o options, objects int) (*system, error) {
 	tree := prefetch.NewTree(c.Layout, o.values)
 	s := &system{
 		config: c, options: o, layout: tree.Layout(), tree: tree, objects: make([]place, objects),
-		members: cache.NewPartition(objects), free: c.Capacity, counts: counts{closedUnits: gone{}},
+		members: cache.NewPartition(objects), done: newReadBlocks(objects, c.Unit), free: c.Capacity,
+		counts: counts{closedUnits: gone{}},
 	}
 	if !c.Policy.Entry.OnePass { // the order that each share has anyway
 		s.inside = func(config policies.Config) (policies.Policy, error) { return newInside(c.Policy, config) }
@@ -129,10 +132,13 @@ func (s *system) Drop(o policies.Object) bool {
 // that a stream expires before it is read again.
 func (s *system) record(r policies.Request) *unit {
 	s.advance(r)
-	stream := s.tree.Access(s.address(r.Object), s.now(r))
-	u := s.unitOf(stream)
+	s.owner = s.tree.Access(s.address(r.Object), s.now(r))
+	u := s.unitOf(s.owner)
 	if u.expired {
 		s.revive(u)
+	} else if u.resting {
+		u.resting = false
+		s.grant(u)
 	}
 	s.seen++
 	return u
@@ -155,6 +161,7 @@ func (s *system) hit(u *unit, r policies.Request) bool {
 		holder = s.holder(r.Object)
 	}
 	s.objects[r.Object].pos = uint32(r.Pos)
+	s.done.remove(r.Object)
 	s.count(u, holder != nil)
 	if holder == nil {
 		return false
@@ -209,16 +216,14 @@ func (s *system) load(u *unit, r policies.Request) (loaded bool) {
 		s.oversized++
 		return false
 	}
-	if need := u.pool.Used() + r.Size - u.pool.Capacity(); need > 0 && s.free > 0 {
-		more := min(need, s.free)
-		s.free -= more
-		u.pool.Resize(u.pool.Capacity() + more)
+	if need := u.pool.Used() + r.Size - u.pool.Capacity(); need > 0 {
+		s.makeRoom(u, need)
 	}
 	if u.policy.resizer != nil {
 		u.policy.Resize(u.pool.Capacity()) // what is free may have changed
 	}
-	if r.Size > u.pool.Capacity() || u.policy.random() && u.pool.Used()+r.Size > u.pool.Capacity() {
-		return false // bypassed
+	if r.Size > u.pool.Capacity() {
+		return false
 	}
 	s.objects[r.Object] = place{u.number, uint32(r.Pos)}
 	return u.pool.Load(r)
@@ -229,42 +234,91 @@ func (s *system) dropRead(u *unit, r policies.Request) {
 	if !u.policy.eager() {
 		return
 	}
-	left, has, others := u.readers.read(r.Object, s.positionIn(u.stream.Place, s.address(r.Object)))
-	if !has || others && s.options.trailing {
-		return
+	at := s.positionIn(u.stream, s.address(r.Object))
+	left, has, others := u.readers.read(r.Object, at, perReader*max(fewestReaders, u.stream.Readers))
+	dropped := false
+	if has && !(others && s.options.trailing) {
+		// The block may have moved to the share of another stream, which drops what was read only if it is sequential too.
+		if holder := s.holder(left); holder != nil && holder.policy.eager() {
+			if dropped = true; s.options.eager {
+				holder.pool.Drop(left)
+			} else {
+				s.done.add(left, holder.pool.Charge(left))
+			}
+		}
 	}
-	// The block may have moved to the share of another stream, which drops what was read only if it is sequential too.
-	if holder := s.holder(left); holder != nil && holder.policy.eager() {
-		holder.pool.Drop(left)
+	u.resting = !s.options.keepsIdle && at.last && at.child == s.layout.Entries(u.stream.Place)-1 && !u.readers.goOn(at)
+	if dropped || u.resting {
 		s.shed(u)
 	}
 }
 
+// makeRoom gives a unit more capacity: what is free, and then that of blocks which their readers have gone on from. A
+// sequential stream has a right to its least share.
+func (s *system) makeRoom(u *unit, need int64) {
+	need = s.reclaim(u, need)
+	if need > s.free && u.policy.eager() && !s.options.eager && u.pool.Capacity() < s.least() {
+		s.grant(u)
+		return
+	}
+	if more := min(need, s.free); more > 0 {
+		s.free -= more
+		u.pool.Resize(u.pool.Capacity() + more)
+	}
+}
+
+// reclaim drops blocks which their readers have gone on from, until as much is free as a unit needs. It returns what
+// the unit still needs: less if some of the blocks were its own.
+func (s *system) reclaim(u *unit, need int64) int64 {
+	for need > s.free {
+		o, ok := s.done.oldest()
+		if !ok {
+			break
+		}
+		holder := s.holder(o)
+		used := holder.pool.Used()
+		holder.pool.Drop(o)
+		freed := used - holder.pool.Used()
+		if holder == u {
+			need -= freed
+			continue
+		}
+		holder.pool.Resize(holder.pool.Capacity() - freed)
+		s.free += freed
+	}
+	return need
+}
+
 // shed frees the part of a sequential unit's quota that it does not use, except for the least share: such a stream
-// reads nothing again.
+// reads nothing again. One that rests keeps only what it uses.
 func (s *system) shed(u *unit) {
-	if more := u.pool.Capacity() - max(u.pool.Used(), s.least()); more > 0 {
+	least := s.least()
+	if u.resting {
+		least = 0
+	}
+	if more := u.pool.Capacity() - max(u.pool.Used(), least); more > 0 {
 		u.pool.Resize(u.pool.Capacity() - more)
 		s.free += more
 	}
 }
 
-func (s *system) positionIn(of streams.Place, address uint64) position {
+func (s *system) positionIn(of *streams.Stream, address uint64) position {
 	file, block := s.layout.Find(address)
 	p := position{file: file, block: block, last: int64(block)+1 == s.layout.Blocks(file)}
-	if file == of {
+	if file == of.Place {
 		p.child = int64(block)
 		return p
 	}
 	entry := file
-	for parent := s.layout.Parent(entry); parent != of; parent = s.layout.Parent(entry) {
+	for parent := s.layout.Parent(entry); parent != of.Place; parent = s.layout.Parent(entry) {
 		entry = parent
 	}
-	p.child = s.layout.Index(entry)
+	p.child = int64(of.Position(uint64(s.layout.Index(entry))))
 	return p
 }
 
 func (s *system) Left(o policies.Object, size int64, why cache.Departure) {
+	s.done.remove(o)
 	if s.moving {
 		return
 	}

@@ -20,6 +20,7 @@ type unit struct {
 	policy  *eviction
 	readers readers // of a sequential stream
 	expired bool    // its objects have been dropped because nothing was read for long
+	resting bool    // a sequential stream has been read to its end: it keeps no more than it uses
 	data    int64   // charges of what belongs to the stream and not to one below it
 	benefit float64 // at the end of the last round
 
@@ -46,7 +47,7 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	s.made++
 	spec := policies.Spec{Entry: policies.Entry{New: func(c policies.Config) (policies.Policy, error) {
 		var err error
-		u.policy, err = newEviction(c, s.inside, s.options.always, s.spare)
+		u.policy, err = newEviction(c, s.inside, &s.options, s.spare)
 		return u.policy, err
 	}}}
 	u.members = cache.NewMembers(s.members)
@@ -56,6 +57,7 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 	}
 	u.pool = pool
 	u.policy.charge = func(o policies.Object) int64 { return u.pool.Charge(u.members.Object(o)) }
+	u.policy.full = func(size int64) bool { return u.pool.Used()+size > u.pool.Capacity() }
 	pool.Resize(0)
 	pool.Observe(s)
 	pool.Remember(s.ghosts, int(u.number))
@@ -96,13 +98,14 @@ type resident struct {
 	object policies.Object
 	charge int64
 	pos    uint32
+	done   bool // its reader has gone on
 }
 
 // belonging returns the objects of a unit that belong to a stream, the least recent first.
 func (s *system) belonging(to *unit, of *streams.Stream) (all []resident) {
 	add := func(o policies.Object) {
 		if s.tree.Owner(s.address(o)) == of {
-			all = append(all, resident{o, to.pool.Charge(o), s.objects[o].pos})
+			all = append(all, resident{o, to.pool.Charge(o), s.objects[o].pos, s.done.has[o]})
 		}
 	}
 	// Whichever is shorter is gone through: the objects of the unit, or the blocks of the stream if their number is known.
@@ -137,6 +140,9 @@ func (s *system) move(from, to *unit, all []resident, quota int64) {
 		s.objects[m.object].unit = to.number
 		to.pool.Load(policies.Request{Object: m.object, Query: m.object, Pos: s.pos, Size: m.charge, Time: s.time,
 			Reason: policies.Restore})
+		if m.done && to.policy.eager() && to.pool.Resident(m.object) {
+			s.done.add(m.object, m.charge)
+		}
 	}
 	s.moving = false
 }
@@ -146,14 +152,16 @@ func (s *system) follow(u *unit) {
 	if err := u.policy.follow(u.stream.Pattern); err != nil {
 		panic(err)
 	}
-	u.readers = readers{most: perReader * s.tree.Options().Readers}
+	u.readers, u.resting = readers{}, false
 	s.due = 0 // it may expire now
 }
 
 // changed is called when the pattern of a stream has changed.
 func (s *system) changed(of *streams.Stream, _ streams.Pattern) {
 	if !s.options.shared {
-		s.follow(s.units[of.Tag])
+		u := s.units[of.Tag]
+		u.policy.each(func(number policies.Object) { s.done.remove(u.members.Object(number)) })
+		s.follow(u)
 		s.patternChanges++
 	}
 }
@@ -184,6 +192,9 @@ func (s *system) grant(u *unit) {
 	missing := least - u.pool.Capacity()
 	if missing <= 0 {
 		return
+	}
+	if missing > s.free {
+		s.reclaim(nil, missing)
 	}
 	if from := min(missing, s.free); from > 0 {
 		s.free -= from

@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 var igtEntry = Entry{
@@ -24,7 +25,7 @@ var igtEntry = Entry{
 		if layout == nil {
 			layout = streams.NewKeys(1)
 		}
-		s := NewStreams(NewTree(layout, c.Params), c.Params)
+		s := NewStreams(NewTree(layout, c.Params), c.Params, c.Trace)
 		if c.Unit {
 			s.CountObjects()
 		}
@@ -44,12 +45,16 @@ func TreeParams() []params.Param {
 			"integers, or as in scipy, which the paper used"},
 		{Name: "guard", Default: o.RepeatGuard, Doc: "a stream whose children repeat too often for a random order is " +
 			"skewed, whatever the test says; not in the paper"},
-		{Name: "order", Default: "names", Choices: []string{"names", "numbers"}, Doc: "order of the listings: by name, or " +
-			"with the numbers in names compared by value"},
+		{Name: "order", Default: "found", Choices: []string{"found", "names", "numbers"}, Doc: "order of the listings: by " +
+			"name (names), with the numbers in names compared by value (numbers), or whichever makes a stream sequential"},
 		{Name: "steps", Default: o.Share, Min: 0, Max: 1, Doc: "least share of steps to the next child in a sequential " +
 			"stream"},
-		{Name: "readers", Default: o.Readers, Min: 1, Max: 64, Doc: "interleaved sequential readers of a stream that are " +
-			"told apart"},
+		{Name: "readers", Default: o.Readers, Min: 0, Max: 64, Doc: "interleaved sequential readers of a stream that are " +
+			"told apart; 0: as many as are found"},
+		{Name: "interleaved", Default: o.Interleaved, Doc: "a reader that goes on in a file or directory has not left it " +
+			"while others had their turns; not in the paper"},
+		{Name: "retest", Default: o.Retest, Doc: "test a stream again after every window of transitions, not only when its " +
+			"quota changes; not in the paper"},
 		{Name: "verdicts", Default: o.Verdicts, Min: 1, Max: 100, Doc: "equal verdicts in a row that change a pattern"},
 		{Name: "nodes", Default: o.Nodes, Min: streams.MinNodes, Max: 1 << 26, Doc: "largest number of nodes; beyond it " +
 			"the least recently accessed ones are removed"},
@@ -62,13 +67,17 @@ func TreeParams() []params.Param {
 // NewTree returns an empty tree with the values of TreeParams.
 func NewTree(l *streams.Layout, v params.Values) *streams.Tree {
 	o := streams.Options{Window: v.Int("window"), Alpha: v.Float("alpha"), RepeatGuard: v.Bool("guard"),
-		Share: v.Float("steps"), Readers: v.Int("readers"), Verdicts: v.Int("verdicts"), Nodes: v.Int("nodes"),
+		Share: v.Float("steps"), Readers: v.Int("readers"), Interleaved: v.Bool("interleaved"),
+		Retest: v.Bool("retest"), Verdicts: v.Int("verdicts"), Nodes: v.Int("nodes"),
 		Compress: v.Bool("compress"), Prune: v.Bool("prune"), Gaps: v.Int("gaps")}
 	if v.Text("ks") == "scipy" {
 		o.Form = streams.Scipy
 	}
-	if v.Text("order") == "numbers" {
+	switch v.Text("order") {
+	case "numbers":
 		l = l.Natural()
+	case "found":
+		o.Order = streams.Found
 	}
 	return streams.New(l, o)
 }
@@ -81,11 +90,18 @@ func StreamsParams() []params.Param {
 		{Name: "hierarchical", Default: true, Doc: "of a file or directory propose only what is read of its siblings"},
 		{Name: "threshold", Default: 0.8, Min: 0.01, Max: 1, Doc: "f_p: least share of the siblings in which a position " +
 			"is read"},
+		{Name: "under", Default: under, Choices: []string{under, "none"}, Doc: "what prefetches in files that are no " +
+			"streams: the paper's system runs on top of JuiceFS, whose readahead stays beneath it"},
+		{Name: "beside", Default: beside, Choices: []string{beside, "none"}, Doc: "what prefetches besides: sandbox " +
+			"loads addresses ahead while trials without loading show that they are requested; not in the paper"},
 		{Name: "statistical", Default: true, Doc: "propose all of a random stream in the background"},
 		{Name: "expected", Default: 0.8, Min: 0, Max: 1, Doc: "least expected hit ratio for that: the cache's size as a " +
 			"share of the data's"},
 	}
 }
+
+// under is the readahead of the file system beneath, and beside what tries proposals before it makes them.
+const under, beside = "readahead", "sandbox"
 
 const (
 	// atOnce is how many blocks are proposed after one access at most; what is beyond is left for More.
@@ -98,7 +114,9 @@ const (
 type Streams struct {
 	tree   *streams.Tree
 	layout *streams.Layout
-	unit   bool // capacities count objects
+	unit   bool       // capacities count objects
+	below  Prefetcher // of the file system beneath; nil for none
+	beside Prefetcher // likewise
 
 	depth                     int
 	hierarchical, statistical bool
@@ -110,9 +128,15 @@ type Streams struct {
 
 	recent   [waiting]streams.Place // children that were queued as a whole last, plus 1
 	turn     int
-	children []streams.Walk // of sequential streams, that are to be loaded as a whole
+	children []waitingChild // of sequential streams, that are to be loaded as a whole
 	datasets []*dataset     // random streams that are being loaded
 	buffer   []uint64
+}
+
+// waitingChild is the walk through a child of a sequential stream, and what may still be loaded of it.
+type waitingChild struct {
+	walk streams.Walk
+	room int64
 }
 
 // dataset is the walk through a random stream. The stream refers to it.
@@ -127,10 +151,17 @@ type dataset struct {
 	done     bool
 }
 
-// NewStreams returns a prefetcher on a tree with the values of StreamsParams. Its Quota must be set.
-func NewStreams(t *streams.Tree, v params.Values) *Streams {
-	return &Streams{tree: t, layout: t.Layout(), depth: v.Int("depth"), hierarchical: v.Bool("hierarchical"),
+// NewStreams returns a prefetcher on a tree with the values of StreamsParams, for a trace. Its Quota must be set.
+func NewStreams(t *streams.Tree, v params.Values, tr *traces.Trace) *Streams {
+	s := &Streams{tree: t, layout: t.Layout(), depth: v.Int("depth"), hierarchical: v.Bool("hierarchical"),
 		statistical: v.Bool("statistical"), threshold: v.Float("threshold"), expected: v.Float("expected")}
+	if v.Text("under") == under {
+		s.below = readaheadEntry.New(Config{Trace: tr, Params: params.Defaults(readaheadEntry.Params)})
+	}
+	if v.Text("beside") == beside {
+		s.beside = sandboxEntry.New(Config{Params: params.Defaults(sandboxEntry.Params)})
+	}
+	return s
 }
 
 // CountObjects says that the quotas count objects, not bytes.
@@ -139,13 +170,20 @@ func (s *Streams) Tree() *streams.Tree { return s.tree }
 
 // Request implements Prefetcher. It records the access in the tree.
 func (s *Streams) Request(a Access, proposals []Proposal) []Proposal {
-	s.tree.Access(a.Key, a.Time)
-	return s.After(proposals)
+	return s.After(a, s.tree.Access(a.Key, a.Time), proposals)
 }
 
-// After appends the proposals that follow from the last access that the tree has recorded.
-func (s *Streams) After(proposals []Proposal) []Proposal {
+// After appends the proposals that follow from an access that the tree has recorded last; owner is the stream that it
+// belongs to, nil for none.
+func (s *Streams) After(a Access, owner *streams.Stream, proposals []Proposal) []Proposal {
 	most := len(proposals) + atOnce
+	// The pattern of a file that is a stream says what to prefetch in it.
+	if s.below != nil && (owner == nil || !s.layout.IsFile(owner.Place)) {
+		proposals = s.below.Request(a, proposals)
+	}
+	if s.beside != nil {
+		proposals = s.beside.Request(a, proposals)
+	}
 	for _, m := range s.tree.Moves() {
 		switch m.Stream.Pattern {
 		case streams.Sequential:
@@ -164,33 +202,57 @@ func (s *Streams) ahead(m streams.Move, proposals []Proposal, most int) []Propos
 	if n := l.Entries(place); n >= 0 {
 		entries = uint64(n)
 	}
-	index := m.Index
 	if entries == 0 { // entries-1 would wrap
 		return proposals
 	}
-	for found, empty := 0, 0; found < s.depth && empty < atOnce && len(proposals) < most && index < entries-1; {
-		index++
+	at, room := m.Stream.Position(m.Index), s.room(m.Stream)
+	for found, empty := 0, 0; found < s.depth && empty < atOnce && len(proposals) < most && at < entries-1 && room > 0; {
+		at++
 		if l.IsFile(place) {
-			proposals = append(proposals, s.proposal(l.Address(place, index)))
+			proposals = s.propose(l.Address(place, at), proposals, &room)
 			found++
 			continue
 		}
-		child := l.Entry(place, int64(index))
+		child := l.Entry(place, int64(m.Stream.At(at)))
 		if l.Blocks(child) == 0 {
 			empty++
 			continue
 		}
-		proposals = s.child(m.Stream, child, proposals, most)
+		proposals = s.child(m.Stream, child, proposals, most, &room)
 		found++
 	}
 	return proposals
 }
 
-// child proposes what to read of a child of a sequential stream.
-func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Proposal, most int) []Proposal {
+// room returns how much may be loaded ahead of a reader of a sequential stream: its part of the stream's quota. Items
+// may be files of any size.
+func (s *Streams) room(of *streams.Stream) int64 {
+	return max(1, s.Quota(of)/int64(max(1, of.Readers)))
+}
+
+// propose proposes a block if there is room left, which it takes: the last block may need more.
+func (s *Streams) propose(address uint64, proposals []Proposal, room *int64) []Proposal {
+	if *room <= 0 {
+		return proposals
+	}
+	*room -= s.charge(address)
+	return append(proposals, s.proposal(address))
+}
+
+// charge returns the bytes of a block, or 1 if capacities count objects.
+func (s *Streams) charge(address uint64) int64 {
+	if s.unit {
+		return 1
+	}
+	return s.layout.Bytes(address)
+}
+
+// child proposes what to read of a child of a sequential stream, as far as there is room for it.
+func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Proposal, most int,
+	room *int64) []Proposal {
 	l := s.layout
 	if l.IsFile(child) && l.Blocks(child) == 1 {
-		return append(proposals, s.proposal(l.Address(child, 0)))
+		return s.propose(l.Address(child, 0), proposals, room)
 	}
 	whole := true
 	s.buffer = s.buffer[:0]
@@ -199,7 +261,7 @@ func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Pro
 	}
 	for _, address := range s.buffer {
 		if len(proposals) < most {
-			proposals = append(proposals, s.proposal(address))
+			proposals = s.propose(address, proposals, room)
 		}
 	}
 	if !whole {
@@ -207,17 +269,19 @@ func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Pro
 	}
 	walk := l.Walk(child)
 	if blocks := l.Blocks(child); blocks < 0 || int64(len(proposals))+blocks > int64(most) {
-		s.queue(child, walk)
+		s.queue(child, walk, *room)
+		*room -= max(0, s.sizeOf(child))
 		return proposals
 	}
-	for address, ok := walk.Next(); ok; address, ok = walk.Next() {
-		proposals = append(proposals, s.proposal(address))
+	for address, ok := walk.Next(); ok && *room > 0; address, ok = walk.Next() {
+		proposals = s.propose(address, proposals, room)
 	}
 	return proposals
 }
 
-// queue keeps a child for More, unless it was queued a short time ago. If too many wait, the oldest one is dropped.
-func (s *Streams) queue(child streams.Place, walk streams.Walk) {
+// queue keeps a child for More, as far as there is room for it, unless it was queued a short time ago. If too many
+// wait, the oldest one is dropped.
+func (s *Streams) queue(child streams.Place, walk streams.Walk, room int64) {
 	for _, p := range s.recent {
 		if p == child+1 {
 			return
@@ -228,7 +292,7 @@ func (s *Streams) queue(child streams.Place, walk streams.Walk) {
 	if len(s.children) == waiting {
 		s.children = append(s.children[:0], s.children[1:]...)
 	}
-	s.children = append(s.children, walk)
+	s.children = append(s.children, waitingChild{walk, room})
 }
 
 // consider queues a random stream whose data would mostly fit into its room.
@@ -271,8 +335,12 @@ func (s *Streams) Restart(of *streams.Stream) {
 // order of their listings, until their quotas are full.
 func (s *Streams) More(n int, proposals []Proposal) []Proposal {
 	for n > 0 && len(s.children) > 0 {
-		address, ok := s.children[0].Next()
-		if !ok {
+		next := &s.children[0]
+		address, ok := next.walk.Next()
+		if ok {
+			next.room -= s.charge(address)
+		}
+		if !ok || next.room < 0 {
 			s.children = append(s.children[:0], s.children[1:]...)
 			continue
 		}

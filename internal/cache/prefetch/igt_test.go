@@ -1,7 +1,9 @@
 package prefetch
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,12 +13,13 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
-// igtOf returns a prefetcher for files, and the address of a block of one.
+// igtOf returns a prefetcher for files alone, and the address of a block of one. It has any
+// capacity unless one is given.
 func igtOf(t *testing.T, text string, all []streams.File, c Config) (s *Streams,
 	address func(path string, block int) uint64) {
 	t.Helper()
-	spec := must.Get(Registry.Parse(text))(t)
-	c.Layout = streams.NewLayout(all, 10, 16)
+	spec := alone(t, text)
+	c.Layout, c.Capacity = streams.NewLayout(all, 10, 16), cmp.Or(c.Capacity, 1<<40)
 	ranks := make([]string, len(all))
 	for i, f := range all {
 		ranks[i] = f.Path
@@ -29,6 +32,15 @@ func igtOf(t *testing.T, text string, all []streams.File, c Config) (s *Streams,
 		}
 		return uint64(rank)<<16 | uint64(block)
 	}
+}
+
+// alone parses a prefetcher that has no other one beneath or beside it.
+func alone(t *testing.T, text string) Spec {
+	t.Helper()
+	spec := must.Get(Registry.Parse(text))(t)
+	spec.Params = maps.Clone(spec.Params)
+	spec.Params["under"], spec.Params["beside"] = "none", "none"
+	return spec
 }
 
 // read returns the proposals after a read, as path#block.
@@ -209,7 +221,7 @@ func TestRandomStreamsThatNearlyFit(t *testing.T) {
 func TestBlocksInOrder(t *testing.T) {
 	all := []streams.File{{Path: "checkpoint", Bytes: 1200}}
 	s, at := igtOf(t, "igt", all, Config{})
-	keys := New(mustParse(t, "igt"), Config{})
+	keys := New(alone(t, "igt"), Config{Capacity: 1000})
 	for block := range 120 {
 		want := min(4, 119-block)
 		if block < 100 {
@@ -232,8 +244,8 @@ func mustParse(t *testing.T, text string) Spec {
 }
 
 func TestParametersReachTheTree(t *testing.T) {
-	s, _ := igtOf(t, "igt(window=7,alpha=0.05,ks=scipy,guard=false,order=numbers,steps=0.5,readers=2,verdicts=3,nodes=99,"+
-		"compress=false,prune=false)", []streams.File{{Path: "10"}, {Path: "9"}}, Config{})
+	s, _ := igtOf(t, "igt(window=7,alpha=0.05,ks=scipy,guard=false,order=numbers,steps=0.5,readers=2,interleaved=false,"+
+		"retest=false,verdicts=3,nodes=99,compress=false,prune=false)", []streams.File{{Path: "10"}, {Path: "9"}}, Config{})
 	want := streams.Options{Window: 7, Alpha: 0.05, Form: streams.Scipy, Share: 0.5, Readers: 2, Verdicts: 3, Nodes: 99}
 	if got := s.Tree().Options(); got != want || s.layout.Name(s.layout.Entry(streams.Root, 0)) != "9" {
 		t.Errorf("%+v, want %+v", got, want)

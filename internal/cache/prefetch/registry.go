@@ -61,6 +61,7 @@ var Registry = params.NewRegistry("prefetcher", "none,'next(n=2)'", withDelay([]
 	ampEntry,
 	igtEntry,
 	readaheadEntry,
+	sandboxEntry,
 	sfpEntry,
 	mithrilEntry,
 	oracleEntry,

@@ -1,6 +1,7 @@
 package prefetch_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -96,6 +97,10 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 	forEachPrefetching(t, func(t *testing.T, c sim.Cell) {
 		if c.Policy.Entry.Unbounded {
 			return // its capacity is another with a prefetcher
+		}
+		if _, own := c.Policy.Params["prefetch"]; own {
+			c.Policy.Params = maps.Clone(c.Policy.Params)
+			c.Policy.Params["prefetch"] = "off"
 		}
 		want := simtest.Replay(t, r, c)
 		none := must.Get(prefetch.Registry.Parse("none"))(t)

@@ -259,7 +259,16 @@ func (l *Layout) Charge(address uint64) int64 {
 }
 
 func (l *Layout) single(file Place) bool { return l.tree[file].first == 1 }
-func (l *Layout) IsFile(p Place) bool    { return l.tree[p].entries < 0 }
+
+// follows reports whether a block comes after another one in a file, or begins the next file of the directory.
+func (l *Layout) follows(file Place, block uint64, next Place, nextBlock uint64) bool {
+	if file == next {
+		return nextBlock == block+1
+	}
+	a, b := &l.tree[file], &l.tree[next]
+	return nextBlock == 0 && a.parent == b.parent && b.index == a.index+1
+}
+func (l *Layout) IsFile(p Place) bool { return l.tree[p].entries < 0 }
 
 // Entries returns how many children a place can have: the entries of a directory, or the blocks of a file. It is -1 for
 // a file of unknown size.

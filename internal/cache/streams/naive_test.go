@@ -14,6 +14,7 @@ type naive struct {
 	children map[uint64]*naive
 	access   int // number of the last access
 	window   []transition
+	turns    int
 	stream   bool
 }
 
@@ -50,8 +51,8 @@ func (n *naive) record(l *Layout, o Options, address uint64, at int) (owner Plac
 	for i := len(nodes) - 1; i >= 0; i-- {
 		v, index := nodes[i], indexes[i]
 		v.access, v.children[index].access = at, at
-		if w := v.window; len(w) == 0 || w[len(w)-1].index != index {
-			v.window = append(v.window, transition{index, int64(at)})
+		if !v.goesOn(l, o, index, file, block) {
+			v.window = append(v.window, transition{index, int64(at), block, file})
 			v.window = v.window[max(0, len(v.window)-o.Window):]
 			v.stream = v.stream || len(v.children) > o.Window
 			if v.stream {
@@ -72,6 +73,28 @@ func (n *naive) record(l *Layout, o Options, address uint64, at int) (owner Plac
 		}
 	}
 	return owner, moves
+}
+
+// goesOn reports whether an access is in the child of the last transition, or goes on in the one of an earlier one.
+func (n *naive) goesOn(l *Layout, o Options, index uint64, file Place, block uint64) bool {
+	for back := 0; back < len(n.window) && back < maxReaders; back++ {
+		w := &n.window[len(n.window)-1-back]
+		if w.index != index {
+			continue
+		}
+		next := w.file == file && w.block+1 == block ||
+			w.file != file && block == 0 && l.Parent(w.file) == l.Parent(file) && l.Index(w.file)+1 == l.Index(file)
+		again := w.file == file && w.block == block && l.Blocks(file) > 1 && back <= n.turns
+		if back > 0 && (!o.Interleaved || n.place == file || !next && !again) {
+			return false
+		}
+		if back > 0 && next {
+			n.turns = back
+		}
+		w.file, w.block = file, block
+		return true
+	}
+	return false
 }
 
 // drawLayout draws a small data set.
@@ -117,6 +140,7 @@ func TestTreeEqualsANaiveOne(t *testing.T) {
 		o := Defaults()
 		o.Window, o.Nodes = rapid.IntRange(2, 6).Draw(r, "window"), 1<<20
 		o.Prune, o.Compress = rapid.Bool().Draw(r, "prune"), rapid.Bool().Draw(r, "compress")
+		o.Interleaved = rapid.Bool().Draw(r, "interleaved")
 		tree, root := New(l, o), &naive{children: map[uint64]*naive{}}
 		address := l.Address(l.ofRank[0], 0)
 		for at := 1; at < 200; at++ {

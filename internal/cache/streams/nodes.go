@@ -66,11 +66,17 @@ func (t *Tree) split(p Place) int32 {
 	v.parent, v.links[amongSiblings] = m, link{}
 	t.nodes[m].children = chain{below, below, 1}
 	// The node has had one transition: to the only child, when that was first accessed.
-	now := t.now
-	t.now = b.created
-	t.record(m, index)
-	t.now = now
+	last := t.latest(below)
+	t.record(m, transition{index, b.created, last.block, last.place})
 	return m
+}
+
+// latest returns the block that was accessed last at or below a node, as long as it is in the tree.
+func (t *Tree) latest(n int32) *node {
+	for t.nodes[n].children.newest != 0 {
+		n = t.nodes[n].children.newest
+	}
+	return &t.nodes[n]
 }
 
 // makeRoom removes the least recently accessed leaves until a number of nodes can be added. A pinned leaf counts as

@@ -104,5 +104,25 @@ func Steps(indexes []uint64, readers int) int {
 	return steps
 }
 
-// maxReaders is the largest number of interleaved readers.
-const maxReaders = 64
+// maxReaders is the largest number of interleaved readers, and perReader the fewest transitions for each reader that is
+// found: with fewer, a random order looks like many readers.
+const maxReaders, perReader = 64, 5
+
+// Readers returns the number of interleaved sequential readers, and the share of the indexes that extend one: without
+// the first index of each, which can extend none. With 0 for the number, it is the least one (1, 2, 4 and so on) with
+// which that share reaches least, or else the one with the largest share.
+func Readers(indexes []uint64, number int, least float64) (readers int, share float64) {
+	n := len(indexes)
+	if number > 0 {
+		return number, float64(Steps(indexes, number)) / float64(n-1)
+	}
+	most := min(maxReaders, max(1, n/perReader))
+	for r := 1; ; r = min(2*r, most) {
+		if got := float64(Steps(indexes, r)) / float64(n-r); r == 1 || got > share {
+			readers, share = r, got
+		}
+		if share >= least || r == most {
+			return readers, share
+		}
+	}
+}

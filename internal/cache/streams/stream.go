@@ -28,7 +28,9 @@ type Stream struct {
 
 	// The last test.
 	Transitions int     // in the window
-	Share       float64 // of them that are steps of sequential readers, from 0 to 1
+	Readers     int     // interleaved sequential readers; if they are not known, as many as explain the most transitions
+	Share       float64 // of the transitions that can be steps of these readers: those that are, from 0 to 1
+	Natural     bool    // they are steps in the natural order of the names, in which 9 comes before 10: see Position
 	Items       float64 // c: children that there are, or an estimate
 	Estimated   bool    // Items is an estimate, as the listing is not known
 	Repeats     int     // children in the window that were in it before
@@ -51,6 +53,8 @@ type Stream struct {
 	times        []int64 // ring of the times of the last accesses
 	oldest       int
 	selection    selection
+	natural      *order // made when it is first needed; nil if it is that of the listing
+	ordered      bool   // it has been made
 }
 
 // openStream makes a node a stream.
@@ -180,14 +184,16 @@ func (s *Stream) Reclassify() {
 
 // scratch are buffers of a test.
 type scratch struct {
-	ordered []transition
-	indexes []uint64
-	gaps    []uint64
-	read    []position
+	ordered   []transition
+	indexes   []uint64
+	positions []uint64
+	gaps      []uint64
+	read      []position
 }
 
 func (b *scratch) bytes() int64 {
-	return 16*int64(cap(b.ordered)) + 8*int64(cap(b.indexes)+cap(b.gaps)) +
+	return int64(unsafe.Sizeof(transition{}))*int64(cap(b.ordered)) +
+		8*int64(cap(b.indexes)+cap(b.positions)+cap(b.gaps)) +
 		int64(unsafe.Sizeof(position{}))*int64(cap(b.read))
 }
 
@@ -227,7 +233,10 @@ func (s *Stream) judge() {
 		s.Verdict = Skewed
 		return
 	}
-	s.Share = float64(Steps(b.indexes, o.Readers)) / float64(n-1)
+	s.Readers, s.Share = Readers(b.indexes, o.Readers, o.Share)
+	if s.Natural = false; s.Share < o.Share {
+		s.tryNatural(b.indexes)
+	}
 	b.gaps = b.gaps[:0]
 	for i := 1; i < n; i++ {
 		b.gaps = append(b.gaps, distance(b.indexes[i-1], b.indexes[i]))

@@ -1,13 +1,16 @@
 package streams
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Tree holds recent accesses: the AccessStreamTree. A node is a block, a file or a directory; a chain of directories in
 // which nothing has branched is part of the node below it. A node with more than Options.Window distinct children is a
 // Stream.
 //
 // An access takes time in proportion to the depth of its path. Memory: 4 bytes per place of the layout, about 110 bytes
-// per node, and up to 16 bytes per child in the window of each node with several children (Bytes).
+// per node, and up to 32 bytes per child in the window of each node with several children (Bytes).
 type Tree struct {
 	layout *Layout
 	o      Options
@@ -77,12 +80,15 @@ type chain struct{ newest, oldest, n int32 }
 type window struct {
 	entries []transition
 	first   int // the oldest entry, once the ring is full
+	turns   int // transitions since the last access to the child, when a reader last went on in one
 }
 
 // transition is an access to another child than before.
 type transition struct {
 	index uint64
 	time  int64
+	block uint64 // where the last access below the child was
+	file  Place
 }
 
 // New returns a tree without accesses.
@@ -136,7 +142,7 @@ func (t *Tree) Access(address uint64, now int64) *Stream {
 			}
 			index = uint64(t.layout.tree[below].index)
 		}
-		t.observe(parent, child, index)
+		t.observe(parent, child, transition{index, now, block, file})
 		if s := t.nodes[parent].stream; owner == nil && s != nil {
 			owner = s
 		}
@@ -168,24 +174,24 @@ func (t *Tree) owner(p Place) *Stream {
 func (t *Tree) isAt(n int32, p Place) bool { return t.nodes[n].place == p && !t.nodes[n].isBlock }
 
 // observe records an access to a child of a node.
-func (t *Tree) observe(n, child int32, index uint64) {
+func (t *Tree) observe(n, child int32, to transition) {
 	t.touch(n, child)
 	v := &t.nodes[n]
 	if v.stream != nil {
 		v.stream.access(t.now)
 	}
-	if !t.record(n, index) {
+	if !t.record(n, to) {
 		return // the same child again: recorded as a gap of 0 it would break the test of gaps
 	}
 	if s := v.stream; s != nil {
-		t.moves = append(t.moves, Move{s, index})
+		t.moves = append(t.moves, Move{s, to.index})
 		s.moved++
-		if s.sinceVerdict++; s.sinceVerdict >= t.o.Window {
+		if s.sinceVerdict++; t.o.Retest && s.sinceVerdict >= t.o.Window {
 			s.Reclassify()
 		}
-	} else if int(v.children.n) > t.o.Window {
+	} else if t.manyChildren(n) {
 		t.openStream(n)
-		t.moves = append(t.moves, Move{v.stream, index})
+		t.moves = append(t.moves, Move{v.stream, to.index})
 	} else {
 		return
 	}
@@ -194,31 +200,80 @@ func (t *Tree) observe(n, child int32, index uint64) {
 	}
 }
 
-// record records a transition of a node to a child; false if it is the same child as before.
-func (t *Tree) record(n int32, index uint64) bool {
+// manyChildren reports whether a node has had more children than the window: in the tree, or, as the limit of nodes may
+// have removed some, in a window in which none repeats.
+func (t *Tree) manyChildren(n int32) bool {
+	v := &t.nodes[n]
+	if int(v.children.n) > t.o.Window {
+		return true
+	}
+	if v.seen <= int64(t.o.Window) || v.seen%checkEvery != 0 || len(t.windows[v.window].entries) < t.o.Window {
+		return false
+	}
+	indexes := t.scratch.indexes[:0]
+	for _, m := range t.windows[v.window].entries {
+		indexes = append(indexes, m.index)
+	}
+	t.scratch.indexes = indexes
+	slices.Sort(indexes)
+	return len(slices.Compact(indexes)) == t.o.Window
+}
+
+// checkEvery is how many children are added between two looks at a window in which some may repeat.
+const checkEvery = 8
+
+// record records a transition of a node to a child. It returns false if there is none: the access is to the same child
+// as before, or it goes on in one that a reader has not left, while other readers take their turns.
+func (t *Tree) record(n int32, to transition) bool {
 	v := &t.nodes[n]
 	if v.window < 0 {
 		v.window = t.newWindow()
 	}
 	w := &t.windows[v.window]
-	if size := len(w.entries); size > 0 {
-		last := w.first - 1
-		if last < 0 {
-			last = size - 1
-		}
-		if w.entries[last].index == index {
-			return false
-		}
-		if size == t.o.Window {
-			w.entries[w.first] = transition{index, t.now}
-			if w.first++; w.first == size {
-				w.first = 0
-			}
-			return true
-		}
+	if t.goesOn(w, v.place, to) {
+		return false
 	}
-	w.entries = append(w.entries, transition{index, t.now})
+	if size := len(w.entries); size > 0 && size == t.o.Window {
+		w.entries[w.first] = to
+		if w.first++; w.first == size {
+			w.first = 0
+		}
+		return true
+	}
+	w.entries = append(w.entries, to)
 	return true
+}
+
+// goesOn reports whether an access stays in a child that was accessed last, or in one of the children that interleaved
+// readers have not left, and notes where it was.
+func (t *Tree) goesOn(w *window, of Place, to transition) bool {
+	size := len(w.entries)
+	most := 1
+	if t.o.Interleaved && of != to.file { // a block has nothing below it in which a reader could go on
+		most = maxReaders
+	}
+	at := w.first
+	for back := range min(size, most) {
+		if at--; at < 0 {
+			at = size - 1
+		}
+		e := &w.entries[at]
+		if e.index != to.index {
+			continue
+		}
+		if back > 0 {
+			next := t.layout.follows(e.file, e.block, to.file, to.block)
+			if !next && (back > w.turns || e.file != to.file || e.block != to.block || t.layout.single(e.file)) {
+				return false
+			}
+			if next {
+				w.turns = back
+			}
+		}
+		e.file, e.block = to.file, to.block
+		return true
+	}
+	return false
 }
 
 func (t *Tree) newWindow() int32 {

@@ -117,8 +117,8 @@ func (p *Cache) Epoch(at int, w *serving.Window) float64 {
 	}
 	p.decision = time.Since(start)
 	p.move(n)
-	if p.frequency != nil && !p.mayGrow() {
-		p.frequency = nil
+	if !n.mayGrow() {
+		n.evicted = evicted{}
 	}
 	return float64(n.pools[embeddings].Capacity()) / float64(p.pages)
 }
@@ -146,10 +146,7 @@ func (p *Cache) move(n *node) {
 		n.counts.Evictions += kv.Evictions() - evictions
 		emb.Resize(emb.Capacity() + more)
 		if n.queued += more; n.queued > 0 {
-			n.cursor = 0
-			if p.ranking.renew(p.frequency) {
-				p.rewind()
-			}
+			n.cursor = n.evicted.pushed
 		}
 	case more < 0:
 		emb.Resize(n.target)
@@ -159,43 +156,38 @@ func (p *Cache) move(n *node) {
 	n.moved += max(more, -more)
 }
 
-// rewind starts the refills of all nodes at the beginning of a new ranking.
-func (p *Cache) rewind() {
-	for i := range p.nodes {
-		p.nodes[i].cursor = 0
-	}
-}
-
-// mayGrow reports whether the EMB of a node may ever gain pages, which are then refilled by frequency.
-func (p *Cache) mayGrow() bool {
-	return slices.ContainsFunc(p.nodes, func(n node) bool { return n.decider.mayDecide() || n.pending() > 0 })
-}
+// mayGrow reports whether the EMB of a node may ever gain pages, which are then refilled.
+func (n *node) mayGrow() bool { return n.decider.mayDecide() || n.pending() > 0 }
 
 // pending returns the pages that EMB could not get yet.
 func (n *node) pending() int64 { return n.target - n.pools[embeddings].Capacity() }
 
-// ranking orders shards by their frequency, the most frequent first. It is renewed when a refill begins and the lookups
-// have grown by a quarter since the last time, so that it costs little over a run.
-type ranking struct {
-	lookups int64 // so far
-	at      int64 // when it was made
-	shards  []uint32
+// evicted are the shards that have left the EMB of a node, the latest ones of as many as it may have pages. Refilling
+// EMB with them, the last one first, restores what the policy itself would hold with the larger capacity, if it is LRU:
+// nothing is loaded that a fixed ratio could not have kept.
+type evicted struct {
+	shards []uint32 // a ring
+	pushed int      // so far
 }
 
-// renew makes the ranking, of the shards that have been read, if it is out of date, and reports whether it was. Ties go
-// to the lower number.
-func (r *ranking) renew(frequency []uint32) bool {
-	if r.shards != nil && r.lookups < r.at+r.at/4 {
-		return false
+func (e *evicted) push(shard uint32) {
+	if cap(e.shards) == 0 {
+		return
 	}
-	r.at, r.shards = r.lookups, r.shards[:0]
-	for shard, n := range frequency {
-		if n > 0 {
-			r.shards = append(r.shards, uint32(shard))
-		}
+	if len(e.shards) < cap(e.shards) {
+		e.shards = append(e.shards, shard)
+	} else {
+		e.shards[e.pushed%len(e.shards)] = shard
 	}
-	slices.SortStableFunc(r.shards, func(a, b uint32) int { return int(frequency[b]) - int(frequency[a]) })
-	return true
+	e.pushed++
+}
+
+// before returns the shard that was evicted before a number of evictions had been made; false if it is forgotten.
+func (e *evicted) before(number int) (shard uint32, ok bool) {
+	if number <= max(0, e.pushed-len(e.shards)) {
+		return 0, false
+	}
+	return e.shards[(number-1)%len(e.shards)], true
 }
 
 // Missing implements recommender.Cache: the pages that EMB has gained and that are still free, as far as there are
@@ -212,22 +204,27 @@ func (p *Cache) Missing(at int) int64 {
 
 // seek moves the cursor of a refill to the next shard that is not resident.
 func (p *Cache) seek(n *node) bool {
-	for ; n.cursor < len(p.ranking.shards); n.cursor++ {
-		if !n.pools[embeddings].Has(p.ranking.shards[n.cursor]) {
+	for {
+		shard, ok := n.evicted.before(n.cursor)
+		if !ok {
+			return false
+		}
+		if !n.pools[embeddings].Has(shard) {
 			return true
 		}
+		n.cursor--
 	}
-	return false
 }
 
 func (p *Cache) Refill(at int, bytes int64) (loaded int64) {
 	n := &p.nodes[at]
 	for loaded+p.page <= bytes && p.Missing(at) > 0 {
-		if p.fetch(n, p.ranking.shards[n.cursor]) {
+		shard, _ := n.evicted.before(n.cursor)
+		if p.fetch(n, shard) {
 			loaded += p.page
 			n.queued--
 		}
-		n.cursor++
+		n.cursor--
 	}
 	return loaded
 }

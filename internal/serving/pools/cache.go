@@ -51,8 +51,8 @@ type Config struct {
 
 // Cache is the memory of all nodes. It implements recommender.Cache.
 //
-// Memory in addition to the policies': per shard 4 bytes for its frequency and 4 for its rank if the border can move,
-// and per node 1 byte and one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes
+// Memory in addition to the policies': per node 4 bytes for each page that EMB may have, if the border can move, and
+// per shard 1 byte and one bit (rounded up to a power of two of nodes); per user 1 bit per node, and 13 to 30 bytes
 // for each user that a node has met. It implements cache.Driven and cache.Occupied.
 type Cache struct {
 	config Config
@@ -61,9 +61,6 @@ type Cache struct {
 	user   func(tokens int) int64
 	nodes  []node
 
-	// per shard: requests that have read it; nil once no EMB can grow any more, as nothing else reads it
-	frequency []uint32
-	ranking   ranking
 	shards    reported // which are resident, as the nodes have reported
 	residents reported // which users are
 
@@ -82,9 +79,10 @@ type node struct {
 	running running
 	pinned  *pinning
 
-	target int64 // pages that EMB is to have
-	queued int64 // pages that EMB gained and that have not been refilled
-	cursor int   // where the refill continues in the ranking
+	target  int64   // pages that EMB is to have
+	queued  int64   // pages that EMB gained and that have not been refilled
+	evicted evicted // from EMB; without shards once it cannot grow any more
+	cursor  int     // the refill continues with what was evicted before so many evictions
 
 	decider  decider
 	requests int64 // that have started
@@ -117,9 +115,6 @@ func New(c Config) (*Cache, error) {
 		if err := p.build(i); err != nil {
 			return nil, err
 		}
-	}
-	if p.mayGrow() {
-		p.frequency = make([]uint32, c.shards())
 	}
 	return p, nil
 }
@@ -187,7 +182,14 @@ func (p *Cache) build(i int) error {
 		n.watch[pool] = &watcher{most: 1 << 16}
 		n.pools[pool].Observe(n.watch[pool])
 	}
-	return n.decider.begin(p, i)
+	if err := n.decider.begin(p, i); err != nil {
+		return err
+	}
+	if n.mayGrow() && !c.Predicted {
+		n.evicted.shards = make([]uint32, 0, p.clamp(p.pages))
+		n.watch[embeddings].evicted, n.watch[embeddings].pool = &n.evicted, n.pools[embeddings]
+	}
+	return nil
 }
 
 // predict gives the config of a pool a predictor if its policy needs one.
@@ -257,14 +259,8 @@ func (p *Cache) judge(n *node, at int, a *recommender.Access) {
 		}
 	}
 	p.missed = missed
-	if p.frequency != nil {
-		for _, shard := range p.read {
-			p.frequency[shard]++
-		}
-	}
 	seen.Hits += int64(len(p.buffer) - misses)
 	seen.Requests += int64(len(p.buffer))
-	p.ranking.lookups += int64(len(p.buffer))
 }
 
 // remote reports whether a shard comes from the host of another node.
@@ -518,12 +514,28 @@ type watcher struct {
 	changed []policies.Object
 	most    int  // of them; with more, the next report looks at all objects
 	all     bool // there were more
+
+	evicted *evicted    // notes what has left the pool; nil: nobody asks
+	pool    *cache.Pool // likewise
 }
 
 func (w *watcher) Loaded(o policies.Object, _ int64, _ policies.Reason) { w.note(o) }
-func (w *watcher) Left(o policies.Object, _ int64, _ cache.Departure)   { w.note(o) }
+
+func (w *watcher) Left(o policies.Object, _ int64, _ cache.Departure) {
+	w.note(o)
+	if w.evicted != nil {
+		w.evicted.push(o)
+	}
+}
 
 func (w *watcher) Changed(objects []policies.Object) {
+	if w.evicted != nil {
+		for _, o := range objects {
+			if !w.pool.Has(o) {
+				w.evicted.push(o)
+			}
+		}
+	}
 	n := min(len(objects), w.most-len(w.changed))
 	w.changed = append(w.changed, objects[:n]...)
 	w.all = w.all || n < len(objects)

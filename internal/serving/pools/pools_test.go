@@ -457,12 +457,9 @@ func TestGrowthWaits(t *testing.T) {
 	}
 }
 
-// TestRefill checks that what EMB gains is refilled in order of frequency, up to what is granted.
+// TestRefill checks that what EMB gains is refilled with what was evicted last, up to what is granted.
 func TestRefill(t *testing.T) {
-	all := []request{{0, 1, []uint32{0, 1, 2, 3, 4, 5, 6, 7}}, {0, 1, []uint32{5, 6}}, {0, 1, []uint32{6}}}
-	for i := range uint32(4) {
-		all = append(all, request{0, 1, []uint32{8 + i}})
-	}
+	all := []request{{0, 1, []uint32{0, 1, 2, 3}}, {0, 1, []uint32{4, 5, 6}}, {0, 1, []uint32{1}}}
 	c := config(t, all, 1, 10)
 	ratio := 0.4
 	c.Allocator = toRatio(&ratio)
@@ -475,17 +472,43 @@ func TestRefill(t *testing.T) {
 	if got := p.Missing(0); got != 0 {
 		t.Errorf("%d bytes are missing before EMB grows", got)
 	}
+	// 4, 5, 6 and 1 are resident; 0, 1, 2 and 3 have been evicted in that order.
 	ratio = 0.7
 	p.Epoch(0, &serving.Window{})
 	emb := p.nodes[0].pools[embeddings]
 	if got := p.Missing(0); got != 3*testPage {
 		t.Errorf("%d bytes are missing, want 3 pages", got)
 	}
-	if got := p.Refill(0, 2*testPage+1); got != 2*testPage || !emb.Resident(6) || !emb.Resident(5) || emb.Resident(0) {
-		t.Errorf("%d bytes are refilled, want 2 pages, shards 6 and 5", got)
+	if got := p.Refill(0, 2*testPage+1); got != 2*testPage || !emb.Resident(3) || !emb.Resident(2) || emb.Resident(0) {
+		t.Errorf("%d bytes are refilled, want 2 pages, shards 3 and 2", got)
 	}
 	if got := p.Refill(0, 9*testPage); got != testPage || !emb.Resident(0) || p.Missing(0) != 0 {
 		t.Errorf("%d bytes are refilled, want 1 page, shard 0", got)
+	}
+}
+
+// TestShrinkAndGrow checks that a border that goes back and forth leaves EMB as it was.
+func TestShrinkAndGrow(t *testing.T) {
+	all := []request{{0, 1, []uint32{0, 1, 2, 3, 4, 5, 6, 7}}, {0, 1, []uint32{2, 0}}}
+	c := config(t, all, 1, 10)
+	ratio := 0.8
+	c.Allocator = toRatio(&ratio)
+	p := newCache(t, c)
+	p.Epoch(0, &serving.Window{})
+	for i := range all {
+		p.Start(0, i, 0)
+		p.Finish(0, i)
+	}
+	ratio = 0.5
+	p.Epoch(0, &serving.Window{})
+	emb := p.nodes[0].pools[embeddings]
+	if emb.Len() != 5 || emb.Resident(1) || emb.Resident(3) || emb.Resident(4) {
+		t.Errorf("%d shards are left, want 5, 6, 7, 2 and 0", emb.Len())
+	}
+	ratio = 0.8
+	p.Epoch(0, &serving.Window{})
+	if p.Refill(0, 99*testPage); emb.Len() != 8 {
+		t.Errorf("%d shards are resident, want all 8", emb.Len())
 	}
 }
 
@@ -502,35 +525,6 @@ func TestRemoteRows(t *testing.T) {
 		if a := newCache(t, c).Start(1, 0, 0); a.MissedRows != 4*512 || a.RemoteRows != want {
 			t.Errorf("partitioned %v: %+v, want %d remote rows", partitioned, a, want)
 		}
-	}
-}
-
-// TestRefillFollowsNewRanking checks that a refill that another node's growth finds with an old order continues with
-// the most frequent shard of the new one.
-func TestRefillFollowsNewRanking(t *testing.T) {
-	all := []request{{0, 1, []uint32{0, 1, 2, 3, 4, 5, 6, 7}}, {0, 1, []uint32{0, 1}}, {0, 1, []uint32{8, 9}},
-		{0, 1, []uint32{8, 9}}, {0, 1, []uint32{8, 9}}}
-	c := config(t, all, 2, 10)
-	ratio := 0.4
-	c.Allocator = toRatio(&ratio)
-	p := newCache(t, c)
-	serve := func(at, request int) {
-		p.Start(at, request, 0)
-		p.Finish(at, request)
-	}
-	serve(0, 0)
-	serve(0, 1)
-	ratio = 0.8
-	p.Epoch(0, &serving.Window{})
-	if got := p.Refill(0, testPage); got != testPage {
-		t.Fatalf("%d bytes are refilled, want a page", got)
-	}
-	for request := 2; request < len(all); request++ {
-		serve(1, request)
-	}
-	p.Epoch(1, &serving.Window{})
-	if got := p.Refill(0, testPage); got != testPage || !p.nodes[0].pools[embeddings].Resident(8) {
-		t.Errorf("%d bytes are refilled, want shard 8, which is the most frequent one now", got)
 	}
 }
 

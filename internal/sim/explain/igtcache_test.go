@@ -105,7 +105,7 @@ func TestPrefetchedObjectsAreNamed(t *testing.T) {
 	} {
 		w := must.Get(workload.Generated(trace, 0))(t)
 		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Times: true}}))(t)
-		spec := must.Get(policies.Registry.Parse("igtcache"))(t)
+		spec := must.Get(policies.Registry.Parse("igtcache(mode=paper,under=none)"))(t)
 		c := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}, Capacity: capacity.Of(50, false)}
 		var out bytes.Buffer
 		must.Do(t, Print(t.Context(), &out, tr, c, sim.ReplayerOptions{}, Options{Format: "json"}))

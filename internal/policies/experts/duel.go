@@ -1,0 +1,313 @@
+package experts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// duelSwitches says how often the duel has changed sides.
+var duelSwitches = metric.Metric{Name: "duel_switches", Unit: metric.Count,
+	Doc: "how often the policy duel has followed another of its policies than before"}
+
+var duelEntry = policies.Entry{
+	Name:   "duel",
+	Look:   policies.Look{Color: policies.Violet, Mark: policies.Box},
+	Memory: policies.Memory{PerObject: 75, PerSlot: 40},
+	Summary: "holds what the one of several policies would hold that has missed least of late; each is simulated in a " +
+		"directory of the cache's size",
+	Source: "Subramanian, Smaragdakis and Loh, Adaptive Caches: Effective Shaping of Cache Behavior to Workloads, MICRO " +
+		"2006",
+	Params: []policies.Param{
+		{Name: "among", Default: "arc/s3fifo/lru", Doc: "online policies, with slashes between them"},
+		{Name: "margin", Default: 0.01, Min: 0, Max: 1, Doc: "share by which another policy must miss less to be followed"},
+		{Name: "memory", Default: 2.0, Min: 0.01, Max: 1000, Doc: "requests over which misses count, as a multiple of the " +
+			"objects in the cache; at least 2560"},
+	},
+	Check: func(v policies.Values) error {
+		_, err := duelists(v.Text("among"))
+		return err
+	},
+	Metrics: []metric.Metric{duelSwitches},
+	New:     func(c policies.Config) (policies.Policy, error) { return newDuel(c) },
+}
+
+// duelists parses the policies of a duel.
+func duelists(among string) (all []policies.Spec, err error) {
+	for name := range strings.SplitSeq(among, "/") {
+		spec, err := policies.Registry.Parse(name)
+		if err != nil {
+			return nil, fmt.Errorf("among=%s: %w", among, err)
+		}
+		e := spec.Entry
+		if e.Kind != policies.Online || e.ShortFor != nil || e.Relates || e.Unbounded || e.Predicts || e.Name == "duel" {
+			return nil, fmt.Errorf("among=%s: %s cannot be tried in a small cache; want policies such as lru or arc", among,
+				e.Name)
+		}
+		all = append(all, spec)
+	}
+	if len(all) < 2 {
+		return nil, fmt.Errorf("among=%s: want two policies at least, with slashes between them", among)
+	}
+	return all, nil
+}
+
+// duel has a directory for each of the policies, which says what that policy would hold, and follows the one with the
+// fewest misses: it evicts what that one would not hold.
+type duel struct {
+	config   policies.Config
+	margin   float64
+	memory   float64
+	current  int
+	all      []directory
+	order    dense.Lists // residents: those that the policy holds, and the others, the most recent in front
+	state    []uint8     // per object: 1 + its list in order; 0 if it is not resident
+	resident int
+	since    int // requests since misses were compared
+	switches int
+}
+
+// The lists of residents.
+const (
+	held = iota
+	outside
+)
+
+// directory is what a policy would hold.
+type directory struct {
+	policy  policies.Policy
+	charge  dense.Charges
+	has     []bool
+	used    int64
+	misses  float64
+	evicted []policies.Object // by the last request; a buffer
+}
+
+// Misses are compared ten times in the requests over which they count, which are at least fewestRequests.
+const (
+	comparisons    = 10
+	fewestRequests = 2560
+)
+
+func newDuel(c policies.Config) (*duel, error) {
+	specs, err := duelists(c.Params.Text("among"))
+	if err != nil {
+		return nil, err
+	}
+	d := &duel{config: c, margin: c.Params.Float("margin"), memory: c.Params.Float("memory"),
+		order: dense.NewLists(c.Objects, 2), state: make([]uint8, c.Objects)}
+	for _, spec := range specs {
+		config := c
+		config.Params, config.Key, config.Grows = spec.Params, nil, true
+		p, err := spec.Entry.New(config)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := p.(policies.Grower); !ok {
+			return nil, fmt.Errorf("policy %s cannot be tried on objects that are not known in advance", spec.Name())
+		}
+		d.all = append(d.all, directory{policy: p, charge: dense.NewCharges(c.Objects, c.Unit),
+			has: make([]bool, c.Objects)})
+	}
+	return d, nil
+}
+
+func (d *duel) Hit(r policies.Request) {
+	d.move(r.Object, int(d.state[r.Object])-1)
+	d.serve(r)
+}
+
+func (d *duel) Miss(r policies.Request) { d.serve(r) }
+
+func (d *duel) Victim(policies.Request) policies.Object {
+	list := outside
+	if d.order.Empty(outside) { // objects of different sizes
+		list = held
+	}
+	v, _ := d.order.Back(list)
+	d.forget(v)
+	return v
+}
+
+func (d *duel) Insert(r policies.Request) {
+	d.resident++
+	d.state[r.Object] = d.listOf(r.Object) + 1
+	d.order.PushFront(int(d.state[r.Object])-1, r.Object)
+}
+
+func (d *duel) Remove(o policies.Object) {
+	d.forget(o)
+	for i := range d.all {
+		d.all[i].drop(o)
+	}
+}
+
+func (d *duel) Resize(capacity int64) {
+	d.config.Capacity = capacity
+	for i := range d.all {
+		a := &d.all[i]
+		a.evicted = a.evicted[:0]
+		a.resize(capacity)
+		if i == d.current {
+			d.leave(a.evicted)
+		}
+	}
+}
+
+func (d *duel) Grow(objects int) {
+	d.order.Grow(objects)
+	d.state = append(d.state, make([]uint8, objects-len(d.state))...)
+	for i := range d.all {
+		d.all[i].grow(objects)
+	}
+}
+
+func (d *duel) Counters() []policies.Counter {
+	return []policies.Counter{policies.Count(duelSwitches, float64(d.switches))}
+}
+
+// serve shows a request or a load to the directories.
+func (d *duel) serve(r policies.Request) {
+	for i := range d.all {
+		a := &d.all[i]
+		a.serve(r, d.config.Capacity)
+		if i == d.current {
+			d.leave(a.evicted)
+			if d.state[r.Object] == outside+1 && a.has[r.Object] {
+				d.move(r.Object, held)
+			}
+		}
+	}
+	if r.Reason != policies.Demand {
+		return
+	}
+	if d.since++; d.since >= max(fewestRequests, int(d.memory*float64(d.resident)))/comparisons {
+		d.since = 0
+		d.compare()
+	}
+}
+
+// leave notes what the policy that is followed holds no more.
+func (d *duel) leave(evicted []policies.Object) {
+	for _, o := range evicted {
+		if d.state[o] == held+1 {
+			d.move(o, outside)
+		}
+	}
+}
+
+// listOf returns the list that a resident object belongs to.
+func (d *duel) listOf(o policies.Object) uint8 {
+	if d.all[d.current].has[o] {
+		return held
+	}
+	return outside
+}
+
+// move makes a resident object the most recent one of a list.
+func (d *duel) move(o policies.Object, list int) {
+	d.order.Unlink(o)
+	d.order.PushFront(list, o)
+	d.state[o] = uint8(list) + 1
+}
+
+func (d *duel) forget(o policies.Object) {
+	d.order.Unlink(o)
+	d.state[o] = 0
+	d.resident--
+}
+
+// compare follows the policy that has missed least.
+func (d *duel) compare() {
+	best := d.current
+	for i := range d.all {
+		if d.all[i].misses < d.all[best].misses {
+			best = i
+		}
+	}
+	if best != d.current && d.all[best].misses < (1-d.margin)*d.all[d.current].misses {
+		d.follow(best)
+	}
+	for i := range d.all {
+		d.all[i].misses *= 1 - 1.0/comparisons
+	}
+}
+
+// follow sorts the residents by what another policy holds. Those that it does not hold are evicted in the order in
+// which the last one would have done so.
+func (d *duel) follow(i int) {
+	d.current = i
+	d.switches++
+	var all []policies.Object
+	for _, list := range []int{outside, held} {
+		for o, ok := d.order.Back(list); ok; o, ok = d.order.Before(o) {
+			all = append(all, o)
+		}
+	}
+	for _, o := range all {
+		d.move(o, int(d.listOf(o)))
+	}
+}
+
+func (a *directory) grow(objects int) {
+	a.has = append(a.has, make([]bool, objects-len(a.has))...)
+	a.charge.Grow(objects)
+	a.policy.(policies.Grower).Grow(objects)
+}
+
+// serve serves a request, or loads an object without one.
+func (a *directory) serve(r policies.Request, capacity int64) {
+	a.evicted = a.evicted[:0]
+	if a.has[r.Object] {
+		if r.Reason == policies.Demand {
+			a.policy.Hit(r)
+		}
+		return
+	}
+	if r.Reason == policies.Demand {
+		a.misses++
+	}
+	if r.Size > capacity {
+		return
+	}
+	a.policy.Miss(r)
+	if p, ok := a.policy.(policies.Admitter); ok && !p.Admit(r) {
+		return
+	}
+	for a.used+r.Size > capacity {
+		v := a.policy.Victim(r)
+		if v == r.Object {
+			return
+		}
+		a.left(v)
+	}
+	a.has[r.Object] = true
+	a.charge.Set(r.Object, r.Size)
+	a.used += r.Size
+	a.policy.Insert(r)
+}
+
+func (a *directory) left(o policies.Object) {
+	a.has[o] = false
+	a.used -= a.charge.Of(o)
+	a.evicted = append(a.evicted, o)
+}
+
+func (a *directory) drop(o policies.Object) {
+	if a.has[o] {
+		a.policy.Remove(o)
+		a.left(o)
+	}
+}
+
+func (a *directory) resize(capacity int64) {
+	if p, ok := a.policy.(policies.Resizer); ok {
+		p.Resize(capacity)
+	}
+	for a.used > capacity {
+		a.left(a.policy.Victim(policies.Request{Object: policies.NoObject, Reason: policies.Shrink}))
+	}
+}

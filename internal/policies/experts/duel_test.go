@@ -1,0 +1,76 @@
+package experts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+)
+
+// Between two equal policies there is nothing to choose: the duel is that policy, victim by victim.
+func TestDuelOfEqualsIsThatPolicy(t *testing.T) {
+	for _, spec := range []string{"lru", "arc", "s3fifo"} {
+		rapid.Check(t, func(t *rapid.T) {
+			w := policytest.DrawWorkload(t)
+			if !w.Config.Unit {
+				t.Skip("by bytes other residents may make room first")
+			}
+			got := policytest.Drive(t, fmt.Sprintf("duel(among=%s/%s)", spec, spec), w.Config)
+			w.SameVictims(t, got, policytest.Drive(t, spec, w.Config))
+		})
+	}
+}
+
+// phases are requests that suit one policy after the other: loops larger than the cache, which LRU always misses, and
+// then a popularity that moves.
+func phases(random *rand.Rand, objects int) (requests []policies.Object) {
+	for phase := range 6 {
+		for i := range 20_000 {
+			if phase%2 == 0 {
+				requests = append(requests, policies.Object(i%150))
+				continue
+			}
+			recent := i/20 + int(random.ExpFloat64()*30)
+			requests = append(requests, policies.Object(200+recent%(objects-200)))
+		}
+	}
+	return requests
+}
+
+func misses(t *testing.T, policy string, requests []policies.Object, objects int) (n int) {
+	d := policytest.Drive(t, policy, policies.Config{Capacity: 100, Unit: true, Objects: objects, Requests: len(requests)})
+	for i, o := range requests {
+		if hit, _ := d.Serve(o, 1, i); !hit {
+			n++
+		}
+	}
+	return n
+}
+
+// A duel loses little against the best of its policies, also where each of them is the best one for a while.
+func TestDuelFollowsTheBest(t *testing.T) {
+	const objects = 3000
+	requests := phases(rand.New(rand.NewPCG(1, 2)), objects)
+	duel := misses(t, "duel(among=lru/mru)", requests, objects)
+	for _, policy := range []string{"lru", "mru"} {
+		if n := misses(t, policy, requests, objects); duel > n*85/100 {
+			t.Errorf("duel misses %d times, %s alone %d: each suits half of the phases", duel, policy, n)
+		}
+	}
+}
+
+func TestDuelRefusesWhatItCannotSimulate(t *testing.T) {
+	for text, want := range map[string]string{
+		"duel(among=lru)": "two policies", "duel(among=lru/opt)": "opt", "duel(among=lru/duel)": "duel",
+		"duel(among=lru/lrru)": "lrru", "duel(among=lru/laru)": "laru",
+	} {
+		if _, err := policies.Registry.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
