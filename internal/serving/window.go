@@ -30,9 +30,22 @@ type Window struct {
 	// SavedEMB is how many seconds a request of mean length would save if all of its rows were resident instead of
 	// none, SavedKV how many it saves by a KV hit.
 	SavedEMB, SavedKV float64
+	Node              Node // what serves
+	// Lengths are tokens of sequences of the epoch: as many are shorter than the first as longer than the last, and
+	// equally many are between two of them. Rows are looked up for a token, in all tables;
+	// Remote is the share of the missing ones that other hosts send.
+	Lengths      []float64
+	Rows, Remote float64
 	// Forecast predicts from the load of this epoch, Next from the load of the next one, which only allocators that know
 	// the future get. Either is nil if the allocator does not ask for it.
 	Forecast, Next Forecast
+}
+
+// Node is what a node knows of itself.
+type Node struct {
+	Costs   Costs
+	Servers int   // GPUs
+	Memory  int64 // bytes
 }
 
 // The bounds of the ratio, and the ratio that a node begins with. The paper's are lost: these are the ends of the
@@ -58,19 +71,23 @@ type Forecast interface {
 	Best(least, most, step float64) float64
 }
 
-// Features is the number of values in a State.
-const Features = 7
+// Features is the number of values in a State, the first PaperFeatures of which the paper has.
+const Features, PaperFeatures = 9, 7
 
 // State is what the controllers of the paper observe, each value from 0 to 1 (section IV-A): the share of hot users,
-// the hit ratios of KV and EMB, the mean length, the violations, the ratio, and the P99 latency.
+// the hit ratios of KV and EMB, the mean length, the violations, the ratio, and the P99 latency. Two more are not in
+// the paper: what a request of mean length would save if all of its rows were resident, and what it saves by a KV hit,
+// as shares of the objective. They say what kind of node it is: how many tables and layers, and how fast.
 type State [Features]float64
 
-// longest is the sequence length in tokens that counts as 1, slowest the P99 as a multiple of the objective.
-const longest, slowest = 16384, 4
+// longest is the sequence length in tokens that counts as 1, slowest the P99 as a multiple of the objective, and
+// costliest what rows or a KV hit save, likewise.
+const longest, slowest, costliest = 16384, 4, 2
 
 func (w *Window) State() State {
-	s := State{w.HotShare, w.KVHit, w.EMBHit, w.MeanTokens / longest, w.Violations, w.Ratio,
-		w.P99 / (slowest * w.Objective.Latency.Seconds())}
+	slo := w.Objective.Latency.Seconds()
+	s := State{w.HotShare, w.KVHit, w.EMBHit, w.MeanTokens / longest, w.Violations, w.Ratio, w.P99 / (slowest * slo),
+		w.SavedEMB / (costliest * slo), w.SavedKV / (costliest * slo)}
 	for i := range s {
 		s[i] = min(1, max(0, s[i]))
 	}

@@ -31,7 +31,7 @@ var adapterParams = []params.Param{
 
 // The layers of the adapter: 833 parameters.
 const (
-	adapterInputs = serving.Features + 1 // the state, and the policy's action in units of its largest one
+	adapterInputs = serving.PaperFeatures + 1 // the state, and the policy's action in units of its largest one
 	adapterFirst  = 32
 	adapterSecond = 16
 )
@@ -99,8 +99,8 @@ func (a *adapter) correct(state serving.State, action float64) float64 {
 	if a == nil {
 		return 0
 	}
-	copy(a.last.inputs[:], state[:])
-	a.last.inputs[serving.Features] = action / actionStep
+	copy(a.last.inputs[:], state[:serving.PaperFeatures])
+	a.last.inputs[serving.PaperFeatures] = action / actionStep
 	share := tanh(a.net.Forward(a.last.inputs[:], a.one)[0])
 	if a.noise > 0 && a.limit > 0 {
 		share = min(1, max(-1, share+float64(a.noise/a.limit*random.Normal(a.draws))))

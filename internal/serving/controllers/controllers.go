@@ -15,7 +15,7 @@ import (
 )
 
 // Entries are the allocators of this package.
-var Entries = []allocate.Entry{pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry,
+var Entries = []allocate.Entry{pidEntry, treesEntry, boEntry, milpEntry, balanceEntry, ppoEntry, hlemEntry, hlem2Entry,
 	hindsightEntry}
 
 // The pools of a serving node.

@@ -23,9 +23,9 @@ func texts() (list []string) {
 	}
 	return append(list, "pid(kp=100,ki=100,kd=100,step=1)", "bo(window=2,noise=0.001,grid=0.5)", "bo(step=0.04)",
 		"milp(grid=0.3,step=0.1)", "balance(hysteresis=1,step=1,start=1)", "hindsight(grid=0.05)",
-		"trees(oft=true)", "trees(oft=true,recovery=true,oft_rate=1,step=1)",
-		"hlem(adapter=false)", "hlem(recovery=false,replay=40)", "hlem(ppo=false,noise=1,range=1,rate=1,temperature=0.001)",
-		"hlem(burst_z=0,burst_step=1,hot_share=0,batch=1)")
+		"trees(oft=true)", "trees(oft=true,recovery=paper,oft_rate=1,step=1)",
+		"hlem(adapter=false)", "hlem(recovery=off,replay=40)", "hlem(ppo=false,noise=1,range=1,rate=1,temperature=0.001)",
+		"hlem(recovery=paper,burst_z=0,burst_step=1,hot_share=0,batch=1)")
 }
 
 func build(t rapid.TB, text string) allocate.Allocator {

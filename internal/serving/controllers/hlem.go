@@ -14,11 +14,11 @@ var ppoEntry = entry(allocate.Entry{
 	Name:    "ppo",
 	Summary: "by reinforcement learning: a network that was trained on the fluid model moves the ratio by up to 0.04",
 	Source:  hlemSource + `: "PPO-only"; Schulman et al., Proximal Policy Optimization Algorithms, arXiv 1707.06347`,
-	Params:  []params.Param{weightsParam, fineTunedParam},
+	Params:  []params.Param{weightsParam},
 	Check:   checkWeights,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
 	g, err := newGreedy(c.Params)
-	return &hlem{policy: g}, allocate.Needs{}, err
+	return &hlem{policy: g, recovery: never{}}, allocate.Needs{}, err
 })
 
 var hlemEntry = entry(allocate.Entry{
@@ -26,9 +26,9 @@ var hlemEntry = entry(allocate.Entry{
 	Summary: "by reinforcement learning as ppo, corrected by a network that learns while it serves; in bursts memory " +
 		"moves to the users",
 	Source: hlemSource,
-	Params: withRecovery(true, append([]params.Param{
+	Params: withRecovery(recoveryOn, append([]params.Param{
 		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
-		weightsParam, fineTunedParam}, adapterParams...)...),
+		weightsParam}, adapterParams...)...),
 	Check:  checkHLEM,
 	Random: true,
 }, newHLEM)
@@ -37,11 +37,6 @@ var hlemEntry = entry(allocate.Entry{
 func checkHLEM(v params.Values) error {
 	if file := v.Text(weightsParam.Name); file != "" && !v.Bool("ppo") {
 		return fmt.Errorf("weights=%s with ppo=false: the policy is switched off; remove one of them", file)
-	}
-	if !v.Bool("ppo") {
-		if err := params.NoEffect([]params.Param{fineTunedParam}, v, "ppo=off", "ppo=on"); err != nil {
-			return err
-		}
 	}
 	if !v.Bool("adapter") { // the first parameter switches it on
 		if err := params.NoEffect(adapterParams[1:], v, "adapter=off", "adapter=on"); err != nil {
@@ -58,7 +53,7 @@ func checkHLEM(v params.Values) error {
 type hlem struct {
 	policy   *greedy
 	adapter  *adapter
-	recovery *recovery
+	recovery overrider
 }
 
 func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/serving"
-	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // testSeed is that of replays in tests.
@@ -30,8 +29,8 @@ func adapterWith(changed params.Values, number int) *adapter {
 }
 
 func TestParameters(t *testing.T) {
-	if n := NewPolicy(1).Params(); n != 9606 {
-		t.Errorf("the policy has %d parameters, want 9606", n)
+	if n := NewPolicy(1).Params(); n != 9734 {
+		t.Errorf("the policy has %d parameters, want 9734", n)
 	}
 	if n := adapterWith(nil, 0).net.Params(); n != 833 {
 		t.Errorf("the adapter has %d parameters, want 833", n)
@@ -157,10 +156,10 @@ func TestTanh(t *testing.T) {
 // Without its parts, hlem is what is left: nothing holds the ratio, ppo is the policy alone.
 func TestPartsCanBeSwitchedOff(t *testing.T) {
 	anyWindow := func(epoch int, r float64) serving.Window { return *window(r, 0.03+0.01*float64(epoch%3)) }
-	if got := run(t, "hlem(ppo=false,adapter=false,recovery=false)", 20, anyWindow); got[19] != 0.4 {
+	if got := run(t, "hlem(ppo=false,adapter=false,recovery=off)", 20, anyWindow); got[19] != 0.4 {
 		t.Errorf("without any part the ratio becomes %v", got[19])
 	}
-	alone, policy := run(t, "hlem(adapter=false,recovery=false)", 50, anyWindow), run(t, "ppo", 50, anyWindow)
+	alone, policy := run(t, "hlem(adapter=false,recovery=off)", 50, anyWindow), run(t, "ppo", 50, anyWindow)
 	if !slices.Equal(alone, policy) {
 		t.Errorf("hlem without adapter and recovery differs from ppo: %v, %v", alone, policy)
 	}
@@ -180,20 +179,6 @@ func TestWeightsWithoutPolicy(t *testing.T) {
 		!strings.Contains(err.Error(), "with ppo=false") {
 		t.Errorf("error %v, want that the policy is switched off", err)
 	}
-	if _, err := allocate.Registry.Parse("ppo(finetuned=off,weights=" + file + ")"); err == nil ||
-		!strings.Contains(err.Error(), "with finetuned=off, which chooses a built-in policy") {
-		t.Errorf("error %v, want that there are two policies", err)
-	}
-}
-
-// Without its fine-tuning the built-in policy is another one, and close to the best ratio, too.
-func TestFineTunedOrNot(t *testing.T) {
-	m := modelOf(0.96)
-	x := newScenario(m, recommender.Trend, 0.38, 1)
-	tuned, fluid := x.serve(t, "ppo"), x.serve(t, "ppo(finetuned=off)")
-	if tuned.gap == fluid.gap || !(fluid.gap < 0.1) {
-		t.Errorf("the gaps are %v fine-tuned and %v without", tuned.gap, fluid.gap)
-	}
 }
 
 // Parameters of a part that is off are refused, not ignored. Its defaults may be written out, as records do.
@@ -202,11 +187,11 @@ func TestParametersOfPartsThatAreOff(t *testing.T) {
 		"hlem(recovery=off,burst_most=0.1)": "burst_most=0.1 has no effect with recovery=off; leave it out, or write " +
 			"recovery=on",
 		"hlem(adapter=off,noise=0)":            "noise=0 has no effect with adapter=off",
-		"hlem(ppo=off,finetuned=off)":          "finetuned=false has no effect with ppo=off",
-		"trees(burst_z=3)":                     "burst_z=3 has no effect with recovery=off",
+		"trees(burst_z=3)":                     "recovery=off; leave it out, or write recovery=paper",
 		"trees(oft_rate=0.2)":                  "oft_rate=0.2 has no effect with oft=off; leave it out, or write oft=on",
 		"trees(oft=on,oft_rate=0.2)":           "",
-		"trees(recovery=on,burst_z=3)":         "",
+		"trees(recovery=paper,burst_z=3)":      "",
+		"trees(recovery=on,burst_z=3)":         "burst_z=3 has no effect with recovery=on",
 		"hlem(adapter=off,burst_most=0.1)":     "",
 		"hlem(recovery=off,burst_most=0.25)":   "",
 		"hlem(adapter=off,recovery=off,ppo=1)": "",
@@ -223,7 +208,7 @@ func TestParametersOfPartsThatAreOff(t *testing.T) {
 // In a burst with many hot users memory moves to the users by 0.1 in each epoch and 0.25 in all, whatever the
 // other parts say.
 func TestRecoveryOverrides(t *testing.T) {
-	ratios := run(t, "hlem(start=0.6)", 40, func(epoch int, r float64) serving.Window {
+	ratios := run(t, "hlem(recovery=paper,start=0.6)", 40, func(epoch int, r float64) serving.Window {
 		w := window(r, 0.03)
 		if epoch >= 30 {
 			w.P99, w.HotShare = 0.2, 0.6
@@ -257,12 +242,12 @@ func TestAllocationsOfPolicies(t *testing.T) {
 // The built-in policy can be read and is finite.
 func TestBuiltInPolicy(t *testing.T) {
 	p, made := must.Get2(ReadPolicy(bytes.NewReader(trained)))(t)
-	if p.Params() != 9606 || made == "" {
+	if p.Params() != 9734 || made == "" {
 		t.Errorf("%v, made by %q", p, made)
 	}
 	w := p.NewWork()
 	for x := 0.0; x <= 1; x += 0.1 {
-		state := serving.State{x, 1 - x, x, 0.5, x, 1 - x, x}
+		state := serving.State{x, 1 - x, x, 0.5, x, 1 - x, x, 1 - x, x}
 		if v := p.Value(state[:], w); math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Errorf("value %v of %v", v, state)
 		}
@@ -290,9 +275,9 @@ func TestWeightsFromFiles(t *testing.T) {
 		write("empty.json", ""):                  "JSON",
 		write("garbage.json", "\x00\x01weights"): "JSON",
 		write("half.json", whole[:len(whole)/2]): "JSON",
-		write("widths.json", strings.Replace(whole, "[7,", "[8,", 1)):   "layers of 8-64-128-6 neurons, want 7-64-128-6",
+		write("widths.json", strings.Replace(whole, "[9,", "[10,", 1)):  "layers of 10-64-128-6 neurons, want 9-64-128-6",
 		write("nan.json", last.ReplaceAllString(whole, "NaN\n]")):       `parameter 773 of layer 3 of 3 is "NaN"`,
-		write("more.json", strings.Replace(whole, "\n]", ",0.5\n]", 1)): "9607 parameters, want 9606",
+		write("more.json", strings.Replace(whole, "\n]", ",0.5\n]", 1)): "9735 parameters, want 9734",
 		write("huge.json", last.ReplaceAllString(whole, "1e300\n]")):    `is "1e300", want a number from -1e+30 to 1e+30`,
 		write("null.json", last.ReplaceAllString(whole, "null\n]")):     `is "null"`,
 		write("two.json", whole+whole):                                  "follows",

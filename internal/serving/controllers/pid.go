@@ -18,9 +18,9 @@ var pidEntry = entry(allocate.Entry{
 		{Name: "kp", Default: 0.2, Min: 0, Max: 100, Doc: "gain of the error"},
 		{Name: "ki", Default: 0.02, Min: 0, Max: 100, Doc: "gain of the sum of the errors of all epochs"},
 		{Name: "kd", Default: 0.05, Min: 0, Max: 100, Doc: "gain of the change of the error since the previous epoch"},
-		{Name: "setpoint", Default: -0.35, Min: -1, Max: 1,
+		{Name: "setpoint", Default: -0.65, Min: -1, Max: 1,
 			Doc: "transfer less computation, over both, that it is to have; 0: equal times. At the best ratios of the fluid " +
-				"model it is -0.29 to -0.44"},
+				"model it is about -0.65 with 10 tables, and -0.35 with 25"},
 		stepParam(actionStep, "most that the ratio moves in an epoch"),
 	},
 }, func(c allocate.Config) (decider, allocate.Needs, error) {

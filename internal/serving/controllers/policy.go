@@ -17,7 +17,7 @@ import (
 // Actions are what a policy may change the ratio by: a small symmetric set with 0 (section IV-A). The values are ours.
 var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
 
-// hidden are the widths of the hidden layers of a policy: 9 606 parameters, including its value's.
+// hidden are the widths of the hidden layers of a policy: 9 734 parameters, including its value's.
 var hidden = []int{64, 128}
 
 func NewPolicy(seed uint64) *ppo.ActorCritic {
@@ -29,41 +29,28 @@ func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
 	return ppo.Read(r, serving.Features, len(Actions), hidden...)
 }
 
-// The policies that the program was built with: trained on the fluid model, and then fine-tuned on the event model.
-var (
-	//go:embed ppo-fluid.json
-	trained []byte
-	//go:embed ppo.json
-	fineTuned []byte
-)
+// trained is the policy that the program was built with: `make train` makes it again.
+//
+//go:embed ppo.json
+var trained []byte
 
-// Each is read once: it may be shared.
-var (
-	builtIn      = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(fineTuned) })
-	builtInFluid = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(trained) })
-)
+// builtIn is read once: it may be shared.
+var builtIn = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(trained) })
 
 func embedded(file []byte) (*ppo.ActorCritic, error) {
 	policy, _, err := ReadPolicy(bytes.NewReader(file))
 	return policy, err
 }
 
-// weightsParam is the file of a policy, fineTunedParam which of the built-in ones it is without a file.
-var (
-	weightsParam = params.Param{Name: "weights", Default: "", File: true,
-		Doc: "file of `cachesim train --controller ppo`; empty: a policy that the program was built with"}
-	fineTunedParam = params.Param{Name: "finetuned", Default: true, Doc: "the built-in policy was fine-tuned on the " +
-		"event model, too; off: it was trained on the fluid model only, for comparison"}
-)
+// weightsParam is the file of a policy.
+var weightsParam = params.Param{Name: "weights", Default: "", File: true,
+	Doc: "file of `cachesim train --controller ppo`; empty: the policy that the program was built with"}
 
-// policyOf returns the policy of a file, or a built-in one.
+// policyOf returns the policy of a file, or the built-in one.
 func policyOf(v params.Values) (*ppo.ActorCritic, error) {
 	file := v.Text(weightsParam.Name)
-	switch {
-	case file == "" && v.Bool(fineTunedParam.Name):
+	if file == "" {
 		return builtIn()
-	case file == "":
-		return builtInFluid()
 	}
 	f, err := filestate.Open(file)
 	if err != nil {
@@ -79,9 +66,6 @@ func policyOf(v params.Values) (*ppo.ActorCritic, error) {
 
 // checkWeights reads the file of a policy before anything runs.
 func checkWeights(v params.Values) error {
-	if file := v.Text(weightsParam.Name); file != "" && !v.Bool(fineTunedParam.Name) {
-		return fmt.Errorf("weights=%s with finetuned=off, which chooses a built-in policy; remove one of them", file)
-	}
 	_, err := policyOf(v)
 	return err
 }

@@ -1,51 +1,170 @@
 package controllers
 
 import (
+	"math"
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-// recoveryParams are the parameters of the recovery controller (section IV-A, equation 8). The text has lost its
-// numbers, except for the 10 epochs.
+// Values of the parameter recovery.
+const (
+	recoveryOn    = "on"
+	recoveryPaper = "paper"
+	recoveryOff   = "off"
+)
+
+// recoveryParam chooses the recovery controller (section IV-A).
+var recoveryParam = params.Param{Name: "recovery", Choices: []string{recoveryOn, recoveryPaper, recoveryOff},
+	Doc: "in a burst, a rule decides instead: on: memory moves to the users as the share of hot users rises above its " +
+		"mean, and goes back; paper: it moves by a fixed step while the P99 is high"}
+
+// surgeParams are the parameters of recovery=on, which is ours.
+var surgeParams = []params.Param{
+	{Name: "surge_z", Default: 4.0, Min: 0, Max: 100,
+		Doc: "recovery=on: a burst begins if the share of hot users is above " +
+			"its mean by more than this number of standard deviations: its own, or those of chance if that is more"},
+	{Name: "surge_slope", Default: 0.35, Min: 0, Max: 10, Doc: "recovery=on: how much memory moves to the users, as a " +
+		"multiple of what the share of hot users has risen by"},
+}
+
+// recoveryParams are the parameters of recovery=paper (equation 8). The text has lost its numbers, except for the 10
+// epochs.
 var recoveryParams = []params.Param{
-	{Name: "recovery", Default: false, Doc: "in a burst, a fixed rule decides instead"},
 	{Name: "burst_z", Default: 2.0, Min: 0, Max: 100,
-		Doc: "a burst begins if the P99 is above its mean by more than this number of standard deviations"},
-	{Name: "burst_window", Default: 10, Min: 2, Max: 1000,
-		Doc: "epochs of the standard deviation, and the least number of epochs before a burst is detected (the paper: 10)"},
-	{Name: "burst_floor_ms", Default: 0.5, Min: 0, Max: 1e6, Doc: "least standard deviation"},
+		Doc: "recovery=paper: a burst begins if the P99 is above its mean by more than this number of standard deviations"},
+	{Name: "burst_window", Default: 10, Min: 2, Max: 1000, Doc: "recovery=paper: epochs of the standard deviation, and " +
+		"the least number of epochs before a burst is detected (the paper: 10)"},
+	{Name: "burst_floor_ms", Default: 0.5, Min: 0, Max: 1e6, Doc: "recovery=paper: least standard deviation"},
 	{Name: "burst_calm", Default: 2, Min: 1, Max: 1000,
-		Doc: "a burst ends after this number of epochs in a row within one standard deviation of the mean"},
+		Doc: "recovery=paper: a burst ends after this number of epochs in " +
+			"a row within one standard deviation of the mean"},
+	{Name: "hot_share", Default: 0.4, Min: 0, Max: 1,
+		Doc: "recovery=paper: in a burst memory moves to the users if more " +
+			"than this share of the requests comes from hot users"},
+	{Name: "burst_step", Default: 0.1, Min: 0, Max: 1,
+		Doc: "recovery=paper: share of the memory that moves in each epoch"},
+}
+
+// bothParams are parameters of both.
+var bothParams = []params.Param{
 	{Name: "burst_epochs", Default: 8, Min: 1, Max: 1000,
 		Doc: "epochs after which a burst ends in any case: the load has changed for longer, and a new mean is learned"},
-	{Name: "hot_share", Default: 0.4, Min: 0, Max: 1,
-		Doc: "in a burst memory moves to the users if more than this share of the requests comes from hot users"},
-	{Name: "burst_step", Default: 0.1, Min: 0, Max: 1, Doc: "share of the memory that moves in each epoch of a burst"},
 	{Name: "burst_most", Default: 0.25, Min: 0, Max: 1,
 		Doc: "largest share that moves in one burst (the paper: from 0.51 to 0.26)"},
 }
 
-// withRecovery appends the parameters of the recovery controller, which is on or off by default.
-func withRecovery(on bool, ps ...params.Param) []params.Param {
-	for _, p := range recoveryParams {
-		if p.Name == "recovery" {
-			p.Default = on
-		}
-		ps = append(ps, p)
-	}
-	return ps
+// withRecovery appends the parameters of the recovery controllers.
+func withRecovery(which string, ps ...params.Param) []params.Param {
+	choice := recoveryParam
+	choice.Default = which
+	return slices.Concat(ps, []params.Param{choice}, surgeParams, recoveryParams, bothParams)
 }
 
-// checkRecovery rejects parameters of a recovery controller that is off. The first parameter switches it on.
+// checkRecovery rejects parameters of a recovery controller that is not chosen.
 func checkRecovery(v params.Values) error {
-	if v.Bool("recovery") {
-		return nil
+	for _, other := range []struct {
+		params    []params.Param
+		chosen    bool
+		otherwise string
+	}{
+		{surgeParams, v.Text("recovery") == recoveryOn, "recovery=on"},
+		{recoveryParams, v.Text("recovery") == recoveryPaper, "recovery=paper"},
+		{bothParams, v.Text("recovery") != recoveryOff, "recovery=on"},
+	} {
+		if other.chosen {
+			continue
+		}
+		if err := params.NoEffect(other.params, v, "recovery="+v.Text("recovery"), other.otherwise); err != nil {
+			return err
+		}
 	}
-	return params.NoEffect(recoveryParams[1:], v, "recovery=off", "recovery=on")
+	return nil
 }
 
-// recovery detects bursts, and says what to do in one. Its baseline is frozen in a burst, a few windows of which would
-// otherwise lift the mean and hide it.
+// overrider decides in the place of others, in bursts.
+type overrider interface {
+	// override returns the ratio for the next epoch if the last one belongs to a burst.
+	override(w *serving.Window) (ratio float64, ok bool)
+}
+
+// newRecovery returns the recovery controller that the parameters choose.
+func newRecovery(v params.Values) overrider {
+	switch v.Text("recovery") {
+	case recoveryOn:
+		return newSurge(v)
+	case recoveryPaper:
+		return newPaperRecovery(v)
+	}
+	return never{}
+}
+
+type never struct{}
+
+func (never) override(*serving.Window) (float64, bool) { return 0, false }
+
+// surge follows the share of hot users above its mean: the best ratio falls with it.
+type surge struct {
+	z, slope, most float64
+	longest        int
+
+	hot, squares average // of the share without bursts
+	calm         int     // epochs of them
+	burst        bool
+	start, base  float64 // the ratio and the mean when the burst began
+	epochs       int
+}
+
+// fewestCalm is how many epochs are seen before a burst can begin.
+const fewestCalm = 10
+
+func newSurge(v params.Values) *surge {
+	return &surge{z: v.Float("surge_z"), slope: v.Float("surge_slope"), most: v.Float("burst_most"),
+		longest: v.Int("burst_epochs"), hot: average{kept: averageKept}, squares: average{kept: averageKept}}
+}
+
+func (s *surge) override(w *serving.Window) (ratio float64, ok bool) {
+	limit := s.limit(w)
+	switch {
+	case s.burst && w.HotShare > s.base+limit/2 && s.epochs < s.longest:
+		s.epochs++
+		return s.moved(w), true
+	case s.burst:
+		s.burst = false
+		if s.epochs >= s.longest {
+			s.calm, s.hot, s.squares = 0, average{kept: averageKept}, average{kept: averageKept}
+		}
+		s.learn(w)
+		return s.start, true
+	case s.calm >= fewestCalm && w.HotShare > s.hot.value()+limit:
+		s.burst, s.start, s.base, s.epochs = true, w.Ratio, s.hot.value(), 1
+		return s.moved(w), true
+	}
+	s.learn(w)
+	return 0, false
+}
+
+// limit returns the rise above the mean that is no chance.
+func (s *surge) limit(w *serving.Window) float64 {
+	mean := s.hot.value()
+	own := math.Sqrt(max(0, s.squares.value()-mean*mean))
+	n := float64(max(1, w.Requests))
+	return s.z * max(own, math.Sqrt(max(1/n, mean*(1-mean))/n))
+}
+
+func (s *surge) moved(w *serving.Window) float64 {
+	return s.start - min(s.most, s.slope*(w.HotShare-s.base))
+}
+
+func (s *surge) learn(w *serving.Window) {
+	s.calm++
+	s.hot.add(w.HotShare)
+	s.squares.add(w.HotShare * w.HotShare)
+}
+
+// recovery is the paper's: it detects bursts by the P99, and says what to do in one. Its baseline is frozen in a burst,
+// a few windows of which would otherwise lift the mean and hide it.
 type recovery struct {
 	z, floor      float64
 	window        int
@@ -61,11 +180,7 @@ type recovery struct {
 	quiet  int     // how many of the last ones in a row were calm
 }
 
-// newRecovery returns nil if the parameters say that there is none.
-func newRecovery(v params.Values) *recovery {
-	if !v.Bool("recovery") {
-		return nil
-	}
+func newPaperRecovery(v params.Values) *recovery {
 	return &recovery{z: v.Float("burst_z"), floor: v.Float("burst_floor_ms") / 1e3, window: v.Int("burst_window"),
 		calm: v.Int("burst_calm"), longest: v.Int("burst_epochs"), hotShare: v.Float("hot_share"),
 		step: v.Float("burst_step"), most: v.Float("burst_most"), mean: average{kept: averageKept}}
@@ -73,9 +188,6 @@ func newRecovery(v params.Values) *recovery {
 
 // override returns the ratio for the next epoch if the last one belongs to a burst.
 func (c *recovery) override(w *serving.Window) (ratio float64, ok bool) {
-	if c == nil {
-		return 0, false
-	}
 	p99, ok := latency(w)
 	if !ok {
 		return 0, false

@@ -11,7 +11,9 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-func defaultRecovery() *recovery { return newRecovery(params.Defaults(withRecovery(true))) }
+func defaultRecovery() *recovery {
+	return newPaperRecovery(params.Defaults(withRecovery(recoveryPaper)))
+}
 
 // steady is a P99 of 30 ms with a standard deviation of 1 ms.
 func steady(epoch int) float64 { return 0.030 + 0.001*float64(1-2*(epoch%2)) }

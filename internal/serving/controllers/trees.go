@@ -16,7 +16,7 @@ var treesEntry = entry(allocate.Entry{
 	Summary: "by supervised learning: boosted trees, trained on the fluid model, predict the best ratio from what the " +
 		"node measured",
 	Source: "Chen and Guestrin, XGBoost, KDD 2016; XGBoost, OFT and RC in HLEM, arXiv 2605.04450, section V-D",
-	Params: withRecovery(false,
+	Params: withRecovery(recoveryOff,
 		stepParam(actionStep, "most that the ratio moves in an epoch towards the prediction"),
 		params.Param{Name: "oft", Default: false, Doc: "online fine-tuning: after each epoch a linear correction of the " +
 			"prediction makes a step towards the best of three ratios by the fluid model: the last one, and 0.04 below and " +
@@ -52,7 +52,7 @@ type trees struct {
 	model    *gbm.Model
 	step     float64
 	tuning   *tuning // nil: none
-	recovery *recovery
+	recovery overrider
 }
 
 func (t *trees) next(s *allocate.State, w *serving.Window) float64 {

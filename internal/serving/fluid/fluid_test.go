@@ -15,6 +15,7 @@ const gigabyte = 1_000_000_000
 // anchored is the node of the anchors in the specification: 640 GB, 8 servers, times before they are scaled.
 func anchored(own float64) *Model {
 	p, c := recommender.DefaultPopulation(), serving.DefaultCosts()
+	p.Tables = 25 // as in the specification's numbers
 	p.Nodes, p.OwnShare, c.Scale = 1, own, 1
 	return NewCached(p, c, 8, 80*gigabyte)
 }

@@ -145,7 +145,7 @@ type modelKey struct {
 }
 
 // mostModels bounds what NewCached keeps, at a megabyte each.
-const mostModels = 64
+const mostModels = 256
 
 // NewCached is NewModel, except that equal models are shared.
 func NewCached(p recommender.Population, c serving.Costs, gpus int, memory int64) *Model {

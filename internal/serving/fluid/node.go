@@ -40,6 +40,7 @@ type Node struct {
 	emb     float64 // share of the memory that holds shards
 	kvHit   float64
 	queue   queue
+	lengths []float64 // a buffer
 }
 
 // NewNode returns a node that begins adapted to its first load.
@@ -114,6 +115,8 @@ func (n *Node) RunFor(l serving.Load, ratio, seconds float64) (e Epoch) {
 	}
 	w.SlowEMB, w.SlowKV = t.slow(w.P99)
 	w.SavedEMB, w.SavedKV = m.saved(l)
+	w.Node = serving.Node{Costs: m.costs, Servers: m.servers, Memory: int64(m.memory)}
+	w.Lengths, w.Rows, w.Remote = n.lengthsOf(l), m.rows(l)/w.MeanTokens, m.remote
 	e.RefillBytes = refill * float64(m.servers) * filled * seconds
 	e.MissBytes = l.Rate * seconds * mean(filling.missed, full.missed) * float64(m.costs.RowBytes)
 	e.Link = (refill + l.Rate*filling.missed*float64(m.costs.RowBytes)/float64(m.servers))
@@ -125,6 +128,18 @@ func (n *Node) RunFor(l serving.Load, ratio, seconds float64) (e Epoch) {
 	e.Rows = m.rows(l)
 	e.Utilisation, e.Unstable = min(1, utilisation), utilisation >= 1
 	return e
+}
+
+// lengthsOf returns the middles of the classes of length, if requests are equally many in each.
+func (n *Node) lengthsOf(l serving.Load) []float64 {
+	m := n.model
+	n.lengths = n.lengths[:0]
+	longer := m.lengths(l)
+	for i := range m.bins {
+		b := &m.bins[i]
+		n.lengths = append(n.lengths, (b.from+b.to)/2*longer)
+	}
+	return n.lengths
 }
 
 func sum(values *[steps]float64) (total float64) {

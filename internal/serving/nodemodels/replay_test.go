@@ -25,7 +25,7 @@ func TestFluidAgainstEvents(t *testing.T) {
 	}
 	for hot, ratios := range map[float64][]string{0.18: {"0.4", "0.8"}, 0.6: {"0.5"}} {
 		tr := simtest.Generated(t, fmt.Sprintf(
-			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,hot=%v)", hot), requestsAndTimes)
+			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,tables=25,hot=%v)", hot), requestsAndTimes)
 		r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: len(tr.Objects) / 2})
 		var cells []sim.Cell
 		var all []records.Record

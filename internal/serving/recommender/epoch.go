@@ -111,9 +111,32 @@ func (m *model) window(i int, length time.Duration) serving.Window {
 		w.SlowEMB, w.SlowKV = w.SlowEMB/latency, w.SlowKV/latency
 	}
 	rows, remote := quotient(t.rows, int64(t.started)), quotient(t.remoteRows, t.missedRows)
+	w.Node = serving.Node{Costs: m.Costs, Servers: m.gpus, Memory: m.cache.Memory()}
+	w.Lengths, w.Remote = m.lengths(), remote
+	if w.MeanTokens > 0 {
+		w.Rows = rows / w.MeanTokens
+	}
 	w.SavedEMB = m.Costs.Transfer(rows, float64(rows*remote), m.Costs.PCIe)
 	w.SavedKV = m.Costs.Compute(w.MeanTokens, false) - m.Costs.Compute(w.MeanTokens, true)
 	return w
+}
+
+// Lengths are of so many of the last requests, and so many are told.
+const lengthsOf, lengthsTold = 512, 16
+
+// lengths returns the lengths of the last requests, at equal distances in their order. The slice is valid until the
+// next call.
+func (m *model) lengths() []float64 {
+	from := max(0, m.next-lengthsOf)
+	m.lengthsBuffer = append(m.lengthsBuffer[:0], m.Tokens[from:m.next]...)
+	slices.Sort(m.lengthsBuffer)
+	m.told = m.told[:0]
+	for i := range lengthsTold {
+		if n := len(m.lengthsBuffer); n > 0 {
+			m.told = append(m.told, float64(m.lengthsBuffer[(2*i+1)*n/(2*lengthsTold)]))
+		}
+	}
+	return m.told
 }
 
 // unstable reports whether a node has fallen behind: more requests wait than a tenth of what it served in the epoch.

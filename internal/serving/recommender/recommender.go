@@ -102,6 +102,8 @@ type model struct {
 	forecast       [2]bool   // the allocator needs a forecast of this epoch, of the next one
 	least, most    float64   // bounds of ratios
 	merged         []float64 // a buffer
+	lengthsBuffer  []int32   // likewise
+	told           []float64 // likewise
 
 	counting   bool
 	windowFrom time.Duration // epochs that begin before do not count

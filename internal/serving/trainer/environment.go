@@ -16,9 +16,14 @@ type Workload struct {
 	Hot    float64 // share of requests of hot users at the beginning
 	Regime recommender.Regime
 	Seed   uint64 // of the spikes
+
+	// The node and its model: 0 stands for the paper's.
+	Tables, Layers, Users int
+	Shorter               bool    // sequences of 2 000 to 8 000 tokens instead of 5 000 to 15 000
+	Faster                float64 // computation and transfers, as a multiple
 }
 
-// The node that controllers are trained on: the paper's, with the users of one node of four.
+// The node that controllers are trained on: the paper's, with the users of one node of four, if nothing else is drawn.
 const (
 	gpus        = 8
 	gpuMemory   = 80_000_000_000
@@ -33,18 +38,56 @@ const leastHot, mostHot = 0.05, 0.60
 
 var ownShares = [...]float64{0, 0.6, 0.96}
 
+// What nodes may differ in: half of them are the paper's, so that a policy knows these best.
+var (
+	tables = [...]int{5, 10, 25, 50, 100}
+	layers = [...]int{3, 6}
+	people = [...]int{8000, 30600} // users of a node
+	faster = [...]float64{1, 3}    // an H100 against an A100
+)
+
 func draw(bits *rand.PCG) Workload {
 	own, _ := random.Below(bits, len(ownShares))
 	regimes := recommender.Regimes()
 	regime, _ := random.Below(bits, len(regimes))
 	hot := leastHot + float64((mostHot-leastHot)*random.Unit(bits))
-	return Workload{ownShares[own], hot, regimes[regime], bits.Uint64()}
+	w := Workload{Own: ownShares[own], Hot: hot, Regime: regimes[regime], Seed: bits.Uint64()}
+	if random.Unit(bits) < 0.5 {
+		return w
+	}
+	w.Tables, w.Layers, w.Users = choose(bits, tables[:]), choose(bits, layers[:]), choose(bits, people[:])
+	w.Shorter, w.Faster = random.Unit(bits) < 0.25, choose(bits, faster[:])
+	return w
+}
+
+func choose[T any](bits *rand.PCG, from []T) T {
+	i, _ := random.Below(bits, len(from))
+	return from[i]
 }
 
 func (w Workload) model() *fluid.Model {
-	p := recommender.DefaultPopulation()
+	p, c := w.node()
+	return fluid.NewCached(p, c, gpus, gpuMemory)
+}
+
+// node returns the users of a node, and what requests cost there.
+func (w Workload) node() (recommender.Population, serving.Costs) {
+	p, c := recommender.DefaultPopulation(), serving.DefaultCosts()
 	p.OwnShare = w.Own
-	return fluid.NewCached(p, serving.DefaultCosts(), gpus, gpuMemory)
+	if w.Tables > 0 {
+		p.Tables, p.Users, c.Layers = w.Tables, w.Users, w.Layers
+		c.FLOPS *= w.Faster
+		c.PCIe *= w.Faster
+	}
+	if w.Shorter {
+		p.MinTokens, p.MaxTokens = 2000, 8000
+	}
+	return p, c
+}
+
+// onPapersNode returns the workload on the node of the paper.
+func (w Workload) onPapersNode() Workload {
+	return Workload{Own: w.Own, Hot: w.Hot, Regime: w.Regime, Seed: w.Seed}
 }
 
 // calm returns the workload without spikes.

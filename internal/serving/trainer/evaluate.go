@@ -49,7 +49,7 @@ func workloads() (all []Workload) {
 	for _, regime := range recommender.Regimes() {
 		for _, own := range ownShares {
 			for i, hot := range datasets {
-				all = append(all, Workload{own, hot, regime, uint64(1000 + i)})
+				all = append(all, Workload{Own: own, Hot: hot, Regime: regime, Seed: uint64(1000 + i)})
 			}
 		}
 	}

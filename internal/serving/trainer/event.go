@@ -38,7 +38,7 @@ func (v *events) rollouts(policy *ppo.ActorCritic, seed uint64) []ppo.Trajectory
 	all := make([]ppo.Trajectory, Environments)
 	v.err = parallel.For(v.ctx, parallel.Jobs(v.jobs), len(all), func(ctx context.Context, _, i int) (err error) {
 		bits := random.Stream(seed, uint64(i))
-		w := draw(bits)
+		w := draw(bits).onPapersNode()
 		start := serving.LeastRatio + float64((serving.MostRatio-serving.LeastRatio)*random.Unit(bits))
 		e := &explorer{policy: policy, work: policy.NewWork(), bits: bits, ratio: start, model: w.model()}
 		if err := w.replay(ctx, eventEpochs, e); err != nil {

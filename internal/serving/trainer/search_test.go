@@ -17,7 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving"
 )
 
-// A search tries candidates on the same workloads, with as many episodes altogether as the policy of ppo is trained in.
+// A search tries candidates on the same workloads, with as many episodes altogether as trees are trained in.
 const (
 	candidates     = 40
 	searched       = budget / candidates // workloads

@@ -28,7 +28,7 @@ const (
 )
 
 // DefaultEpisodes is how many episodes the policy is trained for, in each environment.
-const DefaultEpisodes = 80
+const DefaultEpisodes = 240
 
 // Check rejects options that nothing can be trained with.
 func (o Options) Check() error {
@@ -48,6 +48,9 @@ func (o Options) fineTuning() ppo.Options {
 	return p
 }
 
+// sharpened is by how much logits grow in all over a training.
+const sharpened = 10
+
 // ppo returns the constants of PPO: the specification's (section 3.3), unless the next lines set others. The effects of
 // a move last for few epochs, so that a shorter horizon has less noise. Policies run greedily: without sharpening,
 // training improves one that owes much to its less probable actions, and that stops short of the best ratio without
@@ -56,7 +59,7 @@ func (o Options) ppo() ppo.Options {
 	p := ppo.Defaults()
 	p.Iterations, p.Seed, p.Jobs = o.Episodes, o.Seed, o.Jobs
 	p.Gamma, p.Rate, p.Anneal, p.RewardScale = 0.95, 1e-3, true, 0.1
-	p.Entropy, p.Sharpen = 0.005, 1.03
+	p.Entropy, p.Sharpen = 0.005, math.Pow(sharpened, 1/float64(o.Episodes))
 	return p
 }
 

@@ -17,9 +17,10 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
-// Trees and searches get as many episodes of the fluid model as the policy of ppo: 1280 of 128 epochs.
+// Trees and searches get 1280 episodes of 128 epochs of the fluid model, a third of those of the policy of ppo, which
+// needs more.
 const (
-	budget = DefaultEpisodes * Environments
+	budget = 80 * Environments
 	// treesSeed draws the episodes of trees. Training a policy draws other ones.
 	treesSeed = 1 << 32
 	// jumps is after how many epochs the ratio jumps, on average, so that all states are seen.
@@ -27,7 +28,8 @@ const (
 )
 
 // features are the names of the values of a state.
-var features = []string{"hot_share", "kv_hit", "emb_hit", "tokens", "violations", "ratio", "p99"}
+var features = []string{"hot_share", "kv_hit", "emb_hit", "tokens", "violations", "ratio", "p99", "saved_emb",
+	"saved_kv"}
 
 // sample is a state, and the best ratio for the epoch that follows it.
 type sample struct {

@@ -35,7 +35,7 @@ var interactionsFormat = source.Format{
 		{Name: "min", Default: 1, Min: 1, Max: mostLength, Doc: "interactions of a user before the first request"},
 		{Name: "length", Default: 1000, Min: 1, Max: mostLength, Doc: "newest items of the history that are read"},
 		{Name: "tokens", Default: 1, Min: 1, Max: 1 << 10, Doc: "tokens of the sequence for each item"},
-		{Name: "tables", Default: 25, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which every token is " +
+		{Name: "tables", Default: 10, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which every token is " +
 			"looked up; a shard is the rows of an item"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "mean requests per second, to which times are scaled; 0: " +
 			"times stay as in the log"},

@@ -28,7 +28,7 @@ type Population struct {
 // tables are 2.4e9 rows of 2 KiB.
 func DefaultPopulation() Population {
 	return Population{Nodes: 4, Users: 30600, HotUsers: 0.05, UserAlpha: 0.6, MinTokens: 5000, MaxTokens: 15000,
-		Tables: 25, Shards: 2_343_750, ShardRows: 1024, ShardAlpha: 0.9, OwnShards: 64, OwnShare: 0.96}
+		Tables: 10, Shards: 2_343_750, ShardRows: 1024, ShardAlpha: 0.9, OwnShards: 64, OwnShare: 0.96}
 }
 
 // Check rejects a population that cannot be drawn from.

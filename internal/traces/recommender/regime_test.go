@@ -102,6 +102,7 @@ func TestPopulation(t *testing.T) {
 	if p.Hot() != 1530 {
 		t.Errorf("%d hot users, want 5%% of 30600", p.Hot())
 	}
+	p.Tables = 25
 	if got := [...]int{p.Draws(5000), p.Draws(15000), p.Draws(1)}; got != [...]int{122, 366, 1} {
 		t.Errorf("%v draws, want 122, 366 and 1", got)
 	}
