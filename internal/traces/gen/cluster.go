@@ -26,6 +26,8 @@ var clusterParams = []params.Param{
 	{Name: "popularity", Default: "index", Choices: []string{"index", "scattered"}, Doc: "index: queries request the " +
 		"first items of the listing most; scattered: any items"},
 	alphaParam,
+	{Name: "drift", Default: 0.0, Min: 0, Max: 1000, Doc: "by how many of its items, as a share of them, the " +
+		"popularity of a data set moves on while a job queries it"},
 	{Name: "queries", Default: 100_000, Min: 1, Max: maxObjects, Doc: "queries of each of the jobs 14 to 17, times scale"},
 	{Name: "spread", Default: 0.5, Min: 0, Max: 2, Doc: "standard deviation of the logarithm of the size of a file in a " +
 		"data set of many files; 0: all of one size"},
@@ -55,7 +57,7 @@ type clusterOptions struct {
 	seed           uint64
 	scale, compute float64
 	epochs         int
-	alpha          float64
+	alpha, drift   float64
 	queries        int
 	block, read    int64 // bytes
 }
@@ -80,7 +82,7 @@ func newClusterTrace(v params.Values) (RecordSource, error) {
 func planCluster(v params.Values) (*clusterTrace, error) {
 	o := clusterOptions{
 		seed: uint64(v.Int("seed")), scale: v.Float("scale"), compute: v.Float("compute"), epochs: v.Int("epochs"),
-		alpha: v.Float("alpha"), queries: scaled(v.Int("queries"), v.Float("scale")),
+		alpha: v.Float("alpha"), drift: v.Float("drift"), queries: scaled(v.Int("queries"), v.Float("scale")),
 		block: int64(v.Int("block-kib")) << 10, read: int64(v.Int("read-kib")) << 10,
 	}
 	jobs, err := parseJobs(v.Text("jobs"))

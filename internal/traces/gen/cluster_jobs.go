@@ -90,6 +90,7 @@ type clusterRun struct {
 	bits  *rand.PCG
 	order []uint32 // of this pass, if it is shuffled
 	ranks random.Zipf
+	drift float64 // items in all
 
 	time       int64 // of the read
 	head       files.Head
@@ -110,7 +111,7 @@ func newClusterRun(job *clusterJob, data map[string]*clusterData, start int64, o
 	case shuffled:
 		r.order = ascending(d.items)
 	case byPopularity:
-		r.ranks = random.NewZipf(d.items, o.alpha)
+		r.ranks, r.drift = random.NewZipf(d.items, o.alpha), o.drift*float64(d.items)
 	}
 	return r
 }
@@ -152,6 +153,9 @@ func (r *clusterRun) item(step int) int {
 		return int(r.order[step])
 	case byPopularity:
 		rank := r.ranks.Draw(r.bits)
+		if r.drift > 0 {
+			rank = (rank + int(r.drift*float64(step)/float64(r.perPass))) % r.data.items
+		}
 		if r.data.byRank != nil {
 			return int(r.data.byRank[rank])
 		}

@@ -531,3 +531,27 @@ func BenchmarkCluster(b *testing.B) {
 	}
 	b.ReportMetric(float64(reads)/b.Elapsed().Seconds()/1e6, "Mreads/s")
 }
+
+// TestClusterPopularityDrifts: at the end of a job the most popular item is as far from the first one as drift says.
+func TestClusterPopularityDrifts(t *testing.T) {
+	for drift, want := range map[string]float64{"0": 0, "0.25": 0.25, "0.5": 0.5} {
+		spec := must.Get(Parse("cluster(jobs=17,drift="+drift+")", ""))(t)
+		run := must.Get(planCluster(spec.Params))(t).runs[0]
+		run.rewind()
+		last := map[int]int{}
+		for step := range run.perPass {
+			if item := run.item(step); step >= run.perPass*9/10 {
+				last[item]++
+			}
+		}
+		best, most := 0, 0
+		for item, n := range last {
+			if n > most {
+				best, most = item, n
+			}
+		}
+		if got := float64(best) / float64(run.data.items); math.Abs(got-want) > 0.06 {
+			t.Errorf("drift=%s: the most popular item at the end is at %.2f of all, want about %.2f", drift, got, want)
+		}
+	}
+}
