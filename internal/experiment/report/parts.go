@@ -151,7 +151,9 @@ func indexPart(s Summary, link string) page.Part {
 		} else {
 			w.Text(s.Title)
 		}
-		w.Text(s.version())
+		if s.Quick {
+			w.Text(" (quick version)")
+		}
 	})
 	w.Line()
 	w.Element("p", nil, func() {

@@ -186,7 +186,10 @@ func heading(s Summary) string {
 	if s.Title != "" {
 		text += ": " + s.Title
 	}
-	return text + s.version()
+	if s.Quick {
+		text += " (quick version)"
+	}
+	return text
 }
 
 // details says what was measured and what the source states, and why the claim does not hold or cannot be checked.
