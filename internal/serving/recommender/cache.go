@@ -41,7 +41,7 @@ type Cache interface {
 
 	// Missing returns the bytes of embeddings that a node has room for since its EMB grew, and that are to be refilled.
 	Missing(node int) int64
-	// Refill loads at most the given bytes of them, the most frequent ones first, and returns how many.
+	// Refill loads at most the given bytes of them, those that were evicted last first, and returns how many.
 	Refill(node int, bytes int64) int64
 	// Prefetch loads embeddings of a request that waits on a node: the given share of its shards, those with the most
 	// rows first, but others instead of those that a list with the given accuracy gets wrong. It loads at most the given
