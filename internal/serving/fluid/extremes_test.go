@@ -72,7 +72,7 @@ func TestExtremeTraces(t *testing.T) {
 		each := 1 + draws.IntN(10)
 		trace := Trace{Shards: shards, ShardRows: 25, Nodes: 1 + draws.IntN(3), Hosts: 1 + draws.IntN(3)}
 		hot := draws.IntN(users + 1)
-		trace.Hot = func(user uint32) bool { return int(user) < hot }
+		trace.Hot = func(request int) bool { return int(trace.Users[request]) < hot }
 		for range 1 + draws.IntN(200) {
 			trace.Users = append(trace.Users, uint32(draws.IntN(users)))
 			trace.Tokens = append(trace.Tokens, int32(1+draws.IntN(30)))

@@ -12,10 +12,10 @@ import (
 
 // Trace are requests from which Measure learns a population.
 type Trace struct {
-	Users     []uint32 // of each request
-	Tokens    []int32  // of each request
-	Hot       func(user uint32) bool
-	Shards    int // their numbers are below this
+	Users     []uint32               // of each request
+	Tokens    []int32                // of each request
+	Hot       func(request int) bool // whether its user is hot
+	Shards    int                    // their numbers are below this
 	ShardRows int
 	Nodes     int // over which the users are spread
 	Hosts     int // over which the tables are spread
@@ -61,7 +61,7 @@ func Measure(t Trace, c serving.Costs, gpus int, memory int64) *Model {
 type counted struct {
 	requests []uint32  // per user
 	tokens   []float64 // per user: mean of the requests
-	class    []uint8   // per user: cold or hot
+	class    []uint8   // per user: hot if at least half of the requests are
 	total    [2]float64
 	hotShare float64 // of the requests
 }
@@ -69,8 +69,11 @@ type counted struct {
 func (t Trace) users() *counted {
 	n := int(slices.Max(t.Users)) + 1
 	u := &counted{requests: make([]uint32, n), tokens: make([]float64, n), class: make([]uint8, n)}
+	asHot := make([]uint32, n) // requests
 	for i, user := range t.Users {
-		u.requests[user]++
+		if u.requests[user]++; t.Hot(i) {
+			asHot[user]++
+		}
 		u.tokens[user] += float64(t.Tokens[i])
 	}
 	for user, requests := range u.requests {
@@ -78,7 +81,7 @@ func (t Trace) users() *counted {
 			continue
 		}
 		u.tokens[user] /= float64(requests)
-		if t.Hot(uint32(user)) {
+		if 2*asHot[user] >= requests {
 			u.class[user] = hot
 		}
 		u.total[u.class[user]] += float64(requests)

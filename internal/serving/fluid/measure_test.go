@@ -29,8 +29,8 @@ func generated(p recommender.Population, hotShare float64, requests int) Trace {
 			own[u] = append(own[u], uint32(shards.Draw(bits)))
 		}
 	}
-	t := Trace{Shards: p.Shards, ShardRows: p.ShardRows, Nodes: p.Nodes, Hosts: p.Nodes,
-		Hot: func(user uint32) bool { return int(user) < p.Hot() }}
+	t := Trace{Shards: p.Shards, ShardRows: p.ShardRows, Nodes: p.Nodes, Hosts: p.Nodes}
+	t.Hot = func(request int) bool { return int(t.Users[request]) < p.Hot() }
 	var read [][]uint32
 	for range requests {
 		u := coldUsers.Draw(bits) + p.Hot()

@@ -158,7 +158,7 @@ func epochsOf(columns *requests.Columns, times []time.Duration, length time.Dura
 		hot, tokens := 0, 0
 		for ; e.to < len(times) && times[e.to] < e.ends; e.to++ {
 			tokens += int(columns.Tokens[e.to])
-			if columns.Hot(columns.Users[e.to]) {
+			if columns.Hot(e.to) {
 				hot++
 			}
 		}

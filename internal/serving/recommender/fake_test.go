@@ -119,7 +119,8 @@ func settings(costs serving.Costs) Config {
 
 // requestsAt returns requests of users 0, 1, ... at times in seconds.
 func requestsAt(seconds ...float64) Requests {
-	r := Requests{Hot: func(user uint32) bool { return user%2 == 0 }}
+	r := Requests{}
+	r.Hot = func(request int) bool { return r.Users[request]%2 == 0 }
 	for i, at := range seconds {
 		r.Times = append(r.Times, time.Duration(at*1e9+0.5))
 		r.Users = append(r.Users, uint32(i%1000))

@@ -112,7 +112,7 @@ func (w *twin) run() {
 				w.next++
 				i, _ := w.router.Route(w.r.Users[request])
 				counts[i].arrived++
-				if w.r.Hot(w.r.Users[request]) {
+				if w.r.Hot(int(request)) {
 					counts[i].hot++
 				}
 				if len(w.nodes[i].running) < w.f.gpus {
@@ -238,7 +238,7 @@ func TestAgainstNaive(t *testing.T) {
 		c.Route.Users = 5
 		nodes, gpus := rapid.IntRange(1, 3).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "gpus")
 		var r Requests
-		r.Hot = func(user uint32) bool { return user < 2 }
+		r.Hot = func(request int) bool { return r.Users[request] < 2 }
 		at := time.Duration(0)
 		n := rapid.IntRange(1, 60).Draw(t, "requests")
 		// Odd numbers of nanoseconds: nothing happens at the time of a report.

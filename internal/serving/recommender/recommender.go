@@ -42,7 +42,7 @@ type Requests struct {
 	Users  []uint32
 	Times  []time.Duration // since the first one, never decreasing
 	Tokens []int32         // lengths of the sequences
-	Hot    func(user uint32) bool
+	Hot    func(request int) bool
 }
 
 // Config is the environment of a run.
@@ -213,7 +213,7 @@ func (m *model) arrive() {
 	m.next++
 	user := m.Users[request]
 	i, score := m.router.Route(user)
-	hot := m.Hot(user)
+	hot := m.Hot(int(request))
 	n := &m.nodes[i]
 	n.epoch.arrive(m.Tokens[request], hot)
 	m.active = true

@@ -9,7 +9,7 @@ import (
 )
 
 // Columns are requests for recommendations. The object of a request is its user. They need 8 bytes per request for
-// users and tokens, 1 per user, and what the lookups need: lists 8 bytes per request and 8 per shard that it reads.
+// users and tokens, 1 per request for whether its user is hot, and what the lookups need: lists 8 bytes per request and 8 per shard that it reads.
 // Lookups that are recomputed need 8 per request, plus 4 per shard that a user owns and 8 per shard for generated
 // requests, or 4 per interaction for logs.
 type Columns struct {
@@ -21,7 +21,8 @@ type Columns struct {
 	Population *Population
 
 	lookups  lookups
-	hot      []bool    // per user
+	hot      []bool    // per request
+	count    int       // of users
 	profiles *profiles // of the whole trace
 }
 
@@ -45,14 +46,17 @@ func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
 	return c.lookups.append(c, request, to)
 }
 
-// Hot reports whether a user is one of the 5% with the most requests, unless the trace itself states who is hot.
-func (c *Columns) Hot(user uint32) bool { return c.hot[user] }
+// Hot reports whether a request is of a hot user. Unless the trace itself states who is hot, these are the users with
+// the most requests before this one, up to 5% of the users who have come by then; see activity. Later requests make no
+// difference.
+func (c *Columns) Hot(request int) bool { return c.hot[request] }
 
-// Slice implements stream.Columns. Users are hot, and have profiles, by the whole trace.
+// Slice implements stream.Columns. Users are hot by what came before in the whole trace, and have profiles by all of it.
 func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	part := *c
 	part.Users = stream.Cut(c.Users, requests)
 	part.Tokens = stream.Cut(c.Tokens, requests)
+	part.hot = stream.Cut(c.hot, requests)
 	part.lookups = c.lookups.slice(requests)
 	return &part
 }
@@ -60,10 +64,11 @@ func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 func (c *Columns) Only(chosen stream.Chosen) stream.Columns {
 	part := *c
 	part.Tokens = stream.Pick(c.Tokens, chosen.Requests)
-	part.hot = stream.Pick(c.hot, chosen.Objects)
+	part.hot = stream.Pick(c.hot, chosen.Requests)
+	part.count = len(chosen.Objects)
 	part.lookups = c.lookups.pick(chosen.Requests)
 	part.profiles = &profiles{whole: &part}
-	renumbered := make([]uint32, len(c.hot))
+	renumbered := make([]uint32, c.count)
 	for user, old := range chosen.Objects {
 		renumbered[old] = uint32(user)
 	}
@@ -157,9 +162,9 @@ func (p *profiles) measure() {
 	p.once.Do(func() {
 		c := p.whole
 		of := c.requestsOf()
-		p.starts = make([]int, 1, len(c.hot)+1)
+		p.starts = make([]int, 1, c.count+1)
 		var read []Lookup
-		for user := range c.hot {
+		for user := range c.count {
 			read = read[:0]
 			requests := of.all[of.starts[user]:of.starts[user+1]]
 			sampled := min(len(requests), profileRequests)
@@ -197,7 +202,7 @@ type requestLists struct {
 }
 
 func (c *Columns) requestsOf() requestLists {
-	of := requestLists{make([]int, len(c.hot)+2), make([]uint32, len(c.Users))}
+	of := requestLists{make([]int, c.count+2), make([]uint32, len(c.Users))}
 	for _, user := range c.Users {
 		of.starts[user+2]++
 	}

@@ -30,9 +30,6 @@ const DefaultShardRows = 1024
 // Unknown is the value of Head.Hot if the trace does not say whether the user is a hot one.
 const Unknown = -1
 
-// hotShare is the share of the users that count as hot: those with the most requests (HLEM, section V-A).
-const hotShare = 0.05
-
 // Kind are requests for recommendations. Record.Extra of each is a Head.
 type Kind struct {
 	stream.Single
@@ -173,8 +170,8 @@ type builder struct {
 	recipe   recipe  // nil: lists
 	places   []place // for the recipe
 	lists    lists
-	requests []uint32 // per user
-	stated   []int8   // per user: Head.Hot
+	stated   []int8 // per user: Head.Hot
+	activity activity
 }
 
 // Add implements stream.ColumnsBuilder. The object is the user.
@@ -196,9 +193,11 @@ func (b *builder) Add(rec *stream.Record, user uint32) error {
 		return fmt.Errorf("%d rows in a shard after requests with %d: want the same in all requests", head.ShardRows,
 			b.ShardRows)
 	}
-	if err := b.count(user, int8(head.Hot)); err != nil {
+	hot, err := b.isHot(user, int8(head.Hot))
+	if err != nil {
 		return err
 	}
+	b.hot = append(b.hot, hot)
 	b.Users = append(b.Users, user)
 	b.Tokens = append(b.Tokens, int32(head.Tokens))
 	if b.recipe != nil {
@@ -222,18 +221,22 @@ func (b *builder) checkOrder(time int64) error {
 	return nil
 }
 
-// count notes a request of a user.
-func (b *builder) count(user uint32, hot int8) error {
-	if int(user) == len(b.requests) {
-		b.requests = append(b.requests, 0)
-		b.stated = append(b.stated, hot)
+// isHot notes a request of a user, and returns whether the user is hot: what the trace says or, if it says nothing, what
+// the requests before this one do.
+func (b *builder) isHot(user uint32, stated int8) (bool, error) {
+	if int(user) == len(b.stated) {
+		b.stated = append(b.stated, stated)
 	}
-	if b.stated[user] != hot {
-		return fmt.Errorf("hot is %d after requests of the same user with %d: want the same in all of them", hot,
+	if b.stated[user] != stated {
+		return false, fmt.Errorf("hot is %d after requests of the same user with %d: want the same in all of them", stated,
 			b.stated[user])
 	}
-	b.requests[user]++
-	return nil
+	if stated != Unknown {
+		return stated == 1, nil
+	}
+	hot := b.activity.hot(user)
+	b.activity.add(user)
+	return hot, nil
 }
 
 func (b *builder) Finish() stream.Columns {
@@ -243,24 +246,7 @@ func (b *builder) Finish() stream.Columns {
 		columns.lookups = &made{b.recipe, b.places}
 		b.recipe.describe(&columns)
 	}
-	columns.hot = hotUsers(b.requests, b.stated)
+	columns.count = len(b.stated)
 	columns.profiles = &profiles{whole: &columns}
 	return &columns
-}
-
-// hotUsers returns which users are hot: whom the trace calls hot and, of the users about whom it says nothing, the 5%
-// with the most requests. Ties go to the user that came first.
-func hotUsers(requests []uint32, stated []int8) []bool {
-	hot := make([]bool, len(requests))
-	var others []uint32
-	for user, said := range stated {
-		if hot[user] = said == 1; said == Unknown {
-			others = append(others, uint32(user))
-		}
-	}
-	slices.SortStableFunc(others, func(a, b uint32) int { return int(requests[b]) - int(requests[a]) })
-	for _, user := range others[:int(float64(hotShare*float64(len(others)))+0.5)] {
-		hot[user] = true
-	}
-	return hot
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -16,7 +18,7 @@ type request struct {
 	lookups []Lookup
 }
 
-func columnsOf(t *testing.T, requests ...request) *Columns {
+func columnsOf(t must.TB, requests ...request) *Columns {
 	t.Helper()
 	b := Kind{}.NewColumns(stream.Fields{Time: true})
 	for _, r := range requests {
@@ -59,20 +61,72 @@ func TestColumnsOfRequests(t *testing.T) {
 	}
 }
 
-// TestHotUsersAreCounted has 40 users, of which the two with the most requests are hot.
+// TestHotUsersAreCounted has 40 users, two of whom may be hot: those who had more requests than the others before.
 func TestHotUsersAreCounted(t *testing.T) {
 	var requests []request
-	for user := range uint32(40) {
-		requests = append(requests, request{0, user, Unknown, []Lookup{{1, 1}}})
-	}
-	requests = append(requests, request{1, 30, Unknown, []Lookup{{1, 1}}}, request{1, 17, Unknown, []Lookup{{1, 1}}},
-		request{1, 35, Unknown, []Lookup{{1, 1}}})
-	c := columnsOf(t, requests...)
-	for user := range uint32(40) {
-		if want := user == 17 || user == 30; c.Hot(user) != want {
-			t.Errorf("user %d is hot: %v", user, !want)
+	add := func(users ...uint32) {
+		for _, user := range users {
+			requests = append(requests, request{0, user, Unknown, []Lookup{{1, 1}}})
 		}
 	}
+	for user := range uint32(40) {
+		add(user)
+	}
+	add(30, 17, 30, 17, 35, 17, 35, 17, 35) // at the third one, 35 has as many as 30: two would be too many
+	var hot []int
+	c := columnsOf(t, requests...)
+	for i := range requests {
+		if c.Hot(i) {
+			hot = append(hot, i)
+		}
+	}
+	if want := []int{42, 43, 45, 47}; !slices.Equal(hot, want) {
+		t.Errorf("requests %v are of hot users, want %v", hot, want)
+	}
+}
+
+// isHot counts anew at each request what activity keeps up to date.
+func isHot(users []uint32, request int) bool {
+	requests := map[uint32]int{}
+	for _, user := range users[:request] {
+		requests[user]++
+	}
+	own, asMany := requests[users[request]], 0
+	for _, n := range requests {
+		if n >= own {
+			asMany++
+		}
+	}
+	return own > 0 && asMany <= int(0.05*float64(len(requests))+0.5)
+}
+
+// TestHotUsersAreThoseOfThePast: whether a request is of a hot user depends on no later one.
+func TestHotUsersAreThoseOfThePast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		users := rapid.IntRange(1, 60).Draw(t, "users")
+		var all []uint32
+		seen := map[uint32]uint32{} // users are numbered in the order of their first requests, as in a trace
+		var requests []request
+		for range rapid.IntRange(1, 300).Draw(t, "requests") {
+			u := uint32(min(rapid.IntRange(0, users).Draw(t, "user"), rapid.IntRange(0, users).Draw(t, "user")))
+			if _, ok := seen[u]; !ok {
+				seen[u] = uint32(len(seen))
+			}
+			all = append(all, seen[u])
+			requests = append(requests, request{0, seen[u], Unknown, []Lookup{{1, 1}}})
+		}
+		c := columnsOf(t, requests...)
+		cut := rapid.IntRange(1, len(all)).Draw(t, "cut")
+		part := columnsOf(t, requests[:cut]...)
+		for i := range all {
+			if got, want := c.Hot(i), isHot(all, i); got != want {
+				t.Fatalf("request %d of users %v is hot: %v, want %v", i, all, got, want)
+			}
+			if i < cut && part.Hot(i) != c.Hot(i) {
+				t.Fatalf("request %d of users %v is hot: %v, and %v without those from %d on", i, all, c.Hot(i), part.Hot(i), cut)
+			}
+		}
+	})
 }
 
 func TestProfilesAreMeasuredOverAllOfATrace(t *testing.T) {

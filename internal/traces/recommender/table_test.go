@@ -31,7 +31,7 @@ func stated(t *traces.Trace) (lines []string) {
 		if t.Times != nil {
 			time = t.Times[i]
 		}
-		lines = append(lines, fmt.Sprint(time, t.Keys[user], c.Tokens[i], c.Lookups(i, nil), c.Hot(user), c.ShardRows,
+		lines = append(lines, fmt.Sprint(time, t.Keys[user], c.Tokens[i], c.Lookups(i, nil), c.Hot(i), c.ShardRows,
 			c.Profile(user)))
 	}
 	return lines

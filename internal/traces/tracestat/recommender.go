@@ -15,7 +15,7 @@ type RecommenderSummary struct {
 	Users    int64 `json:"users"` // with requests
 	// Active are the users that could make requests; nil if the requests were not generated.
 	Active       *int64  `json:"active_users"`
-	HotUsers     int64   `json:"hot_users"` // among those with requests
+	HotUsers     int64   `json:"hot_users"` // with at least one request as a hot user
 	HotShare     float64 `json:"hot_share"` // share of the requests that are of hot users
 	Shards       int64   `json:"shards"`    // numbered, read or not
 	Touched      int64   `json:"shards_read"`
@@ -34,7 +34,7 @@ func summarizeRecommender(t *traces.Trace, c *recommender.Columns) *RecommenderS
 	if p := c.Population; p != nil {
 		s.Active = new(int64(p.Users) * int64(p.Nodes))
 	}
-	touched := make([]bool, c.Shards)
+	touched, once := make([]bool, c.Shards), make([]bool, t.NumObjects)
 	tokens, rows, shards := &histogram{}, &histogram{}, &histogram{}
 	hot, read, inProfile := 0, 0.0, 0.0
 	every := max(1, len(c.Users)/profiled)
@@ -49,16 +49,17 @@ func summarizeRecommender(t *traces.Trace, c *recommender.Columns) *RecommenderS
 		tokens.add(int64(c.Tokens[i]), 1)
 		rows.add(sum, 1)
 		shards.add(int64(len(lookups)), 1)
-		if c.Hot(user) {
+		if c.Hot(i) {
 			hot++
+			once[user] = true
 		}
 		if i%every == 0 {
 			read += float64(sum)
 			inProfile += rowsOf(lookups, c.Profile(user))
 		}
 	}
-	for user := range uint32(t.NumObjects) {
-		if c.Hot(user) {
+	for _, hot := range once {
+		if hot {
 			s.HotUsers++
 		}
 	}
