@@ -9,9 +9,9 @@ import (
 )
 
 // Columns are requests for recommendations. The object of a request is its user. They need 8 bytes per request for
-// users and tokens, 1 per request for whether its user is hot, and what the lookups need: lists 8 bytes per request and 8 per shard that it reads.
-// Lookups that are recomputed need 8 per request, plus 4 per shard that a user owns and 8 per shard for generated
-// requests, or 4 per interaction for logs.
+// users and tokens, 1 per request for whether its user is hot, and what the lookups need: lists 8 bytes per request
+// and 8 per shard that it reads. Lookups that are recomputed need 8 per request, plus 4 per shard that a user owns and
+// 8 per shard for generated requests, or 4 per interaction for logs.
 type Columns struct {
 	Users     []uint32 // per request
 	Tokens    []int32  // per request: length of the sequence
@@ -51,7 +51,8 @@ func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
 // difference.
 func (c *Columns) Hot(request int) bool { return c.hot[request] }
 
-// Slice implements stream.Columns. Users are hot by what came before in the whole trace, and have profiles by all of it.
+// Slice implements stream.Columns. Users are hot by what came before in the whole trace, and have profiles by all of
+// it.
 func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	part := *c
 	part.Users = stream.Cut(c.Users, requests)

@@ -221,8 +221,8 @@ func (b *builder) checkOrder(time int64) error {
 	return nil
 }
 
-// isHot notes a request of a user, and returns whether the user is hot: what the trace says or, if it says nothing, what
-// the requests before this one do.
+// isHot notes a request of a user, and returns whether the user is hot: what the trace says or, if it says nothing,
+// what the requests before this one do.
 func (b *builder) isHot(user uint32, stated int8) (bool, error) {
 	if int(user) == len(b.stated) {
 		b.stated = append(b.stated, stated)
