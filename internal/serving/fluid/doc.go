@@ -25,6 +25,10 @@
 // all shards misses with probability m = sum over i of p(i) exp(-p(i) x). A draw of an own shard misses if the user
 // itself did not touch it within t, exp(-l(u) q t), and then with probability m: the slot is a draw of p, too.
 //
+// If users share shards, the shards of all groups, c of them, are draws of p as well. A share s of the own shards is of
+// these, so that one of them is untouched with probability u = exp(-s k sum over u of (1 - exp(-l(u) q t)) / c), and
+// the touches in x are (1-s) k sum(...) + c (1-u). A draw of an own shard misses 1-s+s u times as often.
+//
 // Both caches see the same age a of a user's last request. A request therefore is of one of three kinds: both caches
 // have seen the user (a is below both times), only the one with the longer time has, or neither.
 //

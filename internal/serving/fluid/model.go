@@ -43,6 +43,8 @@ type Model struct {
 	rowsDrawn float64 // rows that a draw looks up
 	remote    float64 // share of the rows that come from other nodes' hosts
 	own       float64 // share of the draws that are of own shards
+	shared    float64 // share of the own shards that are drawn from those of a group,
+	common    float64 // of which all groups together have so many; 0: users share none
 	bins      []bin
 
 	// Tables over the share of the memory. KV and EMB are not aware of each other.
@@ -75,6 +77,9 @@ func NewModel(p recommender.Population, c serving.Costs, gpus int, memory int64)
 	page := c.PageBytes(p.ShardRows)
 	m := &Model{costs: c, objective: serving.DefaultObjective(), servers: gpus, memory: float64(gpus) * float64(memory),
 		page: float64(page), rowsDrawn: float64(p.ShardRows), remote: 1 - 1/float64(p.Nodes), own: p.OwnShare}
+	if p.SharedShare > 0 {
+		m.shared, m.common = p.SharedShare, float64(p.Groups)*recommender.CommonShards*float64(p.OwnShards)
+	}
 	const userClasses, shardClasses = 200, 160
 	classes := [2]*users{
 		cold: usersOf(zipf(max(1, p.Users-p.Hot()), p.UserAlpha, userClasses)),
@@ -183,7 +188,9 @@ func (m *Model) build(shards []shard) {
 					return occupied(shards, at.touches(logTime), at.others(logTime)) - room
 				}, embTime)
 				seen := min(embTime, lastTime) // a cache that is never full has shards that nobody ever draws: 0 times infinity
-				m.missed[size][step] = missedBy(shards, at.touches(seen), at.others(seen))
+				missed := missedBy(shards, at.touches(seen), at.others(seen))
+				missed.own *= at.untouched(seen)
+				m.missed[size][step] = missed
 			} else {
 				embTime = math.Inf(1)
 			}
@@ -257,11 +264,28 @@ func (m moment) users(logTime float64) float64 {
 	})
 }
 
-// touches returns the shards that owners draw within a time, each once per owner.
+// touches returns the shards that owners draw within a time, each once per owner. A shard that a group has in common
+// counts once for the group.
 func (m moment) touches(logTime float64) float64 {
+	all := m.owned(logTime)
+	if m.common == 0 {
+		return all
+	}
+	return float64((1-m.shared)*all) + float64(m.common*-math.Expm1(-m.shared*all/m.common))
+}
+
+func (m moment) owned(logTime float64) float64 {
 	return m.sum(func(b *bin, class int) float64 {
 		return b.ownShards * b.scale[class] * b.users[class].active.at(logTime+m.rate[class]+b.logTouched)
 	})
+}
+
+// untouched returns the probability that nobody else in a user's group has drawn an own shard within a time.
+func (m moment) untouched(logTime float64) float64 {
+	if m.common == 0 {
+		return 1
+	}
+	return 1 - m.shared + float64(m.shared*math.Exp(-m.shared*m.owned(logTime)/m.common))
 }
 
 // others returns the draws of other shards within a time.

@@ -109,9 +109,14 @@ func (m *Model) Rate(hotShare, utilisation, ratio float64) float64 {
 func (m *Model) Loads(
 	r recommender.Regime, base float64, epochs int, seed uint64, utilisation, ratio float64,
 ) []serving.Load {
-	loads := make([]serving.Load, epochs)
+	return m.LoadsOf(r.HotShares(base, epochs, seed, recommender.BurstExtra), utilisation, ratio)
+}
+
+// LoadsOf is Loads for given steps.
+func (m *Model) LoadsOf(steps []recommender.Step, utilisation, ratio float64) []serving.Load {
+	loads := make([]serving.Load, len(steps))
 	last, rate := -1.0, 0.0
-	for i, s := range r.HotShares(base, epochs, seed) {
+	for i, s := range steps {
 		if s.Base != last {
 			last, rate = s.Base, m.Rate(s.Base, utilisation, ratio)
 		}

@@ -23,13 +23,17 @@ func TestFluidAgainstEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for seconds")
 	}
-	for hot, ratios := range map[float64][]string{0.18: {"0.4", "0.8"}, 0.6: {"0.5"}} {
-		tr := simtest.Generated(t, fmt.Sprintf(
-			"recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,tables=25,hot=%v)", hot), requestsAndTimes)
+	for _, load := range []struct {
+		args   string
+		ratios []string
+	}{{"tables=25,hot=0.18", []string{"0.4", "0.8"}}, {"tables=25,hot=0.6", []string{"0.5"}},
+		{"shared=0.9,groups=250", []string{"0.4"}}} {
+		tr := simtest.Generated(t, "recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=24,"+load.args+")",
+			requestsAndTimes)
 		r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: len(tr.Objects) / 2})
 		var cells []sim.Cell
 		var all []records.Record
-		for _, ratio := range ratios {
+		for _, ratio := range load.ratios {
 			for _, model := range []string{"fluid", "recommender(optimum=off)"} {
 				c := simtest.Cell(t, "lru", capacity.Capacity{}, "cache=pools(nodes=1,memory=20GB,r="+ratio+")", "model="+model)
 				cells, all = append(cells, c), append(all, simtest.Replay(t, r, c).Record)
@@ -37,7 +41,7 @@ func TestFluidAgainstEvents(t *testing.T) {
 		}
 		for i := 0; i < len(all); i += 2 {
 			fluid, events := all[i], all[i+1]
-			at := fmt.Sprintf("hot %v, %s", hot, cells[i].Cache)
+			at := fmt.Sprintf("%s, %s", load.args, cells[i].Cache)
 			for _, m := range []struct {
 				name     string
 				relative bool

@@ -31,6 +31,8 @@ var parameters = []params.Param{
 		"requests of hot users, the 5% with the most requests: 0.18, 0.24 or 0.38"},
 	{Name: "regime", Default: "steady", Choices: []string{"steady", "trend", "burst"}, Doc: "steady: the share of hot " +
 		"users is constant; trend: it rises by 0.25 over the run; burst: hot users have spikes of 3 to 5 epochs"},
+	{Name: "burst-rate", Default: recommender.BurstExtra, Min: 0.001, Max: 10, Doc: "in a burst, the most further " +
+		"requests, as a share of the others; 0.55 makes 60% of requests those of hot users from the share of books on"},
 	{Name: "hot", Default: 0.0, Min: 0, Max: 0.99, Doc: "share of requests of hot users at the start; 0: the data set's"},
 	{Name: "epochs", Default: 200, Min: 1, Max: 1_000_000, Doc: "epochs of the load"},
 	{Name: "epoch-s", Default: 5.0, Min: 0.001, Max: 86400, Doc: "seconds of an epoch"},
@@ -60,6 +62,10 @@ var parameters = []params.Param{
 		"once by the popularity of the shards"},
 	{Name: "own", Default: defaultPopulation.OwnShare, Min: 0, Max: 1, Doc: "share of a user's lookups that are of its " +
 		"own shards"},
+	{Name: "shared", Default: 0.0, Min: 0, Max: 1, Doc: "share of a user's own shards that are drawn from those that " +
+		"the user's group has in common"},
+	{Name: "groups", Default: defaultPopulation.Groups, Min: 1, Max: 1 << 20, Doc: "groups of the users of all nodes, " +
+		"with shared"},
 	{Name: "requests", Default: 0, Min: 0, Doc: "length of the trace at most; 0: all epochs"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 }
@@ -105,6 +111,7 @@ func populationOf(v params.Values) recommender.Population {
 	}
 	p.Shards, p.ShardAlpha = v.Int("shards"), v.Float("shard-alpha")
 	p.OwnShards, p.OwnShare = v.Int("own-shards"), v.Float("own")
+	p.SharedShare, p.Groups = v.Float("shared"), v.Int("groups")
 	p.Layers = v.Int("layers")
 	return p
 }
@@ -115,6 +122,9 @@ func bytesOf(v params.Values) int64 { return recommender.SyntheticBytes(populati
 func newTrace(ctx context.Context, v params.Values, progress func(done, total int64)) (gen.RecordSource, error) {
 	t := &trace{population: populationOf(v), epoch: v.Float("epoch-s") * 1e9}
 	seed := uint64(v.Int("seed"))
+	if groups := v.Int("groups"); t.population.SharedShare == 0 && groups != defaultPopulation.Groups {
+		return nil, fmt.Errorf("groups=%d has no effect with shared=0: give shared, or remove it", groups)
+	}
 	err := recommender.CheckSynthetic(t.population)
 	if err != nil {
 		return nil, err
@@ -162,9 +172,14 @@ func loadsOf(v params.Values, regime recommender.Regime, p recommender.Populatio
 	if err := canChange(regime, hot); err != nil {
 		return nil, err
 	}
+	extra := v.Float("burst-rate")
+	if regime != recommender.Burst && extra != recommender.BurstExtra {
+		return nil, fmt.Errorf("burst-rate=%v has no effect with regime=%s: use regime=burst, or remove it", extra, regime)
+	}
+	steps := regime.HotShares(hot, v.Int("epochs"), seed, extra)
 	if rate := v.Float("rate"); rate > 0 {
-		loads := make([]serving.Load, 0, v.Int("epochs"))
-		for _, s := range regime.HotShares(hot, v.Int("epochs"), seed) {
+		loads := make([]serving.Load, 0, len(steps))
+		for _, s := range steps {
 			loads = append(loads, serving.Load{Rate: float64(rate * (1 + s.Extra)), HotShare: s.HotShare})
 		}
 		return loads, nil
@@ -172,7 +187,7 @@ func loadsOf(v params.Values, regime recommender.Regime, p recommender.Populatio
 	costs := defaultCosts
 	costs.Layers, p.Layers = p.Layers, 0 // models of equal populations are shared
 	model := fluid.NewCached(p, costs, v.Int("gpus"), int64(v.Float("memory-gb")*1e9))
-	return model.Loads(regime, hot, v.Int("epochs"), seed, v.Float("utilisation"), v.Float("ratio")), nil
+	return model.LoadsOf(steps, v.Float("utilisation"), v.Float("ratio")), nil
 }
 
 // canChange refuses a share of hot users from which a regime does not rise: the load would be steady.

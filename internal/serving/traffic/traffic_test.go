@@ -228,9 +228,16 @@ func TestRecommenderBurst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 200 epochs; TestGolden has fewer")
 	}
-	const args = smallRecommender + ",regime=burst,dataset=books,epochs=200,seed=3"
+	for _, extra := range []float64{0.15, 0.55} {
+		checkBurst(t, extra)
+	}
+}
+
+func checkBurst(t *testing.T, extra float64) {
+	t.Helper()
+	args := fmt.Sprintf("%s,regime=burst,dataset=books,epochs=200,seed=3,burst-rate=%v", smallRecommender, extra)
 	requests := generateRecommender(t, args)
-	steps := recommender.Burst.HotShares(0.38, 200, 3)
+	steps := recommender.Burst.HotShares(0.38, 200, 3, extra)
 	var calm, spike [2]float64 // hot requests, all
 	epochs := [2]float64{}
 	for _, s := range steps {
@@ -250,9 +257,9 @@ func TestRecommenderBurst(t *testing.T) {
 		t.Fatalf("%v epochs with spikes among 200", epochs[1])
 	}
 	shareIs(t, "calm", calm[0]/calm[1], 0.38, int(calm[1]))
-	shareIs(t, "spike", spike[0]/spike[1], (0.38+0.15)/1.15, int(spike[1]))
-	if got := spike[1] / epochs[1] / (calm[1] / epochs[0]); math.Abs(got-1.15) > 0.02 {
-		t.Errorf("spikes have %.3f times the requests, want 1.15", got)
+	shareIs(t, "spike", spike[0]/spike[1], (0.38+extra)/(1+extra), int(spike[1]))
+	if got := spike[1] / epochs[1] / (calm[1] / epochs[0]); math.Abs(got-1-extra) > 0.02 {
+		t.Errorf("spikes have %.3f times the requests, want %v", got, 1+extra)
 	}
 }
 

@@ -20,6 +20,10 @@ type Population struct {
 	ShardAlpha float64 // Zipf exponent of the shards
 	OwnShards  int     // shards that a user owns, drawn once, with replacement, from the popularity of the shards
 	OwnShare   float64 // share of a user's draws from its own shards, all equally likely; the rest are from all shards
+	// Users are in groups, whatever their ranks and nodes. A group has CommonShards times as many shards in common as a
+	// user owns, drawn as those are, and this share of a user's own shards is drawn from them.
+	SharedShare float64
+	Groups      int // of the users of all nodes
 
 	Layers int // of the model that the rate of the requests is meant for; 0: unknown
 }
@@ -28,8 +32,15 @@ type Population struct {
 // tables are 2.4e9 rows of 2 KiB.
 func DefaultPopulation() Population {
 	return Population{Nodes: 4, Users: 30600, HotUsers: 0.05, UserAlpha: 0.6, MinTokens: 5000, MaxTokens: 15000,
-		Tables: 10, Shards: 2_343_750, ShardRows: 1024, ShardAlpha: 0.9, OwnShards: 64, OwnShare: 0.96}
+		Tables: 10, Shards: 2_343_750, ShardRows: 1024, ShardAlpha: 0.9, OwnShards: 64, OwnShare: 0.96,
+		Groups: 1000}
 }
+
+// CommonShards is how many shards a group has in common for each one that a user owns.
+const CommonShards = 4
+
+// mostGroups bounds the groups of users.
+const mostGroups = 1 << 20
 
 // Check rejects a population that cannot be drawn from.
 func (p Population) Check() error {
@@ -50,6 +61,9 @@ func (p Population) Check() error {
 	case p.Shards < 1 || p.OwnShards < 1 || p.OwnShards > 1<<16:
 		return fmt.Errorf("%d shards, of which a user owns %d; want at least 1, and at most 65536 owned", p.Shards,
 			p.OwnShards)
+	case !(p.SharedShare >= 0 && p.SharedShare <= 1) || p.Groups < 1 || p.Groups > mostGroups:
+		return fmt.Errorf("a share of %v of the own shards is from what each of %d groups has in common; want 0 to 1, and "+
+			"1 to %d groups", p.SharedShare, p.Groups, mostGroups)
 	case !(p.OwnShare >= 0 && p.OwnShare <= 1):
 		return fmt.Errorf("a share of %v of the draws is of own shards; want 0 to 1", p.OwnShare)
 	}

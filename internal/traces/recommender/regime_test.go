@@ -6,12 +6,12 @@ import (
 )
 
 func TestSteadyAndTrend(t *testing.T) {
-	for _, s := range Steady.HotShares(0.38, 200, 1) {
+	for _, s := range Steady.HotShares(0.38, 200, 1, BurstExtra) {
 		if s != (Step{Base: 0.38, HotShare: 0.38}) {
 			t.Fatalf("a steady load has the step %+v", s)
 		}
 	}
-	trend := Trend.HotShares(0.18, 200, 1)
+	trend := Trend.HotShares(0.18, 200, 1, BurstExtra)
 	if first, last := trend[0].HotShare, trend[199].HotShare; first != 0.18 || math.Abs(last-0.43) > 1e-12 {
 		t.Errorf("the trend is from %v to %v, want 0.18 to 0.43", first, last)
 	}
@@ -20,10 +20,10 @@ func TestSteadyAndTrend(t *testing.T) {
 			t.Fatalf("step %d of the trend is %+v after %+v", i, trend[i], trend[i-1])
 		}
 	}
-	if s := Trend.HotShares(0.9, 10, 1); s[9].HotShare != MostHot {
+	if s := Trend.HotShares(0.9, 10, 1, BurstExtra); s[9].HotShare != MostHot {
 		t.Errorf("a trend from 0.9 ends at %v, want %v", s[9].HotShare, MostHot)
 	}
-	if s := Trend.HotShares(0.3, 1, 1); s[0].HotShare != 0.3 {
+	if s := Trend.HotShares(0.3, 1, 1, BurstExtra); s[0].HotShare != 0.3 {
 		t.Errorf("a trend of one epoch has the share %v", s[0].HotShare)
 	}
 }
@@ -31,7 +31,7 @@ func TestSteadyAndTrend(t *testing.T) {
 // TestBurst checks the spikes over many epochs: lengths from 3 to 5, one per 20 epochs, at most 15% further requests.
 func TestBurst(t *testing.T) {
 	const epochs = 200000
-	steps := Burst.HotShares(0.18, epochs, 7)
+	steps := Burst.HotShares(0.18, epochs, 7, BurstExtra)
 	lengths := map[int]int{}
 	length := 0
 	for _, s := range steps {
@@ -57,22 +57,22 @@ func TestBurst(t *testing.T) {
 	if every := epochs / float64(all); math.Abs(every-20) > 0.4 {
 		t.Errorf("a spike every %.2f epochs, want 20", every)
 	}
-	if near := Burst.HotShares(0.55, epochs, 7); near[len(near)-1].Extra > 0.15 {
+	if near := Burst.HotShares(0.55, epochs, 7, BurstExtra); near[len(near)-1].Extra > 0.15 {
 		t.Error("more than 15% further requests")
 	}
-	for _, s := range Burst.HotShares(0.58, 1000, 7) {
+	for _, s := range Burst.HotShares(0.58, 1000, 7, BurstExtra) {
 		if s.Extra > 0 && math.Abs(s.HotShare-0.6) > 1e-12 {
 			t.Fatalf("a spike from 0.58 has the share %v, want 0.6", s.HotShare)
 		}
 	}
-	for _, s := range Burst.HotShares(0.7, 1000, 7) {
+	for _, s := range Burst.HotShares(0.7, 1000, 7, BurstExtra) {
 		if s.Extra != 0 || s.HotShare != 0.7 {
 			t.Fatalf("a load above the share of spikes has the step %+v", s)
 		}
 	}
-	other := Burst.HotShares(0.18, 1000, 8)
+	other := Burst.HotShares(0.18, 1000, 8, BurstExtra)
 	same := true
-	for i, s := range Burst.HotShares(0.18, 1000, 7) {
+	for i, s := range Burst.HotShares(0.18, 1000, 7, BurstExtra) {
 		if s != steps[i] {
 			t.Fatal("the same seed has other spikes in a shorter run")
 		}

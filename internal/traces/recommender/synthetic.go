@@ -17,6 +17,8 @@ const (
 // Purposes of random bits of a seed.
 const (
 	ownBits    = 0x0e4b
+	commonBits = 0xc033
+	groupBits  = 0x96f0
 	tokenBits  = 0x70ce
 	lookupBits = 0x100c
 )
@@ -55,7 +57,40 @@ func NewSynthetic(ctx context.Context, p Population, seed uint64, drawn func(n i
 		}
 		s.own[i] = uint32(s.shards.Draw(bits))
 	}
-	return s, nil
+	return s, s.share(ctx)
+}
+
+// share replaces own shards of users by some that their groups have in common.
+func (s *Synthetic) share(ctx context.Context) error {
+	p := &s.population
+	if p.SharedShare == 0 {
+		return nil
+	}
+	common := make([]uint32, p.Groups*CommonShards*p.OwnShards)
+	bits := random.Stream(s.seed, commonBits)
+	for i := range common {
+		if i%drawsAtOnce == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		common[i] = uint32(s.shards.Draw(bits))
+	}
+	each := len(common) / p.Groups
+	for i := range s.own {
+		if i%drawsAtOnce == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if random.Unit(bits) < p.SharedShare {
+			n, _ := random.Below(bits, each)
+			s.own[i] = common[s.group(uint32(i/p.OwnShards))*each+n]
+		}
+	}
+	return nil
+}
+
+// group returns the group of a user.
+func (s *Synthetic) group(user uint32) int {
+	bits := random.Scramble(random.Scramble(s.seed^groupBits) + uint64(user))
+	return int(bits >> 32 * uint64(s.population.Groups) >> 32)
 }
 
 // OwnDraws returns how many draws NewSynthetic makes.
@@ -85,7 +120,11 @@ const mostUsers = 1 << 26
 
 // SyntheticBytes returns the memory that NewSynthetic needs while it builds its tables.
 func SyntheticBytes(p Population) int64 {
-	return 16*int64(p.Shards) + 4*int64(OwnDraws(p))
+	bytes := 16*int64(p.Shards) + 4*int64(OwnDraws(p))
+	if p.SharedShare > 0 {
+		bytes += 4 * int64(p.Groups) * CommonShards * int64(p.OwnShards)
+	}
+	return bytes
 }
 
 func (s *Synthetic) Kind() Kind { return Kind{recipe: s} }
