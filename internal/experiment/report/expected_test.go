@@ -59,7 +59,7 @@ func TestReadingsHaveOneVerdict(t *testing.T) {
 		OtherReadings: []claims.Reading{{Reading: "points", Claim: "hit_ratio(a) - hit_ratio(b) about 50%"}},
 		Changed:       []claims.Change{{On: "2026-11-23", Before: "hit_ratio(a) > 1%", Why: "too <weak>"}},
 	})
-	if got, want := s.Verdict(), "1 claim: 1 holds"; got != want {
+	if got, want := s.Verdict(), "checked 1 of 1 claim: 1 holds"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	want := "read as relative; read as points: does not hold, 25.00% beside 50%, outside 45.00% to 55.00% (t, capacity 10)"
@@ -98,7 +98,7 @@ func TestSummaryCountsWhatWasExpected(t *testing.T) {
 		as(claims.Holds, ""), as(claims.Exceeds, claims.Exceeds), as(claims.Exceeds, ""), as(claims.Undecided, ""),
 		as(claims.DoesNotHold, claims.DoesNotHold), as(claims.DoesNotHold, ""),
 	}}
-	want := "6 claims: 1 holds, 2 exceed (1 as expected), 1 is undecided, 2 do not hold (1 as expected)"
+	want := "checked 6 of 6 claims: 1 holds, 2 exceed (1 as expected), 1 is undecided, 2 do not hold (1 as expected)"
 	if got := s.Verdict(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

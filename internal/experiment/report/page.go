@@ -37,7 +37,7 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.
 	}
 	if in.Quick {
 		p.Notes = append(p.Notes, "This is the quick version of the experiment: fewer cells or shorter traces than the "+
-			"whole, to which the description below refers. Its verdicts are hints. What ran: "+sizes(in)+".")
+			"whole, to which the description below refers. "+hints(summary)+" What ran: "+sizes(in)+".")
 	}
 	p.Notes = slices.Concat(p.Notes, summary.CannotFail(), summary.Notes)
 	add := func(id, title string, parts ...page.Part) {
@@ -63,6 +63,19 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.
 	add("records", "Records", page.Part{Table: &recs}, page.Part{Text: "The files beside this page have every figure of " +
 		"every record. The times of the replays, which differ from run to run, are only in timings.csv."})
 	return p
+}
+
+// hints says what the verdicts of a quick version are worth.
+func hints(s Summary) string {
+	switch {
+	case len(s.Claims) == 0:
+		return "It has no claims."
+	case s.IsSmokeTest():
+		return fmt.Sprintf("It is a smoke test, which checks %d of %s.", s.checked(),
+			records.Counted(len(s.Claims), "claim"))
+	}
+	return fmt.Sprintf("It checks %d of %s, and its verdicts are hints.", s.checked(),
+		records.Counted(len(s.Claims), "claim"))
 }
 
 func files() (files []page.Link) {

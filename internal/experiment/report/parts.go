@@ -151,9 +151,7 @@ func indexPart(s Summary, link string) page.Part {
 		} else {
 			w.Text(s.Title)
 		}
-		if s.Quick {
-			w.Text(" (quick version)")
-		}
+		w.Text(s.version())
 	})
 	w.Line()
 	w.Element("p", nil, func() {

@@ -186,10 +186,7 @@ func heading(s Summary) string {
 	if s.Title != "" {
 		text += ": " + s.Title
 	}
-	if s.Quick {
-		text += " (quick version)"
-	}
-	return text
+	return text + s.version()
 }
 
 // details says what was measured and what the source states, and why the claim does not hold or cannot be checked.

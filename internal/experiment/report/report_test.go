@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,7 +173,7 @@ func TestClaimsAreJudged(t *testing.T) {
 	if want := []claims.Verdict{claims.Holds, claims.DoesNotHold, claims.NotCheckable}; !slices.Equal(got, want) {
 		t.Errorf("verdicts %v, want %v", got, want)
 	}
-	if want := "3 claims: 1 holds, 1 does not hold, 1 is not checkable here"; summary.Verdict() != want {
+	if want := "checked 2 of 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"; summary.Verdict() != want {
 		t.Errorf("verdict %q, want %q", summary.Verdict(), want)
 	}
 	if c := summary.Claims[1]; len(c.Failing) != 1 || c.Measured == "" {
@@ -286,6 +287,35 @@ func TestQuickVersionSaysSo(t *testing.T) {
 	quick, _, _ := write(t, in)
 	if strings.Contains(page, "quick version") || !strings.Contains(quick, "quick version") {
 		t.Error("the quick version, and it alone, should say that it is one")
+	}
+	if want := "It checks 2 of 3 claims, and its verdicts are hints."; !strings.Contains(quick, want) {
+		t.Errorf("the page of the quick version has no %q", want)
+	}
+}
+
+// A quick version that leaves out what most claims are about is a smoke test, and is called that wherever it is named.
+func TestFewClaimsMakeASmokeTest(t *testing.T) {
+	in := sample()
+	in.Quick = true
+	in.File.Claims = append(in.File.Claims, in.File.Claims[2], in.File.Claims[2])
+	page, _, summary := write(t, in)
+	if want := "It is a smoke test, which checks 2 of 5 claims."; !strings.Contains(page, want) {
+		t.Errorf("the page has no %q", want)
+	}
+	var printed bytes.Buffer
+	must.Do(t, Print(&printed, []Summary{summary}, "table", PrintOptions{}))
+	for _, text := range []string{printed.String(), string(indexPart(summary, "").HTML)} {
+		if want := "(quick version, a smoke test)"; !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	summary.Claims = summary.Claims[:4]
+	if summary.IsSmokeTest() {
+		t.Error("half of the claims are enough")
+	}
+	summary.Claims, summary.Quick = summary.Claims[2:], false
+	if summary.IsSmokeTest() {
+		t.Error("an experiment in full is no smoke test, whatever it checks")
 	}
 }
 

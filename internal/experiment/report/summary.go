@@ -35,7 +35,25 @@ func (s Summary) Count(verdict claims.Verdict) (n int) {
 	return n
 }
 
-// Verdict counts the claims by outcome, in words: "7 claims: 5 hold, 1 does not hold, 1 is not checkable here".
+// checked is the number of claims that could be checked.
+func (s Summary) checked() int { return len(s.Claims) - s.Count(claims.NotCheckable) }
+
+// IsSmokeTest reports whether this is a quick version that checks less than half of the claims.
+func (s Summary) IsSmokeTest() bool { return s.Quick && 2*s.checked() < len(s.Claims) }
+
+// version says in brackets that this is the quick version, and whether that is a smoke test; "" for the whole.
+func (s Summary) version() string {
+	switch {
+	case !s.Quick:
+		return ""
+	case s.IsSmokeTest():
+		return " (quick version, a smoke test)"
+	}
+	return " (quick version)"
+}
+
+// Verdict counts the claims by outcome, in words: "checked 6 of 7 claims: 5 hold, 1 does not hold, 1 is not checkable
+// here".
 func (s Summary) Verdict() string {
 	if len(s.Claims) == 0 {
 		return "no claims"
@@ -52,7 +70,8 @@ func (s Summary) Verdict() string {
 		}
 		parts = append(parts, text)
 	}
-	return records.Counted(len(s.Claims), "claim") + ": " + strings.Join(parts, ", ")
+	return fmt.Sprintf("checked %d of %s: %s", s.checked(), records.Counted(len(s.Claims), "claim"),
+		strings.Join(parts, ", "))
 }
 
 // asExpected counts the claims with a verdict that the experiment announces.
@@ -65,8 +84,8 @@ func (s Summary) asExpected(verdict claims.Verdict) (n int) {
 	return n
 }
 
-// Total counts the claims of several experiments: "3 experiments, 1 of them not run; 12 claims: 11 hold, 1 does not
-// hold".
+// Total counts the claims of several experiments: "3 experiments, 1 of them not run; checked 12 of 12 claims: 11 hold,
+// 1 does not hold".
 func Total(summaries []Summary) string {
 	all, notRun := Summary{}, 0
 	for _, s := range summaries {

@@ -49,7 +49,7 @@ func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 func TestTotal(t *testing.T) {
 	notRun := Summary{Failure: "trace a is missing", Claims: []Claim{{Verdict: claims.NotCheckable}}}
 	got := Total([]Summary{failing(), notRun})
-	want := "2 experiments, 1 of them not run; 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"
+	want := "2 experiments, 1 of them not run; checked 2 of 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
