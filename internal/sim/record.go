@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -49,7 +50,10 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 			*kind.Field(&rec) = part.String()
 		}
 	}
-	rec.Set(metric.HitRatio, r.hitRatio(out.values))
+	rec.Set(metric.HitRatio, r.hitRatio(out.values, 0))
+	if delayed, ok := delayedHits(out.values); ok {
+		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
+	}
 	r.view(c.Capacity).logged().addTo(&rec.Values, c.Capacity.Bytes)
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
@@ -93,22 +97,32 @@ func perRequest(elapsed time.Duration, served int64) float64 {
 	return float64(elapsed.Nanoseconds()) / float64(max(1, served))
 }
 
-// hitRatio returns hits/requests and, for a sample, its estimate for the whole trace: a sample may lack the hottest
+// delayedHits returns how many misses found their object on its way; false if nothing arrives later.
+func delayedHits(v metric.Values) (n int64, ok bool) {
+	for _, m := range []metric.Metric{models.DelayedHits, prefetch.LateProposals} {
+		if v.Has(m) {
+			return v.Int(m), true
+		}
+	}
+	return 0, false
+}
+
+// hitRatio returns hits/requests, where some misses count as hits, too, and, for a sample, its estimate for the whole trace: a sample may lack the hottest
 // objects, whose requests are nearly all hits, or contain too many of them, but it has its share of the misses (the
 // adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the misses of the missing
 // conversations, so its own ratio is the estimate. Requests that do not count, because of a warm-up or of size 0, are
 // assumed to be the same share of the whole.
-func (r *Replayer) hitRatio(v metric.Values) float64 {
+func (r *Replayer) hitRatio(v metric.Values, delayed int64) float64 {
 	requests := v.Int(metric.Requests)
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
-		return ratio(v.Int(metric.Hits), requests)
+		return ratio(v.Int(metric.Hits)+delayed, requests)
 	}
 	counted := float64(requests) / float64(r.trace.Counted(0, len(r.trace.Objects)))
 	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
 	if expected == 0 {
 		return 0
 	}
-	return max(0, 1-v.Float(metric.Misses)/expected)
+	return max(0, 1-float64(v.Int(metric.Misses)-delayed)/expected)
 }
 
 // share returns a capacity as a share of the distinct objects, or of their total size.

@@ -20,6 +20,14 @@ var (
 // Always are the metrics in every record.
 var Always = []Metric{Requests, Hits, Misses, HitRatio, Evictions, Oversized}
 
+// HitsInFlight is the hit ratio if what was on its way counts as there (IGTCache, arXiv 2506.12370, section 5.2).
+// Models and prefetchers in which objects arrive later have it; how many requests found their object on its way is a
+// metric of its own.
+var HitsInFlight = Metric{Name: "hits_in_flight", Title: "hits, with those in flight", Unit: Share, Digits: 2,
+	Better: Higher, Merge: Apart,
+	Doc: "share of the requests that hit, or found their object on its way (delayed_hits, prefetch_late): hit_ratio if " +
+		"these count as hits; absent where nothing arrives later"}
+
 // Metrics of every cache with a capacity in bytes.
 var (
 	RequestedBytes = Metric{Name: "bytes", Checked: true, Unit: Bytes, Doc: "total size of the requests"}

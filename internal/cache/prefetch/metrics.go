@@ -27,9 +27,11 @@ var (
 		Doc: "sum of the sizes of objects that were prefetched in vain"}
 )
 
-// Every prefetcher reports Metrics, and BytesMetrics too if capacities count bytes.
+// Every prefetcher reports Metrics (LateProposals and HitsInFlight with a delay in requests), and BytesMetrics too if
+// capacities count bytes.
 var (
-	Metrics = []metric.Metric{Prefetches, UsefulPrefetches, WastedPrefetches, LateProposals, Accuracy, Coverage}
+	Metrics = []metric.Metric{Prefetches, UsefulPrefetches, WastedPrefetches, LateProposals, Accuracy, Coverage,
+		metric.HitsInFlight}
 
 	BytesMetrics = []metric.Metric{PrefetchedBytes, WastedBytes}
 )

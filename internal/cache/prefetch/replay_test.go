@@ -113,3 +113,35 @@ func TestNoPrefetcherIsNone(t *testing.T) {
 		}
 	})
 }
+
+// Ten addresses in order, all of which next proposes: hits, and those that are on their way, are worked out by hand.
+func TestHitsInFlight(t *testing.T) {
+	for _, c := range []struct {
+		prefetcher          string
+		warmup, sampledFrom int
+		ratio, inFlight     float64 // inFlight is -1 if absent
+	}{
+		{"next", 0, 0, 0.9, -1},
+		{"next(delay=1)", 0, 0, 0, 0.9},
+		{"next(delay=1)", 5, 0, 0, 1},
+		{"next(n=2,delay=1)", 0, 0, 0.8, 0.9},
+		{"next(n=2,delay=1)", 0, 40, 0.9, 0.95}, // a sample: 2 misses of 20 expected requests, one of them on its way
+	} {
+		tr := &traces.Trace{Name: "run", NumObjects: 10, SampleRate: 1}
+		if c.sampledFrom > 0 {
+			tr.SampleRate, tr.SampledFrom = 0.5, c.sampledFrom
+		}
+		for i := range uint32(10) {
+			tr.Objects, tr.Keys = append(tr.Objects, i), append(tr.Keys, stream.Key{Num: 100 + uint64(i)})
+		}
+		rec := simtest.ByPolicy(t, tr, "lru", capacity.Of(100, false), c.warmup, "prefetcher="+c.prefetcher)["lru"]
+		inFlight := -1.0
+		if rec.Has(metric.HitsInFlight) {
+			inFlight = rec.Float(metric.HitsInFlight)
+		}
+		if rec.Float(metric.HitRatio) != c.ratio || inFlight != c.inFlight {
+			t.Errorf("%s after %d: hit ratio %v and %v in flight, want %v and %v", c.prefetcher, c.warmup,
+				rec.Float(metric.HitRatio), inFlight, c.ratio, c.inFlight)
+		}
+	}
+}

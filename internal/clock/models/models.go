@@ -185,6 +185,11 @@ var (
 	LatencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
 )
 
+// DelayedHits are of models in which a request can find its object on its way. They are misses, too;
+// metric.HitsInFlight follows from them.
+var DelayedHits = metric.Metric{Name: "delayed_hits", Unit: metric.Count,
+	Doc: "misses that waited for the rest of a fetch that had already begun"}
+
 func latencyMetric(which, head string, weight int, figure metric.Figure) metric.Metric {
 	return metric.Metric{Name: "latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms", Weight: weight}, Figure: figure,

@@ -55,6 +55,9 @@ func TestPrefillSettings(t *testing.T) {
 			t.Errorf("%s: %d prompts and %d blocks", model, rec.Int(prefix.Prompts), rec.Int(metric.Requests))
 		}
 		checkOrder(t, model, rec)
+		if rec.Has(metric.HitsInFlight) {
+			t.Errorf("%s: a prompt finds blocks in flight, although one prefill ends before the next begins", model)
+		}
 	}
 	free := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=0)", 60, 0)["laru"]
 	paid := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=5)", 60, 0)["laru"]

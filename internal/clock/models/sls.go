@@ -43,7 +43,8 @@ var slsEntry = Entry{
 			"arrives when the previous one is done"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
 	},
-	Run: runSLS,
+	Metrics: []metric.Metric{DelayedHits, metric.HitsInFlight},
+	Run:     runSLS,
 }
 
 // batchCache is a cache that serves the requests of a batch together.
@@ -92,7 +93,15 @@ func runSLS(ctx context.Context, c Config) (metric.Values, error) {
 	tell(replay.groupReplay, served, times)
 	first := replay.firstCounted()
 	lookups := len(c.Trace.Objects) - replay.starts[first]
-	return newLatency(served[first:], lookups, times).Values(), nil
+	values := newLatency(served[first:], lookups, times).Values()
+	if config.InFlight > 1 {
+		delayed := int64(0)
+		for _, b := range served {
+			delayed += b.Delayed
+		}
+		values.SetInt(DelayedHits, delayed)
+	}
+	return values, nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
@@ -112,7 +121,8 @@ func (r *slsReplay) Worker(w *sls.Worker) { r.clock.Worker = w }
 
 func (r *slsReplay) Lookup(i int) sls.Batch {
 	keys, s := r.serve(i)
-	b := sls.Batch{Keys: keys, Missing: r.missed(), Predicted: s.Cost.Predictions, Trained: s.Cost.Training.Work}
+	b := sls.Batch{Keys: keys, Missing: r.missed(), Predicted: s.Cost.Predictions, Trained: s.Cost.Training.Work,
+		Uncounted: min(max(0, r.Warmup-r.starts[i]), len(keys))}
 	if r.background {
 		// The batch waits for neither: both run on the worker.
 		b.Predicted, b.Trained = 0, 0

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // TestSLSTimesWhatTheCacheCounts: a model changes no count, and with one batch at a time the mean latency is a fixed
@@ -157,5 +158,30 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 	got = timed(t, &plain, "lru", "sets(batch=50)", "sls", 640, 0)["lru"]
 	if got.Float(models.LatencyMean) >= want.Float(models.LatencyMean) {
 		t.Error("batches of half the size take as long")
+	}
+}
+
+// TestSLSHitsInFlight: three batches begin together in a cache with room for the first. The second evicts it, so the
+// third misses what the first is still fetching: the keys 0 and 1. Its second lookup of 0 is a hit.
+func TestSLSHitsInFlight(t *testing.T) {
+	trace := &traces.Trace{Name: "evicted", NumObjects: 128, SampleRate: 1, Groups: []int{0, 64, 128}}
+	for o := range uint32(128) {
+		trace.Objects = append(trace.Objects, o)
+	}
+	trace.Objects = append(trace.Objects, 0, 0, 1)
+	for _, want := range []struct {
+		warmup        int
+		hits, delayed int64
+		inFlight      float64
+	}{{0, 1, 2, 3. / 131}, {129, 1, 1, 1}, {130, 0, 1, 1}} {
+		rec := timed(t, trace, "lru", "sets", "sls(inflight=3)", 64, want.warmup)["lru"]
+		if rec.Int(metric.Hits) != want.hits || rec.Int(models.DelayedHits) != want.delayed ||
+			rec.Float(metric.HitsInFlight) != want.inFlight {
+			t.Errorf("%d hits, %d delayed, in flight %v, want %+v", rec.Int(metric.Hits), rec.Int(models.DelayedHits),
+				rec.Float(metric.HitsInFlight), want)
+		}
+	}
+	if rec := timed(t, trace, "lru", "sets", "sls", 64, 0)["lru"]; rec.Has(metric.HitsInFlight) {
+		t.Error("one batch at a time finds something in flight")
 	}
 }

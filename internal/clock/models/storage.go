@@ -56,8 +56,8 @@ var storageEntry = Entry{
 			"none: all jobs run to their ends"},
 	},
 	Metrics: []metric.Metric{
-		Jobs, MeanCompletion, JobCompletion, JobHitRatio, RemoteBytes, PrefetchWaste, DelayedHits, LatePrefetches,
-		CancelledPrefetches, LinkUtilisation, ReadThroughput,
+		Jobs, MeanCompletion, JobCompletion, JobHitRatio, RemoteBytes, PrefetchWaste, DelayedHits,
+		metric.HitsInFlight, LatePrefetches, CancelledPrefetches, LinkUtilisation, ReadThroughput,
 	},
 	Needs: func(v params.Values) traces.Needs { return traces.Needs{Sizes: true, Times: true, Kind: true} },
 	Reorders: func(v params.Values) bool {
@@ -86,8 +86,6 @@ var (
 		Doc: "bytes that arrived from the remote store"}
 	PrefetchWaste = metric.Metric{Name: "prefetch_waste", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Apart, Doc: "share of remote_bytes that was prefetched and not requested while it was in the cache"}
-	DelayedHits = metric.Metric{Name: "delayed_hits", Unit: metric.Count,
-		Doc: "misses that waited for the rest of a fetch that had already begun"}
 	LatePrefetches = metric.Metric{Name: "late_prefetches", Unit: metric.Count,
 		Doc: "prefetches that were outstanding when their object was requested; they went on as ordinary fetches"}
 	CancelledPrefetches = metric.Metric{Name: "cancelled_prefetches", Unit: metric.Count, Better: metric.Lower,

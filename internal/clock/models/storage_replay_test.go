@@ -196,6 +196,21 @@ func TestStoragePrefetching(t *testing.T) {
 		t.Errorf("%d late prefetches, %d delayed hits, %d hits", late.Int(models.LatePrefetches),
 			late.Int(models.DelayedHits), late.Int(metric.Hits))
 	}
+	if a, b := got.Float(metric.HitsInFlight), late.Float(metric.HitsInFlight); a != 0.99 || b != 0.99 {
+		t.Errorf("hits in flight %v if blocks are in time, %v if they are on their way, want 0.99", a, b)
+	}
+}
+
+// Job b asks for the block that a is fetching, then a hits it, and b misses another block.
+func TestStorageHitsInFlight(t *testing.T) {
+	tr := simtest.LoadReads(t, "0,a,/d,0,4194304,8388608\n0.1,b,/d,0,4194304,8388608\n10,a,/d,0,4194304,8388608\n"+
+		"20,b,/d,4194304,4194304,8388608\n")
+	for warmup, want := range map[int][2]float64{0: {1. / 4, 2. / 4}, 2: {1. / 2, 1. / 2}} {
+		rec := simtest.ByPolicy(t, tr, "lru", capacity.Of(8, false), warmup, "model=storage")["lru"]
+		if got := [2]float64{rec.Float(metric.HitRatio), rec.Float(metric.HitsInFlight)}; got != want {
+			t.Errorf("after %d: hit ratio and hits in flight %v, want %v", warmup, got, want)
+		}
+	}
 }
 
 func TestStorageStops(t *testing.T) {

@@ -50,6 +50,7 @@ type Batch struct {
 	Missing   []uint32 // without duplicates; they are resident from now on
 	Predicted int64    // keys for which the policy waited for predictions
 	Trained   int64    // rows times features times trees of the training that it waited for
+	Uncounted int      // keys at the start that belong to a warm-up
 }
 
 // Cache is the cache in the memory of the GPU.
@@ -86,6 +87,9 @@ func many(n int64, each time.Duration) time.Duration { return event.Span(float64
 // Served says when a batch arrived and when its sums were ready.
 type Served struct {
 	Arrived, Done time.Duration
+	// Delayed are the counted misses that found their vector being fetched by another batch. Of the lookups of a key in a
+	// batch only the first one can miss.
+	Delayed int64
 }
 
 // Run looks up the batches 0 to n-1 and returns when each was served. It stops early with ctx's error.
@@ -123,6 +127,7 @@ type model struct {
 	hbm, host event.Link
 	fetches   event.Fetches[int] // by batch
 	fetchedBy map[uint32]int     // per key: the batch that fetches it or did; only with several batches in flight
+	onTheWay  []uint32           // of the missing keys of a batch, those that another batch is fetching
 }
 
 // requestNext continues what waits for a batch when it is done.
@@ -157,6 +162,7 @@ func (m *model) lookup(i int) {
 	}
 	prepare := event.Sum(m.Launch, many(b.Predicted, m.PredictRow), event.Span(m.TrainUnit*float64(b.Trained)))
 	missing := m.fetch(i, b.Missing)
+	m.served[i].Delayed = m.delayed(b)
 	if missing == 0 {
 		m.loop.After(prepare, arrived)
 		return
@@ -180,13 +186,30 @@ func (m *model) fetching(keys []uint32) (batches []int) {
 }
 
 // fetch records that batch i fetches the keys, except those that another batch is fetching, and returns their number.
+// The exceptions are in onTheWay then.
 func (m *model) fetch(i int, keys []uint32) (n int64) {
 	if m.InFlight == 1 {
 		return int64(len(keys))
 	}
+	m.onTheWay = m.onTheWay[:0]
 	for _, key := range keys {
-		if by, ok := m.fetchedBy[key]; !ok || !m.fetches.Fetching(by) {
-			m.fetchedBy[key] = i
+		if by, ok := m.fetchedBy[key]; ok && m.fetches.Fetching(by) {
+			m.onTheWay = append(m.onTheWay, key)
+			continue
+		}
+		m.fetchedBy[key] = i
+		n++
+	}
+	return n
+}
+
+// delayed returns how many of the keys in onTheWay are missed at a lookup that counts: the first one of the key.
+func (m *model) delayed(b Batch) (n int64) {
+	if b.Uncounted == len(b.Keys) {
+		return 0
+	}
+	for _, key := range m.onTheWay {
+		if !slices.Contains(b.Keys[:b.Uncounted], key) {
 			n++
 		}
 	}

@@ -218,3 +218,15 @@ func TestMoreIsNeverSlower(t *testing.T) {
 		}
 	})
 }
+
+// TestDelayedLookups: of the keys 5, 3 and 9, which a second batch misses while the first fetches them, 5 is first
+// looked up in the warm-up. What only the second batch lacks is no delayed hit.
+func TestDelayedLookups(t *testing.T) {
+	c := config()
+	c.InFlight = 2
+	second := Batch{Keys: []uint32{5, 3, 5, 5, 9, 3, 1, 2, 5000}, Missing: []uint32{5000, 5, 3, 9}, Uncounted: 1}
+	served := mustRun(t, &scripted{batches: []Batch{batch(0, 100, 100), second}}, c)
+	if served[0].Delayed != 0 || served[1].Delayed != 2 {
+		t.Errorf("%d and %d delayed lookups, want 0 and 2", served[0].Delayed, served[1].Delayed)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
@@ -73,8 +74,12 @@ func TestLayersOfTheTrace(t *testing.T) {
 	r := sim.NewReplayer(simtest.Generated(t, spec, requestsAndTimes), sim.ReplayerOptions{})
 	for _, model := range []string{"fluid", "recommender"} {
 		utilisation := func(parameters string) float64 {
-			return simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Capacity{}, "cache=pools(nodes=1,gpus=2,memory=40GB)",
-				"model="+model+parameters)).Float(nodemodels.NodeUtilisation)
+			rec := simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Capacity{}, "cache=pools(nodes=1,gpus=2,memory=40GB)",
+				"model="+model+parameters))
+			if rec.Has(metric.HitsInFlight) {
+				t.Errorf("%s: something is in flight, although what a request misses is resident at once", model)
+			}
+			return rec.Float(nodemodels.NodeUtilisation)
 		}
 		own, three, six := utilisation(""), utilisation("(layers=3)"), utilisation("(layers=6)")
 		if own != three || !(six > 1.05*own) {
