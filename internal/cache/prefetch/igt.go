@@ -184,12 +184,25 @@ func (s *Streams) After(a Access, owner *streams.Stream, proposals []Proposal) [
 	if s.beside != nil {
 		proposals = s.beside.Request(a, proposals)
 	}
+	proposals = s.cut(a, owner, proposals, most-atOnce)
 	for _, m := range s.tree.Moves() {
 		switch m.Stream.Pattern {
 		case streams.Sequential:
 			proposals = s.ahead(m, proposals, most)
 		case streams.Random:
 			s.consider(m.Stream)
+		}
+	}
+	return proposals
+}
+
+// cut leaves out what is proposed from a position on beyond half of what there is room for beside the requested block:
+// the rest is for what is being read.
+func (s *Streams) cut(a Access, owner *streams.Stream, proposals []Proposal, from int) []Proposal {
+	room := (s.Quota(owner) - s.charge(a.Key)) / 2
+	for i := from; i < len(proposals); i++ {
+		if room -= s.charge(proposals[i].Key); room < 0 {
+			return proposals[:i]
 		}
 	}
 	return proposals

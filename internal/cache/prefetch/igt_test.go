@@ -276,3 +276,20 @@ func TestPartsOfDirectoriesAreNotWhole(t *testing.T) {
 		t.Error("the directory of directories is not sequential")
 	}
 }
+
+// In a cache with room for little more than what is being read, nothing is read ahead: it would push that out.
+func TestNothingAheadWithoutRoom(t *testing.T) {
+	all := []streams.File{{Path: "data", Bytes: 1000}}
+	for capacity, want := range map[int64]int{15: 0, 29: 0, 31: 1, 1000: 4} {
+		layout := streams.NewLayout(all, 10, 16)
+		s := New(mustParse(t, "igt"), Config{Layout: layout, Capacity: capacity}).(*Streams)
+		most := 0
+		for block := range 90 {
+			got := s.Request(Access{Key: uint64(block), Pos: block, At: block, Size: 10}, nil)
+			most = max(most, len(got))
+		}
+		if most < want || want < 4 && most > want {
+			t.Errorf("capacity %d: up to %d proposals, want %d", capacity, most, want)
+		}
+	}
+}

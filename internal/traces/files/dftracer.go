@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -14,16 +15,17 @@ import (
 
 var dftracerFormat = source.Format{
 	Name: "dftracer",
-	Summary: "DFTracer logs (.pfw): JSON lines of the calls that a process made; rows FH give paths to hashes " +
-		"(Devarajan et al., SC 2024)",
+	Summary: "DFTracer logs (.pfw): JSON lines of the calls that a process made; rows FH give paths to hashes, " +
+		"or calls have them (Devarajan et al., SC 2024)",
 	Example: `{"id":11,"name":"FH","cat":"dftracer","pid":7,"ph":"M","args":{"name":"/data/a","value":138}}` + "\n" +
 		`{"id":235,"name":"pread","cat":"POSIX","pid":7,"ts":1744611915154438,"args":{"fhash":138,"ret":8,"offset":0}}`,
-	Carries:   "file reads: time, process, path, offset, length",
-	Detection: `JSON objects on lines, the first of them with "cat":"dftracer"`,
-	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
-	JSON:      true,
-	Detect:    source.CertainIf(looksLikeDFTracer),
-	Open:      openDFTracer,
+	Carries: "file reads: time, process, path, offset, length",
+	Detection: `JSON objects on lines, the first of them with "cat":"dftracer", or with all of id, name, cat, pid, tid, ` +
+		`ts, ph and args`,
+	Options: []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
+	JSON:    true,
+	Detect:  source.CertainIf(looksLikeDFTracer),
+	Open:    openDFTracer,
 }
 
 func looksLikeDFTracer(head source.Head) bool {
@@ -31,7 +33,14 @@ func looksLikeDFTracer(head source.Head) bool {
 	if len(lines) > 0 && isBracket(lines[0]) {
 		lines = lines[1:]
 	}
-	return len(lines) > 0 && bytes.HasPrefix(lines[0], []byte("{")) && bytes.Contains(lines[0], []byte(`"cat":"dftracer"`))
+	if len(lines) == 0 || !bytes.HasPrefix(bytes.TrimSpace(lines[0]), []byte("{")) {
+		return false
+	}
+	// Until 2024 there was no first event of DFTracer's own, but any event of the program that was traced.
+	has := func(texts ...string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !bytes.Contains(lines[0], []byte(text)) })
+	}
+	return has(`"cat":"dftracer"`) || has(`"id":`, `"name":`, `"cat":`, `"pid":`, `"tid":`, `"ts":`, `"ph":"`, `"args":{`)
 }
 
 // isBracket reports whether a line opens or closes the list of events.
@@ -198,9 +207,12 @@ func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 		case "cat":
 			c.category, err = s.String()
 		case "pid":
-			c.pid, err = s.Number()
+			c.pid, err = d.numeral()
 		case "ts":
-			c.time, err = s.Time(1e3)
+			var text []byte
+			if text, err = d.numeral(); err == nil {
+				c.time, err = source.ParseTime(text, 1e3)
+			}
 		case "args":
 			if s.Peek() == '{' {
 				return s.Object(func(key []byte) error { return d.argument(string(key), c) })
@@ -221,6 +233,20 @@ func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 		err = fmt.Errorf("an event without a name: want the name of a call, or FH")
 	}
 	return c, err
+}
+
+// numeral reads a number, which logs until 2024 have in quotes.
+func (d *dftracerReader) numeral() ([]byte, error) {
+	if d.scanner.Peek() != '"' {
+		return d.scanner.Number()
+	}
+	text, err := d.scanner.String()
+	if err == nil {
+		if _, err = strconv.ParseFloat(string(text), 64); err != nil {
+			err = fmt.Errorf("%q: want a number", text)
+		}
+	}
+	return text, err
 }
 
 // argument reads an argument of a call. What it does not know it skips.

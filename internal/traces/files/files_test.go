@@ -187,6 +187,8 @@ func TestBadReads(t *testing.T) {
 		"no name":         {`{"cat":"dftracer"}` + "\n", "dftracer", "an event without a name"},
 		"no ts": {`{"name":"pread","cat":"POSIX","pid":7,"args":{"fhash":138,"ret":8,"offset":0}}` + "\n", "dftracer",
 			"line 1: a pread without a time: want ts"},
+		"a word for a process": {`{"name":"read","cat":"POSIX","pid":"x","ts":"1","ph":"X","args":{}}` + "\n",
+			"dftracer", `pid: "x": want a number`},
 		"juicefs time": {"yesterday [uid:0]\n", "juicefs", "want a time such as 2022.09.22"},
 		"juicefs read": {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2\n", "juicefs", "want read (INODE"},
 		"fio version":  {"fio version 1 iolog\n", "fio", "want fio version 2 iolog, or 3"},
@@ -402,4 +404,23 @@ func FuzzFio(f *testing.F) {
 
 func FuzzBlkparse(f *testing.F) {
 	tracetest.Fuzz(f, "blkparse", "  8,0 3 1 0.25 697 Q R 10 + 8 [a]\nCPU0 (8,0):\n")
+}
+
+// Logs of DFTracer until 2024 have numbers in quotes, the path in each call, and no first event of their own.
+func TestDFTracerUntil2024(t *testing.T) {
+	text := strings.Join([]string{
+		"[",
+		` {"id":"0","name":"init","cat":"framework","pid":"13","tid":"26","ts":"9","dur":"1","ph":"X","args":{"host":"h"}}`,
+		`{"id":"1","name":"open","cat":"POSIX","pid":"13","tid":"26","ts":"9","dur":"1","ph":"X",` +
+			`"args":{"ret":18,"fname":"/d/b"}}`,
+		`{"id":"2","name":"read","cat":"POSIX","pid":"13","tid":"26","ts":"1000000","dur":"1","ph":"X",` +
+			`"args":{"ret":"131072","count":"131072","fname":"/d/b","fd":18}}`,
+		`{"id":"3","name":"read","cat":"POSIX","pid":"13","tid":"26","ts":"2000000","dur":"1","ph":"X",` +
+			`"args":{"ret":"7","count":"131072","fname":"/d/b","fd":"18"}}`,
+	}, "\n")
+	got, leftOut, err := readsOf(t, text+"\n", "dftracer")
+	want := []read{{"13", "/d/b", 0, 131072, -1, 1}, {"13", "/d/b", 131072, 7, -1, 2}}
+	if err != nil || !reflect.DeepEqual(got, want) || leftOut != 3 {
+		t.Errorf("reads %v, %d rows left out, error %v; want %v and 3", got, leftOut, err, want)
+	}
 }
