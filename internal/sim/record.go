@@ -107,11 +107,11 @@ func delayedHits(v metric.Values) (n int64, ok bool) {
 	return 0, false
 }
 
-// hitRatio returns hits/requests, where some misses count as hits, too, and, for a sample, its estimate for the whole trace: a sample may lack the hottest
-// objects, whose requests are nearly all hits, or contain too many of them, but it has its share of the misses (the
-// adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the misses of the missing
-// conversations, so its own ratio is the estimate. Requests that do not count, because of a warm-up or of size 0, are
-// assumed to be the same share of the whole.
+// hitRatio returns hits/requests, where some misses count as hits, too, and, for a sample, its estimate for the whole
+// trace: a sample may lack the hottest objects, whose requests are nearly all hits, or contain too many of them, but
+// it has its share of the misses (the adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks
+// the misses of the missing conversations, so its own ratio is the estimate. Requests that do not count, because of a
+// warm-up or of size 0, are assumed to be the same share of the whole.
 func (r *Replayer) hitRatio(v metric.Values, delayed int64) float64 {
 	requests := v.Int(metric.Requests)
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
