@@ -75,6 +75,19 @@ func Quantile(p float64, sorted []float64) float64 {
 	return sorted[max(i, 1)-1]
 }
 
+// Batches divides values in the order of their times into n parts as equal as possible, and returns what of says of
+// each; nil if there are fewer than two values for each part.
+func Batches(x []float64, n int, of func(part []float64) float64) []float64 {
+	if len(x) < 2*n {
+		return nil
+	}
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = of(x[i*len(x)/n : (i+1)*len(x)/n])
+	}
+	return values
+}
+
 // StudentQuantile returns the p quantile of Student's t distribution, for p above 0.5.
 func StudentQuantile(p float64, degreesOfFreedom float64) float64 {
 	t := mathext.InvRegIncBeta(degreesOfFreedom/2, 0.5, 2*(1-p))

@@ -14,19 +14,21 @@ type evaluator struct {
 	d     *Data
 	claim *Claim
 
-	bySeeds     bool           // the claim mentions seeds, so records are not averaged over them
-	groupOf     map[uint64]int // of a seed
-	leftOut     int            // the group of seeds without which the claim is evaluated, or everySeed
-	filters     []filter
-	slots       []slot
-	hasRequired bool // a slot that is not optional
-	points      []point
-	skipped     []string // for each trace and capacity without a point, the reason
-	joined      bool     // points and skipped are known
-	overs       []*overDimension
-	subject     string // the policy that is ranked
-	shown       []int  // the dimensions that distinguish the claim's points
-	reason      string // why the claim cannot be checked
+	bySeeds bool           // the claim mentions seeds, so records are not averaged over them
+	groupOf map[uint64]int // of a seed
+	leftOut int            // the group of seeds without which the claim is evaluated, or everySeed
+	// withoutBatch is the batch of a seed without which the claim is evaluated; nil for none
+	withoutBatch *batch
+	filters      []filter
+	slots        []slot
+	hasRequired  bool // a slot that is not optional
+	points       []point
+	skipped      []string // for each trace and capacity without a point, the reason
+	joined       bool     // points and skipped are known
+	overs        []*overDimension
+	subject      string // the policy that is ranked
+	shown        []int  // the dimensions that distinguish the claim's points
+	reason       string // why the claim cannot be checked
 }
 
 // notCheckable stores the first reason.
@@ -385,7 +387,7 @@ func (e *evaluator) means(slot int, metric string) []float64 {
 		recs := e.remaining(c.recs)
 		values := make([]float64, len(recs))
 		for j, rec := range recs {
-			values[j] = column[rec]
+			values[j] = e.less(rec, metric, column[rec])
 		}
 		means[i] = mean(values)
 	}

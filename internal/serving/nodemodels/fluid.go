@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/fluid"
@@ -204,6 +205,8 @@ type fluidRun struct {
 	begins    time.Duration // when counting starts
 	behind    float64       // seconds of work that the last node still had at the end
 	total     fluidSums
+	inOrder   recommender.InOrder // without latencies
+	satisfied []float64           // of each window, the share of the requests within the objective
 	moved     float64
 	decisions int64
 	deciding  time.Duration
@@ -255,6 +258,15 @@ func (s *fluidSums) window(e *fluid.Epoch, best float64) {
 	}
 	if best >= 0 {
 		s.bests.Add(e.Ratio, best)
+	}
+}
+
+// keep keeps what was measured in a window, for batches.
+func (r *fluidRun) keep(e *fluid.Epoch, best float64) {
+	r.inOrder.P99s = append(r.inOrder.P99s, e.P99)
+	r.satisfied = append(r.satisfied, 1-e.Violations)
+	if best >= 0 {
+		r.inOrder.Gaps = append(r.inOrder.Gaps, math.Abs(e.Ratio-best))
 	}
 }
 
@@ -335,6 +347,7 @@ func (r *fluidRun) serve(e *fluidEpoch) {
 		}
 		if share == 1 && window || last {
 			r.total.window(&did, best)
+			r.keep(&did, best)
 		}
 		r.behind = max(r.behind, did.Behind)
 		r.windows[i], r.rows[i] = did.Window, did.Rows
@@ -496,6 +509,8 @@ func (r *fluidRun) values() (v metric.Values) {
 		setBests(&v, s.bests)
 		v.SetQuotient(NodeUtilisation, s.busy, nodes*seconds)
 	}
+	setBatches(&v, r.inOrder)
+	v.SetBatches(SLOSatisfied, statistics.Batches(r.satisfied, metric.Batches, statistics.Mean))
 	if s.windows > 0 {
 		v.Set(WindowP99Max, 1e3*s.maxP99)
 		v.Set(RatioMoved, r.moved/nodes)

@@ -1,8 +1,13 @@
 package nodemodels
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/statistics"
+	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/recommender"
 )
 
 // Metrics of nodes that serve recommendations. A window is an epoch of a node. Means are over the windows of all nodes
@@ -98,6 +103,7 @@ var servingMetrics = []metric.Metric{
 	EMBRatio, BestRatio, LeastBest, MostBest, RatioGap, RatioMoved,
 	RefillBytes, MissBytes, LinkPeak, RoutingScore, NodeUtilisation, DecisionTime, UnstableWindows, P99, HotShare,
 	RefillRate, MissRate, ArrivalRate,
+	metric.InBatches(SLOSatisfied), metric.InBatches(WindowP99), metric.InBatches(RatioGap),
 }
 
 // setBests sets what follows from the best ratios of epochs; nothing if none is known.
@@ -108,4 +114,36 @@ func setBests(v *metric.Values, b serving.Bests) {
 		v.Set(LeastBest, b.Least)
 		v.Set(MostBest, b.Most)
 	}
+}
+
+// setBatches sets the values of windows in the batches of a run.
+func setBatches(v *metric.Values, o recommender.InOrder) {
+	v.SetBatches(WindowP99, statistics.Batches(o.P99s, metric.Batches, func(part []float64) float64 {
+		return 1e3 * statistics.Mean(part)
+	}))
+	v.SetBatches(RatioGap, statistics.Batches(o.Gaps, metric.Batches, statistics.Mean))
+}
+
+// setLatencyBatches sets the values of requests in the batches of a run, for each of which a P99 is known.
+func setLatencyBatches(v *metric.Values, latencies []float64, objective float64) {
+	const fewest = 100 // requests of a batch
+	if len(latencies) < fewest*metric.Batches {
+		return
+	}
+	set := func(m metric.Metric, of func(part []float64) float64) {
+		v.SetBatches(m, statistics.Batches(latencies, metric.Batches, of))
+	}
+	set(models.LatencyMean, func(part []float64) float64 { return 1e3 * statistics.Mean(part) })
+	set(models.LatencyP99, func(part []float64) float64 {
+		return 1e3 * statistics.Quantile(0.99, slices.Sorted(slices.Values(part)))
+	})
+	set(SLOSatisfied, func(part []float64) float64 {
+		within := 0
+		for _, x := range part {
+			if x <= objective {
+				within++
+			}
+		}
+		return float64(within) / float64(len(part))
+	})
 }

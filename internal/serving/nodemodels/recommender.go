@@ -62,7 +62,8 @@ var recommenderEntry = models.Entry{
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed, by the fluid model"},
 	}, servingParams...),
-	Metrics:  append([]metric.Metric{EMBPrefetchBytes, RefillTime}, servingMetrics...),
+	Metrics: append([]metric.Metric{EMBPrefetchBytes, RefillTime,
+		metric.InBatches(models.LatencyMean), metric.InBatches(models.LatencyP99)}, servingMetrics...),
 	Needs:    func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
 	Reorders: func(params.Values) bool { return true },
 	Check:    checkRecommender,
@@ -190,7 +191,7 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model recommender: %w", err)
 	}
-	values := recommenderValues(result)
+	values := recommenderValues(result, config.Objective)
 	if config.Prefetch > 0 {
 		values.SetInt(EMBPrefetchBytes, result.Prefetched)
 	}
@@ -305,7 +306,7 @@ func addMeasured(w *models.Window, label string, m recommender.Measured) {
 	w.Add(MissRate, label, 1e-9*m.Missed)
 }
 
-func recommenderValues(r *recommender.Result) (v metric.Values) {
+func recommenderValues(r *recommender.Result, objective serving.Objective) (v metric.Values) {
 	if r.Requests > 0 {
 		l := models.Latency{Mean: 1e3 * r.Mean, P50: 1e3 * r.P50, P95: 1e3 * r.P95, P99: 1e3 * r.P99}
 		if r.Seconds > 0 {
@@ -325,6 +326,8 @@ func recommenderValues(r *recommender.Result) (v metric.Values) {
 	v.SetQuotient(WindowP99, 1e3*r.WindowP99, float64(r.Ended))
 	v.SetQuotient(EMBRatio, r.Ratio, windows)
 	setBests(&v, r.Bests)
+	setBatches(&v, r.InOrder)
+	setLatencyBatches(&v, r.InOrder.Latencies, objective.Latency.Seconds())
 	if r.Windows > 0 {
 		v.Set(WindowP99Max, 1e3*r.MaxP99)
 		v.Set(RatioMoved, r.Moved/float64(r.Nodes))

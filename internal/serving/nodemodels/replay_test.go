@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
@@ -84,6 +85,38 @@ func TestLayersOfTheTrace(t *testing.T) {
 		own, three, six := utilisation(""), utilisation("(layers=3)"), utilisation("(layers=6)")
 		if own != three || !(six > 1.05*own) {
 			t.Errorf("%s: utilisation %.3f, with 3 layers %.3f, with 6 %.3f", model, own, three, six)
+		}
+	}
+}
+
+// TestBatches checks that both models report batches of a run whose mean is that of the run, and that they are of the
+// same requests whatever the ratio: a batch that is slow at one is slow at another.
+func TestBatches(t *testing.T) {
+	spec := "recommender(nodes=1,users=2000,shards=100000,gpus=2,memory-gb=40,epochs=60,regime=burst)"
+	r := sim.NewReplayer(simtest.Generated(t, spec, requestsAndTimes), sim.ReplayerOptions{Warmup: 1000})
+	for model, names := range map[string][]string{
+		"fluid": {nodemodels.WindowP99.Name, nodemodels.RatioGap.Name, nodemodels.SLOSatisfied.Name},
+		"recommender": {nodemodels.WindowP99.Name, nodemodels.RatioGap.Name, nodemodels.SLOSatisfied.Name,
+			models.LatencyMean.Name, models.LatencyP99.Name},
+	} {
+		replay := func(ratio string) records.Record {
+			return simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Capacity{},
+				"cache=pools(nodes=1,gpus=2,memory=40GB,r="+ratio+")", "model="+model)).Record
+		}
+		low, high := replay("0.4"), replay("0.5")
+		for _, name := range names {
+			batches := low.InBatches(name)
+			if len(batches) != metric.Batches {
+				t.Fatalf("%s: %s has %d batches, want %d", model, name, len(batches), metric.Batches)
+			}
+			whole, _ := low.Get(name)
+			if mean := statistics.Mean(batches); name != models.LatencyP99.Name && math.Abs(mean-whole) > 0.03*whole {
+				t.Errorf("%s: the batches of %s have the mean %.4g, the run %.4g", model, name, mean, whole)
+			}
+		}
+		like := statistics.Correlation(low.InBatches(nodemodels.WindowP99.Name), high.InBatches(nodemodels.WindowP99.Name))
+		if like < 0.8 {
+			t.Errorf("%s: batches at two ratios have the correlation %.2f: they are not of the same requests", model, like)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package recommender
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -296,7 +297,7 @@ func TestSameTwice(t *testing.T) {
 		c.Warmup = 100
 		return mustRun(t, poisson(5000, 12, 3), f, c)
 	}
-	if a, b := run(), run(); *a != *b {
+	if a, b := run(), run(); !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v, then %+v", a, b)
 	}
 }

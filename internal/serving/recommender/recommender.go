@@ -300,6 +300,7 @@ func (m *model) happen(e happening) {
 	}
 	if m.counts(j.request) {
 		m.latencies.add(took)
+		m.counted.inOrder.Latencies = append(m.counted.inOrder.Latencies, took.Seconds())
 		m.counted.end(took, m.Objective.Latency)
 		m.counted.ended = m.agenda.Now()
 	}
@@ -316,6 +317,7 @@ func (m *model) endWarmup() {
 	m.counting = true
 	m.counted.begins = m.agenda.Now()
 	m.windowFrom = m.agenda.Now()
+	m.counted.inOrder.Latencies = make([]float64, 0, len(m.Times)-m.next)
 	if m.EndWarmup != nil {
 		m.EndWarmup()
 	}

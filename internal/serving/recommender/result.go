@@ -48,11 +48,21 @@ type Result struct {
 	GPUs    int // of a node
 	// Latencies are in seconds. Percentiles are by nearest rank, and at most 0.1% too high.
 	Mean, P50, P95, P99 float64
-	Events              int64 // that the model has simulated: reports, arrivals, and what happens on GPUs
+	// InOrder is what chance makes of one part of the run and another.
+	InOrder InOrder
+	Events  int64 // that the model has simulated: reports, arrivals, and what happens on GPUs
+}
+
+// InOrder has what was measured after the warm-up in the order of the times.
+type InOrder struct {
+	Latencies []float64 // of the requests, by their ends; seconds
+	P99s      []float64 // of the windows, seconds
+	Gaps      []float64 // of the windows whose best ratio is known: between the ratio and the best
 }
 
 type counts struct {
 	Counts
+	inOrder       InOrder
 	begins, ended time.Duration
 	latency       float64 // seconds, the sum
 }
@@ -79,6 +89,7 @@ func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 	c.Windows++
 	if w.P99 > 0 {
 		c.Ended++
+		c.inOrder.P99s = append(c.inOrder.P99s, w.P99)
 	}
 	c.WindowP99 += w.P99
 	c.MaxP99 = max(c.MaxP99, w.P99)
@@ -89,12 +100,13 @@ func (c *counts) window(w *serving.Window, best, moved float64, unstable bool) {
 	}
 	if best >= 0 {
 		c.Bests.Add(w.Ratio, best)
+		c.inOrder.Gaps = append(c.inOrder.Gaps, math.Abs(w.Ratio-best))
 	}
 }
 
 // result returns what a run measured.
 func (m *model) result() *Result {
-	r := &Result{Counts: m.counted.Counts, Nodes: len(m.nodes), GPUs: m.gpus, Events: m.events,
+	r := &Result{Counts: m.counted.Counts, InOrder: m.counted.inOrder, Nodes: len(m.nodes), GPUs: m.gpus, Events: m.events,
 		Seconds: max(0, m.counted.ended-m.counted.begins).Seconds()}
 	if r.Requests > 0 {
 		r.Mean = m.counted.latency / float64(r.Requests)
