@@ -20,8 +20,8 @@ TESTS   ?=
 # The experiments that `make verdicts` runs in full.
 EXPERIMENTS ?= all
 
-.PHONY: build run test quick race bench bench-gpu bench-record references lint cross kernels release fuzz docs install \
-  mutants verdicts clean
+.PHONY: build train run test quick race bench bench-gpu bench-record references lint cross kernels release fuzz docs \
+  install mutants verdicts clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -29,6 +29,11 @@ build:
 # Table on the terminal, records and figures in out/.
 run: build
 	$(BIN) run testdata/demo.oracleGeneral.zst -o out
+
+# Trains the policy and the trees of the program again, in three minutes, and fails if a byte of them differs.
+# UPDATE=1 make train replaces them.
+train:
+	TRAIN=1 $(GO) test -count 1 -v -timeout 60m -run 'TestShippedFiles|TestTrainingIsReproduced' ./internal/serving/trainer
 
 test:
 	$(GO) test ./...

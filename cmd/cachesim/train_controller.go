@@ -28,8 +28,8 @@ between embeddings and users, by reinforcement learning (PPO) on model fluid, un
 file has the weights of the policy, which ppo(weights=FILE) and hlem(weights=FILE) load; the learning curve is drawn
 into a PNG file beside it. Prints the reward before and after training, next to static ratios and the best ratio in
 hindsight. The same seed and number of episodes give the same file, on any number of cores.`,
-		takes: "--controller " + learnedController + " takes --episodes, --finetune, --seed, --memory, --format, --quiet " +
-			"and -o",
+		takes: "--controller " + learnedController + " takes --episodes, --finetune, --paper-state, --seed, --memory, " +
+			"--format, --quiet and -o",
 		file:      "weights' file with -o, for example -o weights.json",
 		flag:      "controller",
 		register:  f.register,
@@ -45,6 +45,8 @@ func (f *controllerFlags) register(cmd *cobra.Command) {
 		fmt.Sprintf("with --controller: episodes in each of %d environments", trainer.Environments))
 	flags.IntVar(&f.options.FineTune, "finetune", 0, fmt.Sprintf("with --controller: further episodes in each of %d "+
 		"environments of the event model", trainer.Environments))
+	flags.BoolVar(&f.options.PaperState, "paper-state", false, "with --controller: the policy sees the seven values of "+
+		"the paper only, not what rows and KV hits save on the node")
 	completeNames(cmd, "controller", func() []string { return []string{learnedController} })
 }
 

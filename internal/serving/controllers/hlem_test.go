@@ -29,7 +29,7 @@ func adapterWith(changed params.Values, number int) *adapter {
 }
 
 func TestParameters(t *testing.T) {
-	if n := NewPolicy(1).Params(); n != 9734 {
+	if n := NewPolicy(1, serving.Features).Params(); n != 9734 {
 		t.Errorf("the policy has %d parameters, want 9734", n)
 	}
 	if n := adapterWith(nil, 0).net.Params(); n != 833 {
@@ -258,7 +258,7 @@ func TestWeightsFromFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.json")
 	var text bytes.Buffer
-	must.Do(t, NewPolicy(7).Write(&text, "a test", 7))
+	must.Do(t, NewPolicy(7, serving.Features).Write(&text, "a test", 7))
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		must.Do(t, os.WriteFile(path, []byte(text), 0o644))

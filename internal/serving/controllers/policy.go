@@ -17,16 +17,34 @@ import (
 // Actions are what a policy may change the ratio by: a small symmetric set with 0 (section IV-A). The values are ours.
 var Actions = [...]float64{-actionStep, -actionStep / 2, 0, actionStep / 2, actionStep}
 
-// hidden are the widths of the hidden layers of a policy: 9 734 parameters, including its value's.
+// hidden are the widths of the hidden layers of a policy: 9 734 parameters, including its value's, and 9 606 if it sees
+// the paper's part of a state only.
 var hidden = []int{64, 128}
 
-func NewPolicy(seed uint64) *ppo.ActorCritic {
-	return ppo.New(seed, serving.Features, len(Actions), hidden...)
+// NewPolicy returns an untrained policy that sees the first features of a state: serving.Features, or
+// serving.PaperFeatures.
+func NewPolicy(seed uint64, features int) *ppo.ActorCritic {
+	return ppo.New(seed, features, len(Actions), hidden...)
 }
 
-// ReadPolicy reads a policy as `cachesim train --controller ppo` writes it, and returns the command that made it.
+// mostBytes is the most that is read of a file.
+const mostBytes = 1 << 24
+
+// ReadPolicy reads a policy as `cachesim train --controller ppo` writes it, with all features of a state or the
+// paper's, and returns the command that made it.
 func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
-	return ppo.Read(r, serving.Features, len(Actions), hidden...)
+	text, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	if err != nil {
+		return nil, "", err
+	}
+	policy, made, err = ppo.Read(bytes.NewReader(text), serving.Features, len(Actions), hidden...)
+	if err == nil {
+		return policy, made, nil
+	}
+	if paper, made, err := ppo.Read(bytes.NewReader(text), serving.PaperFeatures, len(Actions), hidden...); err == nil {
+		return paper, made, nil
+	}
+	return nil, "", err
 }
 
 // trained is the policy that the program was built with: `make train` makes it again.
@@ -89,5 +107,5 @@ func (g *greedy) action(state *serving.State) float64 {
 	if g == nil {
 		return 0
 	}
-	return Actions[g.policy.Greedy(state[:], g.work)]
+	return Actions[g.policy.Greedy(state[:g.policy.Features()], g.work)]
 }

@@ -64,7 +64,7 @@ func follow(p *ppo.ActorCritic) decide {
 	work := p.NewWork()
 	return func(w *serving.Window, _ float64) float64 {
 		state := w.State()
-		return w.Ratio + controllers.Actions[p.Greedy(state[:], work)]
+		return w.Ratio + controllers.Actions[p.Greedy(state[:p.Features()], work)]
 	}
 }
 

@@ -115,8 +115,9 @@ func (e *explorer) Decide(s *allocate.State, w *serving.Window, capacities []int
 			e.kept.Rewards = append(e.kept.Rewards, w.Reward(weight)-e.reference(w))
 		}
 		state := w.State()
-		e.kept.States = append(e.kept.States, state[:]...)
-		action := e.policy.Sample(state[:], e.bits, e.work)
+		seen := state[:e.policy.Features()]
+		e.kept.States = append(e.kept.States, seen...)
+		action := e.policy.Sample(seen, e.bits, e.work)
 		e.kept.Actions = append(e.kept.Actions, action)
 		e.ratio = bounded(w.Ratio + controllers.Actions[action])
 	}

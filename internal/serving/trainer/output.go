@@ -56,5 +56,8 @@ func (o Options) String() string {
 	if o.FineTune > 0 {
 		text += fmt.Sprintf(" --finetune %d", o.FineTune)
 	}
+	if o.PaperState {
+		text += " --paper-state"
+	}
 	return text
 }

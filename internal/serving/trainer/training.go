@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/base/neural/ppo"
+	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 )
 
@@ -18,7 +19,9 @@ type Options struct {
 	Seed     uint64
 	Episodes int // in each environment
 	FineTune int // further episodes in each of as many environments of the event model
-	Jobs     int // goroutines; 0: one per core. The result does not depend on it.
+	// PaperState trains a policy that sees the paper's seven values only, not what rows and KV hits save.
+	PaperState bool
+	Jobs       int // goroutines; 0: one per core. The result does not depend on it.
 }
 
 // Environments is the number of episodes that each rollout has, and epochs their length.
@@ -39,6 +42,14 @@ func (o Options) Check() error {
 		return fmt.Errorf("--finetune %d: want a number from 0 to 1000000", o.FineTune)
 	}
 	return nil
+}
+
+// features returns how many values of a state the policy sees.
+func (o Options) features() int {
+	if o.PaperState {
+		return serving.PaperFeatures
+	}
+	return serving.Features
 }
 
 // fineTuning returns the constants with which a trained policy is trained further: slowly, and as sharp as it is.
@@ -89,7 +100,7 @@ func Train(ctx context.Context, o Options, progress func(episodes int)) (*ppo.Ac
 	s := &Summary{Parameters: policy.Params(), Episodes: o.Episodes, Environments: Environments, Curve: curve,
 		Converged: converged(curve[:o.Episodes])}
 	s.Results, err = evaluate(ctx, o.Jobs, []string{"before training", "after training"},
-		[]*ppo.ActorCritic{controllers.NewPolicy(o.Seed), policy})
+		[]*ppo.ActorCritic{controllers.NewPolicy(o.Seed, o.features()), policy})
 	return policy, s, err
 }
 
@@ -99,7 +110,7 @@ func (o Options) learn(ctx context.Context, progress func(int)) (p *ppo.ActorCri
 		environments[i] = &episode{epochs: epochs}
 	}
 	rollouts := ppo.Episodes(environments, epochs, o.Jobs)
-	p, err = ppo.Train(ctx, o.ppo(), controllers.NewPolicy(o.Seed), rollouts, func(p ppo.Progress) {
+	p, err = ppo.Train(ctx, o.ppo(), controllers.NewPolicy(o.Seed, o.features()), rollouts, func(p ppo.Progress) {
 		curve = append(curve, p.Reward)
 		progress(p.Iteration + 1)
 	})

@@ -182,7 +182,7 @@ func TestStaticGapIdentity(t *testing.T) {
 // but the last has a reward, and the same seed gives the same episode.
 func TestEpisodeOfTheEventModel(t *testing.T) {
 	w := Workload{Own: 0.96, Hot: 0.38, Regime: recommender.Steady, Seed: 1 << 20}
-	policy := controllers.NewPolicy(1)
+	policy := controllers.NewPolicy(1, serving.Features)
 	replay := func() ppo.Trajectory {
 		e := &explorer{policy: policy, work: policy.NewWork(), bits: random.Stream(1, 1), ratio: 0.5, model: w.model()}
 		must.Do(t, w.replay(t.Context(), 4, e))
@@ -232,7 +232,7 @@ func TestOutput(t *testing.T) {
 	dir := t.TempDir()
 	weights := filepath.Join(dir, "weights.json")
 	o := Options{Seed: 1, Episodes: 2}
-	policy := controllers.NewPolicy(1)
+	policy := controllers.NewPolicy(1, serving.Features)
 	policy.Round()
 	s := &Summary{Parameters: 9606, Episodes: 2, Environments: 16, Curve: []float64{-0.5, -0.2, -0.3}, Converged: 2}
 	out, err := Create(t.Context(), weights)

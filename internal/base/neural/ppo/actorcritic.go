@@ -50,6 +50,9 @@ func (a *ActorCritic) Write(w io.Writer, made string, seed uint64) error {
 // clone returns a copy with parameters of its own.
 func (a *ActorCritic) clone() *ActorCritic { return &ActorCritic{a.net.Clone(), a.actions} }
 
+// Features returns the length of a state.
+func (a *ActorCritic) Features() int { return a.net.Inputs() }
+
 // Round rounds the parameters to float32, as Write stores them.
 func (a *ActorCritic) Round()      { a.net.Round() }
 func (a *ActorCritic) Params() int { return a.net.Params() }
