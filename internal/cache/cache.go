@@ -52,6 +52,12 @@ type Reporting interface {
 	Counters() []policies.Counter
 }
 
+// Remarking is implemented by caches that may have to say, after a replay, that something else happened than a user
+// asked for.
+type Remarking interface {
+	Remark() string // "" for nothing
+}
+
 // Warming is implemented by caches whose Counters must exclude the warm-up.
 type Warming interface {
 	// BeginCounting ends the warm-up: nothing that happened before it counts.

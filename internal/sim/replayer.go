@@ -53,6 +53,7 @@ type Replayer struct {
 	sizedOnly func() *view // for capacities in bytes: without requests of size 0
 	similar   *neighbourhoods
 	topics    func() []int32 // labels of the objects
+	remarked  *sync.Map      // the allocators of which caches have remarked something
 }
 
 // WithProgress returns r with another progress function; what cells share stays shared.
@@ -78,7 +79,7 @@ type view struct {
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
-		least: cache.IdentityOnly}}
+		least: cache.IdentityOnly}, remarked: &sync.Map{}}
 	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
@@ -327,12 +328,29 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if reporting, ok := served.(cache.Reporting); ok {
 		setCounters(&out.values, reporting.Counters())
 	}
+	if remarking, ok := served.(cache.Remarking); ok {
+		r.remark(c, remarking.Remark())
+	}
 	if c.Predictor != nil {
 		cost := counted.cost()
 		out.predicting = cost.Elapsed
 		out.values = out.values.Merge(cost.Values()).Merge(counted.picks())
 	}
 	return out, err
+}
+
+// remark notes what the cache of a cell has to say after a replay, once for each allocator.
+func (r *Replayer) remark(c Cell, text string) {
+	if text == "" || r.options.Note == nil {
+		return
+	}
+	allocator := ""
+	if c.Allocator != nil {
+		allocator = c.Allocator.String()
+	}
+	if _, known := r.remarked.LoadOrStore(allocator, true); !known {
+		r.options.Note(r.trace.Name + ": " + text)
+	}
 }
 
 // build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, which

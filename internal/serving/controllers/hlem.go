@@ -14,11 +14,12 @@ var ppoEntry = entry(allocate.Entry{
 	Name:    "ppo",
 	Summary: "by reinforcement learning: a network that was trained on the fluid model moves the ratio by up to 0.04",
 	Source:  hlemSource + `: "PPO-only"; Schulman et al., Proximal Policy Optimization Algorithms, arXiv 1707.06347`,
-	Params:  []params.Param{weightsParam},
+	Params:  []params.Param{weightsParam, outsideParam},
 	Check:   checkWeights,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
 	g, err := newGreedy(c.Params)
-	return &hlem{policy: g, recovery: never{}}, allocate.Needs{}, err
+	d, needs := guard(c, &hlem{policy: g, recovery: never{}}, allocate.Needs{})
+	return d, needs, err
 })
 
 var hlemEntry = entry(allocate.Entry{
@@ -28,7 +29,7 @@ var hlemEntry = entry(allocate.Entry{
 	Source: hlemSource,
 	Params: withRecovery(recoveryOn, append([]params.Param{
 		{Name: "ppo", Default: true, Doc: "the trained policy moves the ratio; otherwise only the adapter does"},
-		weightsParam}, adapterParams...)...),
+		weightsParam, outsideParam}, adapterParams...)...),
 	Check:  checkHLEM,
 	Random: true,
 }, newHLEM)
@@ -37,6 +38,11 @@ var hlemEntry = entry(allocate.Entry{
 func checkHLEM(v params.Values) error {
 	if file := v.Text(weightsParam.Name); file != "" && !v.Bool("ppo") {
 		return fmt.Errorf("weights=%s with ppo=false: the policy is switched off; remove one of them", file)
+	}
+	if !v.Bool("ppo") {
+		if err := params.NoEffect([]params.Param{outsideParam}, v, "ppo=off", "ppo=on"); err != nil {
+			return err
+		}
 	}
 	if !v.Bool("adapter") { // the first parameter switches it on
 		if err := params.NoEffect(adapterParams[1:], v, "adapter=off", "adapter=on"); err != nil {
@@ -58,11 +64,13 @@ type hlem struct {
 
 func newHLEM(c allocate.Config) (decider, allocate.Needs, error) {
 	h := &hlem{adapter: newAdapter(c.Params, c.Seed, c.Number), recovery: newRecovery(c.Params)}
-	var err error
-	if c.Params.Bool("ppo") {
-		h.policy, err = newGreedy(c.Params)
+	if !c.Params.Bool("ppo") {
+		return h, allocate.Needs{}, nil
 	}
-	return h, allocate.Needs{}, err
+	var err error
+	h.policy, err = newGreedy(c.Params)
+	d, needs := guard(c, h, allocate.Needs{})
+	return d, needs, err
 }
 
 func (h *hlem) next(s *allocate.State, w *serving.Window) float64 {

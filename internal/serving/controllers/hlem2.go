@@ -13,26 +13,32 @@ var hlem2Entry = entry(allocate.Entry{
 	Summary: "the ratio with the least P99 of a queue whose hits follow measured curves; it moves when that gains more " +
 		"than the noise, without training",
 	Source: "cachesim, after HLEM, arXiv 2605.04450; curves: Waldspurger et al., FAST 2015",
-	Params: []params.Param{
-		{Name: "gain", Default: 0.01, Min: 0, Max: 1, Doc: "least gain for which the ratio moves, as a share of the P99"},
-		{Name: "keep", Default: 0.9, Min: 0, Max: 0.99, Doc: "what averages keep of their value in each epoch"},
-		{Name: "change", Default: 4.0, Min: 0, Max: 1000,
-			Doc: "a load has changed, and averages begin again, if its rate or " +
-				"its share of hot users is further from the mean than this number of standard deviations"},
-		{Name: "tags", Default: 32768, Min: 1, Max: 1 << 24,
-			Doc: "most shards, and most users, that a shadow directory follows"},
-		{Name: "steps", Default: 200, Min: 10, Max: 65536,
-			Doc: "least number of parts of the memory in which hits are counted"},
-		stepParam(0.1, "most that the ratio moves in an epoch"),
-	},
+	Params: hlem2Params,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
-	v := c.Params
+	h, needs := newHLEM2(c.Params)
+	return h, needs, nil
+})
+
+var hlem2Params = []params.Param{
+	{Name: "gain", Default: 0.01, Min: 0, Max: 1, Doc: "least gain for which the ratio moves, as a share of the P99"},
+	{Name: "keep", Default: 0.9, Min: 0, Max: 0.99, Doc: "what averages keep of their value in each epoch"},
+	{Name: "change", Default: 4.0, Min: 0, Max: 1000,
+		Doc: "a load has changed, and averages begin again, if its rate or its share of hot users is further from the mean " +
+			"than this number of standard deviations"},
+	{Name: "tags", Default: 32768, Min: 1, Max: 1 << 24,
+		Doc: "most shards, and most users, that a shadow directory follows"},
+	{Name: "steps", Default: 200, Min: 10, Max: 65536,
+		Doc: "least number of parts of the memory in which hits are counted"},
+	stepParam(0.1, "most that the ratio moves in an epoch"),
+}
+
+func newHLEM2(v params.Values) (*hlem2, allocate.Needs) {
 	h := &hlem2{gain: v.Float("gain"), change: v.Float("change"), step: v.Float("step"),
 		keep: v.Float("keep")}
 	h.forget()
 	curves := &allocate.Sampling{Tags: v.Int("tags"), Steps: v.Int("steps")}
-	return h, allocate.Needs{Curves: curves, Forecast: true}, nil
-})
+	return h, allocate.Needs{Curves: curves, Forecast: true}
+}
 
 // hlem2 forecasts the P99 at other ratios from what the node measures: rates, lengths, what requests cost on its
 // hardware, hits, and how hits depend on memory. It knows nothing else of the load.
@@ -60,6 +66,18 @@ func (h *hlem2) forget() {
 }
 
 func (h *hlem2) next(s *allocate.State, w *serving.Window) float64 {
+	h.count(s)
+	return h.decide(s, w)
+}
+
+// count counts the requests of an epoch as the curves do.
+func (h *hlem2) count(s *allocate.State) {
+	for pool := range h.counted {
+		h.counted[pool] = h.counted[pool]/2 + float64(s.Pools[pool].Requests)
+	}
+}
+
+func (h *hlem2) decide(s *allocate.State, w *serving.Window) float64 {
 	if w.Requests == 0 || len(w.Lengths) == 0 || w.Node.Servers == 0 {
 		return w.Ratio
 	}
@@ -70,9 +88,6 @@ func (h *hlem2) next(s *allocate.State, w *serving.Window) float64 {
 	h.hot.add(w.HotShare)
 	h.rate2.add(w.Rate * w.Rate)
 	h.hot2.add(w.HotShare * w.HotShare)
-	for pool := range h.counted {
-		h.counted[pool] = h.counted[pool]/2 + float64(s.Pools[pool].Requests)
-	}
 	h.calibrate(s, w)
 	return h.search(s, w)
 }

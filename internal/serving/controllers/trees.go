@@ -21,7 +21,7 @@ var treesEntry = entry(allocate.Entry{
 		params.Param{Name: "oft", Default: false, Doc: "online fine-tuning: after each epoch a linear correction of the " +
 			"prediction makes a step towards the best of three ratios by the fluid model: the last one, and 0.04 below and " +
 			"above it"},
-		oftRateParam,
+		oftRateParam, outsideParam,
 	),
 	Check: checkTrees,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
@@ -31,7 +31,8 @@ var treesEntry = entry(allocate.Entry{
 	if v.Bool("oft") {
 		t.tuning = &tuning{rate: v.Float("oft_rate")}
 	}
-	return t, allocate.Needs{Forecast: v.Bool("oft")}, err
+	d, needs := guard(c, t, allocate.Needs{Forecast: v.Bool("oft")})
+	return d, needs, err
 })
 
 var oftRateParam = params.Param{Name: "oft_rate", Default: 0.1, Min: 0, Max: 1,

@@ -103,6 +103,14 @@ func (d *decider) decide(p *Cache, n *node, w *serving.Window) float64 {
 	return float64(d.targets[embeddings]) / float64(s.Capacity)
 }
 
+// outside returns what an allocator that was trained says of other nodes.
+func (d *decider) outside() (decisions int64, why string, guards bool) {
+	if t, ok := d.allocator.(serving.Trained); ok {
+		return t.Outside()
+	}
+	return 0, "", false
+}
+
 func (p *Cache) Forecasts() (now, next bool) {
 	needs := p.nodes[0].decider.needs
 	return needs.Forecast, needs.Next

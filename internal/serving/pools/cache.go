@@ -89,10 +89,11 @@ type node struct {
 	lookups  int64
 	now      int64 // time of the last request, in nanoseconds
 
-	counts   cache.Counts
-	warm     cache.Counts // the part of counts that does not count
-	bypassed int64        // misses of users who found no room beside the running ones
-	moved    int64        // pages that changed the pool
+	counts    cache.Counts
+	warm      cache.Counts // the part of counts that does not count
+	bypassed  int64        // misses of users who found no room beside the running ones
+	moved     int64        // pages that changed the pool
+	untrained int64        // decisions in the warm-up on nodes that the allocator was not trained on
 	// uncounted are the evictions of shards in the warm-up; bypassed and moved are of the time since.
 	uncounted int64
 }
@@ -400,8 +401,22 @@ func (p *Cache) Counters() []policies.Counter {
 			add(policies.Count(Unpinned, float64(n.bypassed)))
 		}
 		add(policies.Count(BorderMoved, float64(n.moved)/pages))
+		if decisions, _, guards := n.decider.outside(); guards {
+			add(policies.Count(Untrained, float64(decisions-n.untrained)))
+		}
 	}
 	return all
+}
+
+// Remark implements cache.Remarking: it says why an allocator did not decide itself.
+func (p *Cache) Remark() string {
+	for i := range p.nodes {
+		if decisions, why, _ := p.nodes[i].decider.outside(); decisions > 0 {
+			return fmt.Sprintf("allocator %s was not trained on such nodes (%s), so that hlem2 decides on them; outside=policy "+
+				"lets it decide all the same", p.config.Allocator, why)
+		}
+	}
+	return ""
 }
 
 // BeginCounting implements cache.Warming: what the border, shards and users did before does not count. Counters of
@@ -410,6 +425,7 @@ func (p *Cache) BeginCounting() {
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		n.uncounted, n.bypassed, n.moved = n.pools[embeddings].Evictions(), 0, 0
+		n.untrained, _, _ = n.decider.outside()
 		n.warm.Evictions, n.warm.Oversized = n.counts.Evictions, n.pools[users].Oversized()
 		if p.config.Predicted { // in order, and not one by one
 			n.warm = n.counts

@@ -43,7 +43,7 @@ var entry = cache.Entry{
 		{Name: "tables", Default: partitioned, Choices: []string{partitioned, replicated}, Doc: "which rows the host of a " +
 			"node has; partitioned: every nodes-th shard, other hosts send the rest; replicated: all"},
 	},
-	Metrics: []metric.Metric{ShardEvictions, Unpinned, BorderMoved},
+	Metrics: []metric.Metric{ShardEvictions, Unpinned, BorderMoved, Untrained},
 	Pools:   poolNames,
 	Capacity: func(v params.Values) int64 {
 		memory, _ := memoryOf(v) // already checked
@@ -74,6 +74,9 @@ var (
 		Doc: "requests whose user was not loaded: too little memory was left besides the running requests"}
 	BorderMoved = metric.Metric{Name: "border_moved", Unit: metric.Ratio, Digits: 2,
 		Doc: "pages that moved between embeddings and users, as a multiple of the pages of all nodes"}
+	Untrained = metric.Metric{Name: "untrained", Unit: metric.Count, Column: metric.Column{At: 46, Head: "untrained",
+		Weight: 31, IfAny: true}, Doc: "decisions on nodes unlike those that the allocator was trained on, which it left " +
+		"to a model (outside=model); absent without training"}
 )
 
 // mostMemory and mostOfAll limit the memory of a GPU, and of all nodes, so that sums do not overflow.
