@@ -26,11 +26,12 @@ var (
 	patternChanges = metric.Metric{Name: "pattern_changes", Unit: metric.Count,
 		Doc: "how often the pattern of a stream changed"}
 	ttlExpiries = metric.Metric{Name: "ttl_expiries", Unit: metric.Count,
-		Doc: "how often all of a random stream was dropped because nothing of it had been read for long"}
+		Doc: "how often all of a stream was dropped because nothing of it had been read for long"}
 	falseExpiries = metric.Metric{Name: "false_expiries", Unit: metric.Count, Better: metric.Lower,
 		Doc: "how often a stream was read again after all of it had been dropped"}
 	firstExpiry = metric.Metric{Name: "first_expiry_s", Unit: metric.Seconds, Digits: 2, Merge: metric.Apart,
-		Doc: "time of the first of ttl_expiries, from the first request; absent if there was none"}
+		Doc: "time of the first of ttl_expiries, from the first request; absent if there was none, or " +
+			"requests have no times"}
 	quotaMoved = metric.Metric{Name: "quota_moved", Unit: metric.Ratio, Digits: 2,
 		Doc: "capacity moved between streams, as a multiple of the whole capacity"}
 	quotaRounds = metric.Metric{Name: "quota_rounds", Unit: metric.Count,
@@ -170,7 +171,7 @@ func (s *system) Tenants() (all []cache.Tenant) {
 func (s *system) Counters() (all []policies.Counter) {
 	all = append(policies.CountAll(s.tree.Measure()), policies.Count(patternChanges, float64(s.patternChanges)),
 		policies.Count(ttlExpiries, float64(s.expiries)))
-	if s.expiries > 0 {
+	if s.expiries > 0 && s.clock {
 		all = append(all, policies.Count(firstExpiry, float64(s.first-s.begins)/second))
 	}
 	all = append(all, policies.Count(falseExpiries, float64(s.returned)),

@@ -634,6 +634,35 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// Without times of requests, a stream may expire, but nothing says when that was.
+func TestNoTimeOfExpiryWithoutTimes(t *testing.T) {
+	d := &dataset{}
+	for i := range 300 {
+		d.add(1, "data/%04d", i)
+	}
+	d.add(1, "other/a")
+	var requests []block
+	for i := range 250 {
+		requests = append(requests, block{i, 0})
+	}
+	for range 200 {
+		requests = append(requests, block{300, 0})
+	}
+	tr := d.trace(requests, 1)
+	tr.Times = nil
+	config := configOf(t, tr, "igtcache(prefetch=off)", 400, true)
+	served := build(t, config)
+	serve(t, served, config, 0, len(requests))
+	for _, c := range served.Counters() {
+		if c.Name() == "ttl_expiries" && c.Value != 1 {
+			t.Errorf("%v streams expired, want the sequential one", c.Value)
+		}
+		if c.Name() == "first_expiry_s" {
+			t.Errorf("the first expiry is said to be at %v s", c.Value)
+		}
+	}
+}
+
 // An expired stream for which something is prefetched has a quota again, which is divided with all others.
 func TestPrefetchForExpiredStream(t *testing.T) {
 	d := &dataset{}

@@ -79,6 +79,7 @@ const (
 // directory is what a policy would hold.
 type directory struct {
 	policy  policies.Policy
+	expirer policies.Expirer // the policy, if it has timers
 	charge  dense.Charges
 	has     []bool
 	used    int64
@@ -109,7 +110,8 @@ func newDuel(c policies.Config) (*duel, error) {
 		if _, ok := p.(policies.Grower); !ok {
 			return nil, fmt.Errorf("policy %s cannot be tried on objects that are not known in advance", spec.Name())
 		}
-		d.all = append(d.all, directory{policy: p, charge: dense.NewCharges(c.Objects, c.Unit),
+		expirer, _ := p.(policies.Expirer)
+		d.all = append(d.all, directory{policy: p, expirer: expirer, charge: dense.NewCharges(c.Objects, c.Unit),
 			has: make([]bool, c.Objects)})
 	}
 	return d, nil
@@ -261,6 +263,7 @@ func (a *directory) grow(objects int) {
 // serve serves a request, or loads an object without one.
 func (a *directory) serve(r policies.Request, capacity int64) {
 	a.evicted = a.evicted[:0]
+	a.expire(r.Time)
 	if a.has[r.Object] {
 		if r.Reason == policies.Demand {
 			a.policy.Hit(r)
@@ -288,6 +291,16 @@ func (a *directory) serve(r policies.Request, capacity int64) {
 	a.charge.Set(r.Object, r.Size)
 	a.used += r.Size
 	a.policy.Insert(r)
+}
+
+// expire removes what the policy keeps no longer.
+func (a *directory) expire(now int64) {
+	if a.expirer == nil {
+		return
+	}
+	for o, ok := a.expirer.Expired(now); ok; o, ok = a.expirer.Expired(now) {
+		a.left(o)
+	}
 }
 
 func (a *directory) left(o policies.Object) {

@@ -3,6 +3,7 @@ package experts
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,19 @@ func TestDuelFollowsTheBest(t *testing.T) {
 		if n := misses(t, policy, requests, objects); duel > n*85/100 {
 			t.Errorf("duel misses %d times, %s alone %d: each suits half of the phases", duel, policy, n)
 		}
+	}
+}
+
+// What a policy with a timer holds no longer makes room first, though it was requested last.
+func TestDuelLetsObjectsExpire(t *testing.T) {
+	const ttl = "ttl(ttl=5,unit=requests)"
+	d := policytest.Drive(t, "duel(among="+ttl+"/"+ttl+")", policies.Config{Capacity: 3, Unit: true, Objects: 4,
+		Requests: 7})
+	for i, o := range []policies.Object{0, 1, 2, 2, 0, 2} {
+		d.Serve(o, 1, i)
+	}
+	if _, victims := d.Serve(3, 1, 5); !slices.Equal(victims, []policies.Object{0}) {
+		t.Errorf("evicted %v, want 0, which has expired", victims)
 	}
 }
 
