@@ -27,11 +27,10 @@ type Trait struct {
 	Least, Most float64
 }
 
-// Traits are those of the nodes that package trainer draws. How many users a node has is none of them: it
-// does not see those who are not there. States show it, by the hits of KV.
+// Traits are those of the nodes that package trainer draws. How much memory and how many users a node has is
+// none of them: a node of a tenth of both has the same hits, and these are what states show.
 var Traits = [...]Trait{
 	{"GPUs", func(w *serving.Window) float64 { return float64(w.Node.Servers) }, 8, 8},
-	{"users whose keys and values fit into the memory", usersInMemory, 5208, 20833},
 	{"tokens of a request", func(w *serving.Window) float64 { return w.MeanTokens }, 5000, 10000},
 	{"milliseconds to transfer all rows of a request", func(w *serving.Window) float64 { return 1e3 * w.SavedEMB },
 		0.628, 75.4},
@@ -41,13 +40,6 @@ var Traits = [...]Trait{
 
 // margin is how much further a node may be from those of the training, as a multiple.
 const margin = 1.25
-
-func usersInMemory(w *serving.Window) float64 {
-	if w.MeanTokens < 1 {
-		return 0
-	}
-	return float64(w.Node.Memory) / float64(w.Node.Costs.UserBytes(int(w.MeanTokens)))
-}
 
 // guarded lets a model decide where what was trained knows nothing.
 type guarded struct {

@@ -87,8 +87,7 @@ func TestOneStrangeWindowIsNotAnotherNode(t *testing.T) {
 func TestTraits(t *testing.T) {
 	for name, change := range map[string]func(w *serving.Window){
 		"GPUs":           func(w *serving.Window) { w.Node.Servers = 32 },
-		"users whose":    func(w *serving.Window) { w.Node.Memory = 48e9 },
-		"tokens of":      func(w *serving.Window) { w.MeanTokens, w.Node.Memory = 20000, 1280e9 },
+		"tokens of":      func(w *serving.Window) { w.MeanTokens = 20000 },
 		"a KV hit saves": func(w *serving.Window) { w.SavedKV = 0.1 },
 		"from hot users": func(w *serving.Window) { w.HotShare = 0.01 },
 		"transfer all":   func(w *serving.Window) { w.SavedEMB = 0 },
