@@ -175,7 +175,7 @@ func BenchmarkDecision(b *testing.B) {
 	m := modelOf(0.96)
 	loads := m.Loads(recommender.Trend, 0.38, epochs, 1, utilisation, serving.StartRatio)
 	for _, text := range []string{"pid", "trees", "trees(oft=on)", "bo", "milp", "balance", "ppo", "hlem(adapter=off)",
-		"hlem", "hindsight"} {
+		"hlem", "hlem2", "hindsight"} {
 		b.Run(text, func(b *testing.B) {
 			a := build(b, text)
 			node := m.NewNode()
