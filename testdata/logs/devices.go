@@ -13,6 +13,12 @@ var deviceKinds = []deviceKind{
 	{"Financial1.spc", "", func(a access) string {
 		return fmt.Sprintf("%d,%d,%d,%s,%s", a.volume-1, a.sector, a.bytes, a.op("r", "w"), since(a.at, 1e9, 6))
 	}},
+	// DFTracer, before its paths had hashes: events of Chrome's format, with numbers as strings.
+	{"dftracer-0.pfw", "[\n", func(a access) string {
+		return fmt.Sprintf(`{"id":"%d","name":"%s","cat":"POSIX","pid":"7","tid":"9","ts":"%d","dur":"41","ph":"X","args":`+
+			`{"hostname":"node1","fname":"/data/%d.npz","ret":"%d","count":"%d","offset":"%d","fd":18}}`, a.sector,
+			a.op("pread", "pwrite"), a.at.UnixMicro(), a.volume, a.bytes, a.bytes, a.sector*512)
+	}},
 	// SNIA IOTTA, Systor '17: seconds, response time, operation, LUN, byte, bytes.
 	{"2016022212-LUN0.csv", "Timestamp,Response,IOType,LUN,Offset,Size\n", func(a access) string {
 		return fmt.Sprintf("%d.%09d,0.000173,%s,0,%d,%d", a.at.Unix(), a.at.Nanosecond(), a.op("R", "W"), a.sector*512,

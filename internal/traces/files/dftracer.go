@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -16,12 +15,13 @@ import (
 var dftracerFormat = source.Format{
 	Name: "dftracer",
 	Summary: "DFTracer logs (.pfw): JSON lines of the calls that a process made; rows FH give paths to hashes, " +
-		"or calls have them (Devarajan et al., SC 2024)",
+		"or calls have them " +
+		"(Devarajan et al., SC 2024)",
 	Example: `{"id":11,"name":"FH","cat":"dftracer","pid":7,"ph":"M","args":{"name":"/data/a","value":138}}` + "\n" +
 		`{"id":235,"name":"pread","cat":"POSIX","pid":7,"ts":1744611915154438,"args":{"fhash":138,"ret":8,"offset":0}}`,
 	Carries: "file reads: time, process, path, offset, length",
-	Detection: `JSON objects on lines, the first of them with "cat":"dftracer", or with all of id, name, cat, pid, tid, ` +
-		`ts, ph and args`,
+	Detection: `JSON objects on lines, the first of them with "cat":"dftracer", or with id, pid, tid and ts as ` +
+		`strings, as DFTracer wrote before it had hashes`,
 	Options: []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
 	JSON:    true,
 	Detect:  source.CertainIf(looksLikeDFTracer),
@@ -33,14 +33,23 @@ func looksLikeDFTracer(head source.Head) bool {
 	if len(lines) > 0 && isBracket(lines[0]) {
 		lines = lines[1:]
 	}
-	if len(lines) == 0 || !bytes.HasPrefix(bytes.TrimSpace(lines[0]), []byte("{")) {
+	if len(lines) == 0 {
 		return false
 	}
-	// Until 2024 there was no first event of DFTracer's own, but any event of the program that was traced.
-	has := func(texts ...string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool { return !bytes.Contains(lines[0], []byte(text)) })
+	first := bytes.TrimSpace(lines[0])
+	return bytes.HasPrefix(first, []byte("{")) &&
+		(bytes.Contains(first, []byte(`"cat":"dftracer"`)) || isOlderEvent(first))
+}
+
+// isOlderEvent reports whether a line is an event as DFTracer wrote it before its paths had hashes: its numbers are
+// strings. Other programs that write events of Chrome's format have numbers there.
+func isOlderEvent(line []byte) bool {
+	for _, field := range []string{`{"id":"`, `"name":"`, `"cat":"`, `"pid":"`, `"tid":"`, `"ts":"`, `"ph":"X"`} {
+		if !bytes.Contains(line, []byte(field)) {
+			return false
+		}
 	}
-	return has(`"cat":"dftracer"`) || has(`"id":`, `"name":`, `"cat":`, `"pid":`, `"tid":`, `"ts":`, `"ph":"`, `"args":{`)
+	return true
 }
 
 // isBracket reports whether a line opens or closes the list of events.
@@ -64,6 +73,7 @@ type dftracerCall struct {
 	time                           int64
 	fd, hash, file, value, argName []byte
 	ret, offset, size, whence      int64
+	wrong                          string // the first number that is none, as an error says it
 }
 
 func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -101,13 +111,16 @@ func (d *dftracerReader) learn(c *dftracerCall) error {
 func (d *dftracerReader) follow(c *dftracerCall, a *Access) error {
 	d.handle = append(append(append(d.handle[:0], c.pid...), ' '), c.fd...)
 	if len(c.fd) == 0 {
-		d.handle = append(append(d.handle, 'h'), c.hash...)
+		d.handle = c.appendStream(d.handle)
 	}
 	switch string(c.name) {
 	case "pread", "pread64", "preadv", "preadv64":
 		return d.read(c, a, c.offset)
 	case "read", "readv", "fread":
-		length := c.length()
+		length, err := c.length()
+		if err != nil {
+			return err
+		}
 		if length <= 0 {
 			return source.ErrLeftOut
 		}
@@ -123,29 +136,53 @@ func (d *dftracerReader) follow(c *dftracerCall, a *Access) error {
 	case "fseek", "fseeko", "fseeko64", "rewind", "fsetpos", "fsetpos64":
 		return d.seekStream(c)
 	case "write", "writev", "fwrite":
-		d.handles.take(d.handle, max(c.length(), 0))
+		length, err := c.length()
+		if err != nil {
+			return err
+		}
+		d.handles.take(d.handle, max(length, 0))
 	case "close", "fclose":
 		d.handles.forget(d.handle)
 	}
 	return source.ErrLeftOut
 }
 
+// appendStream appends what stands for the handle of a call that states none: its file, by hash or by path.
+func (c *dftracerCall) appendStream(to []byte) []byte {
+	if len(c.hash) > 0 {
+		return append(append(to, 'h'), c.hash...)
+	}
+	return append(append(to, 'f'), c.file...)
+}
+
+// check returns an error if the call has an argument that should be a number and is none.
+func (c *dftracerCall) check() error {
+	if c.wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("a %s with %s: want a whole number", c.name, c.wrong)
+}
+
 // length returns the bytes that a call read or wrote, -1 where it says nothing or failed.
-func (c *dftracerCall) length() int64 {
+func (c *dftracerCall) length() (int64, error) {
 	pieces := string(c.name) == "fread" || string(c.name) == "fwrite"
 	if pieces && c.size > 0 && c.ret >= 0 && c.ret <= math.MaxInt64/c.size {
-		return c.ret * c.size // it returns a number of pieces of that size
+		return c.ret * c.size, c.check() // it returns a number of pieces of that size
 	}
-	return c.ret
+	return c.ret, c.check()
 }
 
 func (d *dftracerReader) read(c *dftracerCall, a *Access, offset int64) error {
-	length := c.length()
+	length, err := c.length()
 	switch {
+	case err != nil:
+		return err
 	case length <= 0 || offset < 0:
 		return source.ErrLeftOut
 	case c.time < 0:
 		return fmt.Errorf("a %s without a time: want ts, in microseconds", c.name)
+	case len(c.file) == 0 && len(c.hash) == 0:
+		return fmt.Errorf("a %s without a file: want its hash as fhash, or its path as fname", c.name)
 	}
 	a.Time, a.Offset, a.Length, a.Job = c.time, offset, length, c.pid
 	a.Path = c.file
@@ -168,7 +205,7 @@ func (d *dftracerReader) open(c *dftracerCall) error {
 	}
 	d.handle = append(append(d.handle[:0], c.pid...), ' ')
 	if c.name[0] == 'f' {
-		d.handle = append(append(d.handle, 'h'), c.hash...)
+		d.handle = c.appendStream(d.handle)
 	} else {
 		d.handle = strconv.AppendInt(d.handle, c.ret, 10)
 	}
@@ -177,6 +214,9 @@ func (d *dftracerReader) open(c *dftracerCall) error {
 
 // seek moves to where the call says that it is now.
 func (d *dftracerReader) seek(c *dftracerCall) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	if c.ret < 0 {
 		return source.ErrLeftOut
 	}
@@ -207,12 +247,9 @@ func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 		case "cat":
 			c.category, err = s.String()
 		case "pid":
-			c.pid, err = d.numeral()
+			c.pid, err = numberText(s)
 		case "ts":
-			var text []byte
-			if text, err = d.numeral(); err == nil {
-				c.time, err = source.ParseTime(text, 1e3)
-			}
+			c.time, err = timeOf(s)
 		case "args":
 			if s.Peek() == '{' {
 				return s.Object(func(key []byte) error { return d.argument(string(key), c) })
@@ -235,29 +272,21 @@ func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 	return c, err
 }
 
-// numeral reads a number, which logs until 2024 have in quotes.
-func (d *dftracerReader) numeral() ([]byte, error) {
-	if d.scanner.Peek() != '"' {
-		return d.scanner.Number()
-	}
-	text, err := d.scanner.String()
-	if err == nil {
-		if _, err = strconv.ParseFloat(string(text), 64); err != nil {
-			err = fmt.Errorf("%q: want a number", text)
-		}
-	}
-	return text, err
-}
-
 // argument reads an argument of a call. What it does not know it skips.
 func (d *dftracerReader) argument(key string, c *dftracerCall) (err error) {
 	s := &d.scanner
 	number := func(to *int64) error {
 		text, err := scalar(s)
-		if n, parseErr := strconv.ParseInt(string(text), 10, 64); err == nil && parseErr == nil {
-			*to = n
+		if err != nil || text == nil {
+			return err
 		}
-		return err
+		n, parseErr := strconv.ParseInt(string(text), 10, 64)
+		if parseErr == nil {
+			*to = n
+		} else if c.wrong == "" {
+			c.wrong = fmt.Sprintf("%s %.40q", key, text)
+		}
+		return nil
 	}
 	switch key {
 	case "fd":
@@ -293,4 +322,28 @@ func scalar(s *source.JSONScanner) ([]byte, error) {
 		return s.Number()
 	}
 	return nil, s.Skip()
+}
+
+// numberText reads a number, which older logs have in quotes, as text.
+func numberText(s *source.JSONScanner) ([]byte, error) {
+	if s.Peek() != '"' {
+		return s.Number()
+	}
+	text, err := s.String()
+	if err != nil {
+		return nil, err
+	}
+	if _, parseErr := strconv.ParseInt(string(text), 10, 64); parseErr != nil {
+		return nil, fmt.Errorf("%.40q: want a whole number", text)
+	}
+	return text, nil
+}
+
+// timeOf reads a time in microseconds, with or without quotes.
+func timeOf(s *source.JSONScanner) (int64, error) {
+	text, err := numberText(s)
+	if err != nil {
+		return 0, err
+	}
+	return source.ParseTime(text, 1e3)
 }

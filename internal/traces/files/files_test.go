@@ -114,6 +114,31 @@ func TestReadsOfEachFormat(t *testing.T) {
 			},
 			leftOut: 13,
 		},
+		"dftracer, older": {
+			lines: []string{
+				"[",
+				` {"id":"0","name":"open","cat":"POSIX","pid":"7","tid":"9","ts":"1","dur":"2","ph":"X","args":{"ret":3,` +
+					`"fname":"/d/a"}}`,
+				`{"id":"1","name":"read","cat":"POSIX","pid":"7","tid":"9","ts":"1000000","dur":"2","ph":"X",` +
+					`"args":{"fname":"/d/a","ret":"5","fd":3}}`,
+				`{"id":"2","name":"read","cat":"POSIX","pid":"7","ts":"1000001","ph":"X"}`, // without arguments: of nothing
+				`{"id":"3","name":"compute","cat":"app","pid":"7","ts":"1000001","ph":"X","args":{"size":"large"}}`,
+				`{"id":"4","name":"mkdir","cat":"POSIX","pid":"7","ts":"1000001","ph":"X","args":{"ret":"0x7f"}}`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":2000000,"args":{"fname":"/d/a","fd":"3","ret":6}}`, // as today
+				`{"name":"FH","cat":"dftracer","pid":7,"ph":"M","args":{"name":"/d/b","value":138}}`,
+				`{"name":"pread","cat":"POSIX","pid":"7","ts":"3000000","args":{"fhash":"138","ret":"7","offset":"40"}}`,
+				`{"name":"fopen","cat":"STDIO","pid":"7","ts":"3","args":{"fname":"/d/c","ret":"0x55d0"}}`,
+				`{"name":"fopen","cat":"STDIO","pid":"7","ts":"3","args":{"fname":"/d/e"}}`,
+				`{"name":"fread","cat":"STDIO","pid":"7","ts":"4000000","args":{"fname":"/d/c","ret":"2","size":"10"}}`,
+				`{"name":"fread","cat":"STDIO","pid":"7","ts":"5000000","args":{"fname":"/d/e","ret":"1","size":"10"}}`,
+				"]",
+			},
+			want: []read{
+				{"7", "/d/a", 0, 5, -1, 1}, {"7", "/d/a", 5, 6, -1, 2}, {"7", "/d/b", 40, 7, -1, 3},
+				{"7", "/d/c", 0, 20, -1, 4}, {"7", "/d/e", 0, 10, -1, 5},
+			},
+			leftOut: 9,
+		},
 		"strace": {
 			lines: []string{
 				`1.000100 execve("/bin/cat", ["cat"], 0x7ffd /* 20 vars */) = 0`,
@@ -166,7 +191,8 @@ func TestReadsOfEachFormat(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, leftOut, err := readsOf(t, strings.Join(c.lines, "\n")+"\n", name)
+			format, _, _ := strings.Cut(name, ",")
+			got, leftOut, err := readsOf(t, strings.Join(c.lines, "\n")+"\n", format)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %v and error %v, want %v", got, err, c.want)
 			}
@@ -187,8 +213,20 @@ func TestBadReads(t *testing.T) {
 		"no name":         {`{"cat":"dftracer"}` + "\n", "dftracer", "an event without a name"},
 		"no ts": {`{"name":"pread","cat":"POSIX","pid":7,"args":{"fhash":138,"ret":8,"offset":0}}` + "\n", "dftracer",
 			"line 1: a pread without a time: want ts"},
+		"dftracer pid": {`{"name":"pread","pid":"rank 0","ts":"1","args":{"fname":"/a","ret":8,"offset":0}}` + "\n",
+			"dftracer", `line 1: pid: "rank 0": want a whole number`},
+		"dftracer ts": {`{"name":"pread","cat":"POSIX","pid":"7","ts":"now","args":{"fname":"/a","ret":8,"offset":0}}` + "\n",
+			"dftracer", `line 1: ts: "now": want a whole number`},
+		"dftracer ret": {`{"name":"pread","cat":"POSIX","ts":"1","args":{"fname":"/a","ret":"x","offset":0}}` + "\n",
+			"dftracer", `line 1: a pread with ret "x": want a whole number`},
+		"dftracer write": {`{"name":"write","cat":"POSIX","pid":"7","ts":"1","args":{"fname":"/a","ret":"x"}}` + "\n",
+			"dftracer", `line 1: a write with ret "x": want a whole number`},
+		"dftracer seek": {`{"name":"lseek","cat":"POSIX","pid":"7","ts":"1","args":{"fname":"/a","ret":"1.5"}}` + "\n",
+			"dftracer", `line 1: a lseek with ret "1.5": want a whole number`},
+		"dftracer file": {`{"name":"pread","cat":"POSIX","pid":"7","ts":"1","args":{"ret":"8","offset":"0"}}` + "\n",
+			"dftracer", "line 1: a pread without a file: want its hash as fhash, or its path as fname"},
 		"a word for a process": {`{"name":"read","cat":"POSIX","pid":"x","ts":"1","ph":"X","args":{}}` + "\n",
-			"dftracer", `pid: "x": want a number`},
+			"dftracer", `pid: "x": want a whole number`},
 		"juicefs time": {"yesterday [uid:0]\n", "juicefs", "want a time such as 2022.09.22"},
 		"juicefs read": {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2\n", "juicefs", "want read (INODE"},
 		"fio version":  {"fio version 1 iolog\n", "fio", "want fio version 2 iolog, or 3"},
@@ -381,7 +419,9 @@ func FuzzDFTracer(f *testing.F) {
 		`"cat":"POSIX"}`,
 		`[`+"\n"+`{"name":"FH","cat":"dftracer","args":{"name":"/d/a","value":138}},`+"\n"+
 			`{"name":"open","cat":"POSIX","pid":7,"ts":1,"args":{"fhash":138,"ret":3}}`+"\n"+
-			`{"name":"read","cat":"POSIX","pid":7,"ts":2,"args":{"fd":3,"fhash":138,"ret":5}}`+"\n]\n")
+			`{"name":"read","cat":"POSIX","pid":7,"ts":2,"args":{"fd":3,"fhash":138,"ret":5}}`+"\n]\n",
+		`{"id":"0","name":"open","cat":"POSIX","pid":"7","tid":"9","ts":"1","dur":"2","ph":"X","args":{"fname":"/d/a",`+
+			`"ret":"3"}}`+"\n"+`{"name":"read","cat":"POSIX","pid":"7","ts":"2","args":{"fd":3,"fname":"/d/a","ret":"5"}}`+"\n")
 }
 
 func FuzzJuiceFS(f *testing.F) {
