@@ -272,8 +272,12 @@ func TestEveryPolicyInside(t *testing.T) {
 			}
 		})
 	}
-	if refused < 5 {
-		t.Errorf("%d policies are refused, want those that know the trace, and others", refused)
+	least := 5
+	if testing.Short() {
+		least = 1 // of a sample
+	}
+	if refused < least {
+		t.Errorf("%d policies are refused, want at least %d: those that know the trace, and others", refused, least)
 	}
 }
 
