@@ -233,8 +233,7 @@ func (q *tailQueue) p99(rate float64) float64 {
 	const most = 0.99
 	over := 1.0
 	if utilisation > most {
-		rate, over = rate*most/utilisation, utilisation/most
-		utilisation = most
+		utilisation, over = most, utilisation/most
 	}
 	busy := erlang(q.servers, utilisation)
 	wait := q.square / q.mean / float64(q.servers) / (2 * (1 - utilisation))
