@@ -525,6 +525,16 @@ func TestNotCheckable(t *testing.T) {
 	}
 }
 
+// What one seed gives says nothing of other seeds.
+func TestOverASingleSeedIsNotCheckable(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 1/10\n t b 1 1/10")}
+	want := "all records have the same seed, which says nothing of others; want at least two seeds"
+	if r := verdictOf(t, in, "(max over seed of hits(a)) - (min over seed of hits(a)) <= 1"); r.Verdict != NotCheckable ||
+		r.Reason != want {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestCountersAreMetrics(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 1/10\n t b 1 1/10")}
 	in.Records[0].SetNamed("phases", 3)

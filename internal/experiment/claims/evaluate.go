@@ -241,6 +241,9 @@ func (e *evaluator) name(n string, open bool) node {
 func (e *evaluator) over(x over, open bool) node {
 	if len(x.names) == 1 && !e.isGroup(x.names[0]) && e.d.policy(x.names[0]) < 0 {
 		dim := e.d.find(x.names[0])
+		if dim == seedDimension && len(e.d.dimensions[dim].places) < 2 {
+			e.notCheckable("all records have the same seed, which says nothing of others; want at least two seeds")
+		}
 		if dim >= 0 {
 			o := &overDimension{take: x.take, dimension: dim, of: e.compile(x.of, open)}
 			e.overs = append(e.overs, o)
