@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/experts"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/learned"
+	"github.com/cachesim/cachesim/internal/policies/lrb"
 	"github.com/cachesim/cachesim/internal/policies/multiqueue"
 	"github.com/cachesim/cachesim/internal/policies/offline"
 	"github.com/cachesim/cachesim/internal/policies/rac"
@@ -26,6 +27,7 @@ func init() {
 		{policies.Experts, experts.Entries},
 		{policies.Predicting, laru.Entries},
 		{policies.Predicting, learned.Entries},
+		{policies.Predicting, lrb.Entries},
 		{policies.Adaptive, multiqueue.Entries},
 		{policies.Foresight, offline.Entries},
 		{policies.Topics, rac.Entries},
