@@ -33,6 +33,7 @@ var noPolicy = map[string]string{
 	"internal/cache/streams/stream.go":           "a pattern",
 	"internal/cache/igtcache/igtcache.go":        "its parameters",
 	"internal/cache/igtcache/shorthand.go":       "the default of a parameter",
+	"internal/traces/cdnlogs/cdnlogs.go":         "a trace format",
 	"internal/traces/datasets/qqp.go":            "a distribution",
 	"internal/traces/formats/arc.go":             "a trace format",
 	"internal/traces/formats/lirs.go":            "a trace format",

@@ -35,7 +35,7 @@ func TestParseListErrors(t *testing.T) {
 		"lru,":                          "has an empty entry",
 		"lru,,arc":                      "has an empty entry",
 		"(k=2)":                         "has an empty entry",
-		"lrv":                           `unknown policy "lrv"; did you mean "lru"? (exists: lru, mru, `,
+		"lrv":                           `unknown policy "lrv"; did you mean "lru"? (exists: lru, lrb, mru, `,
 		"s3fifoo(small=0.1)":            `did you mean "s3fifo"?`,
 		"lru,lru":                       "policy lru is listed twice",
 		"lru-k,lru-k(k=2)":              "policy lru-k is listed twice", // 2 is the default

@@ -56,7 +56,8 @@ func NewData(names []string, capacity int) (*Data, error) {
 
 func (d *Data) Len() int { return len(d.labels) }
 
-func (d *Data) row(i int) (features []float64, label float64) {
+// Row returns the features and the label of row i, below Len. They are valid until the next Add.
+func (d *Data) Row(i int) (features []float64, label float64) {
 	width := len(d.names)
 	return d.rows[i*width : (i+1)*width], d.labels[i]
 }
@@ -103,7 +104,7 @@ func (d *Data) bin(maxBins int) {
 
 // word returns the bins of the features of group g in row at.
 func (d *Data) word(g, at int) (word uint64) {
-	row, _ := d.row(at)
+	row, _ := d.Row(at)
 	for f := g * groupSize; f < min((g+1)*groupSize, len(row)); f++ {
 		word |= uint64(binOf(d.edges[f], row[f])) << (8 * (f - g*groupSize))
 	}
@@ -140,7 +141,7 @@ func (d *Data) makeEdges(maxBins int) {
 	for f := range d.names {
 		values = values[:0]
 		for i := 0; i < d.Len(); i += stride {
-			if row, _ := d.row(i); !math.IsNaN(row[f]) {
+			if row, _ := d.Row(i); !math.IsNaN(row[f]) {
 				values = append(values, row[f])
 			}
 		}
@@ -192,7 +193,7 @@ func between(low, high float64) float64 {
 func (d *Data) infos() []string {
 	low, high := slices.Repeat([]float64{math.Inf(1)}, len(d.names)), slices.Repeat([]float64{math.Inf(-1)}, len(d.names))
 	for i := range d.Len() {
-		row, _ := d.row(i)
+		row, _ := d.Row(i)
 		for f, v := range row {
 			if v < low[f] {
 				low[f] = v

@@ -96,7 +96,7 @@ func TestEvaluatorOfManyTrees(t *testing.T) {
 	m := train(t, synthetic(t, 2000, 6, 1), o)
 	d := synthetic(t, 500, 6, 2)
 	for i := range d.Len() {
-		row, _ := d.row(i)
+		row, _ := d.Row(i)
 		if got, want := m.score(row), m.traverse(row); got != want {
 			t.Fatalf("masks %v, traversal %v for %v", got, want, row)
 		}
@@ -111,7 +111,7 @@ func BenchmarkPredict(b *testing.B) {
 		random := rand.New(rand.NewPCG(1, 1))
 		rows := make([][]float64, 1024)
 		for i := range rows {
-			rows[i], _ = d.row(random.IntN(d.Len()))
+			rows[i], _ = d.Row(random.IntN(d.Len()))
 		}
 		name := map[int]string{4: "4-features", 21: "21-features"}[features]
 		b.Run(name+"/masks", func(b *testing.B) {

@@ -31,7 +31,7 @@ func TestTrainedModelInLeaves(t *testing.T) {
 		other := loadLeaves(t, m)
 		d := synthetic(t, 1000, features, 2)
 		for i := range d.Len() {
-			row, _ := d.row(i)
+			row, _ := d.Row(i)
 			if got, want := m.Predict(row), other.PredictSingle(row, 0); math.Abs(got-want) > 1e-12 {
 				t.Fatalf("%d features: %v, leaves predicts %v for %v", features, got, want, row)
 			}

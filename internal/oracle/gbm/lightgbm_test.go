@@ -53,7 +53,7 @@ func rowsFile(t *testing.T, d *Data) string {
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	for i := range d.Len() {
-		row, label := d.row(i)
+		row, label := d.Row(i)
 		var cells []string
 		for _, x := range row {
 			cells = append(cells, number(x))
@@ -72,7 +72,7 @@ func compare(t *testing.T, m *Model, d *Data, want []float64) {
 		t.Fatalf("LightGBM predicts %d of %d rows", len(want), d.Len())
 	}
 	for i := range d.Len() {
-		row, _ := d.row(i)
+		row, _ := d.Row(i)
 		if got := m.Predict(row); math.Abs(got-want[i]) > 1e-12*max(1, math.Abs(want[i])) {
 			t.Fatalf("row %d: %v, LightGBM predicts %v for %v", i, got, want[i], row)
 		}
@@ -108,7 +108,7 @@ func TestModelsOfLightGBM(t *testing.T) {
 		t.Run(parameters, func(t *testing.T) {
 			d := synthetic(t, 1500, 4, 3)
 			for i := range d.Len() {
-				row, _ := d.row(i)
+				row, _ := d.Row(i)
 				row[2] = max(row[2], 0)
 				row[3] = math.Abs(math.Trunc(10 * row[3]))
 				if i%20 == 0 {

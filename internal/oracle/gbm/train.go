@@ -182,7 +182,7 @@ func (t *Trainer) Fit(d *Data, m *Model) (trained, held Fit) {
 func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
 	model, mean := 0.0, 0.0
 	for _, r := range rows {
-		row, label := d.row(int(r))
+		row, label := d.Row(int(r))
 		e := m.Predict(row) - label
 		model += float64(e * e)
 		mean += float64((t.mean - label) * (t.mean - label))

@@ -49,7 +49,7 @@ func names(features int) (names []string) {
 func rmse(m *Model, d *Data) float64 {
 	sum := 0.0
 	for i := range d.Len() {
-		row, label := d.row(i)
+		row, label := d.Row(i)
 		e := m.Predict(row) - label
 		sum += e * e
 	}

@@ -167,7 +167,7 @@ func TestTrainerAgreesWithItsModel(t *testing.T) {
 	trainer := must.Get(NewTrainer(o))(t)
 	m := must.Get(trainer.Train(d))(t)
 	for i := range d.Len() {
-		row, _ := d.row(i)
+		row, _ := d.Row(i)
 		if got := m.Predict(row); math.Abs(got-trainer.scores[i]) > 1e-9 {
 			t.Fatalf("row %d: the model predicts %v, the trainer %v", i, got, trainer.scores[i])
 		}
@@ -210,7 +210,7 @@ func TestTrainingAgain(t *testing.T) {
 	window := must.Get(NewData(names(4), 1000))(t)
 	source := synthetic(t, 3000, 4, 1)
 	for i := range source.Len() {
-		row, label := source.row(i)
+		row, label := source.Row(i)
 		must.Do(t, window.Add(row, label))
 		if i%700 != 699 {
 			continue
@@ -218,7 +218,7 @@ func TestTrainingAgain(t *testing.T) {
 		m := must.Get(trainer.Train(window))(t)
 		alone := must.Get(NewData(names(4), 1000))(t)
 		for k := range window.Len() {
-			row, label := window.row(k)
+			row, label := window.Row(k)
 			must.Do(t, alone.Add(row, label))
 		}
 		if got, want := fileOf(t, m), fileOf(t, train(t, alone, o)); got != want {
@@ -240,7 +240,7 @@ func TestRowsAreBinnedOnce(t *testing.T) {
 		d.bin(17)
 		for f := range 9 {
 			for i := range d.Len() {
-				row, _ := d.row(i)
+				row, _ := d.Row(i)
 				if got, want := uint8(d.bins[f/groupSize][i]>>(8*(f%groupSize))), binOf(d.edges[f], row[f]); got != want {
 					t.Fatalf("after %d rows, row %d, feature %d: bin %d, want %d", added, i, f, got, want)
 				}

@@ -11,6 +11,9 @@ import (
 // firstHalving is the logarithm of the time in which counter 0 would halve; counter i halves in 2^(firstHalving+i).
 const firstHalving = 9
 
+// mostHalvings is after how many a counter is 0: smaller numbers are slow to compute with.
+const mostHalvings = 1000
+
 // featureNames are the columns of a row, with so many times between requests and counters.
 func featureNames(deltas, counters int) []string {
 	names := []string{"age"}
@@ -169,8 +172,11 @@ func (d *decay) slowest(age int32) float64 {
 	rest := int(age) & (1<<d.bits - 1)
 	lower := d.bits / 2
 	factor := d.high[rest>>lower] * d.low[rest&(1<<lower-1)]
-	if whole > 0 {
-		factor = math.Ldexp(factor, -whole)
+	switch {
+	case whole > mostHalvings:
+		return 0
+	case whole > 0:
+		return math.Ldexp(factor, -whole)
 	}
 	return factor
 }

@@ -35,18 +35,13 @@ func newLearner(c policies.Config) (learner, error) {
 	l := learner{names: featureNames(v.Int("deltas")-1, v.Int("counters")), options: o,
 		largest: v.Int("batch"), batch: min(v.Int("first-batch"), v.Int("batch"))}
 	l.row = make([]float64, l.width())
-	return l, l.begin()
+	data, err := gbm.NewData(l.names, l.batch)
+	l.data = data
+	return l, err
 }
 
 // width returns the number of features.
 func (l *learner) width() int { return len(l.names) }
-
-// begin empties the batch.
-func (l *learner) begin() (err error) {
-	l.learned = 0
-	l.data, err = gbm.NewData(l.names, l.batch)
-	return err
-}
 
 // add adds a sample that was requested again after a time, and trains a model if the batch is complete.
 func (l *learner) add(row []float64, time int64) {
@@ -74,8 +69,12 @@ func (l *learner) train() {
 	l.trainings++
 	l.lastBatch = int64(l.batch)
 	l.work += int64(l.batch) * int64(l.width()) * int64(l.options.Trees)
+	l.learned = 0
+	if l.batch == l.largest {
+		return // further samples take the places of these
+	}
 	l.batch = min(2*l.batch, l.largest)
-	if err := l.begin(); err != nil {
+	if l.data, err = gbm.NewData(l.names, l.batch); err != nil {
 		panic(fmt.Sprintf("lrb: %v", err))
 	}
 }
