@@ -26,7 +26,7 @@ const longestWindow = 1 << 30
 
 var entry = policies.Entry{
 	Name:   "lrb",
-	Look:   policies.Look{Color: policies.Olive, Mark: policies.Square},
+	Look:   policies.Look{Color: policies.Orange, Mark: policies.Cross},
 	Memory: policies.Memory{Fixed: 2e7, PerObject: 200},
 	Summary: "evicts, of a random sample, the object that boosted trees, trained during the replay, expect to be requested " +
 		"last",

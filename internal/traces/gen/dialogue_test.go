@@ -364,6 +364,30 @@ func TestDialogueErrors(t *testing.T) {
 }
 
 // The example has the order and the labels of the paper, and its similarities except those between others of a topic.
+// In further rounds only the anchors return, and everything is as similar as in the example.
+func TestRACExampleInMoreRounds(t *testing.T) {
+	const rounds = 7
+	trace := load(t, "rac-example(rounds=7)")
+	seen := map[string]int{}
+	for i, o := range trace.Objects {
+		name := trace.Keys[o].Text
+		if anchor := name == "a0" || name == "b2"; seen[name] > 0 != (anchor && i >= 12) {
+			t.Errorf("query %d, %s, was seen %d times before", i, name, seen[name])
+		}
+		seen[name]++
+	}
+	if len(trace.Objects) != 12*rounds || seen["a0"] != rounds || seen["b2"] != rounds {
+		t.Errorf("%d queries, %d times a0 and %d times b2, want %d rounds of 12", len(trace.Objects), seen["a0"],
+			seen["b2"], rounds)
+	}
+	q := queries.Of(trace.Kind)
+	vectors := similarity.Vectors{Dim: q.Dim, Data: q.Vectors}
+	last, anchor := trace.NumObjects-1, trace.Objects[8]
+	if got := float64(vectors.Similarity(last, int(anchor))); math.Abs(got-0.75) > 1e-6 {
+		t.Errorf("the last query and b2 are %.4f similar, want 0.75", got)
+	}
+}
+
 func TestRACExample(t *testing.T) {
 	trace := load(t, "rac-example")
 	q := queries.Of(trace.Kind)

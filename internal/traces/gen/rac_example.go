@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -13,6 +16,8 @@ import (
 var racExampleParams = []params.Param{
 	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 " +
 		"on; 0: no clock"},
+	{Name: "rounds", Default: 2, Min: 2, Max: 100, Doc: "how often both topics come; 2 is the example, and in each " +
+		"further round all queries but a0 and b2 are new"},
 }
 
 // racExampleQueries are the queries of Example 1 of RAC (arXiv 2602.21547, section 1) in order. The first letter is the
@@ -22,39 +27,57 @@ var racExampleQueries = []string{
 	"a0", "a1*", "a2*", "a3*", "a4*", "a5*", "b0*", "b1*", "b2", "b3*", "b4*", "b5*",
 }
 
+// racExampleRound is how many queries come before the first topic returns.
+const racExampleRound = 12
+
+// racExampleOf returns the queries of the example, and of further rounds like the second: a1*3 is new in the third.
+func racExampleOf(rounds int) []string {
+	all := slices.Clone(racExampleQueries)
+	for round := 3; round <= rounds; round++ {
+		for _, query := range racExampleQueries[racExampleRound:] {
+			if strings.HasSuffix(query, "*") {
+				query += strconv.Itoa(round)
+			}
+			all = append(all, query)
+		}
+	}
+	return all
+}
+
 // racExample returns the queries of Example 1. It implements RecordSource.
 type racExample struct {
-	rate  float64
-	given int
+	queries []string
+	rate    float64
+	given   int
 
 	directions map[string]int // per query: its own coordinate
 	head       queries.Head
 }
 
 func newRACExample(v params.Values) (RecordSource, error) {
-	e := &racExample{rate: v.Float("rate"), directions: map[string]int{}}
-	for _, query := range racExampleQueries {
+	e := &racExample{queries: racExampleOf(v.Int("rounds")), rate: v.Float("rate"), directions: map[string]int{}}
+	for _, query := range e.queries {
 		if _, ok := e.directions[query]; !ok {
 			e.directions[query] = 1 + len(e.directions)
 		}
 	}
-	return e, checkClock(len(racExampleQueries), e.rate)
+	return e, checkClock(len(e.queries), e.rate)
 }
 
 func (e *racExample) Fields() stream.Fields {
 	return stream.Fields{Time: e.rate > 0, Kind: queries.Kind{}}
 }
 
-func (e *racExample) Requests() int { return len(racExampleQueries) }
+func (e *racExample) Requests() int { return len(e.queries) }
 
 func (e *racExample) Read(rec *stream.Record) error {
-	if e.given == len(racExampleQueries) {
+	if e.given == len(e.queries) {
 		return io.EOF
 	}
-	query := racExampleQueries[e.given]
+	query := e.queries[e.given]
 	topic := query[:1]
 	e.head = queries.Head{
-		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic, 1+e.given/12), Answer: []byte(query),
+		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic, 1+e.given/racExampleRound), Answer: []byte(query),
 		Vector: e.embedding(query),
 	}
 	*rec = stream.Record{Text: []byte(query), Extra: &e.head}
