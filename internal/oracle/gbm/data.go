@@ -56,6 +56,12 @@ func NewData(names []string, capacity int) (*Data, error) {
 
 func (d *Data) Len() int { return len(d.labels) }
 
+// Reserve makes room for all rows that the table keeps, so that adding them copies nothing.
+func (d *Data) Reserve() {
+	d.rows = slices.Grow(d.rows, d.capacity*len(d.names)-len(d.rows))
+	d.labels = slices.Grow(d.labels, d.capacity-len(d.labels))
+}
+
 // Row returns the features and the label of row i, below Len. They are valid until the next Add.
 func (d *Data) Row(i int) (features []float64, label float64) {
 	width := len(d.names)

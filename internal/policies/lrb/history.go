@@ -33,11 +33,18 @@ type histories struct {
 	deltas, counters int
 	of               []uint32 // per object: its history + 1, 0 if it has none
 	made             uint32   // histories, used or not
-	past             []int32  // per history, the times between its last requests, the last one first; 0: none
-	edc              []float32
+	pages            []page
 	unused           []uint32 // histories that may be used again
 	decay            decay
 }
+
+// page has the columns of pageSize histories. Pages stay where they are, so that more of them copy nothing.
+type page struct {
+	past []int32 // the times between the last requests, the last one first; 0: none
+	edc  []float32
+}
+
+const pageSize = 64
 
 func newHistories(objects, deltas, counters int) histories {
 	return histories{deltas: deltas, counters: counters, of: make([]uint32, objects), decay: newDecay(counters)}
@@ -45,8 +52,8 @@ func newHistories(objects, deltas, counters int) histories {
 
 // kept returns the columns of a history, by its number + 1.
 func (h *histories) kept(number uint32) (past []int32, edc []float32) {
-	n := int(number) - 1
-	return h.past[n*h.deltas:][:h.deltas], h.edc[n*h.counters:][:h.counters]
+	p, n := &h.pages[(number-1)/pageSize], int((number-1)%pageSize)
+	return p.past[n*h.deltas:][:h.deltas], p.edc[n*h.counters:][:h.counters]
 }
 
 // add enters the time between the last two requests of an object.
@@ -71,10 +78,11 @@ func (h *histories) allocate() (number uint32) {
 	if n := len(h.unused); n > 0 {
 		number, h.unused = h.unused[n-1], h.unused[:n-1]
 	} else {
+		if h.made%pageSize == 0 {
+			h.pages = append(h.pages, page{make([]int32, pageSize*h.deltas), make([]float32, pageSize*h.counters)})
+		}
 		h.made++
 		number = h.made
-		h.past = append(h.past, make([]int32, h.deltas)...)
-		h.edc = append(h.edc, make([]float32, h.counters)...)
 	}
 	past, edc := h.kept(number)
 	clear(past)

@@ -77,4 +77,5 @@ func (l *learner) train() {
 	if l.data, err = gbm.NewData(l.names, l.batch); err != nil {
 		panic(fmt.Sprintf("lrb: %v", err))
 	}
+	l.data.Reserve()
 }

@@ -27,7 +27,7 @@ const longestWindow = 1 << 30
 var entry = policies.Entry{
 	Name:   "lrb",
 	Look:   policies.Look{Color: policies.Orange, Mark: policies.Cross},
-	Memory: policies.Memory{Fixed: 2e7, PerObject: 200},
+	Memory: policies.Memory{Fixed: 3e7, PerObject: 200},
 	Summary: "evicts, of a random sample, the object that boosted trees, trained during the replay, expect to be requested " +
 		"last",
 	Source: "Song, Berger, Li, Lloyd, Learning relaxed Belady for content distribution network caching, NSDI 2020",
