@@ -11,7 +11,7 @@ import (
 
 // BenchmarkLRB replays a skewed trace with scans with models that are trained as the paper does.
 func BenchmarkLRB(b *testing.B) {
-	tr := policytest.Trace(1, 200_000, 20_000)
+	tr := policytest.Trace(1, 100_000, 20_000)
 	config := policies.Config{Capacity: 2000, Unit: true, Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: 1,
 		Params: params.Defaults(entry.Params)}
 	evictions := 0

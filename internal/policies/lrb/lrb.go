@@ -28,8 +28,8 @@ var entry = policies.Entry{
 	Name:   "lrb",
 	Look:   policies.Look{Color: policies.Orange, Mark: policies.Cross},
 	Memory: policies.Memory{Fixed: 3e7, PerObject: 200},
-	Summary: "evicts, of a random sample, the object that boosted trees, trained during the replay, expect to be requested " +
-		"last",
+	Summary: "evicts, of a random sample, the object that boosted trees, trained during the replay, expect to be " +
+		"requested last",
 	Source: "Song, Berger, Li, Lloyd, Learning relaxed Belady for content distribution network caching, NSDI 2020",
 	Random: true,
 	Params: []policies.Param{
@@ -60,8 +60,8 @@ var entry = policies.Entry{
 }
 
 // lrb follows the paper and its authors' program. Its clock counts the requests that it sees, from 1. Once the cache is
-// full, each request makes one tracked object, drawn at random, wait for a label; the sample gets it when that object is
-// requested again or leaves the memory window.
+// full, each request takes a sample of one tracked object, drawn at random. The sample gets its label when the object
+// is requested again or leaves the memory window.
 type lrb struct {
 	now    int32
 	window int32   // 0: not known yet
@@ -257,7 +257,8 @@ func (p *lrb) judge(o policies.Object) {
 	p.left[o] = 0
 }
 
-// Remove makes o, which is resident, one of the objects that are only remembered. Outside of the window it is forgotten.
+// Remove makes o, which is resident, one of the objects that are only remembered. Outside of the window it is
+// forgotten.
 func (p *lrb) Remove(o policies.Object) {
 	p.recency.Unlink(o)
 	p.flags[o] &^= resident

@@ -325,8 +325,8 @@ func TestSeedDecides(t *testing.T) {
 // Between trainings, and once all columns have their size, a replay allocates nothing.
 func TestAllocatesNothingBetweenTrainings(t *testing.T) {
 	tr := policytest.Trace(7, 40_000, 2000)
-	p := policytest.Drive(t, "lrb(window=500,first-batch=4000,batch=4000,trees=4)", policies.Config{Capacity: 100, Unit: true,
-		Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: 1}).Policy.(*lrb)
+	p := policytest.Drive(t, "lrb(window=500,first-batch=4000,batch=4000,trees=4)", policies.Config{Capacity: 100,
+		Unit: true, Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: 1}).Policy.(*lrb)
 	p.ReplayUnit(tr.Objects[:21_000], 0)
 	if learned, batch := p.learner.learned, p.learner.batch; batch-learned < 2500 {
 		t.Fatalf("%d of a batch of %d samples are there; the test needs room for 2500", learned, batch)
