@@ -2,11 +2,9 @@ package policies_test
 
 import (
 	"os"
-	"slices"
 	"sync"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle"
@@ -40,20 +38,14 @@ var zipfTrace = sync.OnceValue(func() benchTrace {
 	return benchTrace{objects: objects, numObjects: numObjects, nextUse: oracle.NextUse(objects, numObjects)}
 })
 
-// BenchmarkReplay replays the trace through the batch path of every policy that has one and trains no models. Policies
-// that predict get exact predictions.
+// BenchmarkReplay replays the trace through the batch path of every policy that has one. Policies that predict get
+// exact predictions.
 func BenchmarkReplay(b *testing.B) {
 	for _, e := range policies.Registry.All() {
-		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes && !trains(e) {
+		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes {
 			b.Run(e.Name, func(b *testing.B) { benchReplay(b, e) })
 		}
 	}
-}
-
-// trains reports whether a policy trains models of its own. A thousand times as slow as the others, it has a benchmark
-// beside it.
-func trains(e policies.Entry) bool {
-	return slices.ContainsFunc(e.Metrics, func(m metric.Metric) bool { return m.Name == predict.TrainingsMetric.Name })
 }
 
 func benchReplay(b *testing.B, e policies.Entry) {

@@ -17,7 +17,7 @@ func BenchmarkLRB(b *testing.B) {
 	evictions := 0
 	for b.Loop() {
 		p := must.Get(newLRB(config))(b)
-		_, evicted := p.ReplayUnit(tr.Objects, 0)
+		_, evicted := p.serve(tr.Objects)
 		evictions += evicted
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(len(tr.Objects)*b.N), "ns/req")

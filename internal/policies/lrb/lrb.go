@@ -85,7 +85,6 @@ type lrb struct {
 
 	capacity int64
 	unit     bool
-	free     int64 // objects that still fit, batch path only
 }
 
 // flag says what is known about a tracked object beside its history.
@@ -118,7 +117,7 @@ func newLRB(c policies.Config) (*lrb, error) {
 		draws:   random.NewDraws(c.Seed),
 		chooser: newChooser(v.Int("samples"), l.width(), v.Text("objective") == objectHits && !c.Unit),
 
-		capacity: c.Capacity, unit: c.Unit, free: c.Capacity,
+		capacity: c.Capacity, unit: c.Unit,
 	}
 	if p.window == 0 {
 		p.reach = v.Float("reach")
@@ -309,24 +308,4 @@ func (p *lrb) Grow(objects int) {
 	p.sizes.Grow(objects)
 	p.history.grow(objects)
 	p.waiting.grow(objects)
-}
-
-func (p *lrb) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
-	for i, o := range objects {
-		r := policies.Request{Object: o, Pos: first + i, Size: 1}
-		if p.flags[o]&resident != 0 {
-			hits++
-			p.Hit(r)
-			continue
-		}
-		p.Miss(r)
-		if p.free > 0 {
-			p.free--
-		} else {
-			p.Victim(r)
-			evictions++
-		}
-		p.Insert(r)
-	}
-	return hits, evictions
 }

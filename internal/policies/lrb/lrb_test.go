@@ -97,6 +97,25 @@ func (b *both) learned() (samples []sample) {
 	return samples
 }
 
+// serve serves requests of size 1 to a cache with a capacity in objects.
+func (p *lrb) serve(objects []policies.Object) (hits, evictions int) {
+	for _, o := range objects {
+		r := policies.Request{Object: o, Size: 1}
+		if p.flags[o]&resident != 0 {
+			p.Hit(r)
+			hits++
+			continue
+		}
+		p.Miss(r)
+		if int64(p.tracked.residents) == p.capacity {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}
+
 // Every sample has the features that its object had, and the label that the paper gives it: the time to the next
 // request, or for an object that left the window a time beyond it.
 func TestSamplesAreThoseOfTheNaiveVersion(t *testing.T) {
@@ -168,7 +187,7 @@ func TestBatchesDouble(t *testing.T) {
 	var batches []int64
 	for i := range tr.Objects {
 		before := p.learner.trainings
-		p.ReplayUnit(tr.Objects[i:i+1], i)
+		p.serve(tr.Objects[i : i+1])
 		if p.learner.trainings > before {
 			batches = append(batches, p.learner.lastBatch)
 		}
@@ -289,9 +308,9 @@ func TestLearnsWhatReturns(t *testing.T) {
 	objects, count := scans(20_000)
 	p := policytest.Drive(t, "lrb(first-batch=500)", policies.Config{Capacity: 30, Unit: true, Objects: count,
 		Requests: len(objects), Seed: 1}).Policy.(*lrb)
-	p.ReplayUnit(objects[:len(objects)/2], 0)
+	p.serve(objects[:len(objects)/2])
 	half := len(objects) / 2
-	hits, _ := p.ReplayUnit(objects[half:], half)
+	hits, _ := p.serve(objects[half:])
 	if regular := half / 3; hits < regular*95/100 {
 		t.Errorf("%d hits of %d requests to objects that return, want 95%%; LRU has none", hits, regular)
 	}
@@ -327,13 +346,13 @@ func TestAllocatesNothingBetweenTrainings(t *testing.T) {
 	tr := policytest.Trace(7, 40_000, 2000)
 	p := policytest.Drive(t, "lrb(window=500,first-batch=4000,batch=4000,trees=4)", policies.Config{Capacity: 100,
 		Unit: true, Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: 1}).Policy.(*lrb)
-	p.ReplayUnit(tr.Objects[:21_000], 0)
+	p.serve(tr.Objects[:21_000])
 	if learned, batch := p.learner.learned, p.learner.batch; batch-learned < 2500 {
 		t.Fatalf("%d of a batch of %d samples are there; the test needs room for 2500", learned, batch)
 	}
 	at := 21_000
 	if n := testing.AllocsPerRun(1, func() {
-		p.ReplayUnit(tr.Objects[at:at+1000], at)
+		p.serve(tr.Objects[at : at+1000])
 		at += 1000
 	}); n > 0 {
 		t.Errorf("%v allocations in 1000 requests, want none", n)
