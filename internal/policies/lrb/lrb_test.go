@@ -158,8 +158,8 @@ func TestVictimsAreThoseOfTheNaiveVersion(t *testing.T) {
 		w := policytest.DrawWorkload(t)
 		window := rapid.IntRange(10, 200).Draw(t, "window")
 		objective := rapid.SampledFrom([]string{byteHits, objectHits}).Draw(t, "objective")
-		b := build(t, fmt.Sprintf("window=%d,first-batch=20,batch=20,min-leaf=2,deltas=4,counters=3,objective=%s", window,
-			objective), w.Config)
+		b := build(t, fmt.Sprintf("window=%d,first-batch=20,batch=20,min-leaf=2,deltas=4,counters=3,trees=5,leaves=4,"+
+			"objective=%s", window, objective), w.Config)
 		for i, o := range w.Trace {
 			if w.Sizes[o] > w.Config.Capacity {
 				continue
@@ -181,8 +181,8 @@ func TestVictimsAreThoseOfTheNaiveVersion(t *testing.T) {
 
 // The first model is trained on first-batch samples, each further one on twice as many, up to batch.
 func TestBatchesDouble(t *testing.T) {
-	tr := policytest.Trace(1, 30_000, 400)
-	p := policytest.Drive(t, "lrb(first-batch=500,batch=3000,trees=2)", policies.Config{Capacity: 40, Unit: true,
+	tr := policytest.Trace(1, 4000, 400)
+	p := policytest.Drive(t, "lrb(first-batch=100,batch=500,trees=2)", policies.Config{Capacity: 40, Unit: true,
 		Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: 1}).Policy.(*lrb)
 	var batches []int64
 	for i := range tr.Objects {
@@ -192,7 +192,7 @@ func TestBatchesDouble(t *testing.T) {
 			batches = append(batches, p.learner.lastBatch)
 		}
 	}
-	if want := []int64{500, 1000, 2000, 3000, 3000}; !slices.Equal(batches[:len(want)], want) {
+	if want := []int64{100, 200, 400, 500, 500}; !slices.Equal(batches[:len(want)], want) {
 		t.Errorf("batches of %d samples, want %d", batches, want)
 	}
 	if p.learner.model.Trees() != 2 {
@@ -305,7 +305,7 @@ func scans(requests int) (objects []policies.Object, count int) {
 }
 
 func TestLearnsWhatReturns(t *testing.T) {
-	objects, count := scans(20_000)
+	objects, count := scans(9000)
 	p := policytest.Drive(t, "lrb(first-batch=500)", policies.Config{Capacity: 30, Unit: true, Objects: count,
 		Requests: len(objects), Seed: 1}).Policy.(*lrb)
 	p.serve(objects[:len(objects)/2])
@@ -321,10 +321,10 @@ func TestLearnsWhatReturns(t *testing.T) {
 
 // Same seed, same victims, on any number of cores; another seed draws other samples.
 func TestSeedDecides(t *testing.T) {
-	tr := policytest.Trace(5, 20_000, 500)
+	tr := policytest.Trace(5, 5000, 500)
 	run := func(seed uint64, cores int) (victims []policies.Object) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-		d := policytest.Drive(t, "lrb(samples=8)", policies.Config{Capacity: 60, Unit: true, Objects: tr.NumObjects,
+		d := policytest.Drive(t, "lrb(samples=8,first-batch=300,trees=8)", policies.Config{Capacity: 60, Unit: true, Objects: tr.NumObjects,
 			Requests: len(tr.Objects), Seed: seed})
 		for i, o := range tr.Objects {
 			_, v := d.Serve(o, 1, i)
