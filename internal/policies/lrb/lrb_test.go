@@ -324,8 +324,8 @@ func TestSeedDecides(t *testing.T) {
 	tr := policytest.Trace(5, 5000, 500)
 	run := func(seed uint64, cores int) (victims []policies.Object) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-		d := policytest.Drive(t, "lrb(samples=8,first-batch=300,trees=8)", policies.Config{Capacity: 60, Unit: true, Objects: tr.NumObjects,
-			Requests: len(tr.Objects), Seed: seed})
+		d := policytest.Drive(t, "lrb(samples=8,first-batch=300,trees=8)", policies.Config{Capacity: 60,
+			Unit: true, Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: seed})
 		for i, o := range tr.Objects {
 			_, v := d.Serve(o, 1, i)
 			victims = append(victims, v...)
