@@ -120,6 +120,14 @@ func (v *VectorFile) fill() (err error) {
 	return err
 }
 
+// numRows says how many rows the file has, which are more than limit: as its header states, or that there are more.
+func (v *VectorFile) numRows(limit int) string {
+	if v.rows == unknownRows {
+		return fmt.Sprintf("more than %d", limit)
+	}
+	return strconv.FormatInt(v.rows, 10)
+}
+
 // end makes sure that nothing follows the last row.
 func (v *VectorFile) end() error {
 	if len(v.batch) == 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
@@ -163,6 +164,69 @@ func TestVectorFileErrors(t *testing.T) {
 			must.NotGet(readVectors(t, c.content, piped))(t, want, name, piped)
 		}
 	}
+}
+
+// TestCompressedNpyErrors: whatever is wrong with a .npy.zst, one error says what, and no more is read than the rows
+// that are wanted.
+func TestCompressedNpyErrors(t *testing.T) {
+	whole := npyOf(t, npyTwoByTwo, []float32{1, 2, 3, 4})
+	small := zstdOf(t, whole)
+	many := npyOf(t, strings.Replace(npyTwoByTwo, "(2, 2)", "(4294967294, 65536)", 1)) +
+		strings.Repeat("\x00\x00\x80\x3f", 3*65536)
+	for name, c := range map[string]struct{ content, want string }{
+		"cut":             {small[:len(small)-6], "zstd data is cut off after 0 decompressed bytes"},
+		"damaged":         {small[:4] + "\xff\xff\xff" + small[7:], "zstd data is damaged or of an unsupported kind"},
+		"text after it":   {small + "text", "zstd data is damaged or of an unsupported kind after"},
+		"cut inside":      {zstdOf(t, whole[:len(whole)-4]), "cut off within a record: want 8 bytes, got 4"},
+		"a row missing":   {zstdOf(t, whole[:len(whole)-8]), "its header states 2 rows, but it has 1"},
+		"bytes after it":  {zstdOf(t, whole+"0"), "bytes follow the 2 rows of 2 numbers that its header states"},
+		"claims too much": {zstdOf(t, many), "its header states 4294967294 rows, but it has 3"},
+		"not an array":    {zstdOf(t, "hello, world"), `begins with "hello,": want embeddings as .npy`},
+		"twice":           {zstdOf(t, small), "begins with"},
+	} {
+		for _, piped := range []bool{false, true} {
+			must.NotGet(readVectors(t, c.content, piped))(t, c.want, name, piped)
+		}
+	}
+}
+
+func zstdOf(t *testing.T, content string) string {
+	w := must.Get(zstd.NewWriter(nil))(t)
+	defer w.Close()
+	return string(w.EncodeAll([]byte(content), nil))
+}
+
+// TestEndlessEmbeddings: a file with more rows than requests is refused without reading them all.
+func TestEndlessEmbeddings(t *testing.T) {
+	for name, c := range map[string]struct{ head, row, want string }{
+		"npy": {npyOf(t, strings.Replace(npyTwoByTwo, "(2, 2)", "(4294967294, 2)", 1)),
+			string(tracetest.BytesOf(t, []float32{1, 2})), "4294967294 embeddings for 2 requests"},
+		"fvecs": {"", string(tracetest.BytesOf(t, int32(2), []float32{1, 2})), "more than 2 embeddings for 2 requests"},
+	} {
+		endless := &repeated{row: c.row}
+		v := must.Get(queries.OpenVectors(t.Context(), "-", io.MultiReader(strings.NewReader(c.head), endless)))(t)
+		defer v.Close()
+		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+			Needs: traces.Needs{Kind: true}, Beside: queries.NewBeside(v), Stdin: strings.NewReader("a\nb\n")})
+		must.Fail(t, err, c.want, name)
+		if endless.read > 16<<20 {
+			t.Errorf("%s: read %d bytes for 2 requests", name, endless.read)
+		}
+	}
+}
+
+// repeated is an input of equal rows without an end.
+type repeated struct {
+	row  string
+	read int
+}
+
+func (r *repeated) Read(p []byte) (n int, err error) {
+	for n+len(r.row) <= len(p) {
+		n += copy(p[n:], r.row)
+	}
+	r.read += n
+	return n, nil
 }
 
 // loadWithVectors loads keys with an embedding (1, i) beside the i-th of rows requests.
