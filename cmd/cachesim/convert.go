@@ -100,12 +100,12 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
 	if f.embeddings != "" {
-		beside, err := f.openEmbeddings(cmd.Context(), out)
+		beside, distinct, err := f.openEmbeddings(cmd.Context(), out)
 		if err != nil {
 			return err
 		}
 		defer beside.Close()
-		options.Beside = queries.NewBeside(beside)
+		options.Beside = queries.NewBeside(beside, distinct)
 	}
 	err = f.convert(cmd, in, out, options, bar)
 	if errors.Is(err, context.Canceled) {
@@ -114,23 +114,25 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	return err
 }
 
-// openEmbeddings opens the file of embeddings that go into OUT.
-func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*queries.VectorFile, error) {
-	if !queries.IsVectorFile(f.embeddings) {
-		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; to compute "+
+// openEmbeddings opens the file of embeddings that go into OUT. distinct says that its rows are distinct queries.
+func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (v *queries.VectorFile, distinct bool, err error) {
+	file, ok := queries.ParseBesideFile(f.embeddings)
+	if !ok {
+		return nil, false, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; to compute "+
 			"embeddings and write them into a trace, use cachesim embed", f.embeddings)
 	}
 	if err := formats.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	found, err := findAll([]string{f.embeddings})
+	found, err := findAll([]string{file.Path})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := checkNotInput(found, out); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return queries.OpenVectors(ctx, found[0], nil)
+	v, err = queries.OpenVectors(ctx, found[0], nil)
+	return v, file.Distinct, err
 }
 
 func (f *convertFlags) convert(

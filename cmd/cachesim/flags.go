@@ -70,8 +70,9 @@ func (f *traceFlags) registerWrites(cmd *cobra.Command) {
 // registerEmbeddings adds the flag for commands that replay queries.
 func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of queries: a .npy or .fvecs file, compressed or not (.npy.zst), with one row per request, or "+
-			"lexical(dim=384,...), which computes them from the texts (default: those in the trace; lexical if it has only texts)")
+		"embeddings of queries: a .npy or .fvecs file, compressed or not (.npy.zst), with one row per request "+
+			"(x.npy:rows=distinct: per distinct query), or lexical(dim=384,...), which computes them from the texts "+
+			"(default: those in the trace; lexical if it has only texts)")
 }
 
 // loadOptions checks the flags and returns the options for traces.Load; the caller adds the columns that it needs.

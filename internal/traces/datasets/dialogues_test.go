@@ -330,6 +330,7 @@ func TestRealDialogues(t *testing.T) {
 		{"tiage-anno_*.json.zst", "", 7802, 7653, 500, 2005, 0},
 		{"oasst-en_100_tree.jsonl.zst", "oasst:roles=both", 1167, 1167, 100, 0, 0},
 		{"oasst-en_100_message.jsonl.zst", "oasst:roles=both", 1167, 1167, 100, 0, 0},
+		{"oasst-en_100_tree.jsonl.zst", "oasst:roles=both,unit=threads", 2198, 1167, 626, 0, 0},
 		{"oasst-en_100_message.jsonl.zst", "oasst:part=1,length=200", 204, 204, 42, 0, 0},
 	} {
 		files := must.Get(filepath.Glob(filepath.Join(folder, "dialogue", c.files)))(t)
@@ -354,7 +355,7 @@ func FuzzQQP(f *testing.F) {
 }
 
 func FuzzOASST(f *testing.F) {
-	tracetest.Fuzz(f, "oasst:roles=both", oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"))
+	tracetest.FuzzAll(f, []string{"oasst:roles=both", "oasst:unit=threads"}, oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"))
 }
 
 func FuzzTIAGE(f *testing.F) { tracetest.Fuzz(f, "tiage", tracetest.ExampleOf(f, "tiage"), `{"1":[]}`) }

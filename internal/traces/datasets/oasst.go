@@ -16,7 +16,7 @@ import (
 var oasstFormat = source.Format{
 	Name: "oasst",
 	Summary: "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, " +
-		"its tree the session",
+		"its tree or thread the session",
 	Example: `{"message_tree_id": "t1", "prompt": {"message_id": "t1", "text": "Hi!", "role": "prompter", "replies": ` +
 		`[{"message_id": "m2", "text": "Hello.", "role": "assistant"}]}}`,
 	Carries:   "queries: text, session",
@@ -27,8 +27,11 @@ var oasstFormat = source.Format{
 		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "what to do with deleted messages"},
 		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, " +
 			"pt-BR, ..."},
+		{Name: "unit", Default: unitTrees, Choices: []string{unitTrees, unitThreads}, Doc: "what is requested whole: " +
+			"trees, each message once, depth first; or threads, the paths from the first message of a tree to one " +
+			"without replies, which share their first messages. A session is a unit"},
 		{Name: "part", Default: -1, Min: -1, Doc: "use only this part of the trace, counted from 0; -1: all parts"},
-		{Name: "length", Default: 10000, Min: 1, Doc: "requests per part; a part ends with the tree that " +
+		{Name: "length", Default: 10000, Min: 1, Doc: "requests per part; a part ends with the unit that " +
 			"reaches this number"},
 	},
 	JSON: true,
@@ -38,18 +41,25 @@ var oasstFormat = source.Format{
 	Open: openOASST,
 }
 
+// What is requested whole.
 const (
-	maxTreeLine   = 256 << 20 // bytes of a tree
-	maxReplyDepth = 1000      // depth of replies to replies
+	unitTrees   = "trees"
+	unitThreads = "threads"
 )
 
-// oasstMessage is a message in the tree of its thread. Links to messages are numbers in the file, -1 for none.
+const (
+	maxTreeLine   = 256 << 20 // bytes of a tree
+	maxReplyDepth = 1000      // depth of replies to replies within a line, and of requests in a thread
+)
+
+// oasstMessage is a message in its tree. Links to messages are numbers in the file, -1 for none.
 type oasstMessage struct {
 	text                        []byte // nil if it is no request
 	id, parentID, tree          string // parentID only if the parent is not the message around it
 	line                        int
 	created                     int64 // nanoseconds; -1 if unknown
 	parent                      int32
+	request                     int32 // the last request on the way from the root to here, in oasstTree.requests; -1: none
 	firstReply, lastReply, next int32 // the first and the last reply to it, and the next reply to its parent
 }
 
@@ -59,16 +69,34 @@ type oasstReader struct {
 	scanner   source.JSONScanner
 	bothRoles bool
 	drop      bool   // deleted messages
+	threads   bool   // are the units
 	lang      string // "" for all
 	messages  []oasstMessage
 }
 
-// oasstThread is a tree with its requests, depth first.
-type oasstThread struct {
-	session []byte
-	created int64
-	texts   [][]byte
-	line    int
+// oasstTree is a tree with its requests, depth first.
+type oasstTree struct {
+	id       []byte
+	created  int64
+	requests []oasstRequest
+	line     int
+}
+
+// oasstRequest is a message that is a request.
+type oasstRequest struct {
+	text  []byte
+	above int32 // the nearest request above, as a number in the tree; -1: none
+	depth int32 // requests from the root to here
+	leaf  bool  // no request is below it
+}
+
+// oasstUnit is what is requested whole: a tree, or a thread that ends at a leaf.
+type oasstUnit struct {
+	tree *oasstTree
+	leaf int32 // -1: all of the tree
+	size int   // requests
+	// number is that of a thread among those of its tree, from 1 on.
+	number int
 }
 
 // openOASST reads the whole file, since trees are not sorted by time. It needs memory for the texts of requests, and
@@ -79,48 +107,96 @@ func openOASST(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		src:       src,
 		bothRoles: opts.Text("roles") == "both",
 		drop:      opts.Text("deleted") == "drop",
+		threads:   opts.Text("unit") == unitThreads,
 		lang:      opts.Text("lang"),
 	}
 	if r.lang == "all" {
 		r.lang = ""
 	}
-	threads, err := r.read()
+	if r.threads {
+		src.Reading.Request = "messages as queries (roles=" + opts.Text("roles") + ", unit=threads)"
+	}
+	trees, err := r.read()
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
+	var units []oasstUnit
+	for i := range trees {
+		units = trees[i].appendUnits(units, r.threads)
+	}
 	if part := opts.Int("part"); part >= 0 {
-		if threads, err = partOf(threads, part, opts.Int("length")); err != nil {
+		if units, err = partOf(units, part, opts.Int("length")); err != nil {
 			return nil, stream.Fields{}, src.Errorf("%w", err)
 		}
 	}
-	var queries []dialogueQuery
-	for _, t := range threads {
-		for _, text := range t.texts {
-			queries = append(queries, dialogueQuery{text: text, session: t.session})
-		}
-	}
-	return openQueries(inOrder(queries))
+	return openQueries(unitsInOrder(units))
 }
 
-func (r *oasstReader) read() ([]oasstThread, error) {
+// appendUnits appends the units of a tree. Threads share messages, so they are made when they are read.
+func (t *oasstTree) appendUnits(to []oasstUnit, threads bool) []oasstUnit {
+	if !threads {
+		return append(to, oasstUnit{tree: t, leaf: -1, size: len(t.requests)})
+	}
+	number := 0
+	for i, r := range t.requests {
+		if r.leaf {
+			number++
+			to = append(to, oasstUnit{tree: t, leaf: int32(i), size: int(r.depth), number: number})
+		}
+	}
+	return to
+}
+
+// queries returns the requests of a unit.
+func (u oasstUnit) queries() []dialogueQuery {
+	all := make([]dialogueQuery, u.size)
+	if u.leaf < 0 {
+		for i, r := range u.tree.requests {
+			all[i] = dialogueQuery{text: r.text, session: u.tree.id}
+		}
+		return all
+	}
+	session := fmt.Appendf(nil, "%s/%d", u.tree.id, u.number)
+	for i, at := u.size-1, u.leaf; at >= 0; i, at = i-1, u.tree.requests[at].above {
+		all[i] = dialogueQuery{text: u.tree.requests[at].text, session: session}
+	}
+	return all
+}
+
+// unitsInOrder returns a function that hands out the requests of units one after another, for openQueries.
+func unitsInOrder(units []oasstUnit) func() (dialogueQuery, bool) {
+	var left []dialogueQuery
+	return func() (q dialogueQuery, ok bool) {
+		for len(left) == 0 {
+			if len(units) == 0 {
+				return q, false
+			}
+			left, units = units[0].queries(), units[1:]
+		}
+		q, left = left[0], left[1:]
+		return q, true
+	}
+}
+
+func (r *oasstReader) read() ([]oasstTree, error) {
 	if err := r.readLines(); err != nil {
 		return nil, err
 	}
 	if err := r.linkReplies(); err != nil {
 		return nil, err
 	}
-	threads, err := r.threads()
+	trees, err := r.trees()
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range threads {
-		if (t.created < 0) != (threads[0].created < 0) {
+	for _, t := range trees {
+		if (t.created < 0) != (trees[0].created < 0) {
 			r.src.LineNumber = t.line
 			return nil, r.src.LineErrorf("want a created_date in every tree or in none")
 		}
 	}
-	slices.SortStableFunc(threads, func(a, b oasstThread) int { return cmp.Compare(a.created, b.created) })
-	return threads, nil
+	slices.SortStableFunc(trees, func(a, b oasstTree) int { return cmp.Compare(a.created, b.created) })
+	return trees, nil
 }
 
 func (r *oasstReader) readLines() error {
@@ -282,9 +358,9 @@ func (r *oasstReader) linkReplies() error {
 	return nil
 }
 
-// threads returns the trees in the order of the file. If the root of a tree is not in the file, what remains of it is
-// still one thread, by its message_tree_id.
-func (r *oasstReader) threads() (threads []oasstThread, err error) {
+// trees returns the trees in the order of the file. If the root of a tree is not in the file, what remains of it is
+// still one tree, by its message_tree_id.
+func (r *oasstReader) trees() (trees []oasstTree, err error) {
 	numbers := map[string]int{}
 	visited := 0
 	for i, m := range r.messages {
@@ -294,26 +370,35 @@ func (r *oasstReader) threads() (threads []oasstThread, err error) {
 		tree := cmp.Or(m.tree, m.id)
 		n, ok := numbers[tree]
 		if !ok {
-			n = len(threads)
+			n = len(trees)
 			numbers[tree] = n
-			threads = append(threads, oasstThread{session: []byte(tree), created: -1, line: m.line})
+			trees = append(trees, oasstTree{id: []byte(tree), created: -1, line: m.line})
 		}
-		visited += r.flatten(&threads[n], int32(i))
+		count, err := r.flatten(&trees[n], int32(i))
+		if err != nil {
+			return nil, err
+		}
+		visited += count
 	}
 	if visited < len(r.messages) {
 		return nil, r.src.Errorf("%d messages reply to each other in a circle: want trees", len(r.messages)-visited)
 	}
-	return threads, nil
+	return trees, nil
 }
 
 // flatten appends the requests of a message and all below it, depth first, and returns how many messages these are. It
 // does not recurse, as flat files can have replies of any depth.
-func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
+func (r *oasstReader) flatten(t *oasstTree, root int32) (visited int, err error) {
 	for at := root; ; {
 		m := &r.messages[at]
 		visited++
+		if m.request = -1; at != root {
+			m.request = r.messages[m.parent].request
+		}
 		if m.text != nil {
-			t.texts = append(t.texts, m.text)
+			if err := r.request(t, m); err != nil {
+				return 0, err
+			}
 		}
 		if m.created >= 0 && (t.created < 0 || m.created < t.created) {
 			t.created = m.created
@@ -326,22 +411,40 @@ func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
 			at = r.messages[at].parent
 		}
 		if at == root {
-			return visited
+			return visited, nil
 		}
 		at = r.messages[at].next
 	}
 }
 
-// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that reaches
-// length requests.
-func partOf(threads []oasstThread, part, length int) ([]oasstThread, error) {
+// request appends a message to the requests of its tree. Threads of any depth could make a small file a trace of any
+// length.
+func (r *oasstReader) request(t *oasstTree, m *oasstMessage) error {
+	request := oasstRequest{text: m.text, above: m.request, depth: 1, leaf: true}
+	if m.request >= 0 {
+		above := &t.requests[m.request]
+		above.leaf = false
+		request.depth = above.depth + 1
+	}
+	if r.threads && request.depth > maxReplyDepth {
+		r.src.LineNumber = m.line
+		return r.src.LineErrorf("a thread of more than %d requests: want unit=trees for so deep a tree", maxReplyDepth)
+	}
+	m.request = int32(len(t.requests))
+	t.requests = append(t.requests, request)
+	return nil
+}
+
+// partOf returns the units of a part. Parts follow each other without gaps; each ends with the unit that reaches length
+// requests.
+func partOf(units []oasstUnit, part, length int) ([]oasstUnit, error) {
 	start, requests, number := 0, 0, 0
-	for i, t := range threads {
-		if requests += len(t.texts); requests < length {
+	for i, u := range units {
+		if requests += u.size; requests < length {
 			continue
 		}
 		if number == part {
-			return threads[start : i+1], nil
+			return units[start : i+1], nil
 		}
 		start, requests, number = i+1, 0, number+1
 	}

@@ -147,6 +147,74 @@ func TestExportsAgree(t *testing.T) {
 	})
 }
 
+// threadsOf returns the requests of each path from the first request of a tree to one without requests below it.
+func threadsOf(tree *exported, isRequest func(*exported) bool) (threads [][]string) {
+	// walk returns whether there is a request at m or below.
+	var walk func(m *exported, path []string) bool
+	walk = func(m *exported, path []string) bool {
+		requested := isRequest(m)
+		if requested {
+			path = append(slices.Clone(path), m.Text)
+		}
+		below := false
+		for _, reply := range m.Replies {
+			below = walk(reply, path) || below
+		}
+		if requested && !below {
+			for i, text := range path {
+				path[i] = fmt.Sprintf("%s/%d - -: %s", tree.ID, len(threads)+1, text)
+			}
+			threads = append(threads, path)
+		}
+		return requested || below
+	}
+	walk(tree, nil)
+	return threads
+}
+
+// TestThreads: a thread is a path from a root to a leaf, whole and never mixed with others, and so are parts of them.
+func TestThreads(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		trees := []*exported{drawTree(rt, 0, 0), drawTree(rt, 1, 1), drawTree(rt, 2, 2)}
+		roles := rapid.SampledFrom([]string{"user", "both"}).Draw(rt, "roles")
+		lang := rapid.SampledFrom([]string{"all", "en"}).Draw(rt, "lang")
+		var threads [][]string
+		for _, tree := range trees {
+			threads = append(threads, threadsOf(tree, func(m *exported) bool {
+				return (roles == "both" || m.Role == "prompter") && (lang == "all" || lang == m.Lang)
+			})...)
+		}
+		format := fmt.Sprintf("oasst:unit=threads,roles=%s,lang=%s", roles, lang)
+		nested, messages, flat := exports(rt, trees)
+		for kind, content := range map[string]string{"trees": nested, "messages": messages, "flat": flat} {
+			got, err := readQueries(t, content, format)
+			if want := slices.Concat(threads...); err != nil || !slices.Equal(got, want) {
+				rt.Fatalf("%s: got %q, %v, want %q", kind, got, err, want)
+			}
+		}
+		if len(threads) > 0 { // a part of length 1 is a thread
+			n := rapid.IntRange(0, len(threads)-1).Draw(rt, "part")
+			got, err := readQueries(t, nested, fmt.Sprintf("%s,part=%d,length=1", format, n))
+			if err != nil || !slices.Equal(got, threads[n]) {
+				rt.Fatalf("part %d: got %q, %v, want %q", n, got, err, threads[n])
+			}
+		}
+	})
+}
+
+// TestDeepThreads: a flat file may have trees of any depth, but not threads, whose requests grow with its square.
+func TestDeepThreads(t *testing.T) {
+	var flat strings.Builder
+	flat.WriteString(`{"message_id":"0","role":"prompter","text":"x0"}` + "\n")
+	for i := 1; i <= 1000; i++ {
+		fmt.Fprintf(&flat, `{"message_id":"%d","parent_id":"%d","role":"prompter","text":"x%d"}`+"\n", i, i-1, i)
+	}
+	if got, err := readQueries(t, flat.String(), "oasst"); err != nil || len(got) != 1001 {
+		t.Errorf("%d queries of a deep tree, %v", len(got), err)
+	}
+	must.NotGet(readQueries(t, flat.String(), "oasst:unit=threads"))(t, "line 1001: a thread of more than 1000 requests")
+}
+
 // TestLongTrees: a tree may be longer than a line of other formats, and deep.
 func TestLongTrees(t *testing.T) {
 	long := strings.Repeat("word ", source.MaxLine/4)

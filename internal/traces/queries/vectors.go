@@ -36,8 +36,8 @@ type VectorFile struct {
 // vectorEndings are the endings of file names that OpenVectors reads, without the ending of a compression.
 var vectorEndings = []string{".npy", ".fvecs"}
 
-// IsVectorFile reports whether a file holds embeddings, by its name: .npy or .fvecs, possibly compressed.
-func IsVectorFile(path string) bool {
+// isVectorFile reports whether a file holds embeddings, by its name: .npy or .fvecs, possibly compressed.
+func isVectorFile(path string) bool {
 	return slices.Contains(vectorEndings, filepath.Ext(source.StrippedName(path)))
 }
 

@@ -207,7 +207,7 @@ func TestEndlessEmbeddings(t *testing.T) {
 		v := must.Get(queries.OpenVectors(t.Context(), "-", io.MultiReader(strings.NewReader(c.head), endless)))(t)
 		defer v.Close()
 		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
-			Needs: traces.Needs{Kind: true}, Beside: queries.NewBeside(v), Stdin: strings.NewReader("a\nb\n")})
+			Needs: traces.Needs{Kind: true}, Beside: queries.NewBeside(v, false), Stdin: strings.NewReader("a\nb\n")})
 		must.Fail(t, err, c.want, name)
 		if endless.read > 16<<20 {
 			t.Errorf("%s: read %d bytes for 2 requests", name, endless.read)
@@ -232,6 +232,12 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 // loadWithVectors loads keys with an embedding (1, i) beside the i-th of rows requests.
 func loadWithVectors(t *testing.T, keys string, rows int, opts traces.LoadOptions) (*traces.Trace, error) {
 	t.Helper()
+	return loadBeside(t, keys, rows, false, opts)
+}
+
+// loadBeside does so, with rows that belong to distinct queries if distinct is set.
+func loadBeside(t *testing.T, keys string, rows int, distinct bool, opts traces.LoadOptions) (*traces.Trace, error) {
+	t.Helper()
 	dir := t.TempDir()
 	var records []stream.Record
 	for i := range rows {
@@ -243,7 +249,7 @@ func loadWithVectors(t *testing.T, keys string, rows int, opts traces.LoadOption
 	v, err := queries.OpenVectors(t.Context(), path, nil)
 	must.Do(t, err)
 	defer v.Close()
-	opts.Kind, opts.Beside, opts.Stdin = true, queries.NewBeside(v), strings.NewReader(keys)
+	opts.Kind, opts.Beside, opts.Stdin = true, queries.NewBeside(v, distinct), strings.NewReader(keys)
 	trace, err := traces.Load(t.Context(), []string{"-"}, opts)
 	if err != nil {
 		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
@@ -278,6 +284,22 @@ func TestVectorsBesideATrace(t *testing.T) {
 			t.Errorf("sampled %v has %v, want %v", key, got, row)
 		}
 	}
+}
+
+// TestRowsOfDistinctQueries: a row for each distinct query gives the same trace as a row for each request.
+func TestRowsOfDistinctQueries(t *testing.T) {
+	got := must.Get(loadBeside(t, "a\nb\na\nb\nc\na\n", 3, true, traces.LoadOptions{}))(t)
+	want := must.Get(loadWithVectors(t, "a\nb\nc\n", 3, traces.LoadOptions{}))(t)
+	if !slices.Equal(queries.Of(got.Kind).Vectors, queries.Of(want.Kind).Vectors) || len(got.Objects) != 6 {
+		t.Errorf("got %v in %d requests, want %v in 6", queries.Of(got.Kind).Vectors, len(got.Objects),
+			queries.Of(want.Kind).Vectors)
+	}
+	limited := traces.LoadOptions{Selection: traces.Selection{Limit: 4}}
+	must.Get(loadBeside(t, "a\nb\na\nb\nc\na\n", 3, true, limited))(t)
+	must.NotGet(loadBeside(t, "a\nb\na\nc\n", 2, true, traces.LoadOptions{}))(t,
+		"x.npy: 2 embeddings for 3 distinct queries: want one for each query, in the order of their first requests")
+	must.NotGet(loadBeside(t, "a\nb\na\n", 3, true, traces.LoadOptions{}))(t, "3 embeddings for 2 distinct queries")
+	must.NotGet(loadBeside(t, "a\nb\na\nb\n", 1, true, traces.LoadOptions{}))(t, "1 embeddings for 2 distinct queries")
 }
 
 // TestFilteredQueries: leaving out requests of size 0 keeps what is known about the other queries.

@@ -39,9 +39,9 @@ type Workload struct {
 	Files     []string `json:"files,omitempty"`
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
 	traces.Selection
-	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files; or a built-in embedder with
-	// its parameters, "lexical(dim=384)", as package embed reads it; "": the trace's own, or embed.Default's if it has
-	// only texts.
+	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, "queries.npy:rows=distinct",
+	// for each distinct one; or a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it;
+	// "": the trace's own, or embed.Default's if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
 	// Checksum is of all files in Paths, as ReadChecksum returns it; "" accepts any.
 	Checksum string `json:"checksum,omitempty"`
@@ -112,11 +112,14 @@ func Find(path string, dirs []string) (string, error) {
 }
 
 // EmbeddingsFile returns the path of the file with the embeddings, "" if they come from elsewhere.
-func (w Workload) EmbeddingsFile() string {
-	if queries.IsVectorFile(w.Embeddings) && !embed.IsBuiltIn(w.Embeddings) {
-		return w.Embeddings
+func (w Workload) EmbeddingsFile() string { return w.besideFile().Path }
+
+// besideFile returns the file with the embeddings, none if they come from elsewhere.
+func (w Workload) besideFile() queries.BesideFile {
+	if file, ok := queries.ParseBesideFile(w.Embeddings); ok && !embed.IsBuiltIn(w.Embeddings) {
+		return file
 	}
-	return ""
+	return queries.BesideFile{}
 }
 
 // Paths returns all files to read: the trace's, then the file of embeddings, if there is one, and then the files that
@@ -151,7 +154,7 @@ func (w Workload) Identity() Workload {
 	if w.Checksum != "" {
 		w.Files = nil
 		if w.EmbeddingsFile() != "" {
-			w.Embeddings = "file"
+			w.Embeddings = w.besideFile().As("file").String()
 		}
 		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
 		if spec, err := gen.Parse(w.Generator, ""); err == nil {
@@ -364,9 +367,9 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 		return nil, "", fmt.Errorf("%s: not a regular file, so its checksum cannot be compared with the recorded %s",
 			found[special], w.Checksum)
 	}
-	beside := ""
+	var beside queries.BesideFile
 	if options.Embeddings && w.EmbeddingsFile() != "" {
-		beside = found[len(w.Files)]
+		beside = w.besideFile().As(found[len(w.Files)])
 	}
 	if !takeSum || special >= 0 {
 		t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
@@ -409,14 +412,15 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 }
 
 // loadWith loads files with the embeddings beside them, if there is such a file.
-func loadWith(ctx context.Context, files []string, beside string, options traces.LoadOptions) (*traces.Trace, error) {
-	if beside != "" {
-		vectors, err := queries.OpenVectors(ctx, beside, nil)
+func loadWith(ctx context.Context, files []string, beside queries.BesideFile,
+	options traces.LoadOptions) (*traces.Trace, error) {
+	if beside.Path != "" {
+		vectors, err := queries.OpenVectors(ctx, beside.Path, nil)
 		if err != nil {
 			return nil, err
 		}
 		defer vectors.Close()
-		options.Beside = queries.NewBeside(vectors)
+		options.Beside = queries.NewBeside(vectors, beside.Distinct)
 	}
 	return traces.Load(ctx, files, options)
 }
@@ -509,8 +513,8 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
 	rec.WriteMode = cmp.Or(rec.WriteMode, w.Writes)
-	if beside := w.EmbeddingsFile(); beside != "" {
-		rec.Embeddings = beside // even if similarity plays no part, since the checksum covers all files
+	if w.EmbeddingsFile() != "" {
+		rec.Embeddings = w.Embeddings // even if similarity plays no part, since the checksum covers all files
 	}
 	return nil
 }
