@@ -109,8 +109,8 @@ func topicEntry(name string, look policies.Look, by rule, summary string) polici
 }
 
 // topicMetrics are the metrics of policies that sort requests into topics.
-var topicMetrics = []metric.Metric{topicsAlive, topicsDead, newTopics, revivedTopics, forgottenTopics, routed,
-	refreshes}
+var topicMetrics = append([]metric.Metric{topicsAlive, topicsDead, newTopics, revivedTopics, forgottenTopics, routed,
+	refreshes}, labelMetrics...)
 
 var (
 	topicsAlive = metric.Metric{Name: "topics_alive", Unit: metric.Count, Doc: "topics with a resident entry at the end"}

@@ -39,7 +39,8 @@ type policy struct {
 	routed   topicID // of the current request
 	isRouted bool
 
-	figures figures
+	figures  figures
+	compared comparison // with labels
 }
 
 // figures counts events.
@@ -53,7 +54,7 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 		return nil, err
 	}
 	return &policy{
-		settings: s, topicIndex: index, ranksMembers: s.rule == byValue || s.rule == byImportance,
+		settings: s, topicIndex: index, compared: newComparison(c.Relations, &index), ranksMembers: s.rule == byValue || s.rule == byImportance,
 		entries: make([]entryState, c.Objects), seen: make([]uint32, c.Objects),
 	}, nil
 }
@@ -79,6 +80,9 @@ func (p *policy) Miss(r policies.Request) {
 	p.isRouted = false
 	p.clock++
 	o := r.Object
+	if s != none && p.compared.labels != nil {
+		p.compared.join(p.queryOf(r), p.topics[s].representative)
+	}
 	switch {
 	case s == none:
 		s = p.found(p.queryOf(r))
@@ -176,7 +180,7 @@ func (p *policy) Counters() []policies.Counter {
 	if p.links {
 		all = append(all, policies.Count(links, float64(p.figures.links)))
 	}
-	return all
+	return append(all, p.compared.counters(p.topics)...)
 }
 
 // queryOf returns the query of a request. Without similarities a request carries only its object.

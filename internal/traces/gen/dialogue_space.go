@@ -22,6 +22,17 @@ type dialogueSpace struct {
 	out     []float32
 }
 
+// Geometry has the similarities (cosines) that the queries of generated dialogues have.
+type Geometry struct {
+	Topic    float64 // of two queries of a topic that are not related otherwise
+	Siblings float64 // of two queries that follow the same anchor
+	Child    float64 // of an anchor and a query that follows it
+}
+
+func (s *dialogueSpace) geometry() Geometry {
+	return Geometry{Topic: s.a, Siblings: s.a + s.b, Child: s.a + math.Sqrt((1-s.a)*s.b)}
+}
+
 // Kinds of directions.
 const (
 	topicDirection = iota

@@ -282,6 +282,14 @@ func sizeTable(sizes sizer, keys *keyspace) []int64 {
 
 func (g *Generator) Requests() int { return g.requests }
 
+// Geometry returns how similar the queries of generated dialogues are; false for other traces.
+func (g *Generator) Geometry() (Geometry, bool) {
+	if t, ok := g.records.(*dialogueTrace); ok {
+		return t.space.geometry(), true
+	}
+	return Geometry{}, false
+}
+
 // Measured returns a line that says how near the trace comes to its targets, "" if it has none.
 func (g *Generator) Measured() string {
 	if m, ok := g.records.(Measured); ok {

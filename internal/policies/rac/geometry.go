@@ -1,0 +1,34 @@
+package rac
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Geometry has the similarities (cosines) of queries that RAC distinguishes.
+type Geometry struct {
+	Topic    float64 // of two queries of a topic that are not related otherwise
+	Siblings float64 // of two queries that follow the same anchor
+	Child    float64 // of an anchor and a query that follows it
+}
+
+// Contradictions says where parameters of rac contradict similarities. It works as the paper describes it if
+// tau-route < Topic, so that all queries of a topic meet in it, and Siblings < tau-edge < Child, so that queries build on
+// their anchor and not on each other.
+func (g Geometry) Contradictions(v policies.Values) (all []string) {
+	route, edge := v.Float("tau-route"), v.Float("tau-edge")
+	if route >= g.Topic {
+		all = append(all, fmt.Sprintf("queries of a topic are %.3g similar, and tau-route is %.3g: rac takes each topic for "+
+			"several (metric topics_per_label); want a tau-route below %.3g", g.Topic, route, g.Topic))
+	}
+	if edge <= g.Siblings {
+		all = append(all, fmt.Sprintf("queries that follow the same anchor are %.3g similar, and tau-edge is %.3g: rac links "+
+			"them to each other; want a tau-edge above %.3g", g.Siblings, edge, g.Siblings))
+	}
+	if edge >= g.Child {
+		all = append(all, fmt.Sprintf("a query is %.3g similar to the anchor that it follows, and tau-edge is %.3g: rac does "+
+			"not link them; want a tau-edge below %.3g", g.Child, edge, g.Child))
+	}
+	return all
+}
