@@ -152,9 +152,11 @@ type Figure struct {
 	Title string `yaml:"title,omitempty"`
 	// a dimension: capacity, or an axis; capacity_share too; with Along a metric; or time, for the series of Y
 	X string `yaml:"x"`
-	Y string `yaml:"y"` // a metric; with Color a dimension
+	Y string `yaml:"y,omitempty"` // a metric; with Color a dimension; with Values a dimension, or "" for lines
 	// a metric: the figure is a heat map, whose cells are the places on X and Y
 	Color string `yaml:"color,omitempty"`
+	// names of lines, or of the colour of a heat map, to values as claims compare them, instead of a metric
+	Values map[string]string `yaml:"values,omitempty"`
 	// dimensions: each line connects the places on the first of them that it has, X against Y
 	Along      Values            `yaml:"along,omitempty"`
 	Lines      string            `yaml:"lines,omitempty"` // one line per place on this dimension; default policy

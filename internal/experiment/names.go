@@ -34,6 +34,7 @@ func (f *File) SpeaksOfTimes() bool {
 	var texts []string
 	for _, figure := range f.Figures {
 		texts = append(texts, figure.Metric())
+		texts = slices.AppendSeq(texts, maps.Values(figure.Values))
 	}
 	for _, t := range f.Tables {
 		texts = append(texts, t.Cells)
@@ -279,7 +280,11 @@ const capacityShare = "capacity_share"
 func (f *File) checkFigures() error {
 	seen := map[string]bool{}
 	for i, figure := range f.Figures {
-		if err := f.required([]any{"figures", i}, "name", figure.Name, "x", figure.X, "y", figure.Y); err != nil {
+		keys := []string{"name", figure.Name, "x", figure.X}
+		if len(figure.Values) == 0 {
+			keys = append(keys, "y", figure.Y)
+		}
+		if err := f.required([]any{"figures", i}, keys...); err != nil {
 			return err
 		}
 		if err := f.checkFigure(figure, seen, i); err != nil {
@@ -290,6 +295,9 @@ func (f *File) checkFigures() error {
 }
 
 func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
+	if len(figure.Values) > 0 {
+		return f.checkComputed(figure, seen, i)
+	}
 	if figure.Color != "" && figure.X == series.Time {
 		return f.checkLabelsOverTime(figure, seen, i)
 	}
@@ -331,6 +339,39 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		f.checkDimension(figure.Y, figure.Lines, "figures", i, "lines"),
 		f.checkDimension(figure.Y, figure.Panels, "figures", i, "panels"),
 		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"))
+}
+
+// checkComputed rejects keys that do not fit a figure of computed values: lines or, with y, a heat map.
+func (f *File) checkComputed(figure Figure, seen map[string]bool, i int) error {
+	isHeat := figure.Y != ""
+	switch {
+	case figure.X == series.Time || figure.Color+figure.Lines != "" || figure.From != 0 ||
+		len(figure.Along)+len(figure.References)+len(figure.Log) > 0:
+		return f.errorAt(fmt.Errorf("values are over a dimension, a line for each, or with y the colours of a heat map; "+
+			"remove color, lines, along, references, log and from"), "figures", i)
+	case isHeat && len(figure.Values) > 1:
+		return f.errorAt(fmt.Errorf("%d values in a heat map, whose cells have one colour: want one, or leave out y",
+			len(figure.Values)), "figures", i, "values")
+	case isHeat && (figure.X == figure.Y || figure.X == figure.Panels || figure.Y == figure.Panels):
+		return f.errorAt(fmt.Errorf("x, y and panels of a heat map are three different dimensions"), "figures", i)
+	case !isHeat && figure.YLabel == "":
+		return f.errorAt(fmt.Errorf("what the values are has no name: want a y-label"), "figures", i)
+	case len(figure.Only[records.DimPolicy]) > 0:
+		return f.errorAt(fmt.Errorf("values name their policies: remove policy from only"), "figures", i, "only")
+	}
+	for _, name := range sortedKeys(figure.Values) {
+		v, err := claims.ParseValue(figure.Values[name])
+		if err == nil && len(f.Changes) == 0 {
+			err = v.Check(withLabels(f.claimNames(), v))
+		}
+		if err != nil {
+			return f.errorAt(err, "figures", i, "values", name)
+		}
+	}
+	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
+		f.checkDimension("", figure.X, "figures", i, "x"), f.checkDimension("", figure.Y, "figures", i, "y"),
+		f.checkDimension("", figure.Panels, "figures", i, "panels"),
+		f.checkPlaces("", figure.Only, "figures", i, "only"))
 }
 
 // checkHeat rejects keys that do not fit a heat map.
@@ -461,8 +502,8 @@ func (f *File) checkTables() error {
 	return nil
 }
 
-// withLabels adds the dimensions of the metrics in a claim that have a value for each label.
-func withLabels(names claims.Names, c *claims.Claim) claims.Names {
+// withLabels adds the dimensions of the metrics in a claim or a value that have a value for each label.
+func withLabels(names claims.Names, c interface{ Figures() []string }) claims.Names {
 	names.Axes, names.Metrics = slices.Clip(names.Axes), slices.Clip(names.Metrics)
 	for _, name := range c.Figures() {
 		if labels := records.LabelsOf(name); labels != "" {
@@ -472,8 +513,9 @@ func withLabels(names claims.Names, c *claims.Claim) claims.Names {
 	return names
 }
 
-func (f *File) checkClaims() error {
-	names := claims.Names{
+// claimNames are the names that claims may contain.
+func (f *File) claimNames() claims.Names {
+	return claims.Names{
 		Policies:   append(f.labels(), sortedKeys(f.Absent)...),
 		Groups:     sortedKeys(f.Groups),
 		Metrics:    metric.Names(),
@@ -481,6 +523,10 @@ func (f *File) checkClaims() error {
 		Axes:       append(sortedKeys(f.axes()), f.referenceAxes()...),
 		Traces:     f.traceNames(),
 	}
+}
+
+func (f *File) checkClaims() error {
+	names := f.claimNames()
 	for i, c := range f.Claims {
 		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -31,14 +30,10 @@ var comparisons = []string{"==", "!=", "<=", ">=", "<", ">"}
 
 // Parse parses a claim. Errors give the column where parsing failed, and what was expected.
 func Parse(text string) (*Claim, error) {
-	if len(text) > maxLength {
-		return nil, fmt.Errorf("the claim has %d bytes, more than %d", len(text), maxLength)
+	p, err := newParser(text, "claim")
+	if err != nil {
+		return nil, err
 	}
-	if !utf8.ValidString(text) {
-		return nil, errors.New("the claim is not valid UTF-8")
-	}
-	p := &parser{text: text}
-	p.next()
 	c := p.claim()
 	if p.is("and") {
 		p.fail(p.tok.start, "a claim says one thing: write what follows \"and\" as a claim of its own")
@@ -53,6 +48,19 @@ func Parse(text string) (*Claim, error) {
 		return nil, p.err
 	}
 	return c, nil
+}
+
+// newParser returns a parser at the first token of what is a claim or a value.
+func newParser(text, what string) (*parser, error) {
+	if len(text) > maxLength {
+		return nil, fmt.Errorf("the %s has %d bytes, more than %d", what, len(text), maxLength)
+	}
+	if !utf8.ValidString(text) {
+		return nil, fmt.Errorf("the %s is not valid UTF-8", what)
+	}
+	p := &parser{text: text}
+	p.next()
+	return p, nil
 }
 
 // parser reads a claim from left to right. After the first error all its methods only return.

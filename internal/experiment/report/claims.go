@@ -41,7 +41,8 @@ type Reading struct {
 	Reason   string         `json:"reason"`
 }
 
-func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error) {
+// indexedOf returns the records of an experiment as its claims see them.
+func indexedOf(f *experiment.File, recs []records.Record) indexed {
 	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]claims.Reference{}}
 	for _, ref := range f.References {
 		p := published(ref)
@@ -56,7 +57,11 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 			in.AtOneCapacity = append(in.AtOneCapacity, p.Label())
 		}
 	}
-	data := indexed{in: in, byMetrics: map[string]*claims.Data{}}
+	return indexed{in: in, byMetrics: map[string]*claims.Data{}}
+}
+
+func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error) {
+	data := indexedOf(f, recs)
 	for i, c := range f.Claims {
 		verdict := newClaim(f, c)
 		verdict.line = f.Line("claims", i)
@@ -98,8 +103,11 @@ func (d indexed) evaluate(text string) (*claims.Claim, claims.Result, error) {
 	return claim, claim.Evaluate(d.of(claim)), nil
 }
 
-// of returns the data with the labels that a claim is about as a dimension.
-func (d indexed) of(claim *claims.Claim) *claims.Data {
+// speaking is a claim or a value.
+type speaking interface{ Figures() []string }
+
+// of returns the data with the labels that a claim or a value is about as a dimension.
+func (d indexed) of(claim speaking) *claims.Data {
 	labelled := labelledMetrics(claim)
 	key := strings.Join(labelled, ",")
 	if d.byMetrics[key] == nil {
@@ -113,7 +121,7 @@ func (d indexed) of(claim *claims.Claim) *claims.Data {
 }
 
 // labelledMetrics returns the metrics with a value for each label that a claim is about, sorted.
-func labelledMetrics(c *claims.Claim) []string {
+func labelledMetrics(c speaking) []string {
 	names := slices.DeleteFunc(c.Figures(), func(name string) bool { return records.LabelsOf(name) == "" })
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -54,7 +54,12 @@ type drawable struct {
 func eachFigure(in Input, use func(drawable) error) (notes []string, err error) {
 	for _, f := range in.File.Figures {
 		all := in.Records
-		if f.X != series.Time {
+		switch {
+		case len(f.Values) > 0:
+			if f, all, err = computedFor(in, f); err != nil {
+				return nil, err
+			}
+		case f.X != series.Time:
 			all = byLabel(all, f.Metric())
 		}
 		recs := selected(all, f.Only, in.File.Groups)
@@ -91,7 +96,7 @@ func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots
 		return drawable{
 			draw:    func() (plots.Drawing, error) { return heat.Draw(recs) },
 			check:   func() error { return heat.Check(recs) },
-			caption: heatCaption(heat, recs), alt: heatAltText(heat, recs),
+			caption: joined(heatCaption(heat, recs), valuesCaption(in, f)), alt: heatAltText(heat, recs),
 		}
 	}
 	chart := chartOf(in.File, f)
@@ -109,7 +114,7 @@ func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots
 	return drawable{
 		draw:    func() (plots.Drawing, error) { return chart.Draw(recs) },
 		check:   func() error { return chart.Check(recs) },
-		caption: caption(chart, recs), alt: altText(chart, recs),
+		caption: joined(caption(chart, recs), valuesCaption(in, f)), alt: altText(chart, recs),
 	}
 }
 
@@ -120,7 +125,15 @@ func overTime(f experiment.Figure) plots.OverTime {
 
 func heatOf(f experiment.Figure) plots.Heat {
 	return plots.Heat{Name: f.Name, Title: f.Title, X: f.X, Y: f.Y, Color: f.Color, Panels: f.Panels,
-		Log: len(f.Log) > 0, XLabel: f.XLabel, YLabel: f.YLabel}
+		Log: len(f.Log) > 0, XLabel: f.XLabel, YLabel: f.YLabel, ColorLabel: onlyName(f.Values)}
+}
+
+// onlyName returns the name of the value of a heat map, "" if it shows a metric.
+func onlyName(values map[string]string) string {
+	for name := range values {
+		return name
+	}
+	return ""
 }
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
@@ -147,9 +160,12 @@ func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 
 // caption describes what the figure shows in addition to its title, axes and legend.
 func caption(c plots.Chart, recs []records.Record) string {
-	lines := cmp.Or(c.Lines, records.DimPolicy)
-	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X),
-		records.MetricName(lines))}
+	lines := records.MetricName(cmp.Or(c.Lines, records.DimPolicy))
+	shown := records.MetricName(c.Y)
+	if isComputed(c.Y) {
+		lines, shown = "value", c.YLabel
+	}
+	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(shown), records.MetricName(c.X), lines)}
 	if len(c.Along) > 0 {
 		var names []string
 		for _, dimension := range c.Along {
@@ -174,8 +190,8 @@ func caption(c plots.Chart, recs []records.Record) string {
 
 // heatCaption describes what a heat map shows in addition to its title, axes and colours.
 func heatCaption(h plots.Heat, recs []records.Record) string {
-	text := fmt.Sprintf("%s at each %s and %s", capitalised(records.MetricName(h.Color)), records.MetricName(h.X),
-		records.MetricName(h.Y))
+	shown := cmp.Or(h.ColorLabel, records.MetricName(h.Color))
+	text := fmt.Sprintf("%s at each %s and %s", capitalised(shown), records.MetricName(h.X), records.MetricName(h.Y))
 	if h.Panels != "" {
 		text += ", one panel per " + records.MetricName(h.Panels) + ", all in the same colours"
 	}

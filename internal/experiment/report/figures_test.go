@@ -22,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -62,7 +63,7 @@ func madeUp(file *experiment.File, c experiment.Cell) records.Record {
 	share := fraction(c.Capacity.String())
 	rec.Capacity, rec.CapacityShare = 1+int64(share*1e6), &share
 	for _, f := range file.Figures {
-		for _, name := range []string{f.X, f.Metric()} {
+		for _, name := range append(valueMetrics(f), f.X, f.Metric()) {
 			m, _ := metric.Lookup(name)
 			if m.Name == "" || f.X == series.Time {
 				continue
@@ -81,6 +82,16 @@ func madeUp(file *experiment.File, c experiment.Cell) records.Record {
 		}
 	}
 	return rec
+}
+
+// valueMetrics returns the metrics of which a figure shows computed values.
+func valueMetrics(f experiment.Figure) (names []string) {
+	for _, text := range f.Values {
+		if v, err := claims.ParseValue(text); err == nil {
+			names = append(names, v.Figures()...)
+		}
+	}
+	return names
 }
 
 func madeUpSeries(f experiment.Figure, rec records.Record) (rows []series.Row) {
@@ -223,6 +234,9 @@ func TestAxesHaveNamesAndUnits(t *testing.T) {
 			if m.Name == "" && !named {
 				t.Errorf("%s, %s: the axis of %s has no x-label", name, f.Name, f.X)
 			}
+			if len(f.Values) > 0 {
+				continue // they have names of their own, and are percentages or plain numbers
+			}
 			m, _ = metric.Lookup(f.Metric())
 			label := f.YLabel
 			if label == "" || f.Color != "" {
@@ -259,6 +273,8 @@ figures:
 - {name: small, x: capacity, y: small, color: hit_ratio, panels: trace, only: {policy: s3fifo}}
 - {name: logarithmic, x: small, y: capacity, color: misses, log: color, only: {policy: s3fifo, trace: steep}}
 - {name: both, x: capacity, y: small, color: hit_ratio, only: {trace: flat}}
+- {name: gain, x: capacity, y: small, values: {gain over lru: hit_ratio(s3fifo) / hit_ratio(lru) - 100%}, panels: trace}
+- {name: points, x: capacity, y-label: difference, values: {small 0.1: hit_ratio(s3fifo at small = 0.1) - hit_ratio(lru), small 0.5: hit_ratio(s3fifo at small = 0.5) - hit_ratio(lru)}, panels: trace}
 `
 
 // A figure with a colour is a heat map, with a caption and a description for who cannot see it.
@@ -287,6 +303,10 @@ func TestHeatMapsOfAnExperiment(t *testing.T) {
 	if want := []string{
 		"Hit ratio at each capacity and small, one panel per trace, all in the same colours. Means over 2 seeds.",
 		"Misses at each small and capacity. Means over 2 seeds.",
+		"Gain over lru at each capacity and small, one panel per trace, all in the same colours. Gain over lru is " +
+			"hit_ratio(s3fifo) / hit_ratio(lru) - 100%. Computed from means over 2 seeds.",
+		"Difference over capacity by value, one panel per trace. Small 0.1 is hit_ratio(s3fifo at small = 0.1) - " +
+			"hit_ratio(lru); small 0.5 is hit_ratio(s3fifo at small = 0.5) - hit_ratio(lru). Computed from means over 2 seeds.",
 	}; !slices.Equal(captions, want) {
 		t.Errorf("captions %q, want %q", captions, want)
 	}

@@ -25,6 +25,7 @@ type Heat struct {
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	Log            bool   // colours follow the logarithm of the values
 	XLabel, YLabel string // "" for the names of the dimensions
+	ColorLabel     string // "" for the name of the metric
 }
 
 // Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
@@ -62,7 +63,7 @@ func (h Heat) render(recs []records.Record, formats ...format) (Drawing, error) 
 		return Drawing{}, &UndrawableError{h.Name, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)}
 	}
 	colors := newColorScale(scaleOf(h.Log), values)
-	bar := &colorBar{colors, unitOf(h.Color), records.AxisName(h.Color)}
+	bar := &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}
 	var figures []*Figure
 	var all []*cells
 	for _, g := range grids {
@@ -98,7 +99,7 @@ func (h Heat) title() string {
 	if h.Title != "" {
 		return h.Title
 	}
-	return sentence(h.Color) + " by " + records.MetricName(h.X) + " and " + records.MetricName(h.Y)
+	return cmp.Or(h.ColorLabel, sentence(h.Color)) + " by " + records.MetricName(h.X) + " and " + records.MetricName(h.Y)
 }
 
 type heatPanel struct {
@@ -282,7 +283,7 @@ func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure,
 			told = value(x)
 		}
 		return fmt.Sprintf("%s %s, %s %s: %s %s", xLabel, g.columns[column].label, yLabel, g.rows[row].label,
-			records.MetricName(h.Color), told)
+			cmp.Or(h.ColorLabel, records.MetricName(h.Color)), told)
 	})
 	f.placesOnX(g.columns)
 	f.placesOnY(g.rows)

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// What figures show that is computed from metrics of several policies.
+var (
+	computed      = metric.Metric{Name: "computed", Unit: metric.Ratio, Digits: 3, Doc: "a value of a figure (key values)"}
+	computedShare = metric.Metric{Name: "computed_share", Unit: metric.Share, Digits: 1,
+		Doc: "a value of a figure (key values) that is a share or a difference of shares"}
+)
+
+func init() { metric.Register("figures", computed, computedShare) }
+
+func isComputed(metric string) bool { return metric == computed.Name || metric == computedShare.Name }
+
+// computedFor returns a record for each value of a figure at each point, named by the value, and the figure that shows
+// them. Values are computed as in claims: from means over the seeds.
+func computedFor(in Input, f experiment.Figure) (experiment.Figure, []records.Record, error) {
+	data := indexedOf(in.File, selected(in.Records, f.Only, in.File.Groups))
+	shows := computedShare
+	var all []records.Record
+	var values []*claims.Value
+	names := slices.Sorted(maps.Keys(f.Values))
+	for _, name := range names {
+		v, err := claims.ParseValue(f.Values[name])
+		if err != nil {
+			return f, nil, fmt.Errorf("figure %s: %s: %w", f.Name, name, err)
+		}
+		values = append(values, v)
+		if !v.IsShare() {
+			shows = computed
+		}
+	}
+	for i, v := range values {
+		points, _ := v.At(data.of(v))
+		for _, p := range points {
+			all = append(all, computedRecord(names[i], p, shows))
+		}
+	}
+	f.Only = nil
+	if f.Y != "" {
+		f.Color = shows.Name
+		return f, all, nil
+	}
+	f.Y = shows.Name
+	return f, all, nil
+}
+
+// computedRecord returns the record of a value at a point. It has only what figures look at: where it is.
+func computedRecord(name string, p claims.ValuePoint, shows metric.Metric) records.Record {
+	r := records.Record{
+		Trace: p.Record.Trace, Policy: name, Label: name, Kind: records.Online, Capacity: p.Record.Capacity,
+		CapacityUnit: p.Record.CapacityUnit, CapacityText: p.Record.CapacityText, CapacityShare: p.Record.CapacityShare,
+		Axes: p.Axes,
+	}
+	if slices.Contains(p.Over, records.DimTrace) {
+		r.Trace = "all traces"
+	}
+	r.Set(shows, p.X)
+	return r
+}
+
+// valuesCaption says how the values of a figure are computed, "" if it shows a metric.
+func valuesCaption(in Input, f experiment.Figure) string {
+	if len(f.Values) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
+		parts = append(parts, fmt.Sprintf("%s is %s", name, strings.Join(strings.Fields(f.Values[name]), " ")))
+	}
+	text := capitalised(strings.Join(parts, "; ")) + "."
+	if n := seedsOf(in.Records); n > 1 {
+		text += fmt.Sprintf(" Computed from means over %d seeds.", n)
+	}
+	return text
+}
+
+// joined joins sentences.
+func joined(a, b string) string { return strings.TrimSpace(a + " " + b) }
