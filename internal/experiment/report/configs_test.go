@@ -162,7 +162,8 @@ func TestTraceFilesHaveOrigins(t *testing.T) {
 	for _, name := range configs.Names() {
 		file := loaded(t, name)
 		for _, trace := range file.Traces {
-			for _, path := range append(trace.Files, trace.File) {
+			beside := workload.Workload{Embeddings: trace.Embeddings}.EmbeddingsFile()
+			for _, path := range append(trace.Files, trace.File, beside) {
 				if path == "" {
 					continue
 				}
