@@ -115,7 +115,9 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 }
 
 // openEmbeddings opens the file of embeddings that go into OUT. distinct says that its rows are distinct queries.
-func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (v *queries.VectorFile, distinct bool, err error) {
+func (f *convertFlags) openEmbeddings(
+	ctx context.Context, out string,
+) (v *queries.VectorFile, distinct bool, err error) {
 	file, ok := queries.ParseBesideFile(f.embeddings)
 	if !ok {
 		return nil, false, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; to compute "+

@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/rac"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
@@ -76,7 +75,8 @@ Sizes, for --size:
 	flags.StringVar(&f.listing, "listing", "", "also write the listing of the data sets, read or not, to this file, "+
 		"for the option files of the format reads [cluster]")
 	registerOutputFormat(cmd, &f.format)
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no notes on how closely targets were met and what contradicts them")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no notes on how closely targets were met and what "+
+		"contradicts them")
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		for _, e := range gen.All() {
 			if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg+"(", e.Name+"(") }) {
@@ -179,7 +179,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}
 	for _, contradiction := range contradictions(g) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning: with the defaults of rac, "+contradiction)
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+contradiction)
 	}
 	if listing != nil && f.listing == "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "files that are never read are not in the trace; --listing FILE writes all files")
@@ -193,11 +193,7 @@ func contradictions(g *gen.Generator) []string {
 	if !ok {
 		return nil
 	}
-	spec, err := policies.Registry.Parse("rac")
-	if err != nil {
-		return nil // a program without it
-	}
-	return rac.Geometry(geometry).Contradictions(spec.Params)
+	return rac.Geometry(geometry).ContradictsDefaults()
 }
 
 // listingOf returns the listing of the generated files, nil for other traces.

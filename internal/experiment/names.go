@@ -280,11 +280,8 @@ const capacityShare = "capacity_share"
 func (f *File) checkFigures() error {
 	seen := map[string]bool{}
 	for i, figure := range f.Figures {
-		keys := []string{"name", figure.Name, "x", figure.X}
-		if len(figure.Values) == 0 {
-			keys = append(keys, "y", figure.Y)
-		}
-		if err := f.required([]any{"figures", i}, keys...); err != nil {
+		shown := figure.Y + strings.Join(sortedKeys(figure.Values), "")
+		if err := f.required([]any{"figures", i}, "name", figure.Name, "x", figure.X, "y", shown); err != nil {
 			return err
 		}
 		if err := f.checkFigure(figure, seen, i); err != nil {
@@ -341,37 +338,23 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"))
 }
 
-// checkComputed rejects keys that do not fit a figure of computed values: lines or, with y, a heat map.
+// checkComputed rejects keys that do not fit computed values. Otherwise their figures are as those of any share.
 func (f *File) checkComputed(figure Figure, seen map[string]bool, i int) error {
 	isHeat := figure.Y != ""
-	switch {
-	case figure.X == series.Time || figure.Color+figure.Lines != "" || figure.From != 0 ||
-		len(figure.Along)+len(figure.References)+len(figure.Log) > 0:
-		return f.errorAt(fmt.Errorf("values are over a dimension, a line for each, or with y the colours of a heat map; "+
-			"remove color, lines, along, references, log and from"), "figures", i)
-	case isHeat && len(figure.Values) > 1:
-		return f.errorAt(fmt.Errorf("%d values in a heat map, whose cells have one colour: want one, or leave out y",
-			len(figure.Values)), "figures", i, "values")
-	case isHeat && (figure.X == figure.Y || figure.X == figure.Panels || figure.Y == figure.Panels):
-		return f.errorAt(fmt.Errorf("x, y and panels of a heat map are three different dimensions"), "figures", i)
-	case !isHeat && figure.YLabel == "":
-		return f.errorAt(fmt.Errorf("what the values are has no name: want a y-label"), "figures", i)
-	case len(figure.Only[records.DimPolicy]) > 0:
-		return f.errorAt(fmt.Errorf("values name their policies: remove policy from only"), "figures", i, "only")
+	if figure.Color+figure.Lines != "" || len(figure.Along)+len(figure.References)+len(figure.Only[records.DimPolicy]) > 0 ||
+		figure.X == series.Time || isHeat && len(figure.Values) > 1 || !isHeat && figure.YLabel == "" {
+		return f.errorAt(fmt.Errorf("values name their policies, and are lines, which need a y-label, or with y one value, "+
+			"the colour of a heat map; remove color, lines, along, references, x: time and policy from only"), "figures", i)
 	}
-	for _, name := range sortedKeys(figure.Values) {
-		v, err := claims.ParseValue(figure.Values[name])
-		if err == nil && len(f.Changes) == 0 {
-			err = v.Check(withLabels(f.claimNames(), v))
-		}
-		if err != nil {
-			return f.errorAt(err, "figures", i, "values", name)
-		}
+	if name, err := claims.CheckValues(figure.Values, f.claimNames()); err != nil && len(f.Changes) == 0 {
+		return f.errorAt(err, "figures", i, "values", name)
 	}
-	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkDimension("", figure.X, "figures", i, "x"), f.checkDimension("", figure.Y, "figures", i, "y"),
-		f.checkDimension("", figure.Panels, "figures", i, "panels"),
-		f.checkPlaces("", figure.Only, "figures", i, "only"))
+	if figure.Values = nil; isHeat {
+		figure.Color = metric.HitRatio.Name
+	} else {
+		figure.Y = metric.HitRatio.Name
+	}
+	return f.checkFigure(figure, seen, i)
 }
 
 // checkHeat rejects keys that do not fit a heat map.
@@ -502,17 +485,6 @@ func (f *File) checkTables() error {
 	return nil
 }
 
-// withLabels adds the dimensions of the metrics in a claim or a value that have a value for each label.
-func withLabels(names claims.Names, c interface{ Figures() []string }) claims.Names {
-	names.Axes, names.Metrics = slices.Clip(names.Axes), slices.Clip(names.Metrics)
-	for _, name := range c.Figures() {
-		if labels := records.LabelsOf(name); labels != "" {
-			names.Axes, names.Metrics = append(names.Axes, labels), append(names.Metrics, name)
-		}
-	}
-	return names
-}
-
 // claimNames are the names that claims may contain.
 func (f *File) claimNames() claims.Names {
 	return claims.Names{
@@ -535,7 +507,7 @@ func (f *File) checkClaims() error {
 			if len(f.Changes) > 0 {
 				return nil
 			}
-			return claim.Check(withLabels(names, claim))
+			return claim.Check(names)
 		})
 		if err != nil {
 			return f.errorAt(err, append([]any{"claims", i}, path...)...)

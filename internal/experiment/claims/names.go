@@ -19,8 +19,20 @@ type Names struct {
 	Traces     []string // nil: traces are not checked
 }
 
+// withLabels adds the dimensions of the metrics among names that have a value for each label.
+func (n Names) withLabels(names []string) Names {
+	n.Axes, n.Metrics = slices.Clip(n.Axes), slices.Clip(n.Metrics)
+	for _, name := range names {
+		if labels := records.LabelsOf(name); labels != "" {
+			n.Axes, n.Metrics = append(n.Axes, labels), append(n.Metrics, name)
+		}
+	}
+	return n
+}
+
 // Check returns an error for a name in the claim that the experiment does not have.
 func (c *Claim) Check(n Names) error {
+	n = n.withLabels(c.Figures())
 	for _, u := range c.uses() {
 		if err := u.check(n); err != nil {
 			return err

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,21 @@ func ParseValue(text string) (*Value, error) {
 
 // Check returns an error for a name that the experiment does not have.
 func (v *Value) Check(n Names) error { return v.claim.Check(n) }
+
+// CheckValues returns an error for the first value, by name, that cannot be parsed or has a name that the experiment
+// does not have.
+func CheckValues(values map[string]string, n Names) (name string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v, err := ParseValue(values[name])
+		if err == nil {
+			err = v.Check(n)
+		}
+		if err != nil {
+			return name, err
+		}
+	}
+	return "", nil
+}
 
 // Figures returns the names in the value that are metrics or references, with duplicates.
 func (v *Value) Figures() []string { return v.claim.Figures() }

@@ -17,9 +17,10 @@ func TestValues(t *testing.T) {
 		"hit_ratio(arc) / (max over baselines of hit_ratio) - 100% where capacity = 250": {"oltp 250  0.3125"},
 		"hit_ratio(random)": {"oltp 250  0.12"}, // of two seeds
 		"hit_ratio(laru) / hit_ratio(lru) where noise >= 0.5": {"oltp 250 noise=0.5 1.875", "oltp 250 noise=1 0.9375"},
-		"max over capacity of hit_ratio(lru)":                 {"oltp 250  0.32 over capacity", "gli 250  0.009 over capacity"},
-		"min over noise of hit_ratio(laru)":                   {"oltp 250  0.15"},
-		"published(lru)":                                      nil,
+		"max over capacity of hit_ratio(lru)": {"oltp 250  0.32 over capacity",
+			"gli 250  0.009 over capacity"},
+		"min over noise of hit_ratio(laru)": {"oltp 250  0.15"},
+		"published(lru)":                    nil,
 	} {
 		var got []string
 		points, reason := must.Get(ParseValue(text))(t).At(d)

@@ -3,6 +3,7 @@ package rac
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -13,22 +14,34 @@ type Geometry struct {
 	Child    float64 // of an anchor and a query that follows it
 }
 
-// Contradictions says where parameters of rac contradict similarities. It works as the paper describes it if
-// tau-route < Topic, so that all queries of a topic meet in it, and Siblings < tau-edge < Child, so that queries build on
-// their anchor and not on each other.
-func (g Geometry) Contradictions(v policies.Values) (all []string) {
+// ContradictsDefaults says where the parameters that rac has by default contradict similarities.
+func (g Geometry) ContradictsDefaults() (all []string) {
+	defaults, err := params.ParseArgs(racParams, "")
+	if err != nil {
+		return nil // defaults are valid
+	}
+	for _, text := range g.contradictions(defaults) {
+		all = append(all, "with the defaults of rac, "+text)
+	}
+	return all
+}
+
+// contradictions says where parameters of rac contradict similarities. It works as the paper describes it if tau-route
+// < Topic, so that all queries of a topic meet in it, and Siblings < tau-edge < Child, so that queries build on their
+// anchor and not on each other.
+func (g Geometry) contradictions(v policies.Values) (all []string) {
 	route, edge := v.Float("tau-route"), v.Float("tau-edge")
 	if route >= g.Topic {
-		all = append(all, fmt.Sprintf("queries of a topic are %.3g similar, and tau-route is %.3g: rac takes each topic for "+
-			"several (metric topics_per_label); want a tau-route below %.3g", g.Topic, route, g.Topic))
+		all = append(all, fmt.Sprintf("queries of a topic are %.3g similar, and tau-route is %.3g: rac takes each "+
+			"topic for several (metric topics_per_label); want a tau-route below %.3g", g.Topic, route, g.Topic))
 	}
 	if edge <= g.Siblings {
-		all = append(all, fmt.Sprintf("queries that follow the same anchor are %.3g similar, and tau-edge is %.3g: rac links "+
-			"them to each other; want a tau-edge above %.3g", g.Siblings, edge, g.Siblings))
+		all = append(all, fmt.Sprintf("queries that follow the same anchor are %.3g similar, and tau-edge is %.3g: rac "+
+			"links them to each other; want a tau-edge above %.3g", g.Siblings, edge, g.Siblings))
 	}
 	if edge >= g.Child {
-		all = append(all, fmt.Sprintf("a query is %.3g similar to the anchor that it follows, and tau-edge is %.3g: rac does "+
-			"not link them; want a tau-edge below %.3g", g.Child, edge, g.Child))
+		all = append(all, fmt.Sprintf("a query is %.3g similar to the anchor that it follows, and tau-edge is %.3g: rac "+
+			"does not link them; want a tau-edge below %.3g", g.Child, edge, g.Child))
 	}
 	return all
 }

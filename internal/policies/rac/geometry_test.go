@@ -24,7 +24,7 @@ func TestContradictions(t *testing.T) {
 		"rac(tau-edge=0.75)":                {wide, nil},
 		"rac(tau-route=0.9,tau-edge=0.9)":   {wide, []string{"tau-route", "does not link them"}},
 	} {
-		got := c.geometry.Contradictions(must.Get(policies.Registry.Parse(text))(t).Params)
+		got := c.geometry.contradictions(must.Get(policies.Registry.Parse(text))(t).Params)
 		if len(got) != len(c.want) {
 			t.Fatalf("%s: %q, want %q", text, got, c.want)
 		}

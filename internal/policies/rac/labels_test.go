@@ -28,9 +28,11 @@ func TestTopicsPerLabel(t *testing.T) {
 	labels := []int32{0, 0, 0, 0, 1, 1, -1}
 	for text, want := range map[string]map[string]float64{
 		// The topics are those of 0 (with 1, 4 and 6), of 2 (with 3) and of 5.
-		"rac(tau-route=0.6)": {"labelled_topics": 3, "topic_labels": 2, "topics_per_label": 1.5, "routed_across_labels": 1},
-		// 2 and 3 join the topic of 0, too, 3 through no similarity to 0: it founds one.
-		"rac(tau-route=0.5)":                   {"labelled_topics": 3, "topic_labels": 2, "topics_per_label": 1.5, "routed_across_labels": 1},
+		"rac(tau-route=0.6)": {"labelled_topics": 3, "topic_labels": 2, "topics_per_label": 1.5,
+			"routed_across_labels": 1},
+		// 2 joins the topic of 0, too. 3 is similar to 2 alone, which represents no topic, and founds one.
+		"rac(tau-route=0.5)": {"labelled_topics": 3, "topic_labels": 2, "topics_per_label": 1.5,
+			"routed_across_labels": 1},
 		"topic-lru(tau-route=0.9)":             {"labelled_topics": 6, "topic_labels": 2, "topics_per_label": 3},
 		"rac(routing=label)":                   {},
 		"rac(tau-route=0.6,variant=no-tp)":     {"labelled_topics": 3, "topics_per_label": 1.5},

@@ -54,8 +54,9 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 		return nil, err
 	}
 	return &policy{
-		settings: s, topicIndex: index, compared: newComparison(c.Relations, &index), ranksMembers: s.rule == byValue || s.rule == byImportance,
-		entries: make([]entryState, c.Objects), seen: make([]uint32, c.Objects),
+		settings: s, topicIndex: index, compared: newComparison(c.Relations, &index),
+		ranksMembers: s.rule == byValue || s.rule == byImportance,
+		entries:      make([]entryState, c.Objects), seen: make([]uint32, c.Objects),
 	}, nil
 }
 
