@@ -17,24 +17,12 @@ import (
 
 // This file checks that everything that figures, tables, references and claims mention exists.
 
-// timeMetrics are the metrics that depend on the machine. The records of an experiment do not contain them; figures,
-// tables and claims get them from its timings.
-func timeMetrics() (names []string) {
-	for _, m := range metric.All() {
-		if m.OfMachine {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
 // SpeaksOfTimes reports whether the experiment shows or claims something about replay times, so that its output depends
 // on the machine.
 func (f *File) SpeaksOfTimes() bool {
 	var texts []string
 	for _, figure := range f.Figures {
-		texts = append(texts, figure.Metric())
-		texts = slices.AppendSeq(texts, maps.Values(figure.Values))
+		texts = slices.AppendSeq(append(texts, figure.Metric()), maps.Values(figure.Values))
 	}
 	for _, t := range f.Tables {
 		texts = append(texts, t.Cells)
@@ -42,10 +30,8 @@ func (f *File) SpeaksOfTimes() bool {
 	for _, c := range f.Claims {
 		texts = append(texts, c.Forms()...)
 	}
-	speaks := func(text string) bool {
-		return slices.ContainsFunc(timeMetrics(), func(metric string) bool { return strings.Contains(text, metric) })
-	}
-	return slices.ContainsFunc(append(texts, f.Metrics...), speaks)
+	all := strings.Join(append(texts, f.Metrics...), "\n")
+	return slices.ContainsFunc(metric.NamesOfMachine(), func(name string) bool { return strings.Contains(all, name) })
 }
 
 func (f *File) checkMetrics() error {
@@ -341,8 +327,9 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 // checkComputed rejects keys that do not fit computed values. Otherwise their figures are as those of any share.
 func (f *File) checkComputed(figure Figure, seen map[string]bool, i int) error {
 	isHeat := figure.Y != ""
-	if figure.Color+figure.Lines != "" || len(figure.Along)+len(figure.References)+len(figure.Only[records.DimPolicy]) > 0 ||
-		figure.X == series.Time || isHeat && len(figure.Values) > 1 || !isHeat && figure.YLabel == "" {
+	others := len(figure.Along) + len(figure.References) + len(figure.Only[records.DimPolicy])
+	if figure.Color+figure.Lines != "" || others > 0 || figure.X == series.Time || isHeat && len(figure.Values) > 1 ||
+		!isHeat && figure.YLabel == "" {
 		return f.errorAt(fmt.Errorf("values name their policies, and are lines, which need a y-label, or with y one value, "+
 			"the colour of a heat map; remove color, lines, along, references, x: time and policy from only"), "figures", i)
 	}
@@ -498,7 +485,6 @@ func (f *File) claimNames() claims.Names {
 }
 
 func (f *File) checkClaims() error {
-	names := f.claimNames()
 	for i, c := range f.Claims {
 		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
 			return err
@@ -507,7 +493,7 @@ func (f *File) checkClaims() error {
 			if len(f.Changes) > 0 {
 				return nil
 			}
-			return claim.Check(names)
+			return claim.Check(f.claimNames())
 		})
 		if err != nil {
 			return f.errorAt(err, append([]any{"claims", i}, path...)...)

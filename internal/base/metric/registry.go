@@ -66,6 +66,17 @@ func Names() []string {
 	return names
 }
 
+// NamesOfMachine returns the metrics that depend on the machine. The records of an experiment do not contain them;
+// figures, tables and claims get them from its timings.
+func NamesOfMachine() (names []string) {
+	for _, d := range registry {
+		if d.OfMachine {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // Lookup returns the metric with that name; for tenant_hit_ratio[web] it is tenant_hit_ratio, if that has values by
 // tenant.
 func Lookup(name string) (m Metric, ok bool) {

@@ -13,8 +13,10 @@ import (
 func TestValues(t *testing.T) {
 	d := NewData(exampleInput(t))
 	for text, want := range map[string][]string{
-		"hit_ratio(arc) - hit_ratio(lru) where trace = oltp":                             {"oltp 250  0.05", "oltp 500  0.07", "oltp 1000  0.07"},
-		"hit_ratio(arc) / (max over baselines of hit_ratio) - 100% where capacity = 250": {"oltp 250  0.3125"},
+		"hit_ratio(arc) - hit_ratio(lru) where trace = oltp": {"oltp 250  0.05", "oltp 500  0.07", "oltp 1000  0.07"},
+		"hit_ratio(arc) / (max over baselines of hit_ratio) - 100% where capacity = 250": {
+			"oltp 250  0.3125",
+		},
 		"hit_ratio(random)": {"oltp 250  0.12"}, // of two seeds
 		"hit_ratio(laru) / hit_ratio(lru) where noise >= 0.5": {"oltp 250 noise=0.5 1.875", "oltp 250 noise=1 0.9375"},
 		"max over capacity of hit_ratio(lru)": {"oltp 250  0.32 over capacity",

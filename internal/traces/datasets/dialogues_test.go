@@ -355,7 +355,8 @@ func FuzzQQP(f *testing.F) {
 }
 
 func FuzzOASST(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"oasst:roles=both", "oasst:unit=threads"}, oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"))
+	specs := []string{"oasst:roles=both", "oasst:unit=threads"}
+	tracetest.FuzzAll(f, specs, oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"))
 }
 
 func FuzzTIAGE(f *testing.F) { tracetest.Fuzz(f, "tiage", tracetest.ExampleOf(f, "tiage"), `{"1":[]}`) }

@@ -18,8 +18,8 @@ type BesideFile struct {
 // distinctRows follows the path of a file with a row for each distinct query.
 const distinctRows = ":rows=distinct"
 
-// ParseBesideFile reads "queries.npy" or "queries.npy:rows=distinct". It returns false if that is no file of embeddings,
-// by its name.
+// ParseBesideFile reads "queries.npy" or "queries.npy:rows=distinct". It returns false if the name is not one of a file
+// with embeddings.
 func ParseBesideFile(text string) (BesideFile, bool) {
 	path, distinct := strings.CutSuffix(text, distinctRows)
 	return BesideFile{Path: path, Distinct: distinct}, isVectorFile(path)

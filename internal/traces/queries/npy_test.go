@@ -16,8 +16,8 @@ import (
 
 const twoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
 
-// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors name their position. The same
-// bytes, compressed, have the same rows.
+// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors name their position. The
+// same bytes, compressed, have the same rows.
 func FuzzVectors(f *testing.F) {
 	for _, seed := range []string{twoByTwo, strings.Replace(twoByTwo, "<f4", "<f8", 1), "{'shape': (99999, " +
 		"65536), 'descr': '<f4', 'fortran_order': False}"} {
