@@ -56,6 +56,7 @@ type Entry struct {
 	IgnoresHits bool
 	Holds       bool // New makes a Holder if Config.Holds is set
 	Predicts    bool // uses a predictor of next requests: Config.Predictor
+	Labels      bool // that one must know what the optimum of the exact cache evicts
 	Relates     bool // uses how objects relate: Config.Relations
 	// Reuses says that the cache replaces what it has as a whole, when a reuse rule says so, instead of object by object.
 	Reuses bool

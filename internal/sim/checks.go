@@ -154,6 +154,11 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("model %s works on the cache %s, not on %s; add --cache %s", c.Model.Name(),
 			c.Model.Entry.Cache, kind.Name, c.Model.Entry.Cache)
 	}
+	if c.Predictor != nil {
+		if err := predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache)); err != nil {
+			return err
+		}
+	}
 	if kind.Modelled && c.Model == nil {
 		return fmt.Errorf("cache %s needs a model of time, which says when requests are served; add --model with one of: %s",
 			kind.Name, strings.Join(modelsOf(kind.Name), ", "))

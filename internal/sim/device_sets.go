@@ -206,7 +206,7 @@ type setsPredictor struct {
 }
 
 func newSetsPredictor(c Cell, t *traces.Trace, nextUse func() []uint32) (*setsPredictor, error) {
-	made, err := (&predictors{}).ofCell(c, t, nextUse, nil)
+	made, err := (&predictors{}).ofCell(c, t, nextUse, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -20,6 +21,7 @@ const NextUseBytes = 4
 const (
 	formulaBytes = 16        // per object, of a predictor with a formula
 	learnedBytes = 100       // per object, of a predictor that learns from a history
+	topicBytes   = 60        // per object, of such a predictor where entries answer similar queries
 	windowBytes  = 128 << 20 // of the rows that such a predictor trains on
 	queryBytes   = 8         // per request, of caches of queries
 	replayBytes  = 1 << 20   // of any replay
@@ -85,7 +87,12 @@ func (r *Replayer) Need(job Job) int64 {
 	switch {
 	case c.Predictor == nil || c.Predictor.Entry.Future:
 	case c.Predictor.Entry.Trains:
-		need += learnedBytes*objects + min(windowBytes, 200*int64(len(t.Objects)))
+		row := int64(200)
+		if cache.AnswersSimilar(c.Cache) {
+			row += 70
+			need += topicBytes * objects
+		}
+		need += learnedBytes*objects + min(windowBytes, row*int64(len(t.Objects)))
 	default:
 		need += formulaBytes * objects
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
+	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -43,9 +44,9 @@ func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict
 }
 
 // ofCell creates the predictor of a cell for a part of the trace. addresses are nil unless a prefetcher computes with
-// them.
-func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32,
-	addresses *prefetch.Addresses) (predict.Predictor, error) {
+// them, neighbours unless queries have some.
+func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32, addresses *prefetch.Addresses,
+	neighbours *similarity.Neighbours) (predict.Predictor, error) {
 	var evicts func() []bool
 	exact := cache.IsExact(c.Cache) || c.Cache.Entry.Streams || c.Cache.Entry.Queries && !cache.AnswersSimilar(c.Cache)
 	if exact && !c.Capacity.Bytes {
@@ -55,7 +56,11 @@ func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32,
 	if addresses != nil {
 		further = addresses.Strangers()
 	}
-	made, err := ontrace.NewWith(*c.Predictor, t, further, c.Seed, nextUse, evicts)
+	var similar *predict.Similar
+	if cache.AnswersSimilar(c.Cache) {
+		similar = &predict.Similar{Lists: neighbours, From: float32(cache.SimilarityOf(c.Cache).HitFrom)}
+	}
+	made, err := ontrace.NewWith(*c.Predictor, t, further, similar, c.Seed, nextUse, evicts)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	if c.Policy.Entry.Relates {
 		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from, similar.Tau))
 	}
+	if p := c.Predictor; p != nil && p.Entry.SimilarFrom != nil && cache.AnswersSimilar(c.Cache) {
+		from = min(from, p.Entry.SimilarFrom(p.Params, similar.HitFrom))
+	}
 	return from, from <= 1
 }
 

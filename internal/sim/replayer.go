@@ -363,6 +363,9 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	}
 	counted = &predictors{}
 	config := cacheConfig(c, t, nextUse)
+	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
+		return nil, nil, err
+	}
 	switch {
 	case c.Predictor == nil:
 	case c.Cache.Entry.Pools != nil:
@@ -370,14 +373,11 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 			return counted.ofPool(c, objects, requests, seed)
 		}
 	default:
-		if config.Predictor, err = counted.ofCell(c, t, nextUse, addresses); err != nil {
+		if config.Predictor, err = counted.ofCell(c, t, nextUse, addresses, config.Neighbours); err != nil {
 			return nil, nil, err
 		}
 	}
 	config.Observer, config.Warmup, config.Served = observer, warmup, r.progress()
-	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
-		return nil, nil, err
-	}
 	config.Addresses = addresses
 	config.Key = keysFor(c, t)
 	if config.Layout, err = r.view(c.Capacity).layoutFor(c); err != nil {

@@ -69,3 +69,56 @@ func benchSemantic(b *testing.B, policyText string, capacity int64) {
 	b.ReportMetric(requests/b.Elapsed().Seconds()/1e3, "kreq/s")
 	b.ReportMetric(100*float64(n.Hits)/float64(n.Requests), "%hits")
 }
+
+// BenchmarkSemanticPredicted is BenchmarkSemantic for policies that follow predictions of the next similar request. It
+// counts the time of the predictions, too.
+func BenchmarkSemanticPredicted(b *testing.B) {
+	for _, predictor := range []string{"oracle", "ewma", "gbm(features=21)", "gbm"} {
+		for _, policy := range []string{"fpb", "laru"} {
+			b.Run(fmt.Sprintf("%s/%s/C=1000", predictor, policy), func(b *testing.B) {
+				b.ReportAllocs()
+				var n cache.Counts
+				t, _ := benchQueries()
+				for b.Loop() {
+					c := predictedCache(b, policy, predictor, 1000)
+					n = cache.Counts{}
+					c.Serve(cache.Window{Objects: t.Objects}, &n)
+				}
+				requests := float64(b.N) * float64(len(t.Objects))
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/requests, "ns/request")
+				b.ReportMetric(100*float64(n.Hits)/float64(n.Requests), "%hits")
+			})
+		}
+	}
+}
+
+// predictedCache returns an empty cache for benchQueries under a policy that follows predictions.
+func predictedCache(tb testing.TB, policyText, predictor string, capacity int64) cache.Cache {
+	t, neighbours := benchQueries()
+	policy := must.Get(policies.Registry.Parse(policyText))(tb)
+	kind := must.Get(cache.Registry.Parse("semantic"))(tb)
+	const hitFrom = 0.85
+	return must.Get(kind.Entry.New(cache.Config{Trace: t, Capacity: capacity, Unit: true, Params: kind.Params,
+		Policy: policy, Neighbours: neighbours, Predictor: predictorOf(tb, t, policy, predictor, neighbours, hitFrom)}))(tb)
+}
+
+// A full cache serves queries without allocating, though predictions end whenever an entry could have answered.
+func TestPredictedServesWithoutAllocating(t *testing.T) {
+	trace, _ := benchQueries()
+	half := len(trace.Objects) / 2
+	for _, predictor := range []string{"oracle", "noisy(p=0.3)", "ewma"} {
+		for _, policy := range []string{"fpb", "laru", "guard", "hf"} {
+			c := predictedCache(t, policy, predictor, 1000)
+			var n cache.Counts
+			c.Serve(cache.Window{Objects: trace.Objects[:half]}, &n)
+			first, requests := half, half/4
+			allocations := testing.AllocsPerRun(1, func() { // twice, and counts the second time
+				c.Serve(cache.Window{Objects: trace.Objects[first : first+requests], First: first}, &n)
+				first += requests
+			})
+			if allocations > 20 { // lists that still grow
+				t.Errorf("%s with %s: %v allocations in %d requests", policy, predictor, allocations, requests)
+			}
+		}
+	}
+}

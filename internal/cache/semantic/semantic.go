@@ -93,9 +93,9 @@ func check(v params.Values, p policies.Entry) error {
 	case p.Kind == policies.Offline && !p.Similar:
 		return fmt.Errorf("policy %s knows when the same query is requested again, which is not what hits in a semantic "+
 			"cache; write farthest-similar, or semantic(match=%s)", p.Name, matchIdentity)
-	case p.Predicts:
-		return fmt.Errorf("policy %s predicts when the same query is requested again, which is not what hits in a semantic "+
-			"cache; write semantic(match=%s)", p.Name, matchIdentity)
+	case p.Labels:
+		return fmt.Errorf("policy %s follows labels of what the optimum evicts, and no optimum is known where entries "+
+			"answer similar queries; write fpb, or semantic(match=%s)", p.Name, matchIdentity)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -100,6 +101,8 @@ type related struct {
 	pairs   []similarity.Pair
 	columns queries.Columns // with their labels
 	warmup  int
+	// of policies that use one; "": noisy(p=0.3)
+	predictor string
 }
 
 func (q related) build(t *testing.T, kind string, policy policies.Spec, capacity int64) (*traces.Trace, cache.Cache) {
@@ -110,9 +113,31 @@ func (q related) build(t *testing.T, kind string, policy policies.Spec, capacity
 		capacity = int64(trace.NumObjects)
 	}
 	known := q.relations(spec)
+	predictor := q.predictor
+	if predictor == "" {
+		predictor = "noisy(p=0.3)"
+	}
 	return trace, must.Get(spec.Entry.New(cache.Config{Trace: trace, Capacity: capacity, Unit: true, Params: spec.Params,
 		Policy: policy, Seed: 7, NextUse: func() []uint32 { return policytest.NextUse(trace) }, Neighbours: known.Similar,
-		Relations: known}))(t)
+		Relations: known, Predictor: predictorOf(t, trace, policy, predictor, known.Similar, known.HitFrom)}))(t)
+}
+
+// predictorOf returns a predictor of the next similar request for a policy that uses one.
+func predictorOf(t testing.TB, trace *traces.Trace, policy policies.Spec, text string,
+	similar *similarity.Neighbours, from float32) predict.Predictor {
+	t.Helper()
+	if !policy.Entry.Predicts {
+		return nil
+	}
+	spec := must.Get(predict.Registry.Parse(text))(t)
+	config := predict.Config{Objects: trace.Objects, Count: trace.NumObjects, Seed: 7, Params: spec.Params}
+	if spec.Entry.Future {
+		config.NextUse = policytest.NextUse(trace)
+	}
+	if from <= 1 {
+		config.Similar = &predict.Similar{Lists: similar, From: from}
+	}
+	return must.Get(spec.Entry.New(config))(t)
 }
 
 // relations returns what the cache and its policy know.

@@ -200,8 +200,12 @@ func policyOf(t *testing.T, trace *traces.Trace, c sim.Cell) policies.Policy {
 	t.Helper()
 	config := cache.Config{Trace: trace, Capacity: c.Capacity.Simulated, Unit: true, Policy: c.Policy, Seed: c.Seed,
 		NextUse: func() []uint32 { return policytest.NextUse(trace) }}
+	asked := cache.SimilarityOf(c.Cache)
+	if c.Policy.Entry.Predicts {
+		similar := must.Get(sim.FindNeighbours(t.Context(), trace, asked.HitFrom, sim.NeighbourOptions{}))(t)
+		config.Predictor = predictorOf(t, trace, c.Policy, "noisy(p=0.3)", similar, float32(asked.HitFrom))
+	}
 	if e := c.Policy.Entry; e.Relates {
-		asked := cache.SimilarityOf(c.Cache)
 		from := min(asked.HitFrom, e.SimilarFrom(c.Policy.Params, asked.HitFrom, asked.Tau))
 		similar := must.Get(sim.FindNeighbours(t.Context(), trace, from, sim.NeighbourOptions{}))(t)
 		config.Relations = &policies.Relations{Similar: similar, HitFrom: float32(asked.HitFrom), Tau: float32(asked.Tau),
@@ -277,7 +281,7 @@ func TestSemanticSuiteParts(t *testing.T) {
 			t.Skip("each part draws for itself")
 		}
 		tr := simtest.Queries(5, 900, 8, 0.4)
-		c := queryCell(t, "semantic(tau=0.8)", policytest.Spec(e), 20)
+		c := simtest.With(t, queryCell(t, "semantic(tau=0.8)", policytest.Spec(e), 20), "predictor=ewma")
 		parted := *tr
 		parted.Starts = []int{0, 300, 600}
 		var values metric.Values
@@ -309,7 +313,8 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, policytest.Spec(e)) })
 	run := func(jobs int) []records.Record {
 		return simtest.Run(t, simtest.Queries(6, 1200, 8, 0.4), simtest.Options{Policies: strings.Join(specs, ","),
-			Parts: []string{"cache=semantic,semantic(tau=0.7)"}, Capacities: simtest.Objects(2, 10, 50), Jobs: jobs, Seed: 3})
+			Parts:      []string{"cache=semantic,semantic(tau=0.7)", "predictor=noisy(p=0.3),gbm(retrain=100,horizon=300),ewma"},
+			Capacities: simtest.Objects(2, 10, 50), Jobs: jobs, Seed: 3})
 	}
 	one := run(1)
 	if other := run(3); !reflect.DeepEqual(one, other) {
@@ -349,7 +354,7 @@ func TestSemanticRefuses(t *testing.T) {
 		{tr, "semantic", "opt", "write farthest-similar, or semantic(match=identity)"},
 		{tr, "semantic", "opt-bypass", "write farthest-similar"},
 		{tr, "semantic", "belady-size", "write farthest-similar"},
-		{tr, "semantic", "laru", "write semantic(match=identity)"},
+		{tr, "semantic", "fpb-binary", "write fpb, or semantic(match=identity)"},
 		{tr, "semantic", "pfoo-l", "a bound for the exact cache"},
 		{tr, "semantic(scope=topic)", "lru", ""},
 		{tr, "sets", "farthest-similar", "not of sets"},

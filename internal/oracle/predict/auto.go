@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"errors"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -27,6 +28,13 @@ var autoEntry = Entry{
 	},
 	Time: func(_ params.Values, requests int64) time.Duration {
 		return boostedTime(params.Defaults(gbmEntry.Params), requests) + time.Duration(requests)*time.Microsecond
+	},
+	CheckCache: func(_ params.Values, similar bool) error {
+		if similar {
+			return errors.New("it judges predictors by small caches of one object in 16, which lack most of the queries " +
+				"that answer each other; write ewma, popu or gbm")
+		}
+		return nil
 	},
 	New: func(c Config) (Predictor, error) { return newAuto(c) },
 }

@@ -43,17 +43,66 @@ var gbmEntry = Entry{
 	Trains:  true,
 	Metrics: []metric.Metric{TrainingsMetric, WorkMetric},
 	Params: append([]params.Param{
-		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, " +
-			"count, last interval ; " +
-			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or as many as the model has"},
+		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21", "29"}, Doc: "4: timestamp, " +
+			"key, count, last interval ; 21: age, 9 intervals, 10 decayed counters, depth ; 29: these and 8 of the topic, " +
+			"in a cache where entries answer similar queries ; auto: 29 in such a cache, 21 in others, or as many as the " +
+			"model has"},
+		{Name: topicParam, Default: gbmTopic, Min: -1, Max: 1, Doc: "similarity from which on a query belongs to the topic " +
+			"of another, for the 29 features; no more than the similarity from which on entries answer"},
 		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same " +
 			"model predicts it again"},
 		{Name: "model", Default: "", File: true, Doc: "file of a trained LightGBM model, as cachesim train writes it; " +
 			"the replay then trains none"},
 	}, learning...),
-	Check: checkBoosted,
-	Time:  boostedTime,
-	New:   func(c Config) (Predictor, error) { return newBoosted(c) },
+	Check:       checkBoosted,
+	CheckCache:  checkBoostedIn,
+	SimilarFrom: topicFrom,
+	Time:        boostedTime,
+	New:         func(c Config) (Predictor, error) { return newBoosted(c) },
+}
+
+// topicParam is the name of the similarity from which on queries have a topic in common, gbmTopic its default: that of
+// RAC, within which most queries of a topic are.
+const (
+	topicParam = "topic"
+	gbmTopic   = 0.6
+)
+
+// topicFrom returns the least similarity that gbm needs where entries answer from hitFrom on.
+func topicFrom(v params.Values, hitFrom float64) float64 {
+	if setFor(v, true) != TopicFeatures {
+		return hitFrom
+	}
+	return min(hitFrom, v.Float(topicParam))
+}
+
+// setFor returns the features of models that are trained during the replay.
+func setFor(v params.Values, similar bool) FeatureSet {
+	switch text := v.Text("features"); {
+	case text == strconv.Itoa(int(DLRMFeatures)):
+		return DLRMFeatures
+	case text == strconv.Itoa(int(TopicFeatures)), text == autoFeatures && similar && !v.Bool("weak"):
+		return TopicFeatures
+	}
+	return LLMFeatures
+}
+
+// checkBoostedIn rejects what needs similar queries in caches where they do not answer each other, and models that were
+// trained for those caches in the others.
+func checkBoostedIn(v params.Values, similar bool) error {
+	topics := setFor(v, similar) == TopicFeatures
+	switch set := v.Text("features"); {
+	case similar && v.Text("model") != "":
+		return errors.New("models of files are trained on requests to the same query, which are not what hits in this " +
+			"cache; leave out model, and it trains one during the replay")
+	case !similar && topics:
+		return fmt.Errorf("features=%s needs a cache in which entries answer similar queries (semantic); write features=21",
+			set)
+	case !topics && v.Float(topicParam) != gbmTopic:
+		return fmt.Errorf("%s=%v has no effect without the %d features of a cache in which entries answer similar queries "+
+			"(semantic); leave it out", topicParam, v.Float(topicParam), TopicFeatures)
+	}
+	return nil
 }
 
 // boostedTime is the time to follow the requests, plus the budget. While a replay begins, trainings run ahead of the
@@ -143,6 +192,9 @@ const (
 const batchRows = 64
 
 func newBoosted(c Config) (*boosted, error) {
+	if err := checkBoostedIn(c.Params, c.Similar != nil); err != nil {
+		return nil, fmt.Errorf("predictor gbm: %w", err)
+	}
 	p := &boosted{column: -1, refresh: c.Params.Float("refresh"), answers: make([]answer, c.Count)}
 	if c.Params.Text("model") != "" {
 		m, set, err := readModel(c.Params)
@@ -153,10 +205,7 @@ func newBoosted(c Config) (*boosted, error) {
 		p.allocate(int(set))
 		return p, nil
 	}
-	set := LLMFeatures
-	if c.Params.Text("features") == strconv.Itoa(int(DLRMFeatures)) {
-		set = DLRMFeatures
-	}
+	set := setFor(c.Params, c.Similar != nil)
 	if c.Params.Bool("weak") {
 		p.column = columnOf(weakFeature, set)
 	}
@@ -184,8 +233,10 @@ func (p *boosted) allocate(features int) {
 
 func (p *boosted) Steady() bool { return false }
 
+func (p *boosted) sharedRequests() *Shared { return p.features.shared }
+
 func (p *boosted) Observe(o Object, pos int) {
-	p.answers[o] = answer{}
+	p.forget(o, pos)
 	if p.learner == nil {
 		p.features.Observe(o, p.features.clock.at(pos))
 		return
@@ -197,6 +248,19 @@ func (p *boosted) Observe(o Object, pos int) {
 		if p.version == 0 || !p.learner.late() {
 			p.version++
 		}
+	}
+}
+
+// forget ends the predictions for o and for all objects that share the request at pos.
+func (p *boosted) forget(o Object, pos int) {
+	p.answers[o] = answer{}
+	if p.features.shared == nil {
+		return
+	}
+	query, others := p.features.shared.Requested(pos)
+	p.answers[query] = answer{}
+	for _, other := range others {
+		p.answers[other] = answer{}
 	}
 }
 

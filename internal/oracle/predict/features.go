@@ -19,6 +19,11 @@ const (
 	// LRB (NSDI 2020), the first interval has not ended: it is the age. The counters are decayed up to the time of the
 	// prediction.
 	LLMFeatures FeatureSet = 21
+	// TopicFeatures are LLMFeatures, and those of the topic of the object, also as of the time of the prediction: requests
+	// that its entry would have answered, how many of them had its own query, how many other queries there were; of all
+	// requests to its topic, the age of the last, their number and two decayed numbers; and the largest similarity to
+	// another query. Only objects that share requests have topics.
+	TopicFeatures FeatureSet = 29
 )
 
 const (
@@ -38,14 +43,19 @@ func (s FeatureSet) Names() []string {
 	for i := range counters {
 		names = append(names, fmt.Sprintf("edc_%d", i+1))
 	}
-	return append(names, "depth")
+	names = append(names, "depth")
+	if s == TopicFeatures {
+		names = append(names, topicNames...)
+	}
+	return names
 }
 
 // ages reports whether the features depend on the time of the prediction.
-func (s FeatureSet) ages() bool { return s == LLMFeatures }
+func (s FeatureSet) ages() bool { return s != DLRMFeatures }
 
 // Features keeps the history of each object and describes objects to a model. Its clock counts finished groups where
-// objects have a depth, and requests elsewhere. Memory: 12 bytes per object for DLRMFeatures, 84 for LLMFeatures.
+// objects have a depth, and requests elsewhere. Memory: 12 bytes per object for DLRMFeatures, 84 for LLMFeatures, 136
+// for TopicFeatures.
 type Features struct {
 	set    FeatureSet
 	clock  clock
@@ -55,13 +65,19 @@ type Features struct {
 	ended  []float32
 	recent int       // intervals that are kept per object
 	edc    []float32 // per object its counters as of its last request; nil where the set has none
+	shared *Shared   // nil where each request is one to its own object alone
+	topics *topics   // nil unless the set is TopicFeatures
 }
 
 // NewFeatures returns the features of objects that have not been requested yet.
 func NewFeatures(set FeatureSet, c Config) *Features {
 	f := &Features{set: set, clock: newClock(c), depth: c.Depth, last: make([]int32, c.Count),
-		count: make([]uint32, c.Count), recent: 1}
-	if set == LLMFeatures {
+		count: make([]uint32, c.Count), recent: 1, shared: newShared(c)}
+	if set == TopicFeatures {
+		f.topics = newTopics(c, float32(c.Params.Float("topic")))
+		f.shared = f.topics.shared
+	}
+	if set.ages() {
 		f.recent = intervals
 		f.edc = make([]float32, counters*c.Count)
 	}
@@ -72,7 +88,7 @@ func NewFeatures(set FeatureSet, c Config) *Features {
 	return f
 }
 
-// Observe adds a request at that time of the clock.
+// Observe adds a request to o, shared or not, at that time of the clock.
 func (f *Features) Observe(o Object, now int) {
 	interval := math.Inf(1)
 	if f.count[o] > 0 {
@@ -120,6 +136,9 @@ func (f *Features) Row(o Object, now int, row []float64) {
 	row[LLMFeatures-1] = 0
 	if f.depth != nil {
 		row[LLMFeatures-1] = float64(f.depth[o])
+	}
+	if f.topics != nil {
+		f.topics.row(o, &f.topics.now[o], f.count[o], now, row[LLMFeatures:])
 	}
 }
 

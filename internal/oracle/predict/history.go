@@ -1,8 +1,11 @@
 package predict
 
 import (
+	"errors"
 	"math"
 	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
 )
 
 // Predictors that follow a formula over the requests seen so far. Their clock is the position in the trace, and each
@@ -13,7 +16,7 @@ var ewmaEntry = Entry{
 	Summary: "half the average interval after the last request, where each interval weighs twice as much as the one " +
 		"before; never after a single request",
 	Source: "cachesim",
-	New:    func(c Config) (Predictor, error) { return newEWMA(c), nil },
+	New:    func(c Config) (Predictor, error) { return shareFormula(newEWMA(c), c), nil },
 }
 
 var popuEntry = Entry{
@@ -22,7 +25,7 @@ var popuEntry = Entry{
 		"trace began: t + t/count",
 	Source: "POPU in the code of Chledowski, Polak, Szabucki and Zolna, Robust learning-augmented caching: an " +
 		"experimental study, ICML 2021",
-	New: func(c Config) (Predictor, error) { return newPOPU(c), nil },
+	New: func(c Config) (Predictor, error) { return shareFormula(newPOPU(c), c), nil },
 }
 
 var plecoEntry = Entry{
@@ -32,6 +35,13 @@ var plecoEntry = Entry{
 		"and exponential cutoff: (n+10)^-1.8 e^(-n/670)",
 	Source: "Anderson, Kumar, Tomkins and Vassilvitskii, The dynamics of repeat consumption, WWW 2014; constants of the " +
 		"code of Chledowski et al., ICML 2021",
+	CheckCache: func(_ params.Values, similar bool) error {
+		if similar {
+			return errors.New("it looks back at the requests to one object, and would have to do so for all that share a " +
+				"request where entries answer similar queries; write ewma, popu or gbm")
+		}
+		return nil
+	},
 	New: func(c Config) (Predictor, error) { return newPLECO(c), nil },
 }
 

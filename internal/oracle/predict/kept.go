@@ -7,8 +7,8 @@ import "math/bits"
 type Lasting interface {
 	// Now returns the time at the request at a position, on the clock of the predictor.
 	Now(pos int) int
-	// Until returns the time from which on the last prediction for o is void, Forever if only a request to o ends it. It
-	// is after the time of the prediction.
+	// Until returns the time from which on the last prediction for o is void, Forever if only a request to o ends it,
+	// which it may share with others. It is after the time of the prediction.
 	Until(o Object) int32
 	// Generation changes when all predictions become void.
 	Generation() uint32
@@ -32,6 +32,8 @@ func lastingOf(p Predictor) Lasting {
 // bytes per object, and 8 to 16 per prediction that is kept.
 type Kept struct {
 	predictor  Lasting // nil: nothing can be kept
+	shared     *Shared // of the predictor
+	heard      int     // the requests before this position have ended predictions
 	generation uint32
 	noted      []int32 // per object: until when its last prediction was to last
 	ends       radixHeap
@@ -50,6 +52,7 @@ func NewKept(p Predictor, objects int) Kept {
 	}
 	if k.predictor = lastingOf(p); k.predictor != nil {
 		k.noted = make([]int32, objects)
+		k.shared = SharedBy(p)
 	}
 	return k
 }
@@ -98,6 +101,9 @@ func (k *Kept) counts(e end) bool { return k.noted[e.object] == e.until }
 // next call. They may have been requested or evicted meanwhile.
 func (k *Kept) Void(pos int) []Object {
 	k.void = k.void[:0]
+	if k.shared != nil {
+		k.hear(pos)
+	}
 	now := int32(k.predictor.Now(pos))
 	for {
 		e, ok := k.ends.pop(now)
@@ -108,6 +114,24 @@ func (k *Kept) Void(pos int) []Object {
 			k.noted[e.object] = 0
 			k.void = append(k.void, e.object)
 		}
+	}
+}
+
+// hear ends the predictions for objects that shared a request before pos.
+func (k *Kept) hear(pos int) {
+	for ; k.heard < pos; k.heard++ {
+		query, others := k.shared.Requested(k.heard)
+		k.end(query)
+		for _, o := range others {
+			k.end(o)
+		}
+	}
+}
+
+func (k *Kept) end(o Object) {
+	if k.noted[o] != 0 {
+		k.noted[o] = 0
+		k.void = append(k.void, o)
 	}
 }
 

@@ -57,7 +57,14 @@ var noisyEntry = Entry{
 			"after this many lengths of the trace; 0: never"},
 	},
 	Check: checkNoise,
-	New:   newNoisy,
+	CheckCache: func(v params.Values, similar bool) error {
+		if similar && v.Text("kind") == binary {
+			return fmt.Errorf("kind=%s inverts what the optimum evicts, and no optimum is known where entries answer similar "+
+				"queries; write kind=%s", binary, flip)
+		}
+		return nil
+	},
+	New: newNoisy,
 }
 
 func checkNoise(v params.Values) error {
@@ -87,7 +94,7 @@ type future struct {
 }
 
 func newOracle(c Config) (Predictor, error) {
-	return withLabels(newFuture(c), c, 0), nil
+	return finished(newFuture(c), c, 0), nil
 }
 
 func newNoisy(c Config) (Predictor, error) {
@@ -111,7 +118,8 @@ func newNoisy(c Config) (Predictor, error) {
 		return binaryPriority{newLabelled(f, c, p)}, nil
 	case lognormal:
 		f.disturb = func(next float64, bits *rand.Rand) float64 { return next + math.Exp(sigma*bits.NormFloat64()) }
-		return f, nil
+		c.OptEvicts = nil // this noise has no labels
+		return finished(f, c, 0), nil
 	}
 	f.disturb = func(next float64, bits *rand.Rand) float64 {
 		if bits.Float64() < p {
@@ -119,7 +127,7 @@ func newNoisy(c Config) (Predictor, error) {
 		}
 		return next
 	}
-	return withLabels(f, c, p), nil
+	return finished(f, c, p), nil
 }
 
 func newFuture(c Config) *future {
@@ -141,14 +149,19 @@ func (f *future) Grow(objects int) {
 }
 
 func (f *future) Observe(o Object, pos int) {
-	next := f.never
-	if f.nextUse[pos] != oracle.Never {
-		next = float64(f.nextUse[pos])
-	}
+	next := f.exact(pos)
 	if f.disturb != nil {
 		next = f.disturb(next, f.bitsOf(pos))
 	}
 	f.next[o] = next
+}
+
+// exact returns when the object that is requested at pos is requested next.
+func (f *future) exact(pos int) float64 {
+	if f.nextUse[pos] == oracle.Never {
+		return f.never
+	}
+	return float64(f.nextUse[pos])
 }
 
 // bitsOf returns the random bits of the request at pos. They are valid until the next call.
@@ -169,12 +182,16 @@ func (f *future) Predict(objects []Object, _ int, next []float64) {
 
 func (f *future) Steady() bool { return true }
 
-// withLabels returns f, with the labels of the optimum if the cell has them.
-func withLabels(f *future, c Config, p float64) Predictor {
-	if c.OptEvicts == nil {
-		return f
+// finished returns f for objects that share requests if they do, and with the labels of the optimum if the cell has
+// them.
+func finished(f *future, c Config, p float64) Predictor {
+	switch {
+	case c.Similar != nil:
+		return newFutureSimilar(f, c)
+	case c.OptEvicts != nil:
+		return newLabelled(f, c, p)
 	}
-	return newLabelled(f, c, p)
+	return f
 }
 
 // labelled is a future with the labels of the optimum, each wrong with probability p: where a time is flipped, so is

@@ -98,9 +98,12 @@ type Config struct {
 	Times  []int64 // nanoseconds per request; nil without a clock
 	// Depth is how much there is from the beginning of a chain to the end of an object, per object: tokens of a prompt.
 	// Nil if the objects of a group do not continue each other.
-	Depth  []int32
-	Seed   uint64        // the only source of randomness
-	Params params.Values // every parameter of the Entry
+	Depth []int32
+	// Similar is set in caches where an entry also answers queries similar to its own: the next request to an object is
+	// the next one that its entry would answer. Objects are set, too, then. Nil elsewhere.
+	Similar *Similar
+	Seed    uint64        // the only source of randomness
+	Params  params.Values // every parameter of the Entry
 }
 
 // Learner is implemented by predictors that train models while they observe.

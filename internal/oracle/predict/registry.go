@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -25,7 +26,24 @@ type Entry struct {
 	Time func(v params.Values, requests int64) time.Duration
 	// Check rejects values of Params that exclude each other, or a file that cannot be read; nil if all are accepted.
 	Check func(params.Values) error
-	New   func(Config) (Predictor, error)
+	// CheckCache rejects values that do not work in a cache where entries answer similar queries or, if similar is false,
+	// in any other; nil if all work in both.
+	CheckCache func(v params.Values, similar bool) error
+	// SimilarFrom returns the least similarity of queries that it needs where entries answer from hitFrom on; nil: that.
+	SimilarFrom func(v params.Values, hitFrom float64) float64
+	New         func(Config) (Predictor, error)
+}
+
+// CheckSimilar rejects a predictor that does not work in a cache where entries answer similar queries or, if similar is
+// false, in any other.
+func CheckSimilar(s Spec, similar bool) error {
+	if s.Entry.CheckCache == nil {
+		return nil
+	}
+	if err := s.Entry.CheckCache(s.Params, similar); err != nil {
+		return fmt.Errorf("predictor %s: %w", s.Name(), err)
+	}
+	return nil
 }
 
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }

@@ -12,6 +12,9 @@ import (
 //
 // Where features depend on the time of the prediction, a sample describes its object at an age between 0 and the
 // interval, drawn uniformly in the logarithm, so that a model learns what a long silence means.
+//
+// Where objects share requests, still only the object that is observed gives a sample, the entry of a cache. Any
+// request that the object shares completes it.
 type Samples struct {
 	*Features
 	window  int
@@ -37,17 +40,58 @@ func NewSamples(set FeatureSet, window int, c Config) *Samples {
 // completes. The row is valid during that call.
 func (s *Samples) Observe(o Object, pos int, emit func(row []float64, label float64)) {
 	now := s.clock.at(pos)
-	if s.pending[o] > 0 {
-		interval := now - int(s.last[o])
-		s.emit(o, interval, interval, emit)
+	if s.shared != nil {
+		s.completeShared(pos, now, emit)
+	} else {
+		s.complete(o, now, emit)
 	}
-	s.pending[o] = 0
 	for ; s.seen <= pos; s.seen++ {
 		s.expire(s.seen, now, emit)
 	}
 	s.recent[pos%s.window] = o
 	s.pending[o] = pos + 1
-	s.Features.Observe(o, now)
+	if s.shared != nil {
+		s.observeShared(pos, now)
+	} else {
+		s.Features.Observe(o, now)
+	}
+}
+
+// complete emits the sample of the last request to o, if it has not given one.
+func (s *Samples) complete(o Object, now int, emit func(row []float64, label float64)) {
+	if s.pending[o] > 0 {
+		interval := now - int(s.last[o])
+		s.emit(o, interval, interval, emit)
+	}
+	s.pending[o] = 0
+}
+
+// completeShared completes the samples of all objects that share the request at pos.
+func (s *Samples) completeShared(pos, now int, emit func(row []float64, label float64)) {
+	if s.topics != nil {
+		query, others := s.topics.near(pos)
+		s.draw(query, now)
+		for _, o := range others {
+			s.draw(o, now)
+		}
+	}
+	query, others := s.shared.Requested(pos)
+	s.complete(query, now, emit)
+	for _, o := range others {
+		s.complete(o, now, emit)
+	}
+}
+
+// observeShared adds the request at pos to the features of all objects that share it.
+func (s *Samples) observeShared(pos, now int) {
+	query, others := s.shared.Requested(pos)
+	s.Features.Observe(query, now)
+	for _, o := range others {
+		s.Features.Observe(o, now)
+	}
+	if s.topics != nil {
+		s.topics.request(pos, now)
+	}
 }
 
 // expire gives up waiting for the object that was requested a window before pos.
@@ -59,9 +103,26 @@ func (s *Samples) expire(pos, now int, emit func(row []float64, label float64)) 
 	if s.pending[o] != pos-s.window+1 {
 		return
 	}
+	if s.topics != nil {
+		s.draw(o, now)
+	}
 	s.pending[o] = 0
 	age := now - int(s.last[o])
 	s.emit(o, age, 2*age, emit)
+}
+
+// draw decides whether the sample that o awaits, if it does, describes it at an age before now at which its topic was
+// as it is until now. An earlier state stands for the ages before. So the age is drawn uniformly in the logarithm up to
+// an interval that is known only when the sample is complete, and the topic is described as it was at that age.
+func (s *Samples) draw(o Object, now int) {
+	if s.pending[o] == 0 {
+		return
+	}
+	t, last := s.topics, int(s.last[o])
+	since := max(0, int(t.now[o].last)-last) // the age from which on the topic has been as it is
+	if x := s.bits.Float64() * math.Log1p(float64(now-last)); x >= math.Log1p(float64(since)) {
+		t.age[o], t.drawn[o] = int32(max(since, int(math.Exp(x))-1)), t.now[o]
+	}
 }
 
 // emit emits the sample of o's last request, at an age below a limit.
@@ -70,9 +131,15 @@ func (s *Samples) emit(o Object, limit, interval int, emit func(row []float64, l
 		return
 	}
 	age := 0
-	if s.set.ages() {
+	switch {
+	case s.topics != nil:
+		age = int(s.topics.age[o])
+	case s.set.ages():
 		age = int(math.Exp(s.bits.Float64()*math.Log1p(float64(limit)))) - 1
 	}
 	s.Row(o, int(s.last[o])+age, s.row)
+	if s.topics != nil {
+		s.topics.row(o, &s.topics.drawn[o], s.count[o], int(s.last[o])+age, s.row[LLMFeatures:])
+	}
 	emit(s.row, math.Log1p(float64(interval-age)))
 }

@@ -65,15 +65,17 @@ func parseWritten(text string) ([]float64, error) {
 	return distances, nil
 }
 
-// written repeats the given predictions. Its labels are its predictions of never. It implements Labeler.
+// written repeats the given predictions, each for the object that answers the request or is loaded. Its labels are its
+// predictions of never. It implements Labeler.
 type written struct {
+	sharing
 	distances []float64
 	next      []float64 // per object, as of its last observed request
 }
 
 func newWritten(c Config) (Predictor, error) {
 	distances, err := parseWritten(c.Params.Text("next"))
-	return &written{distances: distances, next: neverFor(c.Count)}, err
+	return &written{sharing: sharing{newShared(c)}, distances: distances, next: neverFor(c.Count)}, err
 }
 
 func (w *written) Observe(o Object, pos int) {

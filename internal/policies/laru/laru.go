@@ -82,8 +82,12 @@ func check(v policies.Values) error {
 // requested since, is what recency calls old. Its set E, the objects that predictions have evicted in the phase, is the
 // marks. An object of E that is resident again needs no mark: only a prediction can evict it in this phase, and then it
 // is marked again.
+//
+// Where entries answer similar queries, a missed query belongs to E if an entry of E would have answered it: it is a
+// miss because of a prediction, though the query may be a new one.
 type laru struct {
 	predictor  predict.Predictor
+	shared     *predict.Shared // nil where each request is one to its own object alone
 	steady     bool
 	kept       predict.Kept          // if the predictor is not steady
 	background *background.Predictor // mode=async; nil otherwise
@@ -105,8 +109,9 @@ func newLARU(c policies.Config) (*laru, error) {
 		return nil, err
 	}
 	p := &laru{
-		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
-		recency: newRecency(c.Objects, capacity), capacity: capacity, phases: settings.newPhases(),
+		predictor: c.Predictor, shared: predict.SharedBy(c.Predictor), steady: c.Predictor.Steady(),
+		kept: predict.NewKept(c.Predictor, c.Objects), recency: newRecency(c.Objects, capacity), capacity: capacity,
+		phases: settings.newPhases(),
 	}
 	if p.background, err = background.New(c); err != nil {
 		return nil, err
@@ -208,7 +213,7 @@ func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 		p.recency.age()
 		p.begin(&p.figures)
 	}
-	if p.followed(p.marked(o, p.recency.place[o]), p.confidence.candidates, &p.figures) {
+	if p.followed(p.wrong(o, pos), p.confidence.candidates, &p.figures) {
 		victim = p.latest(pos)
 		p.recency.remove(victim, p.mark(victim))
 	} else {
@@ -216,6 +221,23 @@ func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 		p.recency.remove(victim, 0)
 	}
 	return victim
+}
+
+// wrong reports whether a prediction of this phase evicted what the request at pos misses.
+func (p *laru) wrong(o policies.Object, pos int) bool {
+	if p.marked(o, p.recency.place[o]) {
+		return true
+	}
+	if p.shared == nil {
+		return false
+	}
+	_, others := p.shared.Requested(pos)
+	for _, other := range others {
+		if p.marked(other, p.recency.place[other]) {
+			return true
+		}
+	}
+	return false
 }
 
 // learn stores a prediction made in the background.

@@ -18,6 +18,7 @@ var fpbBinaryEntry = policies.Entry{
 	Units:    policies.UnitsObjects,
 	Random:   true,
 	Predicts: true,
+	Labels:   true,
 	New:      newFPBBinary,
 }
 

@@ -28,9 +28,11 @@ var guardEntry = policies.Entry{
 
 // guard begins a phase with a miss on a full cache that has no old object: one resident since the phase began and not
 // requested since. Every eviction in a phase is remembered until the next. Old objects are never guarded, so there is
-// always one to evict.
+// always one to evict. Where entries answer similar queries, a missed query counts as evicted if an entry that was
+// would have answered it.
 type guard struct {
 	predictor predict.Predictor
+	shared    *predict.Shared // nil where each request is one to its own object alone
 	unguarded forecast
 	guarded   members
 	old       members
@@ -43,7 +45,8 @@ type guard struct {
 
 func newGuard(c policies.Config) *guard {
 	return &guard{
-		predictor: c.Predictor, unguarded: newForecast(c.Predictor, c.Objects), guarded: newMembers(c.Objects),
+		predictor: c.Predictor, shared: predict.SharedBy(c.Predictor),
+		unguarded: newForecast(c.Predictor, c.Objects), guarded: newMembers(c.Objects),
 		old: newMembers(c.Objects), evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)),
 		capacity: int(c.Capacity),
 	}
@@ -135,7 +138,7 @@ func (p *guard) evict(o policies.Object, pos int) (victim policies.Object) {
 	if len(p.old.list) == 0 {
 		p.startPhase()
 	}
-	if p.arms = p.evictedIn[o] == p.phase; p.arms {
+	if p.arms = p.evicted(o, pos); p.arms {
 		victim = p.old.list[p.bits.IntN(len(p.old.list))]
 	} else {
 		victim = p.unguarded.latest(pos)
@@ -143,6 +146,23 @@ func (p *guard) evict(o policies.Object, pos int) (victim policies.Object) {
 	p.evictedIn[victim] = p.phase
 	p.Remove(victim)
 	return victim
+}
+
+// evicted reports whether what the request at pos misses was evicted in this phase.
+func (p *guard) evicted(o policies.Object, pos int) bool {
+	if p.evictedIn[o] == p.phase {
+		return true
+	}
+	if p.shared == nil {
+		return false
+	}
+	_, others := p.shared.Requested(pos)
+	for _, other := range others {
+		if p.evictedIn[other] == p.phase {
+			return true
+		}
+	}
+	return false
 }
 
 // startPhase makes every resident old and unguarded; none was old before.

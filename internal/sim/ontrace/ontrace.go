@@ -12,18 +12,20 @@ import (
 // predict.Config); optEvicts may be nil.
 func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
 	optEvicts func() []bool) (*predict.Counted, error) {
-	return NewWith(spec, t, 0, seed, nextUse, optEvicts)
+	return NewWith(spec, t, 0, nil, seed, nextUse, optEvicts)
 }
 
-// NewWith is New for a cache that also holds objects that the trace never requests; they are numbered after its own.
-func NewWith(spec predict.Spec, t *traces.Trace, further int, seed uint64, nextUse func() []uint32,
-	optEvicts func() []bool) (*predict.Counted, error) {
+// NewWith is New for a cache that also holds objects that the trace never requests, numbered after its own, or in which
+// entries answer similar queries; similar is nil in all others.
+func NewWith(spec predict.Spec, t *traces.Trace, further int, similar *predict.Similar, seed uint64,
+	nextUse func() []uint32, optEvicts func() []bool) (*predict.Counted, error) {
 	config := predict.Config{
 		Objects: t.Objects,
 		Count:   t.NumObjects + further,
 		Groups:  t.Groups,
 		Times:   t.Times,
 		Depth:   t.Depths(),
+		Similar: similar,
 		Seed:    seed,
 		Params:  spec.Params,
 	}
