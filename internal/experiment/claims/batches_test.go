@@ -97,3 +97,12 @@ func TestFewSeedsAreInBatches(t *testing.T) {
 		}
 	}
 }
+
+// A metric that a claim names over a group counts, too: hits are in no batches, so that the interval is over the seeds.
+func TestMetricsOverAGroupAreInBatchesOrNot(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 0/6\n t a 1 1/6"), Groups: map[string][]string{"g": {"a"}}}
+	in.Records[1].Seed = 1
+	if r := verdictOf(t, in, "3 == min over g of hits"); r.Verdict != Undecided {
+		t.Errorf("%+v", r)
+	}
+}

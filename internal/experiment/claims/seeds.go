@@ -106,10 +106,14 @@ type batch struct {
 func (e *evaluator) batchedSeeds() (seeds []uint64) {
 	var names []string
 	e.claim.visitAll(func(x expr) {
-		if f, ok := x.(figure); ok && e.isMetric(f.name) {
-			names = append(names, f.name)
+		switch x := x.(type) {
+		case figure:
+			names = append(names, x.name)
+		case name: // as in max over GROUP of METRIC
+			names = append(names, string(x))
 		}
 	})
+	names = slices.DeleteFunc(names, func(name string) bool { return !e.isMetric(name) })
 	for _, s := range e.slots {
 		for _, c := range s.cells {
 			for _, rec := range c.recs {
@@ -125,10 +129,10 @@ func (e *evaluator) batchedSeeds() (seeds []uint64) {
 	return slices.Compact(seeds)
 }
 
-// isMetric reports whether a figure of a claim is measured, and not published.
+// isMetric reports whether a name in a claim is measured, and neither published nor a dimension.
 func (e *evaluator) isMetric(name string) bool {
 	_, published := e.d.in.References[name]
-	return !published
+	return !published && e.d.find(name) < 0
 }
 
 // less returns the value of a metric in a record without the batch that is left out. The batches of a seed have the

@@ -73,7 +73,7 @@ func (h *hlem2) next(s *allocate.State, w *serving.Window) float64 {
 // count counts the requests of an epoch as the curves do.
 func (h *hlem2) count(s *allocate.State) {
 	for pool := range h.counted {
-		h.counted[pool] = h.counted[pool]/2 + float64(s.Pools[pool].Requests)
+		h.counted[pool] = float64(h.counted[pool]/2) + float64(s.Pools[pool].Requests)
 	}
 }
 
@@ -106,7 +106,7 @@ func (h *hlem2) changed(w *serving.Window) bool {
 // far reports whether a value is many standard deviations from a mean; chance is the least deviation.
 func (h *hlem2) far(x float64, mean, squares *average, chance float64) bool {
 	m := mean.value()
-	deviation := math.Sqrt(max(0, squares.value()-m*m))
+	deviation := math.Sqrt(max(0, squares.value()-float64(m*m)))
 	return math.Abs(x-m) > h.change*max(deviation, chance)
 }
 
@@ -170,10 +170,10 @@ func (h *hlem2) search(s *allocate.State, w *serving.Window) float64 {
 			at, best = i, c
 		}
 	}
-	place := (w.Ratio - least) / (most - least) * (ratios - 1)
+	place := float64((w.Ratio - least) / (most - least) * (ratios - 1))
 	low := min(ratios-2, max(0, int(place)))
 	part := place - float64(low)
-	here := (1-part)*h.costs[low].value() + part*h.costs[low+1].value()
+	here := float64((1-part)*h.costs[low].value()) + float64(part*h.costs[low+1].value())
 	if here-best < h.gain {
 		return w.Ratio
 	}
@@ -208,8 +208,8 @@ func (q *tailQueue) fill(w *serving.Window, emb, kv, theirs float64) {
 			weight, time := share/float64(n), q.overhead+transfer+compute
 			q.transfer, q.compute = append(q.transfer, transfer), append(q.compute, compute)
 			q.weight = append(q.weight, weight)
-			q.mean += weight * time
-			q.square += weight * time * time
+			q.mean += float64(weight * time)
+			q.square += float64(weight * time * time)
 		}
 	}
 }
@@ -219,8 +219,8 @@ func (q *tailQueue) slowest() (transfer, compute float64) {
 	left := 0.05
 	for i := len(q.weight) - 1; i >= 0 && left > 0; i-- { // the longest ones that miss KV
 		part := min(left, q.weight[i])
-		transfer += part * q.transfer[i]
-		compute += part * q.compute[i]
+		transfer += float64(part * q.transfer[i])
+		compute += float64(part * q.compute[i])
 		left -= part
 	}
 	return transfer, compute
@@ -255,7 +255,7 @@ func (q *tailQueue) above(time, busy, wait float64) (share float64) {
 		if left <= 0 {
 			share += weight
 		} else {
-			share += weight * busy * math.Exp(-left/wait)
+			share += float64(weight * busy * math.Exp(-left/wait))
 		}
 	}
 	return share
@@ -265,7 +265,7 @@ func (q *tailQueue) above(time, busy, wait float64) (share float64) {
 func erlang(servers int, utilisation float64) float64 {
 	load, blocked := utilisation*float64(servers), 1.0
 	for i := 1; i <= servers; i++ {
-		blocked = load * blocked / (float64(i) + load*blocked)
+		blocked = load * blocked / (float64(i) + float64(load*blocked))
 	}
-	return blocked / (1 - utilisation*(1-blocked))
+	return blocked / (1 - float64(utilisation*(1-blocked)))
 }

@@ -127,7 +127,7 @@ func newSurge(v params.Values) *surge {
 func (s *surge) override(w *serving.Window) (ratio float64, ok bool) {
 	limit := s.limit(w)
 	switch {
-	case s.burst && w.HotShare > s.base+limit/2 && s.epochs < s.longest:
+	case s.burst && w.HotShare > s.base+float64(limit/2) && s.epochs < s.longest:
 		s.epochs++
 		return s.moved(w), true
 	case s.burst:
@@ -148,7 +148,7 @@ func (s *surge) override(w *serving.Window) (ratio float64, ok bool) {
 // limit returns the rise above the mean that is no chance.
 func (s *surge) limit(w *serving.Window) float64 {
 	mean := s.hot.value()
-	own := math.Sqrt(max(0, s.squares.value()-mean*mean))
+	own := math.Sqrt(max(0, s.squares.value()-float64(mean*mean)))
 	n := float64(max(1, w.Requests))
 	return s.z * max(own, math.Sqrt(max(1/n, mean*(1-mean))/n))
 }
