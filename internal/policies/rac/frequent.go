@@ -1,0 +1,125 @@
+package rac
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// frequent is RAC without relations: it evicts the object with the fewest requests, which fade as importance does,
+// among those that were not used last. It remembers for a while how often objects were requested that have left.
+type frequent struct {
+	settings
+	memory float64      // requests over which an object is remembered, as a multiple of the capacity
+	window uint32       // the same in requests
+	counts []fadedCount // per object; nothing builds on one
+	recent recency
+	others dense.KeyedHeap // residents that are evictable, by log2(requests) + beta * now
+	seen   []uint32        // per object: its last request or load
+	clock  uint32
+}
+
+func newFrequent(c policies.Config, s settings, memory float64) *frequent {
+	p := &frequent{settings: s, memory: memory, counts: make([]fadedCount, c.Objects), recent: newRecency(c.Objects),
+		others: dense.NewKeyedHeap(c.Objects), seen: make([]uint32, c.Objects)}
+	p.Resize(c.Capacity)
+	return p
+}
+
+func (p *frequent) Hit(r policies.Request) {
+	o := r.Object
+	if p.recent.has(o) {
+		p.recent.remove(o)
+	} else {
+		p.others.Remove(o)
+	}
+	p.use(r)
+	p.recent.add(o)
+	p.release()
+}
+
+func (p *frequent) Miss(r policies.Request) { p.use(r) }
+
+// use counts a request, and notes when it or a load without one happened.
+func (p *frequent) use(r policies.Request) {
+	p.clock++
+	o := r.Object
+	if r.Reason == policies.Demand {
+		if p.clock-p.seen[o] > p.window {
+			p.counts[o].own = 0
+		}
+		p.fade(o).own++
+	}
+	p.seen[o] = p.clock
+}
+
+// fade brings the requests to o to the present.
+func (p *frequent) fade(o policies.Object) *fadedCount {
+	f := &p.counts[o]
+	f.own, f.at = f.own*math.Exp2(-p.beta*float64(p.clock-f.at)), p.clock
+	return f
+}
+
+func (p *frequent) Victim(policies.Request) (v policies.Object) {
+	if p.others.Len() > 0 {
+		v, _ = p.others.Least()
+	} else {
+		v, _ = p.recent.list.Back(0)
+	}
+	p.Remove(v)
+	return v
+}
+
+func (p *frequent) Insert(r policies.Request) {
+	p.recent.add(r.Object)
+	p.release()
+}
+
+func (p *frequent) Remove(o policies.Object) {
+	if p.recent.has(o) {
+		p.recent.remove(o)
+	} else {
+		p.others.Remove(o)
+	}
+}
+
+// release makes objects evictable that are no longer among those used last.
+func (p *frequent) release() {
+	for p.recent.n > p.recent.limit {
+		o, _ := p.recent.list.Back(0)
+		p.recent.remove(o)
+		p.rank(o)
+	}
+}
+
+func (p *frequent) rank(o policies.Object) {
+	f := &p.counts[o]
+	p.others.Set(o, math.Log2(f.own)+float64(p.beta*float64(f.at)), uint64(p.seen[o]))
+}
+
+// Resize changes how fast requests fade, from now on.
+func (p *frequent) Resize(capacity int64) {
+	p.window = windowFor(p.memory, capacity)
+	beta, _ := parseFading("beta", p.betaText, float64(capacity)) // parsed without error before
+	if beta != p.beta {
+		for o := range policies.Object(len(p.counts)) {
+			p.fade(o)
+		}
+		p.beta = beta
+		for o := range policies.Object(len(p.counts)) {
+			if p.others.Has(o) {
+				p.rank(o)
+			}
+		}
+	}
+	p.recent.limit = p.limitFor(capacity)
+	p.release()
+}
+
+func (p *frequent) Grow(objects int) {
+	p.counts = dense.Grown(p.counts, objects)
+	p.seen = dense.Grown(p.seen, objects)
+	p.recent.grow(objects)
+	p.others.Grow(objects)
+}
