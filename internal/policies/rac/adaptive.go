@@ -40,7 +40,7 @@ var adaptiveParams = append([]policies.Param{
 		"at the start: rac, frequent, lru, s3fifo, spent. rac alone: nothing adapts"},
 	{Name: "memory", Default: 20.0, Min: 1, Max: 1000, Doc: "requests over which misses count and queries are remembered " +
 		"that have left, as a multiple of the capacity"},
-	{Name: "limit", Default: 0.05, Min: 0, Max: 1, Doc: "for rac: share of the cache, used last, that may not leave; 1 is " +
+	{Name: "limit", Default: 0.02, Min: 0, Max: 1, Doc: "for rac: share of the cache, used last, that may not leave; 1 is " +
 		"all but one entry: LRU"},
 	{Name: "beta", Default: "0.0625/C", Doc: "for rac and frequent: fading of an entry's requests, as alpha"},
 	{Name: "alpha", Default: "0.0625/C", Doc: "for rac: fading of a topic's requests: they count half after 1/alpha " +
