@@ -128,6 +128,7 @@ type adaptive struct {
 	standIn []policies.Object // per label: the resident that stands for it, or none
 	order   dense.Lists       // residents: those whose labels the leader holds, and the others; used last in front
 	state   []uint8           // per object: 1 + its list in order; 0 if it is not resident
+	sorted  []policies.Object // a buffer
 }
 
 // The lists of residents.
@@ -396,13 +397,13 @@ func (p *adaptive) forget(o policies.Object) {
 // follow sorts the residents by what the new leader holds. Those that it does not hold are evicted in the order in
 // which the last one would have let them go.
 func (p *adaptive) follow() {
-	var all []policies.Object
+	p.sorted = p.sorted[:0]
 	for _, list := range []int{outside, held} {
 		for o, ok := p.order.Back(list); ok; o, ok = p.order.Before(o) {
-			all = append(all, o)
+			p.sorted = append(p.sorted, o)
 		}
 	}
-	for _, o := range all {
+	for _, o := range p.sorted {
 		p.move(o, p.listOf(o))
 	}
 }
