@@ -11,18 +11,24 @@ import (
 // among those that were not used last. It remembers for a while how often objects were requested that have left.
 type frequent struct {
 	settings
-	memory float64      // requests over which an object is remembered, as a multiple of the capacity
-	window uint32       // the same in requests
-	counts []fadedCount // per object; nothing builds on one
+	memory float64 // requests over which an object is remembered, as a multiple of the capacity
+	window uint32  // the same in requests
+	uses   []use   // per object
 	recent recency
 	others dense.KeyedHeap // residents that are evictable, by log2(requests) + beta * now
-	seen   []uint32        // per object: its last request or load
 	clock  uint32
 }
 
+// use is what is known about the requests to an object.
+type use struct {
+	requests float64 // faded up to at
+	at       uint32
+	last     uint32 // the last request or load
+}
+
 func newFrequent(c policies.Config, s settings, memory float64) *frequent {
-	p := &frequent{settings: s, memory: memory, counts: make([]fadedCount, c.Objects), recent: newRecency(c.Objects),
-		others: dense.NewKeyedHeap(c.Objects), seen: make([]uint32, c.Objects)}
+	p := &frequent{settings: s, memory: memory, uses: make([]use, c.Objects), recent: newRecency(c.Objects),
+		others: dense.NewKeyedHeap(c.Objects)}
 	p.Resize(c.Capacity)
 	return p
 }
@@ -34,31 +40,33 @@ func (p *frequent) Hit(r policies.Request) {
 	} else {
 		p.others.Remove(o)
 	}
-	p.use(r)
+	p.count(r)
 	p.recent.add(o)
 	p.release()
 }
 
-func (p *frequent) Miss(r policies.Request) { p.use(r) }
+func (p *frequent) Miss(r policies.Request) { p.count(r) }
 
-// use counts a request, and notes when it or a load without one happened.
-func (p *frequent) use(r policies.Request) {
+// count counts a request, and notes when it or a load without one happened.
+func (p *frequent) count(r policies.Request) {
 	p.clock++
-	o := r.Object
+	u := &p.uses[r.Object]
 	if r.Reason == policies.Demand {
-		if p.clock-p.seen[o] > p.window {
-			p.counts[o].own = 0
+		if p.clock-u.last > p.window {
+			u.requests = 0
 		}
-		p.fade(o).own++
+		p.fade(u)
+		u.requests++
 	}
-	p.seen[o] = p.clock
+	u.last = p.clock
 }
 
-// fade brings the requests to o to the present.
-func (p *frequent) fade(o policies.Object) *fadedCount {
-	f := &p.counts[o]
-	f.own, f.at = f.own*math.Exp2(-p.beta*float64(p.clock-f.at)), p.clock
-	return f
+// fade brings the requests to an object to the present.
+func (p *frequent) fade(u *use) {
+	if u.requests != 0 {
+		u.requests *= math.Exp2(-p.beta * float64(p.clock-u.at))
+	}
+	u.at = p.clock
 }
 
 func (p *frequent) Victim(policies.Request) (v policies.Object) {
@@ -94,8 +102,8 @@ func (p *frequent) release() {
 }
 
 func (p *frequent) rank(o policies.Object) {
-	f := &p.counts[o]
-	p.others.Set(o, math.Log2(f.own)+float64(p.beta*float64(f.at)), uint64(p.seen[o]))
+	u := &p.uses[o]
+	p.others.Set(o, math.Log2(u.requests)+float64(p.beta*float64(u.at)), uint64(u.last))
 }
 
 // Resize changes how fast requests fade, from now on.
@@ -103,11 +111,11 @@ func (p *frequent) Resize(capacity int64) {
 	p.window = windowFor(p.memory, capacity)
 	beta, _ := parseFading("beta", p.betaText, float64(capacity)) // parsed without error before
 	if beta != p.beta {
-		for o := range policies.Object(len(p.counts)) {
-			p.fade(o)
+		for o := range p.uses {
+			p.fade(&p.uses[o])
 		}
 		p.beta = beta
-		for o := range policies.Object(len(p.counts)) {
+		for o := range policies.Object(len(p.uses)) {
 			if p.others.Has(o) {
 				p.rank(o)
 			}
@@ -118,8 +126,7 @@ func (p *frequent) Resize(capacity int64) {
 }
 
 func (p *frequent) Grow(objects int) {
-	p.counts = dense.Grown(p.counts, objects)
-	p.seen = dense.Grown(p.seen, objects)
+	p.uses = dense.Grown(p.uses, objects)
 	p.recent.grow(objects)
 	p.others.Grow(objects)
 }
