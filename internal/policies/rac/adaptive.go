@@ -36,23 +36,23 @@ var (
 )
 
 var adaptiveParams = append([]policies.Param{
-	{Name: "among", Default: strings.Join(allAmong, "/"), Doc: "policies to follow, with slashes between them, the first " +
-		"at the start: rac, frequent, lru, s3fifo, spent. rac alone: nothing adapts"},
-	{Name: "memory", Default: 20.0, Min: 1, Max: 1000, Doc: "requests over which misses count and queries are remembered " +
-		"that have left, as a multiple of the capacity"},
-	{Name: "limit", Default: 0.02, Min: 0, Max: 1, Doc: "for rac: share of the cache, used last, that may not leave; 1 is " +
-		"all but one entry: LRU"},
+	{Name: "among", Default: strings.Join(allAmong, "/"), Doc: "policies to follow, with slashes between them, the " +
+		"first at the start: rac, frequent, lru, s3fifo, spent. rac alone: nothing adapts"},
+	{Name: "memory", Default: 20.0, Min: 1, Max: 1000, Doc: "requests over which misses count and queries are " +
+		"remembered that have left, as a multiple of the capacity"},
+	{Name: "limit", Default: 0.02, Min: 0, Max: 1, Doc: "for rac: share of the cache, used last, that may not " +
+		"leave; 1 is all but one entry: LRU"},
 	{Name: "beta", Default: "0.0625/C", Doc: "for rac and frequent: fading of an entry's requests, as alpha"},
 	{Name: "alpha", Default: "0.0625/C", Doc: "for rac: fading of a topic's requests: they count half after 1/alpha " +
 		"requests; a number of at least 0, or one divided by the capacity, such as 1/C"},
-	{Name: "topic-weight", Default: 0.5, Min: 0, Max: 10, Doc: "for rac: exponent of the topic's prevalence in the value " +
-		"of an entry"},
-	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "for rac: weight of requests to entries that build on an entry, " +
-		"relative to its own"},
-	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "for rac: an entry may build on one that is at least this " +
-		"similar (cosine)"},
-	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "for rac: an entry may build on one that was requested within " +
-		"this many requests"},
+	{Name: "topic-weight", Default: 0.5, Min: 0, Max: 10, Doc: "for rac: exponent of the topic's prevalence in the " +
+		"value of an entry"},
+	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "for rac: weight of requests to entries that build on an " +
+		"entry, relative to its own"},
+	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "for rac: an entry may build on one that is at " +
+		"least this similar (cosine)"},
+	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "for rac: an entry may build on one that was requested " +
+		"within this many requests"},
 	{Name: "keep-tp", Default: 10, Min: 0, Max: 1e6, Doc: "for rac: topics without entries that are remembered, as a " +
 		"multiple of the capacity"},
 }, adaptiveRouting()...)
@@ -70,7 +70,7 @@ func adaptiveRouting() []policies.Param {
 
 var adaptiveEntry = policies.Entry{
 	Name:   "rac-adaptive",
-	Look:   policies.Look{Color: policies.Magenta, Mark: policies.Box},
+	Look:   policies.Look{Color: policies.Magenta, Mark: policies.Ring},
 	Memory: policies.Memory{PerObject: 250, PerSlot: 100},
 	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, " +
 		"s3fifo, or lru without entries that were requested again",
