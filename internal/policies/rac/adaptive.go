@@ -74,7 +74,8 @@ var adaptiveEntry = policies.Entry{
 	Memory: policies.Memory{PerObject: 250, PerSlot: 100},
 	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, " +
 		"s3fifo, or lru without entries that were requested again",
-	Source:  "cachesim; RAC as in " + source + "; choice as in Subramanian, Smaragdakis and Loh, Adaptive Caches, MICRO 2006",
+	Source: "cachesim; RAC as in " + source + "; choice as in Subramanian, Smaragdakis and Loh, Adaptive Caches, " +
+		"MICRO 2006",
 	Units:   policies.UnitsObjects,
 	Relates: true, SimilarFrom: similarFrom, Params: adaptiveParams,
 	Metrics: append(append(slices.Clone(topicMetrics), links), ledShare, leaderChanges, meanLimit),
