@@ -44,7 +44,8 @@ var benchQueries = sync.OnceValues(func() (*traces.Trace, *similarity.Neighbours
 // BenchmarkSemantic replays queries whose neighbours are known already. The targets of one core at a capacity of 1000
 // are 300,000 queries/s for lru and 100,000 for rac.
 func BenchmarkSemantic(b *testing.B) {
-	for _, policy := range []string{"lru", "topic-lru", "topic-lfu", "rac", "rac(structure=pagerank)"} {
+	for _, policy := range []string{"lru", "topic-lru", "topic-lfu", "rac", "rac(structure=pagerank)", "rac-adaptive",
+		"rac-adaptive(among=rac)"} {
 		for _, capacity := range []int64{100, 1000, 10_000} {
 			b.Run(fmt.Sprintf("%s/C=%d", policy, capacity), func(b *testing.B) { benchSemantic(b, policy, capacity) })
 		}

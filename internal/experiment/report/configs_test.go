@@ -25,7 +25,8 @@ var slow = []string{
 	"igtcache-dlio-unet3d", "igtcache-fig2b", "igtcache-fig8", "igtcache-fig9", "igtcache-fig10", "igtcache-fig11",
 	"igtcache-fig12", "igtcache-fig13", "igtcache-fig14", "igtcache-fig15", "igtcache-fig16", "laru-fig9", "laru-fig10",
 	"laru-fig11", "laru-fig12", "laru-fig13", "laru-semantic", "learned-brightkite", "qsac-fig2", "qsac-fig9",
-	"qsac-fig10", "qsac-table1", "qsac-table3a", "qsac-table3b", "qsac-tradeoff", "rac-fig2a", "rac-fig2b", "rac-fig4",
+	"qsac-fig10", "qsac-table1", "qsac-table3a", "qsac-table3b", "qsac-tradeoff", "rac-adaptive", "rac-fig2a",
+	"rac-fig2b", "rac-fig4",
 	"rac-fig5",
 }
 
@@ -38,9 +39,8 @@ var slowQuick = []string{
 	"hlem-fig1", "igtcache-dlio-unet3d", "igtcache-fig2b", "igtcache-fig8", "igtcache-fig9", "igtcache-fig10",
 	"igtcache-fig11", "igtcache-fig12", "igtcache-fig13", "igtcache-fig14", "igtcache-fig15", "igtcache-fig16",
 	"igtcache-fig17", "laru-fig4", "laru-fig6", "laru-fig11", "laru-fig12", "laru-fig13", "laru-semantic", "qsac-fig2",
-	"qsac-fig3",
-	"qsac-fig9", "qsac-fig10", "qsac-fig12a", "qsac-table1", "qsac-table2", "qsac-table3a", "qsac-table3b",
-	"qsac-tradeoff", "rac-fig2a", "rac-fig2b", "rac-fig3", "rac-fig4", "rac-fig5",
+	"qsac-fig3", "qsac-fig9", "qsac-fig10", "qsac-fig12a", "qsac-table1", "qsac-table2", "qsac-table3a", "qsac-table3b",
+	"qsac-tradeoff", "rac-adaptive", "rac-fig2a", "rac-fig2b", "rac-fig3", "rac-fig4", "rac-fig5",
 }
 
 // slowestQuick are the experiments whose quick versions take long: all but laru-fig9 simulate nodes that serve

@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/policies/shadow"
 )
 
 // duelSwitches says how often the duel has changed sides.
@@ -59,15 +60,12 @@ func duelists(among string) (all []policies.Spec, err error) {
 // fewest misses: it evicts what that one would not hold.
 type duel struct {
 	config   policies.Config
-	margin   float64
 	memory   float64
-	current  int
-	all      []directory
+	contest  shadow.Contest
+	all      []*shadow.Directory
 	order    dense.Lists // residents: those that the policy holds, and the others, the most recent in front
 	state    []uint8     // per object: 1 + its list in order; 0 if it is not resident
 	resident int
-	since    int // requests since misses were compared
-	switches int
 }
 
 // The lists of residents.
@@ -75,17 +73,6 @@ const (
 	held = iota
 	outside
 )
-
-// directory is what a policy would hold.
-type directory struct {
-	policy  policies.Policy
-	expirer policies.Expirer // the policy, if it has timers
-	charge  dense.Charges
-	has     []bool
-	used    int64
-	misses  float64
-	evicted []policies.Object // by the last request; a buffer
-}
 
 // Misses are compared ten times in the requests over which they count, which are at least fewestRequests.
 const (
@@ -98,8 +85,9 @@ func newDuel(c policies.Config) (*duel, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &duel{config: c, margin: c.Params.Float("margin"), memory: c.Params.Float("memory"),
-		order: dense.NewLists(c.Objects, 2), state: make([]uint8, c.Objects)}
+	d := &duel{config: c, memory: c.Params.Float("memory"),
+		contest: shadow.NewContest(len(specs), c.Params.Float("margin"), comparisons),
+		order:   dense.NewLists(c.Objects, 2), state: make([]uint8, c.Objects)}
 	for _, spec := range specs {
 		config := c
 		config.Params, config.Key, config.Grows = spec.Params, nil, true
@@ -107,12 +95,11 @@ func newDuel(c policies.Config) (*duel, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := p.(policies.Grower); !ok {
-			return nil, fmt.Errorf("policy %s cannot be tried on objects that are not known in advance", spec.Name())
+		directory, err := shadow.New(spec.Name(), p, config)
+		if err != nil {
+			return nil, err
 		}
-		expirer, _ := p.(policies.Expirer)
-		d.all = append(d.all, directory{policy: p, expirer: expirer, charge: dense.NewCharges(c.Objects, c.Unit),
-			has: make([]bool, c.Objects)})
+		d.all = append(d.all, directory)
 	}
 	return d, nil
 }
@@ -142,19 +129,17 @@ func (d *duel) Insert(r policies.Request) {
 
 func (d *duel) Remove(o policies.Object) {
 	d.forget(o)
-	for i := range d.all {
-		d.all[i].drop(o)
+	for _, a := range d.all {
+		a.Drop(o)
 	}
 }
 
 func (d *duel) Resize(capacity int64) {
 	d.config.Capacity = capacity
-	for i := range d.all {
-		a := &d.all[i]
-		a.evicted = a.evicted[:0]
-		a.resize(capacity)
-		if i == d.current {
-			d.leave(a.evicted)
+	for i, a := range d.all {
+		a.Resize(capacity)
+		if i == d.contest.Leader {
+			d.leave(a.Evicted())
 		}
 	}
 }
@@ -162,33 +147,30 @@ func (d *duel) Resize(capacity int64) {
 func (d *duel) Grow(objects int) {
 	d.order.Grow(objects)
 	d.state = append(d.state, make([]uint8, objects-len(d.state))...)
-	for i := range d.all {
-		d.all[i].grow(objects)
+	for _, a := range d.all {
+		a.Grow(objects)
 	}
 }
 
 func (d *duel) Counters() []policies.Counter {
-	return []policies.Counter{policies.Count(duelSwitches, float64(d.switches))}
+	return []policies.Counter{policies.Count(duelSwitches, float64(d.contest.Changes))}
 }
 
 // serve shows a request or a load to the directories.
 func (d *duel) serve(r policies.Request) {
-	for i := range d.all {
-		a := &d.all[i]
-		a.serve(r, d.config.Capacity)
-		if i == d.current {
-			d.leave(a.evicted)
-			if d.state[r.Object] == outside+1 && a.has[r.Object] {
+	for i, a := range d.all {
+		if !a.Serve(r, d.config.Capacity) && r.Reason == policies.Demand {
+			d.contest.Miss(i)
+		}
+		if i == d.contest.Leader {
+			d.leave(a.Evicted())
+			if d.state[r.Object] == outside+1 && a.Has(r.Object) {
 				d.move(r.Object, held)
 			}
 		}
 	}
-	if r.Reason != policies.Demand {
-		return
-	}
-	if d.since++; d.since >= max(fewestRequests, int(d.memory*float64(d.resident)))/comparisons {
-		d.since = 0
-		d.compare()
+	if r.Reason == policies.Demand && d.contest.End(max(fewestRequests, int(d.memory*float64(d.resident)))) {
+		d.follow()
 	}
 }
 
@@ -203,7 +185,7 @@ func (d *duel) leave(evicted []policies.Object) {
 
 // listOf returns the list that a resident object belongs to.
 func (d *duel) listOf(o policies.Object) uint8 {
-	if d.all[d.current].has[o] {
+	if d.all[d.contest.Leader].Has(o) {
 		return held
 	}
 	return outside
@@ -222,27 +204,9 @@ func (d *duel) forget(o policies.Object) {
 	d.resident--
 }
 
-// compare follows the policy that has missed least.
-func (d *duel) compare() {
-	best := d.current
-	for i := range d.all {
-		if d.all[i].misses < d.all[best].misses {
-			best = i
-		}
-	}
-	if best != d.current && d.all[best].misses < (1-d.margin)*d.all[d.current].misses {
-		d.follow(best)
-	}
-	for i := range d.all {
-		d.all[i].misses *= 1 - 1.0/comparisons
-	}
-}
-
-// follow sorts the residents by what another policy holds. Those that it does not hold are evicted in the order in
+// follow sorts the residents by what the new leader holds. Those that it does not hold are evicted in the order in
 // which the last one would have done so.
-func (d *duel) follow(i int) {
-	d.current = i
-	d.switches++
+func (d *duel) follow() {
 	var all []policies.Object
 	for _, list := range []int{outside, held} {
 		for o, ok := d.order.Back(list); ok; o, ok = d.order.Before(o) {
@@ -251,76 +215,5 @@ func (d *duel) follow(i int) {
 	}
 	for _, o := range all {
 		d.move(o, int(d.listOf(o)))
-	}
-}
-
-func (a *directory) grow(objects int) {
-	a.has = append(a.has, make([]bool, objects-len(a.has))...)
-	a.charge.Grow(objects)
-	a.policy.(policies.Grower).Grow(objects)
-}
-
-// serve serves a request, or loads an object without one.
-func (a *directory) serve(r policies.Request, capacity int64) {
-	a.evicted = a.evicted[:0]
-	a.expire(r.Time)
-	if a.has[r.Object] {
-		if r.Reason == policies.Demand {
-			a.policy.Hit(r)
-		}
-		return
-	}
-	if r.Reason == policies.Demand {
-		a.misses++
-	}
-	if r.Size > capacity {
-		return
-	}
-	a.policy.Miss(r)
-	if p, ok := a.policy.(policies.Admitter); ok && !p.Admit(r) {
-		return
-	}
-	for a.used+r.Size > capacity {
-		v := a.policy.Victim(r)
-		if v == r.Object {
-			return
-		}
-		a.left(v)
-	}
-	a.has[r.Object] = true
-	a.charge.Set(r.Object, r.Size)
-	a.used += r.Size
-	a.policy.Insert(r)
-}
-
-// expire removes what the policy keeps no longer.
-func (a *directory) expire(now int64) {
-	if a.expirer == nil {
-		return
-	}
-	for o, ok := a.expirer.Expired(now); ok; o, ok = a.expirer.Expired(now) {
-		a.left(o)
-	}
-}
-
-func (a *directory) left(o policies.Object) {
-	a.has[o] = false
-	a.used -= a.charge.Of(o)
-	a.evicted = append(a.evicted, o)
-}
-
-func (a *directory) drop(o policies.Object) {
-	if a.has[o] {
-		a.policy.Remove(o)
-		a.left(o)
-	}
-}
-
-func (a *directory) resize(capacity int64) {
-	if p, ok := a.policy.(policies.Resizer); ok {
-		p.Resize(capacity)
-	}
-	for a.used > capacity {
-		a.left(a.policy.Victim(policies.Request{Object: policies.NoObject, Reason: policies.Shrink}))
 	}
 }

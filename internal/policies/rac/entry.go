@@ -103,7 +103,8 @@ func topicEntry(name string, look policies.Look, by rule, summary string) polici
 		Name: name, Look: look, Summary: summary, Source: "cachesim; topics as in " + source,
 		Units: policies.UnitsObjects, Relates: true, SimilarFrom: similarFrom, Params: routingParams, Metrics: topicMetrics,
 		New: func(c policies.Config) (policies.Policy, error) {
-			return newPolicy(c, settings{rule: by, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
+			return newPolicy(c, settings{rule: by, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true,
+				topicWeight: 1})
 		},
 	}
 }
@@ -128,7 +129,7 @@ var (
 )
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{entry, topicLRUEntry, topicLFUEntry}
+var Entries = []policies.Entry{entry, adaptiveEntry, topicLRUEntry, topicLFUEntry}
 
 // similarFrom returns the least similarity that the policy needs. Only rac has the parameters strict and tau-edge.
 func similarFrom(v policies.Values, hitFrom, tau float64) float64 {
@@ -146,7 +147,7 @@ func similarFrom(v policies.Values, hitFrom, tau float64) float64 {
 }
 
 func check(v policies.Values) error {
-	if _, err := parseAlpha(v.Text("alpha"), 1); err != nil {
+	if _, err := parseFading("alpha", v.Text("alpha"), 1); err != nil {
 		return err
 	}
 	if v.Text("structure") != structurePageRank && v.Float("damping") != 0.85 {
@@ -172,12 +173,12 @@ func checkStrict(v policies.Values) error {
 	return nil
 }
 
-// parseAlpha reads the fading per request for a capacity.
-func parseAlpha(text string, capacity float64) (float64, error) {
+// parseFading reads a parameter that says how much something fades per request, for a capacity.
+func parseFading(name, text string, capacity float64) (float64, error) {
 	number, perCapacity := strings.CutSuffix(text, "/C")
 	alpha, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(alpha >= 0 && alpha <= maxAlpha) { // NaN fails both comparisons
-		return 0, fmt.Errorf("alpha=%s: want a number from 0 to %d, or one divided by the capacity, such as 1/C", text,
+		return 0, fmt.Errorf("%s=%s: want a number from 0 to %d, or one divided by the capacity, such as 1/C", name, text,
 			maxAlpha)
 	}
 	if perCapacity {
@@ -207,11 +208,18 @@ type settings struct {
 	pagerank          bool
 	damping           float64
 	dependantsPerUnit float64 // weight of one unit of entry.dependants
+
+	// of rac-adaptive; for others importance does not fade, TP weighs as much as TSI, and no entry is kept because it
+	// was used last
+	betaText    string
+	beta        float64
+	topicWeight float64
+	recentShare float64
 }
 
 func newRAC(c policies.Config) (policies.Policy, error) {
 	v := c.Params
-	alpha, err := parseAlpha(v.Text("alpha"), float64(c.Capacity))
+	alpha, err := parseFading("alpha", v.Text("alpha"), float64(c.Capacity))
 	if err != nil {
 		return nil, err
 	}
@@ -231,6 +239,7 @@ func newRAC(c policies.Config) (policies.Policy, error) {
 		pagerank:          v.Text("structure") == structurePageRank,
 		damping:           v.Float("damping"),
 		dependantsPerUnit: 1,
+		topicWeight:       1,
 	}
 	if s.pagerank {
 		s.dependantsPerUnit = 1.0 / pageRankUnit

@@ -11,14 +11,22 @@ import (
 func (p *policy) touch(o policies.Object, requested bool) {
 	e := &p.entries[o]
 	e.requests++
+	if p.fades() {
+		p.fade(o).own++
+	}
 	p.seen[o] = p.clock
 	if p.links && requested {
 		p.link(o)
 	}
-	p.weigh(e)
+	p.weigh(o)
 }
 
-func (p *policy) weigh(e *entryState) {
+func (p *policy) weigh(o policies.Object) {
+	e := &p.entries[o]
+	if p.fades() {
+		e.importance = p.lastingImportance(o)
+		return
+	}
 	e.importance = float64(e.requests) + float64(p.lambda*(float64(e.dependants)*p.dependantsPerUnit))
 }
 
@@ -87,12 +95,16 @@ func (p *policy) detectParent(o policies.Object) policies.Object {
 // raise adds to the dependants of o, which is resident, and moves it to its new place.
 func (p *policy) raise(o policies.Object, amount int64) {
 	e := &p.entries[o]
-	if p.ranksMembers {
+	moves := p.ranksMembers && !p.recent.has(o)
+	if moves {
 		p.take(o)
 	}
 	e.dependants += amount
-	p.weigh(e)
-	if p.ranksMembers {
+	if p.fades() {
+		p.fade(o).dependants += float64(amount)
+	}
+	p.weigh(o)
+	if moves {
 		p.add(o)
 		p.rank(e.topic)
 	}

@@ -103,14 +103,29 @@ func (p *policy) meldSiblings(first policies.Object) policies.Object {
 	return top
 }
 
-// mostImportant returns the most important evictable entry of s; ties go to the one requested last. The heap has the
-// least on top, so it looks at all of them.
+// mostImportant returns the most important entry of s; ties go to the one requested last. The heap has the least on
+// top, so it looks at all evictable entries of s, and at all that were used last, of any topic.
 func (p *policy) mostImportant(s topicID) policies.Object {
-	best := p.topics[s].least
-	for o := best; o != none; o = p.following(o) {
+	best := none
+	consider := func(o policies.Object) {
+		if best == none {
+			best = o
+			return
+		}
 		x, y := p.entries[o].importance, p.entries[best].importance
 		if x > y || x == y && p.seen[o] > p.seen[best] {
 			best = o
+		}
+	}
+	for o := p.topics[s].least; o != none; o = p.following(o) {
+		consider(o)
+	}
+	if p.recent.n == 0 {
+		return best
+	}
+	for o, ok := p.recent.list.Front(0); ok; o, ok = p.recent.list.After(o) {
+		if p.entries[o].topic == s {
+			consider(o)
 		}
 	}
 	return best

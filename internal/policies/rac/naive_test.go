@@ -24,6 +24,12 @@ type naive struct {
 	resident                        map[policies.Object]*naiveEntry
 	topics                          []*naiveTopic
 	newcomer                        *naiveEntry
+
+	// of rac-adaptive
+	beta   float64
+	weight float64       // exponent of the prevalence
+	limit  int           // entries used last that stay
+	recent []*naiveEntry // those, the one used last in front
 }
 
 type naiveEntry struct {
@@ -33,6 +39,8 @@ type naiveEntry struct {
 	parent    *naiveEntry
 	tIns      int
 	tSeen     int
+	uses      []int // times of the requests
+	childUses []int // times of the requests that count for dep
 }
 
 type naiveTopic struct {
@@ -52,10 +60,20 @@ func (n *naive) prevalence(s *naiveTopic) (sum float64) {
 }
 
 func (n *naive) importance(e *naiveEntry) float64 {
+	if n.beta > 0 {
+		return n.faded(e.uses) + n.lambda*n.faded(e.childUses)
+	}
 	if n.pagerank {
 		return float64(e.freq) + n.lambda*float64(n.pageRank(e)-pageRankUnit)/pageRankUnit
 	}
 	return float64(e.freq) + n.lambda*float64(e.dep)
+}
+
+func (n *naive) faded(times []int) (sum float64) {
+	for _, at := range times {
+		sum += math.Exp2(-n.beta * float64(n.now-at))
+	}
+	return sum
 }
 
 // pageRank is the PageRank of e in units, where 1 is that of an entry without dependants.
@@ -80,7 +98,7 @@ func (n *naive) value(e *naiveEntry) float64 {
 	case "topic-lfu":
 		return float64(len(e.topic.hits))
 	}
-	return n.prevalence(e.topic) * n.importance(e)
+	return math.Pow(n.prevalence(e.topic), n.weight) * n.importance(e)
 }
 
 // nearest orders topics by the similarity of their representatives to q.
@@ -179,19 +197,39 @@ func (n *naive) arrive(q policies.Object) (hit *naiveEntry) {
 	}
 	n.updateTSI(e)
 	n.newcomer = nil
+	if hit != nil {
+		n.use(e)
+	}
 	if hit == nil {
 		n.newcomer = e
 		n.resident[q] = e
 		z.members = append(z.members, e)
-		if z.src == nil || n.importance(e) > n.importance(z.src) {
+		// Where importance fades, a new entry may be more important than the anchor, which stays nevertheless.
+		if z.src == nil || n.beta == 0 && n.importance(e) > n.importance(z.src) {
 			n.setSrc(z, e)
 		}
 	}
 	return hit
 }
 
+// use makes e the entry used last.
+func (n *naive) use(e *naiveEntry) {
+	n.recent = slices.DeleteFunc(n.recent, func(m *naiveEntry) bool { return m == e })
+	n.recent = slices.Insert(n.recent, 0, e)
+	n.recent = n.recent[:min(len(n.recent), n.limit)]
+}
+
+// settle ends a request: the new entry is one like all others.
+func (n *naive) settle() {
+	if n.newcomer != nil && n.resident[n.newcomer.id] == n.newcomer {
+		n.use(n.newcomer)
+	}
+	n.newcomer = nil
+}
+
 func (n *naive) updateTSI(e *naiveEntry) {
 	e.freq++
+	e.uses = append(e.uses, n.now)
 	isNew := false
 	if e.parent != nil && n.reparent && !n.has(e.parent) {
 		e.parent = nil
@@ -204,8 +242,10 @@ func (n *naive) updateTSI(e *naiveEntry) {
 		if isNew {
 			n.newLinks++
 			p.dep += e.freq
+			p.childUses = append(p.childUses, slices.Repeat([]int{n.now}, e.freq)...)
 		} else {
 			p.dep++
+			p.childUses = append(p.childUses, n.now)
 		}
 	}
 	e.tSeen = n.now
@@ -236,18 +276,22 @@ func (n *naive) detectParent(e *naiveEntry) (best *naiveEntry) {
 func (n *naive) victim() *naiveEntry {
 	var least *naiveEntry
 	for _, e := range n.resident {
-		if e == n.newcomer && n.protectNew {
+		if e == n.newcomer && n.protectNew || slices.Contains(n.recent, e) {
 			continue
 		}
 		if least == nil || cmp.Or(cmp.Compare(n.value(e), n.value(least)), cmp.Compare(e.tSeen, least.tSeen)) < 0 {
 			least = e
 		}
 	}
+	if least == nil {
+		return n.recent[len(n.recent)-1]
+	}
 	return least
 }
 
 func (n *naive) evict(e *naiveEntry) {
 	delete(n.resident, e.id)
+	n.recent = slices.DeleteFunc(n.recent, func(m *naiveEntry) bool { return m == e })
 	s := e.topic
 	s.members = slices.DeleteFunc(s.members, func(m *naiveEntry) bool { return m == e })
 	if s.src == e {

@@ -30,6 +30,8 @@ type policy struct {
 	ranksMembers bool // entries of a topic are evicted by importance
 
 	entries []entryState
+	faded   []fadedCount // per object; nil if importance does not fade
+	recent  recency
 	seen    []uint32 // per object: its last request, 0 if it is not resident
 	clock   uint32
 
@@ -53,11 +55,19 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &policy{
+	p := &policy{
 		settings: s, topicIndex: index, compared: newComparison(c.Relations, &index),
 		ranksMembers: s.rule == byValue || s.rule == byImportance,
 		entries:      make([]entryState, c.Objects), seen: make([]uint32, c.Objects),
-	}, nil
+	}
+	if s.fades() {
+		p.faded = make([]fadedCount, c.Objects)
+	}
+	if s.recentShare > 0 {
+		p.recent = newRecency(c.Objects)
+		p.recent.limit = s.limitFor(c.Capacity)
+	}
+	return p, nil
 }
 
 func (p *policy) Hit(r policies.Request) {
@@ -70,10 +80,39 @@ func (p *policy) Hit(r policies.Request) {
 	o := r.Object
 	s := p.entries[o].topic
 	p.credit(s)
-	p.take(o) // while what the heap orders it by changes
+	p.withdraw(o) // while what the heap orders it by changes
 	p.touch(o, true)
-	p.add(o)
+	p.offer(o)
 	p.rank(s)
+}
+
+// withdraw removes o from the entries that are evictable, or from those that are not because they were used last.
+func (p *policy) withdraw(o policies.Object) {
+	if p.recent.has(o) {
+		p.recent.remove(o)
+	} else {
+		p.take(o)
+	}
+}
+
+// offer makes o, just used, evictable: at once, or when enough others have been used since.
+func (p *policy) offer(o policies.Object) {
+	if p.recent.held == nil {
+		p.add(o)
+		return
+	}
+	p.recent.add(o)
+	p.release()
+}
+
+// release makes entries evictable that are no longer among those used last.
+func (p *policy) release() {
+	for p.recent.n > p.recent.limit {
+		o, _ := p.recent.list.Back(0)
+		p.recent.remove(o)
+		p.add(o)
+		p.rank(p.entries[o].topic)
+	}
 }
 
 func (p *policy) Miss(r policies.Request) {
@@ -99,6 +138,9 @@ func (p *policy) Miss(r policies.Request) {
 		p.credit(s)
 	}
 	p.entries[o] = entryState{topic: s, inserted: p.clock, parent: none}
+	if p.fades() {
+		p.faded[o] = fadedCount{at: p.clock}
+	}
 	p.touch(o, r.Reason == policies.Demand)
 	p.join(s, o)
 	if !p.protectNew {
@@ -108,6 +150,11 @@ func (p *policy) Miss(r policies.Request) {
 }
 
 func (p *policy) Victim(policies.Request) policies.Object {
+	if p.alive.Len() == 0 { // the cache is smaller than it was, or was emptied
+		v, _ := p.recent.list.Back(0)
+		p.Remove(v)
+		return v
+	}
 	s, _ := p.alive.Least()
 	v := p.topics[s].least
 	p.Remove(v)
@@ -116,14 +163,14 @@ func (p *policy) Victim(policies.Request) policies.Object {
 
 func (p *policy) Insert(r policies.Request) {
 	if p.protectNew {
-		p.add(r.Object)
+		p.offer(r.Object)
 		p.rank(p.entries[r.Object].topic)
 	}
 }
 
 func (p *policy) Remove(o policies.Object) {
 	s := p.entries[o].topic
-	p.take(o)
+	p.withdraw(o)
 	p.unlink(o)
 	p.seen[o] = 0
 	p.leave(s, o)
@@ -138,11 +185,23 @@ func (p *policy) Remove(o policies.Object) {
 // are too many for it.
 func (p *policy) Resize(capacity int64) {
 	p.keep = p.keepFor(capacity)
+	if p.recent.held != nil {
+		p.recent.limit = p.limitFor(capacity)
+		p.release()
+	}
+	changed := false
 	if p.alphaText != "" {
-		if alpha, _ := parseAlpha(p.alphaText, float64(capacity)); alpha != p.alpha { // parsed without error before
-			p.alpha = alpha
-			p.rankAll()
-		}
+		alpha, _ := parseFading("alpha", p.alphaText, float64(capacity)) // parsed without error before
+		changed = alpha != p.alpha
+		p.alpha = alpha
+	}
+	if p.betaText != "" {
+		beta, _ := parseFading("beta", p.betaText, float64(capacity))
+		changed = changed || beta != p.beta
+		p.fadeBy(beta)
+	}
+	if changed {
+		p.rankAll()
 	}
 	p.limitDead()
 }
@@ -160,6 +219,10 @@ func (p *policy) rankAll() {
 
 func (p *policy) Grow(objects int) {
 	p.entries = dense.Grown(p.entries, objects)
+	if p.fades() {
+		p.faded = dense.Grown(p.faded, objects)
+	}
+	p.recent.grow(objects)
 	p.seen = dense.Grown(p.seen, objects)
 	p.topicIndex.grow(objects)
 }
@@ -226,6 +289,9 @@ func (p *policy) key(t *topic, importance float64) float64 {
 		return p.lasting(t, 1)
 	case byTopicRecency:
 		return float64(t.last)
+	}
+	if p.fades() || p.topicWeight != 1 {
+		return p.lastingValue(t, importance)
 	}
 	return p.lasting(t, importance)
 }

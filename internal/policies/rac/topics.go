@@ -147,8 +147,8 @@ func (t *topic) stale() int {
 	return 0
 }
 
-// join counts o among the entries of s. A new entry is never more important than an anchor, since a single request
-// gives the least importance there is.
+// join counts o among the entries of s. A new entry does not replace the anchor: a single request gives the least
+// importance there is, unless importance fades, and then anchors would move all the time.
 func (x *topicIndex) join(s topicID, o policies.Object) {
 	t := &x.topics[s]
 	x.stale -= t.stale()

@@ -1,0 +1,410 @@
+package rac
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/policies/shadow"
+	"github.com/cachesim/cachesim/internal/similarity"
+)
+
+// Names of the policies that rac-adaptive chooses from.
+const (
+	amongRAC      = "rac"
+	amongFrequent = "frequent"
+	amongLRU      = "lru"
+	amongS3FIFO   = "s3fifo"
+	amongSpent    = "spent"
+)
+
+var allAmong = []string{amongRAC, amongFrequent, amongLRU, amongS3FIFO, amongSpent}
+
+// Metrics of rac-adaptive.
+var (
+	ledShare = metric.Metric{Name: "led_share", Unit: metric.Share, Digits: 1, Labels: "policy",
+		Merge: metric.Apart, Doc: "share of the requests during which rac-adaptive followed a policy"}
+	leaderChanges = metric.Metric{Name: "leader_changes", Unit: metric.Count,
+		Doc: "how often rac-adaptive has followed another policy than before"}
+	meanLimit = metric.Metric{Name: "mean_limit", Unit: metric.Share, Digits: 1, Merge: metric.Apart,
+		Doc: "share of the cache that could not leave because it was used last, mean over requests: as the policy says " +
+			"that rac-adaptive followed"}
+)
+
+var adaptiveParams = append([]policies.Param{
+	{Name: "among", Default: strings.Join(allAmong, "/"), Doc: "policies to follow, with slashes between them, the " +
+		"first at the start: rac, frequent, lru, s3fifo, spent. rac alone: nothing adapts"},
+	{Name: "memory", Default: 20.0, Min: 1, Max: 1000, Doc: "requests over which misses count and queries are " +
+		"remembered that have left, as a multiple of the capacity"},
+	{Name: "limit", Default: 0.02, Min: 0, Max: 1, Doc: "for rac: share of the cache, used last, that may not " +
+		"leave; 1 is all but one entry: LRU"},
+	{Name: "beta", Default: "0.0625/C", Doc: "for rac and frequent: fading of an entry's requests, as alpha"},
+	{Name: "alpha", Default: "0.0625/C", Doc: "for rac: fading of a topic's requests: they count half after 1/alpha " +
+		"requests; a number of at least 0, or one divided by the capacity, such as 1/C"},
+	{Name: "topic-weight", Default: 0.5, Min: 0, Max: 10, Doc: "for rac: exponent of the topic's prevalence in the " +
+		"value of an entry"},
+	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "for rac: weight of requests to entries that build on an " +
+		"entry, relative to its own"},
+	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "for rac: an entry may build on one that is at " +
+		"least this similar (cosine)"},
+	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "for rac: an entry may build on one that was requested " +
+		"within this many requests"},
+	{Name: "keep-tp", Default: 10, Min: 0, Max: 1e6, Doc: "for rac: topics without entries that are remembered, as a " +
+		"multiple of the capacity"},
+}, adaptiveRouting()...)
+
+// adaptiveRouting is routingParams with the threshold of rac-adaptive.
+func adaptiveRouting() []policies.Param {
+	all := slices.Clone(routingParams)
+	for i := range all {
+		if all[i].Name == "tau-route" {
+			all[i].Default = 0.4
+		}
+	}
+	return all
+}
+
+var adaptiveEntry = policies.Entry{
+	Name:   "rac-adaptive",
+	Look:   policies.Look{Color: policies.Magenta, Mark: policies.Ring},
+	Memory: policies.Memory{PerObject: 250, PerSlot: 100},
+	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, " +
+		"s3fifo, or lru without entries that were requested again",
+	Source: "cachesim; RAC as in " + source + "; choice as in Subramanian, Smaragdakis and Loh, Adaptive Caches, " +
+		"MICRO 2006",
+	Units:   policies.UnitsObjects,
+	Relates: true, SimilarFrom: similarFrom, Params: adaptiveParams,
+	Metrics: append(append(slices.Clone(topicMetrics), links), ledShare, leaderChanges, meanLimit),
+	Check:   checkAdaptive,
+	New:     newAdaptive,
+}
+
+func checkAdaptive(v policies.Values) error {
+	for _, name := range []string{"alpha", "beta"} {
+		if _, err := parseFading(name, v.Text(name), 1); err != nil {
+			return err
+		}
+	}
+	_, err := parseAmong(v.Text("among"))
+	return err
+}
+
+func parseAmong(text string) ([]string, error) {
+	names := strings.Split(text, "/")
+	for i, name := range names {
+		if !slices.Contains(allAmong, name) || slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("among=%s: %q is unknown or there twice; want some of %s", text, name,
+				strings.Join(allAmong, "/"))
+		}
+	}
+	return names, nil
+}
+
+// adaptive has a directory for each of several policies and evicts what the leading one would not hold.
+//
+// Which entry answers a query depends on what is resident, so directories of different content would see different
+// requests. They see labels instead: the label of a query is that of the entry that answers it or, if none does, the
+// nearest remembered label that would, or the query itself. An entry stands for the label that it was loaded for.
+type adaptive struct {
+	capacity int64
+	similar  *similarity.Neighbours // nil if queries are similar only to themselves
+	hitFrom  float32
+	memory   float64
+	window   uint32   // requests over which a label is remembered
+	asked    []uint32 // per label: its last request, 0 if there was none
+	clock    uint32
+
+	names   []string
+	limits  []float64 // per policy: the share of the cache that it keeps because it was used last
+	all     []*shadow.Directory
+	contest shadow.Contest
+	led     []int64 // per policy: requests
+
+	missed  policies.Object   // the label of the request that missed
+	labels  []policies.Object // per resident: its label
+	standIn []policies.Object // per label: the resident that stands for it, or none
+	order   dense.Lists       // residents: those whose labels the leader holds, and the others; used last in front
+	state   []uint8           // per object: 1 + its list in order; 0 if it is not resident
+	sorted  []policies.Object // a buffer
+}
+
+// The lists of residents.
+const (
+	held = iota
+	outside
+)
+
+// comparisons is how often misses are compared in the requests over which they count.
+const comparisons = 100
+
+func newAdaptive(c policies.Config) (policies.Policy, error) {
+	v := c.Params
+	names, err := parseAmong(v.Text("among"))
+	if err != nil {
+		return nil, err
+	}
+	s := adaptiveSettings(v)
+	if len(names) == 1 && names[0] == amongRAC {
+		return newAdaptiveRAC(c, s)
+	}
+	p := &adaptive{
+		capacity: c.Capacity, memory: v.Float("memory"), asked: make([]uint32, c.Objects), names: names,
+		contest: shadow.NewContest(len(names), 0, comparisons), led: make([]int64, len(names)),
+		labels: make([]policies.Object, c.Objects), standIn: dense.GrownWith(nil, c.Objects, none),
+		order: dense.NewLists(c.Objects, 2), state: make([]uint8, c.Objects),
+	}
+	p.window = windowFor(p.memory, c.Capacity)
+	if c.Relations != nil && c.Relations.HitFrom <= 1 {
+		p.similar, p.hitFrom = c.Relations.Similar, c.Relations.HitFrom
+	}
+	for _, name := range names {
+		d, limit, err := newDirectory(name, c, s, p.memory)
+		if err != nil {
+			return nil, err
+		}
+		p.all, p.limits = append(p.all, d), append(p.limits, limit)
+	}
+	return p, nil
+}
+
+// adaptiveSettings are those of rac that parameters of rac-adaptive state.
+func adaptiveSettings(v policies.Values) settings {
+	return settings{
+		rule: byValue, alphaText: v.Text("alpha"), betaText: v.Text("beta"), keepTP: float64(v.Int("keep-tp")),
+		lambda: v.Float("lambda"), tauRoute: float32(v.Float("tau-route")), protectNew: true, links: true,
+		tauEdge: float32(v.Float("tau-edge")), window: uint32(v.Int("window")), reparent: true, sameTopic: true,
+		dependantsPerUnit: 1, topicWeight: v.Float("topic-weight"), recentShare: v.Float("limit"),
+	}
+}
+
+func newAdaptiveRAC(c policies.Config, s settings) (policies.Policy, error) {
+	var err error
+	if s.alpha, err = parseFading("alpha", s.alphaText, float64(c.Capacity)); err != nil {
+		return nil, err
+	}
+	if s.beta, err = parseFading("beta", s.betaText, float64(c.Capacity)); err != nil {
+		return nil, err
+	}
+	s.keep = s.keepFor(c.Capacity)
+	return newPolicy(c, s)
+}
+
+// frequentLimit is the share of the cache that frequent keeps because it was used last.
+const frequentLimit = 0.3
+
+// newDirectory returns the directory of a policy, and the share of the cache that it keeps because it was used last.
+func newDirectory(name string, c policies.Config, s settings, memory float64) (*shadow.Directory, float64, error) {
+	c.Grows = true
+	var p policies.Policy
+	var err error
+	limit := 0.0
+	switch name {
+	case amongRAC:
+		limit = s.recentShare
+		p, err = newAdaptiveRAC(c, s)
+	case amongFrequent:
+		limit = frequentLimit
+		s.recentShare = limit
+		p = newFrequent(c, s, memory)
+	case amongSpent:
+		p = newSpent(c)
+	default: // one that is registered
+		var spec policies.Spec
+		if spec, err = policies.Registry.Parse(name); err != nil {
+			return nil, 0, err
+		}
+		if name == amongLRU {
+			limit = 1
+		}
+		c.Params, c.Relations = spec.Params, nil
+		p, err = spec.Entry.New(c)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	d, err := shadow.New(name, p, c)
+	return d, limit, err
+}
+
+func windowFor(memory float64, capacity int64) uint32 {
+	return uint32(min(memory*float64(capacity), math.MaxInt32))
+}
+
+func (p *adaptive) Hit(r policies.Request) {
+	o, label := r.Object, p.labels[r.Object]
+	p.serve(r, label)
+	p.stand(o, label)
+	p.move(o, p.listOf(o))
+}
+
+func (p *adaptive) Miss(r policies.Request) {
+	p.missed = p.labelOf(p.queryOf(r))
+	p.serve(r, p.missed)
+}
+
+func (p *adaptive) Victim(policies.Request) policies.Object {
+	list := outside
+	if p.order.Empty(outside) { // several residents stood for the same label, or the leader lost some
+		list = held
+	}
+	v, _ := p.order.Back(list)
+	p.forget(v)
+	return v
+}
+
+func (p *adaptive) Insert(r policies.Request) {
+	p.stand(r.Object, p.missed)
+	list := p.listOf(r.Object)
+	p.order.PushFront(list, r.Object)
+	p.state[r.Object] = uint8(list) + 1
+}
+
+func (p *adaptive) Remove(o policies.Object) {
+	p.forget(o)
+	for _, d := range p.all {
+		d.Drop(p.labels[o])
+	}
+}
+
+func (p *adaptive) Resize(capacity int64) {
+	p.capacity, p.window = capacity, windowFor(p.memory, capacity)
+	for i, d := range p.all {
+		d.Resize(capacity)
+		if i == p.contest.Leader {
+			p.leave(d.Evicted())
+		}
+	}
+}
+
+func (p *adaptive) Grow(objects int) {
+	p.asked = dense.Grown(p.asked, objects)
+	p.labels = dense.Grown(p.labels, objects)
+	p.standIn = dense.GrownWith(p.standIn, objects, none)
+	p.order.Grow(objects)
+	p.state = dense.Grown(p.state, objects)
+	for _, d := range p.all {
+		d.Grow(objects)
+	}
+}
+
+func (p *adaptive) Counters() (all []policies.Counter) {
+	limit := 0.0
+	requests := float64(max(1, p.clock))
+	for i, name := range p.names {
+		share := float64(p.led[i]) / requests
+		limit += float64(share * p.limits[i])
+		all = append(all, policies.CountOf(ledShare, name, share))
+		if reporter, ok := p.all[i].Policy().(*policy); ok {
+			all = append(all, reporter.Counters()...)
+		}
+	}
+	return append(all, policies.Count(leaderChanges, float64(p.contest.Changes)), policies.Count(meanLimit, limit))
+}
+
+func (p *adaptive) queryOf(r policies.Request) policies.Object {
+	if p.similar == nil {
+		return r.Object
+	}
+	return r.Query
+}
+
+// labelOf returns the label of a query that no resident answers.
+func (p *adaptive) labelOf(q policies.Object) policies.Object {
+	if p.similar == nil || p.remembers(q) {
+		return q
+	}
+	ids, similarities := p.similar.Of(q)
+	for i, id := range ids {
+		if similarities[i] < p.hitFrom {
+			break
+		}
+		if p.remembers(id) {
+			return id
+		}
+	}
+	return q
+}
+
+func (p *adaptive) remembers(label policies.Object) bool {
+	return p.asked[label] != 0 && p.clock-p.asked[label] < p.window
+}
+
+// serve shows a request, or a load without one, to the directories.
+func (p *adaptive) serve(r policies.Request, label policies.Object) {
+	r.Object, r.Query = label, label
+	for i, d := range p.all {
+		if !d.Serve(r, p.capacity) && r.Reason == policies.Demand {
+			p.contest.Miss(i)
+		}
+		if i == p.contest.Leader {
+			p.leave(d.Evicted())
+		}
+	}
+	if r.Reason != policies.Demand {
+		return
+	}
+	p.clock++
+	p.asked[label] = p.clock
+	p.led[p.contest.Leader]++
+	if p.contest.End(int(p.window)) {
+		p.follow()
+	}
+}
+
+// leave notes which labels the leader holds no more.
+func (p *adaptive) leave(labels []policies.Object) {
+	for _, label := range labels {
+		if o := p.standIn[label]; o != none && p.state[o] == held+1 {
+			p.move(o, outside)
+		}
+	}
+}
+
+// stand makes o stand for its label. Another resident that did so may leave.
+func (p *adaptive) stand(o, label policies.Object) {
+	if other := p.standIn[label]; other != none && other != o && p.state[other] == held+1 {
+		p.move(other, outside)
+	}
+	p.labels[o], p.standIn[label] = label, o
+}
+
+// listOf returns the list that a resident belongs to.
+func (p *adaptive) listOf(o policies.Object) int {
+	if label := p.labels[o]; p.standIn[label] == o && p.all[p.contest.Leader].Has(label) {
+		return held
+	}
+	return outside
+}
+
+// move makes a resident the one used last of a list.
+func (p *adaptive) move(o policies.Object, list int) {
+	p.order.Unlink(o)
+	p.order.PushFront(list, o)
+	p.state[o] = uint8(list) + 1
+}
+
+func (p *adaptive) forget(o policies.Object) {
+	p.order.Unlink(o)
+	p.state[o] = 0
+	if label := p.labels[o]; p.standIn[label] == o {
+		p.standIn[label] = none
+	}
+}
+
+// follow sorts the residents by what the new leader holds. Those that it does not hold are evicted in the order in
+// which the last one would have let them go.
+func (p *adaptive) follow() {
+	p.sorted = p.sorted[:0]
+	for _, list := range []int{outside, held} {
+		for o, ok := p.order.Back(list); ok; o, ok = p.order.Before(o) {
+			p.sorted = append(p.sorted, o)
+		}
+	}
+	for _, o := range p.sorted {
+		p.move(o, p.listOf(o))
+	}
+}

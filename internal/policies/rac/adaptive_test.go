@@ -1,0 +1,294 @@
+package rac
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+)
+
+// newCache is a semantic cache of a graph under a policy.
+func newCache(tb rapid.TB, text string, capacity int, g *graph, hitFrom float32) *cacheOf {
+	tb.Helper()
+	spec := must.Get(policies.Registry.Parse(text))(tb)
+	c := policies.Config{Capacity: int64(capacity), Unit: true, Objects: g.n, Params: spec.Params}
+	if spec.Entry.Relates {
+		c.Relations = &policies.Relations{Similar: g.neighbours(), HitFrom: hitFrom, Tau: hitFrom}
+	}
+	p := must.Get(spec.Entry.New(c))(tb)
+	return &cacheOf{policy: p, graph: g, tauHit: hitFrom, capacity: capacity, resident: map[policies.Object]bool{}}
+}
+
+// sameDecisions replays random requests to a random graph under two policies, which must hit and evict the same.
+func sameDecisions(t *testing.T, a, b string) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		g := randomGraph(rapid.Uint64().Draw(t, "graph"), rapid.IntRange(2, 40).Draw(t, "queries"))
+		capacity := rapid.IntRange(1, 12).Draw(t, "capacity")
+		hitFrom := rapid.SampledFrom([]float32{0.7, 0.85, 2}).Draw(t, "hit")
+		x, y := newCache(t, a, capacity, g, hitFrom), newCache(t, b, capacity, g, hitFrom)
+		for i, q := range policytest.DrawTrace(t, policies.Object(g.n), 300) {
+			entry, hit, victims := x.serve(q)
+			wantEntry, wantHit, want := y.serve(q)
+			if entry != wantEntry || hit != wantHit || !slices.Equal(victims, want) {
+				t.Fatalf("request %d to %d: hit %v by %d, victims %v; want hit %v by %d, victims %v", i, q, hit, entry, victims,
+					wantHit, wantEntry, want)
+			}
+		}
+	})
+}
+
+// All entries but one were used last: what is left to RAC is the least recently used one.
+func TestLimitOfAllButOneIsLRU(t *testing.T) {
+	sameDecisions(t, "rac-adaptive(among=rac,limit=1)", "lru")
+}
+
+func TestWithoutAdaptationIsRAC(t *testing.T) {
+	sameDecisions(t, "rac-adaptive(among=rac,limit=0,beta=0,topic-weight=1,alpha=1/C,tau-route=0.6)", "rac")
+}
+
+// One policy to follow is that policy, where only the same object answers.
+func TestFollowsItsOnlyPolicy(t *testing.T) {
+	for _, name := range []string{amongLRU, amongS3FIFO} {
+		rapid.Check(t, func(t *rapid.T) {
+			w := policytest.DrawWorkload(t)
+			if !w.Config.Unit {
+				t.Skip("capacities count objects")
+			}
+			w.SameVictims(t, policytest.Drive(t, "rac-adaptive(among="+name+")", w.Config),
+				policytest.Drive(t, name, w.Config))
+		})
+	}
+}
+
+// naiveQueue evicts the object of least worth, which it computes from all requests.
+type naiveQueue struct {
+	capacity int
+	stays    int // objects used last that stay
+	worth    func(uses []int, loaded, now int) float64
+	uses     map[policies.Object][]int // times of all requests
+	loaded   map[policies.Object]int   // of residents
+}
+
+func (n *naiveQueue) Serve(o policies.Object, _ int64, now int) (hit bool, victims []policies.Object) {
+	n.uses[o] = append(n.uses[o], now)
+	if _, hit = n.loaded[o]; hit {
+		return true, nil
+	}
+	if len(n.loaded) == n.capacity {
+		var all []policies.Object
+		for r := range n.loaded {
+			all = append(all, r)
+		}
+		last := func(r policies.Object) int { return n.uses[r][len(n.uses[r])-1] }
+		slices.SortFunc(all, func(a, b policies.Object) int { return cmp.Compare(last(b), last(a)) })
+		all = all[n.stays:]
+		worth := func(r policies.Object) float64 { return n.worth(n.uses[r], n.loaded[r], now) }
+		v := slices.MinFunc(all, func(a, b policies.Object) int {
+			if x, y := worth(a), worth(b); math.Abs(x-y) > 1e-9*math.Abs(x) {
+				return cmp.Compare(x, y)
+			}
+			return cmp.Compare(last(a), last(b))
+		})
+		delete(n.loaded, v)
+		victims = append(victims, v)
+	}
+	n.loaded[o] = now
+	return false, victims
+}
+
+func checkAgainstQueue(t *testing.T, name string, stays func(capacity int) int,
+	worth func(capacity int) func(uses []int, loaded, now int) float64) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := policytest.DrawWorkload(t)
+		capacity := int(w.Config.Capacity)
+		if !w.Config.Unit {
+			t.Skip("capacities count objects")
+		}
+		w.SameVictims(t, policytest.Drive(t, "rac-adaptive(memory=2,beta=0.37/C,among="+name+")", w.Config),
+			&naiveQueue{capacity: capacity, stays: stays(capacity), worth: worth(capacity),
+				uses: map[policies.Object][]int{}, loaded: map[policies.Object]int{}})
+	})
+}
+
+// Requests fade, and all before an absence longer than the memory are forgotten.
+func TestFrequentEqualsNaive(t *testing.T) {
+	stays := func(capacity int) int { return int(frequentLimit * float64(capacity)) }
+	checkAgainstQueue(t, amongFrequent, stays, func(capacity int) func([]int, int, int) float64 {
+		return func(uses []int, _, now int) (sum float64) {
+			for i, at := range uses {
+				if i > 0 && at-uses[i-1] > 2*capacity {
+					sum = 0
+				}
+				sum += math.Exp2(-0.37 / float64(capacity) * float64(now-at))
+			}
+			return sum
+		}
+	})
+}
+
+// The clock of spent counts the requests that it serves, as naiveQueue does.
+func TestSpentEqualsNaive(t *testing.T) {
+	checkAgainstQueue(t, amongSpent, func(int) int { return 0 }, func(capacity int) func([]int, int, int) float64 {
+		return func(uses []int, loaded, _ int) float64 {
+			last := uses[len(uses)-1]
+			if last > loaded {
+				return float64(last - spentAge*capacity)
+			}
+			return float64(last)
+		}
+	})
+}
+
+// consistent fails unless residents and labels point at each other, and exactly those are held whose labels the leader
+// holds.
+func consistent(t rapid.TB, c *cacheOf) {
+	p := c.policy.(*adaptive)
+	heldCount := 0
+	for o := range policies.Object(c.graph.n) {
+		if c.resident[o] != (p.state[o] != 0) {
+			t.Fatalf("object %d is resident: %v, with the state %d", o, c.resident[o], p.state[o])
+		}
+		if s := p.standIn[o]; s != none && (!c.resident[s] || p.labels[s] != o) {
+			t.Fatalf("label %d has the stand-in %d, which is resident: %v, with the label %d", o, s, c.resident[s], p.labels[s])
+		}
+		if !c.resident[o] {
+			continue
+		}
+		if want := uint8(p.listOf(o)) + 1; p.state[o] != want {
+			t.Fatalf("object %d has the state %d, want %d", o, p.state[o], want)
+		}
+		if p.state[o] == held+1 {
+			heldCount++
+		}
+		if l := p.labels[o]; l != o && c.graph.sim(l, o) < c.tauHit {
+			t.Fatalf("object %d has the label %d, which would not answer it", o, l)
+		}
+	}
+	if heldCount > c.capacity || len(c.resident) > c.capacity {
+		t.Fatalf("%d held of %d residents at a capacity of %d", heldCount, len(c.resident), c.capacity)
+	}
+}
+
+func TestLabelsStayConsistent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := randomGraph(rapid.Uint64().Draw(t, "graph"), rapid.IntRange(2, 40).Draw(t, "queries"))
+		capacity := rapid.IntRange(1, 12).Draw(t, "capacity")
+		hitFrom := rapid.SampledFrom([]float32{0.7, 0.85, 2}).Draw(t, "hit")
+		memory := rapid.SampledFrom([]int{1, 3, 20}).Draw(t, "memory")
+		order := rapid.Permutation(allAmong).Draw(t, "order")
+		among := strings.Join(order[:rapid.IntRange(2, len(order)).Draw(t, "policies")], "/")
+		c := newCache(t, fmt.Sprintf("rac-adaptive(memory=%d,among=%s)", memory, among), capacity, g, hitFrom)
+		for i, q := range policytest.DrawTrace(t, policies.Object(g.n), 300) {
+			c.serve(q)
+			if i%20 == 7 && c.resident[q] {
+				c.policy.Remove(q)
+				delete(c.resident, q)
+			}
+			consistent(t, c)
+		}
+	})
+}
+
+// Popular objects between others that never return, where lru keeps too many of those, and then a popularity that
+// moves, where frequent objects are old ones.
+func TestAdaptiveFollowsTheBest(t *testing.T) {
+	const objects, capacity, length = 3000, 100, 60_000
+	random := rand.New(rand.NewPCG(1, 2))
+	requests := make([]policies.Object, length)
+	for i := range requests {
+		if i/15_000%2 == 0 {
+			if requests[i] = policies.Object(random.ExpFloat64() * 40); i%3 > 0 {
+				requests[i] = policies.Object(1000 + i%2000)
+			}
+			continue
+		}
+		requests[i] = policies.Object(200 + (i/20+int(random.ExpFloat64()*30))%(objects-200))
+	}
+	misses := func(policy string) (n int) {
+		d := policytest.Drive(t, policy, policies.Config{Capacity: capacity, Unit: true, Objects: objects,
+			Requests: length})
+		for i, o := range requests {
+			if hit, _ := d.Serve(o, 1, i); !hit {
+				n++
+			}
+		}
+		return n
+	}
+	both := misses("rac-adaptive(among=frequent/lru)")
+	lru, frequent := misses("lru"), misses("rac-adaptive(among=frequent)")
+	if both >= lru || both >= frequent {
+		t.Errorf("%d misses; lru alone has %d, frequent alone %d", both, lru, frequent)
+	}
+}
+
+func TestAdaptiveCounters(t *testing.T) {
+	g := randomGraph(1, 40)
+	c := newCache(t, "rac-adaptive(limit=0.5)", 10, g, 0.85)
+	for _, q := range requestsTo(4, g.n, 3000) {
+		c.serve(q)
+	}
+	value := map[string]float64{}
+	for _, counter := range c.policy.(policies.Reporter).Counters() {
+		value[counter.Name()] = counter.Value
+	}
+	led, limit := 0.0, 0.0
+	for name, of := range map[string]float64{amongRAC: 0.5, amongFrequent: frequentLimit, amongLRU: 1, amongS3FIFO: 0,
+		amongSpent: 0} {
+		led += value[ledShare.Of(name)]
+		limit += value[ledShare.Of(name)] * of
+	}
+	if math.Abs(led-1) > 1e-9 || math.Abs(limit-value[meanLimit.Name]) > 1e-9 || value[topicsAlive.Name] == 0 ||
+		value[leaderChanges.Name] == 0 {
+		t.Errorf("the shares add up to %v, the limits to %v: %v", led, limit, value)
+	}
+}
+
+func TestAdaptiveRefusals(t *testing.T) {
+	for text, want := range map[string]string{
+		"rac-adaptive(among=rac/arc)": `"arc" is unknown or there twice; want some of rac/frequent/lru/s3fifo/spent`,
+		"rac-adaptive(among=lru/lru)": `"lru" is unknown or there twice`,
+		"rac-adaptive(beta=-1)":       "beta=-1: want a number from 0 to 1000, or one divided by the capacity",
+		"rac-adaptive(alpha=x)":       "alpha=x: want a number",
+		"rac-adaptive(limit=1.5)":     "from 0 to 1",
+	} {
+		must.NotGet(policies.Registry.Parse(text))(t, want, text)
+	}
+}
+
+func TestAdaptiveSteadyStateAllocatesNothing(t *testing.T) {
+	g := randomGraph(3, 100)
+	p := newCache(t, "rac-adaptive(keep-tp=1)", 20, g, 2).policy
+	resident := make([]bool, g.n)
+	requests, n := requestsTo(2, g.n, 3000), 0
+	replay := func() {
+		for _, q := range requests {
+			r := policies.Request{Object: q, Query: q, Size: 1}
+			if resident[q] {
+				p.Hit(r)
+				continue
+			}
+			p.Miss(r)
+			for ; n >= 20; n-- {
+				resident[p.Victim(r)] = false
+			}
+			p.Insert(r)
+			resident[q] = true
+			n++
+		}
+	}
+	replay()
+	replay()
+	if n := testing.AllocsPerRun(3, replay); n > 0 {
+		t.Errorf("%v allocations per replay", n)
+	}
+}

@@ -1,0 +1,43 @@
+package shadow
+
+// Contest tells which of several policies has missed least of late. Misses fade, and are compared from time to time.
+type Contest struct {
+	Leader  int // the policy that leads
+	Changes int // how often another one has taken the lead
+
+	margin      float64
+	comparisons int
+	misses      []float64
+	since       int // requests since the last comparison
+}
+
+// NewContest begins a contest that the first of several policies leads. Another takes the lead if it has fewer misses
+// by a share of more than margin. Misses are compared a number of times in the requests over which they count.
+func NewContest(policies int, margin float64, comparisons int) Contest {
+	return Contest{margin: margin, comparisons: comparisons, misses: make([]float64, policies)}
+}
+
+// Miss counts a miss of a policy in the present request.
+func (c *Contest) Miss(policy int) { c.misses[policy]++ }
+
+// End ends a request, where misses count over a number of requests, and reports whether another policy leads now.
+func (c *Contest) End(requests int) (changed bool) {
+	if c.since++; c.since < requests/c.comparisons {
+		return false
+	}
+	c.since = 0
+	best := c.Leader
+	for i := range c.misses {
+		if c.misses[i] < c.misses[best] {
+			best = i
+		}
+	}
+	if changed = best != c.Leader && c.misses[best] < (1-c.margin)*c.misses[c.Leader]; changed {
+		c.Leader = best
+		c.Changes++
+	}
+	for i := range c.misses {
+		c.misses[i] *= 1 - 1/float64(c.comparisons)
+	}
+	return changed
+}
