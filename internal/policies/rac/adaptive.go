@@ -70,7 +70,7 @@ func adaptiveRouting() []policies.Param {
 
 var adaptiveEntry = policies.Entry{
 	Name:   "rac-adaptive",
-	Look:   policies.Look{Color: policies.Magenta, Mark: policies.Ring},
+	Look:   policies.Look{Color: policies.Cyan, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 250, PerSlot: 100},
 	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, " +
 		"s3fifo, or lru without entries that were requested again",
