@@ -6,7 +6,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/shadow"
 )
 
@@ -59,20 +58,13 @@ func duelists(among string) (all []policies.Spec, err error) {
 // duel has a directory for each of the policies, which says what that policy would hold, and follows the one with the
 // fewest misses: it evicts what that one would not hold.
 type duel struct {
-	config   policies.Config
-	memory   float64
-	contest  shadow.Contest
-	all      []*shadow.Directory
-	order    dense.Lists // residents: those that the policy holds, and the others, the most recent in front
-	state    []uint8     // per object: 1 + its list in order; 0 if it is not resident
-	resident int
+	config    policies.Config
+	memory    float64
+	contest   shadow.Contest
+	all       []*shadow.Directory
+	residents shadow.Residents
+	resident  int // how many there are
 }
-
-// The lists of residents.
-const (
-	held = iota
-	outside
-)
 
 // Misses are compared ten times in the requests over which they count, which are at least fewestRequests.
 const (
@@ -86,8 +78,8 @@ func newDuel(c policies.Config) (*duel, error) {
 		return nil, err
 	}
 	d := &duel{config: c, memory: c.Params.Float("memory"),
-		contest: shadow.NewContest(len(specs), c.Params.Float("margin"), comparisons),
-		order:   dense.NewLists(c.Objects, 2), state: make([]uint8, c.Objects)}
+		contest:   shadow.NewContest(len(specs), c.Params.Float("margin"), comparisons),
+		residents: shadow.NewResidents(c.Objects)}
 	for _, spec := range specs {
 		config := c
 		config.Params, config.Key, config.Grows = spec.Params, nil, true
@@ -105,26 +97,21 @@ func newDuel(c policies.Config) (*duel, error) {
 }
 
 func (d *duel) Hit(r policies.Request) {
-	d.move(r.Object, int(d.state[r.Object])-1)
+	d.residents.Use(r.Object, d.residents.IsHeld(r.Object))
 	d.serve(r)
 }
 
 func (d *duel) Miss(r policies.Request) { d.serve(r) }
 
 func (d *duel) Victim(policies.Request) policies.Object {
-	list := outside
-	if d.order.Empty(outside) { // objects of different sizes
-		list = held
-	}
-	v, _ := d.order.Back(list)
+	v := d.residents.Victim() // the policy may hold it, where objects have different sizes
 	d.forget(v)
 	return v
 }
 
 func (d *duel) Insert(r policies.Request) {
 	d.resident++
-	d.state[r.Object] = d.listOf(r.Object) + 1
-	d.order.PushFront(int(d.state[r.Object])-1, r.Object)
+	d.residents.Use(r.Object, d.holds(r.Object))
 }
 
 func (d *duel) Remove(o policies.Object) {
@@ -145,8 +132,7 @@ func (d *duel) Resize(capacity int64) {
 }
 
 func (d *duel) Grow(objects int) {
-	d.order.Grow(objects)
-	d.state = append(d.state, make([]uint8, objects-len(d.state))...)
+	d.residents.Grow(objects)
 	for _, a := range d.all {
 		a.Grow(objects)
 	}
@@ -164,56 +150,27 @@ func (d *duel) serve(r policies.Request) {
 		}
 		if i == d.contest.Leader {
 			d.leave(a.Evicted())
-			if d.state[r.Object] == outside+1 && a.Has(r.Object) {
-				d.move(r.Object, held)
+			if d.residents.Has(r.Object) && !d.residents.IsHeld(r.Object) && a.Has(r.Object) {
+				d.residents.Use(r.Object, true)
 			}
 		}
 	}
 	if r.Reason == policies.Demand && d.contest.End(max(fewestRequests, int(d.memory*float64(d.resident)))) {
-		d.follow()
+		d.residents.Follow(d.holds)
 	}
 }
 
 // leave notes what the policy that is followed holds no more.
 func (d *duel) leave(evicted []policies.Object) {
 	for _, o := range evicted {
-		if d.state[o] == held+1 {
-			d.move(o, outside)
-		}
+		d.residents.Release(o)
 	}
 }
 
-// listOf returns the list that a resident object belongs to.
-func (d *duel) listOf(o policies.Object) uint8 {
-	if d.all[d.contest.Leader].Has(o) {
-		return held
-	}
-	return outside
-}
-
-// move makes a resident object the most recent one of a list.
-func (d *duel) move(o policies.Object, list int) {
-	d.order.Unlink(o)
-	d.order.PushFront(list, o)
-	d.state[o] = uint8(list) + 1
-}
+// holds reports whether the policy that is followed holds an object.
+func (d *duel) holds(o policies.Object) bool { return d.all[d.contest.Leader].Has(o) }
 
 func (d *duel) forget(o policies.Object) {
-	d.order.Unlink(o)
-	d.state[o] = 0
+	d.residents.Remove(o)
 	d.resident--
-}
-
-// follow sorts the residents by what the new leader holds. Those that it does not hold are evicted in the order in
-// which the last one would have done so.
-func (d *duel) follow() {
-	var all []policies.Object
-	for _, list := range []int{outside, held} {
-		for o, ok := d.order.Back(list); ok; o, ok = d.order.Before(o) {
-			all = append(all, o)
-		}
-	}
-	for _, o := range all {
-		d.move(o, int(d.listOf(o)))
-	}
 }

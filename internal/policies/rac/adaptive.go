@@ -127,16 +127,9 @@ type adaptive struct {
 	missed  policies.Object   // the label of the request that missed
 	labels  []policies.Object // per resident: its label
 	standIn []policies.Object // per label: the resident that stands for it, or none
-	order   dense.Lists       // residents: those whose labels the leader holds, and the others; used last in front
-	state   []uint8           // per object: 1 + its list in order; 0 if it is not resident
-	sorted  []policies.Object // a buffer
-}
 
-// The lists of residents.
-const (
-	held = iota
-	outside
-)
+	residents shadow.Residents // held are those that stand for a label that the leader holds
+}
 
 // comparisons is how often misses are compared in the requests over which they count.
 const comparisons = 100
@@ -155,7 +148,7 @@ func newAdaptive(c policies.Config) (policies.Policy, error) {
 		capacity: c.Capacity, memory: v.Float("memory"), asked: make([]uint32, c.Objects), names: names,
 		contest: shadow.NewContest(len(names), 0, comparisons), led: make([]int64, len(names)),
 		labels: make([]policies.Object, c.Objects), standIn: dense.GrownWith(nil, c.Objects, none),
-		order: dense.NewLists(c.Objects, 2), state: make([]uint8, c.Objects),
+		residents: shadow.NewResidents(c.Objects),
 	}
 	p.window = windowFor(p.memory, c.Capacity)
 	if c.Relations != nil && c.Relations.HitFrom <= 1 {
@@ -238,7 +231,7 @@ func (p *adaptive) Hit(r policies.Request) {
 	o, label := r.Object, p.labels[r.Object]
 	p.serve(r, label)
 	p.stand(o, label)
-	p.move(o, p.listOf(o))
+	p.residents.Use(o, p.holds(o))
 }
 
 func (p *adaptive) Miss(r policies.Request) {
@@ -247,20 +240,14 @@ func (p *adaptive) Miss(r policies.Request) {
 }
 
 func (p *adaptive) Victim(policies.Request) policies.Object {
-	list := outside
-	if p.order.Empty(outside) { // several residents stood for the same label, or the leader lost some
-		list = held
-	}
-	v, _ := p.order.Back(list)
+	v := p.residents.Victim()
 	p.forget(v)
 	return v
 }
 
 func (p *adaptive) Insert(r policies.Request) {
 	p.stand(r.Object, p.missed)
-	list := p.listOf(r.Object)
-	p.order.PushFront(list, r.Object)
-	p.state[r.Object] = uint8(list) + 1
+	p.residents.Use(r.Object, p.holds(r.Object))
 }
 
 func (p *adaptive) Remove(o policies.Object) {
@@ -284,8 +271,7 @@ func (p *adaptive) Grow(objects int) {
 	p.asked = dense.Grown(p.asked, objects)
 	p.labels = dense.Grown(p.labels, objects)
 	p.standIn = dense.GrownWith(p.standIn, objects, none)
-	p.order.Grow(objects)
-	p.state = dense.Grown(p.state, objects)
+	p.residents.Grow(objects)
 	for _, d := range p.all {
 		d.Grow(objects)
 	}
@@ -351,60 +337,36 @@ func (p *adaptive) serve(r policies.Request, label policies.Object) {
 	p.asked[label] = p.clock
 	p.led[p.contest.Leader]++
 	if p.contest.End(int(p.window)) {
-		p.follow()
+		p.residents.Follow(p.holds)
 	}
 }
 
 // leave notes which labels the leader holds no more.
 func (p *adaptive) leave(labels []policies.Object) {
 	for _, label := range labels {
-		if o := p.standIn[label]; o != none && p.state[o] == held+1 {
-			p.move(o, outside)
+		if o := p.standIn[label]; o != none {
+			p.residents.Release(o)
 		}
 	}
 }
 
 // stand makes o stand for its label. Another resident that did so may leave.
 func (p *adaptive) stand(o, label policies.Object) {
-	if other := p.standIn[label]; other != none && other != o && p.state[other] == held+1 {
-		p.move(other, outside)
+	if other := p.standIn[label]; other != none && other != o {
+		p.residents.Release(other)
 	}
 	p.labels[o], p.standIn[label] = label, o
 }
 
-// listOf returns the list that a resident belongs to.
-func (p *adaptive) listOf(o policies.Object) int {
-	if label := p.labels[o]; p.standIn[label] == o && p.all[p.contest.Leader].Has(label) {
-		return held
-	}
-	return outside
-}
-
-// move makes a resident the one used last of a list.
-func (p *adaptive) move(o policies.Object, list int) {
-	p.order.Unlink(o)
-	p.order.PushFront(list, o)
-	p.state[o] = uint8(list) + 1
+// holds reports whether the leader holds the label that a resident stands for.
+func (p *adaptive) holds(o policies.Object) bool {
+	label := p.labels[o]
+	return p.standIn[label] == o && p.all[p.contest.Leader].Has(label)
 }
 
 func (p *adaptive) forget(o policies.Object) {
-	p.order.Unlink(o)
-	p.state[o] = 0
+	p.residents.Remove(o)
 	if label := p.labels[o]; p.standIn[label] == o {
 		p.standIn[label] = none
-	}
-}
-
-// follow sorts the residents by what the new leader holds. Those that it does not hold are evicted in the order in
-// which the last one would have let them go.
-func (p *adaptive) follow() {
-	p.sorted = p.sorted[:0]
-	for _, list := range []int{outside, held} {
-		for o, ok := p.order.Back(list); ok; o, ok = p.order.Before(o) {
-			p.sorted = append(p.sorted, o)
-		}
-	}
-	for _, o := range p.sorted {
-		p.move(o, p.listOf(o))
 	}
 }

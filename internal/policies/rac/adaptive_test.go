@@ -155,8 +155,8 @@ func consistent(t rapid.TB, c *cacheOf) {
 	p := c.policy.(*adaptive)
 	heldCount := 0
 	for o := range policies.Object(c.graph.n) {
-		if c.resident[o] != (p.state[o] != 0) {
-			t.Fatalf("object %d is resident: %v, with the state %d", o, c.resident[o], p.state[o])
+		if c.resident[o] != p.residents.Has(o) {
+			t.Fatalf("object %d is resident: %v, for the policy: %v", o, c.resident[o], p.residents.Has(o))
 		}
 		if s := p.standIn[o]; s != none && (!c.resident[s] || p.labels[s] != o) {
 			t.Fatalf("label %d has the stand-in %d, which is resident: %v, with the label %d", o, s, c.resident[s], p.labels[s])
@@ -164,10 +164,10 @@ func consistent(t rapid.TB, c *cacheOf) {
 		if !c.resident[o] {
 			continue
 		}
-		if want := uint8(p.listOf(o)) + 1; p.state[o] != want {
-			t.Fatalf("object %d has the state %d, want %d", o, p.state[o], want)
+		if p.residents.IsHeld(o) != p.holds(o) {
+			t.Fatalf("object %d is held: %v, want %v", o, p.residents.IsHeld(o), p.holds(o))
 		}
-		if p.state[o] == held+1 {
+		if p.residents.IsHeld(o) {
 			heldCount++
 		}
 		if l := p.labels[o]; l != o && c.graph.sim(l, o) < c.tauHit {
