@@ -264,31 +264,3 @@ func TestAdaptiveRefusals(t *testing.T) {
 		must.NotGet(policies.Registry.Parse(text))(t, want, text)
 	}
 }
-
-func TestAdaptiveSteadyStateAllocatesNothing(t *testing.T) {
-	g := randomGraph(3, 100)
-	p := newCache(t, "rac-adaptive(keep-tp=1)", 20, g, 2).policy
-	resident := make([]bool, g.n)
-	requests, n := requestsTo(2, g.n, 3000), 0
-	replay := func() {
-		for _, q := range requests {
-			r := policies.Request{Object: q, Query: q, Size: 1}
-			if resident[q] {
-				p.Hit(r)
-				continue
-			}
-			p.Miss(r)
-			for ; n >= 20; n-- {
-				resident[p.Victim(r)] = false
-			}
-			p.Insert(r)
-			resident[q] = true
-			n++
-		}
-	}
-	replay()
-	replay()
-	if n := testing.AllocsPerRun(3, replay); n > 0 {
-		t.Errorf("%v allocations per replay", n)
-	}
-}

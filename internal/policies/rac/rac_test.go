@@ -588,30 +588,33 @@ func TestAlpha(t *testing.T) {
 	}
 }
 
-// TestSteadyStateAllocatesNothing replays until all topics have been seen, and then again.
+// TestSteadyStateAllocatesNothing replays until all topics have been seen, and all buffers have grown, and then again.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	g := randomGraph(3, 100)
-	p := newFor(t, "rac(keep-tp=1)", 20, g, 2, nil)
-	resident := make([]bool, g.n)
-	requests, held := requestsTo(2, g.n, 3000), 0
-	replay := func() {
-		for _, q := range requests {
-			r := policies.Request{Object: q, Query: q}
-			if resident[q] {
-				p.Hit(r)
-				continue
+	for _, text := range []string{"rac(keep-tp=1)", "rac-adaptive(keep-tp=1)"} {
+		g := randomGraph(3, 100)
+		p := newCache(t, text, 20, g, 2).policy
+		resident := make([]bool, g.n)
+		requests, n := requestsTo(2, g.n, 3000), 0
+		replay := func() {
+			for _, q := range requests {
+				r := policies.Request{Object: q, Query: q, Size: 1}
+				if resident[q] {
+					p.Hit(r)
+					continue
+				}
+				p.Miss(r)
+				for ; n >= 20; n-- {
+					resident[p.Victim(r)] = false
+				}
+				p.Insert(r)
+				resident[q] = true
+				n++
 			}
-			p.Miss(r)
-			for ; held >= 20; held-- {
-				resident[p.Victim(r)] = false
-			}
-			p.Insert(r)
-			resident[q] = true
-			held++
 		}
-	}
-	replay()
-	if n := testing.AllocsPerRun(3, replay); n > 0 {
-		t.Errorf("%v allocations per replay", n)
+		replay()
+		replay()
+		if n := testing.AllocsPerRun(3, replay); n > 0 {
+			t.Errorf("%s: %v allocations per replay", text, n)
+		}
 	}
 }

@@ -17,25 +17,12 @@ import (
 
 	"github.com/x448/float16"
 
+	"github.com/cachesim/cachesim/internal/base/interpreter"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // recorder is the program that records attention traces of models.
 const recorder = "../../../tools/attention-trace.py"
-
-// python returns a Python that has modules. Without one it skips the test.
-func python(t *testing.T, modules string) string {
-	t.Helper()
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	if out, err := exec.Command(path, "-c", "import "+modules).CombinedOutput(); err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		t.Skipf("%s: %s", path, lines[len(lines)-1])
-	}
-	return path
-}
 
 // record runs the recorder and returns the trace, with all of its heads.
 func record(t *testing.T, python, out string, args ...string) (*Shape, []Head) {
@@ -402,7 +389,7 @@ func randomTokens(words int) []int {
 }
 
 func TestToolRecordsGGUF(t *testing.T) {
-	python := python(t, "numpy")
+	python := interpreter.Python(t, "numpy")
 	tokens := randomTokens(toyWords)
 	for arch, size := range map[string]int{"llama": 8, "qwen2": 8, "qwen3": 16} {
 		m := newToy(arch, size)
@@ -433,7 +420,7 @@ func TestToolRecordsGGUF(t *testing.T) {
 
 // TestToolDecodesGreedily has every step read the likeliest token but the end of the text.
 func TestToolDecodesGreedily(t *testing.T) {
-	python := python(t, "numpy")
+	python := interpreter.Python(t, "numpy")
 	m, out := newToy("llama", 8), filepath.Join(t.TempDir(), "greedy")
 	prompt := randomTokens(toyWords)[:130]
 	s, heads := record(t, python, out, m.write(t), "--tokens", listOf(t, prompt), "--context", "130", "--steps", "9",
@@ -475,14 +462,14 @@ Q5_K 1.36253e+06 -6.91238 1.06934e+11
 Q6_K -132.542 -941724 -6.40441e+10
 BF16 3.34739e+30 7.78044e-13 3.34739e+30
 `
-	out := must.Get(exec.Command(python(t, "numpy"), "-c", program, recorder).Output())(t)
+	out := must.Get(exec.Command(interpreter.Python(t, "numpy"), "-c", program, recorder).Output())(t)
 	if string(out) != want {
 		t.Errorf("blocks have\n%swant\n%s", out, want)
 	}
 }
 
 func TestToolReadsText(t *testing.T) {
-	python := python(t, "numpy")
+	python := interpreter.Python(t, "numpy")
 	letters := strings.Fields("<s> </s> <unk> h e l o w r d ▁ Ġ 1 2 he ll hell hello ▁w or ▁wor ▁worl <0xC3> <0xA9> Ġw " +
 		"Ã © Ã©")
 	ids := func(names string) (list []int) {
@@ -536,7 +523,7 @@ func refused(t *testing.T, python, want string, args ...string) {
 }
 
 func TestToolRefuses(t *testing.T) {
-	python := python(t, "numpy")
+	python := interpreter.Python(t, "numpy")
 	m := newToy("llama", 8)
 	model, tokens := m.write(t), listOf(t, randomTokens(toyWords))
 	content := must.Get(os.ReadFile(model))(t)
@@ -659,7 +646,7 @@ func TestToolRecordsTransformers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("torch takes seconds to begin")
 	}
-	python := python(t, "torch, transformers")
+	python := interpreter.Python(t, "torch, transformers")
 	tokens, dir := randomTokens(48), t.TempDir()
 	var problems bytes.Buffer
 	program := exec.Command(python, "-c", models, recorder, dir, listOf(t, tokens))

@@ -7,29 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/interpreter"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // tool is the program that embeds texts with a model on this machine.
 const tool = "../../../tools/embed.py"
-
-// python returns a Python that has modules. Without one it skips the test.
-func python(t *testing.T, modules string) string {
-	t.Helper()
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	if out, err := exec.Command(path, "-c", "import "+modules).CombinedOutput(); err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		t.Skipf("%s: %s", path, lines[len(lines)-1])
-	}
-	return path
-}
 
 // toyModel writes a model of ONNX whose tokens are words and have the vectors (1, 0), (0, 1), (1, 1), ...
 const toyModel = `
@@ -97,7 +83,7 @@ func checkToy(t *testing.T, python string, env []string, model string) {
 }
 
 func TestToolEmbedsWithONNX(t *testing.T) {
-	python := python(t, "numpy, onnx, onnxruntime, tokenizers")
+	python := interpreter.Python(t, "numpy, onnx, onnxruntime, tokenizers")
 	model := t.TempDir()
 	if text, err := exec.Command(python, "-c", toyModel, model).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -106,14 +92,14 @@ func TestToolEmbedsWithONNX(t *testing.T) {
 }
 
 func TestToolEmbedsWithSentenceTransformers(t *testing.T) {
-	python := python(t, "numpy")
+	python := interpreter.Python(t, "numpy")
 	modules := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(modules, "sentence_transformers.py"), []byte(toySentences), 0o644))
 	checkToy(t, python, []string{"PYTHONPATH=" + modules}, "toy")
 }
 
 func TestToolRefusesTexts(t *testing.T) {
-	python := python(t, "numpy")
+	python := interpreter.Python(t, "numpy")
 	modules := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(modules, "sentence_transformers.py"), []byte(toySentences), 0o644))
 	for content, want := range map[string]string{

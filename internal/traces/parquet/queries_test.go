@@ -13,6 +13,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/cachesim/cachesim/internal/base/interpreter"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -209,16 +210,14 @@ assert table["text"].to_pylist() == ["x", None] and table["key"].to_pylist() == 
 `
 
 func TestParquetQueriesOfPyarrow(t *testing.T) {
-	if err := exec.Command("python3", "-c", "import pyarrow").Run(); err != nil {
-		t.Skip("no python3 with pyarrow, to write and read Parquet with")
-	}
+	python := interpreter.Python(t, "pyarrow")
 	folder := t.TempDir()
 	want := []stream.Record{
 		{Time: second / 2, Text: []byte("a"), Extra: &queries.Head{Text: []byte("x"), Vector: []float32{1, 2, 3}}},
 		{Time: second, Text: []byte("b"), Extra: &queries.Head{Vector: []float32{0.5, 0, -1}}},
 	}
 	tracetest.Write(t, filepath.Join(folder, "ours.parquet"), stream.Fields{Time: true, Kind: queries.Kind{}}, want)
-	if out, err := exec.Command("python3", "-c", pyarrowQueries, folder).CombinedOutput(); err != nil {
+	if out, err := exec.Command(python, "-c", pyarrowQueries, folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	files, err := os.ReadDir(folder)
