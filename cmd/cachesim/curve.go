@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/curve"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -83,7 +84,7 @@ With --format csv or json the output is the records: LRU at every point, and eve
 }
 
 func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
-	capacities, mode, err := f.capacity.parse()
+	capacities, mode, err := f.capacity.parse(&f.trace)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 	if c.Exact, err = results.Records(atTable, ""); err != nil {
 		return 0, err
 	}
-	experiment.MarkAllBest(c.Exact)
+	best.MarkAll(c.Exact)
 	more, err := results.Records(atGrid, "")
 	c.Exact = append(c.Exact, more...)
 	return experiment.Rows(atTable) + experiment.Rows(atGrid), cmp.Or(err, stopped)
@@ -219,7 +220,7 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 		design.Warmup = len(warmup.Sample(f.trace.sample, seed).Objects)
 		design.Inputs = inputs(curve.Sampled(w, sample, seed), held, seed)
 		recs, err := f.records(cmd, sample, design, t.Bytes(), silent)
-		experiment.MarkAllBest(recs)
+		best.MarkAll(recs)
 		c.Sampled = append(c.Sampled, recs...)
 		if err != nil {
 			return planned, err

@@ -46,6 +46,7 @@ led to it, and the share of the capacity.`,
 	}
 	f.trace.register(cmd)
 	f.trace.registerWrites(cmd)
+	f.trace.registerKV(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.capacity.register(cmd, "1%")
 	f.format.Register(cmd)
@@ -100,7 +101,7 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	if err := f.parts.single(&c.Parts); err != nil {
 		return c, nil, mode, err
 	}
-	capacities, mode, err = f.capacity.parse()
+	capacities, mode, err = f.capacity.parse(&f.trace)
 	switch {
 	case err != nil:
 	case len(capacities) != 1:

@@ -29,6 +29,7 @@ type traceFlags struct {
 	tenants     string
 	writes      string
 	embeddings  string
+	kv          string
 	seed        uint64
 	quiet       bool
 }
@@ -65,6 +66,13 @@ func (f *traceFlags) registerWrites(cmd *cobra.Command) {
 		"usual in the format; see cachesim formats)")
 	_ = cmd.RegisterFlagCompletionFunc("writes", cobra.FixedCompletions(stream.WritesNames(),
 		cobra.ShellCompDirectiveNoFileComp))
+}
+
+// registerKV adds the flag for commands with capacities of caches of prompts.
+func (f *traceFlags) registerKV(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.kv, "kv", "", "what the keys and values of prompts take, so that capacities are bytes: "+
+		"model=llama-3.1-70b (cachesim kv lists the models), config=FILE (a config.json of Hugging Face) or "+
+		"layers=80,kv-heads=8,head-size=128; with type=fp8,tensor-parallel=4")
 }
 
 // registerEmbeddings adds the flag for commands that replay queries.
@@ -135,6 +143,10 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	}
 	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
 	w.Writes = f.writes
+	if err := workload.CheckKV(f.kv); err != nil {
+		return w, fmt.Errorf("--kv: %w", err)
+	}
+	w.KV = f.kv
 	if f.tenants != "" {
 		rule, err := traces.ParseTenants(f.tenants)
 		if err != nil {
@@ -200,13 +212,17 @@ func (f *capacityFlags) register(cmd *cobra.Command, defaultList string) {
 	cmd.MarkFlagsMutuallyExclusive("unit-size", "bytes")
 }
 
-func (f *capacityFlags) parse() ([]capacity.Spec, capacity.Mode, error) {
+// parse returns the capacities of a workload, and which sizes count.
+func (f *capacityFlags) parse(of *traceFlags) ([]capacity.Spec, capacity.Mode, error) {
 	mode := capacity.AsWritten
 	switch {
 	case f.unitSize:
 		mode = capacity.UnitSize
 	case f.bytes:
 		mode = capacity.Bytes
+	}
+	if of.kv != "" {
+		mode = mode.OfBlocks()
 	}
 	specs, err := capacity.ParseList(f.list)
 	return specs, mode, err

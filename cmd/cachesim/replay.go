@@ -44,6 +44,7 @@ type replayFlags struct {
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.trace.register(cmd)
 	f.trace.registerWrites(cmd)
+	f.trace.registerKV(cmd)
 	f.capacity.register(cmd, defaultCapacities)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.perFile, "per-file", false, "replay each file, and each file in an archive, through an empty "+

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/overtime"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -161,7 +162,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	experiment.MarkAllBest(recs)
+	best.MarkAll(recs)
 	bill.Charge(recs)
 	if f.filled {
 		coldstart.Measure(recs, f.blocks)
@@ -178,7 +179,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 
 // capacitiesIn returns the capacities: none if every cache defines its own, from which a given one must not differ.
 func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) ([]capacity.Spec, capacity.Mode, error) {
-	capacities, mode, err := f.capacity.parse()
+	capacities, mode, err := f.capacity.parse(&f.trace)
 	for _, s := range setups {
 		own, ok := sim.OwnCapacity(s.Parts.Cache)
 		switch {

@@ -135,8 +135,10 @@ type Config struct {
 	Trace    *traces.Trace // what will be served; a cache must not look ahead
 	Capacity int64
 	Unit     bool // capacity counts objects
-	Params   params.Values
-	Policy   policies.Spec
+	// BlockBytes are the bytes of the keys and values of a block; 0 if unknown.
+	BlockBytes int64
+	Params     params.Values
+	Policy     policies.Spec
 	// Seed is for the policy's random choices. A cache with several policies derives one for each from it.
 	Seed    uint64
 	NextUse func() []uint32 // per position of Trace; only for policies that are offline

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/grouped"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -118,7 +119,7 @@ func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 
 // ByWorkload groups cells by workload, both in order of first appearance.
 func ByWorkload(cells []Cell) [][]Cell {
-	return groupBy(cells, func(c Cell) string { return c.Workload.Key() })
+	return grouped.By(cells, func(c Cell) string { return c.Workload.Key() })
 }
 
 // WithoutRepetitions returns the cells without those whose hash an earlier cell has.
@@ -407,7 +408,7 @@ func (j job) policy() string {
 
 // inQueues returns jobs grouped by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
-	for _, same := range groupBy(jobs, job.policy) {
+	for _, same := range grouped.By(jobs, job.policy) {
 		queues = append(queues, queue{policy: same[0].policy(), onDevice: same[0].OnDevice(), jobs: same})
 	}
 	return queues

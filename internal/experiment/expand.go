@@ -320,6 +320,12 @@ func (f *File) mode() capacity.Mode {
 	return capacity.AsWritten
 }
 
+// modeOf returns which sizes count in a trace.
+func (f *File) modeOf(t Trace) capacity.Mode {
+	in := Input{Workload: workload.Workload{KV: t.KV}}
+	return in.sizes(f.mode())
+}
+
 // capacitiesOf returns the capacities that a trace is replayed at: none if all caches that replay it have their own.
 func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	own, path := f.Traces[index].Capacities, []any{"traces", index, "capacities"}
@@ -538,9 +544,9 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 
 // Workload returns the trace's files and how they are read; it has no requests of a generator.
 func (t Trace) Workload() workload.Workload {
-	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
-		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants,
-		Writes: t.Writes}}
+	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, KV: t.KV,
+		Selection: traces.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants,
+			Writes: t.Writes}}
 }
 
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a

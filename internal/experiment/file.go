@@ -86,6 +86,7 @@ type Trace struct {
 	PerFile    bool              `yaml:"per-file,omitempty"`
 	Tenants    string            `yaml:"tenants,omitempty"` // as for --tenant
 	Writes     string            `yaml:"writes,omitempty"`  // as for --writes
+	KV         string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
 	Limit      int               `yaml:"limit,omitempty"`
 	Warmup     int               `yaml:"warmup,omitempty"`     // requests, instead of those of the experiment
 	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed key

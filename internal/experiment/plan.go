@@ -149,6 +149,14 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 	return needs
 }
 
+// sizes returns which sizes count for the workload, given those of the design.
+func (in *Input) sizes(design capacity.Mode) capacity.Mode {
+	if in.Workload.KV != "" {
+		return design.OfBlocks()
+	}
+	return design
+}
+
 func (in *Input) isServedIn(setup int) bool {
 	return in.Setups == nil || slices.Contains(in.Setups, setup)
 }
@@ -278,10 +286,10 @@ func (p *planner) capacities(in *Input, setup int) ([]capacity.Capacity, error) 
 
 // add adds the cells of all policies at one capacity, and then those that they are compared with.
 func (p *planner) add(in *Input, setup int, c capacity.Capacity) error {
-	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: cmp.Or(in.Warmup, p.Warmup), Series: p.Series,
-		Version: p.Version}
+	base := Cell{Workload: in.Workload, Capacity: c, Sizes: in.sizes(p.Sizes), Warmup: cmp.Or(in.Warmup, p.Warmup),
+		Series: p.Series, Version: p.Version}
 	base.Axes = joinAxes(in.Axes, p.Setups[setup].Axes)
-	bytes := c.CountsBytes(p.Sizes)
+	bytes := c.CountsBytes(base.Sizes)
 	clear(p.asked)
 	clear(p.hashes)
 	var optima []Cell

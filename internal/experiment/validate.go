@@ -145,6 +145,9 @@ func (f *File) checkTrace(t Trace) error {
 			return fmt.Errorf("writes: %w", err)
 		}
 	}
+	if err := workload.CheckKV(t.KV); err != nil {
+		return fmt.Errorf("kv: %w", err)
+	}
 	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Embeddings: t.Embeddings,
 		Selection: traces.Selection{Merge: t.Merge}}
 	if err := beside.CheckEmbeddings(); err != nil {
@@ -347,7 +350,7 @@ func (f *File) checkCells() error {
 		if err != nil {
 			return err
 		}
-		if f.ownCapacities(t) || !capacity.NeedBytes(specs, f.mode()) {
+		if f.ownCapacities(t) || !capacity.NeedBytes(specs, f.modeOf(t)) {
 			continue // capacities that differ from the caches' are an error of the plan
 		}
 		if f.UnitSize {

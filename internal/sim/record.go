@@ -42,6 +42,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if c.Cache.Entry.Capacity == nil {
 		rec.CapacityShare = new(r.share(c.Capacity))
 	}
+	if p := prompts.Of(r.trace.Kind); p != nil && c.Capacity.Block > 0 {
+		rec.KVSource, rec.TokenBytes, rec.BlockBytes = p.Memory.Source, p.Memory.TokenBytes, p.Memory.BlockBytes
+	}
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()
 	}
@@ -129,6 +132,9 @@ func (r *Replayer) hitRatio(v metric.Values, delayed int64) float64 {
 func (r *Replayer) share(c capacity.Capacity) float64 {
 	if c.Bytes {
 		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))
+	}
+	if c.Block > 0 {
+		return c.Share(r.trace.NumObjects) * r.trace.SampleRate
 	}
 	return float64(c.Simulated) / float64(r.trace.NumObjects)
 }

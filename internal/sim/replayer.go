@@ -23,6 +23,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -430,19 +431,28 @@ func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
 // cacheConfig returns the config of a cell's cache for a part of the trace, without predictors.
 func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config {
 	return cache.Config{
-		Trace:     t,
-		Capacity:  capacityOf(c, t),
-		Unit:      !c.Capacity.Bytes,
-		Params:    c.Cache.Params,
-		Policy:    c.Policy,
-		Seed:      c.Seed,
-		NextUse:   nextUse,
-		Occupancy: c.Series.Asked(),
-		Allocator: c.Allocator,
+		Trace:      t,
+		Capacity:   capacityOf(c, t),
+		Unit:       !c.Capacity.Bytes,
+		BlockBytes: blockBytes(t),
+		Params:     c.Cache.Params,
+		Policy:     c.Policy,
+		Seed:       c.Seed,
+		NextUse:    nextUse,
+		Occupancy:  c.Series.Asked(),
+		Allocator:  c.Allocator,
 
 		Asynchronous: isAsynchronous(c.Model),
 		Predicted:    approximates(c.Model),
 	}
+}
+
+// blockBytes returns the bytes of the keys and values of a block; 0 if they are unknown.
+func blockBytes(t *traces.Trace) int64 {
+	if p := prompts.Of(t.Kind); p != nil {
+		return p.Memory.BlockBytes
+	}
+	return 0
 }
 
 func capacityOf(c Cell, t *traces.Trace) int64 {

@@ -232,7 +232,8 @@ func (t *Trace) Depths() []int32 {
 // mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
 
-// Lines reports how the files of the trace were read, and what their writes do; see Reading.Line.
+// Lines reports how the files of the trace were read, what their writes do, and what is known of their requests from
+// elsewhere; see Reading.Line.
 func (t *Trace) Lines(remark string) []string {
 	lines, written := Lines(t.Readings, remark), t.Written.Text()
 	switch {
@@ -241,6 +242,9 @@ func (t *Trace) Lines(remark string) []string {
 		lines[0] += "; " + written
 	default:
 		lines = append(lines, written)
+	}
+	if d, ok := t.Kind.(stream.Described); ok && d.Line() != "" {
+		lines = append(lines, d.Line())
 	}
 	return lines
 }

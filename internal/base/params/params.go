@@ -123,16 +123,21 @@ func Format(ps []Param, v Values) string {
 
 // FormatCall returns name with the parameters that differ from their defaults, as a user would write it: "lru-k(k=3)".
 func FormatCall(name string, ps []Param, v Values) string {
-	var changed []Param
+	changed := Changed(ps, v)
+	if len(changed) == 0 {
+		return name
+	}
+	return name + "(" + Format(changed, v) + ")"
+}
+
+// Changed returns the parameters that differ from their defaults.
+func Changed(ps []Param, v Values) (changed []Param) {
 	for _, p := range ps {
 		if v[p.Name] != p.Default {
 			changed = append(changed, p)
 		}
 	}
-	if len(changed) == 0 {
-		return name
-	}
-	return name + "(" + Format(changed, v) + ")"
+	return changed
 }
 
 // Signature returns name with every parameter and its default: "lru-k(k=2,history=1)".

@@ -58,7 +58,10 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		}
 	}
 	bytes := rec.CapacityUnit == records.Bytes
-	if bytes {
+	switch {
+	case rec.BlockBytes > 0:
+		bytes, p.cell.Sizes = false, capacity.BlockBytes
+	case bytes:
 		p.cell.Sizes = capacity.Bytes
 	}
 	parts, err := sim.PartsOf(&rec)
@@ -85,9 +88,11 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 var comparisons = []metric.Metric{metric.OptMisses, metric.CompetitiveRatioMax, metric.NormalizedHitRatio}
 
 // capacityText returns the capacity as written, so that the meaning of a share is checked as well. For a sample it
-// returns the number: the share may have referred to the whole trace, which is not replayed.
+// returns the number: the share may have referred to the whole trace, which is not replayed. So it does for a number of
+// blocks, where the record has their bytes.
 func capacityText(rec *records.Record) string {
-	if rec.CapacityText != "" && rec.SampleRate == 1 {
+	_, err := strconv.ParseInt(rec.CapacityText, 10, 64)
+	if ofBlocks := rec.BlockBytes > 0 && err == nil; rec.CapacityText != "" && rec.SampleRate == 1 && !ofBlocks {
 		return rec.CapacityText
 	}
 	return strconv.FormatInt(rec.Capacity, 10)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
 )
@@ -67,14 +67,14 @@ func (r *Result) updated() records.Record {
 
 // markBest marks the best policies again if some were marked and a record is new.
 func (r *Report) markBest(recs []records.Record) {
-	for _, same := range experiment.ByPoint(recs) {
+	for _, same := range best.ByPoint(recs) {
 		marked, renewed := false, false
 		for _, i := range same {
 			marked = marked || recs[i].Best
 			renewed = renewed || r.Results[i].Status != Equal
 		}
 		if marked && renewed {
-			experiment.MarkBest(recs, same)
+			best.Mark(recs, same)
 		}
 	}
 }

@@ -236,6 +236,9 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 	if w.Tenants != "" {
 		parts = append(parts, "tenants by "+w.Tenants)
 	}
+	if w.KV != "" {
+		parts = append(parts, "keys and values: "+w.KV)
+	}
 	if w.Embeddings != "" {
 		parts = append(parts, "embeddings: "+w.Embeddings)
 	}

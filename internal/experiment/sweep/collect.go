@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
@@ -62,7 +63,7 @@ func Collect(cells []experiment.Cell, finished *Finished) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	experiment.MarkAllBest(recs)
+	best.MarkAll(recs)
 	c := &Collection{Records: recs, Series: finished.results.Series(cells)}
 	for _, cell := range cells {
 		result := finished.results[cell.Hash]

@@ -49,6 +49,13 @@ type Record struct {
 	Tenants string `json:"tenants" parquet:"tenants" rare:"true"`
 	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
 	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
+	// KV is what the keys and values of prompts take, as for --kv, KVSource where the numbers come from, TokenBytes the
+	// bytes of a token that all layers keep, and BlockBytes those of a block, with which capacities in blocks are written
+	// in bytes. All are of all GPUs of a replica; "" and 0 if the model is unknown.
+	KV         string  `json:"kv" parquet:"kv" rare:"true"`
+	KVSource   string  `json:"kv_source" parquet:"kv_source" rare:"true"`
+	TokenBytes float64 `json:"token_bytes" parquet:"token_bytes" rare:"true"`
+	BlockBytes int64   `json:"block_bytes" parquet:"block_bytes" rare:"true"`
 	// Embeddings is the origin of the queries' embeddings: "trace", the file next to it, or an embedder with every
 	// parameter; "" if similarity is not used.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`
@@ -79,7 +86,8 @@ type Record struct {
 	CapacityText string `json:"capacity_text" parquet:"capacity_text"` // as the user wrote it: "1%", "64MiB", "1000"
 	// CapacityShare is Capacity divided by the trace's distinct objects, or by their total size.
 	CapacityShare *float64 `json:"capacity_share" parquet:"capacity_share,optional"`
-	// SimulatedCapacity is the capacity of the replayed cache: SampleRate times Capacity on a sampled trace.
+	// SimulatedCapacity is the capacity of the replayed cache: SampleRate times Capacity on a sampled trace. It counts
+	// blocks if BlockBytes is set.
 	SimulatedCapacity int64  `json:"simulated_capacity" parquet:"simulated_capacity"`
 	Seed              uint64 `json:"seed" parquet:"seed"`
 	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting started

@@ -11,19 +11,23 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Capacity is the size of a cache: a number of objects or of bytes.
 type Capacity struct {
-	Spec      // as the user wrote it: "1%"
-	Amount    int64
-	Bytes     bool
-	Simulated int64 // capacity of the replayed cache: less than Amount on a sampled trace
+	Spec   // as the user wrote it: "1%"
+	Amount int64
+	Bytes  bool // sizes of objects count
+	// Block is set if all objects have this size in bytes: Amount is then in bytes, while the replay counts objects, which
+	// is the same, and knows more of them.
+	Block     int64
+	Simulated int64 // capacity of the replayed cache, in objects if Block is set: less than Amount on a sampled trace
 }
 
 // Unit returns "objects" or "bytes", as in records.
 func (c Capacity) Unit() string {
-	if c.Bytes {
+	if c.Bytes || c.Block > 0 {
 		return "bytes"
 	}
 	return "objects"
@@ -36,6 +40,13 @@ func Of(amount int64, bytes bool) Capacity {
 		s.text, s.kind = s.text+"B", capacityBytes
 	}
 	return Capacity{Spec: s, Amount: amount, Bytes: bytes, Simulated: amount}
+}
+
+// OfBlocks returns the capacity of a number of objects that all have a size, as Block of Capacity.
+func OfBlocks(n, block int64) Capacity {
+	c := Of(n*block, true)
+	c.Bytes, c.Block, c.Simulated = false, block, n
+	return c
 }
 
 // OfBytes returns the capacity of a number of bytes, written in the largest unit that divides it.
@@ -55,6 +66,9 @@ func (c Capacity) Share(objects int) float64 {
 	if c.kind == capacityShare {
 		return c.value / 100
 	}
+	if c.Block > 0 {
+		return float64(c.Amount) / (float64(c.Block) * float64(objects))
+	}
 	return float64(c.Amount) / float64(objects)
 }
 
@@ -64,6 +78,9 @@ func (c Capacity) Same(other Capacity) bool { c.Spec = other.Spec; return c == o
 // OnSample scales c to a sample of that share of the keys. ok is false if less than one object or byte remains.
 func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	amount := float64(c.Amount) * rate
+	if c.Block > 0 {
+		amount /= float64(c.Block)
+	}
 	c.Simulated = wholeUnits(amount)
 	return c, withoutRounding(amount) >= 1
 }
@@ -75,12 +92,30 @@ const (
 	AsWritten Mode = iota // bare numbers and shares count objects, byte units count bytes
 	UnitSize              // every object has size 1; byte units are an error
 	Bytes                 // bare numbers and shares count bytes
+	// Blocks and BlockBytes are AsWritten and Bytes for prompts with keys and values of known bytes: blocks, which are the
+	// objects, have one size, so that all capacities are bytes, of which the replay counts blocks.
+	Blocks
+	BlockBytes
 )
 
-// capacityModes are the names of the modes, as in the cells of an experiment.
-var capacityModes = []string{AsWritten: "as-written", UnitSize: "unit", Bytes: "bytes"}
+// OfBlocks returns the mode for prompts whose keys and values have known bytes.
+func (m Mode) OfBlocks() Mode {
+	switch m {
+	case AsWritten:
+		return Blocks
+	case Bytes:
+		return BlockBytes
+	}
+	return m
+}
 
-// String returns "as-written", "unit" or "bytes".
+func (m Mode) ofBlocks() bool { return m == Blocks || m == BlockBytes }
+
+// capacityModes are the names of the modes, as in the cells of an experiment.
+var capacityModes = []string{AsWritten: "as-written", UnitSize: "unit", Bytes: "bytes", Blocks: "blocks",
+	BlockBytes: "block-bytes"}
+
+// String returns "as-written", "unit", "bytes", "blocks" or "block-bytes".
 func (m Mode) String() string { return capacityModes[m] }
 
 // ParseMode is the inverse of String.
@@ -107,10 +142,13 @@ func (s Spec) Is(c Capacity) bool {
 	return c.Bytes && s.kind == capacityBytes && wholeUnits(s.value) == c.Amount
 }
 
-// CountsBytes reports whether the capacity is in bytes, not in objects.
+// CountsBytes reports whether the sizes of objects count, each of which may have its own.
 func (s Spec) CountsBytes(mode Mode) bool {
-	return s.kind == capacityBytes || mode == Bytes
+	return !mode.ofBlocks() && (s.kind == capacityBytes || mode == Bytes)
 }
+
+// InBytes reports whether results state the capacity in bytes.
+func (s Spec) InBytes(mode Mode) bool { return mode.ofBlocks() || s.CountsBytes(mode) }
 
 type capacityKind int
 
@@ -325,10 +363,17 @@ func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
 // On returns the capacity for a trace. On a trace sampled at rate R the simulated cache has R times the capacity, as in
 // SHARDS; a share refers to the estimated whole trace.
 func (s Spec) On(t *traces.Trace, mode Mode) (Capacity, error) {
+	if mode.ofBlocks() {
+		return s.inBlocks(t, mode)
+	}
 	c := Capacity{Spec: s, Bytes: s.CountsBytes(mode)}
 	if s.kind == capacityBytes && mode == UnitSize {
 		return c, fmt.Errorf("capacity %q: counts bytes, but --unit-size ignores sizes; write a number of objects, or "+
 			"remove --unit-size", s)
+	}
+	if c.Bytes && !t.HasSizes() && prompts.Of(t.Kind) != nil {
+		return c, fmt.Errorf("capacity %q: counts bytes, but of the model that served the prompts of %s nothing is known; "+
+			"name it with --kv model=llama-3.1-70b (kv, under the trace of an experiment), or count blocks", s, t.Name)
 	}
 	if c.Bytes && !t.HasSizes() {
 		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes", s, t.Name)
@@ -346,6 +391,35 @@ func (s Spec) On(t *traces.Trace, mode Mode) (Capacity, error) {
 	}
 	c.Amount = wholeUnits(amount)
 	c.Simulated = wholeUnits(float64(c.Amount) * t.SampleRate)
+	return c, nil
+}
+
+// inBlocks is On for prompts whose blocks all have the same bytes.
+func (s Spec) inBlocks(t *traces.Trace, mode Mode) (Capacity, error) {
+	p := prompts.Of(t.Kind)
+	if p == nil || p.Memory.BlockBytes == 0 {
+		return Capacity{}, fmt.Errorf("capacity %q: counts blocks of known bytes, but %s has none", s, t.Name)
+	}
+	c := Capacity{Spec: s, Block: p.Memory.BlockBytes}
+	blocks, inBytes := s.value, s.kind == capacityBytes || s.kind == capacityBare && mode == BlockBytes
+	switch {
+	case s.kind == capacityShare:
+		blocks = s.value / 100 * float64(t.NumObjects) / t.SampleRate
+	case inBytes:
+		blocks = s.value / float64(c.Block)
+	}
+	switch {
+	case blocks > math.MaxInt64/2/float64(c.Block):
+		return c, fmt.Errorf("capacity %q: is too large", s)
+	case inBytes && blocks < 1:
+		return c, fmt.Errorf("capacity %q: is less than a block of %d tokens, whose keys and values have %d bytes (%s)", s,
+			p.BlockTokens, c.Block, p.Memory.Source)
+	case inBytes:
+		c.Amount = wholeUnits(s.value)
+	default:
+		c.Amount = wholeUnits(blocks) * c.Block
+	}
+	c.Simulated = wholeUnits(blocks * t.SampleRate)
 	return c, nil
 }
 

@@ -230,6 +230,16 @@ type Columns struct {
 	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
 
 	SessionKeys []uint64 // per conversation: its number in the file, or the hash of its name; nil if Sessions is
+
+	// Memory is what the keys and values take; the zero value if the model is unknown.
+	Memory Memory
+}
+
+// Memory is what the keys and values of prompts take, on all GPUs of a replica.
+type Memory struct {
+	BlockBytes int64   // of a block
+	TokenBytes float64 // of a token that all layers keep
+	Source     string  // where the shape of the model comes from, and the shape
 }
 
 // Depths implements stream.Chained: the tokens from the root of the prefix tree to the end of the block, counting every

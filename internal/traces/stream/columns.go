@@ -34,6 +34,12 @@ type Warner interface {
 	Warnings() []string
 }
 
+// Described is implemented by Columns of which users gave properties that no file states.
+type Described interface {
+	// Line says them in one line; "" if there are none.
+	Line() string
+}
+
 // SampledBuilder is implemented by ColumnsBuilders that also know of units without requests, such as unread files.
 type SampledBuilder interface {
 	// Sample is called before the first request if only a sample is kept. keeps reports whether units with a key, as

@@ -53,6 +53,7 @@ func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 	}
 	add("tenants", w.Tenants)
 	add("embeddings", w.Embeddings)
+	add("keys and values", w.KV)
 	for i, warning := range t.Warnings {
 		add("warning "+strconv.Itoa(i+1), warning)
 	}

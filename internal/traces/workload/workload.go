@@ -19,6 +19,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -43,6 +44,9 @@ type Workload struct {
 	// for each distinct one; or a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it;
 	// "": the trace's own, or embed.Default's if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
+	// KV says what the keys and values of prompts take, "model=llama-3.1-70b,type=fp8", as package llm reads it; "": that
+	// is unknown, and capacities count blocks.
+	KV string `json:"kv,omitempty"`
 	// Checksum is of all files in Paths, as ReadChecksum returns it; "" accepts any.
 	Checksum string `json:"checksum,omitempty"`
 }
@@ -123,7 +127,7 @@ func (w Workload) besideFile() queries.BesideFile {
 }
 
 // Paths returns all files to read: the trace's, then the file of embeddings, if there is one, and then the files that
-// parameters of the generator or options of the format name.
+// parameters of the generator, options of the format and the description of keys and values name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
@@ -132,7 +136,11 @@ func (w Workload) Paths() []string {
 	if spec, err := gen.Parse(w.Generator, ""); err == nil {
 		paths = append(paths, spec.Files()...)
 	}
-	return append(paths, formats.FilesOf(w.Format)...)
+	paths = append(paths, formats.FilesOf(w.Format)...)
+	if s, err := llm.Parse(w.KV); err == nil && s.File() != "" {
+		paths = append(paths, s.File())
+	}
+	return paths
 }
 
 // find returns where all files are, in the order of Paths.
@@ -157,6 +165,9 @@ func (w Workload) Identity() Workload {
 			w.Embeddings = w.besideFile().As("file").String()
 		}
 		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
+		if s, err := llm.Parse(w.KV); err == nil {
+			w.KV = s.WithFile("file").String()
+		}
 		if spec, err := gen.Parse(w.Generator, ""); err == nil {
 			spec, _ = spec.WithFiles(func(string) (string, error) { return "file", nil })
 			w.Generator = spec.Full()
@@ -290,6 +301,10 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
 	}
+	keyValues, err := w.keyValues(dirs)
+	if err != nil {
+		return nil, "", err
+	}
 	switch {
 	case options.Attention:
 		t, sum, err = w.loadAttention(ctx, dirs, options, takeSum)
@@ -303,6 +318,9 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	}
 	if w.Name != "" {
 		t.Name = w.Name
+	}
+	if err := keyValues.set(t); err != nil {
+		return nil, sum, err
 	}
 	switch {
 	case !options.Embeddings:
@@ -511,7 +529,7 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
 	rec.InputFormat, rec.Merge, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
 	rec.Limit = int64(w.Limit)
-	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
+	rec.SampleSeed, rec.Tenants, rec.KV = w.SampleSeed, w.Tenants, w.KV
 	rec.WriteMode = cmp.Or(rec.WriteMode, w.Writes)
 	if w.EmbeddingsFile() != "" {
 		rec.Embeddings = w.Embeddings // even if similarity plays no part, since the checksum covers all files
@@ -525,6 +543,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Name:      rec.Trace,
 		Generator: rec.TraceGenerator,
 		Checksum:  rec.TraceChecksum,
+		KV:        rec.KV,
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,

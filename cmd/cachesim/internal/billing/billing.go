@@ -63,9 +63,9 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 		}
 	}
 	for _, s := range specs {
-		if !s.CountsBytes(mode) {
+		if !s.InBytes(mode) {
 			return nil, fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give "+
-				"sizes such as 64MiB", f.cost, s)
+				"sizes such as 64MiB, or --kv for prompts", f.cost, s)
 		}
 	}
 	if f.today == "" {

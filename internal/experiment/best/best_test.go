@@ -1,4 +1,4 @@
-package experiment
+package best
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // marks returns which records are the best.
 func marks(recs ...records.Record) (best []bool) {
 	for _, same := range ByPoint(recs) {
-		MarkBest(recs, same)
+		Mark(recs, same)
 	}
 	for _, rec := range recs {
 		best = append(best, rec.Best)

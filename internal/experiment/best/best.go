@@ -1,9 +1,11 @@
-package experiment
+// Package best marks which policy is the best at each workload and capacity. Only records that can be compared compete.
+package best
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/grouped"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -34,12 +36,12 @@ func ByPoint(recs []records.Record) (points [][]int) {
 	for i := range indices {
 		indices[i] = i
 	}
-	return groupBy(indices, func(i int) point { return pointOf(&recs[i]) })
+	return grouped.By(indices, func(i int) point { return pointOf(&recs[i]) })
 }
 
-// MarkBest marks the best of one point's records, given by their indices. Only comparable records compete: those at the
+// Mark marks the best of one point's records, given by their indices. Only comparable records compete: those at the
 // same place on every axis that both have, and with the same seed.
-func MarkBest(recs []records.Record, point []int) {
+func Mark(recs []records.Record, point []int) {
 	places := byPlace(recs, point)
 	for _, p := range places {
 		competitors := pick(recs, p.members)
@@ -55,9 +57,9 @@ func MarkBest(recs []records.Record, point []int) {
 	}
 }
 
-func MarkAllBest(recs []records.Record) {
+func MarkAll(recs []records.Record) {
 	for _, same := range ByPoint(recs) {
-		MarkBest(recs, same)
+		Mark(recs, same)
 	}
 }
 
@@ -68,7 +70,7 @@ type place struct {
 }
 
 func byPlace(recs []records.Record, members []int) (places []place) {
-	for _, same := range groupBy(members, func(i int) string { return placeOf(&recs[i]) }) {
+	for _, same := range grouped.By(members, func(i int) string { return placeOf(&recs[i]) }) {
 		places = append(places, place{newPosition(placeOf(&recs[same[0]])), same})
 	}
 	return places

@@ -1,0 +1,327 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/filestate"
+)
+
+// mostConfigBytes is far more than a configuration has.
+const mostConfigBytes = 8 << 20
+
+// ReadConfig reads the shape of a model from the config.json that Hugging Face's transformers read.
+func ReadConfig(path string) (Shape, error) {
+	file, err := filestate.Open(path)
+	if err != nil {
+		return Shape{}, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostConfigBytes+1))
+	if err != nil {
+		return Shape{}, err
+	}
+	if len(text) > mostConfigBytes {
+		return Shape{}, fmt.Errorf("%s: more than %d MiB: want the config.json of a model, which has a few KiB", path,
+			mostConfigBytes>>20)
+	}
+	s, err := ParseConfig(text)
+	if err != nil {
+		return Shape{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// config are the keys of a config.json that determine the shape. A key that is absent or null is nil.
+type config struct {
+	ModelType  string `json:"model_type"`
+	TorchType  string `json:"torch_dtype"`
+	NewerType  string `json:"dtype"` // its name since transformers 4.56
+	Layers     *int   `json:"num_hidden_layers"`
+	Heads      *int   `json:"num_attention_heads"`
+	KVHeads    *int   `json:"num_key_value_heads"`
+	HeadSize   *int   `json:"head_dim"`
+	HiddenSize *int   `json:"hidden_size"`
+
+	LatentRank *int `json:"kv_lora_rank"`
+	RopeSize   *int `json:"qk_rope_head_dim"`
+
+	LayerTypes   []string `json:"layer_types"`
+	Window       *int     `json:"sliding_window"`
+	UsesWindow   *bool    `json:"use_sliding_window"`
+	FirstWindow  *int     `json:"max_window_layers"`
+	Pattern      *int     `json:"sliding_window_pattern"`
+	Chunk        *int     `json:"attention_chunk_size"`
+	RopeLayers   []int    `json:"no_rope_layers"` // 1 for a layer with chunks, 0 for one without
+	RopeInterval *int     `json:"no_rope_layer_interval"`
+	SharedLayers *int     `json:"num_kv_shared_layers"` // at the end, which use keys and values of earlier ones
+}
+
+// strange are keys whose models keep something else than described here, with what that is.
+var strange = []struct{ key, what string }{
+	{"index_head_dim", "an index of the keys for sparse attention"},
+	{"compress_ratios", "compressed keys and values"},
+	{"hybrid_layer_pattern", "layers with different heads"},
+	{"attention_k_eq_v", "values that are keys"},
+	{"block_configs", "a different shape in each layer"},
+	{"layers_block_type", "layers with a state"},
+	{"hybrid_override_pattern", "layers with a state"},
+	{"linear_attn_config", "layers with a state"},
+	{"mamba_d_state", "layers with a state"},
+	{"ssm_cfg", "layers with a state"},
+	{"cross_attention_layers", "layers that attend to images"},
+	{"multi_query", "heads under names of their own"},
+	{"num_kv_heads", "heads under names of their own"},
+	{"n_head_kv", "heads under names of their own"},
+	{"multi_query_group_num", "heads under names of their own"},
+	{"new_decoder_architecture", "heads under names of their own"},
+}
+
+const byHand = "give the numbers instead: layers=N,kv-heads=N,head-size=N, or layers=N,latent=N"
+
+// ParseConfig is ReadConfig for the content of a file.
+func ParseConfig(text []byte) (s Shape, err error) {
+	top, keys, err := decode(text)
+	if err != nil {
+		return s, err
+	}
+	if inner := keys["text_config"]; top.Layers == nil && inner != nil { // of a model of texts and images
+		outer := top
+		if top, keys, err = decode(inner); err != nil {
+			return s, fmt.Errorf("text_config: %w", err)
+		}
+		if top.TorchType == "" && top.NewerType == "" {
+			top.TorchType, top.NewerType = outer.TorchType, outer.NewerType
+		}
+	}
+	for _, other := range strange {
+		if value := strings.TrimSpace(string(keys[other.key])); value != "" && value != "null" && value != "false" {
+			return s, fmt.Errorf("%s: the model keeps %s, whose bytes are not known here; %s", other.key, other.what, byHand)
+		}
+	}
+	return top.shape()
+}
+
+func decode(text []byte) (c config, keys map[string]json.RawMessage, err error) {
+	if err = json.Unmarshal(text, &keys); err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+		return c, nil, fmt.Errorf("%s: want a %s, not a %s", wrong.Field, wrong.Type, wrong.Value)
+	}
+	if err == nil && keys == nil {
+		err = errors.New("null")
+	}
+	if err != nil {
+		return c, nil, fmt.Errorf("no config.json of a model, which is a JSON object with num_hidden_layers: %w", err)
+	}
+	return c, keys, nil
+}
+
+// need returns a count that must be there.
+func need(name string, n *int, most int) (int, error) {
+	switch {
+	case n == nil:
+		return 0, fmt.Errorf("%s is missing; want a config.json of Hugging Face that has it, or %s", name, byHand)
+	case *n < 1 || *n > most:
+		return 0, fmt.Errorf("%s: %d: want a whole number from 1 to %d", name, *n, most)
+	}
+	return *n, nil
+}
+
+// Limits of what is plausible.
+const (
+	mostLayers  = 10_000
+	mostNumbers = 1_000_000
+	mostTokens  = 1 << 30
+)
+
+func (c *config) shape() (s Shape, err error) {
+	layers, err := need("num_hidden_layers", c.Layers, mostLayers)
+	if err != nil {
+		return s, err
+	}
+	each, err := c.layer()
+	if err != nil {
+		return s, err
+	}
+	windows, err := c.windows(layers)
+	if err != nil {
+		return s, err
+	}
+	if c.SharedLayers != nil {
+		if *c.SharedLayers < 0 || *c.SharedLayers >= layers {
+			return s, fmt.Errorf("num_kv_shared_layers: %d of %d layers", *c.SharedLayers, layers)
+		}
+		windows = windows[:layers-*c.SharedLayers]
+	}
+	if s.Type, err = c.numbers(); err != nil {
+		return s, err
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(windows)))
+	for _, window := range distinct {
+		count := 0
+		for _, w := range windows {
+			if w == window {
+				count++
+			}
+		}
+		s.add(each, count, window)
+	}
+	return s, nil
+}
+
+// numbers returns the type of the numbers. Engines keep keys and values in that of the activations; a configuration
+// that states none, as of a quantised model, has 16 bits.
+func (c *config) numbers() (string, error) {
+	text := c.TorchType
+	if text == "" {
+		text = c.NewerType
+	}
+	if text == "" || text == "auto" {
+		return "bf16", nil
+	}
+	return parseType(text)
+}
+
+// layer returns what one layer keeps.
+func (c *config) layer() (l Layers, err error) {
+	if c.LatentRank != nil {
+		rank, err := need("kv_lora_rank", c.LatentRank, mostNumbers)
+		if err != nil {
+			return l, err
+		}
+		rope, err := need("qk_rope_head_dim", c.RopeSize, mostNumbers)
+		return Layers{Heads: 1, Key: rank + rope}, err
+	}
+	heads, err := need("num_attention_heads", c.Heads, mostNumbers)
+	if err != nil {
+		return l, err
+	}
+	l.Heads = heads // each with its own keys and values, if the file says nothing else
+	if c.KVHeads != nil {
+		if l.Heads, err = need("num_key_value_heads", c.KVHeads, heads); err != nil {
+			return l, err
+		}
+	}
+	if c.HeadSize != nil {
+		l.Key, err = need("head_dim", c.HeadSize, mostNumbers)
+		l.Value = l.Key
+		return l, err
+	}
+	hidden, err := need("hidden_size", c.HiddenSize, mostNumbers)
+	if err != nil {
+		return l, err
+	}
+	if hidden%heads != 0 {
+		return l, fmt.Errorf("hidden_size %d is not a multiple of num_attention_heads %d, and head_dim is missing", hidden,
+			heads)
+	}
+	l.Key, l.Value = hidden/heads, hidden/heads
+	return l, nil
+}
+
+// windows returns the window of each layer, 0 for none. The rules are those of the models in transformers.
+func (c *config) windows(layers int) ([]int, error) {
+	windows := make([]int, layers)
+	if c.LayerTypes != nil {
+		return windows, c.typedWindows(windows)
+	}
+	if c.Chunk != nil && c.ModelType == "llama4_text" {
+		return windows, c.chunks(windows)
+	}
+	if c.Window == nil || c.UsesWindow != nil && !*c.UsesWindow {
+		return windows, nil
+	}
+	window, err := need("sliding_window", c.Window, mostTokens)
+	if err != nil {
+		return nil, err
+	}
+	has := func(int) bool { return true }
+	switch c.ModelType {
+	case "mistral", "mixtral", "phi3", "starcoder2":
+	case "gemma2":
+		has = func(layer int) bool { return layer%2 == 0 }
+	case "gemma3_text", "cohere2":
+		pattern := map[string]int{"gemma3_text": 6, "cohere2": 4}[c.ModelType]
+		if c.Pattern != nil {
+			if pattern, err = need("sliding_window_pattern", c.Pattern, mostLayers); err != nil {
+				return nil, err
+			}
+		}
+		has = func(layer int) bool { return (layer+1)%pattern != 0 }
+	case "qwen2", "qwen2_moe", "qwen3", "qwen3_moe":
+		if c.UsesWindow == nil {
+			return windows, nil
+		}
+		first := layers
+		if c.FirstWindow != nil {
+			first = *c.FirstWindow
+		}
+		has = func(layer int) bool { return layer >= first }
+	default:
+		return nil, fmt.Errorf("sliding_window: which layers of the model_type %.40q have a window is not stated "+
+			"(layer_types); %s, with window=N,windowed-layers=N", c.ModelType, byHand)
+	}
+	for i := range windows {
+		if has(i) {
+			windows[i] = window
+		}
+	}
+	return windows, nil
+}
+
+// typedWindows fills in the windows that the types of layers have.
+func (c *config) typedWindows(windows []int) (err error) {
+	if len(c.LayerTypes) != len(windows) {
+		return fmt.Errorf("layer_types has %d entries for %d layers (num_hidden_layers)", len(c.LayerTypes), len(windows))
+	}
+	for i, typ := range c.LayerTypes {
+		switch typ {
+		case "full_attention":
+		case "sliding_attention":
+			windows[i], err = need("sliding_window", c.Window, mostTokens)
+		case "chunked_attention":
+			windows[i], err = need("attention_chunk_size", c.Chunk, mostTokens)
+		default:
+			err = fmt.Errorf("layer_types: layers of %.40q keep something else than keys and values of tokens (known: "+
+				"full_attention, sliding_attention, chunked_attention); %s", typ, byHand)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunks fills in the windows of Llama 4: layers with rotary positions attend within chunks, one in four to all.
+func (c *config) chunks(windows []int) error {
+	chunk, err := need("attention_chunk_size", c.Chunk, mostTokens)
+	if err != nil {
+		return err
+	}
+	interval := 4
+	if c.RopeInterval != nil {
+		if interval, err = need("no_rope_layer_interval", c.RopeInterval, mostLayers); err != nil {
+			return err
+		}
+	}
+	if len(c.RopeLayers) > 0 && len(c.RopeLayers) != len(windows) {
+		return fmt.Errorf("no_rope_layers has %d entries for %d layers (num_hidden_layers)", len(c.RopeLayers),
+			len(windows))
+	}
+	for i := range windows {
+		full := (i+1)%interval == 0
+		if len(c.RopeLayers) > 0 {
+			full = c.RopeLayers[i] == 0
+		}
+		if !full {
+			windows[i] = chunk
+		}
+	}
+	return nil
+}

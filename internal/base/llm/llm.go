@@ -1,0 +1,174 @@
+// Package llm knows the shapes of language models: from a published configuration, or from numbers, it says how many
+// bytes the keys and values of a token take. A cache of prompts of so many GiB thus has so many blocks.
+//
+// All bytes are those of the whole model, summed over the GPUs of one replica. With tensor parallelism the heads of the
+// keys and values are divided among the GPUs; where there are fewer heads than GPUs, each head is kept by several, and
+// its bytes count as often. A model with latent attention keeps one latent vector for all heads, on every GPU.
+package llm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/suggest"
+)
+
+// Layers are layers that keep the same for each token.
+type Layers struct {
+	Count int
+	Heads int // of keys and values; 1 for a latent vector
+	Key   int // numbers in a key, or in a latent vector with what all heads share of the keys
+	Value int // numbers in a value; 0 for a latent vector
+	// Window is how many tokens, counted back from the end, a token attends to; 0 for all before it.
+	Window int
+}
+
+// numbers returns the numbers per token, on all GPUs.
+func (l Layers) numbers(gpus int) int64 {
+	return int64(l.Count) * int64(max(l.Heads, gpus)) * int64(l.Key+l.Value)
+}
+
+// Shape is what determines the bytes of the keys and values of a model.
+type Shape struct {
+	Layers []Layers
+	Type   string // of the numbers, as the configuration states it: one of Types
+}
+
+// numberType is a type of the numbers of keys and values.
+type numberType struct {
+	name string
+	bits float64
+}
+
+// numberTypes are the types, the largest first. An fp4 number of NVIDIA has 4 bits and its share of a scale of 8 bits
+// for 16 numbers.
+var numberTypes = []numberType{
+	{"fp32", 32}, {"fp16", 16}, {"bf16", 16}, {"fp8", 8}, {"int8", 8}, {"nvfp4", 4 + 8.0/16}, {"int4", 4},
+}
+
+// Types returns the names of the types of numbers.
+func Types() (names []string) {
+	for _, t := range numberTypes {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+func bitsOf(name string) (bits float64, ok bool) {
+	for _, t := range numberTypes {
+		if t.name == name {
+			return t.bits, true
+		}
+	}
+	return 0, false
+}
+
+// typeNames are other names of the types: those of configurations (PyTorch's) and of engines.
+var typeNames = map[string]string{
+	"float32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8",
+	"float8_e4m3fn": "fp8", "float8_e5m2": "fp8",
+}
+
+// parseType returns the name of a type by any of its names.
+func parseType(text string) (string, error) {
+	name := strings.TrimPrefix(strings.ToLower(text), "torch.")
+	if other, ok := typeNames[name]; ok {
+		name = other
+	}
+	if _, ok := bitsOf(name); !ok {
+		return "", suggest.Unknown("type of keys and values", text, Types())
+	}
+	return name, nil
+}
+
+// KeyValues are what the keys and values of a token take, in bytes on all GPUs of a replica.
+type KeyValues struct {
+	Full     float64 // in the layers that attend to all tokens
+	Windowed []Windowed
+	Source   string // where the shape comes from
+	About    string // the layers, for people
+}
+
+// Windowed are layers that attend to the last tokens only.
+type Windowed struct {
+	Window int     // tokens
+	Bytes  float64 // of a token within the window
+}
+
+// PerToken returns the bytes of a token that every layer keeps: the last ones of a prompt, and all with no windows.
+func (k KeyValues) PerToken() float64 {
+	sum := k.Full
+	for _, w := range k.Windowed {
+		sum += w.Bytes
+	}
+	return sum
+}
+
+// Of returns the bytes of a prompt of n tokens that has just been computed: layers with a window keep its last tokens.
+func (k KeyValues) Of(tokens int) float64 {
+	sum := float64(k.Full * float64(tokens))
+	for _, w := range k.Windowed {
+		sum += float64(w.Bytes * float64(min(tokens, w.Window)))
+	}
+	return sum
+}
+
+// KeyValues returns what the keys and values take on a number of GPUs, as numbers of a type; "" for the type of the
+// configuration.
+func (s Shape) KeyValues(typ string, gpus int) (k KeyValues, err error) {
+	if typ == "" {
+		typ = s.Type
+	}
+	bits, ok := bitsOf(typ)
+	if !ok {
+		return k, suggest.Unknown("type of keys and values", typ, Types())
+	}
+	for _, l := range s.Layers {
+		if gpus > l.Heads && gpus%l.Heads != 0 || gpus < l.Heads && l.Heads%gpus != 0 {
+			return k, fmt.Errorf("tensor-parallel=%d: %d heads of keys and values cannot be divided among %d GPUs; want a "+
+				"divisor or a multiple of %d", gpus, l.Heads, gpus, l.Heads)
+		}
+		bytes := float64(l.numbers(gpus)) * bits / 8
+		if l.Window == 0 {
+			k.Full += bytes
+		} else {
+			k.addWindow(l.Window, bytes)
+		}
+	}
+	k.About = s.about(typ, gpus)
+	return k, nil
+}
+
+func (k *KeyValues) addWindow(window int, bytes float64) {
+	for i := range k.Windowed {
+		if k.Windowed[i].Window == window {
+			k.Windowed[i].Bytes += bytes
+			return
+		}
+	}
+	k.Windowed = append(k.Windowed, Windowed{window, bytes})
+}
+
+// about describes the layers in words.
+func (s Shape) about(typ string, gpus int) string {
+	var parts []string
+	for _, l := range s.Layers {
+		heads := fmt.Sprintf("%d heads of %d and %d", l.Heads, l.Key, l.Value)
+		switch {
+		case l.Value == 0:
+			heads = fmt.Sprintf("a latent vector of %d", l.Key)
+		case l.Key == l.Value:
+			heads = fmt.Sprintf("%d heads of %d", l.Heads, l.Key)
+		}
+		text := fmt.Sprintf("%d layers with %s", l.Count, heads)
+		if l.Window > 0 {
+			text += fmt.Sprintf(" and a window of %d tokens", l.Window)
+		}
+		parts = append(parts, text)
+	}
+	text := strings.Join(parts, ", ") + ", " + typ
+	if gpus > 1 {
+		text += fmt.Sprintf(", on %d GPUs", gpus)
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package prompts
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/llm"
+	"github.com/cachesim/cachesim/internal/base/memory"
+)
+
+// Line implements stream.Described.
+func (p *Columns) Line() string {
+	if p.Memory.BlockBytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("keys and values: %s per token, %s per block of %d tokens, on all GPUs (%s)",
+		memory.Bytes(int64(math.Round(p.Memory.TokenBytes))), memory.Bytes(p.Memory.BlockBytes), p.BlockTokens,
+		p.Memory.Source)
+}
+
+// maxBlockBytes keeps the bytes of all blocks of a trace, of which there are less than 2^32, below 2^62.
+const maxBlockBytes = 1 << 30
+
+// SetMemory gives the blocks of a trace, whose requests are objects and whose prompts begin at groups, the bytes of a
+// model. A block has one size, wherever it is in its prompts.
+//
+// Layers with a window keep, unless every is set, only the blocks of a window before each place where a prompt ends or
+// forks from another: those that a prompt of this trace can continue. A block then has the mean of all blocks of the
+// trace, so that a cache of all of them has exactly their bytes.
+func (p *Columns) SetMemory(k llm.KeyValues, every bool, objects []uint32, groups []int) error {
+	bytes := float64(float64(p.BlockTokens) * k.Full)
+	for _, w := range k.Windowed {
+		share := 1.0
+		if !every {
+			share = p.shareWithin(w.Window, objects, groups)
+		}
+		bytes += float64(float64(p.BlockTokens)*w.Bytes) * share
+	}
+	if bytes = math.Round(bytes); bytes < 1 || bytes > maxBlockBytes {
+		return fmt.Errorf("a block of %d tokens would have %.0f bytes (%s): want 1 byte to %d MiB", p.BlockTokens, bytes,
+			k.About, maxBlockBytes>>20)
+	}
+	p.Memory = Memory{int64(bytes), k.PerToken(), k.Source + ": " + k.About}
+	return nil
+}
+
+// shareWithin returns the share of the blocks that are within a window before the end of a prompt, or before a block
+// that several others follow.
+func (p *Columns) shareWithin(window int, objects []uint32, groups []int) float64 {
+	// Prompts can continue others only where a block ends, so that whole blocks cover a window.
+	reach := int32((window + p.BlockTokens - 1) / p.BlockTokens)
+	left := make([]int32, len(p.Parents)) // per block: how many from it backwards are within a window
+	for i := range groups {
+		end := len(objects)
+		if i+1 < len(groups) {
+			end = groups[i+1]
+		}
+		left[objects[end-1]] = reach
+	}
+	followed := make([]bool, len(p.Parents))
+	for _, parent := range p.Parents {
+		if parent < 0 {
+			continue
+		}
+		if followed[parent] {
+			left[parent] = reach
+		}
+		followed[parent] = true
+	}
+	within := 0
+	// A block has a larger number than the one before it, so that each is final when its turn comes.
+	for o := len(p.Parents) - 1; o >= 0; o-- {
+		if left[o] == 0 {
+			continue
+		}
+		within++
+		if parent := p.Parents[o]; parent >= 0 {
+			left[parent] = max(left[parent], left[o]-1)
+		}
+	}
+	return float64(within) / float64(len(p.Parents))
+}
