@@ -67,6 +67,10 @@ type Entry struct {
 	Similarity func(params.Values) Similarity
 	// References returns the parameters for replaying references; nil means the same.
 	References func(params.Values) params.Values
+	// GroupOrder returns in which order LRU keeps the objects of a group that is requested at once, so that one pass over
+	// the trace gives its counts at every capacity, and how many groups hold their objects while others begin: such a
+	// capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.
+	GroupOrder func(params.Values) (order GroupOrder, running int)
 	// Associative describes the cache if it is set-associative; nil for all others.
 	Associative *Associative
 	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
@@ -93,6 +97,15 @@ type Entry struct {
 	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate
 	New   func(Config) (Cache, error)
 }
+
+// GroupOrder is the order in which LRU keeps the objects of a group.
+type GroupOrder int
+
+const (
+	NoOrder    GroupOrder = iota
+	FirstStays            // the first object is evicted last
+	LastStays             // the last object is evicted last, as if they were requested one after another
+)
 
 // Estimate is what a cache with several pools needs.
 type Estimate struct {

@@ -111,6 +111,20 @@ func (r *ranks) free(slot uint32) (below uint32) {
 	return below - uint32(freed)
 }
 
+// below returns how many slots below an occupied slot are occupied.
+func (r *ranks) below(slot uint32) (below uint32) {
+	word, block := slot/slotsPerWord, slot/slotsPerBlock
+	below = r.before[block] + uint32(bits.OnesCount64(r.occupied[word]&(1<<(slot%slotsPerWord)-1))) +
+		beforeWord(r.within[block], word)
+	freed := uint64(0)
+	for _, level := range r.levels {
+		child := block % 4
+		block /= 4
+		freed += r.tree[level+block] >> (childBits * ((child - 1) % 4)) & (1<<childBits - 1)
+	}
+	return below - uint32(freed)
+}
+
 // clean empties the tree, if it has no room for n further frees.
 func (r *ranks) clean(n int) {
 	if r.freed+n > mostFreed {

@@ -231,7 +231,7 @@ func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
 
 // stackMarks keeps LRU's hits at many capacities at the ends of blocks. Its methods do nothing without marks.
 type stackMarks struct {
-	ends           []int
+	ends           []int     // of whole groups, if the stack serves these
 	hits, hitBytes [][]int64 // per end and capacity, since the warm-up; of the first end, none
 	sizes          []int64   // bytes requested in each block
 	offset         int       // position at which the current part of the trace begins
@@ -253,7 +253,13 @@ func (r *Replayer) newStackMarks(cells []Cell) *stackMarks {
 	if !r.options.Blocks {
 		return nil
 	}
-	ends := r.view(cells[0].Capacity).blockEnds()
+	v := r.view(cells[0].Capacity)
+	ends := v.blockEnds()
+	if cells[0].Cache.Entry.GroupOrder != nil {
+		for i := range ends {
+			ends[i] = groupEnd(v.trace, ends[i])
+		}
+	}
 	none := make([]int64, len(cells))
 	return &stackMarks{ends: ends, hits: [][]int64{none}, hitBytes: [][]int64{none}, before: [2][]int64{none, none}}
 }
@@ -313,9 +319,13 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 	if b.Restarts {
 		return b
 	}
-	v.addFirsts(b, m.ends)
+	v.addFirsts(b, v.blockEnds())
 	if at, from := v.filledAt(c); from < len(v.trace.Objects) {
-		// Until then nothing is evicted, so that all but first requests hit.
+		// Until then nothing is evicted, so that all but first requests hit; and in the group that is served then, what was
+		// resident when it began.
+		if c.Cache.Entry.GroupOrder != nil {
+			from = groupEnd(v.trace, from)
+		}
 		firsts := v.firsts()
 		misses := firsts.until(from).cold - firsts.until(m.ends[0]).cold
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(from, len(v.trace.Objects))),

@@ -20,10 +20,13 @@ func (r *Replayer) passOf(c Cell) string {
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
 	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
-	if !inPass || !alone || c.Series.Asked() || !cache.IsExact(c.Cache) {
+	if !inPass || !alone || c.Series.Asked() {
 		return ""
 	}
 	v := r.view(c.Capacity)
+	if !cache.IsExact(c.Cache) {
+		return v.promptPassOf(c)
+	}
 	if len(v.trace.Removals) > 0 {
 		return ""
 	}
@@ -66,10 +69,12 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 		if err != nil {
 			return nil, err
 		}
-		if _, can := stack.(apartStack); can && marks == nil {
+		_, apart := stack.(apartStack)
+		_, grouped := stack.(groupedStack)
+		if marks == nil && (apart || grouped && warmup(cells[0], part, v.warmup) == v.warmup) {
 			marks = r.newStackMarks(cells)
 		}
-		outcomes, err := r.stackPart(ctx, stack, cells, part, v.warmup, marks)
+		outcomes, err := r.stackPart(ctx, stack, cells, part, warmup(cells[0], part, v.warmup), marks)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +113,7 @@ func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, 
 	outcomes := make([]outcome, len(cells))
 	for k := range cells {
 		n := tallies[k]
-		// Every miss loads an object, which is resident or was evicted.
-		n.Reads.Evictions = n.Reads.Misses() + n.Writes.Misses() - (after[k] - before[k])
+		n.Reads.Evictions -= after[k] - before[k] // what was loaded is resident or was evicted
 		n.sum(t)
 		outcomes[k] = outcome{values: n.Values(cells[k].Cache.Entry, cells[k].Capacity.Bytes), served: int64(len(t.Objects)),
 			elapsed: elapsed}
@@ -118,8 +122,16 @@ func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, 
 	return outcomes, nil
 }
 
-// talliesOf returns what a stack has counted for each cell after the warm-up, except evictions.
+// talliesOf returns what a stack has counted for each cell after the warm-up, with loads as evictions.
 func talliesOf(stack lruStack, cells []Cell, t *traces.Trace, warmup int) ([]Tally, error) {
+	if grouped, ok := stack.(groupedStack); ok {
+		tallies := make([]Tally, len(cells))
+		for k := range tallies {
+			tallies[k].Counts = grouped.counts(k)
+			tallies[k].Reads = tallies[k].Counts
+		}
+		return tallies, nil
+	}
 	hits, hitBytes, err := stack.hits()
 	if err != nil {
 		return nil, err
@@ -145,6 +157,9 @@ func talliesOf(stack lruStack, cells []Cell, t *traces.Trace, warmup int) ([]Tal
 			tallies[k].Writes.Hits, tallies[k].Writes.HitBytes = hits[k], hitBytes[k]
 		}
 	}
+	for k := range tallies { // every miss loads an object
+		tallies[k].Reads.Evictions = tallies[k].Reads.Misses() + tallies[k].Writes.Misses()
+	}
 	return tallies, nil
 }
 
@@ -155,6 +170,9 @@ func (r *Replayer) serveStack(ctx context.Context, stack lruStack, t *traces.Tra
 			return err
 		}
 		end := min(to, from+stack.window())
+		if _, ok := stack.(groupedStack); ok {
+			end = groupEnd(t, end)
+		}
 		for at := from; at < end; {
 			next := end
 			if t.Ops != nil {
@@ -176,6 +194,9 @@ func (r *Replayer) serveStack(ctx context.Context, stack lruStack, t *traces.Tra
 
 // newLRUStack returns the stack for a part of a trace on the CPU.
 func newLRUStack(t *traces.Trace, cells []Cell) (lruStack, error) {
+	if !cache.IsExact(cells[0].Cache) {
+		return newPromptStack(t, cells), nil
+	}
 	if !cells[0].Capacity.Bytes {
 		s := &objectStack{oracle.NewLRUStack(t.NumObjects), simulated(cells), nil}
 		if t.Ops != nil {

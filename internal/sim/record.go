@@ -42,8 +42,12 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if c.Cache.Entry.Capacity == nil {
 		rec.CapacityShare = new(r.share(c.Capacity))
 	}
-	if p := prompts.Of(r.trace.Kind); p != nil && c.Capacity.Block > 0 {
-		rec.KVSource, rec.TokenBytes, rec.BlockBytes = p.Memory.Source, p.Memory.TokenBytes, p.Memory.BlockBytes
+	if block := c.Capacity.Block; block > 0 {
+		memory := prompts.Of(r.trace.Kind).Memory
+		rec.KVSource, rec.TokenBytes, rec.BlockBytes = memory.Source, memory.TokenBytes, block
+		rec.SetInt(metric.RequestedBytes, block*rec.Int(metric.Requests))
+		rec.SetInt(metric.HitBytes, block*rec.Int(metric.Hits))
+		out.blocks.OfBytes(block)
 	}
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()

@@ -75,6 +75,7 @@ type view struct {
 	firsts    func() *firsts
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
+	running   *sync.Map // per number of prompts: the most blocks that they have; see mostRunning
 }
 
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
@@ -106,7 +107,7 @@ func newView(t *traces.Trace, warmup int) *view {
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
 		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
-		firsts: sync.OnceValue(func() *firsts { return newFirsts(t) })}
+		firsts: sync.OnceValue(func() *firsts { return newFirsts(t) }), running: &sync.Map{}}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with

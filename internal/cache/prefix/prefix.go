@@ -71,6 +71,7 @@ var entry = cache.Entry{
 	Holds: func(v params.Values, overlap bool) bool {
 		return v.Text("evict") != evictAny && (overlap || v.Int("concurrency") > 1)
 	},
+	GroupOrder: groupOrder,
 	CheckModel: checkModel,
 	Check:      check,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
@@ -82,6 +83,17 @@ func check(v params.Values, _ policies.Entry) error {
 			v.Int("concurrency"))
 	}
 	return nil
+}
+
+// groupOrder says where LRU is a stack algorithm; docs/optimum.md has the proof, and why it is none with evict=node.
+func groupOrder(v params.Values) (order cache.GroupOrder, running int) {
+	switch v.Text("evict") {
+	case evictLeaf:
+		return cache.FirstStays, v.Int("concurrency")
+	case evictAny:
+		return cache.LastStays, 1
+	}
+	return cache.NoOrder, 1
 }
 
 func checkModel(model string, v params.Values) error {

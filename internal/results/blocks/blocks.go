@@ -46,6 +46,18 @@ type Filled struct {
 	Requests, Misses int64 // counted from there on, after the warm-up
 }
 
+// OfBytes sets the bytes of objects that all have the same size. Nil is allowed.
+func (b *Blocks) OfBytes(size int64) {
+	if b == nil {
+		return
+	}
+	b.BytesBefore = size * b.Before
+	for i := range b.Each {
+		e := &b.Each[i]
+		e.NewBytes, e.MissedBytes = size*e.New, size*e.Misses
+	}
+}
+
 // FilledHitRatio is the hit ratio of a record from the request on at which the cache has filled; on a sample, the
 // estimate for the whole trace. The cache must have filled.
 func (b *Blocks) FilledHitRatio(r *records.Record) float64 {
