@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/curve"
@@ -28,6 +29,8 @@ const defaultCurveCapacities = "0.01%..81.92%x2,100%"
 type curveFlags struct {
 	replayFlags
 	policies string
+	parts    partFlags
+	cache    cache.Spec
 	points   int
 	samples  int
 }
@@ -56,18 +59,24 @@ furthest off and in the middle of the table, and its errors there are printed. A
 such errors may change the order of the policies. The trace is still loaded whole. Capacities of less than one object
 after scaling are left out.
 
+With --cache prefix the curve is that of prompts, and with --kv in GiB. There, too, one pass gives LRU at all
+capacities, unless whole nodes are evicted (evict=node): docs/optimum.md has the proof. In other caches LRU is replayed
+at each capacity.
+
 If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
 changes its size; otherwise it is replayed.
 
 With --format csv or json the output is the records: LRU at every point, and every sample.`,
 		Example: `  cachesim curve trace.zst -o out
   cachesim curve trace.zst --policy opt,arc,s3fifo --capacity 1%..50%x1.5
-  cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10`,
+  cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10
+  cachesim curve prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b --capacity 8GiB..4TiBx2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCurveCapacities)
 	f.format.Register(cmd)
+	f.parts.registerSingle(cmd, sim.CacheKind)
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
 	flags.StringVar(
@@ -77,7 +86,8 @@ With --format csv or json the output is the records: LRU at every point, and eve
 		"list of policies next to lru (default "+curve.DefaultPolicies+", or "+curve.DefaultPoliciesBytes+" if "+
 			"capacities count bytes)",
 	)
-	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
+	flags.IntVar(&f.points, "points", 200, fmt.Sprintf("further capacities of LRU, in geometric steps (default of caches "+
+		"that are replayed at each: %d)", replayedPoints))
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
 	completePolicies(cmd)
 	return cmd
@@ -92,7 +102,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	bytes := capacity.NeedBytes(capacities, mode)
-	specs, err := curve.Policies(f.policies, bytes)
+	if err := f.chooseCache(cmd); err != nil {
+		return err
+	}
+	specs, err := curve.Policies(f.policies, bytes, f.cache)
 	if err != nil {
 		return err
 	}
@@ -113,7 +126,8 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	// The trace is loaded whole; samples are drawn from it by key.
 	w.SampleRate, w.SampleSeed = 0, 0
 	design := f.design(mode)
-	design.Setups, design.Entrants = experiment.Setups(nil), append(curve.OnePass(), experiment.Entrants(specs, nil)...)
+	design.Setups = []experiment.Setup{{Parts: sim.Parts{Cache: f.cache}}}
+	design.Entrants = append(curve.OnePass(), experiment.Entrants(specs, nil)...)
 	needs := design.Needs(bytes)
 	needs.Keys = needs.Keys || f.trace.sample > 0
 	t, w, err := f.load(cmd, w, needs)
@@ -124,7 +138,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Specs: specs}
+	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Cache: f.cache, Specs: specs}
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
 		return err
 	}
@@ -144,6 +158,31 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
 	r.Costs = bill.Between(c.Trace, c.Drawn(), f.blocks)
 	return errors.Join(f.report(cmd, &c, r), partial)
+}
+
+// replayedPoints is the default of --points where each is a replay.
+const replayedPoints = 20
+
+// chooseCache reads the cache. Where no pass over the trace gives LRU at all capacities, fewer further ones are
+// replayed, unless the user says how many.
+func (f *curveFlags) chooseCache(cmd *cobra.Command) error {
+	parts := sim.Parts{Cache: cache.ExactSpec()}
+	if err := f.parts.single(&parts); err != nil {
+		return err
+	}
+	f.cache = parts.Cache
+	_, exact := curve.Exact(f.cache)
+	switch own, ok := sim.OwnCapacity(f.cache); {
+	case ok:
+		return fmt.Errorf("--cache %s: it has a capacity of its own, %s by its parameters, and no curve over others; use "+
+			"cachesim run", f.cache, own)
+	case f.cache.Entry.Prompts && f.trace.sample > 0:
+		return fmt.Errorf("--sample %v: a sample of blocks would split the prompts that the cache %s serves; remove "+
+			"--sample: the prefix cache needs none, as one pass gives lru at all capacities", f.trace.sample, f.cache.Name())
+	case !exact && !cmd.Flags().Changed("points"):
+		f.points = replayedPoints
+	}
+	return nil
 }
 
 // replayWhole replays everything at the capacities in the table, and LRU also at the grid's, where nothing is

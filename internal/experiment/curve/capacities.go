@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -53,10 +54,28 @@ func Capacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]c
 	return capacities, nil
 }
 
+// Exact returns why LRU is exact at every capacity in a cache or, if it has to be replayed at each, why not.
+func Exact(in cache.Spec) (why string, ok bool) {
+	if cache.IsExact(in) {
+		return "exact at every capacity", true
+	}
+	if in.Entry.GroupOrder != nil {
+		switch order, running := in.Entry.GroupOrder(in.Params); {
+		case order != cache.NoOrder && running > 1:
+			return fmt.Sprintf("exact at every capacity, in one pass where %d running prompts fit and by a replay below", running),
+				true
+		case order != cache.NoOrder:
+			return "exact at every capacity", true
+		}
+	}
+	return fmt.Sprintf("replayed at each capacity, as no pass over the trace gives it at all of them in the cache %s", in),
+		false
+}
+
 // Grid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes,
 // to all.
 func Grid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.Capacity) {
-	bytes := beside[0].Bytes
+	bytes, block := beside[0].Bytes, beside[0].Block
 	low, high := int64(1), int64(t.NumObjects)
 	if bytes {
 		if t.RequestSizes != nil {
@@ -68,6 +87,9 @@ func Grid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.C
 	for i := range n {
 		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))
 		c := capacity.Of(amount, bytes)
+		if block > 0 {
+			c = capacity.OfBlocks(amount, block)
+		}
 		if !slices.ContainsFunc(beside, c.Same) && !slices.Contains(grid, c) {
 			grid = append(grid, c)
 		}

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // The policies next to LRU if the user lists none: the optimum or, in bytes, what replaces it.
@@ -15,7 +18,10 @@ const (
 
 // Policies parses a list of policies, or returns the default if it is empty. LRU is left out, as it is part of every
 // curve.
-func Policies(list string, bytes bool) ([]policies.Spec, error) {
+//
+// In caches other than the exact one, the default has no policy that does not work there.
+func Policies(list string, bytes bool, in cache.Spec) ([]policies.Spec, error) {
+	isDefault := list == ""
 	switch {
 	case list != "":
 	case bytes:
@@ -28,5 +34,8 @@ func Policies(list string, bytes bool) ([]policies.Spec, error) {
 		return nil, fmt.Errorf("--policy %s needs a predictor, which curve does not support; use cachesim run "+
 			"--predictor with the same capacities", specs[i])
 	}
-	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.OnePass }), err
+	return slices.DeleteFunc(specs, func(s policies.Spec) bool {
+		cell := sim.Cell{Parts: sim.Parts{Cache: in, Policy: s}, Capacity: capacity.Capacity{Bytes: bytes}}
+		return s.Entry.OnePass || isDefault && sim.CheckParts(cell) != nil
+	}), err
 }

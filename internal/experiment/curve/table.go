@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -22,7 +23,8 @@ import (
 // Curve is the hit ratios of one trace.
 type Curve struct {
 	Trace      string
-	Rate       float64             // of the samples; 0 if the whole trace was replayed
+	Rate       float64 // of the samples; 0 if the whole trace was replayed
+	Cache      cache.Spec
 	Capacities []capacity.Capacity // of the table, ascending
 	Specs      []policies.Spec     // next to LRU
 	Exact      []records.Record    // of the whole trace
@@ -86,7 +88,11 @@ func (c *Curve) Print(w io.Writer, format string) error {
 }
 
 func (c *Curve) title() string {
-	return fmt.Sprintf("%s: %s requests, hit ratios", c.Trace, records.Count(c.requests()))
+	in := ""
+	if !cache.IsExact(c.Cache) {
+		in = " in the cache " + c.Cache.String()
+	}
+	return fmt.Sprintf("%s: %s requests, hit ratios%s", c.Trace, records.Count(c.requests()), in)
 }
 
 func (c *Curve) grid() records.Grid {
@@ -150,7 +156,8 @@ func (c *Curve) row(capacity capacity.Capacity) []string {
 // footer gives the origin of the values and their error.
 func (c *Curve) footer() string {
 	if c.Rate == 0 {
-		return "lru: exact at every capacity; the others are replayed at these"
+		why, _ := Exact(c.Cache)
+		return "lru: " + why + "; the others are replayed at these"
 	}
 	seeds := c.seeds()
 	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, "+
@@ -176,7 +183,7 @@ func (c *Curve) seeds() []uint64 {
 // Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
 func (c *Curve) Figure() (*plots.Figure, error) {
 	axis, unit := "capacity (objects)", plots.Number
-	if c.Capacities[0].Bytes {
+	if c.Capacities[0].Unit() == records.Bytes {
 		axis, unit = "capacity", plots.Bytes
 	}
 	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.Trace, len(c.seeds()),
