@@ -252,6 +252,9 @@ func labelsOf(parts []Part) (labels []string) {
 // setParts keeps the listed parts, with their parameters, and adds those that are new.
 func (k partKind) setParts(f *File, value string) error {
 	labels, err := params.Split(value, ',')
+	if err == nil {
+		labels, err = params.ExpandCalls(k.Name, labels)
+	}
 	if err != nil {
 		return err
 	}

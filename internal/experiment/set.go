@@ -328,12 +328,17 @@ func withoutParam(call, param string) string {
 
 // setValues sets the values of a parameter, "0.1,0.2".
 func setValues(with *map[string]Values, key, value string) error {
-	values, err := params.Split(value, ',')
+	items, err := params.Split(value, ',')
 	if err != nil {
 		return err
 	}
-	for i := range values {
-		values[i] = strings.TrimSpace(values[i])
+	var values Values
+	for _, item := range items {
+		more, err := params.ExpandRange(strings.TrimSpace(item))
+		if err != nil {
+			return err
+		}
+		values = append(values, more...)
 	}
 	if *with == nil {
 		*with = map[string]Values{}

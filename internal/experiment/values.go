@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/yamlhint"
 )
 
@@ -18,10 +19,21 @@ import (
 // maxSeeds limits the number of seeds.
 const maxSeeds = 10000
 
-// UnmarshalYAML reads one value or a list.
-func (v *Values) UnmarshalYAML(node ast.Node) (err error) {
-	*v, _, err = yamlhint.Scalars(node, "a value or a list of values")
-	return err
+// UnmarshalYAML reads one value or a list. A range (16..512x2) stands for its values.
+func (v *Values) UnmarshalYAML(node ast.Node) error {
+	texts, nodes, err := yamlhint.Scalars(node, "a value or a list of values")
+	if err != nil {
+		return err
+	}
+	*v = nil
+	for i, text := range texts {
+		values, err := params.ExpandRange(text)
+		if err != nil {
+			return &yaml.SyntaxError{Message: err.Error(), Token: nodes[i].GetToken()}
+		}
+		*v = append(*v, values...)
+	}
+	return nil
 }
 
 // MarshalYAML writes one value without a list.

@@ -41,13 +41,13 @@ func (p Param) Parse(text string) (any, error) {
 	case int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s=%s: want a whole number", p.Name, text)
+			return nil, fmt.Errorf("%s=%s: want a whole number%s", p.Name, text, aboutRange(text))
 		}
 		return n, p.checkRange(float64(n), text)
 	case float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("%s=%s: want a number", p.Name, text)
+			return nil, fmt.Errorf("%s=%s: want a number%s", p.Name, text, aboutRange(text))
 		}
 		return f, p.checkRange(f, text)
 	case bool:

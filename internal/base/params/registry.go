@@ -149,11 +149,15 @@ func (r *Registry[E]) WithFiles(text string, other func(path string) string) str
 	return s.WithFiles(other).Full()
 }
 
-// ParseList reads a comma-separated list: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an error.
+// ParseList reads a comma-separated list: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". A parameter may be a range, for
+// one spec with each of its values: "lru-k(k=2..8x2)". Repeated specs are an error.
 func (r *Registry[E]) ParseList(text string) ([]Spec[E], error) {
 	items, err := Split(text, ',')
 	if err != nil {
 		return nil, fmt.Errorf("%s list %w", r.kind, err)
+	}
+	if items, err = ExpandCalls(r.kind, items); err != nil {
+		return nil, err
 	}
 	var specs []Spec[E]
 	seen := map[string]bool{}
