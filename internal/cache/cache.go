@@ -132,6 +132,9 @@ type Counts struct {
 	Prompts   int64
 	Tokens    int64 // of all prompts
 	HitTokens int64
+	// RoundedTokens are in blocks that an earlier prompt has, but not in whole larger blocks; EmptyTokens would fit into
+	// the last blocks that miss.
+	RoundedTokens, EmptyTokens int64
 
 	// Of queries whose right answer is known by a label; 0 without labels, and in caches that do not serve queries.
 	Labelled     int64 // requests with a label
@@ -156,6 +159,9 @@ func (c Counts) Minus(earlier Counts) Counts {
 		Prompts:   c.Prompts - earlier.Prompts,
 		Tokens:    c.Tokens - earlier.Tokens,
 		HitTokens: c.HitTokens - earlier.HitTokens,
+
+		RoundedTokens: c.RoundedTokens - earlier.RoundedTokens,
+		EmptyTokens:   c.EmptyTokens - earlier.EmptyTokens,
 
 		Labelled:     c.Labelled - earlier.Labelled,
 		LabelledHits: c.LabelledHits - earlier.LabelledHits,

@@ -67,6 +67,9 @@ type Entry struct {
 	Similarity func(params.Values) Similarity
 	// References returns the parameters for replaying references; nil means the same.
 	References func(params.Values) params.Values
+	// BlockTokens returns the tokens in the blocks of prompts that it keeps, 0 for those of the trace: the trace that it
+	// serves then has such blocks. Nil means 0.
+	BlockTokens func(params.Values) int
 	// GroupOrder returns in which order LRU keeps the objects of a group that is requested at once, so that one pass over
 	// the trace gives its counts at every capacity, and how many groups hold their objects while others begin: such a
 	// capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.

@@ -53,6 +53,9 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			return err
 		}
 	}
+	if err := r.checkBlocks(c); err != nil {
+		return err
+	}
 	if err := checkQueries(c, r.trace); err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ type promptStack struct {
 	all       cache.Counts // that do not depend on the capacity
 	blocks    []int64      // per distance: blocks that hit from this capacity on
 	tokens    []int64      // of them
+	filled    []int64      // per distance of last blocks: the tokens that would fit into them
 	again     []int64      // per distance: blocks that are resident when their own turn comes; nil if these are blocks
 	oversized []int64      // per capacity
 }
@@ -67,6 +68,7 @@ func newPromptStack(t *traces.Trace, cells []Cell) *promptStack {
 	order, _ := cells[0].Cache.Entry.GroupOrder(cells[0].Cache.Params)
 	s := &promptStack{stack: oracle.NewGroupStack(t.NumObjects), order: order, trace: t, kind: prompts.Of(t.Kind),
 		capacities: simulated(cells), blocks: memory.Column[int64](t.NumObjects), tokens: memory.Column[int64](t.NumObjects),
+		filled:    memory.Column[int64](t.NumObjects),
 		oversized: make([]int64, len(cells))}
 	if order == cache.LastStays {
 		s.again = memory.Column[int64](t.NumObjects)
@@ -112,6 +114,13 @@ func (s *promptStack) servePrompt(blocks []uint32, counted bool) {
 		s.tokens[deepest] += min(int64(i+1)*int64(s.kind.BlockTokens), tokens) - min(int64(i)*int64(s.kind.BlockTokens),
 			tokens)
 	}
+	empty := s.kind.EmptyTokens(s.prompt, len(blocks))
+	if s.all.EmptyTokens += empty; len(distances) == len(blocks) {
+		s.filled[deepest] += empty // from there on the last block hits
+	}
+	if s.kind.Rounded != nil {
+		s.all.RoundedTokens += int64(s.kind.Rounded[s.prompt])
+	}
 	for _, d := range again {
 		s.again[d]++
 	}
@@ -141,6 +150,7 @@ func (s *promptStack) counts(k int) cache.Counts {
 	if s.again != nil {
 		loads = n.Requests - at(s.again)
 	}
+	n.EmptyTokens -= at(s.filled)
 	n.Evictions = loads
 	return n
 }

@@ -55,6 +55,9 @@ type Replayer struct {
 	similar   *neighbourhoods
 	topics    func() []int32 // labels of the objects
 	remarked  *sync.Map      // the allocators of which caches have remarked something
+	// joined replays the trace in blocks of more tokens, by their number; joining guards it.
+	joined  map[int]*Replayer
+	joining *sync.Mutex
 }
 
 // WithProgress returns r with another progress function; what cells share stays shared.
@@ -81,7 +84,7 @@ type view struct {
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
-		least: cache.IdentityOnly}, remarked: &sync.Map{}}
+		least: cache.IdentityOnly}, remarked: &sync.Map{}, joined: map[int]*Replayer{}, joining: &sync.Mutex{}}
 	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
@@ -233,6 +236,13 @@ func (r *Replayer) Replay(ctx context.Context, c Cell) (Result, error) {
 // ReplayJob replays a job and returns the result of each of its cells. When ctx ends it does not wait for a request or
 // a bound that takes long.
 func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, err error) {
+	if r.blockTokens(job.cells[0]) > 0 {
+		other, joined, err := r.joinedJob(job)
+		if err != nil {
+			return nil, err
+		}
+		return other.ReplayJob(ctx, joined)
+	}
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
 		switch {
 		case job.device != nil:

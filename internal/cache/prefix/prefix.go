@@ -33,7 +33,13 @@ var (
 		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
 	BlockHitRatio = metric.Metric{Name: "block_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Quotient(metric.Hits, metric.Requests), Doc: "hits / requests, both of blocks"}
-	promptMetrics = []metric.Metric{Prompts, Tokens, HitTokens, TokenHitRatio, BlockHitRatio}
+	RoundedTokens = metric.Metric{Name: "rounded_tokens", Unit: metric.Count, Better: metric.Lower,
+		Doc: "tokens at the beginning of prompts that earlier prompts have in whole blocks of the trace, and not in whole " +
+			"blocks of the cache: what no cache can hit with such blocks"}
+	EmptyTokens = metric.Metric{Name: "empty_tokens", Unit: metric.Count, Better: metric.Lower,
+		Doc: "tokens that would have fitted into the last, partial blocks of prompts that missed: memory that rounding up " +
+			"to blocks costs"}
+	promptMetrics = []metric.Metric{Prompts, Tokens, HitTokens, TokenHitRatio, BlockHitRatio, RoundedTokens, EmptyTokens}
 	innerVictims  = metric.Metric{Name: "inner_victims", Unit: metric.Count,
 		Doc: "times that the policy chose a block with resident blocks after it, one of which was evicted instead"}
 )
@@ -42,6 +48,8 @@ func measure(c cache.Counts, v *metric.Values) {
 	v.SetInt(Prompts, c.Prompts)
 	v.SetInt(Tokens, c.Tokens)
 	v.SetInt(HitTokens, c.HitTokens)
+	v.SetInt(RoundedTokens, c.RoundedTokens)
+	v.SetInt(EmptyTokens, c.EmptyTokens)
 	v.Set(TokenHitRatio, metric.Divide(float64(c.HitTokens), float64(c.Tokens)))
 	v.Set(BlockHitRatio, metric.Divide(float64(c.Hits), float64(c.Requests)))
 }
@@ -67,7 +75,10 @@ var entry = cache.Entry{
 			"hit"},
 		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at the same time, in order of arrival: " +
 			"their blocks cannot be evicted; not with evict=any"},
+		{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "tokens in a block, a multiple of those in the trace, whose " +
+			"blocks are joined; the capacity has as many tokens, or bytes, as otherwise; 0: the trace's"},
 	},
+	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds: func(v params.Values, overlap bool) bool {
 		return v.Text("evict") != evictAny && (overlap || v.Int("concurrency") > 1)
 	},
@@ -164,13 +175,20 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	hits, held := p.store.begin(blocks, first, now, n)
 	p.held[prompt] = int32(held)
 
-	tokens := int64(prompts.Of(p.trace.Kind).InputTokens[prompt])
-	hitTokens = min(int64(hits)*int64(prompts.Of(p.trace.Kind).BlockTokens), tokens)
+	kind := prompts.Of(p.trace.Kind)
+	tokens := int64(kind.InputTokens[prompt])
+	hitTokens = min(int64(hits)*int64(kind.BlockTokens), tokens)
 	n.Requests += int64(len(blocks))
 	n.Hits += int64(hits)
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
+	if hits < len(blocks) {
+		n.EmptyTokens += kind.EmptyTokens(prompt, len(blocks))
+	}
+	if kind.Rounded != nil {
+		n.RoundedTokens += int64(kind.Rounded[prompt])
+	}
 	return hitTokens
 }
 

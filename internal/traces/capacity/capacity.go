@@ -75,6 +75,12 @@ func (c Capacity) Share(objects int) float64 {
 // Same reports whether two capacities are equal, whatever their spelling.
 func (c Capacity) Same(other Capacity) bool { c.Spec = other.Spec; return c == other }
 
+// InBlocksOf returns the same bytes for objects of another size, on a sample of that share of the keys.
+func (c Capacity) InBlocksOf(block int64, rate float64) Capacity {
+	c.Block, c.Simulated = block, int64(withoutRounding(float64(c.Amount)*rate/float64(block)))
+	return c
+}
+
 // OnSample scales c to a sample of that share of the keys. ok is false if less than one object or byte remains.
 func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	amount := float64(c.Amount) * rate

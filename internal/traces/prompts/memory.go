@@ -18,8 +18,8 @@ func (p *Columns) Line() string {
 		p.Memory.Source)
 }
 
-// maxBlockBytes keeps the bytes of all blocks of a trace, of which there are less than 2^32, below 2^62.
-const maxBlockBytes = 1 << 30
+// maxBytes is how many bytes all requests of a trace may have together, so that sums of them fit into an int64.
+const maxBytes = 1 << 62
 
 // SetMemory gives the blocks of a trace, whose requests are objects and whose prompts begin at groups, the bytes of a
 // model. A block has one size, wherever it is in its prompts.
@@ -28,19 +28,30 @@ const maxBlockBytes = 1 << 30
 // forks from another: those that a prompt of this trace can continue. A block then has the mean of all blocks of the
 // trace, so that a cache of all of them has exactly their bytes.
 func (p *Columns) SetMemory(k llm.KeyValues, every bool, objects []uint32, groups []int) error {
+	p.Memory = Memory{TokenBytes: k.PerToken(), Source: k.Source + ": " + k.About, values: k, every: every}
+	return p.setMemory(objects, groups)
+}
+
+// setMemory sets the bytes of a block, if the model is known.
+func (p *Columns) setMemory(objects []uint32, groups []int) error {
+	k := p.Memory.values
+	if p.Memory.Source == "" {
+		return nil
+	}
 	bytes := float64(float64(p.BlockTokens) * k.Full)
 	for _, w := range k.Windowed {
 		share := 1.0
-		if !every {
+		if !p.Memory.every {
 			share = p.shareWithin(w.Window, objects, groups)
 		}
 		bytes += float64(float64(p.BlockTokens)*w.Bytes) * share
 	}
-	if bytes = math.Round(bytes); bytes < 1 || bytes > maxBlockBytes {
-		return fmt.Errorf("a block of %d tokens would have %.0f bytes (%s): want 1 byte to %d MiB", p.BlockTokens, bytes,
-			k.About, maxBlockBytes>>20)
+	bytes = math.Round(bytes)
+	if most := float64(maxBytes) / float64(max(1, len(objects))); bytes < 1 || bytes > most {
+		return fmt.Errorf("a block of %d tokens would have %.0f bytes (%s): want 1 byte to %.0f", p.BlockTokens, bytes,
+			k.About, most)
 	}
-	p.Memory = Memory{int64(bytes), k.PerToken(), k.Source + ": " + k.About}
+	p.Memory.BlockBytes = int64(bytes)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -233,6 +234,10 @@ type Columns struct {
 
 	// Memory is what the keys and values take; the zero value if the model is unknown.
 	Memory Memory
+
+	// Rounded has, per prompt, the tokens at its beginning that earlier prompts have in whole blocks of the file, and not
+	// in whole blocks here; nil if blocks are those of the file.
+	Rounded []int32
 }
 
 // Memory is what the keys and values of prompts take, on all GPUs of a replica.
@@ -240,6 +245,9 @@ type Memory struct {
 	BlockBytes int64   // of a block
 	TokenBytes float64 // of a token that all layers keep
 	Source     string  // where the shape of the model comes from, and the shape
+
+	values llm.KeyValues
+	every  bool // layers with a window keep all tokens
 }
 
 // Depths implements stream.Chained: the tokens from the root of the prefix tree to the end of the block, counting every
@@ -263,6 +271,7 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	part.OutputTokens = stream.Cut(p.OutputTokens, prompts)
 	part.Sessions = stream.Cut(p.Sessions, prompts)
 	part.Arrivals = stream.Cut(p.Arrivals, prompts)
+	part.Rounded = stream.Cut(p.Rounded, prompts)
 	return &part
 }
 
@@ -272,7 +281,8 @@ func (p *Columns) Torn() bool                        { return true }
 
 func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
-		stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys)
+		stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys) +
+		stream.ColumnBytes(p.Rounded)
 }
 
 // builder collects the prompts of a trace while it loads. It implements ColumnsBuilder.

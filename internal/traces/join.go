@@ -1,0 +1,53 @@
+package traces
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// InBlocks returns the prompts of t in blocks of a number of tokens, a multiple of its own; see prompts.Columns.Join.
+// The result shares the columns of prompts with t.
+func (t *Trace) InBlocks(tokens int) (*Trace, error) {
+	p := prompts.Of(t.Kind)
+	switch {
+	case p == nil:
+		return nil, fmt.Errorf("%s has no prompts, whose blocks could be joined", t.Name)
+	case t.Ops != nil || len(t.Removals) > 0:
+		return nil, fmt.Errorf("%s has requests that write, and no blocks to join", t.Name)
+	}
+	joined, err := p.Join(tokens, t.Objects, t.Groups, t.Starts)
+	if err != nil {
+		return nil, err
+	}
+	other := *t
+	other.Kind, other.Objects, other.Groups, other.Starts = joined.Columns, joined.Objects, joined.Groups, joined.Starts
+	other.NumObjects, other.nextUse, other.Served = len(joined.Lasts), nil, nil
+	other.ObjectSizes, other.RequestSizes = nil, nil
+	if t.Times != nil {
+		other.Times = make([]int64, len(joined.Objects))
+		for i, from := range joined.Groups {
+			end := len(joined.Objects)
+			if i+1 < len(joined.Groups) {
+				end = joined.Groups[i+1]
+			}
+			for pos := from; pos < end; pos++ {
+				other.Times[pos] = t.Times[t.Groups[i]] // all blocks of a prompt have its time
+			}
+		}
+	}
+	if t.Keys != nil {
+		other.Keys = make([]stream.Key, len(joined.Lasts))
+		for o, last := range joined.Lasts {
+			other.Keys[o] = t.Keys[last]
+		}
+	}
+	if t.Tenants != nil {
+		other.Tenants = &Tenants{Names: t.Tenants.Names}
+		for _, last := range joined.Lasts {
+			other.Tenants.Of = append(other.Tenants.Of, t.Tenants.Of[last])
+		}
+	}
+	return &other, nil
+}
