@@ -142,7 +142,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
 		return err
 	}
-	grid := curve.Grid(t, c.Capacities, f.points)
+	grid := curve.Grid(t, f.cache, c.Capacities, f.points)
 	planned, stopped := 0, error(nil)
 	if c.Rate > 0 {
 		planned, stopped = f.replaySamples(cmd, t, w, design, grid, &c)

@@ -88,6 +88,21 @@ which values it accepts.`,
 	}, lists.Prefetchers)
 }
 
+func newKVCommand() *cobra.Command {
+	return newListCommand(&cobra.Command{
+		Use:   "kv [MODEL...]",
+		Short: "List the language models whose keys and values are known, in bytes per token",
+		Long: `Lists every language model that --kv model=NAME accepts: the bytes of the keys and values of a token, in all
+layers on one GPU, in the type of its configuration; those that remain of a token that all windows have left, where some
+layers attend to the last tokens only; its layers; and the configuration that states them. docs/language-models.md has
+the rules, and what other models take.`,
+		Example: `  cachesim kv
+  cachesim kv llama-3.1-70b gpt-oss-120b
+  cachesim kv --format json | jq .bytes_per_token
+  cachesim run prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b,type=fp8 --capacity 8GiB..64GiBx2`,
+	}, lists.KeyValues)
+}
+
 func newFormatsCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "formats [NAME...]",

@@ -138,6 +138,7 @@ them with the offline optimum.
 		newConvertCommand(),
 		newEmbedCommand(),
 		newFormatsCommand(),
+		newKVCommand(),
 		newDevicesCommand(),
 		newStatCommand(),
 		newJoinCommand(),

@@ -241,7 +241,12 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		if err != nil {
 			return nil, err
 		}
-		return other.ReplayJob(ctx, joined)
+		if results, err = other.ReplayJob(ctx, joined); err == nil && results[0].BlockBytes == 0 {
+			for _, result := range results {
+				result.Blocks.OfSize(prompts.Of(other.trace.Kind).BlockTokens / prompts.Of(r.trace.Kind).BlockTokens)
+			}
+		}
+		return results, err
 	}
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
 		switch {

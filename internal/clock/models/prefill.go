@@ -43,7 +43,8 @@ var prefillEntry = Entry{
 		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes; 0: the model's"},
 		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "attention operations per token and preceding " +
 			"token, in 10^6; 0: the model's"},
-		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes; 0: the model's"},
+		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes; 0: as --kv says " +
+			"for the trace or, without it, the model's"},
 		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12; 0: the " +
 			"hardware's"},
 		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "memory bandwidth of all cards, in 10^9 bytes per " +
@@ -73,6 +74,9 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 	case arrivals == prefill.FromTrace && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Arrivals == nil:
 		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
 			t.Name)
+	case v.Float("kv_kb") != 0 && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Memory.BlockBytes > 0:
+		return fmt.Errorf("model prefill: kv_kb=%v, but --kv (kv, in an experiment) says what the keys and values take: %s; "+
+			"remove one of them", v.Float("kv_kb"), prompts.Of(t.Kind).Memory.Source)
 	}
 	return nil
 }
@@ -92,7 +96,11 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	p := prompts.Of(c.Trace.Kind)
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions,
 		Arrivals: p.Arrivals}
-	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
+	config := prefillConfig(c.Params)
+	if p.Memory.BlockBytes > 0 {
+		config.KV = float64(p.Memory.BlockBytes) / float64(p.BlockTokens)
+	}
+	all, err := prefill.Run(ctx, prompts, replay, config)
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model prefill: %w", err)
 	}

@@ -1,8 +1,11 @@
 package prefill
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/llm"
 )
 
 // Shape contains the properties of a language model that determine the cost of a prompt.
@@ -21,24 +24,42 @@ type Hardware struct {
 	Utilisation float64 // share of Peak that a prefill reaches
 }
 
+// shape returns the shape of one of llm.Models, with keys and values of 16 bits on one GPU, heads of queries, and numbers
+// of a key and of a value that attention multiplies with.
+func shape(model string, heads, key, value int) Shape {
+	m, err := llm.Find(model)
+	if err != nil {
+		panic(err)
+	}
+	kv, err := m.Shape.KeyValues("bf16", 1)
+	if err != nil || len(kv.Windowed) > 0 {
+		panic(fmt.Sprintf("prefill: %s has no plain attention: %v", model, err))
+	}
+	return Shape{Attention: attention(m.Shape.Layers[0].Count, heads, key, value), KV: kv.Full}
+}
+
 // attention returns the operations per token and preceding token: in each layer every head multiplies a query with a
 // key, and a weight with a value; a multiplication and an addition are two operations.
 func attention(layers, heads, key, value int) float64 {
 	return float64(2 * layers * heads * (key + value))
 }
 
-// Shapes of the models in LCR, section 5.1.
+// with returns s with what package llm does not know.
+func (s Shape) with(active, weights, decode float64) Shape {
+	s.Active, s.Weights, s.Decode = active, weights, decode
+	return s
+}
+
+// Shapes of the models in LCR, section 5.1. Layers, and the bytes of keys and values, are those of package llm.
 var shapes = map[string]Shape{
 	// Qwen2.5 technical report (arXiv 2412.15115), table 1, and the configuration of Qwen2.5-32B-Instruct-AWQ: 32.5e9
-	// parameters, 64 layers, hidden size 5120, 40 heads of 128, 8 of them with keys and values of 16 bits; files of 19.3
-	// GB. Decoding: four times what reading the weights once takes on 4xrtx4090, our choice.
-	"qwen2.5-32b-awq": {Active: 32.5e9, Weights: 19.3e9, Attention: attention(64, 40, 128, 128),
-		KV: 64 * 8 * (128 + 128) * 2, Decode: 0.020},
-	// DeepSeek-V3 technical report (arXiv 2412.19437), section 4.2: 671e9 parameters of 8 bits, 37e9 of them active, 61
-	// layers, hidden size 7168, 128 heads, keys of 128+64 and values of 128, which are kept as 512+64 numbers of 16 bits.
-	// Decoding: 20 to 22 tokens per second (DeepSeek, DeepSeek-V3/R1 inference system overview, 2025).
-	"deepseek-r1": {Active: 37e9, Weights: 671e9, Attention: attention(61, 128, 128+64, 128), KV: 61 * (512 + 64) * 2,
-		Decode: 0.048},
+	// parameters, hidden size 5120, 40 heads of 128; files of 19.3 GB. Decoding: four times what reading the weights once
+	// takes on 4xrtx4090, our choice.
+	"qwen2.5-32b-awq": shape("qwen2.5-32b", 40, 128, 128).with(32.5e9, 19.3e9, 0.020),
+	// DeepSeek-V3 technical report (arXiv 2412.19437), section 4.2: 671e9 parameters of 8 bits, 37e9 of them active,
+	// hidden size 7168, 128 heads, keys of 128+64 and values of 128, which are kept as latent vectors. Decoding: 20 to 22
+	// tokens per second (DeepSeek, DeepSeek-V3/R1 inference system overview, 2025).
+	"deepseek-r1": shape("deepseek-r1", 128, 128+64, 128).with(37e9, 671e9, 0.048),
 }
 
 // Hardware of LCR, section 5.1.

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -72,11 +73,15 @@ func Exact(in cache.Spec) (why string, ok bool) {
 		false
 }
 
-// Grid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes,
-// to all.
-func Grid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.Capacity) {
+// Grid returns about n further capacities in geometric steps: from one object, one block of the cache or the largest
+// object's bytes, to all.
+func Grid(t *traces.Trace, in cache.Spec, beside []capacity.Capacity, n int) (grid []capacity.Capacity) {
 	bytes, block := beside[0].Bytes, beside[0].Block
 	low, high := int64(1), int64(t.NumObjects)
+	if p := prompts.Of(t.Kind); p != nil && in.Entry.BlockTokens != nil {
+		low = max(1, int64(in.Entry.BlockTokens(in.Params)/p.BlockTokens))
+		high = max(low, high)
+	}
 	if bytes {
 		if t.RequestSizes != nil {
 			return nil // each would be a replay

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -15,7 +16,7 @@ import (
 
 func TestGridGoesFromOneToAll(t *testing.T) {
 	trace := &traces.Trace{NumObjects: 1000}
-	grid := Grid(trace, []capacity.Capacity{capacity.Of(10, false)}, 4)
+	grid := Grid(trace, cache.ExactSpec(), []capacity.Capacity{capacity.Of(10, false)}, 4)
 	var amounts []int64
 	for _, c := range grid {
 		amounts = append(amounts, c.Amount)
@@ -24,7 +25,7 @@ func TestGridGoesFromOneToAll(t *testing.T) {
 		t.Errorf("grid %v, want %v: steps of ten without the 10 of the table", amounts, want)
 	}
 	trace.ObjectSizes, trace.RequestSizes = []int64{5, 80}, []int64{5, 80, 7}
-	if grid := Grid(trace, []capacity.Capacity{capacity.Of(10, true)}, 4); grid != nil {
+	if grid := Grid(trace, cache.ExactSpec(), []capacity.Capacity{capacity.Of(10, true)}, 4); grid != nil {
 		t.Errorf("grid %v of objects that change their size, each of which would be a replay", grid)
 	}
 }

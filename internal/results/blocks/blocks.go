@@ -58,6 +58,17 @@ func (b *Blocks) OfBytes(size int64) {
 	}
 }
 
+// OfSize makes the new objects count as several, as those in which the capacity is given. Nil is allowed.
+func (b *Blocks) OfSize(objects int) {
+	if b == nil {
+		return
+	}
+	b.Before *= int64(objects)
+	for i := range b.Each {
+		b.Each[i].New *= int64(objects)
+	}
+}
+
 // FilledHitRatio is the hit ratio of a record from the request on at which the cache has filled; on a sample, the
 // estimate for the whole trace. The cache must have filled.
 func (b *Blocks) FilledHitRatio(r *records.Record) float64 {

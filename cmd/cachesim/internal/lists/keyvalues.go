@@ -1,0 +1,46 @@
+package lists
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/llm"
+	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+type keyValuesJSON struct {
+	Model  string  `json:"model"`
+	Layers string  `json:"layers"`
+	Bytes  float64 `json:"bytes_per_token"`      // that all layers keep
+	Full   float64 `json:"full_bytes_per_token"` // in layers without a window
+	Source string  `json:"source"`
+}
+
+// KeyValues lists the language models whose keys and values are known.
+func KeyValues() List {
+	l := List{
+		Noun: "model",
+		Columns: []records.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers"),
+			textHead("source")},
+		Narrow: []records.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers, source")},
+	}
+	for _, m := range llm.Models() {
+		kv, err := m.Shape.KeyValues("", 1)
+		if err != nil {
+			panic(err) // a test reads all of them
+		}
+		item := keyValuesJSON{m.Name, kv.About, kv.PerToken(), kv.Full, m.Source}
+		beyond := ""
+		if len(kv.Windowed) > 0 {
+			beyond = memory.Bytes(int64(kv.Full))
+		}
+		l.Items = append(l.Items, Item{
+			Name:   m.Name,
+			Row:    []string{m.Name, memory.Bytes(int64(kv.PerToken())), beyond, kv.About, m.Source},
+			Narrow: []string{m.Name, memory.Bytes(int64(kv.PerToken())), beyond},
+			Texts:  []string{strings.TrimSpace(kv.About), m.Source},
+			JSON:   item,
+		})
+	}
+	return l
+}
