@@ -213,6 +213,7 @@ func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
 		n := m.countsAt(ends[len(ends)-1]).Minus(m.countsAt(from))
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
 	}
+	b.FirstsHit = cache.AnswersSimilar(c.Cache) || c.Prefetcher != nil || c.Cache.Entry.Streams
 	v.addFirsts(b, ends)
 	return b
 }
@@ -224,7 +225,10 @@ func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
 	for i := range b.Each {
 		next := v.firsts().until(ends[i+1])
 		e := &b.Each[i]
-		e.New, e.NewBytes, e.Cold = next.objects-last.objects, next.bytes-last.bytes, next.cold-last.cold
+		e.New, e.NewBytes = next.objects-last.objects, next.bytes-last.bytes
+		if !b.FirstsHit {
+			e.Cold = next.cold - last.cold
+		}
 		last = next
 	}
 }

@@ -159,3 +159,26 @@ func TestWithoutBlocks(t *testing.T) {
 		t.Errorf("blocks change the record: %+v, %+v", asked.Record, without.Record)
 	}
 }
+
+// First requests are misses only where nothing else can serve them: not a similar query, and no load ahead.
+func TestFirstRequestsThatHit(t *testing.T) {
+	tr := simtest.Queries(1, 6000, 20, 0.1)
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{Blocks: true})
+	for parts, hit := range map[string]bool{"exact": false, "semantic(match=identity)": false, "semantic": true} {
+		c := simtest.Cell(t, "lru", capacity.Of(100, false), "cache="+parts)
+		b := simtest.Replay(t, r, c).Blocks
+		want := int64(tr.NumObjects)
+		if hit {
+			want = 0
+		}
+		if b.FirstsHit != hit || b.Sum().Cold != want || b.Sum().New != int64(tr.NumObjects) {
+			t.Errorf("%s: first requests may hit: %v, %d cold misses, %d new objects; want %v, %d, %d", parts, b.FirstsHit,
+				b.Sum().Cold, b.Sum().New, hit, want, tr.NumObjects)
+		}
+	}
+	ahead := simtest.Cell(t, "lru", capacity.Of(100, false), "prefetcher=mithril")
+	if b := simtest.Replay(t, sim.NewReplayer(policytest.Trace(1, 6000, 50), sim.ReplayerOptions{Blocks: true}),
+		ahead).Blocks; !b.FirstsHit || b.Sum().Cold != 0 {
+		t.Errorf("with a prefetcher: first requests may hit: %v, %d cold misses; want true, 0", b.FirstsHit, b.Sum().Cold)
+	}
+}

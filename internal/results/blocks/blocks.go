@@ -27,7 +27,7 @@ type Block struct {
 	Requests, Misses int64
 	MissedBytes      int64 // 0 if the capacity counts objects
 	New, NewBytes    int64 // objects that were requested for the first time, and their sizes
-	Cold             int64 // the misses among their first requests, which no cache can avoid
+	Cold             int64 // the misses among their first requests; 0 if Blocks.FirstsHit
 }
 
 // Blocks are the blocks of a replay, and what else happened at some of its requests.
@@ -35,6 +35,8 @@ type Blocks struct {
 	Each []Block
 	// Restarts says that the replay began several times with an empty cache; the fields below are unknown then.
 	Restarts bool
+	// FirstsHit says that first requests to objects may hit, because similar objects answer or objects are loaded ahead.
+	FirstsHit bool
 	// Before and BytesBefore are the objects, and their sizes, that the warm-up requested.
 	Before, BytesBefore int64
 	Filled              Filled

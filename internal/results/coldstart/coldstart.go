@@ -25,7 +25,8 @@ var (
 		Doc: "hits / requests from the request filled_at on; on a sample, the estimate for the whole trace"}
 	coldMisses = metric.Metric{Name: "cold_misses", Unit: metric.Count, Merge: metric.Apart,
 		Column: metric.Column{At: 81, Weight: 50},
-		Doc:    "requests that are the first to their object, which miss in every cache; part of misses"}
+		Doc: "requests that are the first to their object, which miss in every cache; part of misses; absent where they " +
+			"may hit, because similar objects answer or objects are loaded ahead"}
 )
 
 func init() { metric.Register("run --filled", filledAt, filledHitRatio, coldMisses) }
@@ -37,7 +38,9 @@ func Measure(recs []records.Record, set *blocks.Set) {
 		if b == nil || b.Restarts {
 			continue
 		}
-		recs[i].SetInt(coldMisses, b.Sum().Cold)
+		if !b.FirstsHit {
+			recs[i].SetInt(coldMisses, b.Sum().Cold)
+		}
 		if b.Filled.At > 0 {
 			recs[i].SetInt(filledAt, b.Filled.At)
 			recs[i].Set(filledHitRatio, b.FilledHitRatio(&recs[i]))

@@ -118,6 +118,21 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// Where first requests may hit, nothing is said about how many of the misses they are.
+func TestFirstRequestsThatHit(t *testing.T) {
+	w := world{power: 1}
+	w.add("lru", 1000, 100, 10)
+	b := w.set.Of(&w.recs[0])
+	b.FirstsHit = true
+	for i := range b.Each {
+		b.Each[i].Cold = 0
+	}
+	check(t, w.lines())
+	if Measure(w.recs, w.set); w.recs[0].Has(coldMisses) || !w.recs[0].Has(filledAt) {
+		t.Errorf("%+v, want no cold misses", w.recs[0].Values)
+	}
+}
+
 func TestPrint(t *testing.T) {
 	for markdown, want := range map[bool]string{false: "\none\ntwo\n", true: "\none  \ntwo\n"} {
 		var b bytes.Buffer
