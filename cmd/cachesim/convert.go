@@ -57,8 +57,8 @@ With --embeddings, requests (which may be keys alone) become queries with the em
 		},
 	}
 	f.trace.register(cmd)
-	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", ".npy or .fvecs file with one row per request, which "+
-		"becomes the request's embedding")
+	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "give requests the embeddings in a .npy or .fvecs file, "+
+		"compressed or not (.npy.zst), with one row per request (x.npy:rows=distinct: per distinct query)")
 	registerOutputFormat(cmd, &f.outputFormat)
 	return cmd
 }
@@ -120,8 +120,8 @@ func (f *convertFlags) openEmbeddings(
 ) (v *queries.VectorFile, distinct bool, err error) {
 	file, ok := queries.ParseBesideFile(f.embeddings)
 	if !ok {
-		return nil, false, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; to compute "+
-			"embeddings and write them into a trace, use cachesim embed", f.embeddings)
+		return nil, false, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs, alone or followed "+
+			"by :rows=distinct; to compute embeddings and write them into a trace, use cachesim embed", f.embeddings)
 	}
 	if err := formats.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
 		return nil, false, err

@@ -4,7 +4,9 @@
 package lrb
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
@@ -21,6 +23,14 @@ const (
 	objectHits = "object-hits"
 )
 
+// autoWindow is the parameter window that is found out.
+const autoWindow = "auto"
+
+const (
+	defaultReach      = 16.0
+	defaultFirstBatch = 1 << 10
+)
+
 // longestWindow keeps the differences of times, and twice the window, within 32 bits.
 const longestWindow = 1 << 30
 
@@ -33,15 +43,16 @@ var entry = policies.Entry{
 	Source: "Song, Berger, Li, Lloyd, Learning relaxed Belady for content distribution network caching, NSDI 2020",
 	Random: true,
 	Params: []policies.Param{
-		{Name: "window", Default: 0, Min: 0, Max: longestWindow, Doc: "memory window in requests, the assumed Belady " +
-			"boundary: what has not been requested for so long is forgotten, and evicted first; 0: reach times the number of " +
-			"objects that fit"},
-		{Name: "reach", Default: 16.0, Min: 1, Max: 1e6, Doc: "with window=0, the window as a multiple of the number of " +
-			"objects that fit"},
+		{Name: "window", Default: "0", Doc: "memory window in requests, the assumed Belady boundary: what has not been " +
+			"requested for so long is forgotten, and evicted first; 0: reach times the number of objects that fit; auto: " +
+			"begins so, tries 4, 8, 16, 32 and 64 times that number in the first fifth of the trace, each in a cache of its " +
+			"own, and continues with the best"},
+		{Name: "reach", Default: defaultReach, Min: 1, Max: 1e6, Doc: "with window=0, the window as a multiple of the " +
+			"number of objects that fit; with window=auto, the one it begins with"},
 		{Name: "samples", Default: 64, Min: 1, Max: 1 << 16, Doc: "resident objects drawn per eviction, all different"},
 		{Name: "batch", Default: 1 << 17, Min: 1, Max: 1 << 22, Doc: "labelled samples that a model is trained on, each " +
 			"used once"},
-		{Name: "first-batch", Default: 1 << 10, Min: 1, Max: 1 << 22, Doc: "labelled samples of the first model; each " +
+		{Name: "first-batch", Default: defaultFirstBatch, Min: 1, Max: 1 << 22, Doc: "labelled samples of the first model; each " +
 			"further model has twice as many, up to batch"},
 		{Name: "deltas", Default: 32, Min: 1, Max: 64, Doc: "features: the age, and the times between the last requests"},
 		{Name: "counters", Default: 10, Min: 0, Max: 16, Doc: "features: exponentially decayed counters; counter i halves " +
@@ -55,8 +66,38 @@ var entry = policies.Entry{
 		{Name: "objective", Default: byteHits, Choices: []string{byteHits, objectHits}, Doc: "byte-hits: the latest " +
 			"object leaves; object-hits: the one with the largest logarithm of the predicted time, times its size"},
 	},
+	Check:   check,
 	Metrics: metrics,
 	New:     func(c policies.Config) (policies.Policy, error) { return newLRB(c) },
+}
+
+// check refuses a window that is none, and parameters that others leave without effect.
+func check(v policies.Values) error {
+	window, _, err := windowOf(v)
+	reach, first, batch := v.Float("reach"), v.Int("first-batch"), v.Int("batch")
+	switch {
+	case err != nil:
+		return err
+	case window > 0 && reach != defaultReach:
+		return fmt.Errorf("reach=%v has no effect with window=%d; leave one of them out", reach, window)
+	case first > batch && first != defaultFirstBatch:
+		return fmt.Errorf("first-batch=%d: want at most batch, which is %d", first, batch)
+	}
+	return nil
+}
+
+// windowOf returns the parameter window: a number of requests, 0 if it follows the objects that fit, and whether it is
+// to be found out.
+func windowOf(v policies.Values) (requests int32, auto bool, err error) {
+	text := v.Text("window")
+	if text == autoWindow {
+		return 0, true, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > longestWindow {
+		return 0, false, fmt.Errorf("window=%s: want a whole number from 0 to %d, or %s", text, longestWindow, autoWindow)
+	}
+	return int32(n), false, nil
 }
 
 // lrb follows the paper and its authors' program. Its clock counts the requests that it sees, from 1. Once the cache is
@@ -82,6 +123,8 @@ type lrb struct {
 	draws    random.Draws
 	chooser  chooser
 	tally    tally
+	trials   *trials // of other windows; nil: none, or they have ended
+	chosen   float64 // the reach that trials have found best, 0 if they have not ended
 
 	capacity int64
 	unit     bool
@@ -97,13 +140,40 @@ const (
 )
 
 func newLRB(c policies.Config) (*lrb, error) {
+	window, auto, err := windowOf(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	if window > 0 {
+		return newWithWindow(c, window)
+	}
+	p, err := newWithReach(c, c.Params.Float("reach"))
+	if err == nil && auto {
+		p.trials, err = newTrials(p, c)
+	}
+	return p, err
+}
+
+// newWithReach returns a policy whose window is a multiple of the number of objects that fit.
+func newWithReach(c policies.Config, reach float64) (*lrb, error) {
+	p, err := newWithWindow(c, 0)
+	if err != nil {
+		return nil, err
+	}
+	if p.reach = reach; c.Unit {
+		p.setWindow(float64(c.Capacity))
+	}
+	return p, nil
+}
+
+func newWithWindow(c policies.Config, window int32) (*lrb, error) {
 	v := c.Params
 	l, err := newLearner(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &lrb{
-		window:  int32(v.Int("window")),
+	return &lrb{
+		window:  window,
 		tracked: newTracked(c.Objects),
 		flags:   make([]flag, c.Objects),
 		last:    make([]int32, c.Objects),
@@ -118,14 +188,7 @@ func newLRB(c policies.Config) (*lrb, error) {
 		chooser: newChooser(v.Int("samples"), l.width(), v.Text("objective") == objectHits && !c.Unit),
 
 		capacity: c.Capacity, unit: c.Unit,
-	}
-	if p.window == 0 {
-		p.reach = v.Float("reach")
-		if c.Unit {
-			p.setWindow(float64(c.Capacity))
-		}
-	}
-	return p, nil
+	}, nil
 }
 
 // setWindow makes the window a multiple of the number of objects that fit.
@@ -134,12 +197,14 @@ func (p *lrb) setWindow(fit float64) {
 }
 
 func (p *lrb) Hit(r policies.Request) {
+	p.try(r, true)
 	p.advance()
 	p.request(r.Object)
 	p.sample()
 }
 
 func (p *lrb) Miss(r policies.Request) {
+	p.try(r, false)
 	if r.Reason != policies.Demand {
 		return
 	}
@@ -229,7 +294,7 @@ func (p *lrb) Victim(policies.Request) policies.Object {
 		p.tally.decisions++
 		p.left[v] = p.now
 	}
-	p.Remove(v)
+	p.leave(v)
 	return v
 }
 
@@ -256,9 +321,15 @@ func (p *lrb) judge(o policies.Object) {
 	p.left[o] = 0
 }
 
-// Remove makes o, which is resident, one of the objects that are only remembered. Outside of the window it is
-// forgotten.
 func (p *lrb) Remove(o policies.Object) {
+	p.leave(o)
+	if p.trials != nil {
+		p.trials.remove(o)
+	}
+}
+
+// leave makes o, which is resident, one of the objects that are only remembered. Outside of the window it is forgotten.
+func (p *lrb) leave(o policies.Object) {
 	p.recency.Unlink(o)
 	p.flags[o] &^= resident
 	p.tracked.demote(o)
@@ -289,6 +360,9 @@ func (p *lrb) Insert(r policies.Request) {
 func (p *lrb) Resize(capacity int64) {
 	was := p.capacity
 	p.capacity = capacity
+	if p.trials != nil {
+		p.trials.resize(capacity)
+	}
 	switch {
 	case p.reach == 0 || p.window == 0:
 	case p.unit:
@@ -308,4 +382,7 @@ func (p *lrb) Grow(objects int) {
 	p.sizes.Grow(objects)
 	p.history.grow(objects)
 	p.waiting.grow(objects)
+	if p.trials != nil {
+		p.trials.grow(objects)
+	}
 }

@@ -10,6 +10,9 @@ import (
 var (
 	windowMetric = metric.Metric{Name: "memory_window", Unit: metric.Count, Merge: metric.Apart,
 		Doc: "requests after which an object is forgotten; 0 if that was not known yet because the cache never filled"}
+	chosenMetric = metric.Metric{Name: "chosen_reach", Unit: metric.Ratio, Digits: 1, Merge: metric.Apart,
+		Doc: "window=auto: the best window in the first fifth of the trace, as a multiple of the number of objects that " +
+			"fit; absent before the end of that"}
 	batchMetric = metric.Metric{Name: "training_batch", Unit: metric.Count, Merge: metric.Apart,
 		Doc: "labelled samples that the next model is to be trained on"}
 	samplesMetric = metric.Metric{Name: "training_samples", Unit: metric.Count,
@@ -31,8 +34,8 @@ var (
 		Doc: "most memory that histories, samples without a label and a batch have taken"}
 )
 
-var metrics = []metric.Metric{predict.TrainingsMetric, predict.WorkMetric, windowMetric, batchMetric, samplesMetric,
-	labelledMetric, candidatesMetric, beyondMetric, decisionsMetric, goodMetric, goodShareMetric, memoryMetric}
+var metrics = []metric.Metric{predict.TrainingsMetric, predict.WorkMetric, windowMetric, chosenMetric, batchMetric,
+	samplesMetric, labelledMetric, candidatesMetric, beyondMetric, decisionsMetric, goodMetric, goodShareMetric, memoryMetric}
 
 // tally counts what the policy does.
 type tally struct {
@@ -56,6 +59,9 @@ func (p *lrb) Counters() []policies.Counter {
 		policies.Count(decisionsMetric, float64(t.decisions)),
 		policies.Count(goodMetric, float64(t.decisions-t.regrets)),
 		policies.Count(memoryMetric, float64(p.learningBytes())),
+	}
+	if p.chosen > 0 {
+		counters = append(counters, policies.Count(chosenMetric, p.chosen))
 	}
 	if t.decisions > 0 {
 		counters = append(counters, policies.Count(goodShareMetric, float64(t.decisions-t.regrets)/float64(t.decisions)))

@@ -35,6 +35,10 @@ func (g Geometry) contradictions(v policies.Values) (all []string) {
 		all = append(all, fmt.Sprintf("queries of a topic are %.3g similar, and tau-route is %.3g: rac takes each "+
 			"topic for several (metric topics_per_label); want a tau-route below %.3g", g.Topic, route, g.Topic))
 	}
+	if g.Child <= g.Siblings {
+		return append(all, fmt.Sprintf("queries that follow the same anchor are %.3g similar, and no more to the anchor: "+
+			"no tau-edge links them to it and not to each other", g.Siblings))
+	}
 	if edge <= g.Siblings {
 		all = append(all, fmt.Sprintf("queries that follow the same anchor are %.3g similar, and tau-edge is %.3g: rac "+
 			"links them to each other; want a tau-edge above %.3g", g.Siblings, edge, g.Siblings))

@@ -10,6 +10,7 @@ import (
 
 func TestContradictions(t *testing.T) {
 	paper := Geometry{Topic: 0.45, Siblings: 0.55, Child: 0.685}
+	alike := Geometry{Topic: 0.45, Siblings: 0.45, Child: 0.45}
 	wide := Geometry{Topic: 0.65, Siblings: 0.7, Child: 0.78}
 	for text, c := range map[string]struct {
 		geometry Geometry
@@ -22,6 +23,7 @@ func TestContradictions(t *testing.T) {
 		"rac(tau-route=0.4,tau-edge=0.685)": {paper, []string{"want a tau-edge below 0.685"}},
 		"rac(tau-route=0.6,tau-edge=0.6)":   {wide, []string{"want a tau-edge above 0.7"}},
 		"rac(tau-edge=0.75)":                {wide, nil},
+		"rac(tau-route=0.4,tau-edge=0.44)":  {alike, []string{"0.45 similar, and no more to the anchor: no tau-edge"}},
 		"rac(tau-route=0.9,tau-edge=0.9)":   {wide, []string{"tau-route", "does not link them"}},
 	} {
 		got := c.geometry.contradictions(must.Get(policies.Registry.Parse(text))(t).Params)

@@ -25,6 +25,12 @@ func ParseBesideFile(text string) (BesideFile, bool) {
 	return BesideFile{Path: path, Distinct: distinct}, isVectorFile(path)
 }
 
+// UnknownBesideOption returns what follows the path of a file with embeddings and is not rows=distinct.
+func UnknownBesideOption(text string) (option string, found bool) {
+	at := strings.LastIndexByte(text, ':')
+	return text[at+1:], at > 0 && isVectorFile(text[:at])
+}
+
 // As returns the file with another path.
 func (f BesideFile) As(path string) BesideFile { return BesideFile{path, f.Distinct} }
 

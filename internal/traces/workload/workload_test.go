@@ -299,6 +299,9 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 	}{
 		{Workload{Files: []string{"a"}, Embeddings: "magic"}, `unknown embedder "magic"`},
 		{Workload{Files: []string{"a"}, Embeddings: "lexical(dim=1)"}, "dim=1"},
+		{Workload{Files: []string{"a"}, Embeddings: "x.npy.zst:rows=all"}, `unknown option "rows=all"`},
+		{Workload{Files: []string{"a"}, Embeddings: `C:\x.npy:`}, `unknown option ""`},
+		{Workload{Files: []string{"a"}, Embeddings: `C:\x.npy:rows=distinct`}, ""},
 		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files for embeddings to belong to"},
 		{Workload{Selection: traces.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
 			"which merging changes"},

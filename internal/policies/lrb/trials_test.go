@@ -1,0 +1,120 @@
+package lrb
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+)
+
+// worthOf replays the first requests of a trace, and returns what its hits are worth in bytes, and the window at the
+// end.
+func worthOf(t *testing.T, spec string, tr policytest.Workload, requests int) (worth int64, window int32) {
+	d := policytest.Drive(t, spec, tr.Config)
+	for pos, o := range tr.Trace[:requests] {
+		if hit, _ := d.Serve(o, tr.Sizes[o], pos); hit {
+			worth += tr.Sizes[o]
+		}
+	}
+	return worth, d.Policy.(*lrb).window
+}
+
+// After the first fifth window=auto has the window that would have served it best, and serves as with reach until then.
+func TestAutoChoosesTheBestWindow(t *testing.T) {
+	chosen := map[float64]bool{}
+	for seed := range uint64(6) {
+		tr := policytest.Trace(seed, 10_000, 400)
+		w := policytest.Workload{Trace: tr.Objects, Sizes: make([]int64, tr.NumObjects)}
+		for o := range w.Sizes {
+			w.Sizes[o] = 1 + int64(o)%5
+		}
+		w.Config = policies.Config{Capacity: 100, Objects: tr.NumObjects, Requests: len(tr.Objects), Seed: 3}
+		if w.Config.Unit = seed%2 == 0; w.Config.Unit {
+			w.Config.Capacity = 30
+			for o := range w.Sizes {
+				w.Sizes[o] = 1
+			}
+		}
+		const small = "first-batch=100,trees=4"
+		fifth := len(w.Trace) / 5
+		most, window := worthOf(t, "lrb("+small+")", w, fifth)
+		until, _ := worthOf(t, "lrb(window=auto,"+small+")", w, fifth)
+		if until != most {
+			t.Errorf("seed %d: hits worth %d bytes before the choice, want %d, as without it", seed, until, most)
+		}
+		best := 16.0
+		for _, reach := range []float64{4, 8, 32, 64} {
+			if worth, at := worthOf(t, fmt.Sprintf("lrb(reach=%v,%s)", reach, small), w, fifth); worth > most {
+				best, most, window = reach, worth, at
+			}
+		}
+		d := policytest.Drive(t, "lrb(window=auto,"+small+")", w.Config)
+		for pos, o := range w.Trace {
+			d.Serve(o, w.Sizes[o], pos)
+		}
+		if p := d.Policy.(*lrb); p.chosen != best || p.reach != best || p.window != window || p.trials != nil {
+			t.Errorf("seed %d: window %d, reach %v (recorded as %v); want %d, %v", seed, p.window, p.reach, p.chosen, window,
+				best)
+		}
+		chosen[best] = true
+	}
+	if len(chosen) < 2 {
+		t.Errorf("the best is always %v; the test needs several", chosen)
+	}
+}
+
+// Trials follow what happens to the cache besides requests, and nothing of it makes them exceed their capacity.
+func TestTrialsFollowTheirCache(t *testing.T) {
+	tr := policytest.Trace(1, 4000, 300)
+	p := policytest.Drive(t, "lrb(window=auto,first-batch=100,trees=2)", policies.Config{Capacity: 40, Unit: true,
+		Objects: tr.NumObjects, Requests: 5 * len(tr.Objects), Seed: 1}).Policy.(*lrb)
+	held := func(o policies.Object) (n int) {
+		for _, other := range p.trials.each {
+			if other.policy.flags[o]&resident != 0 {
+				n++
+			}
+		}
+		return n
+	}
+	p.serve(tr.Objects)
+	o := p.tracked.all[0]
+	if held(o) == 0 {
+		t.Fatal("no trial has the object; the test needs one that has")
+	}
+	if p.Remove(o); held(o) != 0 {
+		t.Errorf("%d trials have an object that was removed", held(o))
+	}
+	p.Resize(7)
+	p.Grow(tr.NumObjects + 1)
+	load := policies.Request{Object: policies.Object(tr.NumObjects), Size: 1, Reason: policies.Prefetch}
+	if p.Miss(load); held(load.Object) != len(p.trials.each) {
+		t.Errorf("%d trials have an object that was loaded without a request, want all %d", held(load.Object),
+			len(p.trials.each))
+	}
+	for _, other := range p.trials.each {
+		if other.used != 7 || other.policy.tracked.residents != 7 || other.policy.capacity != 7 {
+			t.Errorf("a trial uses %d of %d, and has %d objects; want 7", other.used, other.policy.capacity,
+				other.policy.tracked.residents)
+		}
+	}
+}
+
+func TestParametersThatCannotBe(t *testing.T) {
+	for spec, want := range map[string]string{
+		"lrb(window=soon)":               "window=soon: want a whole number from 0 to 1073741824, or auto",
+		"lrb(window=-1)":                 "window=-1: want a whole number",
+		"lrb(window=1073741825)":         "want a whole number from 0 to 1073741824",
+		"lrb(window=100,reach=4)":        "reach=4 has no effect with window=100",
+		"lrb(batch=100,first-batch=200)": "first-batch=200: want at most batch, which is 100",
+	} {
+		if _, err := policies.Registry.Parse(spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", spec, err, want)
+		}
+	}
+	for _, spec := range []string{"lrb(batch=100)", "lrb(window=auto,reach=4)", "lrb(window=1073741824)"} {
+		must.Get(policies.Registry.Parse(spec))(t)
+	}
+}
