@@ -254,7 +254,8 @@ policies: [lru, {policy: s3fifo, as: s3, with: {small: [0.1, 0.20]}}]
 capacities: 1%, 2%..8%x2
 seeds: 3
 references:
-  - {name: r, source: s, metric: hit_ratio, within: 0.005%, points: [{policy: lru, capacity: [1%, 2%], values: [16.47%, 0.2]}]}
+  - {name: r, source: s, metric: hit_ratio, within: 0.005%,
+     points: [{policy: lru, capacity: [1%, 2%], values: [16.47%, 0.2]}]}
 `)
 	for _, test := range []struct{ got, want any }{
 		{f.About, "Two lines."},

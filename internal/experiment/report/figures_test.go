@@ -274,7 +274,13 @@ figures:
 - {name: logarithmic, x: small, y: capacity, color: misses, log: color, only: {policy: s3fifo, trace: steep}}
 - {name: both, x: capacity, y: small, color: hit_ratio, only: {trace: flat}}
 - {name: gain, x: capacity, y: small, values: {gain over lru: hit_ratio(s3fifo) / hit_ratio(lru) - 100%}, panels: trace}
-- {name: points, x: capacity, y-label: difference, values: {small 0.1: hit_ratio(s3fifo at small = 0.1) - hit_ratio(lru), small 0.5: hit_ratio(s3fifo at small = 0.5) - hit_ratio(lru)}, panels: trace}
+- name: points
+  x: capacity
+  y-label: difference
+  values:
+    small 0.1: hit_ratio(s3fifo at small = 0.1) - hit_ratio(lru)
+    small 0.5: hit_ratio(s3fifo at small = 0.5) - hit_ratio(lru)
+  panels: trace
 `
 
 // A figure with a colour is a heat map, with a caption and a description for who cannot see it.

@@ -51,28 +51,39 @@ func readQueries(t testing.TB, content, format string) (asked []string, err erro
 
 const sgdTwoDialogues = `[
  {"dialogue_id": "1_0", "services": ["Media_2", "Weather_1"], "turns": [
-  {"frames": [{"service": "Media_2", "state": {"slots": [[1], {}]}}], "speaker": "USER", "utterance": "A film, please."},
+  {"frames": [{"service": "Media_2", "state": {"slots": [[1], {}]}}], "speaker": "USER",
+"utterance": "A film, please."},
   {"frames": [{"service": "Media_2"}], "speaker": "SYSTEM", "utterance": "Which \"one\"?"},
-  {"frames": [{"service": "Weather_1"}, {"service": "Media_2"}], "speaker": "USER", "utterance": "How is the weather?"},
+  {"frames": [{"service": "Weather_1"}, {"service": "Media_2"}], "speaker": "USER",
+"utterance": "How is the weather?"},
   {"frames": [], "speaker": "SYSTEM", "utterance": "7"},
   {"frames": [{"service": "Weather_1"}, {"service": "Media_2"}], "speaker": "USER", "utterance": "No, the film."}]},
  {"turns": [{"speaker": "USER", "utterance": "7"}], "more": null, "services": [], "dialogue_id": "1_1"}
 ]`
 
 // oasstTrees has a tree of two branches after a second that is older, one without a message and one without a text.
-const oasstTrees = `{"message_tree_id": "t1", "tree_state": "ready_for_export", "prompt": {"replies": [{"message_id": "m2", "parent_id": "t1", "text": "7", "role": "assistant", "replies": [{"message_id": "m3", "text": "more", "role": "prompter", "lang": "en", "created_date": "2023-02-05T14:00:02.5+00:00", "replies": []}]}, {"message_id": "m4", "text": "other", "role": "assistant", "replies": [{"message_id": "m5", "text": "else", "role": "prompter", "lang": "de", "deleted": true}]}], "message_id": "t1", "parent_id": null, "text": "first", "role": "prompter", "lang": "en", "created_date": "2023-02-05T14:00:01+00:00", "emojis": {"+1": 2}, "labels": {"spam": {"value": 0.0, "count": 3}}}}
-{"message_tree_id": "t2", "prompt": {"message_id": "t2", "text": "second", "role": "prompter", "created_date": "2023-02-05T14:00:00.983374+00:00", "synthetic": false}, "origin": null}
-{"message_tree_id": "t3", "prompt": null}
-{"message_tree_id": "t4", "prompt": {"message_id": "t4", "text": " ", "role": "prompter", "created_date": "2023-02-05T14:00:00+00:00"}}
-`
+const oasstTrees = `{"message_tree_id": "t1", "tree_state": "ready_for_export", ` +
+	`"prompt": {"replies": [{"message_id": "m2", ` +
+	`"parent_id": "t1", "text": "7", "role": "assistant", "replies": [{"message_id": "m3", "text": "more", ` +
+	`"role": "prompter", "lang": "en", "created_date": "2023-02-05T14:00:02.5+00:00", "replies": []}]}, ` +
+	`{"message_id": "m4", "text": "other", "role": "assistant", "replies": [{"message_id": "m5", ` +
+	`"text": "else", "role": "prompter", "lang": "de", "deleted": true}]}], "message_id": "t1", ` +
+	`"parent_id": null, "text": "first", "role": "prompter", "lang": "en", ` +
+	`"created_date": "2023-02-05T14:00:01+00:00", "emojis": {"+1": 2}, "labels": {"spam": {"value": 0.0, ` +
+	`"count": 3}}}}` + "\n" +
+	`{"message_tree_id": "t2", "prompt": {"message_id": "t2", "text": "second", "role": "prompter", ` +
+	`"created_date": "2023-02-05T14:00:00.983374+00:00", "synthetic": false}, "origin": null}` + "\n" +
+	`{"message_tree_id": "t3", "prompt": null}` + "\n" +
+	`{"message_tree_id": "t4", "prompt": {"message_id": "t4", "text": " ", "role": "prompter", ` +
+	`"created_date": "2023-02-05T14:00:00+00:00"}}` + "\n"
 
 // oasstFlat has a reply before its parent, and one whose parent is not there.
-const oasstFlat = `{"message_id": "m3", "parent_id": "m2", "text": "more", "role": "prompter"}
-{"message_id": "t1", "parent_id": null, "text": "first", "role": "prompter", "message_tree_id": "t1", "lang": null, "replies": null}
-{"message_id": "m2", "parent_id": "t1", "text": "7", "role": "assistant", "message_tree_id": "t1"}
-{"message_id": "m4", "parent_id": "gone", "text": "other", "role": "assistant", "message_tree_id": "t1"}
-{"message_id": "lost", "parent_id": "away", "text": "alone", "role": "prompter", "created_date": null}
-`
+const oasstFlat = `{"message_id": "m3", "parent_id": "m2", "text": "more", "role": "prompter"}` + "\n" +
+	`{"message_id": "t1", "parent_id": null, "text": "first", "role": "prompter", "message_tree_id": "t1", ` +
+	`"lang": null, "replies": null}` + "\n" +
+	`{"message_id": "m2", "parent_id": "t1", "text": "7", "role": "assistant", "message_tree_id": "t1"}` + "\n" +
+	`{"message_id": "m4", "parent_id": "gone", "text": "other", "role": "assistant", "message_tree_id": "t1"}` + "\n" +
+	`{"message_id": "lost", "parent_id": "away", "text": "alone", "role": "prompter", "created_date": null}` + "\n"
 
 func TestDialogueFormats(t *testing.T) {
 	for name, c := range map[string]struct {
