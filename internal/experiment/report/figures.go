@@ -53,12 +53,15 @@ type drawable struct {
 // drawn.
 func eachFigure(in Input, use func(drawable) error) (notes []string, err error) {
 	for _, f := range in.File.Figures {
-		all := in.Records
+		in, all := in, in.Records
 		switch {
 		case len(f.Values) > 0:
-			if f, all, err = computedFor(in, f); err != nil {
+			in.Records = selected(in.Records, f.Only, in.File.Groups)
+			var absent []string
+			if f, all, absent, err = computedFor(in, f); err != nil {
 				return nil, err
 			}
+			notes = append(notes, absent...)
 		case f.X != series.Time:
 			all = byLabel(all, f.Metric())
 		}

@@ -265,6 +265,7 @@ source: none
 traces:
 - {name: flat, generate: "zipf(objects=200,requests=2000,alpha=0.6)"}
 - {name: steep, generate: "zipf(objects=200,requests=2000,alpha=1.2)"}
+- {name: once, generate: "zipf(objects=200,requests=2000,alpha=1.2,seed=3)"}
 policies: [{policy: s3fifo, with: {small: [0.1, 0.3, 0.5]}}, lru]
 capacities: [5%, 10%, 20%]
 seeds: 2
@@ -281,6 +282,12 @@ figures:
     small 0.1: hit_ratio(s3fifo at small = 0.1) - hit_ratio(lru)
     small 0.5: hit_ratio(s3fifo at small = 0.5) - hit_ratio(lru)
   panels: trace
+- {name: one-seed, x: capacity, y-label: lru, values: {lru: hit_ratio(lru)}, only: {trace: once}}
+- name: partly
+  x: capacity
+  y-label: misses
+  values: {misses: misses(lru), bytes: byte_hit_ratio(lru)}
+  only: {trace: once}
 `
 
 // A figure with a colour is a heat map, with a caption and a description for who cannot see it.
@@ -313,6 +320,8 @@ func TestHeatMapsOfAnExperiment(t *testing.T) {
 			"hit_ratio(s3fifo) / hit_ratio(lru) - 100%. Computed from means over 2 seeds.",
 		"Difference over capacity by value, one panel per trace. Small 0.1 is hit_ratio(s3fifo at small = 0.1) - " +
 			"hit_ratio(lru); small 0.5 is hit_ratio(s3fifo at small = 0.5) - hit_ratio(lru). Computed from means over 2 seeds.",
+		"Lru over capacity by value. Lru is hit_ratio(lru).",
+		"Misses over capacity by value. Bytes is byte_hit_ratio(lru); misses is misses(lru).",
 	}; !slices.Equal(captions, want) {
 		t.Errorf("captions %q, want %q", captions, want)
 	}
@@ -322,8 +331,9 @@ func TestHeatMapsOfAnExperiment(t *testing.T) {
 	}
 	same := "figure both: two records share the cell at capacity 5% and small 0.1: their policy is s3fifo and lru; " +
 		"choose one with only, or draw both with panels: policy"
-	if !slices.Equal(notes, []string{same}) {
-		t.Errorf("notes %q, want %q", notes, same)
+	absent := "figure partly: bytes has no value: byte_hit_ratio of lru is not in the records"
+	if !slices.Equal(notes, []string{same, absent}) {
+		t.Errorf("notes %q, want %q and %q", notes, same, absent)
 	}
 	if again := must.Get(undrawable(in))(t); !slices.Equal(again, notes) {
 		t.Errorf("without drawing: notes %q, want %q", again, notes)

@@ -23,18 +23,19 @@ func init() { metric.Register("figures", computed, computedShare) }
 
 func isComputed(metric string) bool { return metric == computed.Name || metric == computedShare.Name }
 
-// computedFor returns a record for each value of a figure at each point, named by the value, and the figure that shows
-// them. Values are computed as in claims: from means over the seeds.
-func computedFor(in Input, f experiment.Figure) (experiment.Figure, []records.Record, error) {
-	data := indexedOf(in.File, selected(in.Records, f.Only, in.File.Groups))
+// computedFor returns a record for each value of a figure at each point, named by the value, the figure that shows them,
+// and notes on values without any point. Values are computed as in claims: from means over the seeds. The records are
+// those that the figure selects.
+func computedFor(in Input, f experiment.Figure) (shown experiment.Figure, all []records.Record, notes []string,
+	err error) {
+	data := indexedOf(in.File, in.Records)
 	shows := computedShare
-	var all []records.Record
 	var values []*claims.Value
 	names := slices.Sorted(maps.Keys(f.Values))
 	for _, name := range names {
 		v, err := claims.ParseValue(f.Values[name])
 		if err != nil {
-			return f, nil, fmt.Errorf("figure %s: %s: %w", f.Name, name, err)
+			return f, nil, nil, fmt.Errorf("figure %s: %s: %w", f.Name, name, err)
 		}
 		values = append(values, v)
 		if !v.IsShare() {
@@ -42,7 +43,10 @@ func computedFor(in Input, f experiment.Figure) (experiment.Figure, []records.Re
 		}
 	}
 	for i, v := range values {
-		points, _ := v.At(data.of(v))
+		points, reason := v.At(data.of(v))
+		if len(points) == 0 && len(in.Records) > 0 {
+			notes = append(notes, fmt.Sprintf("figure %s: %s has no value: %s", f.Name, names[i], reason))
+		}
 		for _, p := range points {
 			all = append(all, computedRecord(names[i], p, shows))
 		}
@@ -50,10 +54,10 @@ func computedFor(in Input, f experiment.Figure) (experiment.Figure, []records.Re
 	f.Only = nil
 	if f.Y != "" {
 		f.Color = shows.Name
-		return f, all, nil
+		return f, all, notes, nil
 	}
 	f.Y = shows.Name
-	return f, all, nil
+	return f, all, notes, nil
 }
 
 // computedRecord returns the record of a value at a point. It has only what figures look at: where it is.
@@ -70,7 +74,7 @@ func computedRecord(name string, p claims.ValuePoint, shows metric.Metric) recor
 	return r
 }
 
-// valuesCaption says how the values of a figure are computed, "" if it shows a metric.
+// valuesCaption says how the values of a figure are computed, from the records that it selects; "" if it shows a metric.
 func valuesCaption(in Input, f experiment.Figure) string {
 	if len(f.Values) == 0 {
 		return ""
