@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
@@ -116,5 +119,53 @@ func TestParametersThatCannotBe(t *testing.T) {
 	}
 	for _, spec := range []string{"lrb(batch=100)", "lrb(window=auto,reach=4)", "lrb(window=1073741824)"} {
 		must.Get(policies.Registry.Parse(spec))(t)
+	}
+}
+
+// Requests, loads, drops and changes of the capacity in any order leave each trial with the sizes of what it has, and
+// within the capacity.
+func TestTrialsKeepTheirCapacity(t *testing.T) {
+	tried := 0
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 20
+		c := policies.Config{Capacity: 30, Objects: objects, Requests: 1000, Seed: 1}
+		p := policytest.Drive(t, "lrb(window=auto,first-batch=5,batch=5,min-leaf=1,trees=1)", c).Policy.(*lrb)
+		pool := cache.NewPool(p, c.Capacity, objects)
+		for pos := range rapid.IntRange(50, 250).Draw(t, "steps") {
+			o := rapid.Uint32Range(0, objects-1).Draw(t, "object")
+			r := policies.Request{Object: o, Query: o, Pos: pos, Size: 1 + int64(o)%9}
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				pool.Drop(o)
+			case 1:
+				pool.Resize(rapid.Int64Range(0, 60).Draw(t, "capacity"))
+			case 2:
+				r.Reason = policies.Prefetch
+				pool.Load(r)
+			default:
+				pool.Request(r)
+			}
+			if p.trials == nil {
+				continue
+			}
+			for i, other := range p.trials.each {
+				has := int64(0)
+				for o := range policies.Object(objects) {
+					if other.policy.flags[o]&resident != 0 {
+						has += other.policy.sizes.Of(o)
+					}
+				}
+				if has != other.used || has > max(pool.Capacity(), 1) {
+					t.Fatalf("step %d: trial %d has objects of %d, and says %d, with room for %d", pos, i, has, other.used,
+						pool.Capacity())
+				}
+				if has > 0 {
+					tried++
+				}
+			}
+		}
+	})
+	if tried == 0 {
+		t.Error("no trial ever has an object")
 	}
 }
