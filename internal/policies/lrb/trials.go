@@ -123,8 +123,13 @@ func (p *lrb) try(r policies.Request, hit bool) {
 	case r.Pos < p.trials.until:
 		p.trials.serve(r, hit)
 	default:
-		if best := p.trials.best(); best != nil {
+		best := p.trials.best()
+		for _, other := range p.trials.each {
+			p.learner.work += other.policy.learner.work
+		}
+		if best != nil {
 			p.reach, p.window = best.reach, best.window
+			p.learner.continueAs(&best.learner)
 		}
 		p.trials, p.chosen = nil, p.reach
 	}

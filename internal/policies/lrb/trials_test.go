@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -28,8 +29,8 @@ func worthOf(t *testing.T, spec string, tr policytest.Workload, requests int) (w
 // After the first fifth window=auto has the window that would have served it best, and serves as with reach until then.
 func TestAutoChoosesTheBestWindow(t *testing.T) {
 	chosen := map[float64]bool{}
-	for seed := range uint64(6) {
-		tr := policytest.Trace(seed, 10_000, 400)
+	for seed := range brief.Of[uint64](6, 3) {
+		tr := policytest.Trace(seed, 6000, 400)
 		w := policytest.Workload{Trace: tr.Objects, Sizes: make([]int64, tr.NumObjects)}
 		for o := range w.Sizes {
 			w.Sizes[o] = 1 + int64(o)%5
@@ -55,10 +56,18 @@ func TestAutoChoosesTheBestWindow(t *testing.T) {
 			}
 		}
 		d := policytest.Drive(t, "lrb(window=auto,"+small+")", w.Config)
-		for pos, o := range w.Trace {
+		p := d.Policy.(*lrb)
+		for pos, o := range w.Trace[:fifth] {
 			d.Serve(o, w.Sizes[o], pos)
 		}
-		if p := d.Policy.(*lrb); p.chosen != best || p.reach != best || p.window != window || p.trials != nil {
+		trials, model := p.trials, p.learner.model
+		if chosen := trials.best(); chosen != nil {
+			model = chosen.learner.model
+		}
+		if d.Serve(w.Trace[fifth], w.Sizes[w.Trace[fifth]], fifth); p.learner.model != model {
+			t.Errorf("seed %d: it does not continue with the model of the best window", seed)
+		}
+		if p.chosen != best || p.reach != best || p.window != window || p.trials != nil {
 			t.Errorf("seed %d: window %d, reach %v (recorded as %v); want %d, %v", seed, p.window, p.reach, p.chosen, window,
 				best)
 		}
