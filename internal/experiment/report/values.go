@@ -23,9 +23,9 @@ func init() { metric.Register("figures", computed, computedShare) }
 
 func isComputed(metric string) bool { return metric == computed.Name || metric == computedShare.Name }
 
-// computedFor returns a record for each value of a figure at each point, named by the value, the figure that shows them,
-// and notes on values without any point. Values are computed as in claims: from means over the seeds. The records are
-// those that the figure selects.
+// computedFor returns a record for each value of a figure at each point, named by the value, the figure that shows
+// them, and notes on values without any point. Values are computed as in claims: from means over the seeds. The records
+// are those that the figure selects.
 func computedFor(in Input, f experiment.Figure) (shown experiment.Figure, all []records.Record, notes []string,
 	err error) {
 	data := indexedOf(in.File, in.Records)
@@ -74,7 +74,8 @@ func computedRecord(name string, p claims.ValuePoint, shows metric.Metric) recor
 	return r
 }
 
-// valuesCaption says how the values of a figure are computed, from the records that it selects; "" if it shows a metric.
+// valuesCaption says how the values of a figure are computed, from the records that it selects; "" if it shows a
+// metric.
 func valuesCaption(in Input, f experiment.Figure) string {
 	if len(f.Values) == 0 {
 		return ""

@@ -52,8 +52,8 @@ var entry = policies.Entry{
 		{Name: "samples", Default: 64, Min: 1, Max: 1 << 16, Doc: "resident objects drawn per eviction, all different"},
 		{Name: "batch", Default: 1 << 17, Min: 1, Max: 1 << 22, Doc: "labelled samples that a model is trained on, each " +
 			"used once"},
-		{Name: "first-batch", Default: defaultFirstBatch, Min: 1, Max: 1 << 22, Doc: "labelled samples of the first model; each " +
-			"further model has twice as many, up to batch"},
+		{Name: "first-batch", Default: defaultFirstBatch, Min: 1, Max: 1 << 22, Doc: "labelled samples of the first " +
+			"model; each further model has twice as many, up to batch"},
 		{Name: "deltas", Default: 32, Min: 1, Max: 64, Doc: "features: the age, and the times between the last requests"},
 		{Name: "counters", Default: 10, Min: 0, Max: 16, Doc: "features: exponentially decayed counters; counter i halves " +
 			"in 2^(9+i) requests"},

@@ -35,7 +35,8 @@ var (
 )
 
 var metrics = []metric.Metric{predict.TrainingsMetric, predict.WorkMetric, windowMetric, chosenMetric, batchMetric,
-	samplesMetric, labelledMetric, candidatesMetric, beyondMetric, decisionsMetric, goodMetric, goodShareMetric, memoryMetric}
+	samplesMetric, labelledMetric, candidatesMetric, beyondMetric, decisionsMetric, goodMetric, goodShareMetric,
+	memoryMetric}
 
 // tally counts what the policy does.
 type tally struct {
