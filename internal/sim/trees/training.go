@@ -25,6 +25,10 @@ const maxHorizon = 1 << 30
 // Check rejects options that nothing can be trained with. It names them as the flags of the command.
 func (o Options) Check() error {
 	switch {
+	case o.Features == predict.TopicFeatures:
+		return fmt.Errorf("--features %d: those of topics need a cache in which similar queries answer each other, and "+
+			"models for it are trained during its replay (--cache semantic --predictor gbm): want %d or %d", o.Features,
+			predict.DLRMFeatures, predict.LLMFeatures)
 	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
 		return fmt.Errorf("--features %d: want %d or %d", o.Features, predict.DLRMFeatures, predict.LLMFeatures)
 	case o.Rows < 1 || o.Rows > gbm.MaxRows:

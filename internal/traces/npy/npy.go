@@ -83,7 +83,8 @@ func read(src *source.Source, n int) ([]byte, error) {
 func parse(text string) (Header, error) {
 	shape, order := shapeOf.FindStringSubmatch(text), orderOf.FindStringSubmatch(text)
 	if shape == nil || order == nil || !strings.Contains(text, "descr") {
-		return Header{}, fmt.Errorf("a NumPy array whose header %.80q lacks descr, fortran_order or shape", text)
+		return Header{}, fmt.Errorf("a NumPy array with the header %.80q: want it to have descr, fortran_order and a shape "+
+			"of whole numbers from 0", strings.TrimSpace(text))
 	}
 	const advice = "in Python: numpy.save(path, numpy.ascontiguousarray(x, dtype='<f4'))"
 	kind := typeOf.FindStringSubmatch(text)

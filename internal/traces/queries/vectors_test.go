@@ -127,7 +127,7 @@ func TestVectorFileErrors(t *testing.T) {
 		"wide rows": {npyOf(t, with("(2, 2)", "(2, 9999999999999999999)")), "with 9999999999999999999 numbers in a row"},
 		"many rows": {npyOf(t, with("(2, 2)", "(99999999999999999999, 2)")), "of 99999999999999999999 rows: want at " +
 			"most 4294967294"},
-		"no shape":    {npyOf(t, with("shape", "form"), floats), "lacks descr, fortran_order or shape"},
+		"no shape":    {npyOf(t, with("shape", "form"), floats), "want it to have descr, fortran_order and a shape"},
 		"version":     {"\x93NUMPY\x04\x00aaaaaaaaaa", "a NumPy array of version 4: want 1, 2 or 3"},
 		"long header": {"\x93NUMPY\x02\x00\xff\xff\xff\x7f", "a header of 2147483647 bytes: want at most 65536"},
 		"cut header":  {npyOf(t, npyTwoByTwo)[:40], "cut off within the header of a NumPy array"},
