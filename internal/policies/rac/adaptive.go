@@ -8,7 +8,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/shadow"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
@@ -20,9 +19,14 @@ const (
 	amongLRU      = "lru"
 	amongS3FIFO   = "s3fifo"
 	amongSpent    = "spent"
+	amongLIRS     = "lirs"
 )
 
-var allAmong = []string{amongRAC, amongFrequent, amongLRU, amongS3FIFO, amongSpent}
+// The policies that can be followed, and those of them that are by default.
+var (
+	allAmong     = []string{amongRAC, amongFrequent, amongLRU, amongSpent, amongLIRS, amongS3FIFO}
+	defaultAmong = allAmong[:5]
+)
 
 // Metrics of rac-adaptive.
 var (
@@ -36,8 +40,8 @@ var (
 )
 
 var adaptiveParams = append([]policies.Param{
-	{Name: "among", Default: strings.Join(allAmong, "/"), Doc: "policies to follow, with slashes between them, the " +
-		"first at the start: rac, frequent, lru, s3fifo, spent. rac alone: nothing adapts"},
+	{Name: "among", Default: strings.Join(defaultAmong, "/"), Doc: "policies to follow, with slashes between them, the " +
+		"first at the start: rac, frequent, lru, spent, lirs, s3fifo. rac alone: nothing adapts"},
 	{Name: "memory", Default: 20.0, Min: 1, Max: 1000, Doc: "requests over which misses count and queries are " +
 		"remembered that have left, as a multiple of the capacity"},
 	{Name: "limit", Default: 0.02, Min: 0, Max: 1, Doc: "for rac: share of the cache, used last, that may not " +
@@ -114,25 +118,40 @@ type adaptive struct {
 	similar  *similarity.Neighbours // nil if queries are similar only to themselves
 	hitFrom  float32
 	memory   float64
-	window   uint32   // requests over which a label is remembered
-	asked    []uint32 // per label: its last request, 0 if there was none
-	clock    uint32
+	window   uint32 // requests over which a label is remembered
+	requests int64
+	history  *history
 
 	names   []string
 	limits  []float64 // per policy: the share of the cache that it keeps because it was used last
-	all     []*shadow.Directory
+	all     []directory
 	contest shadow.Contest
 	led     []int64 // per policy: requests
 
-	missed  policies.Object   // the label of the request that missed
-	labels  []policies.Object // per resident: its label
-	standIn []policies.Object // per label: the resident that stands for it, or none
-
+	missed    policies.Object  // the label of the request that missed
 	residents shadow.Residents // held are those that stand for a label that the leader holds
+}
+
+// directory is what a policy would hold of the labels: a shadow.Directory of a policy that serves any requests, or one
+// that goes by the history that all share.
+type directory interface {
+	// Serve serves a request, or loads a label without one, and reports whether the label was there.
+	Serve(r policies.Request, capacity int64) (hit bool)
+	Has(label policies.Object) bool
+	Drop(label policies.Object)
+	Resize(capacity int64)
+	// Evicted returns what left in the last call of the others.
+	Evicted() []policies.Object
+	Grow(objects int)
 }
 
 // comparisons is how often misses are compared in the requests over which they count.
 const comparisons = 100
+
+// lirsHandicap is by how many misses lirs must be ahead to lead, as a share of the capacity. It keeps what it holds
+// from the first requests on and refuses nearly all that is new. After it has led, what another policy would hold has
+// to be loaded again, while none of the others holds much less than what was requested last.
+const lirsHandicap = 0.1
 
 func newAdaptive(c policies.Config) (policies.Policy, error) {
 	v := c.Params
@@ -145,23 +164,30 @@ func newAdaptive(c policies.Config) (policies.Policy, error) {
 		return newAdaptiveRAC(c, s)
 	}
 	p := &adaptive{
-		capacity: c.Capacity, memory: v.Float("memory"), asked: make([]uint32, c.Objects), names: names,
+		memory: v.Float("memory"), names: names, history: newHistory(c.Objects),
 		contest: shadow.NewContest(len(names), 0, comparisons), led: make([]int64, len(names)),
-		labels: make([]policies.Object, c.Objects), standIn: dense.GrownWith(nil, c.Objects, none),
 		residents: shadow.NewResidents(c.Objects),
 	}
-	p.window = windowFor(p.memory, c.Capacity)
+	p.adapt(c.Capacity)
 	if c.Relations != nil && c.Relations.HitFrom <= 1 {
 		p.similar, p.hitFrom = c.Relations.Similar, c.Relations.HitFrom
 	}
 	for _, name := range names {
-		d, limit, err := newDirectory(name, c, s, p.memory)
+		d, err := newDirectory(name, c, s, p.memory, p.history)
 		if err != nil {
 			return nil, err
 		}
-		p.all, p.limits = append(p.all, d), append(p.limits, limit)
+		p.all, p.limits = append(p.all, d), append(p.limits, shareKept(name, s))
 	}
 	return p, nil
+}
+
+// adapt sets what depends on the capacity.
+func (p *adaptive) adapt(capacity int64) {
+	p.capacity, p.window = capacity, windowFor(p.memory, capacity)
+	if i := slices.Index(p.names, amongLIRS); i >= 0 {
+		p.contest.Handicap(i, lirsHandicap*float64(capacity))
+	}
 }
 
 // adaptiveSettings are those of rac that parameters of rac-adaptive state.
@@ -186,41 +212,50 @@ func newAdaptiveRAC(c policies.Config, s settings) (policies.Policy, error) {
 	return newPolicy(c, s)
 }
 
-// frequentLimit is the share of the cache that frequent keeps because it was used last.
-const frequentLimit = 0.3
-
-// newDirectory returns the directory of a policy, and the share of the cache that it keeps because it was used last.
-func newDirectory(name string, c policies.Config, s settings, memory float64) (*shadow.Directory, float64, error) {
+// newDirectory returns the directory of a policy.
+func newDirectory(name string, c policies.Config, s settings, memory float64, h *history) (directory, error) {
+	switch name {
+	case amongFrequent:
+		return newFrequent(h, s.betaText, memory, c.Capacity, c.Objects), nil
+	case amongLRU:
+		return newLRU(h), nil
+	case amongSpent:
+		return newSpent(h, c.Capacity), nil
+	}
 	c.Grows = true
 	var p policies.Policy
 	var err error
-	limit := 0.0
-	switch name {
-	case amongRAC:
-		limit = s.recentShare
+	if name == amongRAC {
 		p, err = newAdaptiveRAC(c, s)
-	case amongFrequent:
-		limit = frequentLimit
-		s.recentShare = limit
-		p = newFrequent(c, s, memory)
-	case amongSpent:
-		p = newSpent(c)
-	default: // one that is registered
-		var spec policies.Spec
-		if spec, err = policies.Registry.Parse(name); err != nil {
-			return nil, 0, err
-		}
-		if name == amongLRU {
-			limit = 1
-		}
-		c.Params, c.Relations = spec.Params, nil
-		p, err = spec.Entry.New(c)
+	} else {
+		p, err = newRegistered(name, c)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	d, err := shadow.New(name, p, c)
-	return d, limit, err
+	return shadow.New(name, p, c)
+}
+
+func newRegistered(name string, c policies.Config) (policies.Policy, error) {
+	spec, err := policies.Registry.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	c.Params, c.Relations = spec.Params, nil
+	return spec.Entry.New(c)
+}
+
+// shareKept returns the share of the cache that a policy keeps because it was used last.
+func shareKept(name string, s settings) float64 {
+	switch name {
+	case amongRAC:
+		return s.recentShare
+	case amongFrequent:
+		return frequentLimit
+	case amongLRU:
+		return 1
+	}
+	return 0
 }
 
 func windowFor(memory float64, capacity int64) uint32 {
@@ -228,7 +263,7 @@ func windowFor(memory float64, capacity int64) uint32 {
 }
 
 func (p *adaptive) Hit(r policies.Request) {
-	o, label := r.Object, p.labels[r.Object]
+	o, label := r.Object, p.history.labels[r.Object].of
 	p.serve(r, label)
 	p.stand(o, label)
 	p.residents.Use(o, p.holds(o))
@@ -253,12 +288,12 @@ func (p *adaptive) Insert(r policies.Request) {
 func (p *adaptive) Remove(o policies.Object) {
 	p.forget(o)
 	for _, d := range p.all {
-		d.Drop(p.labels[o])
+		d.Drop(p.history.labels[o].of)
 	}
 }
 
 func (p *adaptive) Resize(capacity int64) {
-	p.capacity, p.window = capacity, windowFor(p.memory, capacity)
+	p.adapt(capacity)
 	for i, d := range p.all {
 		d.Resize(capacity)
 		if i == p.contest.Leader {
@@ -268,9 +303,7 @@ func (p *adaptive) Resize(capacity int64) {
 }
 
 func (p *adaptive) Grow(objects int) {
-	p.asked = dense.Grown(p.asked, objects)
-	p.labels = dense.Grown(p.labels, objects)
-	p.standIn = dense.GrownWith(p.standIn, objects, none)
+	p.history.grow(objects)
 	p.residents.Grow(objects)
 	for _, d := range p.all {
 		d.Grow(objects)
@@ -279,13 +312,13 @@ func (p *adaptive) Grow(objects int) {
 
 func (p *adaptive) Counters() (all []policies.Counter) {
 	limit := 0.0
-	requests := float64(max(1, p.clock))
+	requests := float64(max(1, p.requests))
 	for i, name := range p.names {
 		share := float64(p.led[i]) / requests
 		limit += float64(share * p.limits[i])
 		all = append(all, policies.CountOf(ledShare, name, share))
-		if reporter, ok := p.all[i].Policy().(*policy); ok {
-			all = append(all, reporter.Counters()...)
+		if d, ok := p.all[i].(*shadow.Directory); ok && name == amongRAC {
+			all = append(all, d.Policy().(*policy).Counters()...)
 		}
 	}
 	return append(all, policies.Count(leaderChanges, float64(p.contest.Changes)), policies.Count(meanLimit, limit))
@@ -300,7 +333,7 @@ func (p *adaptive) queryOf(r policies.Request) policies.Object {
 
 // labelOf returns the label of a query that no resident answers.
 func (p *adaptive) labelOf(q policies.Object) policies.Object {
-	if p.similar == nil || p.remembers(q) {
+	if p.similar == nil || p.history.remembers(q, p.window) {
 		return q
 	}
 	ids, similarities := p.similar.Of(q)
@@ -308,15 +341,11 @@ func (p *adaptive) labelOf(q policies.Object) policies.Object {
 		if similarities[i] < p.hitFrom {
 			break
 		}
-		if p.remembers(id) {
+		if p.history.remembers(id, p.window) {
 			return id
 		}
 	}
 	return q
-}
-
-func (p *adaptive) remembers(label policies.Object) bool {
-	return p.asked[label] != 0 && p.clock-p.asked[label] < p.window
 }
 
 // serve shows a request, or a load without one, to the directories.
@@ -330,11 +359,11 @@ func (p *adaptive) serve(r policies.Request, label policies.Object) {
 			p.leave(d.Evicted())
 		}
 	}
+	p.history.use(label)
 	if r.Reason != policies.Demand {
 		return
 	}
-	p.clock++
-	p.asked[label] = p.clock
+	p.requests++
 	p.led[p.contest.Leader]++
 	if p.contest.End(int(p.window)) {
 		p.residents.Follow(p.holds)
@@ -344,7 +373,7 @@ func (p *adaptive) serve(r policies.Request, label policies.Object) {
 // leave notes which labels the leader holds no more.
 func (p *adaptive) leave(labels []policies.Object) {
 	for _, label := range labels {
-		if o := p.standIn[label]; o != none {
+		if o := p.history.labels[label].standIn; o != none {
 			p.residents.Release(o)
 		}
 	}
@@ -352,21 +381,22 @@ func (p *adaptive) leave(labels []policies.Object) {
 
 // stand makes o stand for its label. Another resident that did so may leave.
 func (p *adaptive) stand(o, label policies.Object) {
-	if other := p.standIn[label]; other != none && other != o {
-		p.residents.Release(other)
+	l := &p.history.labels[label]
+	if l.standIn != none && l.standIn != o {
+		p.residents.Release(l.standIn)
 	}
-	p.labels[o], p.standIn[label] = label, o
+	l.standIn, p.history.labels[o].of = o, label
 }
 
 // holds reports whether the leader holds the label that a resident stands for.
 func (p *adaptive) holds(o policies.Object) bool {
-	label := p.labels[o]
-	return p.standIn[label] == o && p.all[p.contest.Leader].Has(label)
+	label := p.history.labels[o].of
+	return p.history.labels[label].standIn == o && p.all[p.contest.Leader].Has(label)
 }
 
 func (p *adaptive) forget(o policies.Object) {
 	p.residents.Remove(o)
-	if label := p.labels[o]; p.standIn[label] == o {
-		p.standIn[label] = none
+	if l := &p.history.labels[p.history.labels[o].of]; l.standIn == o {
+		l.standIn = none
 	}
 }

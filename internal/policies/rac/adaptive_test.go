@@ -74,40 +74,42 @@ func TestFollowsItsOnlyPolicy(t *testing.T) {
 type naiveQueue struct {
 	capacity int
 	stays    int // objects used last that stay
-	worth    func(uses []int, loaded, now int) float64
+	worth    func(uses, loads []int, now int) float64
 	uses     map[policies.Object][]int // times of all requests
-	loaded   map[policies.Object]int   // of residents
+	loads    map[policies.Object][]int // and of those that missed
+	resident map[policies.Object]bool
 }
 
 func (n *naiveQueue) Serve(o policies.Object, _ int64, now int) (hit bool, victims []policies.Object) {
 	n.uses[o] = append(n.uses[o], now)
-	if _, hit = n.loaded[o]; hit {
+	if n.resident[o] {
 		return true, nil
 	}
-	if len(n.loaded) == n.capacity {
+	n.loads[o] = append(n.loads[o], now)
+	if len(n.resident) == n.capacity {
 		var all []policies.Object
-		for r := range n.loaded {
+		for r := range n.resident {
 			all = append(all, r)
 		}
 		last := func(r policies.Object) int { return n.uses[r][len(n.uses[r])-1] }
 		slices.SortFunc(all, func(a, b policies.Object) int { return cmp.Compare(last(b), last(a)) })
 		all = all[n.stays:]
-		worth := func(r policies.Object) float64 { return n.worth(n.uses[r], n.loaded[r], now) }
+		worth := func(r policies.Object) float64 { return n.worth(n.uses[r], n.loads[r], now) }
 		v := slices.MinFunc(all, func(a, b policies.Object) int {
 			if x, y := worth(a), worth(b); math.Abs(x-y) > 1e-9*math.Abs(x) {
 				return cmp.Compare(x, y)
 			}
 			return cmp.Compare(last(a), last(b))
 		})
-		delete(n.loaded, v)
+		delete(n.resident, v)
 		victims = append(victims, v)
 	}
-	n.loaded[o] = now
+	n.resident[o] = true
 	return false, victims
 }
 
 func checkAgainstQueue(t *testing.T, name string, stays func(capacity int) int,
-	worth func(capacity int) func(uses []int, loaded, now int) float64) {
+	worth func(capacity int) func(uses, loads []int, now int) float64) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := policytest.DrawWorkload(t)
 		capacity := int(w.Config.Capacity)
@@ -116,17 +118,17 @@ func checkAgainstQueue(t *testing.T, name string, stays func(capacity int) int,
 		}
 		w.SameVictims(t, policytest.Drive(t, "rac-adaptive(memory=2,beta=0.37/C,among="+name+")", w.Config),
 			&naiveQueue{capacity: capacity, stays: stays(capacity), worth: worth(capacity),
-				uses: map[policies.Object][]int{}, loaded: map[policies.Object]int{}})
+				uses: map[policies.Object][]int{}, loads: map[policies.Object][]int{}, resident: map[policies.Object]bool{}})
 	})
 }
 
-// Requests fade, and all before an absence longer than the memory are forgotten.
+// Requests fade, and all before an absence longer than the memory are forgotten, if the object had left.
 func TestFrequentEqualsNaive(t *testing.T) {
 	stays := func(capacity int) int { return int(frequentLimit * float64(capacity)) }
-	checkAgainstQueue(t, amongFrequent, stays, func(capacity int) func([]int, int, int) float64 {
-		return func(uses []int, _, now int) (sum float64) {
+	checkAgainstQueue(t, amongFrequent, stays, func(capacity int) func(uses, loads []int, now int) float64 {
+		return func(uses, loads []int, now int) (sum float64) {
 			for i, at := range uses {
-				if i > 0 && at-uses[i-1] > 2*capacity {
+				if i > 0 && at-uses[i-1] > 2*capacity && slices.Contains(loads, at) {
 					sum = 0
 				}
 				sum += math.Exp2(-0.37 / float64(capacity) * float64(now-at))
@@ -138,10 +140,10 @@ func TestFrequentEqualsNaive(t *testing.T) {
 
 // The clock of spent counts the requests that it serves, as naiveQueue does.
 func TestSpentEqualsNaive(t *testing.T) {
-	checkAgainstQueue(t, amongSpent, func(int) int { return 0 }, func(capacity int) func([]int, int, int) float64 {
-		return func(uses []int, loaded, _ int) float64 {
+	checkAgainstQueue(t, amongSpent, func(int) int { return 0 }, func(capacity int) func(uses, loads []int, now int) float64 {
+		return func(uses, loads []int, _ int) float64 {
 			last := uses[len(uses)-1]
-			if last > loaded {
+			if last > loads[len(loads)-1] {
 				return float64(last - spentAge*capacity)
 			}
 			return float64(last)
@@ -153,13 +155,14 @@ func TestSpentEqualsNaive(t *testing.T) {
 // holds.
 func consistent(t rapid.TB, c *cacheOf) {
 	p := c.policy.(*adaptive)
+	labels := p.history.labels
 	heldCount := 0
 	for o := range policies.Object(c.graph.n) {
 		if c.resident[o] != p.residents.Has(o) {
 			t.Fatalf("object %d is resident: %v, for the policy: %v", o, c.resident[o], p.residents.Has(o))
 		}
-		if s := p.standIn[o]; s != none && (!c.resident[s] || p.labels[s] != o) {
-			t.Fatalf("label %d has the stand-in %d, which is resident: %v, with the label %d", o, s, c.resident[s], p.labels[s])
+		if s := labels[o].standIn; s != none && (!c.resident[s] || labels[s].of != o) {
+			t.Fatalf("label %d has the stand-in %d, which is resident: %v, with the label %d", o, s, c.resident[s], labels[s].of)
 		}
 		if !c.resident[o] {
 			continue
@@ -170,7 +173,7 @@ func consistent(t rapid.TB, c *cacheOf) {
 		if p.residents.IsHeld(o) {
 			heldCount++
 		}
-		if l := p.labels[o]; l != o && c.graph.sim(l, o) < c.tauHit {
+		if l := labels[o].of; l != o && c.graph.sim(l, o) < c.tauHit {
 			t.Fatalf("object %d has the label %d, which would not answer it", o, l)
 		}
 	}
@@ -242,8 +245,8 @@ func TestAdaptiveCounters(t *testing.T) {
 		value[counter.Name()] = counter.Value
 	}
 	led, limit := 0.0, 0.0
-	for name, of := range map[string]float64{amongRAC: 0.5, amongFrequent: frequentLimit, amongLRU: 1, amongS3FIFO: 0,
-		amongSpent: 0} {
+	for name, of := range map[string]float64{amongRAC: 0.5, amongFrequent: frequentLimit, amongLRU: 1, amongSpent: 0,
+		amongLIRS: 0} {
 		led += value[ledShare.Of(name)]
 		limit += value[ledShare.Of(name)] * of
 	}
@@ -255,7 +258,7 @@ func TestAdaptiveCounters(t *testing.T) {
 
 func TestAdaptiveRefusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"rac-adaptive(among=rac/arc)": `"arc" is unknown or there twice; want some of rac/frequent/lru/s3fifo/spent`,
+		"rac-adaptive(among=rac/arc)": `"arc" is unknown or there twice; want some of rac/frequent/lru/spent/lirs/s3fifo`,
 		"rac-adaptive(among=lru/lru)": `"lru" is unknown or there twice`,
 		"rac-adaptive(beta=-1)":       "beta=-1: want a number from 0 to 1000, or one divided by the capacity",
 		"rac-adaptive(alpha=x)":       "alpha=x: want a number",

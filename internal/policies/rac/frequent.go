@@ -7,126 +7,139 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// frequent is RAC without relations: it evicts the object with the fewest requests, which fade as importance does,
-// among those that were not used last. It remembers for a while how often objects were requested that have left.
+// frequent is RAC without relations: a directory that evicts the label with the fewest requests, which fade as
+// importance does, among those that were not used last. It remembers for a while how often labels were requested that
+// have left.
 type frequent struct {
-	settings
-	memory float64 // requests over which an object is remembered, as a multiple of the capacity
-	window uint32  // the same in requests
-	uses   []use   // per object
-	recent recency
-	others dense.KeyedHeap // residents that are evictable, by log2(requests) + beta * now
-	clock  uint32
+	shelf
+	betaText string
+	memory   float64 // requests over which a label is remembered, as a multiple of the capacity
+	window   uint32  // the same in requests
+
+	recent uint32 // the mark of labels used last, which stay
+	tail   uint32 // of those
+	latest int    // how many there are
+	limit  int    // and may be
+
+	request weight // what a request counts now
+	// Labels by requests, and among them all that are not recent. A request leaves the heap as it is: the sum there is
+	// then too low, and is corrected when it is the least.
+	least dense.KeyedHeap
 }
 
-// use is what is known about the requests to an object.
-type use struct {
-	requests float64 // faded up to at
-	at       uint32
-	last     uint32 // the last request or load
+// mostRequests is where all sums are scaled down; 2^32 requests of this weight are within the range of a float64.
+const mostRequests = 0x1p900
+
+// frequentLimit is the share of the cache that frequent keeps because it was used last.
+const frequentLimit = 0.3
+
+func newFrequent(h *history, betaText string, memory float64, capacity int64, objects int) *frequent {
+	d := &frequent{shelf: newShelf(h), betaText: betaText, memory: memory, recent: h.mark(), request: weight{now: 1},
+		least: dense.NewKeyedHeap(objects)}
+	h.follow(&d.tail)
+	d.adapt(capacity)
+	return d
 }
 
-func newFrequent(c policies.Config, s settings, memory float64) *frequent {
-	p := &frequent{settings: s, memory: memory, uses: make([]use, c.Objects), recent: newRecency(c.Objects),
-		others: dense.NewKeyedHeap(c.Objects)}
-	p.Resize(c.Capacity)
-	return p
+// adapt sets what depends on the capacity. Requests fade otherwise from now on.
+func (d *frequent) adapt(capacity int64) {
+	d.window = windowFor(d.memory, capacity)
+	beta, _ := parseFading("beta", d.betaText, float64(capacity)) // parsed without error before
+	d.request.growth = math.Exp2(beta)
+	d.limit = limitFor(frequentLimit, capacity)
 }
 
-func (p *frequent) Hit(r policies.Request) {
-	o := r.Object
-	if p.recent.has(o) {
-		p.recent.remove(o)
-	} else {
-		p.others.Remove(o)
+func (d *frequent) Serve(r policies.Request, capacity int64) (hit bool) {
+	d.gone = d.gone[:0]
+	l := &d.labels[r.Object]
+	hit = l.marks&d.held != 0
+	if d.request.now *= d.request.growth; d.request.now > mostRequests {
+		d.scaleDown()
 	}
-	p.count(r)
-	p.recent.add(o)
-	p.release()
-}
-
-func (p *frequent) Miss(r policies.Request) { p.count(r) }
-
-// count counts a request, and notes when it or a load without one happened.
-func (p *frequent) count(r policies.Request) {
-	p.clock++
-	u := &p.uses[r.Object]
 	if r.Reason == policies.Demand {
-		if p.clock-u.last > p.window {
-			u.requests = 0
+		if !hit && d.clock+1-l.used > d.window {
+			l.requests = 0
 		}
-		p.fade(u)
-		u.requests++
+		l.requests += d.request.now
 	}
-	u.last = p.clock
-}
-
-// fade brings the requests to an object to the present.
-func (p *frequent) fade(u *use) {
-	if u.requests != 0 {
-		u.requests *= math.Exp2(-p.beta * float64(p.clock-u.at))
+	if !hit {
+		d.shrink(capacity - 1)
+		d.hold(r.Object, 0)
 	}
-	u.at = p.clock
-}
-
-func (p *frequent) Victim(policies.Request) (v policies.Object) {
-	if p.others.Len() > 0 {
-		v, _ = p.others.Least()
-	} else {
-		v, _ = p.recent.list.Back(0)
+	if l.marks&d.recent == 0 {
+		l.marks |= d.recent
+		d.latest++
 	}
-	p.Remove(v)
-	return v
+	return hit
 }
 
-func (p *frequent) Insert(r policies.Request) {
-	p.recent.add(r.Object)
-	p.release()
-}
-
-func (p *frequent) Remove(o policies.Object) {
-	if p.recent.has(o) {
-		p.recent.remove(o)
-	} else {
-		p.others.Remove(o)
+func (d *frequent) scaleDown() {
+	by := d.request.scaleDown()
+	for o := range d.labels {
+		d.labels[o].requests *= by
 	}
-}
-
-// release makes objects evictable that are no longer among those used last.
-func (p *frequent) release() {
-	for p.recent.n > p.recent.limit {
-		o, _ := p.recent.list.Back(0)
-		p.recent.remove(o)
-		p.rank(o)
-	}
-}
-
-func (p *frequent) rank(o policies.Object) {
-	u := &p.uses[o]
-	p.others.Set(o, math.Log2(u.requests)+float64(p.beta*float64(u.at)), uint64(u.last))
-}
-
-// Resize changes how fast requests fade, from now on.
-func (p *frequent) Resize(capacity int64) {
-	p.window = windowFor(p.memory, capacity)
-	beta, _ := parseFading("beta", p.betaText, float64(capacity)) // parsed without error before
-	if beta != p.beta {
-		for o := range p.uses {
-			p.fade(&p.uses[o])
-		}
-		p.beta = beta
-		for o := range policies.Object(len(p.uses)) {
-			if p.others.Has(o) {
-				p.rank(o)
-			}
+	for o := range d.labels {
+		if o := policies.Object(o); d.least.Has(o) {
+			d.least.Set(o, d.labels[o].requests, uint64(d.labels[o].used))
 		}
 	}
-	p.recent.limit = p.limitFor(capacity)
-	p.release()
 }
 
-func (p *frequent) Grow(objects int) {
-	p.uses = dense.Grown(p.uses, objects)
-	p.recent.grow(objects)
-	p.others.Grow(objects)
+// shrink evicts all labels above a number.
+func (d *frequent) shrink(to int64) {
+	if d.n <= to {
+		return
+	}
+	d.release()
+	for d.n > to {
+		d.drop(d.leastRequested())
+	}
 }
+
+// release makes labels evictable that are no longer among those used last.
+func (d *frequent) release() {
+	for ; d.latest > d.limit; d.latest-- {
+		o, _ := d.oldest(&d.tail, d.held|d.recent, d.held|d.recent)
+		l := &d.labels[o]
+		if l.marks &^= d.recent; !d.least.Has(o) {
+			d.least.Set(o, l.requests, uint64(l.used))
+		}
+	}
+}
+
+// leastRequested returns the label that is evicted first of those that were not used last, of which there is one.
+func (d *frequent) leastRequested() policies.Object {
+	for {
+		o, requests := d.least.Least()
+		switch l := &d.labels[o]; {
+		case l.marks&d.recent != 0:
+			d.least.Remove(o)
+		case l.requests != requests:
+			d.least.Set(o, l.requests, uint64(l.used))
+		default:
+			return o
+		}
+	}
+}
+
+func (d *frequent) drop(o policies.Object) {
+	if d.labels[o].marks&d.recent != 0 {
+		d.latest--
+	}
+	d.least.Remove(o)
+	d.leave(o, d.recent)
+}
+
+func (d *frequent) Drop(o policies.Object) {
+	if d.gone = d.gone[:0]; d.Has(o) {
+		d.drop(o)
+	}
+}
+
+func (d *frequent) Resize(capacity int64) {
+	d.gone = d.gone[:0]
+	d.adapt(capacity)
+	d.shrink(capacity)
+}
+
+func (d *frequent) Grow(objects int) { d.least.Grow(objects) }

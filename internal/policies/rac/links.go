@@ -12,7 +12,7 @@ func (p *policy) touch(o policies.Object, requested bool) {
 	e := &p.entries[o]
 	e.requests++
 	if p.fades() {
-		p.fade(o).own++
+		e.importance += p.sums.importance.now
 	}
 	p.seen[o] = p.clock
 	if p.links && requested {
@@ -21,12 +21,12 @@ func (p *policy) touch(o policies.Object, requested bool) {
 	p.weigh(o)
 }
 
+// weigh computes the importance of o, unless it is a sum that fades.
 func (p *policy) weigh(o policies.Object) {
-	e := &p.entries[o]
 	if p.fades() {
-		e.importance = p.lastingImportance(o)
 		return
 	}
+	e := &p.entries[o]
 	e.importance = float64(e.requests) + float64(p.lambda*(float64(e.dependants)*p.dependantsPerUnit))
 }
 
@@ -101,7 +101,7 @@ func (p *policy) raise(o policies.Object, amount int64) {
 	}
 	e.dependants += amount
 	if p.fades() {
-		p.fade(o).dependants += float64(amount)
+		e.importance += float64(p.lambda * float64(amount) * p.sums.importance.now)
 	}
 	p.weigh(o)
 	if moves {

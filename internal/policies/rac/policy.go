@@ -30,7 +30,7 @@ type policy struct {
 	ranksMembers bool // entries of a topic are evicted by importance
 
 	entries []entryState
-	faded   []fadedCount // per object; nil if importance does not fade
+	sums    sums // if importance fades
 	recent  recency
 	seen    []uint32 // per object: its last request, 0 if it is not resident
 	clock   uint32
@@ -61,11 +61,12 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 		entries:      make([]entryState, c.Objects), seen: make([]uint32, c.Objects),
 	}
 	if s.fades() {
-		p.faded = make([]fadedCount, c.Objects)
+		p.sums = newSums(s.topicWeight)
+		p.sums.fadeBy(s.beta, s.alpha)
 	}
 	if s.recentShare > 0 {
 		p.recent = newRecency(c.Objects)
-		p.recent.limit = s.limitFor(c.Capacity)
+		p.recent.limit = limitFor(s.recentShare, c.Capacity)
 	}
 	return p, nil
 }
@@ -76,7 +77,7 @@ func (p *policy) Hit(r policies.Request) {
 		p.search(p.queryOf(r))
 	}
 	p.isRouted = false
-	p.clock++
+	p.tick()
 	o := r.Object
 	s := p.entries[o].topic
 	p.credit(s)
@@ -118,7 +119,7 @@ func (p *policy) release() {
 func (p *policy) Miss(r policies.Request) {
 	s := p.route(r)
 	p.isRouted = false
-	p.clock++
+	p.tick()
 	o := r.Object
 	if s != none && p.compared.labels != nil {
 		p.compared.join(p.queryOf(r), p.topics[s].representative)
@@ -138,9 +139,6 @@ func (p *policy) Miss(r policies.Request) {
 		p.credit(s)
 	}
 	p.entries[o] = entryState{topic: s, inserted: p.clock, parent: none}
-	if p.fades() {
-		p.faded[o] = fadedCount{at: p.clock}
-	}
 	p.touch(o, r.Reason == policies.Demand)
 	p.join(s, o)
 	if !p.protectNew {
@@ -186,24 +184,27 @@ func (p *policy) Remove(o policies.Object) {
 func (p *policy) Resize(capacity int64) {
 	p.keep = p.keepFor(capacity)
 	if p.recent.held != nil {
-		p.recent.limit = p.limitFor(capacity)
+		p.recent.limit = limitFor(p.recentShare, capacity)
 		p.release()
 	}
-	changed := false
 	if p.alphaText != "" {
-		alpha, _ := parseFading("alpha", p.alphaText, float64(capacity)) // parsed without error before
-		changed = alpha != p.alpha
-		p.alpha = alpha
-	}
-	if p.betaText != "" {
-		beta, _ := parseFading("beta", p.betaText, float64(capacity))
-		changed = changed || beta != p.beta
-		p.fadeBy(beta)
-	}
-	if changed {
-		p.rankAll()
+		p.refade(capacity)
 	}
 	p.limitDead()
+}
+
+// refade adapts the fading to a capacity.
+func (p *policy) refade(capacity int64) {
+	alpha, _ := parseFading("alpha", p.alphaText, float64(capacity)) // parsed without error before
+	changed := alpha != p.alpha
+	p.alpha = alpha
+	switch {
+	case p.fades():
+		p.beta, _ = parseFading("beta", p.betaText, float64(capacity))
+		p.sums.fadeBy(p.beta, p.alpha)
+	case changed:
+		p.rankAll()
+	}
 }
 
 // rankAll ranks all topics again.
@@ -219,9 +220,6 @@ func (p *policy) rankAll() {
 
 func (p *policy) Grow(objects int) {
 	p.entries = dense.Grown(p.entries, objects)
-	if p.fades() {
-		p.faded = dense.Grown(p.faded, objects)
-	}
 	p.recent.grow(objects)
 	p.seen = dense.Grown(p.seen, objects)
 	p.topicIndex.grow(objects)
@@ -266,7 +264,11 @@ func (p *policy) route(r policies.Request) topicID {
 // credit counts the current request for s.
 func (p *policy) credit(s topicID) {
 	t := &p.topics[s]
-	t.prevalence = float64(t.prevalence*math.Exp2(-p.alpha*float64(p.clock-t.last))) + 1
+	if p.fades() {
+		t.prevalence += p.sums.prevalence.now
+	} else {
+		t.prevalence = float64(t.prevalence*math.Exp2(-p.alpha*float64(p.clock-t.last))) + 1
+	}
 	t.last = p.clock
 }
 
@@ -290,8 +292,11 @@ func (p *policy) key(t *topic, importance float64) float64 {
 	case byTopicRecency:
 		return float64(t.last)
 	}
-	if p.fades() || p.topicWeight != 1 {
-		return p.lastingValue(t, importance)
+	switch {
+	case p.fades():
+		return p.faded(t, importance)
+	case p.topicWeight != 1:
+		return float64(p.topicWeight*p.lasting(t, 1)) + math.Log2(importance)
 	}
 	return p.lasting(t, importance)
 }
@@ -304,7 +309,11 @@ func (p *policy) lasting(t *topic, importance float64) float64 {
 
 func (p *policy) rankDead(s topicID) {
 	t := &p.topics[s]
-	p.dead.Set(s, p.lasting(t, 1), uint64(t.last))
+	prevalence := t.prevalence
+	if !p.fades() {
+		prevalence = p.lasting(t, 1)
+	}
+	p.dead.Set(s, prevalence, uint64(t.last))
 }
 
 // limitDead forgets the least prevalent topics without entries until the rest are within their limit.

@@ -281,7 +281,7 @@ func drawNaive(t *rapid.T, g *graph, capacity int) (n *naive, text string) {
 // drawAdaptive draws what rac-adaptive adds to rac, without policies to choose from.
 func drawAdaptive(t *rapid.T, n *naive, text string) (*naive, string) {
 	n.variant, n.reparent, n.sameTopic = variantFull, true, true
-	n.beta = rapid.SampledFrom([]float64{0, 0.01, 0.2}).Draw(t, "beta")
+	n.beta = rapid.SampledFrom([]float64{0, 0.01, 0.2, 2}).Draw(t, "beta") // with 2, sums are scaled down
 	n.weight = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "weight")
 	n.limit = rapid.IntRange(0, n.capacity-1).Draw(t, "limit")
 	share := (float64(n.limit) + 0.5) / float64(n.capacity)
@@ -337,7 +337,7 @@ func compare(t rapid.TB, p *policy, n *naive) {
 		got := p.entries[o]
 		importance := got.importance
 		if p.fades() {
-			importance = math.Exp2(importance - p.beta*float64(p.clock))
+			importance /= p.sums.importance.now
 		}
 		if p.seen[o] == 0 || math.Abs(importance/n.importance(e)-1) > 1e-9 || int(got.requests) != e.freq {
 			t.Fatalf("request %d: entry %d is %+v, want importance %v and %d requests", n.now, o, got, n.importance(e), e.freq)
@@ -359,7 +359,11 @@ func compare(t rapid.TB, p *policy, n *naive) {
 			got.anchor != s.src.id {
 			t.Fatalf("request %d: topic %d is %+v, want %d entries and anchor %+v", n.now, id, got, len(s.members), s.src)
 		}
-		if tp := math.Exp2(p.lasting(&p.topics[id], 1) - p.alpha*float64(p.clock)); math.Abs(tp/n.prevalence(s)-1) > 1e-9 {
+		tp := math.Exp2(p.lasting(&p.topics[id], 1) - p.alpha*float64(p.clock))
+		if p.fades() {
+			tp = p.topics[id].prevalence / p.sums.prevalence.now
+		}
+		if math.Abs(tp/n.prevalence(s)-1) > 1e-9 {
 			t.Fatalf("request %d: the prevalence of topic %d is %v, want %v", n.now, id, tp, n.prevalence(s))
 		}
 		if n.labels == nil && got.representative != s.rep {

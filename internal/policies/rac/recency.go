@@ -40,6 +40,6 @@ func (r *recency) grow(objects int) {
 
 // limitFor returns how many entries are kept because they were used last: at a share of 1 all but one, so that the
 // policy is LRU.
-func (s *settings) limitFor(capacity int64) int {
-	return int(min(s.recentShare*float64(capacity), float64(capacity-1)))
+func limitFor(share float64, capacity int64) int {
+	return int(min(share*float64(capacity), float64(capacity-1)))
 }

@@ -5,57 +5,62 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// spent is LRU for traces in which most objects are requested just twice: one that was requested again counts as used
+// spent is LRU for traces in which most labels are requested just twice: one that was requested again counts as used
 // longer ago than it was.
 type spent struct {
-	used  dense.Lists // residents by their last request: those not requested since their load, and those that were
-	seen  []uint32    // per object: its last request or load
-	age   int64       // requests that are added to the age of those
-	clock uint32
+	shelf
+	served      uint32 // the mark of labels that were requested again
+	tail, again uint32 // of labels that were not, and of those that were
+	age         int64  // requests that are added to the age of those
 }
 
-// The lists of spent.
-const (
-	fresh = iota
-	served
-)
-
-// spentAge is how much longer ago an object that was requested again counts as used, as a multiple of the capacity.
+// spentAge is how much longer ago a label that was requested again counts as used, as a multiple of the capacity.
 const spentAge = 2
 
-func newSpent(c policies.Config) *spent {
-	return &spent{used: dense.NewLists(c.Objects, 2), seen: make([]uint32, c.Objects),
-		age: dense.Multiple(c.Capacity, spentAge)}
+func newSpent(h *history, capacity int64) *spent {
+	d := &spent{shelf: newShelf(h), served: h.mark(), age: dense.Multiple(capacity, spentAge)}
+	h.follow(&d.tail)
+	h.follow(&d.again)
+	return d
 }
 
-func (p *spent) Hit(r policies.Request) {
-	p.used.Unlink(r.Object)
-	p.put(r.Object, served)
-}
-
-func (p *spent) Miss(policies.Request) {}
-
-func (p *spent) Victim(policies.Request) policies.Object {
-	v, ok := p.used.Back(fresh)
-	if s, any := p.used.Back(served); any && (!ok || int64(p.seen[s])-p.age < int64(p.seen[v])) {
-		v = s
+func (d *spent) Serve(r policies.Request, capacity int64) (hit bool) {
+	d.gone = d.gone[:0]
+	if d.Has(r.Object) {
+		if r.Reason == policies.Demand {
+			d.labels[r.Object].marks |= d.served
+		}
+		return true
 	}
-	p.used.Unlink(v)
+	d.shrink(capacity - 1)
+	d.hold(r.Object, 0)
+	return false
+}
+
+// shrink evicts all labels above a number.
+func (d *spent) shrink(to int64) {
+	for d.n > to {
+		d.leave(d.victim(), d.served)
+	}
+}
+
+func (d *spent) victim() policies.Object {
+	v, ok := d.oldest(&d.tail, d.held|d.served, d.held)
+	s, any := d.oldest(&d.again, d.held|d.served, d.held|d.served)
+	if any && (!ok || int64(d.labels[s].used)-d.age < int64(d.labels[v].used)) {
+		return s
+	}
 	return v
 }
 
-func (p *spent) Insert(r policies.Request) { p.put(r.Object, fresh) }
-func (p *spent) Remove(o policies.Object)  { p.used.Unlink(o) }
-
-func (p *spent) put(o policies.Object, list int) {
-	p.clock++
-	p.used.PushFront(list, o)
-	p.seen[o] = p.clock
+func (d *spent) Drop(o policies.Object) {
+	if d.gone = d.gone[:0]; d.Has(o) {
+		d.leave(o, d.served)
+	}
 }
 
-func (p *spent) Resize(capacity int64) { p.age = dense.Multiple(capacity, spentAge) }
-
-func (p *spent) Grow(objects int) {
-	p.used.Grow(objects)
-	p.seen = dense.Grown(p.seen, objects)
+func (d *spent) Resize(capacity int64) {
+	d.gone = d.gone[:0]
+	d.age = dense.Multiple(capacity, spentAge)
+	d.shrink(capacity)
 }

@@ -8,14 +8,22 @@ type Contest struct {
 	margin      float64
 	comparisons int
 	misses      []float64
+	handicaps   []float64
 	since       int // requests since the last comparison
 }
 
 // NewContest begins a contest that the first of several policies leads. Another takes the lead if it has fewer misses
 // by a share of more than margin. Misses are compared a number of times in the requests over which they count.
 func NewContest(policies int, margin float64, comparisons int) Contest {
-	return Contest{margin: margin, comparisons: comparisons, misses: make([]float64, policies)}
+	return Contest{margin: margin, comparisons: comparisons, misses: make([]float64, policies),
+		handicaps: make([]float64, policies)}
 }
+
+// Handicap adds misses to those of a policy whenever they are compared: it leads only if it is ahead by more.
+func (c *Contest) Handicap(policy int, misses float64) { c.handicaps[policy] = misses }
+
+// score is what policies are compared by.
+func (c *Contest) score(policy int) float64 { return c.misses[policy] + c.handicaps[policy] }
 
 // Miss counts a miss of a policy in the present request.
 func (c *Contest) Miss(policy int) { c.misses[policy]++ }
@@ -28,11 +36,11 @@ func (c *Contest) End(requests int) (changed bool) {
 	c.since = 0
 	best := c.Leader
 	for i := range c.misses {
-		if c.misses[i] < c.misses[best] {
+		if c.score(i) < c.score(best) {
 			best = i
 		}
 	}
-	if changed = best != c.Leader && c.misses[best] < (1-c.margin)*c.misses[c.Leader]; changed {
+	if changed = best != c.Leader && c.score(best) < (1-c.margin)*c.score(c.Leader); changed {
 		c.Leader = best
 		c.Changes++
 	}
