@@ -153,10 +153,23 @@ func (p *policy) Victim(policies.Request) policies.Object {
 		p.Remove(v)
 		return v
 	}
-	s, _ := p.alive.Least()
-	v := p.topics[s].least
+	v := p.topics[p.leastValued()].least
 	p.Remove(v)
 	return v
+}
+
+// leastValued returns the topic with the least entry of all.
+func (p *policy) leastValued() topicID {
+	for {
+		s, _ := p.alive.Least()
+		t := &p.topics[s]
+		key := p.key(t, p.entries[t.least].importance)
+		if key == t.ranked {
+			return s
+		}
+		p.alive.Set(s, key, uint64(p.seen[t.least]))
+		t.ranked = key
+	}
 }
 
 func (p *policy) Insert(r policies.Request) {
@@ -272,14 +285,18 @@ func (p *policy) credit(s topicID) {
 	t.last = p.clock
 }
 
-// rank updates the place of s, whose prevalence or least entry has changed, among the topics with evictable entries.
+// rank updates the place of s, whose prevalence or least entry has changed, among the topics with evictable entries. One
+// that has risen keeps its place, which leastValued corrects: most rise again before they come to the top.
 func (p *policy) rank(s topicID) {
 	t := &p.topics[s]
 	if t.least == none {
 		p.alive.Remove(s)
 		return
 	}
-	p.alive.Set(s, p.key(t, p.entries[t.least].importance), uint64(p.seen[t.least]))
+	if key := p.key(t, p.entries[t.least].importance); key <= t.ranked || !p.alive.Has(s) {
+		p.alive.Set(s, key, uint64(p.seen[t.least]))
+		t.ranked = key
+	}
 }
 
 // key is the value of the least entry of a topic, on a scale on which all topics can be compared at any time.

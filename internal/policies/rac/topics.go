@@ -20,6 +20,7 @@ type topic struct {
 	last       uint32  // the last request
 	members    uint32  // entries, including the one that is about to be inserted
 	least      policies.Object
+	ranked     float64 // its place among the topics with evictable entries
 
 	// The representative is the query that others are compared with to join the topic. It is the anchor or, once the
 	// anchor has been evicted, the last anchor until a new one is needed.

@@ -30,7 +30,7 @@ func (c *Contest) Miss(policy int) { c.misses[policy]++ }
 
 // End ends a request, where misses count over a number of requests, and reports whether another policy leads now.
 func (c *Contest) End(requests int) (changed bool) {
-	if c.since++; c.since < requests/c.comparisons {
+	if c.since++; (c.since+1)*c.comparisons <= requests {
 		return false
 	}
 	c.since = 0
