@@ -48,7 +48,7 @@ var adaptiveParams = append([]policies.Param{
 		"leave; 1 is all but one entry: LRU"},
 	{Name: "beta", Default: "0.0625/C", Doc: "for rac and frequent: fading of an entry's requests, as alpha"},
 	{Name: "alpha", Default: "0.0625/C", Doc: "for rac: fading of a topic's requests: they count half after 1/alpha " +
-		"requests; a number of at least 0, or one divided by the capacity, such as 1/C"},
+		"requests; a number from 0 to 16, or one divided by the capacity, such as 1/C"},
 	{Name: "topic-weight", Default: 0.5, Min: 0, Max: 10, Doc: "for rac: exponent of the topic's prevalence in the " +
 		"value of an entry"},
 	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "for rac: weight of requests to entries that build on an " +
@@ -76,8 +76,8 @@ var adaptiveEntry = policies.Entry{
 	Name:   "rac-adaptive",
 	Look:   policies.Look{Color: policies.Cyan, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 250, PerSlot: 100},
-	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, " +
-		"s3fifo, or lru without entries that were requested again",
+	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, lru " +
+		"without entries that were requested again, or lirs",
 	Source: "cachesim; RAC as in " + source + "; choice as in Subramanian, Smaragdakis and Loh, Adaptive Caches, " +
 		"MICRO 2006",
 	Units:   policies.UnitsObjects,
@@ -87,9 +87,12 @@ var adaptiveEntry = policies.Entry{
 	New:     newAdaptive,
 }
 
+// maxFading bounds how often sums that fade are scaled down. A request then counts nothing beside the next one already.
+const maxFading = 16
+
 func checkAdaptive(v policies.Values) error {
 	for _, name := range []string{"alpha", "beta"} {
-		if _, err := parseFading(name, v.Text(name), 1); err != nil {
+		if err := checkFading(name, v.Text(name), maxFading); err != nil {
 			return err
 		}
 	}
@@ -148,10 +151,10 @@ type directory interface {
 // comparisons is how often misses are compared in the requests over which they count.
 const comparisons = 100
 
-// lirsHandicap is by how many misses lirs must be ahead to lead, as a share of the capacity. It keeps what it holds
-// from the first requests on and refuses nearly all that is new. After it has led, what another policy would hold has
-// to be loaded again, while none of the others holds much less than what was requested last.
-const lirsHandicap = 0.1
+// lirsHandicap is by how many misses lirs must be ahead to lead, as a share of the capacity. It evicts nearly all that
+// is new at once and keeps the rest, so that after it has led, most of what another policy would hold has to be loaded
+// again. Where a loop does not fit, it is ahead by far more.
+const lirsHandicap = 0.2
 
 func newAdaptive(c policies.Config) (policies.Policy, error) {
 	v := c.Params
@@ -201,13 +204,7 @@ func adaptiveSettings(v policies.Values) settings {
 }
 
 func newAdaptiveRAC(c policies.Config, s settings) (policies.Policy, error) {
-	var err error
-	if s.alpha, err = parseFading("alpha", s.alphaText, float64(c.Capacity)); err != nil {
-		return nil, err
-	}
-	if s.beta, err = parseFading("beta", s.betaText, float64(c.Capacity)); err != nil {
-		return nil, err
-	}
+	s.alpha, s.beta = mustFade(s.alphaText, c.Capacity), mustFade(s.betaText, c.Capacity)
 	s.keep = s.keepFor(c.Capacity)
 	return newPolicy(c, s)
 }

@@ -58,7 +58,7 @@ func TestWithoutAdaptationIsRAC(t *testing.T) {
 
 // One policy to follow is that policy, where only the same object answers.
 func TestFollowsItsOnlyPolicy(t *testing.T) {
-	for _, name := range []string{amongLRU, amongS3FIFO} {
+	for _, name := range []string{amongLRU, amongS3FIFO, amongLIRS} {
 		rapid.Check(t, func(t *rapid.T) {
 			w := policytest.DrawWorkload(t)
 			if !w.Config.Unit {
@@ -109,15 +109,16 @@ func (n *naiveQueue) Serve(o policies.Object, _ int64, now int) (hit bool, victi
 }
 
 func checkAgainstQueue(t *testing.T, name string, stays func(capacity int) int,
-	worth func(capacity int) func(uses, loads []int, now int) float64) {
+	worth func(capacity int, beta float64) func(uses, loads []int, now int) float64) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := policytest.DrawWorkload(t)
 		capacity := int(w.Config.Capacity)
 		if !w.Config.Unit {
 			t.Skip("capacities count objects")
 		}
-		w.SameVictims(t, policytest.Drive(t, "rac-adaptive(memory=2,beta=0.37/C,among="+name+")", w.Config),
-			&naiveQueue{capacity: capacity, stays: stays(capacity), worth: worth(capacity),
+		beta := rapid.SampledFrom([]float64{0.37 / float64(capacity), 8}).Draw(t, "beta") // with 8, sums are scaled down
+		w.SameVictims(t, policytest.Drive(t, fmt.Sprintf("rac-adaptive(memory=2,beta=%v,among=%s)", beta, name), w.Config),
+			&naiveQueue{capacity: capacity, stays: stays(capacity), worth: worth(capacity, beta),
 				uses: map[policies.Object][]int{}, loads: map[policies.Object][]int{}, resident: map[policies.Object]bool{}})
 	})
 }
@@ -125,13 +126,13 @@ func checkAgainstQueue(t *testing.T, name string, stays func(capacity int) int,
 // Requests fade, and all before an absence longer than the memory are forgotten, if the object had left.
 func TestFrequentEqualsNaive(t *testing.T) {
 	stays := func(capacity int) int { return int(frequentLimit * float64(capacity)) }
-	checkAgainstQueue(t, amongFrequent, stays, func(capacity int) func(uses, loads []int, now int) float64 {
+	checkAgainstQueue(t, amongFrequent, stays, func(capacity int, beta float64) func(uses, loads []int, now int) float64 {
 		return func(uses, loads []int, now int) (sum float64) {
 			for i, at := range uses {
 				if i > 0 && at-uses[i-1] > 2*capacity && slices.Contains(loads, at) {
 					sum = 0
 				}
-				sum += math.Exp2(-0.37 / float64(capacity) * float64(now-at))
+				sum += math.Exp2(-beta * float64(now-at))
 			}
 			return sum
 		}
@@ -140,13 +141,61 @@ func TestFrequentEqualsNaive(t *testing.T) {
 
 // The clock of spent counts the requests that it serves, as naiveQueue does.
 func TestSpentEqualsNaive(t *testing.T) {
-	checkAgainstQueue(t, amongSpent, func(int) int { return 0 }, func(capacity int) func(uses, loads []int, now int) float64 {
+	checkAgainstQueue(t, amongSpent, func(int) int { return 0 }, func(capacity int, _ float64) func(uses, loads []int, now int) float64 {
 		return func(uses, loads []int, _ int) float64 {
 			last := uses[len(uses)-1]
 			if last > loads[len(loads)-1] {
 				return float64(last - spentAge*capacity)
 			}
 			return float64(last)
+		}
+	})
+}
+
+// What a directory holds does not depend on the others that use the same history.
+func TestDirectoriesShareAHistory(t *testing.T) {
+	makers := []func(h *history, capacity int64, objects int) directory{
+		func(h *history, _ int64, _ int) directory { return newLRU(h) },
+		func(h *history, capacity int64, _ int) directory { return newSpent(h, capacity) },
+		func(h *history, capacity int64, objects int) directory {
+			return newFrequent(h, "0.1/C", 3, capacity, objects)
+		},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 30
+		capacity := int64(rapid.IntRange(1, 12).Draw(t, "capacity"))
+		shared := newHistory(objects)
+		var together, alone []directory
+		var own []*history
+		for _, maker := range makers {
+			h := newHistory(objects)
+			own = append(own, h)
+			together, alone = append(together, maker(shared, capacity, objects)), append(alone, maker(h, capacity, objects))
+		}
+		for at, o := range policytest.DrawTrace(t, objects, 400) {
+			r := policies.Request{Object: o, Query: o, Size: 1}
+			switch at % 50 {
+			case 20:
+				r.Reason = policies.Prefetch
+			case 49:
+				capacity = 1 + (capacity*7+3)%12
+			}
+			for i, d := range together {
+				if at%50 == 49 {
+					d.Resize(capacity)
+					alone[i].Resize(capacity)
+				} else if at%50 == 30 {
+					d.Drop(o)
+					alone[i].Drop(o)
+				}
+				hit, want := d.Serve(r, capacity), alone[i].Serve(r, capacity)
+				if hit != want || !slices.Equal(d.Evicted(), alone[i].Evicted()) || !d.Has(o) {
+					t.Fatalf("directory %d, request %d to %d: hit %v, evicted %v; alone hit %v, evicted %v", i, at, o, hit,
+						d.Evicted(), want, alone[i].Evicted())
+				}
+				own[i].use(o)
+			}
+			shared.use(o)
 		}
 	})
 }
@@ -234,6 +283,24 @@ func TestAdaptiveFollowsTheBest(t *testing.T) {
 	}
 }
 
+// In a loop that does not fit, lru never hits, and rac-adaptive is soon as good as lirs.
+func TestAdaptiveWithstandsLoops(t *testing.T) {
+	const objects, capacity, length = 250, 100, 20_000
+	hits := func(policy string) (n int) {
+		d := policytest.Drive(t, policy, policies.Config{Capacity: capacity, Unit: true, Objects: objects, Requests: length})
+		for i := range length {
+			if hit, _ := d.Serve(policies.Object(i%objects), 1, i); hit {
+				n++
+			}
+		}
+		return n
+	}
+	lru, lirs, got := hits("lru"), hits("lirs"), hits("rac-adaptive")
+	if lru != 0 || float64(got) < 0.9*float64(lirs) {
+		t.Errorf("%d hits; lru has %d, lirs %d", got, lru, lirs)
+	}
+}
+
 func TestAdaptiveCounters(t *testing.T) {
 	g := randomGraph(1, 40)
 	c := newCache(t, "rac-adaptive(limit=0.5)", 10, g, 0.85)
@@ -260,8 +327,9 @@ func TestAdaptiveRefusals(t *testing.T) {
 	for text, want := range map[string]string{
 		"rac-adaptive(among=rac/arc)": `"arc" is unknown or there twice; want some of rac/frequent/lru/spent/lirs/s3fifo`,
 		"rac-adaptive(among=lru/lru)": `"lru" is unknown or there twice`,
-		"rac-adaptive(beta=-1)":       "beta=-1: want a number from 0 to 1000, or one divided by the capacity",
+		"rac-adaptive(beta=-1)":       "beta=-1: want a number from 0 to 16, or one divided by the capacity",
 		"rac-adaptive(alpha=x)":       "alpha=x: want a number",
+		"rac-adaptive(alpha=17/C)":    "alpha=17/C: want a number from 0 to 16",
 		"rac-adaptive(limit=1.5)":     "from 0 to 1",
 	} {
 		must.NotGet(policies.Registry.Parse(text))(t, want, text)

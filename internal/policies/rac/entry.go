@@ -147,7 +147,7 @@ func similarFrom(v policies.Values, hitFrom, tau float64) float64 {
 }
 
 func check(v policies.Values) error {
-	if _, err := parseFading("alpha", v.Text("alpha"), 1); err != nil {
+	if err := checkFading("alpha", v.Text("alpha"), maxAlpha); err != nil {
 		return err
 	}
 	if v.Text("structure") != structurePageRank && v.Float("damping") != 0.85 {
@@ -173,18 +173,28 @@ func checkStrict(v policies.Values) error {
 	return nil
 }
 
-// parseFading reads a parameter that says how much something fades per request, for a capacity.
-func parseFading(name, text string, capacity float64) (float64, error) {
+// checkFading checks a parameter that says how much something fades per request.
+func checkFading(name, text string, most float64) error {
+	if fading, err := parseFading(text, 1); err != nil || !(fading >= 0 && fading <= most) { // NaN fails both comparisons
+		return fmt.Errorf("%s=%s: want a number from 0 to %v, or one divided by the capacity, such as 1/C", name, text, most)
+	}
+	return nil
+}
+
+// parseFading reads such a parameter for a capacity.
+func parseFading(text string, capacity float64) (float64, error) {
 	number, perCapacity := strings.CutSuffix(text, "/C")
-	alpha, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(alpha >= 0 && alpha <= maxAlpha) { // NaN fails both comparisons
-		return 0, fmt.Errorf("%s=%s: want a number from 0 to %d, or one divided by the capacity, such as 1/C", name, text,
-			maxAlpha)
-	}
+	fading, err := strconv.ParseFloat(number, 64)
 	if perCapacity {
-		alpha /= capacity
+		fading /= capacity
 	}
-	return alpha, nil
+	return fading, err
+}
+
+// mustFade is parseFading of a parameter that was checked.
+func mustFade(text string, capacity int64) float64 {
+	fading, _ := parseFading(text, float64(capacity))
+	return fading
 }
 
 // maxAlpha is far above the point where topics fade from one request to the next.
@@ -219,15 +229,11 @@ type settings struct {
 
 func newRAC(c policies.Config) (policies.Policy, error) {
 	v := c.Params
-	alpha, err := parseFading("alpha", v.Text("alpha"), float64(c.Capacity))
-	if err != nil {
-		return nil, err
-	}
 	s := settings{
 		rule:              ruleOf(v.Text("variant")),
 		alphaText:         v.Text("alpha"),
 		keepTP:            float64(v.Int("keep-tp")),
-		alpha:             alpha,
+		alpha:             mustFade(v.Text("alpha"), c.Capacity),
 		lambda:            v.Float("lambda"),
 		tauRoute:          float32(v.Float("tau-route")),
 		protectNew:        v.Bool("protect-new"),

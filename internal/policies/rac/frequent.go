@@ -44,8 +44,7 @@ func newFrequent(h *history, betaText string, memory float64, capacity int64, ob
 // adapt sets what depends on the capacity. Requests fade otherwise from now on.
 func (d *frequent) adapt(capacity int64) {
 	d.window = windowFor(d.memory, capacity)
-	beta, _ := parseFading("beta", d.betaText, float64(capacity)) // parsed without error before
-	d.request.growth = math.Exp2(beta)
+	d.request.growth = math.Exp2(mustFade(d.betaText, capacity))
 	d.limit = limitFor(frequentLimit, capacity)
 }
 

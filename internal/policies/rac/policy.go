@@ -208,12 +208,12 @@ func (p *policy) Resize(capacity int64) {
 
 // refade adapts the fading to a capacity.
 func (p *policy) refade(capacity int64) {
-	alpha, _ := parseFading("alpha", p.alphaText, float64(capacity)) // parsed without error before
+	alpha := mustFade(p.alphaText, capacity)
 	changed := alpha != p.alpha
 	p.alpha = alpha
 	switch {
 	case p.fades():
-		p.beta, _ = parseFading("beta", p.betaText, float64(capacity))
+		p.beta = mustFade(p.betaText, capacity)
 		p.sums.fadeBy(p.beta, p.alpha)
 	case changed:
 		p.rankAll()

@@ -586,7 +586,7 @@ func TestRefusals(t *testing.T) {
 
 func TestAlpha(t *testing.T) {
 	for text, want := range map[string]float64{"1/C": 0.01, "0.5/C": 0.005, "0.05": 0.05, "0": 0, "0/C": 0} {
-		if got, err := parseFading("alpha", text, 100); err != nil || got != want {
+		if got, err := parseFading(text, 100); err != nil || got != want {
 			t.Errorf("%s at a capacity of 100: %v, %v, want %v", text, got, err, want)
 		}
 	}
