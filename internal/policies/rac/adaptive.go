@@ -76,8 +76,8 @@ var adaptiveEntry = policies.Entry{
 	Name:   "rac-adaptive",
 	Look:   policies.Look{Color: policies.Cyan, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 250, PerSlot: 100},
-	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, lru " +
-		"without entries that were requested again, or lirs",
+	Summary: "follows whichever has missed least of late: rac with fading importance, the most requested entries, lru, " +
+		"lru without entries that were requested again, or lirs",
 	Source: "cachesim; RAC as in " + source + "; choice as in Subramanian, Smaragdakis and Loh, Adaptive Caches, " +
 		"MICRO 2006",
 	Units:   policies.UnitsObjects,

@@ -141,7 +141,8 @@ func TestFrequentEqualsNaive(t *testing.T) {
 
 // The clock of spent counts the requests that it serves, as naiveQueue does.
 func TestSpentEqualsNaive(t *testing.T) {
-	checkAgainstQueue(t, amongSpent, func(int) int { return 0 }, func(capacity int, _ float64) func(uses, loads []int, now int) float64 {
+	stays := func(int) int { return 0 }
+	checkAgainstQueue(t, amongSpent, stays, func(capacity int, _ float64) func(uses, loads []int, now int) float64 {
 		return func(uses, loads []int, _ int) float64 {
 			last := uses[len(uses)-1]
 			if last > loads[len(loads)-1] {

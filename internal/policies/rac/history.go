@@ -78,8 +78,8 @@ func (h *history) remembers(o policies.Object, window uint32) bool {
 	return l.used != 0 && h.clock-l.used < window
 }
 
-// oldest returns the label used longest ago of those with the given marks among those in mask, all at or behind tail. It
-// moves tail there.
+// oldest returns the label used longest ago of those with the given marks among those in mask, all at or behind tail.
+// It moves tail there.
 func (h *history) oldest(tail *uint32, mask, marks uint32) (o policies.Object, ok bool) {
 	for at := *tail; at < h.end; at++ {
 		o := h.log[at]

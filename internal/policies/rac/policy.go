@@ -285,8 +285,8 @@ func (p *policy) credit(s topicID) {
 	t.last = p.clock
 }
 
-// rank updates the place of s, whose prevalence or least entry has changed, among the topics with evictable entries. One
-// that has risen keeps its place, which leastValued corrects: most rise again before they come to the top.
+// rank updates the place of s, whose prevalence or least entry has changed, among the topics with evictable entries.
+// One that has risen keeps its place, which leastValued corrects: most rise again before they come to the top.
 func (p *policy) rank(s topicID) {
 	t := &p.topics[s]
 	if t.least == none {
