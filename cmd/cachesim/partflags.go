@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -36,6 +37,15 @@ func (f *partFlags) register(cmd *cobra.Command, kind *sim.Kind, usage string) {
 }
 
 func flagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
+
+// setNodes gives the routers of the flag for these the number of nodes of a flag of its own.
+func (f *partFlags) setNodes(nodes string, given bool) (err error) {
+	text := f.texts[sim.RouterKind]
+	if given {
+		*text, err = route.WithNodes(*text, nodes)
+	}
+	return err
+}
 
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 	all := map[*sim.Kind][]sim.Part{}

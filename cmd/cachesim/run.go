@@ -28,6 +28,7 @@ type runFlags struct {
 	replayFlags
 	policies string
 	parts    partFlags
+	nodes    string
 	series   overtime.Flags
 	floors   checks.Floors
 	filled   bool
@@ -88,6 +89,9 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
+	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix of the given "+
+		"capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the node "+
+		"of a prompt")
 	f.neighbours.Register(cmd)
 	f.series.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
@@ -97,6 +101,9 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.parts.setNodes(f.nodes, cmd.Flags().Changed("nodes")); err != nil {
+		return err
+	}
 	lists, err := f.parts.lists()
 	if err != nil {
 		return err

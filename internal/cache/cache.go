@@ -25,6 +25,18 @@ type Running interface {
 	Finish(group int)
 }
 
+// Replica is implemented by caches of which several nodes may have one each: those with Entry.Replicas.
+type Replica interface {
+	Running
+	Occupied
+	Reporting
+	// Has reports whether an object is resident, Held how many objects running groups lock.
+	Has(o policies.Object) bool
+	Held() int64
+	// AtOnce returns how many groups run at the same time without a model of time.
+	AtOnce() int
+}
+
 // Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends.
 type Driven interface {
 	Warming

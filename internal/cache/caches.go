@@ -33,6 +33,8 @@ type Entry struct {
 	Holds func(v params.Values, overlap bool) bool
 	// Prompts says that it serves prompts, chains of blocks, and needs a trace of them; a warm-up then counts prompts.
 	Prompts bool
+	// Replicas says that several nodes may have such a cache each: its type implements Replica.
+	Replicas bool
 	// Attention says that it serves the heads of a language model, whose queries, keys and values the trace has. All its
 	// cells are replayed in one pass; see package kv. New is nil then.
 	Attention bool

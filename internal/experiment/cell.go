@@ -56,6 +56,7 @@ type partTexts struct {
 	Retriever string `json:"retriever,omitempty"` // "" for the default of the policy
 	Allocator string `json:"allocator,omitempty"` // "" if the capacity is not divided among tenants
 	Model     string `json:"model,omitempty"`     // "" if hits are only counted
+	Router    string `json:"router,omitempty"`    // "" if there is one node
 	// "" if only requested objects are loaded
 	Prefetcher string `json:"prefetcher,omitempty"`
 	Checksum   string `json:"part_checksum,omitempty"` // of the files that they read

@@ -27,6 +27,8 @@ type File struct {
 	Prefetchers []Part `yaml:"prefetchers,omitempty"`
 	// of the capacity among the tenants of the traces; default: none
 	Allocators []Part `yaml:"allocators,omitempty"`
+	// of prompts to nodes, with the number of these; default: one node
+	Routers []Part `yaml:"routers,omitempty"`
 	// of the time that requests take; default: hits are only counted
 	Models []Part `yaml:"models,omitempty"`
 	// Capacities are in the format of --capacity. A trace may have its own.
@@ -109,6 +111,7 @@ type Policy struct {
 	Retrievers  Values `yaml:"retrievers,omitempty"`
 	Prefetchers Values `yaml:"prefetchers,omitempty"`
 	Allocators  Values `yaml:"allocators,omitempty"`
+	Routers     Values `yaml:"routers,omitempty"`
 	Models      Values `yaml:"models,omitempty"`
 	Caches      Values `yaml:"caches,omitempty"`
 	// Capacities are those of the experiment that it runs at; default: all.

@@ -62,7 +62,7 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
-	case reorders(c.Model) || c.Cache.Entry.Attention:
+	case reorders(c.Model) || c.Cache.Entry.Attention || c.Router != nil: // nodes compute a bound of their own
 		return nil
 	case c.Cache.Entry.Queries:
 		return against(queryReferences(c)...)

@@ -92,6 +92,11 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; remove --per-file",
 			c.Model.Name(), r.trace.Name)
 	}
+	if c.Router != nil {
+		if err := checkRouterOnTrace(c, r.trace); err != nil {
+			return err
+		}
+	}
 	if c.Model != nil && c.Model.Entry.Check != nil {
 		return c.Model.Entry.Check(c.Model.Params, r.trace)
 	}
@@ -156,6 +161,11 @@ func CheckParts(c Cell) error {
 	case c.Model != nil && c.Model.Entry.Cache != kind.Name && !(isAsynchronous(c.Model) && kind.Asynchronous):
 		return fmt.Errorf("model %s works on the cache %s, not on %s; add --cache %s", c.Model.Name(),
 			c.Model.Entry.Cache, kind.Name, c.Model.Entry.Cache)
+	}
+	if c.Router != nil {
+		if err := checkRouter(c); err != nil {
+			return err
+		}
 	}
 	if c.Predictor != nil {
 		if err := predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache)); err != nil {

@@ -69,7 +69,7 @@ func (r *Replayer) siteOf(c Cell) site {
 		case c.Series.Asked():
 			cpu.why = "a series is made on the CPU"
 			return cpu
-		case c.Model != nil || c.Allocator != nil || c.Prefetcher != nil:
+		case c.Model != nil || c.Allocator != nil || c.Prefetcher != nil || c.Router != nil:
 			cpu.why = "models, allocators and prefetchers run on the CPU"
 			return cpu
 		case key != "":

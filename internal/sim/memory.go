@@ -99,6 +99,9 @@ func (r *Replayer) Need(job Job) int64 {
 	if c.Allocator != nil {
 		need += r.needOfPools(c)
 	}
+	if c.Router != nil {
+		need += r.needOfReplicas(c)
+	}
 	if isAsynchronous(c.Model) {
 		need += readBytes*int64(len(t.Objects)) + arrivalBytes*objects
 	}

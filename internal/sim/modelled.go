@@ -121,6 +121,9 @@ type modelled struct {
 	warmup   int                 // requests that are not counted
 	total    cache.Counts
 	warm     cache.Counts // the part of total from the warm-up
+	// Of a cache of groups that run, which several nodes may serve in any order: requests served, and those of the warm-up
+	// among them.
+	done, warmed int
 }
 
 // serve serves the group of requests from one position to another. A cache that locks running groups does so until the
@@ -130,7 +133,7 @@ func (m *modelled) serve(from, to int) models.Served {
 	if running, ok := m.cache.(cache.Running); ok {
 		group, _ := slices.BinarySearch(m.trace.Groups, from)
 		running.Begin(group, &m.total)
-		m.served(to)
+		m.began(from, to, m.total.Minus(before))
 	} else {
 		m.serveParts(from, to)
 	}
@@ -138,6 +141,18 @@ func (m *modelled) serve(from, to int) models.Served {
 		m.progress(to - from)
 	}
 	return models.Served{HitTokens: m.total.HitTokens - before.HitTokens, Cost: m.cost().Minus(cost)}
+}
+
+// began records that a group has begun. Its requests all belong to the warm-up, or none does.
+func (m *modelled) began(from, to int, n cache.Counts) {
+	m.done += to - from
+	if from < m.warmup {
+		m.warm = m.warm.Plus(n)
+		if m.warmed += to - from; m.warmed == m.warmup {
+			beginCounting(m.cache)
+		}
+	}
+	m.sampler.served(m.done, m.total)
 }
 
 // serveParts serves a group in parts, none of which contains the end of the warm-up or of a window. The cache knows

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/serving/route"
 )
 
 // Parts are the parts of a replay, apart from the trace and the capacity.
@@ -26,6 +27,7 @@ type Parts struct {
 	// what to load besides requested objects; nil for nothing, so it is never a prefetcher that proposes nothing
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
+	Router     *route.Spec    // chooses the node of a prompt; nil if there is one node
 	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
 	// Checksum is the checksum of Files, as workload.ChecksumOf returns it; "" accepts any.
 	Checksum string
@@ -127,6 +129,9 @@ var Kinds = inOrder(
 		future: func(e allocate.Entry) bool { return e.Future },
 		random: func(e allocate.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **allocate.Spec { return &p.Allocator })),
+	newKind("router", route.Registry, traits[route.Entry]{
+		random: func(e route.Entry) bool { return e.Random },
+	}, at(func(p *Parts) **route.Spec { return &p.Router })),
 	newKind("model", models.Registry, traits[models.Entry]{}, at(func(p *Parts) **models.Spec { return &p.Model })),
 )
 
@@ -135,6 +140,7 @@ var (
 	CacheKind     = KindOf("cache")
 	PredictorKind = KindOf("predictor")
 	AllocatorKind = KindOf("allocator")
+	RouterKind    = KindOf("router")
 )
 
 // KindOf returns the kind with that name; it panics if there is none.

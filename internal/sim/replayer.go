@@ -322,7 +322,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
-	sampler.part(t, served, capacityOf(c, t), warmup)
+	sampler.part(t, served, capacityOf(c, t)*nodesOf(c), warmup)
 	out := outcome{served: int64(len(t.Objects))}
 	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler,
 		marks: marks}
@@ -401,7 +401,11 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		return nil, nil, err
 	}
 	addPrefetcher(c, addresses, &config)
-	served, err = c.Cache.Entry.New(config)
+	if c.Router != nil {
+		served, err = onNodes(c, config)
+	} else {
+		served, err = c.Cache.Entry.New(config)
+	}
 	return served, counted, err
 }
 

@@ -48,4 +48,6 @@ func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *c
 	return hits, 0
 }
 
-func (b *looseBlocks) finish([]policies.Object) {}
+func (b *looseBlocks) finish([]policies.Object)   {}
+func (b *looseBlocks) has(o policies.Object) bool { return b.pool.Resident(o) }
+func (b *looseBlocks) locks() int                 { return 0 }

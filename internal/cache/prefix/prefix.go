@@ -68,6 +68,7 @@ var entry = cache.Entry{
 	Measure:     measure,
 	ObjectsOnly: true,
 	Prompts:     true,
+	Replicas:    true,
 	Params: []params.Param{
 		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what is evicted: " +
 			"leaf, the last block of a resident prefix; node, such a block with all blocks before it back to the last fork " +
@@ -135,6 +136,9 @@ type blockStore interface {
 	begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int)
 	// finish releases the blocks that begin locked.
 	finish(blocks []policies.Object)
+	// has reports whether a block is resident, locks how many blocks are locked.
+	has(o policies.Object) bool
+	locks() int
 	cache.Reporting
 	cache.Occupied
 }
@@ -152,6 +156,11 @@ func New(c cache.Config) (*Cache, error) {
 
 func (p *Cache) Counters() []policies.Counter { return p.store.Counters() }
 func (p *Cache) Used() int64                  { return p.store.Used() }
+
+// Has, Held and AtOnce implement cache.Replica.
+func (p *Cache) Has(o policies.Object) bool { return p.store.has(o) }
+func (p *Cache) Held() int64                { return int64(p.store.locks()) }
+func (p *Cache) AtOnce() int                { return p.atOnce }
 
 func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
 	for range w.Groups {

@@ -99,6 +99,8 @@ func (t *tree) usePolicy(c cache.Config) error {
 
 func (t *tree) Used() int64                  { return t.pool.Used() }
 func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
+func (t *tree) has(o policies.Object) bool   { return t.pool.Resident(o) }
+func (t *tree) locks() int                   { return t.locked }
 
 func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
 	evictions := t.pool.Evictions()

@@ -43,6 +43,9 @@ type Entry struct {
 	// Overlaps reports whether groups of requests run at the same time and hold what they need meanwhile; nil if they
 	// never do.
 	Overlaps func(v params.Values) bool
+	// Routes says that it can serve groups on several nodes, each with a queue of its own: Config.Cache then implements
+	// Nodes.
+	Routes bool
 	// Needs returns what it needs from the trace; nil for nothing.
 	Needs func(v params.Values) traces.Needs
 	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be
@@ -72,7 +75,7 @@ type Config struct {
 	Params params.Values
 	Warmup int // requests at the start that are served but not counted; fewer than the trace has
 	// Serve serves the requests of the trace from one position to another, which are one group, and counts them. The model
-	// calls it once for each group, in their order.
+	// calls it once for each group, in their order; with several nodes, in any order.
 	Serve func(from, to int) Served
 	// Unit says that the capacity of the cache counts objects.
 	Unit bool
@@ -84,6 +87,18 @@ type Config struct {
 	Timed func([]Timed)
 	// Windows are the windows of the series of a model with Asynchronous or Drives.
 	Windows Windows
+}
+
+// Nodes are several caches, among which a router chooses. A group of requests is assigned to a node when it arrives, and
+// again if its node is removed before the group is served.
+type Nodes interface {
+	// Nodes returns how many nodes exist: those with the lowest numbers.
+	Nodes() int
+	// Assign returns the node of a group.
+	Assign(group int) (node int)
+	// Changes are the times at which nodes are added or removed, Resize makes the next change.
+	Changes() []time.Duration
+	Resize()
 }
 
 // Windows are the windows of a series that a model fills.
@@ -210,11 +225,17 @@ type groupReplay struct {
 
 // serve serves group i. It returns its requests and the result.
 func (r *groupReplay) serve(i int) ([]predict.Object, Served) {
-	from, to := r.starts[i], len(r.Trace.Objects)
-	if i+1 < len(r.starts) {
-		to = r.starts[i+1]
-	}
+	from := r.starts[i]
+	to := from + r.length(i)
 	return r.Trace.Objects[from:to], r.Serve(from, to)
+}
+
+// length returns the number of requests of group i.
+func (r *groupReplay) length(i int) int {
+	if i+1 < len(r.starts) {
+		return r.starts[i+1] - r.starts[i]
+	}
+	return len(r.Trace.Objects) - r.starts[i]
 }
 
 // firstCounted returns the first group whose latency counts: the one with the first request after the warm-up. A

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -16,12 +18,15 @@ var prefillEntry = Entry{
 	Name: "prefill",
 	Summary: "prompts to a language model: the time to the first token, for which uncached tokens must be computed; " +
 		"throughput counts prompts",
-	Source: "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
-	Cache:  "prefix",
+	Source:  "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
+	Cache:   "prefix",
+	Routes:  true,
+	Metrics: []metric.Metric{NodeLatencyP99},
 	Params: []params.Param{
 		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
 		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "hardware it runs on"},
-		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
+		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight on a node; the others " +
+			"wait"},
 		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
 			string(prefill.FromTrace), string(prefill.Poisson)},
 			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the previous one; " +
@@ -56,6 +61,14 @@ var prefillEntry = Entry{
 	Check:    checkPrefill,
 	Run:      runPrefill,
 }
+
+// NodeLatencyP99 is the P99 of each of several nodes.
+var NodeLatencyP99 = metric.Metric{Name: "node_latency_p99_ms", Unit: metric.Milliseconds, Digits: 3,
+	Better: metric.Lower, Merge: metric.Apart, Labels: "node",
+	Doc: "P99 of the prompts that a node served, of which the first 64 nodes are reported one by one"}
+
+// mostNodesReported is the number of nodes with a latency of their own.
+const mostNodesReported = 64
 
 // defaultOutput is the number of output tokens of a prompt if neither trace nor user gives it (LCR, section 5.2).
 const defaultOutput = 256
@@ -92,7 +105,7 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	if !ok {
 		return metric.Values{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
 	}
-	replay := &prefillReplay{&groupReplay{c, c.Trace.Groups}, holding}
+	replay := &prefillReplay{groupReplay: &groupReplay{c, c.Trace.Groups}, promptCache: holding}
 	p := prompts.Of(c.Trace.Kind)
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions,
 		Arrivals: p.Arrivals}
@@ -100,15 +113,23 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	if p.Memory.BlockBytes > 0 {
 		config.KV = float64(p.Memory.BlockBytes) / float64(p.BlockTokens)
 	}
+	if nodes, ok := c.Cache.(Nodes); ok {
+		replay.nodes = nodes
+		replay.assigned = make([]int32, len(c.Trace.Groups))
+		config.Nodes = replay
+	}
 	all, err := prefill.Run(ctx, prompts, replay, config)
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model prefill: %w", err)
 	}
-	times := func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
-	tell(replay.groupReplay, all, times)
+	replay.tell(all)
 	counted := all[replay.firstCounted():]
-	return newLatency(counted, len(counted), times).Values(), nil
+	values := newLatency(counted, len(counted), timesOf).Values()
+	replay.setNodeLatencies(all, &values)
+	return values, nil
 }
+
+func timesOf(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
 
 // outputs returns the output tokens of each prompt.
 func outputs(p *prompts.Columns, fixed int) []int32 {
@@ -154,14 +175,64 @@ func prefillConfig(v params.Values) prefill.Config {
 	return c
 }
 
-// prefillReplay is a cache in the form that package prefill needs.
+// prefillReplay is a cache, or several nodes, in the form that package prefill needs.
 type prefillReplay struct {
 	*groupReplay
 	promptCache
+	nodes    Nodes   // nil: one
+	assigned []int32 // per prompt: its node
+	order    []int32 // prompts in the order in which they began, on several nodes
 }
 
 func (r *prefillReplay) Begin(i int) prefill.Hit {
+	if r.nodes != nil {
+		r.order = append(r.order, int32(i))
+	}
 	_, s := r.serve(i)
 	return prefill.Hit{Tokens: int(s.HitTokens), Calls: s.Cost.Calls, Predictions: s.Cost.Predictions,
 		Trained: s.Cost.Training.Work}
+}
+
+// Nodes, Assign, Changes and Resize implement prefill.Nodes.
+func (r *prefillReplay) Nodes() int               { return r.nodes.Nodes() }
+func (r *prefillReplay) Changes() []time.Duration { return r.nodes.Changes() }
+func (r *prefillReplay) Resize()                  { r.nodes.Resize() }
+
+func (r *prefillReplay) Assign(i int) int {
+	node := r.nodes.Assign(i)
+	r.assigned[i] = int32(node)
+	return node
+}
+
+// tell passes to Timed how long each prompt took, in the order in which they began.
+func (r *prefillReplay) tell(all []prefill.Served) {
+	if r.nodes == nil || r.Timed == nil {
+		tell(r.groupReplay, all, timesOf)
+		return
+	}
+	timed := make([]Timed, len(r.order))
+	served := 0
+	for k, i := range r.order {
+		timed[k] = Timed{First: served, Latency: all[i].FirstToken - all[i].Arrived}
+		served += r.length(int(i))
+	}
+	r.Timed(timed)
+}
+
+// setNodeLatencies sets the P99 of each of several nodes.
+func (r *prefillReplay) setNodeLatencies(all []prefill.Served, v *metric.Values) {
+	if r.nodes == nil {
+		return
+	}
+	of := make([][]prefill.Served, mostNodesReported)
+	for i := r.firstCounted(); i < len(all); i++ {
+		if node := r.assigned[i]; node < mostNodesReported {
+			of[node] = append(of[node], all[i])
+		}
+	}
+	for node, served := range of {
+		if len(served) > 0 {
+			v.SetNamed(NodeLatencyP99.Of(strconv.Itoa(node)), newLatency(served, len(served), timesOf).P99)
+		}
+	}
 }

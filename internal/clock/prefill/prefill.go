@@ -14,6 +14,7 @@ package prefill
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/clock/event"
@@ -40,10 +41,11 @@ type Config struct {
 	PredictCall time.Duration // of a call of the predictor for which a prompt waits
 	PredictRow  time.Duration // of the prediction for one block
 	TrainUnit   float64       // nanoseconds of training per row, feature and tree for which a prompt waits
-	Concurrency int           // prompts in flight, at least 1
+	Concurrency int           // prompts in flight on a node, at least 1
 	Arrivals    Arrivals
 	Rate        float64 // prompts per second of Poisson arrivals
 	Seed        uint64  // of them
+	Nodes       Nodes   // nil: one
 }
 
 // Prefill returns how long it takes to compute the prompt's tokens beyond the cached ones.
@@ -75,12 +77,32 @@ type Hit struct {
 
 // Cache is the cache of keys and values.
 type Cache interface {
-	// Begin looks up prompt i, makes room for its blocks and locks them. It is called once for each prompt, in their
-	// order.
+	// Begin looks up prompt i, makes room for its blocks and locks them. It is called once for each prompt; on one node,
+	// in their order.
 	Begin(i int) Hit
 	// Finish unlocks the blocks of prompt i.
 	Finish(i int)
 }
+
+// Nodes are several machines with a cache each. They have the numbers from 0.
+type Nodes interface {
+	// Nodes returns how many exist: those with the lowest numbers.
+	Nodes() int
+	// Assign returns the node of prompt i. It is called when the prompt arrives, and again if its node is removed before
+	// the prompt begins.
+	Assign(i int) (node int)
+	// Changes are the times at which nodes are added or removed, in order; Resize makes the next change.
+	Changes() []time.Duration
+	Resize()
+}
+
+// one is a single node.
+type one struct{}
+
+func (one) Nodes() int               { return 1 }
+func (one) Assign(int) int           { return 0 }
+func (one) Changes() []time.Duration { return nil }
+func (one) Resize()                  {}
 
 // Served says when a prompt arrived, and when its first and its last token were ready.
 type Served struct {
@@ -92,7 +114,14 @@ func Run(ctx context.Context, prompts Prompts, cache Cache, c Config) ([]Served,
 	loop := &event.Loop{}
 	m := &model{
 		Config: c, loop: loop, prompts: prompts, cache: cache, served: make([]Served, len(prompts.Tokens)),
-		slots: event.NewStation(loop, c.Concurrency), gpu: event.NewStation(loop, 1),
+		on: make([]*machine, len(prompts.Tokens)),
+	}
+	if c.Nodes == nil {
+		m.Nodes = one{}
+	}
+	m.setMachines()
+	for _, at := range m.Nodes.Changes() {
+		loop.At(at, m.resize)
 	}
 	switch c.Arrivals {
 	case Closed:
@@ -110,12 +139,13 @@ func Run(ctx context.Context, prompts Prompts, cache Cache, c Config) ([]Served,
 // model is one run.
 type model struct {
 	Config
-	loop    *event.Loop
-	prompts Prompts
-	cache   Cache
-	served  []Served
-	slots   *event.Station // of prompts in flight
-	gpu     *event.Station // prefills
+	loop     *event.Loop
+	prompts  Prompts
+	cache    Cache
+	served   []Served
+	machines []*machine // the nodes that exist
+	on       []*machine // per prompt; nil before it begins
+	ended    int        // prompts
 
 	// For the closed loop.
 	next     int // prompt to send
@@ -142,11 +172,11 @@ func (m *model) openTurns() {
 	}
 }
 
-// sendReady sends prompts while fewer than Concurrency are in flight and the previous turn of the next prompt is done.
+// sendReady sends prompts while fewer than Concurrency are in flight for each node and the previous turn of the next prompt is done.
 // Prompts keep the order of the trace, which all policies see and the optimum knows, so a prompt that waits for its
 // turn delays the others.
 func (m *model) sendReady() {
-	for m.next < len(m.served) && m.inFlight < m.Concurrency && m.turn(m.next) {
+	for m.next < len(m.served) && m.inFlight < m.Concurrency*len(m.machines) && m.turn(m.next) {
 		m.next++
 		m.inFlight++
 		m.request(m.next - 1)
@@ -173,9 +203,64 @@ func (m *model) arriveAt(i int) {
 
 func (m *model) request(i int) {
 	m.served[i].Arrived = m.loop.Now()
-	m.slots.Acquire(func() {
-		m.gpu.Acquire(func() { m.prefill(i) })
-	})
+	m.assign(i)
+}
+
+// assign lets a prompt wait on a node.
+func (m *model) assign(i int) {
+	to := m.machines[m.Nodes.Assign(i)]
+	to.waiting = append(to.waiting, int32(i))
+	m.beginNext(to)
+}
+
+// machine is a node. Prompts wait in one queue, first come first served.
+type machine struct {
+	waiting    []int32
+	inFlight   int // prompts that have begun and are not done
+	prefilling bool
+}
+
+// setMachines makes as many machines as there are nodes. It returns the prompts that waited on others.
+func (m *model) setMachines() (waiting []int32) {
+	nodes := m.Nodes.Nodes()
+	for len(m.machines) < nodes {
+		m.machines = append(m.machines, &machine{})
+	}
+	for _, gone := range m.machines[nodes:] {
+		waiting = append(waiting, gone.waiting...)
+		gone.waiting = nil // what it prefills and decodes ends
+	}
+	m.machines = m.machines[:nodes:nodes]
+	return waiting
+}
+
+// resize adds or removes nodes. Prompts that waited on nodes that are gone are routed again, in the order of the trace.
+func (m *model) resize() {
+	if m.ended == len(m.served) {
+		return
+	}
+	m.Nodes.Resize()
+	waiting := m.setMachines()
+	slices.Sort(waiting)
+	for _, i := range waiting {
+		m.assign(int(i))
+	}
+	if m.Arrivals == Closed {
+		m.sendReady()
+	}
+}
+
+// beginNext begins the next prompt of a node if its GPU is free and fewer than Concurrency are in flight there.
+func (m *model) beginNext(n *machine) {
+	if n.prefilling || n.inFlight == m.Concurrency || len(n.waiting) == 0 {
+		return
+	}
+	i := n.waiting[0]
+	n.waiting = n.waiting[1:]
+	n.prefilling = true
+	n.inFlight++
+	m.on[i] = n
+	m.prefill(int(i))
 }
 
 func (m *model) prefill(i int) {
@@ -187,16 +272,20 @@ func (m *model) prefill(i int) {
 		m.served[i].FirstToken = m.loop.Now()
 		decoded := max(0, m.prompts.Outputs[i]-1) // the prefill gives the first token
 		decoding := event.Span(float64(decoded) * m.Decode * float64(time.Second))
-		// The GPU is free for the next prefill, but the prompt keeps its slot and its blocks until the last token.
+		// The GPU is free for the next prefill, but the prompt counts as in flight and keeps its blocks until the last
+		// token.
 		m.loop.After(decoding, func() { m.finish(i) })
-		m.gpu.Release()
+		m.on[i].prefilling = false
+		m.beginNext(m.on[i])
 	})
 }
 
 func (m *model) finish(i int) {
 	m.served[i].Done = m.loop.Now()
 	m.cache.Finish(i)
-	m.slots.Release()
+	m.ended++
+	m.on[i].inFlight--
+	m.beginNext(m.on[i])
 	if m.Arrivals == Closed {
 		m.done[i] = true
 		m.inFlight--

@@ -94,6 +94,12 @@ var PartKinds = []PartKind{
 			"--tenant (default: shared, one pool for all), or between the pools of serving nodes"},
 	},
 	{
+		Name: "router", Plural: "routers", Field: func(r *Record) *string { return &r.Router }, inRows: always,
+		Decides: "which node serves a prompt",
+		Flag: PartFlag{Name: "route", List: "list of routers, which choose the node of each prompt among those of --nodes " +
+			"in the cache prefix, as in 'round-robin,prefix-aware' (default with --nodes: round-robin; see cachesim routers)"},
+	},
+	{
 		Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Decides: "what takes time",
 		Apart: true, heading: true, inRows: never, group: orNone("model ", "no model"),
 		Flag: PartFlag{List: "list of models for the time that requests take (default: only count hits)"},

@@ -37,7 +37,7 @@ var recommenderEntry = models.Entry{
 	Cache:  "pools",
 	Drives: true,
 	Params: append([]params.Param{
-		{Name: "router", Default: string(route.Joint), Choices: route.Kinds(),
+		{Name: "router", Default: string(route.Joint), Choices: route.Recommenders(),
 			Doc: "how requests get a node; joint: by KV, embeddings and load; kv, embeddings: by one of them and load; " +
 				"least-loaded: by load; hash: a fixed node for each user"},
 		{Name: "weights", Default: weightsProfile, Choices: []string{weightsProfile, weightsKappa, weightsFixed},
@@ -239,8 +239,8 @@ const ratioStep = 0.01
 const profiled = 1000
 
 func routeOf(v params.Values, costs serving.Costs, columns *requests.Columns, users int,
-	cache *pools.Cache) route.Config {
-	c := route.Config{
+	cache *pools.Cache) route.RecommenderConfig {
+	c := route.RecommenderConfig{
 		Kind: route.Kind(v.Text("router")), Nodes: cache.Nodes(), Users: users,
 		Bonus: v.Float("bonus"), Overload: v.Float("theta"),
 		Capacity: v.Int("slots") * cache.GPUs(), Sent: v.Bool("sent"),

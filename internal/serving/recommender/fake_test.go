@@ -113,7 +113,7 @@ func plain() serving.Costs {
 // settings returns a config of one kind of router.
 func settings(costs serving.Costs) Config {
 	return Config{Costs: costs, Objective: serving.DefaultObjective(), Refill: Throttled,
-		Route: route.Config{Kind: route.LeastLoaded, Users: 1000, Weights: route.FixedWeights(), Bonus: 0.05,
+		Route: route.RecommenderConfig{Kind: route.LeastLoaded, Users: 1000, Weights: route.FixedWeights(), Bonus: 0.05,
 			Overload: 0.85, Capacity: 24}}
 }
 

@@ -19,7 +19,7 @@ type twin struct {
 	Config
 	r        Requests
 	f        *fake
-	router   *route.Router
+	router   *route.Recommender
 	nodes    []twinNode
 	now      time.Duration
 	next     int
@@ -62,7 +62,7 @@ type epochCounts struct {
 func (w *twin) run() {
 	w.nodes = make([]twinNode, w.f.nodes)
 	w.Route.Nodes = w.f.nodes
-	w.router = route.New(w.Route, w.f)
+	w.router = route.NewRecommender(w.Route, w.f)
 	w.done = make([]time.Duration, len(w.r.Times))
 	for i := range w.nodes {
 		w.nodes[i].ratio = w.f.Epoch(i, &serving.Window{})
@@ -233,7 +233,7 @@ func TestAgainstNaive(t *testing.T) {
 		c := settings(costs)
 		c.Objective.Epoch = time.Duration(rapid.IntRange(1, 12).Draw(t, "epoch")) * ReportEvery
 		c.Refill = rapid.SampledFrom([]Refill{Throttled, Naive, Off}).Draw(t, "refill")
-		c.Route.Kind = route.Kind(rapid.SampledFrom(route.Kinds()).Draw(t, "router"))
+		c.Route.Kind = route.Kind(rapid.SampledFrom(route.Recommenders()).Draw(t, "router"))
 		c.Route.Sent = rapid.Bool().Draw(t, "sent")
 		c.Route.Capacity = rapid.IntRange(1, 8).Draw(t, "capacity")
 		c.Route.Users = 5

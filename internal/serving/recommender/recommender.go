@@ -53,7 +53,7 @@ type Config struct {
 	// Prefetch is the share of the shards of the next waiting request that a GPU loads while it computes, from a list of
 	// the given accuracy; 0: nothing is prefetched.
 	Prefetch, Accuracy float64
-	Route              route.Config
+	Route              route.RecommenderConfig
 	// Forecast predicts from a load, Best returns the best ratio for it; they may be nil.
 	Forecast func(l serving.Load) serving.Forecast
 	Best     func(l serving.Load, least, most float64) float64
@@ -85,7 +85,7 @@ type model struct {
 	Config
 	Requests
 	cache  Cache
-	router *route.Router
+	router *route.Recommender
 	gpus   int
 
 	agenda event.Agenda[happening]
@@ -131,7 +131,7 @@ func newModel(r Requests, cache Cache, c Config) *model {
 	m := &model{Config: c, Requests: r, cache: cache, gpus: cache.GPUs()}
 	cache.UseCosts(c.Costs)
 	m.Route.Nodes = cache.Nodes()
-	m.router = route.New(m.Route, cache)
+	m.router = route.NewRecommender(m.Route, cache)
 	m.nodes = make([]node, cache.Nodes())
 	for i := range m.nodes {
 		m.nodes[i].idle = m.gpus

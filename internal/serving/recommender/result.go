@@ -11,7 +11,7 @@ import (
 // Counts are sums over the requests that came after the warm-up, and over the time since then.
 type Counts struct {
 	Requests   int64
-	Score      float64 // of the nodes to which they were routed: see route.Router.Route
+	Score      float64 // of the nodes to which they were routed: see route.Recommender.Route
 	KVHits     int64
 	Rows       int64
 	MissedRows int64

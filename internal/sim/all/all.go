@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/serving/pools"
+	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
@@ -49,6 +50,7 @@ func init() {
 	}
 	metric.Register("every prefetcher", prefetch.Metrics...)
 	metric.Register("prefetchers, by bytes", prefetch.BytesMetrics...)
+	metric.Register("every router of prompts", replicas.Metrics...)
 	declare("cache", cache.Registry.All(), func(e cache.Entry) []metric.Metric { return e.Metrics })
 }
 

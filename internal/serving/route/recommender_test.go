@@ -17,8 +17,8 @@ type table struct {
 func (s table) Holds(node int, user uint32) bool       { return s.holds[[2]int{node, int(user)}] }
 func (s table) Coverage(node int, user uint32) float64 { return s.coverage[[2]int{node, int(user)}] }
 
-func config(kind Kind, nodes int) Config {
-	return Config{Kind: kind, Nodes: nodes, Users: 10, Weights: FixedWeights(), Bonus: 0.05, Overload: 0.85,
+func config(kind Kind, nodes int) RecommenderConfig {
+	return RecommenderConfig{Kind: kind, Nodes: nodes, Users: 10, Weights: FixedWeights(), Bonus: 0.05, Overload: 0.85,
 		Capacity: 20}
 }
 
@@ -26,7 +26,7 @@ func config(kind Kind, nodes int) Config {
 func TestRoutersDiffer(t *testing.T) {
 	s := table{map[[2]int]bool{{0, 7}: true, {2, 7}: true}, map[[2]int]float64{{1, 7}: 1, {2, 7}: 0.5}}
 	for kind, want := range map[Kind]int{Joint: 2, KV: 0, Embeddings: 1, LeastLoaded: 3} {
-		r := New(config(kind, 4), s)
+		r := NewRecommender(config(kind, 4), s)
 		for node := range 3 {
 			r.Report(node, 4)
 		}
@@ -44,7 +44,7 @@ func TestRoutersDiffer(t *testing.T) {
 func TestHashIsFixedAndEven(t *testing.T) {
 	c := config(Hash, 4)
 	c.Users = 4000
-	r := New(c, table{})
+	r := NewRecommender(c, table{})
 	var counts [4]int
 	for user := range uint32(4000) {
 		node, _ := r.Route(user)
@@ -62,20 +62,20 @@ func TestHashIsFixedAndEven(t *testing.T) {
 }
 
 func TestTiesAndBonus(t *testing.T) {
-	r := New(config(KV, 3), table{})
+	r := NewRecommender(config(KV, 3), table{})
 	if node, _ := r.Route(1); node != 0 {
 		t.Errorf("a tie goes to node %d, want the lowest", node)
 	}
 	c := config(KV, 3)
 	c.Bonus = 0
-	r = New(c, table{map[[2]int]bool{{0, 1}: true, {2, 1}: true}, nil})
+	r = NewRecommender(c, table{map[[2]int]bool{{0, 1}: true, {2, 1}: true}, nil})
 	r.weights = Weights{KV: 1} // scores do not depend on the load
 	r.Report(0, 5)
 	if node, _ := r.Route(1); node != 2 {
 		t.Errorf("a tie goes to node %d, want 2, with the lower load", node)
 	}
 
-	r = New(config(KV, 3), table{})
+	r = NewRecommender(config(KV, 3), table{})
 	r.Report(0, 3)
 	if node, _ := r.Route(1); node != 1 {
 		t.Fatalf("node %d, want 1: it is the first without a load", node)
@@ -93,7 +93,7 @@ func TestTiesAndBonus(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	s := table{map[[2]int]bool{{0, 1}: true}, nil}
-	r := New(config(Joint, 3), s)
+	r := NewRecommender(config(Joint, 3), s)
 	r.Report(0, 17) // a load of 0.85
 	r.Report(1, 12)
 	r.Report(2, 9)
@@ -104,7 +104,7 @@ func TestOverload(t *testing.T) {
 	if node, _ := r.Route(1); node != 2 {
 		t.Errorf("node %d above the limit, want 2, which has the least load", node)
 	}
-	r = New(config(Joint, 3), s)
+	r = NewRecommender(config(Joint, 3), s)
 	for node, requests := range []int{19, 18, 30} {
 		r.Report(node, requests)
 	}
@@ -118,7 +118,7 @@ func TestSent(t *testing.T) {
 	for _, sent := range []bool{false, true} {
 		c := config(LeastLoaded, 4)
 		c.Sent = sent
-		r := New(c, table{})
+		r := NewRecommender(c, table{})
 		var counts [4]int
 		for range 40 {
 			node, _ := r.Route(0)
@@ -147,11 +147,11 @@ func TestScores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)
 		s := table{map[[2]int]bool{}, map[[2]int]float64{}}
-		c := config(Kind(rapid.SampledFrom(Kinds()).Draw(t, "kind")), rapid.IntRange(1, 5).Draw(t, "nodes"))
+		c := config(Kind(rapid.SampledFrom(Recommenders()).Draw(t, "kind")), rapid.IntRange(1, 5).Draw(t, "nodes"))
 		c.Weights = Weights{share.Draw(t, "kv"), share.Draw(t, "emb"), share.Draw(t, "load")}
 		c.Sent = rapid.Bool().Draw(t, "sent")
-		r := New(c, s)
-		if w := r.Config.Weights; math.Abs(w.KV+w.Embeddings+w.Load-1) > 1e-12 {
+		r := NewRecommender(c, s)
+		if w := r.RecommenderConfig.Weights; math.Abs(w.KV+w.Embeddings+w.Load-1) > 1e-12 {
 			t.Fatalf("weights %v", w)
 		}
 		for node := range c.Nodes {
@@ -197,7 +197,7 @@ func TestProfiledWeights(t *testing.T) {
 }
 
 func BenchmarkRoute(b *testing.B) {
-	r := New(config(Joint, 4), table{})
+	r := NewRecommender(config(Joint, 4), table{})
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Route(3)

@@ -1,6 +1,3 @@
-// Package route chooses the node that serves a request for recommendations, after section IV-C of HLEM
-// (arXiv 2605.04450): from which nodes have the user's keys and values (KV), from which embeddings they hold, and from
-// their load. The router sees what the nodes reported last.
 package route
 
 import (
@@ -9,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
-// Kind is a way to route.
+// Kind is a way to route requests for recommendations: the name of one of Recommenders.
 type Kind string
 
 // The router of the paper, its two halves, and two that know nothing of caches.
@@ -21,20 +18,16 @@ const (
 	Hash        Kind = "hash"         // a fixed node for each user
 )
 
-func Kinds() []string {
-	return []string{string(Joint), string(KV), string(Embeddings), string(LeastLoaded), string(Hash)}
-}
-
-// State is what the nodes reported last.
-type State interface {
+// Reports are what the nodes of a recommender reported last.
+type Reports interface {
 	// Holds reports whether a user's KV is on a node.
 	Holds(node int, user uint32) bool
 	// Coverage returns the share of the user's profile, the shards that the user reads most, that a node holds.
 	Coverage(node int, user uint32) float64
 }
 
-// Config describes a router.
-type Config struct {
+// RecommenderConfig describes a Recommender.
+type RecommenderConfig struct {
 	Kind    Kind
 	Nodes   int
 	Users   int
@@ -50,10 +43,12 @@ type Config struct {
 	Sent bool
 }
 
-// Router routes requests. Its memory is 4 bytes per user.
-type Router struct {
-	Config
-	state    State
+// Recommender routes requests for recommendations, after section IV-C of HLEM (arXiv 2605.04450): from which nodes have
+// the user's keys and values (KV), from which embeddings they hold, and from their load. It sees what the nodes
+// reported last. Its memory is 4 bytes per user.
+type Recommender struct {
+	RecommenderConfig
+	state    Reports
 	weights  Weights   // of this kind
 	last     []int32   // per user: 1 + the node of the last request; 0: none
 	load     []float64 // per node
@@ -62,9 +57,9 @@ type Router struct {
 	allSent  int
 }
 
-// New returns a router. Before the first report all nodes are idle.
-func New(c Config, s State) *Router {
-	r := &Router{Config: c, state: s, last: make([]int32, c.Users), load: make([]float64, c.Nodes),
+// NewRecommender returns a router. Before the first report all nodes are idle.
+func NewRecommender(c RecommenderConfig, s Reports) *Recommender {
+	r := &Recommender{RecommenderConfig: c, state: s, last: make([]int32, c.Users), load: make([]float64, c.Nodes),
 		reported: make([]int, c.Nodes), sent: make([]int, c.Nodes)}
 	switch c.Weights = c.Weights.normalised(); c.Kind {
 	case Joint:
@@ -74,12 +69,12 @@ func New(c Config, s State) *Router {
 	case Embeddings:
 		r.weights = Weights{Embeddings: 0.8, Load: 0.2}
 	}
-	r.Config.Weights = c.Weights
+	r.RecommenderConfig.Weights = c.Weights
 	return r
 }
 
 // Report says how many requests run and wait on a node.
-func (r *Router) Report(node, requests int) {
+func (r *Recommender) Report(node, requests int) {
 	r.reported[node] = requests
 	r.allSent -= r.sent[node]
 	r.sent[node] = 0
@@ -88,7 +83,7 @@ func (r *Router) Report(node, requests int) {
 
 // refresh computes the loads. Of the requests sent since the reports, only the difference from the mean over the nodes
 // counts: all nodes finish requests meanwhile.
-func (r *Router) refresh() {
+func (r *Recommender) refresh() {
 	for node := range r.load {
 		requests := float64(r.reported[node])
 		if r.Sent {
@@ -99,16 +94,16 @@ func (r *Router) refresh() {
 }
 
 // Load returns the load of a node as the router sees it: 1 if it serves Capacity requests, or more.
-func (r *Router) Load(node int) float64 { return min(1, r.load[node]) }
+func (r *Recommender) Load(node int) float64 { return min(1, r.load[node]) }
 
 // Route returns the node for a request of a user, and its score without the bonus by the weights of Joint, from 0 to 1,
 // so that the scores of different routers can be compared.
-func (r *Router) Route(user uint32) (node int, score float64) {
+func (r *Recommender) Route(user uint32) (node int, score float64) {
 	switch r.Kind {
 	case LeastLoaded:
 		node = r.leastLoaded()
 	case Hash:
-		// hash*Nodes/2^64 is below Nodes, and takes no division.
+		// hash*Nodes/2^64 is below Nodes, and takes no division. The nodes of a recommender never change.
 		high, _ := bits.Mul64(random.Scramble(uint64(user)), uint64(r.Nodes))
 		node = int(high)
 	default:
@@ -118,7 +113,7 @@ func (r *Router) Route(user uint32) (node int, score float64) {
 			}
 		}
 	}
-	score = r.Score(node, user, r.Config.Weights)
+	score = r.Score(node, user, r.RecommenderConfig.Weights)
 	r.last[user] = int32(node) + 1
 	if r.Sent {
 		r.sent[node]++
@@ -129,7 +124,7 @@ func (r *Router) Route(user uint32) (node int, score float64) {
 }
 
 // best returns the node with the highest score. Ties go to the lower load, then to the lower number.
-func (r *Router) best(user uint32) (node int) {
+func (r *Recommender) best(user uint32) (node int) {
 	highest := -1.0
 	for n := range r.Nodes {
 		score := r.Score(n, user, r.weights)
@@ -144,7 +139,7 @@ func (r *Router) best(user uint32) (node int) {
 }
 
 // Score returns the score of a node for a user by some weights, without the bonus (equation 9).
-func (r *Router) Score(node int, user uint32, w Weights) float64 {
+func (r *Recommender) Score(node int, user uint32, w Weights) float64 {
 	score := float64(w.Load * (1 - r.Load(node)))
 	if w.KV > 0 && r.state.Holds(node, user) {
 		score += w.KV
@@ -155,12 +150,6 @@ func (r *Router) Score(node int, user uint32, w Weights) float64 {
 	return score
 }
 
-// leastLoaded returns the node with the least load; ties go to the lower number.
-func (r *Router) leastLoaded() (node int) {
-	for n, load := range r.load {
-		if load < r.load[node] {
-			node = n
-		}
-	}
-	return node
+func (r *Recommender) leastLoaded() int {
+	return leastLoaded(r.Nodes, func(n int) float64 { return r.load[n] })
 }

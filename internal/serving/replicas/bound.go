@@ -1,0 +1,69 @@
+package replicas
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/offline" // has the optimum
+)
+
+// mostHits returns the most hits of blocks that any router and any policies could have had, given the order in which
+// the prompts began: those of Belady's optimum in one cache with the capacity of the most nodes.
+//
+// It is a bound. What is resident on all nodes together, each block counted once, fits into that cache, which may
+// bypass what a node has no room for; a block that hits is resident; and the optimum has the most hits on a sequence of
+// requests, whatever chains them to prompts. Requests of the warm-up do not count, so the optimum must not spend room
+// on them: of the requests to a block that no counted one separates, only the last is left, which can load the block.
+func (k *Cluster) mostHits() int64 {
+	sequence := k.sequence()
+	next := oracle.NextUse(sequence, k.Trace.NumObjects)
+	entry, _ := policies.Registry.Find(policies.Optimum(policies.Rules{Bypass: true}))
+	objects := k.Trace.NumObjects
+	capacity := int64(objects)
+	if k.Capacity < math.MaxInt64/int64(k.most) {
+		capacity = min(capacity, k.Capacity*int64(k.most))
+	}
+	optimum, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: objects, Requests: len(sequence),
+		Params: policies.Values{}, NextUse: next, Sequence: sequence})
+	if err != nil {
+		panic("replicas: " + err.Error()) // it has no parameters
+	}
+	most, _ := optimum.(policies.UnitReplayer).ReplayUnit(sequence, 0)
+	return int64(most)
+}
+
+// sequence returns the requested blocks in the order in which prompts began, without those of the warm-up that are
+// followed by another such one.
+func (k *Cluster) sequence() []policies.Object {
+	inOrder := make([]policies.Object, 0, len(k.Trace.Objects))
+	counted := 0
+	for _, i := range k.order {
+		blocks, _ := k.blocks(int(i))
+		inOrder = append(inOrder, blocks...)
+		if k.counts(int(i)) {
+			counted += len(blocks)
+		}
+	}
+	if counted == len(inOrder) {
+		return inOrder
+	}
+	uncounted := make([]bool, k.Trace.NumObjects) // per block: its next request does not count
+	at, kept := len(inOrder), len(inOrder)
+	for p := len(k.order) - 1; p >= 0; p-- {
+		i := int(k.order[p])
+		blocks, _ := k.blocks(i)
+		counts := k.counts(i)
+		for b := len(blocks) - 1; b >= 0; b-- {
+			at--
+			o := inOrder[at]
+			if !counts && uncounted[o] {
+				continue
+			}
+			kept--
+			inOrder[kept] = o
+			uncounted[o] = !counts
+		}
+	}
+	return inOrder[kept:]
+}

@@ -1,0 +1,60 @@
+package route
+
+import (
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// Router chooses nodes for prompts. Nodes are numbered from 0.
+type Router interface {
+	// Route returns the node that serves a prompt: one of the first n, which are those that exist. A prompt whose node is
+	// removed before it begins is routed again.
+	Route(p Prompt, n int) int
+	// Keep says that only the first n nodes exist from now on: what is known about others is forgotten.
+	Keep(n int)
+}
+
+// Prompt is what a router sees of a prompt. Its blocks are valid during the call only.
+type Prompt struct {
+	Blocks  []dense.Object // each identifies a block together with all blocks before it
+	Tokens  int
+	Session int // the number of its conversation; -1 if unknown
+}
+
+// State is what a router sees of the nodes.
+type State interface {
+	// Prompts returns how many prompts are in flight on a node: sent to it and not finished. Tokens is their sum.
+	Prompts(node int) int
+	Tokens(node int) int64
+	// Waiting returns how many of them have not begun.
+	Waiting(node int) int
+	// Usage returns the share of a node's capacity that running prompts hold.
+	Usage(node int) float64
+	// Resident returns how many blocks are resident on a node, and Has whether one is. Only a router that knows what is
+	// resident may call them.
+	Resident(node int) int64
+	Has(node int, block dense.Object) bool
+}
+
+// Config is what a router of prompts is built from.
+type Config struct {
+	Params      params.Values
+	Nodes       int // at most, at any time
+	Objects     int // blocks of the trace, which have the numbers below
+	BlockTokens int
+	Sessions    int   // conversations of the trace
+	Capacity    int64 // of a node, in blocks
+	Seed        uint64
+	State       State
+}
+
+// leastLoaded returns the node with the least load among the first n; ties go to the lower number.
+func leastLoaded[L int | int64 | float64](n int, load func(node int) L) (node int) {
+	least := load(0)
+	for k := 1; k < n; k++ {
+		if l := load(k); l < least {
+			node, least = k, l
+		}
+	}
+	return node
+}
