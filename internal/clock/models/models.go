@@ -94,8 +94,8 @@ type Config struct {
 type Nodes interface {
 	// Nodes returns how many nodes exist: those with the lowest numbers.
 	Nodes() int
-	// Assign returns the node of a group.
-	Assign(group int) (node int)
+	// Assign returns the node of a group that is assigned at a time since the start.
+	Assign(group int, now time.Duration) (node int)
 	// Changes are the times at which nodes are added or removed, Resize makes the next change.
 	Changes() []time.Duration
 	Resize()

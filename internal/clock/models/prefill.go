@@ -198,8 +198,8 @@ func (r *prefillReplay) Nodes() int               { return r.nodes.Nodes() }
 func (r *prefillReplay) Changes() []time.Duration { return r.nodes.Changes() }
 func (r *prefillReplay) Resize()                  { r.nodes.Resize() }
 
-func (r *prefillReplay) Assign(i int) int {
-	node := r.nodes.Assign(i)
+func (r *prefillReplay) Assign(i int, now time.Duration) int {
+	node := r.nodes.Assign(i, now)
 	r.assigned[i] = int32(node)
 	return node
 }

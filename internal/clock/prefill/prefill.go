@@ -88,9 +88,9 @@ type Cache interface {
 type Nodes interface {
 	// Nodes returns how many exist: those with the lowest numbers.
 	Nodes() int
-	// Assign returns the node of prompt i. It is called when the prompt arrives, and again if its node is removed before
+	// Assign returns the node of prompt i at this time. It is called when the prompt arrives, and again if its node is removed before
 	// the prompt begins.
-	Assign(i int) (node int)
+	Assign(i int, now time.Duration) (node int)
 	// Changes are the times at which nodes are added or removed, in order; Resize makes the next change.
 	Changes() []time.Duration
 	Resize()
@@ -99,10 +99,10 @@ type Nodes interface {
 // one is a single node.
 type one struct{}
 
-func (one) Nodes() int               { return 1 }
-func (one) Assign(int) int           { return 0 }
-func (one) Changes() []time.Duration { return nil }
-func (one) Resize()                  {}
+func (one) Nodes() int                    { return 1 }
+func (one) Assign(int, time.Duration) int { return 0 }
+func (one) Changes() []time.Duration      { return nil }
+func (one) Resize()                       {}
 
 // Served says when a prompt arrived, and when its first and its last token were ready.
 type Served struct {
@@ -208,7 +208,7 @@ func (m *model) request(i int) {
 
 // assign lets a prompt wait on a node.
 func (m *model) assign(i int) {
-	to := m.machines[m.Nodes.Assign(i)]
+	to := m.machines[m.Nodes.Assign(i, m.loop.Now())]
 	to.waiting = append(to.waiting, int32(i))
 	m.beginNext(to)
 }

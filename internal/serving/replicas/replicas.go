@@ -4,6 +4,7 @@ package replicas
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -76,7 +77,7 @@ func New(c Config) (*Cluster, error) {
 	k.tallies = make([]tally, k.most)
 	k.router = c.Router.Entry.New(route.Config{
 		Params: c.Router.Params, Nodes: k.most, Objects: c.Trace.NumObjects, BlockTokens: columns.BlockTokens,
-		Sessions: len(columns.SessionKeys), Capacity: c.Capacity, Seed: c.Seed, State: k,
+		Sessions: sessions(columns), Capacity: c.Capacity, Seed: c.Seed, State: k,
 	})
 	for range changes[0].Nodes {
 		if err := k.add(); err != nil {
@@ -85,6 +86,14 @@ func New(c Config) (*Cluster, error) {
 	}
 	k.atOnce = k.lives[0].cache.AtOnce()
 	return k, nil
+}
+
+// sessions returns the number of conversations, 0 if they are unknown.
+func sessions(p *prompts.Columns) int {
+	if len(p.Sessions) == 0 {
+		return 0
+	}
+	return int(slices.Max(p.Sessions)) + 1
 }
 
 // add adds the next node.
@@ -142,8 +151,8 @@ func (k *Cluster) bury(l *life) {
 	}
 }
 
-// Assign routes a prompt to a node, again if its node was removed before it began.
-func (k *Cluster) Assign(i int) (node int) {
+// Assign routes a prompt to a node at a time since the start, again if its node was removed before it began.
+func (k *Cluster) Assign(i int, now time.Duration) (node int) {
 	if k.on[i] >= 0 {
 		k.leave(&k.lives[k.on[i]], i)
 		k.rerouted++
@@ -154,7 +163,8 @@ func (k *Cluster) Assign(i int) (node int) {
 		session = int(k.columns.Sessions[i])
 	}
 	tokens := k.columns.InputTokens[i]
-	node = k.router.Route(route.Prompt{Blocks: blocks, Tokens: int(tokens), Session: session}, len(k.current))
+	node = k.router.Route(route.Prompt{Blocks: blocks, Tokens: int(tokens), Session: session, Now: now},
+		len(k.current))
 	k.on[i] = k.current[node]
 	l := &k.lives[k.on[i]]
 	l.prompts++
@@ -209,14 +219,15 @@ func (k *Cluster) Serve(w cache.Window, n *cache.Counts) {
 			k.Finish(int(k.order[k.oldest]))
 			k.oldest++
 		}
-		k.Assign(i)
+		k.Assign(i, time.Duration(k.latest))
 		k.Begin(i, n)
 	}
 }
 
-// moveClock makes the changes that come before prompt i arrives. The clock never goes back, where the trace does.
+// moveClock moves the clock, if the trace has one, to the arrival of prompt i, and makes the changes that come before.
+// Where the trace goes back, the clock stands.
 func (k *Cluster) moveClock(i int) {
-	if len(k.changes) == 0 {
+	if k.columns.Arrivals == nil {
 		return
 	}
 	k.latest = max(k.latest, k.columns.Arrivals[i]-k.columns.Arrivals[0])

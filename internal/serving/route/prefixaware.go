@@ -1,6 +1,8 @@
 package route
 
 import (
+	"time"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -13,6 +15,8 @@ var (
 		Doc: "prompts in flight that the most loaded node may have more than the least loaded one"}
 	balanceRelParam = params.Param{Name: "balance_rel_threshold", Default: 1.0001, Min: 0, Max: 1e9,
 		Doc: "how many times as many it may have; beyond both thresholds the least loaded node serves the prompt"}
+	intervalParam = params.Param{Name: "eviction_interval", Default: 60.0, Min: 0, Max: 1e9,
+		Doc: "seconds after which trees are cut to max_tree_size; before that, when one has twice as many tokens"}
 	maxTreeParam = params.Param{Name: "max_tree_size", Default: 1 << 22, Min: 1, Max: 1 << 40,
 		Doc: "tokens of a node's tree; SGLang's 2^24 characters, at 4 characters per token"}
 )
@@ -25,7 +29,7 @@ var prefixAwareEntry = Entry{
 	Summary: "SGLang's cache_aware: the node whose approximate tree of earlier prompts matches the longest prefix; below " +
 		"a threshold the node with the smallest tree; if loads are out of balance, the least loaded node",
 	Source: sglangRouter,
-	Params: []params.Param{cacheThresholdParam, balanceAbsParam, balanceRelParam, maxTreeParam},
+	Params: []params.Param{cacheThresholdParam, balanceAbsParam, balanceRelParam, intervalParam, maxTreeParam},
 	Bytes:  sentBytes,
 	New:    func(c Config) Router { return newPrefixAware(c, newTrees(c)) },
 }
@@ -33,7 +37,7 @@ var prefixAwareEntry = Entry{
 var prefixExactEntry = Entry{
 	Name: "prefix-exact",
 	Summary: "as prefix-aware, but it knows which blocks are resident on which node; below the threshold it chooses the " +
-		"node with the fewest resident blocks",
+		"node with the fewest resident blocks, of several the least loaded one",
 	Source: "ours; its rule is that of " + sglangRouter,
 	Params: []params.Param{cacheThresholdParam, balanceAbsParam, balanceRelParam},
 	New:    func(c Config) Router { return newPrefixAware(c, residents{c}) },
@@ -44,8 +48,8 @@ type prefixIndex interface {
 	// match returns the tokens of the longest prefix of a prompt that one of the first n nodes has, and such a node. Nodes
 	// from n on have nothing.
 	match(p Prompt, n int) (tokens, node int)
-	// size returns how much a node has.
-	size(node int) int64
+	// emptiest returns which of the first n nodes has the least.
+	emptiest(n int) (node int)
 	// sent says that a prompt was sent to a node.
 	sent(p Prompt, node int)
 	keep(n int)
@@ -70,7 +74,7 @@ func (r *prefixAware) Route(p Prompt, n int) (node int) {
 	} else if tokens, holder := r.index.match(p, n); float64(tokens) > float64(r.share*float64(p.Tokens)) {
 		node = holder
 	} else {
-		node = leastLoaded(n, r.index.size)
+		node = r.index.emptiest(n)
 	}
 	r.index.sent(p, node)
 	return node
@@ -92,19 +96,24 @@ func (r *prefixAware) Keep(n int) { r.index.keep(n) }
 // matchedTokens returns the tokens of the first blocks of a prompt.
 func matchedTokens(p Prompt, blocks, blockTokens int) int { return min(blocks*blockTokens, p.Tokens) }
 
-// trees are what a router remembers of the prompts that it has sent to each node: a tree of at most some blocks, from
-// which the leaf that was matched or sent longest ago is evicted. It knows nothing of what the nodes evict.
+// trees are what a router remembers of the prompts that it has sent to each node. It knows nothing of what the nodes
+// evict. From time to time the leaves of a tree that were matched or sent longest ago are evicted until it has at most
+// room blocks; a tree never has more than twice as many.
 //
 // A prompt moves its blocks to the front of the list of recent blocks from the last to the first, so that a block is
 // always before those behind it in prompts: the last of the list is a leaf.
 type trees struct {
 	sentBlocks
 	blockTokens int
-	room        int64 // blocks of a tree
+	room        int64
+	interval    time.Duration
+	due         time.Duration // the next time at which trees are cut
 }
 
 func newTrees(c Config) *trees {
-	return &trees{newSentBlocks(c), c.BlockTokens, int64(c.Params.Int(maxTreeParam.Name)) / int64(c.BlockTokens)}
+	interval := time.Duration(c.Params.Float(intervalParam.Name) * float64(time.Second))
+	return &trees{sentBlocks: newSentBlocks(c), blockTokens: c.BlockTokens,
+		room: int64(c.Params.Int(maxTreeParam.Name)) / int64(c.BlockTokens), interval: interval, due: interval}
 }
 
 // match also refreshes the prefix in the tree of the node, whether the prompt is sent there or not, as in SGLang. Of
@@ -128,11 +137,19 @@ func (t *trees) refresh(blocks []dense.Object, node int) {
 	}
 }
 
-func (t *trees) size(node int) int64 { return t.of[node].blocks }
+func (t *trees) emptiest(n int) int {
+	return leastLoaded(n, func(node int) int64 { return t.of[node].blocks })
+}
 
 func (t *trees) sent(p Prompt, node int) {
 	t.refresh(p.Blocks, node)
-	t.shrink(node, t.room)
+	if p.Now < t.due && t.of[node].blocks <= 2*t.room {
+		return
+	}
+	for node := range t.of {
+		t.shrink(node, t.room)
+	}
+	t.due = p.Now + t.interval
 }
 
 // residents know what is resident.
@@ -153,6 +170,17 @@ func (r residents) match(p Prompt, n int) (tokens, node int) {
 	return matchedTokens(p, longest, r.c.BlockTokens), node
 }
 
-func (r residents) size(node int) int64 { return r.c.State.Resident(node) }
-func (r residents) sent(Prompt, int)    {}
-func (r residents) keep(int)            {}
+// emptiest prefers, of several nodes with the fewest blocks, as all are when they are full, the one with the lowest load.
+func (r residents) emptiest(n int) (node int) {
+	s := r.c.State
+	for k := 1; k < n; k++ {
+		switch blocks, fewest := s.Resident(k), s.Resident(node); {
+		case blocks < fewest, blocks == fewest && s.Prompts(k) < s.Prompts(node):
+			node = k
+		}
+	}
+	return node
+}
+
+func (r residents) sent(Prompt, int) {}
+func (r residents) keep(int)         {}

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"time"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -19,6 +21,8 @@ type Prompt struct {
 	Blocks  []dense.Object // each identifies a block together with all blocks before it
 	Tokens  int
 	Session int // the number of its conversation; -1 if unknown
+	// Now is the time since the start at which it is routed, which never goes back; 0 without a clock.
+	Now time.Duration
 }
 
 // State is what a router sees of the nodes.
