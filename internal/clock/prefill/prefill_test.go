@@ -204,3 +204,89 @@ func TestMoreIsNeverSlower(t *testing.T) {
 		}
 	})
 }
+
+// scriptedNodes assign prompts as written down, the k-th call to the k-th node.
+type scriptedNodes struct {
+	nodes   int
+	to      []int
+	changes []time.Duration
+	numbers []int // of nodes after each change
+	events  []string
+}
+
+func (s *scriptedNodes) Nodes() int               { return s.nodes }
+func (s *scriptedNodes) Changes() []time.Duration { return s.changes }
+
+func (s *scriptedNodes) Resize() {
+	s.nodes, s.numbers = s.numbers[0], s.numbers[1:]
+}
+
+func (s *scriptedNodes) Assign(i int, now time.Duration) (node int) {
+	node, s.to = s.to[0], s.to[1:]
+	s.events = append(s.events, fmt.Sprintf("%d to %d at %v", i, node, now))
+	return node
+}
+
+// TestNodesHaveQueuesOfTheirOwn: prompts on one node wait for each other, those on two do not.
+func TestNodesHaveQueuesOfTheirOwn(t *testing.T) {
+	p := prompts(10, 20, 30, 40)
+	p.Arrivals = make([]int64, 4)
+	c := perToken()
+	c.Arrivals, c.Concurrency = FromTrace, 9
+	c.Nodes = &scriptedNodes{nodes: 2, to: []int{0, 1, 0, 1}}
+	served := mustRun(t, p, &scripted{hits: make([]Hit, 4)}, c)
+	for i, want := range []time.Duration{10, 20, 40, 60} {
+		if got := served[i].FirstToken; got != want*time.Millisecond {
+			t.Errorf("prompt %d has its first token at %v, want %d ms", i, got, want)
+		}
+	}
+	// With one prompt in flight on a node, the third waits until the first is done at 30.
+	c.Concurrency = 1
+	c.Nodes = &scriptedNodes{nodes: 2, to: []int{0, 1, 0, 1}}
+	served = mustRun(t, p, &scripted{hits: make([]Hit, 4)}, c)
+	for i, want := range []time.Duration{10, 20, 60, 80} {
+		if got := served[i].FirstToken; got != want*time.Millisecond {
+			t.Errorf("one in flight: prompt %d has its first token at %v, want %d ms", i, got, want)
+		}
+	}
+}
+
+// TestPromptsOfARemovedNodeAreRoutedAgain: those that wait; the one that has begun ends there, and all keep the times
+// at which they arrived.
+func TestPromptsOfARemovedNodeAreRoutedAgain(t *testing.T) {
+	p := prompts(100, 10, 10, 10)
+	p.Arrivals = make([]int64, 4)
+	c := perToken()
+	c.Arrivals, c.Concurrency = FromTrace, 9
+	ms := time.Millisecond
+	nodes := &scriptedNodes{nodes: 2, to: []int{1, 1, 0, 1, 0, 0}, changes: []time.Duration{50 * ms, 500 * ms},
+		numbers: []int{1, 2}}
+	c.Nodes = nodes
+	cache := &scripted{hits: make([]Hit, 4)}
+	served := mustRun(t, p, cache, c)
+	want := []Served{{0, 100 * ms, 120 * ms}, {0, 60 * ms, 80 * ms}, {0, 10 * ms, 30 * ms}, {0, 70 * ms, 90 * ms}}
+	if !slices.Equal(served, want) {
+		t.Errorf("served %v, want %v", served, want)
+	}
+	assigned := []string{"0 to 1 at 0s", "1 to 1 at 0s", "2 to 0 at 0s", "3 to 1 at 0s", "1 to 0 at 50ms", "3 to 0 at 50ms"}
+	if !slices.Equal(nodes.events, assigned) {
+		t.Errorf("assigned %v, want %v", nodes.events, assigned)
+	}
+	if nodes.nodes != 1 {
+		t.Errorf("%d nodes: a change after the last prompt was made", nodes.nodes)
+	}
+}
+
+// TestClosedLoopFollowsTheNodes: as many prompts are in flight as the nodes take.
+func TestClosedLoopFollowsTheNodes(t *testing.T) {
+	p := prompts(10, 10, 10, 10, 10)
+	c := perToken()
+	c.Nodes = &scriptedNodes{nodes: 1, to: []int{0, 1, 2, 0, 1}, changes: []time.Duration{5 * time.Millisecond},
+		numbers: []int{3}}
+	served := mustRun(t, p, &scripted{hits: make([]Hit, 5)}, c)
+	for i, want := range []time.Duration{0, 5, 5, 30, 35} {
+		if got := served[i].Arrived; got != want*time.Millisecond {
+			t.Errorf("prompt %d came at %v, want %d ms", i, got, want)
+		}
+	}
+}
