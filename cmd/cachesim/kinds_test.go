@@ -50,6 +50,7 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/route"
 )
 
 type tuner struct{ name string }
@@ -83,6 +84,7 @@ func init() {
 	retrieve.Registry.Register(copyOf(retrieve.Registry, "quest", func(e *retrieve.Entry) { e.Name = "made-retriever" }))
 	prefetch.Registry.Register(copyOf(prefetch.Registry, "next", func(e *prefetch.Entry) { e.Name = "made-prefetcher" }))
 	allocate.Registry.Register(copyOf(allocate.Registry, "equal", func(e *allocate.Entry) { e.Name = "made-allocator" }))
+	route.Registry.Register(copyOf(route.Registry, "round-robin", func(e *route.Entry) { e.Name = "made-router" }))
 	models.Registry.Register(copyOf(models.Registry, "storage", func(e *models.Entry) {
 		e.Name, e.Cache = "made-model", "made-cache"
 	}))
@@ -172,7 +174,7 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 	args := []string{"run", "reads.csv", "--tenant", "job", "--capacity", "10", "-o", "ran",
 		"--policy", "made-policy,fpb", "--tuner", "made-tuner,made-tuner(gain=2)"}
 	for _, kind := range sim.Kinds {
-		if kind.Name == "retriever" { // of the heads below; other caches refuse one
+		if kind.Name == "retriever" || kind.Name == "router" { // of the heads and prompts below; other caches refuse one
 			continue
 		}
 		args = append(args, "--"+flagOf(kind), "made-"+kind.Name)
@@ -195,6 +197,13 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 	for what, text := range map[string]string{"table": heads, "record": readText(t, dir, "heads/records.jsonl")} {
 		if !strings.Contains(text, "made-reuse(n=2)") || !strings.Contains(text, "made-retriever(page=8)") {
 			t.Errorf("the %s of attention does not name its reuse rule and its retriever:\n%s", what, text)
+		}
+	}
+	routed := cachesim("run", "llm(prompts=50,conversations=10)", "--cache", "prefix", "--capacity", "10%", "--nodes", "3",
+		"--route", "made-router", "--policy", "lru", "-o", "routed")
+	for what, text := range map[string]string{"table": routed, "record": readText(t, dir, "routed/records.jsonl")} {
+		if !strings.Contains(text, "made-router(nodes=3)") {
+			t.Errorf("the %s of prompts on nodes does not name its router:\n%s", what, text)
 		}
 	}
 	for _, kind := range slices.Concat(records.PartKinds, []records.PartKind{{Name: "policy", Plural: "policies"},

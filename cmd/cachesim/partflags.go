@@ -47,6 +47,14 @@ func (f *partFlags) setNodes(nodes string, given bool) (err error) {
 	return err
 }
 
+// nodesNote says which router prompts have if only the number of nodes is given; "" otherwise.
+func (f *partFlags) nodesNote(nodes, route bool) string {
+	if !nodes || route {
+		return ""
+	}
+	return "the nodes serve prompts in turn (" + *f.texts[sim.RouterKind] + "); --route chooses other routers"
+}
+
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 	all := map[*sim.Kind][]sim.Part{}
 	for _, kind := range sim.Kinds {

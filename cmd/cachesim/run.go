@@ -160,6 +160,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.floors.CheckNames(experiment.RowNames(cells, t.Name)); err != nil {
 		return err
 	}
+	commandline.Note(cmd, f.trace.quiet, f.parts.nodesNote(cmd.Flags().Changed("nodes"), cmd.Flags().Changed("route")))
 	byCapacity(cells, resolved)
 	replayed, stopped := f.execute(cmd, t, cells, 0, nil)
 	if stopped != nil && !experiment.Interrupted(stopped) {

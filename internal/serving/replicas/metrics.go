@@ -14,7 +14,8 @@ var (
 	NodeCount = metric.Metric{Name: "node_count", Unit: metric.Count, Merge: metric.Max,
 		Doc: "nodes that prompts are routed to, the most at any time"}
 	Imbalance = metric.Metric{Name: "imbalance", Unit: metric.Ratio, Digits: 3, Better: metric.Lower,
-		Merge: metric.Apart, Column: metric.Column{At: 34, Weight: 75},
+		Merge: metric.Apart, Column: metric.Column{At: 34, Weight: 75,
+			Note: "each node has the capacity of its row; imbalance: tokens computed on the node with the most / their mean"},
 		Figure: metric.Figure{Title: "Imbalance of nodes", Axis: "imbalance (largest / mean computed tokens)", Base: 1},
 		Doc: "tokens computed on the node with the most / their mean over the nodes; 1 if all compute as many, the number " +
 			"of nodes if one computes all"}
