@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -180,10 +181,7 @@ func (c Cell) String() string {
 
 // Name returns the label or, without one, the policy.
 func (c Cell) Name() string {
-	if c.Label != "" {
-		return c.Label
-	}
-	return c.Parts.texts.Policy
+	return cmp.Or(c.Label, c.Parts.texts.Policy)
 }
 
 // TraceName returns the workload's name or, without one, its first file or its generator.

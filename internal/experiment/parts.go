@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -29,10 +30,7 @@ type Part struct {
 
 // Label returns the part's place on the axis of its kind.
 func (p Part) Label() string {
-	if p.As != "" {
-		return p.As
-	}
-	return p.Use
+	return cmp.Or(p.As, p.Use)
 }
 
 type plainPart Part

@@ -89,8 +89,8 @@ type Config struct {
 	Windows Windows
 }
 
-// Nodes are several caches, among which a router chooses. A group of requests is assigned to a node when it arrives, and
-// again if its node is removed before the group is served.
+// Nodes are several caches, among which a router chooses. A group of requests is assigned to a node when it arrives,
+// and again if its node is removed before the group is served.
 type Nodes interface {
 	// Nodes returns how many nodes exist: those with the lowest numbers.
 	Nodes() int

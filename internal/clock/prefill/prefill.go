@@ -88,8 +88,8 @@ type Cache interface {
 type Nodes interface {
 	// Nodes returns how many exist: those with the lowest numbers.
 	Nodes() int
-	// Assign returns the node of prompt i at this time. It is called when the prompt arrives, and again if its node is removed before
-	// the prompt begins.
+	// Assign returns the node of prompt i at this time. It is called when the prompt arrives, and again if its node is
+	// removed before the prompt begins.
 	Assign(i int, now time.Duration) (node int)
 	// Changes are the times at which nodes are added or removed, in order; Resize makes the next change.
 	Changes() []time.Duration
@@ -172,7 +172,8 @@ func (m *model) openTurns() {
 	}
 }
 
-// sendReady sends prompts while fewer than Concurrency are in flight for each node and the previous turn of the next prompt is done.
+// sendReady sends prompts while fewer than Concurrency are in flight for each node, and the previous turn of the next
+// prompt is done.
 // Prompts keep the order of the trace, which all policies see and the optimum knows, so a prompt that waits for its
 // turn delays the others.
 func (m *model) sendReady() {

@@ -268,7 +268,8 @@ func TestPromptsOfARemovedNodeAreRoutedAgain(t *testing.T) {
 	if !slices.Equal(served, want) {
 		t.Errorf("served %v, want %v", served, want)
 	}
-	assigned := []string{"0 to 1 at 0s", "1 to 1 at 0s", "2 to 0 at 0s", "3 to 1 at 0s", "1 to 0 at 50ms", "3 to 0 at 50ms"}
+	assigned := []string{"0 to 1 at 0s", "1 to 1 at 0s", "2 to 0 at 0s", "3 to 1 at 0s", "1 to 0 at 50ms",
+		"3 to 0 at 50ms"}
 	if !slices.Equal(nodes.events, assigned) {
 		t.Errorf("assigned %v, want %v", nodes.events, assigned)
 	}

@@ -35,7 +35,8 @@ var (
 
 	NodePrompts = metric.Metric{Name: "node_prompts", Unit: metric.Count, Labels: "node",
 		Doc: "prompts that a node served; the first 64 nodes are reported one by one"}
-	NodeTokens    = metric.Metric{Name: "node_tokens", Unit: metric.Count, Labels: "node", Doc: "tokens of a node's prompts"}
+	NodeTokens = metric.Metric{Name: "node_tokens", Unit: metric.Count, Labels: "node",
+		Doc: "tokens of a node's prompts"}
 	NodeHitTokens = metric.Metric{Name: "node_hit_tokens", Unit: metric.Count, Labels: "node", Better: metric.Higher,
 		Doc: "tokens of a node's prompts that hit"}
 	NodeTokenHitRatio = metric.Metric{Name: "node_token_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "node",

@@ -27,9 +27,9 @@ type Config struct {
 	NewCache func(node int) (cache.Replica, error)
 }
 
-// Cluster is the nodes. Without a model of time, prompts run in the order of the trace, as many at a time as the cache's
-// concurrency allows on all nodes together: when the next one arrives, the oldest ends. A node that is removed loses
-// its cache; prompts that have begun on it end there, those that have not are routed again.
+// Cluster is the nodes. Without a model of time, prompts run in the order of the trace, as many at a time as the
+// cache's concurrency allows on all nodes together: when the next one arrives, the oldest ends. A node that is removed
+// loses its cache; prompts that have begun on it end there, those that have not are routed again.
 //
 // It implements cache.Cache, cache.Running, cache.Reporting, cache.Occupied and route.State.
 type Cluster struct {

@@ -12,10 +12,10 @@ const bySession = "session"
 
 var hashEntry = Entry{
 	Name: string(Hash), Recommends: true,
-	Summary: "a fixed node for each beginning of a prompt, or for each conversation or user, by a hash; if the number of " +
-		"nodes changes, only those move that must",
-	Source: "Thaler and Ravishankar, Using name-based mappings to increase hit rates, IEEE/ACM Transactions on Networking " +
-		"1998 (rendezvous hashing)",
+	Summary: "a fixed node for each beginning of a prompt, or for each conversation or user, by a hash; if the number " +
+		"of nodes changes, only those move that must",
+	Source: "Thaler and Ravishankar, Using name-based mappings to increase hit rates, IEEE/ACM Transactions on " +
+		"Networking 1998 (rendezvous hashing)",
 	Params: []params.Param{
 		{Name: "by", Default: "blocks", Choices: []string{"blocks", bySession}, Doc: "what is hashed: the first blocks of " +
 			"a prompt, or its conversation"},

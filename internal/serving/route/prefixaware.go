@@ -26,8 +26,8 @@ const sglangRouter = "SGLang, sgl-router, src/policies/cache_aware.rs and tree.r
 
 var prefixAwareEntry = Entry{
 	Name: "prefix-aware",
-	Summary: "SGLang's cache_aware: the node whose approximate tree of earlier prompts matches the longest prefix; below " +
-		"a threshold the node with the smallest tree; if loads are out of balance, the least loaded node",
+	Summary: "SGLang's cache_aware: the node whose approximate tree of earlier prompts matches the longest prefix; " +
+		"below a threshold the node with the smallest tree; if loads are out of balance, the least loaded node",
 	Source: sglangRouter,
 	Params: []params.Param{cacheThresholdParam, balanceAbsParam, balanceRelParam, intervalParam, maxTreeParam},
 	Bytes:  sentBytes,
@@ -170,7 +170,8 @@ func (r residents) match(p Prompt, n int) (tokens, node int) {
 	return matchedTokens(p, longest, r.c.BlockTokens), node
 }
 
-// emptiest prefers, of several nodes with the fewest blocks, as all are when they are full, the one with the lowest load.
+// emptiest prefers, of several nodes with the fewest blocks, as all are when they are full, the one with the lowest
+// load.
 func (r residents) emptiest(n int) (node int) {
 	s := r.c.State
 	for k := 1; k < n; k++ {
