@@ -73,6 +73,27 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
+// What nodes with a router say about their memory is compared with what they keep.
+func TestReplicasTakeTheMemoryThatTheySay(t *testing.T) {
+	trace := simtest.Generated(t, "llm(prompts=3000,conversations=900)", traces.Needs{Kind: true})
+	for _, router := range brief.Sample(2, "prefix-aware", "round-robin", "session", "llm-d") {
+		for _, policy := range []string{"lru", "s3fifo"} {
+			c := simtest.Cell(t, policy, capacity.Of(int64(trace.NumObjects)/10, false), "cache=prefix",
+				"router="+router+"(nodes=20)")
+			r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+			must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
+			before := policytest.ReachableBytes()
+			served := must.Get(r.EmptyCache(t.Context(), c))(t)
+			must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
+			taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
+			runtime.KeepAlive(served)
+			if taken > said || said > 3*taken {
+				t.Errorf("%s with %s takes %d bytes and says %d", router, policy, taken, said)
+			}
+		}
+	}
+}
+
 // A predictor that follows a formula needs no room for the rows that others learn from.
 func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=100000,objects=1000)", traces.Needs{Sizes: true, Times: true})

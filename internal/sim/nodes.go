@@ -85,7 +85,7 @@ func checkRouterOnTrace(c Cell, t *traces.Trace) error {
 
 // Estimates of the memory of nodes, in bytes: per block and per prompt of the trace, on each node and once.
 const (
-	replicaBytes    = 8 + 1 // per block, of a prefix tree beside its policy
+	replicaBytes    = 8 + 1 + 16 // per block, of a prefix tree beside its policy, and of the choice among leaves
 	replicaPrompt   = 4
 	clusterPrompt   = 4 + 1 + 4
 	clusterRequest  = 4 + NextUseBytes // of the bound

@@ -37,15 +37,11 @@ func (k *Cluster) mostHits() int64 {
 // followed by another such one.
 func (k *Cluster) sequence() []policies.Object {
 	inOrder := make([]policies.Object, 0, len(k.Trace.Objects))
-	counted := 0
 	for _, i := range k.order {
 		blocks, _ := k.blocks(int(i))
 		inOrder = append(inOrder, blocks...)
-		if k.counts(int(i)) {
-			counted += len(blocks)
-		}
 	}
-	if counted == len(inOrder) {
+	if k.Warmup == 0 {
 		return inOrder
 	}
 	uncounted := make([]bool, k.Trace.NumObjects) // per block: its next request does not count

@@ -10,7 +10,7 @@ var llmdEntry = Entry{
 	Name: "llm-d",
 	Summary: "llm-d's scorers: the node with the largest weighted sum of the share of the prompt's blocks that an LRU " +
 		"of sent blocks has, of a short queue, and of free memory for keys and values; ties go to one at random",
-	Source: "llm-d, llm-d-inference-scheduler, commit 520af478 (after v0.8.0): " +
+	Source: "llm-d, llm-d-inference-scheduler, commit 520af478: " +
 		"pkg/epp/framework/plugins/scheduling/scorer/prefix, queuedepth, kvcacheutilization, picker/maxscore, " +
 		"requestcontrol/dataproducer/approximateprefix; weights of pkg/epp/config/loader/defaults.go",
 	Params: []params.Param{

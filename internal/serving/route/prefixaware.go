@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// The parameters of SGLang's router, with the defaults of its first version.
+// The parameters of SGLang's router, with the defaults of SGLang v0.4.
 var (
 	cacheThresholdParam = params.Param{Name: "cache_threshold", Default: 0.5, Min: 0, Max: 1,
 		Doc: "share of the prompt's tokens above which the longest match decides"}
@@ -21,8 +21,8 @@ var (
 		Doc: "tokens of a node's tree; SGLang's 2^24 characters, at 4 characters per token"}
 )
 
-const sglangRouter = "SGLang, sgl-router, src/policies/cache_aware.rs and tree.rs; defaults of its first version, " +
-	"py_src/sglang_router/router.py of SGLang v0.4"
+const sglangRouter = "sgl-project/sglang, sgl-router/src/policies/cache_aware.rs at 026f853b and tree.rs at " +
+	"4d40eec0; defaults of SGLang v0.4, rust/py_src/sglang_router/router.py at 33ba2c96"
 
 var prefixAwareEntry = Entry{
 	Name: "prefix-aware",
@@ -38,7 +38,7 @@ var prefixExactEntry = Entry{
 	Name: "prefix-exact",
 	Summary: "as prefix-aware, but it knows which blocks are resident on which node; below the threshold it chooses the " +
 		"node with the fewest resident blocks, of several the least loaded one",
-	Source: "ours; its rule is that of " + sglangRouter,
+	Source: "ours; the rules of " + sglangRouter,
 	Params: []params.Param{cacheThresholdParam, balanceAbsParam, balanceRelParam},
 	New:    func(c Config) Router { return newPrefixAware(c, residents{c}) },
 }
