@@ -226,7 +226,7 @@ func TestEveryPromptIsServedOnce(t *testing.T) {
 		lost += v.Int(replicas.BlocksLost)
 		checkNodes(t, tr, l, v, counts)
 	})
-	if rerouted == 0 || lost == 0 {
+	if rerouted <= 0 || lost <= 0 {
 		t.Errorf("%d prompts were routed again and %d blocks lost: nothing is tested of it", rerouted, lost)
 	}
 }
@@ -242,6 +242,10 @@ func checkNodes(t *rapid.T, tr *traces.Trace, l *log, v metric.Values, counts ca
 		served, _ := v.Get(replicas.NodePrompts.Name + label)
 		if int(served) != len(l.served[node]) {
 			t.Fatalf("node %d served %v prompts, want %d", node, served, len(l.served[node]))
+		}
+		ratio, known := v.Get(replicas.NodeTokenHitRatio.Name + label)
+		if known != (tokens > 0) || known && ratio != hits/tokens {
+			t.Fatalf("node %d has a token hit ratio of %v, known %v; want %v of %v tokens", node, ratio, known, hits, tokens)
 		}
 		most, sum = max(most, int64(tokens-hits)), sum+int64(tokens-hits)
 		promptsServed += int64(served)
@@ -454,6 +458,22 @@ func TestARemovedNodeLosesItsCache(t *testing.T) {
 	}
 	if got := rec.Int(replicas.NodeCount); got != 2 {
 		t.Errorf("%d nodes, want the most at any time", got)
+	}
+}
+
+// TestWaitingPromptsAreRoutedAgain, and those that have begun on the node are not.
+func TestWaitingPromptsAreRoutedAgain(t *testing.T) {
+	tr := policytest.Prompts(16, "a", "b", "c", "d", "e", "f")
+	prompts.Of(tr.Kind).Arrivals = make([]int64, 6)
+	// Prompts 1, 3 and 5 are on node 1, which goes while 1 is prefilled.
+	rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), cell(t, "prefix", "lru",
+		"round-robin(nodes=2@0s+1@1s)", "prefill(arrivals=trace,overhead_ms=3000,concurrency=9)", 10))
+	if got := rec.Int(replicas.PromptsRerouted); got != 2 {
+		t.Errorf("%d prompts were routed again, want 2", got)
+	}
+	a, _ := rec.Get(replicas.NodePrompts.Of("0"))
+	if b, _ := rec.Get(replicas.NodePrompts.Of("1")); a != 5 || b != 1 {
+		t.Errorf("node 0 served %v prompts and node 1 %v, want 5 and 1", a, b)
 	}
 }
 
