@@ -173,6 +173,7 @@ docs: build
 	$(BIN) models --format markdown > docs/commands/list-of-models.md
 	$(BIN) metrics --format markdown > docs/commands/list-of-metrics.md
 	$(BIN) allocators --format markdown > docs/commands/list-of-allocators.md
+	$(BIN) routers --format markdown > docs/commands/list-of-routers.md
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -19,7 +19,7 @@ func (r *Replayer) passOf(c Cell) string {
 		return "heads"
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
-	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
+	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil && c.Router == nil
 	if !inPass || !alone || c.Series.Asked() {
 		return ""
 	}

@@ -573,3 +573,27 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesAreNotReplayedInOnePass: LRU's reuse distances are those of one cache.
+func TestNodesAreNotReplayedInOnePass(t *testing.T) {
+	tr := randomPrompts(rand.New(rand.NewPCG(1, 7)), 60, 6, 4)
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+	var cells []sim.Cell
+	for _, size := range []int64{5, 10, 20} {
+		c := cell(t, "prefix", "lru", "round-robin(nodes=2)", "", size)
+		c.OnePass = true
+		cells = append(cells, c)
+	}
+	jobs := r.Jobs(cells)
+	if len(jobs) != len(cells) {
+		t.Fatalf("%d jobs for %d cells", len(jobs), len(cells))
+	}
+	for i, job := range jobs {
+		rec := must.Get(r.ReplayJob(t.Context(), job))(t)[0]
+		cells[i].OnePass = false
+		want := simtest.Replay(t, r, cells[i])
+		if rec.Int(metric.Hits) != want.Int(metric.Hits) || !rec.Has(replicas.NodeCount) {
+			t.Errorf("capacity %s: %d hits, want %d", cells[i].Capacity, rec.Int(metric.Hits), want.Int(metric.Hits))
+		}
+	}
+}
