@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/files"
@@ -93,7 +94,7 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			c.Model.Name(), r.trace.Name)
 	}
 	if c.Router != nil {
-		if err := checkRouterOnTrace(c, r.trace); err != nil {
+		if err := replicas.CheckTrace(*c.Router, r.trace, c.Model != nil); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,65 @@
+package replicas
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/serving/route"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// CachesOf returns Config.NewCache for nodes that all have the cache that an entry builds from a config. Node 0 makes
+// the random choices of a cell without a router.
+func CachesOf(entry cache.Entry, config cache.Config) func(node int) (cache.Replica, error) {
+	return func(node int) (cache.Replica, error) {
+		own := config
+		own.Seed ^= uint64(node) * random.Golden
+		made, err := entry.New(own)
+		if err != nil {
+			return nil, err
+		}
+		replica, ok := made.(cache.Replica)
+		if !ok {
+			return nil, fmt.Errorf("a cache of type %T is for one node", made)
+		}
+		return replica, nil
+	}
+}
+
+// CheckTrace rejects a router that needs more of a trace of prompts than it has. Without a model, times are the
+// trace's.
+func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
+	columns := prompts.Of(t.Kind)
+	if columns == nil {
+		return nil // which is rejected already
+	}
+	sessions := router.Entry.Sessions
+	switch {
+	case sessions != nil && sessions(router.Params) && columns.Sessions == nil:
+		return fmt.Errorf("router %s keeps conversations on a node, but %s does not say which prompts belong to one; use "+
+			"hash, or a router that looks at prefixes", router, t.Name)
+	case len(route.ChangesOf(router)) > 1 && !modelled && columns.Arrivals == nil:
+		return fmt.Errorf("router %s: nodes are added or removed at times, but %s has no times; give one number of nodes, "+
+			"or add --model prefill, which has a clock", router, t.Name)
+	}
+	return nil
+}
+
+// Estimates of the memory in bytes.
+const (
+	cacheBytes   = 8 + 1 + 16 // per block and node, of a prefix tree, and of the choice among its leaves
+	nodePrompt   = 4          // per prompt and node
+	promptBytes  = 4 + 1 + 4  // per prompt
+	requestBytes = 4 + 4 + 1  // per requested block, of the bound
+	blockBytes   = 2          // per block, of the router
+)
+
+// Bytes estimates the memory of all nodes and their router; policy is what the policy of one node takes.
+func Bytes(t *traces.Trace, router route.Spec, policy int64) int64 {
+	blocks, promptCount := int64(t.NumObjects), int64(len(t.Groups))
+	each := policy + (cacheBytes+router.Entry.Bytes)*blocks + nodePrompt*promptCount
+	return int64(route.Most(route.ChangesOf(router)))*each + promptBytes*promptCount +
+		requestBytes*int64(len(t.Objects)) + blockBytes*blocks
+}
