@@ -16,7 +16,7 @@ var (
 	Imbalance = metric.Metric{Name: "imbalance", Unit: metric.Ratio, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 34, Weight: 75,
 			Note: "each node has the capacity of its row; imbalance: tokens computed on the node with the most / their mean"},
-		Figure: metric.Figure{Title: "Imbalance of nodes", Axis: "imbalance (largest / mean computed tokens)", Base: 1},
+		Figure: metric.Figure{Title: "Imbalance of nodes", Axis: "imbalance (largest / mean)", Base: 1},
 		Doc: "tokens computed on the node with the most / their mean over the nodes; 1 if all compute as many, the number " +
 			"of nodes if one computes all"}
 	HitRatioBound = metric.Metric{Name: "hit_ratio_bound", Title: "bound", Unit: metric.Share, Digits: 2,
