@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ const byHand = "give the numbers instead: layers=N,kv-heads=N,head-size=N, or la
 
 // ParseConfig is ReadConfig for the content of a file.
 func ParseConfig(text []byte) (s Shape, err error) {
-	top, keys, err := decode(text)
+	top, keys, err := decode(withoutPythonNumbers(text))
 	if err != nil {
 		return s, err
 	}
@@ -104,6 +105,36 @@ func ParseConfig(text []byte) (s Shape, err error) {
 		}
 	}
 	return top.shape()
+}
+
+// pythonNumbers are what Python writes into JSON for numbers that JSON does not have, the longest first.
+var pythonNumbers = [][]byte{[]byte("-Infinity"), []byte("Infinity"), []byte("NaN")}
+
+// withoutPythonNumbers replaces such numbers by null, outside of strings.
+func withoutPythonNumbers(text []byte) []byte {
+	if !slices.ContainsFunc(pythonNumbers, func(n []byte) bool { return bytes.Contains(text, n) }) {
+		return text
+	}
+	var out []byte
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case inString && text[i] == '\\' && i+1 < len(text):
+			out = append(out, text[i])
+			i++
+		case text[i] == '"':
+			inString = !inString
+		case !inString:
+			at := slices.IndexFunc(pythonNumbers, func(n []byte) bool { return bytes.HasPrefix(text[i:], n) })
+			if at >= 0 {
+				out = append(out, "null"...)
+				i += len(pythonNumbers[at]) - 1
+				continue
+			}
+		}
+		out = append(out, text[i])
+	}
+	return out
 }
 
 func decode(text []byte) (c config, keys map[string]json.RawMessage, err error) {

@@ -1,0 +1,275 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+)
+
+func keyValues(t testing.TB, text string) KeyValues {
+	t.Helper()
+	return must.Get(must.Get(Parse(text))(t).KeyValues())(t)
+}
+
+// Worked examples: layers x heads x (key + value) x bytes.
+func TestBytesPerToken(t *testing.T) {
+	for text, want := range map[string]float64{
+		"model=llama-3.1-8b":                                            32 * 8 * 256 * 2,
+		"model=llama-3.1-70b":                                           327_680, // 320 KiB
+		"model=Llama-3.1-70B,type=fp8":                                  163_840,
+		"model=llama-3.1-70b,tensor-parallel=4":                         327_680, // each GPU has two of the eight heads
+		"model=llama-3.1-70b,tensor-parallel=16":                        655_360, // each head is on two GPUs
+		"model=deepseek-r1":                                             61 * (512 + 64) * 2,
+		"model=deepseek-r1,tensor-parallel=8":                           8 * 61 * (512 + 64) * 2, // each has the vector
+		"model=deepseek-v3,type=float8_e4m3fn":                          61 * (512 + 64),
+		"model=llama-3.1-70b,type=nvfp4":                                163_840 * 9 / 16, // 4 bits, and a scale of 8 for 16
+		"layers=80,kv-heads=8,head-size=128,type=fp8":                   163_840,
+		"layers=61,latent=576":                                          61 * 576 * 2,
+		"layers=1,kv-heads=1,head-size=1,type=int4":                     1,
+		"layers=1,kv-heads=1,head-size=1,type=torch.float32":            8,
+		"model=gpt-oss-20b":                                             24 * 8 * 128 * 2,
+		"layers=80,kv-heads=8,head-size=128,type=fp8,tensor-parallel=4": 163_840,
+	} {
+		if k := keyValues(t, text); k.PerToken() != want {
+			t.Errorf("%s: %v bytes per token, want %v", text, k.PerToken(), want)
+		}
+	}
+}
+
+// A prompt needs all its tokens in full layers, and the last ones in layers with a window.
+func TestBytesOfPrompts(t *testing.T) {
+	k := keyValues(t, "model=gemma-3-27b")
+	const full, windowed = 10 * 16 * 256 * 2, 52 * 16 * 256 * 2
+	for tokens, want := range map[int]float64{0: 0, 1: full + windowed, 1024: 1024 * (full + windowed),
+		5000: 5000*full + 1024*windowed} {
+		if got := k.Of(tokens); got != want {
+			t.Errorf("%d tokens have %v bytes, want %v", tokens, got, want)
+		}
+	}
+	if k := keyValues(t, "layers=4,kv-heads=2,head-size=8,window=100,windowed-layers=3"); k.Of(150) != 150*64+100*192 {
+		t.Errorf("150 tokens have %v bytes", k.Of(150))
+	}
+}
+
+func TestPresets(t *testing.T) {
+	if len(models) < 20 {
+		t.Errorf("%d presets, want 20", len(models))
+	}
+	seen := map[string]bool{}
+	for _, m := range Models() {
+		if seen[m.Name] || m.Name != strings.ToLower(m.Name) || !strings.Contains(m.Source, "/") {
+			t.Errorf("preset %q of %q", m.Name, m.Source)
+		}
+		seen[m.Name] = true
+		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 1e6 || k.Source != m.Source {
+			t.Errorf("%s: %+v", m.Name, k)
+		}
+	}
+}
+
+func TestSpecIsWrittenAsRead(t *testing.T) {
+	for _, text := range []string{"model=llama-3.1-70b", "model=gemma-3-4b,type=fp8,tensor-parallel=4,windows=all",
+		"config=dir/config.json", "layers=80,kv-heads=8,head-size=128,type=fp8,tensor-parallel=4"} {
+		if s := must.Get(Parse(text))(t); s.String() != text {
+			t.Errorf("%q is written %q", text, s)
+		}
+	}
+	s := must.Get(Parse("config=a.json,type=fp8"))(t)
+	if s.File() != "a.json" || s.WithFile("b.json").String() != "config=b.json,type=fp8" {
+		t.Errorf("%q, with another file %q", s.File(), s.WithFile("b.json"))
+	}
+}
+
+func TestSpecsThatMakeNoSense(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "want one of model=NAME",
+		"model=llama-3.1-70":            `did you mean "llama-3.1-70b"?`,
+		"model=x":                       "and 25 more",
+		"model=llama-3.1-8b,config=x":   "want one of",
+		"model=llama-3.1-8b,kv-heads=8": "leave them out",
+		"layers=-5":                     "want a number from 0",
+		"layers=80":                     "want kv-heads and head-size",
+		"layers=80,kv-heads=8":          "want kv-heads and head-size",
+		"layers=80,kv-heads=8,latent=9": "or latent",
+		"layers=4,latent=9,window=4":    "give both",
+		"layers=4,latent=9,window=4,windowed-layers=5": "only 4 layers",
+		"model=llama-3.1-8b,type=fp7":                  "unknown type of keys and values",
+		"model=llama-3.1-8b,tensor-parallel=0":         "from 1",
+		"model=llama-3.1-8b,gpus=4":                    "unknown parameter",
+		"llama-3.1-8b":                                 "want name=value",
+		"layers=99999999999999999999,latent=1":         "whole number",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error with %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"model=llama-3.1-8b,tensor-parallel=3":  "a divisor or a multiple of 8",
+		"model=llama-3.1-8b,tensor-parallel=12": "a divisor or a multiple of 8",
+		"config=nowhere.json":                   "nowhere.json",
+	} {
+		if _, err := must.Get(Parse(text))(t).KeyValues(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// configs are the keys of published configurations that matter, and the shapes that they mean.
+var configs = []struct{ text, want string }{
+	{`{"model_type": "llama", "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 8,
+		"hidden_size": 8192, "torch_dtype": "bfloat16", "rope_scaling": {"factor": 8.0}}`,
+		"80 layers with 8 heads of 128, bf16"},
+	{`{"model_type": "opt", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64, "dtype": "float32"}`,
+		"2 layers with 4 heads of 16, fp32"},
+	{`{"model_type": "deepseek_v3", "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
+		"hidden_size": 7168, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "v_head_dim": 128}`,
+		"61 layers with a latent vector of 576, bf16"},
+	{`{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "num_hidden_layers": 34,
+		"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "hidden_size": 2560, "sliding_window": 1024},
+		"torch_dtype": "bfloat16"}`, "5 layers with 4 heads of 256, 29 layers with 4 heads of 256 and a window of 1024 " +
+		"tokens, bf16"},
+	{`{"model_type": "gemma2", "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+		"sliding_window": 4096, "torch_dtype": "float16"}`, "1 layers with 2 heads of 8, 2 layers with 2 heads of 8 and a " +
+		"window of 4096 tokens, fp16"},
+	{`{"model_type": "gpt_oss", "num_hidden_layers": 2, "num_attention_heads": 64, "num_key_value_heads": 8,
+		"head_dim": 64, "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"]}`,
+		"1 layers with 8 heads of 64, 1 layers with 8 heads of 64 and a window of 128 tokens, bf16"},
+	{`{"model_type": "llama4", "text_config": {"model_type": "llama4_text", "num_hidden_layers": 8,
+		"num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128, "attention_chunk_size": 8192}}`,
+		"2 layers with 8 heads of 128, 6 layers with 8 heads of 128 and a window of 8192 tokens, bf16"},
+	{`{"model_type": "llama4_text", "num_hidden_layers": 2, "num_attention_heads": 40, "num_key_value_heads": 8,
+		"head_dim": 128, "attention_chunk_size": 8192, "no_rope_layers": [0, 1]}`,
+		"1 layers with 8 heads of 128, 1 layers with 8 heads of 128 and a window of 8192 tokens, bf16"},
+	{`{"model_type": "qwen2", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"hidden_size": 64, "use_sliding_window": false, "sliding_window": 32768, "max_window_layers": 2}`,
+		"4 layers with 2 heads of 16, bf16"},
+	{`{"model_type": "qwen2", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"hidden_size": 64, "use_sliding_window": true, "sliding_window": 100, "max_window_layers": 3}`,
+		"3 layers with 2 heads of 16, 1 layers with 2 heads of 16 and a window of 100 tokens, bf16"},
+	{`{"model_type": "mistral", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"hidden_size": 64, "sliding_window": null}`, "4 layers with 2 heads of 16, bf16"},
+	{`{"model_type": "mistral", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"hidden_size": 64, "sliding_window": 4096}`, "4 layers with 2 heads of 16 and a window of 4096 tokens, bf16"},
+	{`{"model_type": "gemma3n_text", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+		"head_dim": 8, "num_kv_shared_layers": 2, "layer_types": ["sliding_attention", "full_attention",
+		"sliding_attention", "full_attention"], "sliding_window": 512}`,
+		"1 layers with 2 heads of 8, 1 layers with 2 heads of 8 and a window of 512 tokens, bf16"},
+	{`{"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 4,
+		"routed_scaling": Infinity, "other": [NaN, -Infinity], "text": "NaN \" Infinity"}`,
+		"1 layers with 2 heads of 2, bf16"},
+}
+
+func TestConfigs(t *testing.T) {
+	for _, c := range configs {
+		s, err := ParseConfig([]byte(c.text))
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if k := must.Get(s.KeyValues("", 1))(t); k.About != c.want {
+			t.Errorf("%s: %s; want %s", c.text, k.About, c.want)
+		}
+	}
+}
+
+func TestConfigsThatMakeNoSense(t *testing.T) {
+	const rest = `"num_attention_heads": 4, "hidden_size": 64`
+	for text, want := range map[string]string{
+		``:                         "no config.json",
+		`null`:                     "no config.json",
+		`[1, 2]`:                   "no config.json",
+		`{"a": `:                   "no config.json",
+		"\x00\xff":                 "no config.json",
+		`{}`:                       "num_hidden_layers is missing",
+		`{"num_hidden_layers": 4}`: "num_attention_heads is missing",
+		`{"num_hidden_layers": 4, "num_attention_heads": 4}`:                               "hidden_size is missing",
+		`{"num_hidden_layers": -4, ` + rest + `}`:                                          "from 1 to 10000",
+		`{"num_hidden_layers": 1e9, ` + rest + `}`:                                         "num_hidden_layers",
+		`{"num_hidden_layers": "80", ` + rest + `}`:                                        "num_hidden_layers",
+		`{"num_hidden_layers": 4, "num_attention_heads": 3, "hidden_size": 64}`:            "not a multiple",
+		`{"num_hidden_layers": 4, "num_key_value_heads": 8, ` + rest + `}`:                 "from 1 to 4",
+		`{"num_hidden_layers": 4, "kv_lora_rank": 512, ` + rest + `}`:                      "qk_rope_head_dim is missing",
+		`{"num_hidden_layers": 4, "torch_dtype": "float7", ` + rest + `}`:                  "unknown type",
+		`{"num_hidden_layers": 4, "layer_types": ["full_attention"], ` + rest + `}`:        "1 entries for 4 layers",
+		`{"num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`:      "linear_attention",
+		`{"num_hidden_layers": 1, "layer_types": ["sliding_attention"], ` + rest + `}`:     "sliding_window is missing",
+		`{"num_hidden_layers": 4, "sliding_window": 5, "model_type": "new", ` + rest + `}`: "not stated",
+		`{"num_hidden_layers": 4, "index_head_dim": 128, ` + rest + `}`:                    "index of the keys",
+		`{"num_hidden_layers": 4, "multi_query": true, ` + rest + `}`:                      "names of their own",
+		`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`:                "4 of 4 layers",
+		`{"text_config": 5}`: "text_config",
+	} {
+		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestConfigFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.json")
+	must.Do(t, os.WriteFile(path, []byte(configs[0].text), 0o600))
+	if k := keyValues(t, "config="+path); k.PerToken() != 327_680 || k.Source != "config.json" {
+		t.Errorf("%+v", k)
+	}
+	// A sparse file of 2 GiB: it is not read whole.
+	big := filepath.Join(dir, "big.json")
+	must.Do(t, os.WriteFile(big, nil, 0o600))
+	must.Do(t, os.Truncate(big, 2<<30))
+	must.NotGet(ReadConfig(big))(t, "more than 8 MiB", "a file of 2 GiB")
+	must.NotGet(ReadConfig(dir))(t, dir, "a folder")
+}
+
+// The bytes grow with everything that they depend on.
+func TestBytesGrow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		layers, heads, size := rapid.IntRange(1, 200).Draw(t, "layers"), rapid.IntRange(1, 64).Draw(t, "heads"),
+			rapid.IntRange(1, 512).Draw(t, "size")
+		gpus := heads * rapid.IntRange(1, 4).Draw(t, "GPUs per head")
+		text := fmt.Sprintf("layers=%d,kv-heads=%d,head-size=%d,type=fp8", layers, heads, size)
+		spec, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := spec.KeyValues()
+		if err != nil || k.PerToken() != float64(2*layers*heads*size) || math.Abs(k.Of(7)-7*k.PerToken()) > 1e-6 {
+			t.Fatalf("%s: %+v, %v", text, k, err)
+		}
+		more, err := Parse(text + fmt.Sprintf(",tensor-parallel=%d", gpus))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wide, err := more.KeyValues(); err != nil || wide.PerToken() != float64(2*layers*gpus*size) {
+			t.Fatalf("%s on %d GPUs: %+v, %v", text, gpus, wide, err)
+		}
+	})
+}
+
+// FuzzConfig: any text is a shape or an error, and a shape has bytes.
+func FuzzConfig(f *testing.F) {
+	for _, c := range configs {
+		f.Add([]byte(c.text))
+	}
+	f.Add([]byte(`{"num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 1, "layer_types": []}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseConfig(text)
+		if err != nil {
+			return
+		}
+		k, err := s.KeyValues("", 1)
+		if err != nil || !(k.PerToken() > 0) || math.IsInf(k.PerToken(), 0) {
+			t.Fatalf("%s: %+v, %v", text, k, err)
+		}
+		if !json.Valid([]byte(`"` + strings.ReplaceAll(k.About, `"`, "") + `"`)) {
+			t.Fatalf("%q", k.About)
+		}
+	})
+}
