@@ -6,6 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // sizedTrace has 200 objects of 1000 bytes each.
@@ -207,6 +208,81 @@ func TestCountsBytes(t *testing.T) {
 		specs := must.Get(ParseList(test.text))(t)
 		if got := specs[0].CountsBytes(test.mode); got != test.want {
 			t.Errorf("%s in mode %s counts bytes: %v", test.text, test.mode, got)
+		}
+	}
+}
+
+// Prompts whose keys and values have known bytes have capacities in bytes, of which replays count blocks.
+func TestCapacitiesOfBlocks(t *testing.T) {
+	tr := &traces.Trace{Name: "prompts", NumObjects: 1000, SampleRate: 1,
+		Kind: &prompts.Columns{BlockTokens: 16, Memory: prompts.Memory{BlockBytes: 1 << 20}}}
+	for _, test := range []struct {
+		text           string
+		mode           Mode
+		amount, blocks int64
+	}{
+		{"8MiB", Blocks, 8 << 20, 8},
+		{"8.5MiB", Blocks, 8<<20 + 1<<19, 8},
+		{"5%", Blocks, 50 << 20, 50},
+		{"7%", Blocks, 70 << 20, 70},
+		{"0.01%", Blocks, 1 << 20, 1},
+		{"12", Blocks, 12 << 20, 12},
+		{"2097152", BlockBytes, 2 << 20, 2},
+		{"5%", BlockBytes, 50 << 20, 50},
+		{"512GiB", Blocks, 512 << 30, 512 << 10},
+	} {
+		spec, err := Parse(test.text)
+		must.Do(t, err)
+		c, err := spec.On(tr, test.mode)
+		if err != nil || c.Amount != test.amount || c.Simulated != test.blocks || c.Block != 1<<20 || c.Bytes ||
+			c.Unit() != "bytes" {
+			t.Errorf("%s in mode %s: %+v, %v; want %d bytes, %d blocks", test.text, test.mode, c, err, test.amount, test.blocks)
+		}
+		if spec.CountsBytes(test.mode) || !spec.InBytes(test.mode) {
+			t.Errorf("%s in mode %s: sizes of objects count, or it is not in bytes", test.text, test.mode)
+		}
+		if mode, err := ParseMode(test.mode.String()); err != nil || mode != test.mode {
+			t.Errorf("mode %s is read as %s, %v", test.mode, mode, err)
+		}
+	}
+	sampled := *tr
+	sampled.SampleRate, sampled.NumObjects = 0.1, 100
+	spec, err := Parse("40MiB")
+	must.Do(t, err)
+	if c, err := spec.On(&sampled, Blocks); err != nil || c.Amount != 40<<20 || c.Simulated != 4 {
+		t.Errorf("40 MiB on a tenth: %+v, %v; want 4 blocks", c, err)
+	}
+	if c := OfBlocks(3, 1<<20); c.Amount != 3<<20 || c.Simulated != 3 || c.String() != "3145728B" {
+		t.Errorf("three blocks: %+v", c)
+	}
+	if c, ok := OfBlocks(30, 1<<20).OnSample(0.1); !ok || c.Simulated != 3 {
+		t.Errorf("thirty blocks on a tenth: %+v", c)
+	}
+	if c := OfBlocks(30, 1<<20).InBlocksOf(1<<22, 1); c.Simulated != 7 || c.Amount != 30<<20 {
+		t.Errorf("30 MiB in blocks of 4 MiB: %+v", c)
+	}
+	plain := *tr
+	plain.Kind = &prompts.Columns{BlockTokens: 16}
+	for _, test := range []struct {
+		text string
+		mode Mode
+		of   *traces.Trace
+		want string
+	}{
+		{"1MB", Blocks, tr, "less than a block of 16 tokens"},
+		{"1048575", BlockBytes, tr, "less than a block"},
+		{"9e18", Blocks, tr, "unknown unit"},
+		{"4000000000000000000", Blocks, tr, "too large"},
+		{"1MiB", Blocks, &plain, "has none"},
+		{"1MiB", AsWritten, &plain, "--kv model=llama-3.1-70b"},
+		{"1%", Bytes, &plain, "--kv model=llama-3.1-70b"},
+	} {
+		spec, err := Parse(test.text)
+		if err == nil {
+			_, err = spec.On(test.of, test.mode)
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s in mode %s: %v, want an error with %q", test.text, test.mode, err, test.want)
 		}
 	}
 }
