@@ -2,8 +2,8 @@ package oracle
 
 import "github.com/cachesim/cachesim/internal/base/memory"
 
-// GroupStack is LRUStack for caches that serve groups of requests, such as prompts: the objects of a group are looked up
-// before any of them is loaded. Its distances are those at the beginning of the group. An object appears once in a
+// GroupStack is LRUStack for caches that serve groups of requests, such as prompts: the objects of a group are looked
+// up before any of them is loaded. Its distances are those at the beginning of the group. An object appears once in a
 // group. Time and memory are as for LRUStack.
 type GroupStack struct {
 	slots ranks

@@ -113,7 +113,8 @@ func TestJoinedBlocks(t *testing.T) {
 				if len(jobs) != 1 {
 					t.Fatalf("%d passes for two capacities of lru in blocks of %d tokens", len(jobs), tokens)
 				}
-				if pass := must.Get(r.ReplayJob(t.Context(), jobs[0]))(t)[0]; !reflect.DeepEqual(pass.Values, got.Values) {
+				pass := must.Get(r.ReplayJob(t.Context(), jobs[0]))(t)[0]
+				if !reflect.DeepEqual(pass.Values, got.Values) {
 					t.Fatalf("seed %d, %s: in one pass\n%+v, alone\n%+v", seed, kind, pass.Values, got.Values)
 				}
 			}
@@ -123,8 +124,8 @@ func TestJoinedBlocks(t *testing.T) {
 
 func itoa(n int) string { return capacity.Of(int64(n), false).String() }
 
-// TestJoinedBlocksAreThoseOfLongerPieces: a log of texts that is cut into small blocks, which the cache joins, gives the
-// hits of the log cut into large ones, apart from last, partial blocks, which the log leaves out.
+// TestJoinedBlocksAreThoseOfLongerPieces: a log of texts that is cut into small blocks, which the cache joins, gives
+// the hits of the log cut into large ones, apart from last, partial blocks, which the log leaves out.
 func TestJoinedBlocksAreThoseOfLongerPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	var lines, turns []string
@@ -137,7 +138,8 @@ func TestJoinedBlocksAreThoseOfLongerPieces(t *testing.T) {
 			words[i] = string(rune('a' + rng.IntN(2)))
 		}
 		turns = append(turns, strings.Join(words, " ")+" ")
-		lines = append(lines, `{"timestamp": 1, "session_id": "s", "input": "`+strings.Join(turns, "")+`", "output_length": 1}`)
+		lines = append(lines, `{"timestamp": 1, "session_id": "s", "input": "`+strings.Join(turns, "")+
+			`", "output_length": 1}`)
 	}
 	path := filepath.Join(t.TempDir(), "chat.jsonl")
 	must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
@@ -172,7 +174,8 @@ func TestBlocksThatCannotBeJoined(t *testing.T) {
 		{64, 3, "less room than a block of 64 tokens"},
 	} {
 		c := simtest.Cell(t, "lru", capacity.Of(test.capacity, false), "cache=prefix(block="+itoa(int(test.block))+")")
-		if err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c); err == nil || !strings.Contains(err.Error(), test.want) {
+		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("blocks of %d at %d: %v, want an error with %q", test.block, test.capacity, err, test.want)
 		}
 	}

@@ -153,16 +153,13 @@ func (k *KeyValues) addWindow(window int, bytes float64) {
 func (s Shape) about(typ string, gpus int) string {
 	var parts []string
 	for _, l := range s.Layers {
-		heads := fmt.Sprintf("%d heads of %d and %d", l.Heads, l.Key, l.Value)
-		switch {
-		case l.Value == 0:
+		heads := fmt.Sprintf("%s of %d", counted(l.Heads, "head"), l.Key)
+		if l.Value == 0 {
 			heads = fmt.Sprintf("a latent vector of %d", l.Key)
-		case l.Key == l.Value:
-			heads = fmt.Sprintf("%d heads of %d", l.Heads, l.Key)
 		}
-		text := fmt.Sprintf("%d layers with %s", l.Count, heads)
+		text := fmt.Sprintf("%s with %s", counted(l.Count, "layer"), heads)
 		if l.Window > 0 {
-			text += fmt.Sprintf(" and a window of %d tokens", l.Window)
+			text += fmt.Sprintf(" and a window of %s", counted(l.Window, "token"))
 		}
 		parts = append(parts, text)
 	}
@@ -171,4 +168,11 @@ func (s Shape) about(typ string, gpus int) string {
 		text += fmt.Sprintf(", on %d GPUs", gpus)
 	}
 	return text
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -137,23 +137,23 @@ var configs = []struct{ text, want string }{
 		"torch_dtype": "bfloat16"}`, "5 layers with 4 heads of 256, 29 layers with 4 heads of 256 and a window of 1024 " +
 		"tokens, bf16"},
 	{`{"model_type": "gemma2", "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
-		"sliding_window": 4096, "torch_dtype": "float16"}`, "1 layers with 2 heads of 8, 2 layers with 2 heads of 8 and a " +
+		"sliding_window": 4096, "torch_dtype": "float16"}`, "1 layer with 2 heads of 8, 2 layers with 2 heads of 8 and a " +
 		"window of 4096 tokens, fp16"},
 	{`{"model_type": "gpt_oss", "num_hidden_layers": 2, "num_attention_heads": 64, "num_key_value_heads": 8,
 		"head_dim": 64, "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"]}`,
-		"1 layers with 8 heads of 64, 1 layers with 8 heads of 64 and a window of 128 tokens, bf16"},
+		"1 layer with 8 heads of 64, 1 layer with 8 heads of 64 and a window of 128 tokens, bf16"},
 	{`{"model_type": "llama4", "text_config": {"model_type": "llama4_text", "num_hidden_layers": 8,
 		"num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128, "attention_chunk_size": 8192}}`,
 		"2 layers with 8 heads of 128, 6 layers with 8 heads of 128 and a window of 8192 tokens, bf16"},
 	{`{"model_type": "llama4_text", "num_hidden_layers": 2, "num_attention_heads": 40, "num_key_value_heads": 8,
 		"head_dim": 128, "attention_chunk_size": 8192, "no_rope_layers": [0, 1]}`,
-		"1 layers with 8 heads of 128, 1 layers with 8 heads of 128 and a window of 8192 tokens, bf16"},
+		"1 layer with 8 heads of 128, 1 layer with 8 heads of 128 and a window of 8192 tokens, bf16"},
 	{`{"model_type": "qwen2", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
 		"hidden_size": 64, "use_sliding_window": false, "sliding_window": 32768, "max_window_layers": 2}`,
 		"4 layers with 2 heads of 16, bf16"},
 	{`{"model_type": "qwen2", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
 		"hidden_size": 64, "use_sliding_window": true, "sliding_window": 100, "max_window_layers": 3}`,
-		"3 layers with 2 heads of 16, 1 layers with 2 heads of 16 and a window of 100 tokens, bf16"},
+		"3 layers with 2 heads of 16, 1 layer with 2 heads of 16 and a window of 100 tokens, bf16"},
 	{`{"model_type": "mistral", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
 		"hidden_size": 64, "sliding_window": null}`, "4 layers with 2 heads of 16, bf16"},
 	{`{"model_type": "mistral", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
@@ -161,10 +161,10 @@ var configs = []struct{ text, want string }{
 	{`{"model_type": "gemma3n_text", "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
 		"head_dim": 8, "num_kv_shared_layers": 2, "layer_types": ["sliding_attention", "full_attention",
 		"sliding_attention", "full_attention"], "sliding_window": 512}`,
-		"1 layers with 2 heads of 8, 1 layers with 2 heads of 8 and a window of 512 tokens, bf16"},
+		"1 layer with 2 heads of 8, 1 layer with 2 heads of 8 and a window of 512 tokens, bf16"},
 	{`{"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 4,
 		"routed_scaling": Infinity, "other": [NaN, -Infinity], "text": "NaN \" Infinity"}`,
-		"1 layers with 2 heads of 2, bf16"},
+		"1 layer with 2 heads of 2, bf16"},
 }
 
 func TestConfigs(t *testing.T) {

@@ -148,22 +148,23 @@ func TestPrefixLRUHasTheStackProperty(t *testing.T) {
 	}
 }
 
-// TestEvictingNodesIsNoStackAlgorithm: where whole nodes are evicted while prompts run, a smaller cache may hold a block
-// that a larger one does not. Of z, abcde, ab, z and w, two at a time, 2 blocks keep a and w, and 3 blocks z and w.
+// TestEvictingNodesIsNoStackAlgorithm: where whole nodes are evicted while prompts run, a smaller cache may hold a
+// block that a larger one does not. Of z, abcde, ab, z and w, two at a time, 2 blocks keep a and w, and 3 keep z and w.
 func TestEvictingNodesIsNoStackAlgorithm(t *testing.T) {
 	const kind = "prefix(evict=node,concurrency=2)"
 	texts := []string{"z", "abcde", "ab", "z", "w"}
 	last := func(capacity int64) int64 {
 		hits := func(texts ...string) int64 {
-			return replayPrompts(t, policytest.Prompts(16, texts...), prefixCell(t, kind, "lru", "", capacity)).Hits
+			cell := prefixCell(t, kind, "lru", "", capacity)
+			return replayPrompts(t, policytest.Prompts(16, texts...), cell).Hits
 		}
 		return hits(append(slices.Clone(texts), "a")...) - hits(texts...)
 	}
 	if small, large := last(2), last(3); small != 1 || large != 0 {
 		t.Errorf("a hits %d times with 2 blocks and %d times with 3, want 1 and 0", small, large)
 	}
-	if _, jobs := inOnePass(t, sim.NewReplayer(policytest.Prompts(16, texts...), sim.ReplayerOptions{}), kind,
-		[]int64{2, 3, 40}); jobs != 3 {
+	r := sim.NewReplayer(policytest.Prompts(16, texts...), sim.ReplayerOptions{})
+	if _, jobs := inOnePass(t, r, kind, []int64{2, 3, 40}); jobs != 3 {
 		t.Errorf("%d passes, want a replay of each capacity", jobs)
 	}
 }

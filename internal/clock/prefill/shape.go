@@ -24,8 +24,8 @@ type Hardware struct {
 	Utilisation float64 // share of Peak that a prefill reaches
 }
 
-// shape returns the shape of one of llm.Models, with keys and values of 16 bits on one GPU, heads of queries, and numbers
-// of a key and of a value that attention multiplies with.
+// shape returns the shape of one of llm.Models, with keys and values of 16 bits on one GPU, heads of queries, and
+// numbers of a key and of a value that attention multiplies with.
 func shape(model string, heads, key, value int) Shape {
 	m, err := llm.Find(model)
 	if err != nil {

@@ -63,8 +63,8 @@ func Exact(in cache.Spec) (why string, ok bool) {
 	if in.Entry.GroupOrder != nil {
 		switch order, running := in.Entry.GroupOrder(in.Params); {
 		case order != cache.NoOrder && running > 1:
-			return fmt.Sprintf("exact at every capacity, in one pass where %d running prompts fit and by a replay below", running),
-				true
+			return fmt.Sprintf("exact at every capacity, in one pass where %d running prompts fit and by a replay below",
+				running), true
 		case order != cache.NoOrder:
 			return "exact at every capacity", true
 		}

@@ -24,9 +24,9 @@ func (p *Columns) CheckJoin(tokens int) error {
 		tokens, p.BlockTokens, p.BlockTokens)
 }
 
-// Join returns the prompts in blocks of a number of tokens, as CheckJoin accepts it. A prompt is cut from its beginning,
-// so that its last block may be partial: it stands for exactly these tokens, and is no part of a larger block. Files
-// that begin at starts are replayed one by one.
+// Join returns the prompts in blocks of a number of tokens, as CheckJoin accepts it. A prompt is cut from its
+// beginning, so that its last block may be partial: it stands for exactly these tokens, and is no part of a larger
+// block. Files that begin at starts are replayed one by one.
 func (p *Columns) Join(tokens int, objects []uint32, groups, starts []int) (Joined, error) {
 	if err := p.CheckJoin(tokens); err != nil {
 		return Joined{}, err

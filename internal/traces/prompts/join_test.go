@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
-// chained returns prompts over a tree, as texts in which each letter is a block: equal texts to a letter are one object.
+// chained returns prompts over a tree, as texts in which each letter is a block: texts equal to a letter share it.
 func chained(blockTokens int, texts ...string) (p *Columns, objects []uint32, groups []int) {
 	p = &Columns{BlockTokens: blockTokens}
 	numbers := map[string]uint32{}
@@ -139,8 +139,8 @@ func TestJoinAgreesWithTexts(t *testing.T) {
 	})
 }
 
-// Layers with a window keep what a prompt can continue: a window before each end and each fork. All blocks together have
-// exactly these bytes.
+// Layers with a window keep what a prompt can continue: a window before each end and each fork. All blocks together
+// have exactly these bytes.
 func TestBytesOfBlocksWithWindows(t *testing.T) {
 	spec := must.Get(llm.Parse("layers=3,kv-heads=1,head-size=1,type=fp8,window=20,windowed-layers=1"))(t)
 	k := must.Get(spec.KeyValues())(t)

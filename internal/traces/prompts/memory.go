@@ -38,11 +38,14 @@ func (p *Columns) setMemory(objects []uint32, groups []int) error {
 	if p.Memory.Source == "" {
 		return nil
 	}
+	p.Memory.Source = k.Source + ": " + k.About
 	bytes := float64(float64(p.BlockTokens) * k.Full)
 	for _, w := range k.Windowed {
 		share := 1.0
 		if !p.Memory.every {
 			share = p.shareWithin(w.Window, objects, groups)
+			p.Memory.Source += fmt.Sprintf("; the window of %d keeps %.3g%% of the blocks, those before ends and forks of "+
+				"prompts", w.Window, 100*share)
 		}
 		bytes += float64(float64(p.BlockTokens)*w.Bytes) * share
 	}
