@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -243,12 +244,12 @@ type stackMarks struct {
 }
 
 // hitsSoFar returns the hits that were counted so far, also those of writes unless these only fill the cache.
-func hitsSoFar(stack lruStack, t *traces.Trace) (hits, hitBytes []int64) {
-	hits, hitBytes, _ = stack.hits() // only a device fails, whose stack has no marks
+func hitsSoFar(stack onepass.Stack, t *traces.Trace) (hits, hitBytes []int64) {
+	hits, hitBytes, _ = stack.Hits() // only a device fails, whose stack has no marks
 	if t.Ops == nil || t.Fills() {
 		return hits, hitBytes
 	}
-	writes, written := stack.(apartStack).writeHits()
+	writes, written := stack.(onepass.Apart).WriteHits()
 	return plus(hits, writes), plus(hitBytes, written)
 }
 
@@ -277,7 +278,7 @@ func (m *stackMarks) next(from, to int) int {
 }
 
 // served keeps the hits before a position of the part, if a block ends there.
-func (m *stackMarks) served(to int, stack lruStack, t *traces.Trace) {
+func (m *stackMarks) served(to int, stack onepass.Stack, t *traces.Trace) {
 	if m == nil {
 		return
 	}
@@ -288,7 +289,7 @@ func (m *stackMarks) served(to int, stack lruStack, t *traces.Trace) {
 }
 
 // endPart ends a part of the trace.
-func (m *stackMarks) endPart(stack lruStack, t *traces.Trace) {
+func (m *stackMarks) endPart(stack onepass.Stack, t *traces.Trace) {
 	if m != nil {
 		hits, bytes := hitsSoFar(stack, t)
 		m.offset, m.before = m.offset+len(t.Objects), [2][]int64{plus(m.before[0], hits), plus(m.before[1], bytes)}

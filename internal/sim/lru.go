@@ -1,15 +1,15 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // passOf returns a key if one pass over reuse distances can serve a cell and others: those with the same key. It has
@@ -36,31 +36,11 @@ func (r *Replayer) passOf(c Cell) string {
 	return fmt.Sprintf("reuse distances in %s, seed %d", c.Capacity.Unit(), c.Seed)
 }
 
-// lruStack gives LRU's counts at many capacities in one pass.
-type lruStack interface {
-	// window returns how many requests to serve at a time.
-	window() int
-	serve(objects []uint32, counted bool) error
-	// resident returns the number of objects in the cache at each capacity now.
-	resident() []int64
-	// hits returns the counted hits at each capacity, and their bytes if the capacities count bytes.
-	hits() (hits, hitBytes []int64, err error)
-}
-
-// apartStack is a stack that counts requests that write apart.
-type apartStack interface {
-	lruStack
-	// turn says whether the next requests write.
-	turn(write bool)
-	// writeHits is hits of the requests that write.
-	writeHits() (hits, hitBytes []int64)
-}
-
 // replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, with one
 // key of passOf. Each part of the trace has a stack that newStack returns. The time per request is the pass's,
 // which serves all of them.
 func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
-	newStack func(*traces.Trace) (lruStack, error)) ([]outcome, error) {
+	newStack func(*traces.Trace) (onepass.Stack, error)) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
 	var marks *stackMarks
@@ -69,8 +49,8 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 		if err != nil {
 			return nil, err
 		}
-		_, apart := stack.(apartStack)
-		_, grouped := stack.(groupedStack)
+		_, apart := stack.(onepass.Apart)
+		_, grouped := stack.(onepass.Grouped)
 		if marks == nil && (apart || grouped && warmup(cells[0], part, v.warmup) == v.warmup) {
 			marks = r.newStackMarks(cells)
 		}
@@ -88,13 +68,13 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	return sums, nil
 }
 
-func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, t *traces.Trace,
+func (r *Replayer) stackPart(ctx context.Context, stack onepass.Stack, cells []Cell, t *traces.Trace,
 	warmup int, marks *stackMarks) ([]outcome, error) {
 	start := time.Now()
 	if err := r.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
 		return nil, err
 	}
-	before := stack.resident()
+	before := stack.Resident()
 	for from := warmup; from < len(t.Objects); {
 		to := marks.next(from, len(t.Objects))
 		if err := r.serveStack(ctx, stack, t, from, to, true); err != nil {
@@ -104,7 +84,7 @@ func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, 
 		from = to
 	}
 	marks.endPart(stack, t)
-	after := stack.resident()
+	after := stack.Resident()
 	tallies, err := talliesOf(stack, cells, t, warmup)
 	if err != nil {
 		return nil, err
@@ -123,16 +103,15 @@ func (r *Replayer) stackPart(ctx context.Context, stack lruStack, cells []Cell, 
 }
 
 // talliesOf returns what a stack has counted for each cell after the warm-up, with loads as evictions.
-func talliesOf(stack lruStack, cells []Cell, t *traces.Trace, warmup int) ([]Tally, error) {
-	if grouped, ok := stack.(groupedStack); ok {
+func talliesOf(stack onepass.Stack, cells []Cell, t *traces.Trace, warmup int) ([]Tally, error) {
+	if grouped, ok := stack.(onepass.Grouped); ok {
 		tallies := make([]Tally, len(cells))
-		for k := range tallies {
-			tallies[k].Counts = grouped.counts(k)
-			tallies[k].Reads = tallies[k].Counts
+		for k, n := range grouped.Counts() {
+			tallies[k].Reads = n
 		}
 		return tallies, nil
 	}
-	hits, hitBytes, err := stack.hits()
+	hits, hitBytes, err := stack.Hits()
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +131,7 @@ func talliesOf(stack lruStack, cells []Cell, t *traces.Trace, warmup int) ([]Tal
 		tallies[k].Reads.Hits, tallies[k].Reads.HitBytes = hits[k], hitBytes[k]
 	}
 	if t.Ops != nil {
-		hits, hitBytes = stack.(apartStack).writeHits()
+		hits, hitBytes = stack.(onepass.Apart).WriteHits()
 		for k := range tallies {
 			tallies[k].Writes.Hits, tallies[k].Writes.HitBytes = hits[k], hitBytes[k]
 		}
@@ -164,22 +143,23 @@ func talliesOf(stack lruStack, cells []Cell, t *traces.Trace, warmup int) ([]Tal
 }
 
 // serveStack passes the requests [from, to) to the stack, and checks ctx from time to time.
-func (r *Replayer) serveStack(ctx context.Context, stack lruStack, t *traces.Trace, from, to int, counted bool) error {
+func (r *Replayer) serveStack(ctx context.Context, stack onepass.Stack, t *traces.Trace, from, to int,
+	counted bool) error {
 	for from < to {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end := min(to, from+stack.window())
-		if _, ok := stack.(groupedStack); ok {
+		end := min(to, from+stack.Window())
+		if _, ok := stack.(onepass.Grouped); ok {
 			end = groupEnd(t, end)
 		}
 		for at := from; at < end; {
 			next := end
 			if t.Ops != nil {
 				next = endOfKind(t, at, end)
-				stack.(apartStack).turn(t.IsWrite(at))
+				stack.(onepass.Apart).Turn(t.IsWrite(at))
 			}
-			if err := stack.serve(t.Objects[at:next], counted); err != nil {
+			if err := stack.Serve(t.Objects[at:next], counted); err != nil {
 				return err
 			}
 			at = next
@@ -193,19 +173,8 @@ func (r *Replayer) serveStack(ctx context.Context, stack lruStack, t *traces.Tra
 }
 
 // newLRUStack returns the stack for a part of a trace on the CPU.
-func newLRUStack(t *traces.Trace, cells []Cell) (lruStack, error) {
-	if !cache.IsExact(cells[0].Cache) {
-		return newPromptStack(t, cells), nil
-	}
-	if !cells[0].Capacity.Bytes {
-		s := &objectStack{oracle.NewLRUStack(t.NumObjects), simulated(cells), nil}
-		if t.Ops != nil {
-			s.writes = make([]int64, t.NumObjects)
-		}
-		return s, nil
-	}
-	stack, err := oracle.NewLRUByteStack(t.ObjectSizes, simulated(cells))
-	return byteStack{stack, oracle.NewByteHits(len(cells))}, err
+func newLRUStack(t *traces.Trace, cells []Cell) (onepass.Stack, error) {
+	return onepass.New(t, cells[0].Cache, cells[0].Capacity.Bytes, simulated(cells), longestWindow)
 }
 
 func simulated(cells []Cell) []int64 {
@@ -216,91 +185,32 @@ func simulated(cells []Cell) []int64 {
 	return capacities
 }
 
-type objectStack struct {
-	*oracle.LRUStack
-	capacities []int64
-	writes     []int64 // requests that write, per distance; nil if none do
-}
-
-func (s *objectStack) window() int { return longestWindow }
-
-func (s *objectStack) serve(objects []uint32, counted bool) error {
-	s.Serve(objects, counted)
-	return nil
-}
-
-func (s *objectStack) resident() []int64 { return residentsIn(s.capacities, s.Seen()) }
-
-func (s *objectStack) hits() (hits, hitBytes []int64, err error) {
-	hits = hitsIn(s.capacities, s.Distances())
-	return hits, make([]int64, len(hits)), nil
-}
-
-func (s *objectStack) turn(write bool) {
-	if write {
-		s.CountIn(s.writes)
-	} else {
-		s.CountIn(nil)
+// promptPassOf is passOf for cells of LRU in a cache that is not exact: those of prompts, if the blocks of all prompts
+// that run at the same time fit.
+func (v *view) promptPassOf(c Cell) string {
+	if c.Cache.Entry.GroupOrder == nil || prompts.Of(v.trace.Kind) == nil {
+		return ""
 	}
-}
-
-func (s *objectStack) writeHits() (hits, hitBytes []int64) {
-	hits = hitsIn(s.capacities, s.writes)
-	return hits, make([]int64, len(hits))
-}
-
-// residentsIn returns how many of the objects seen are in caches of these capacities.
-func residentsIn(capacities []int64, seen int) []int64 {
-	resident := make([]int64, len(capacities))
-	for k, c := range capacities {
-		resident[k] = min(c, int64(seen))
+	order, running := c.Cache.Entry.GroupOrder(c.Cache.Params)
+	if order == cache.NoOrder || running > 1 && c.Capacity.Simulated < v.mostRunning(running) {
+		return ""
 	}
-	return resident
+	return fmt.Sprintf("reuse distances in %s, cache %s, seed %d", c.Capacity.Unit(), c.Cache, c.Seed)
 }
 
-// hitsIn returns the hits of caches of these capacities, of the number of requests at each distance.
-func hitsIn(capacities, distances []int64) []int64 {
-	ascending := make([]int, len(capacities))
-	for k := range ascending {
-		ascending[k] = k
+// mostRunning returns the most blocks that so many consecutive prompts have together, each counted by itself.
+func (v *view) mostRunning(prompts int) int64 {
+	if most, ok := v.running.Load(prompts); ok {
+		return most.(int64)
 	}
-	slices.SortFunc(ascending, func(a, b int) int { return cmp.Compare(capacities[a], capacities[b]) })
-	hits := make([]int64, len(capacities))
-	at, sum := 0, int64(0)
-	for _, k := range ascending {
-		for ; at < len(distances) && int64(at) < capacities[k]; at++ {
-			sum += distances[at]
+	most, groups := 0, v.trace.Groups
+	for i, from := range groups {
+		end := len(v.trace.Objects)
+		if prompts < len(groups)-i {
+			end = groups[i+prompts]
 		}
-		hits[k] = sum
+		most = max(most, end-from)
 	}
-	return hits
+	v.running.Store(prompts, int64(most))
+	return int64(most)
 }
-
-type byteStack struct {
-	*oracle.LRUByteStack
-	writes *oracle.ByteHits
-}
-
-func (s byteStack) window() int { return longestWindow }
-
-func (s byteStack) serve(objects []uint32, counted bool) error {
-	s.Serve(objects, counted)
-	return nil
-}
-
-func (s byteStack) resident() []int64 { return s.Resident() }
-
-func (s byteStack) hits() (hits, hitBytes []int64, err error) {
-	hits, hitBytes = s.Hits()
-	return hits, hitBytes, nil
-}
-
-func (s byteStack) turn(write bool) {
-	if write {
-		s.CountIn(s.writes)
-	} else {
-		s.CountIn(nil)
-	}
-}
-
-func (s byteStack) writeHits() (hits, hitBytes []int64) { return s.writes.Hits() }

@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/reuse"
+	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -41,25 +42,27 @@ func replayLRUOnDevice(ctx context.Context, r *Replayer, d cuda.Device, job []Ce
 			err = failed
 		}
 	}()
-	return r.replayStack(ctx, job, func(*traces.Trace) (lruStack, error) {
+	return r.replayStack(ctx, job, func(*traces.Trace) (onepass.Stack, error) {
 		return deviceStack{stack, simulated(job)}, stack.Restart()
 	})
 }
 
 type deviceStack struct {
-	*reuse.Stack
+	stack      *reuse.Stack
 	capacities []int64
 }
 
-func (s deviceStack) window() int                                { return s.Chunk() }
-func (s deviceStack) serve(objects []uint32, counted bool) error { return s.Serve(objects, counted) }
-func (s deviceStack) resident() []int64                          { return residentsIn(s.capacities, s.Seen()) }
+func (s deviceStack) Window() int { return s.stack.Chunk() }
+func (s deviceStack) Serve(objects []uint32, counted bool) error {
+	return s.stack.Serve(objects, counted)
+}
+func (s deviceStack) Resident() []int64 { return onepass.ResidentsIn(s.capacities, s.stack.Seen()) }
 
-func (s deviceStack) hits() (hits, hitBytes []int64, err error) {
-	distances, err := s.Distances()
+func (s deviceStack) Hits() (hits, hitBytes []int64, err error) {
+	distances, err := s.stack.Distances()
 	if err != nil {
 		return nil, nil, err
 	}
-	hits = hitsIn(s.capacities, distances)
+	hits = onepass.HitsIn(s.capacities, distances)
 	return hits, make([]int64, len(hits)), nil
 }

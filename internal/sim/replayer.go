@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
 	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
+	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -255,7 +256,9 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		case job.cells[0].Cache.Entry.Attention:
 			return r.replayHeads(ctx, job.cells, nil)
 		case len(job.cells) > 1:
-			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (lruStack, error) { return newLRUStack(t, job.cells) })
+			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (onepass.Stack, error) {
+				return newLRUStack(t, job.cells)
+			})
 		}
 		return r.replayOne(ctx, job.cells[0])
 	})

@@ -1,7 +1,7 @@
-package sim
+package onepass
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -10,43 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// promptPassOf is passOf for cells of LRU in a cache that is not exact: those of prompts, if the blocks of all prompts
-// that run at the same time fit.
-func (v *view) promptPassOf(c Cell) string {
-	if c.Cache.Entry.GroupOrder == nil || prompts.Of(v.trace.Kind) == nil {
-		return ""
-	}
-	order, running := c.Cache.Entry.GroupOrder(c.Cache.Params)
-	if order == cache.NoOrder || running > 1 && c.Capacity.Simulated < v.mostRunning(running) {
-		return ""
-	}
-	return fmt.Sprintf("reuse distances in %s, cache %s, seed %d", c.Capacity.Unit(), c.Cache, c.Seed)
-}
-
-// mostRunning returns the most blocks that so many consecutive prompts have together, each counted by itself.
-func (v *view) mostRunning(prompts int) int64 {
-	if most, ok := v.running.Load(prompts); ok {
-		return most.(int64)
-	}
-	most, groups := 0, v.trace.Groups
-	for i, from := range groups {
-		end := len(v.trace.Objects)
-		if prompts < len(groups)-i {
-			end = groups[i+prompts]
-		}
-		most = max(most, end-from)
-	}
-	v.running.Store(prompts, int64(most))
-	return int64(most)
-}
-
-// groupedStack is a stack of a cache that serves groups, whose requests come in whole groups.
-type groupedStack interface {
-	lruStack
-	// counts returns what was counted at capacity k, with loads as evictions.
-	counts(k int) cache.Counts
-}
-
 // promptStack gives LRU's counts in a cache of prompts.
 type promptStack struct {
 	stack      *oracle.GroupStack
@@ -54,7 +17,8 @@ type promptStack struct {
 	trace      *traces.Trace
 	kind       *prompts.Columns
 	capacities []int64 // ascending
-	prompt     int     // the next
+	window     int
+	prompt     int // the next
 
 	all       cache.Counts // that do not depend on the capacity
 	blocks    []int64      // per distance: blocks that hit from this capacity on
@@ -64,22 +28,22 @@ type promptStack struct {
 	oversized []int64      // per capacity
 }
 
-func newPromptStack(t *traces.Trace, cells []Cell) *promptStack {
-	order, _ := cells[0].Cache.Entry.GroupOrder(cells[0].Cache.Params)
+func newPromptStack(t *traces.Trace, in cache.Spec, capacities []int64, window int) *promptStack {
+	order, _ := in.Entry.GroupOrder(in.Params)
 	s := &promptStack{stack: oracle.NewGroupStack(t.NumObjects), order: order, trace: t, kind: prompts.Of(t.Kind),
-		capacities: simulated(cells), blocks: memory.Column[int64](t.NumObjects), tokens: memory.Column[int64](t.NumObjects),
-		filled:    memory.Column[int64](t.NumObjects),
-		oversized: make([]int64, len(cells))}
+		capacities: capacities, window: window, blocks: memory.Column[int64](t.NumObjects),
+		tokens: memory.Column[int64](t.NumObjects), filled: memory.Column[int64](t.NumObjects),
+		oversized: make([]int64, len(capacities))}
 	if order == cache.LastStays {
 		s.again = memory.Column[int64](t.NumObjects)
 	}
 	return s
 }
 
-func (s *promptStack) window() int { return longestWindow }
+func (s *promptStack) Window() int { return s.window }
 
-// serve serves whole prompts.
-func (s *promptStack) serve(objects []uint32, counted bool) error {
+// Serve serves whole prompts.
+func (s *promptStack) Serve(objects []uint32, counted bool) error {
 	for len(objects) > 0 {
 		end := len(s.trace.Objects)
 		if s.prompt+1 < len(s.trace.Groups) {
@@ -135,22 +99,25 @@ func (s *promptStack) servePrompt(blocks []uint32, counted bool) {
 	}
 }
 
-func (s *promptStack) resident() []int64 { return residentsIn(s.capacities, s.stack.Seen()) }
+func (s *promptStack) Resident() []int64 { return ResidentsIn(s.capacities, s.stack.Seen()) }
 
-func (s *promptStack) hits() (hits, hitBytes []int64, err error) {
-	hits = hitsIn(s.capacities, s.blocks)
+func (s *promptStack) Hits() (hits, hitBytes []int64, err error) {
+	hits = HitsIn(s.capacities, s.blocks)
 	return hits, make([]int64, len(hits)), nil
 }
 
-func (s *promptStack) counts(k int) cache.Counts {
-	at := func(distances []int64) int64 { return hitsIn(s.capacities[k:k+1], distances)[0] }
-	n := s.all
-	n.Hits, n.HitTokens, n.Oversized = at(s.blocks), at(s.tokens), s.oversized[k]
-	loads := n.Misses() - n.Oversized
-	if s.again != nil {
-		loads = n.Requests - at(s.again)
+func (s *promptStack) Counts() []cache.Counts {
+	all := slices.Repeat([]cache.Counts{s.all}, len(s.capacities))
+	hits, tokens, filled := HitsIn(s.capacities, s.blocks), HitsIn(s.capacities, s.tokens), HitsIn(s.capacities, s.filled)
+	again := HitsIn(s.capacities, s.again)
+	for k := range all {
+		n := &all[k]
+		n.Hits, n.HitTokens, n.Oversized = hits[k], tokens[k], s.oversized[k]
+		n.EmptyTokens -= filled[k]
+		n.Evictions = n.Misses() - n.Oversized
+		if s.again != nil {
+			n.Evictions = n.Requests - again[k]
+		}
 	}
-	n.EmptyTokens -= at(s.filled)
-	n.Evictions = loads
-	return n
+	return all
 }
