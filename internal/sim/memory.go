@@ -46,6 +46,11 @@ const (
 	footprintBytes = 4
 	mostFollowed   = 1 << 14
 	modelledBytes  = 16
+	// Of prompts: per object, of a pass that serves many capacities; and of joining blocks, per object and per request of
+	// the trace.
+	promptStackBytes = 28
+	joinedBytes      = 12
+	joinedRequest    = 8
 )
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
@@ -61,6 +66,12 @@ func (r *Replayer) Need(job Job) int64 {
 	t := r.trace
 	objects := int64(t.NumObjects)
 	need := int64(replayBytes)
+	if len(job.cells) > 1 && c.Cache.Entry.GroupOrder != nil {
+		need += promptStackBytes * objects
+	}
+	if r.blockTokens(c) > 0 {
+		need += joinedBytes*objects + joinedRequest*int64(len(t.Objects))
+	}
 	if c.Prefetcher != nil {
 		need += prefetcherBytes + prefetchedBytes*objects
 		if reads := files.Of(t.Kind); reads != nil && c.Prefetcher.Entry.Layout {
