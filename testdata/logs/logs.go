@@ -25,6 +25,16 @@ func Kinds() []Kind {
 	for _, k := range deviceKinds {
 		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, accesses(), k.line) }})
 	}
+	all = append(all, callLogs()...)
+	return all
+}
+
+// callLogs are the kinds of logs of language models.
+func callLogs() (all []Kind) {
+	calls := calls()
+	for _, k := range callKinds {
+		all = append(all, Kind{k.file, func(w *bytes.Buffer) { k.write(w, calls) }})
+	}
 	return all
 }
 

@@ -1,0 +1,366 @@
+package prompts
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// maxLogLine is the longest line of a log of prompts, in bytes.
+const maxLogLine = 64 << 20
+
+// textOptions are the options of formats of texts.
+func textOptions(more ...params.Param) []params.Param {
+	names := make([]string, len(templates))
+	for i, t := range templates {
+		names[i] = t.name
+	}
+	return append([]params.Param{
+		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
+			Doc: "tokens in a block; a last, partial block is left out"},
+		{Name: "template", Default: plainTemplate, Choices: names, Doc: "chat template by which messages become a text; " +
+			"none: one content after another"},
+	}, more...)
+}
+
+// request is a prompt as a log states it. Its texts are valid until the next one is read.
+type request struct {
+	when       []byte // time, as the log writes it; nil without
+	session    uint64 // key of its conversation
+	hasSession bool
+	messages   []message
+	text       []byte   // the whole prompt, if there are no messages
+	ids        []uint64 // tokens, instead of a text
+	output     int32    // tokens, if the log counts them; -1 otherwise
+	answer     []byte   // the text of the output, if it is not counted; nil if there is none
+	answerIDs  []uint64 // likewise, its tokens
+	leftOut    string   // why this is no prompt; "" if it is one
+	parts      []string // what was left out of it: images, audio, ...
+}
+
+// reset empties a request, and keeps its room.
+func (q *request) reset() {
+	*q = request{messages: q.messages[:0], ids: q.ids[:0], answerIDs: q.answerIDs[:0], parts: q.parts[:0], output: -1}
+}
+
+// collected is a prompt with the line that states it.
+type collected struct {
+	prompt
+	line       int
+	hasSession bool
+	thread     uint64 // conversation by its prefix
+}
+
+// collector makes prompts of the requests of a file and keeps their blocks, so that all are known before the first is
+// returned: which have times, which conversations they belong to, what was left out. It implements promptSource.
+type collector struct {
+	src      *source.Source
+	opts     params.Values
+	template *template
+	size     int // tokens in a block
+	threads  *threads
+	prompts  []collected
+
+	timed    bool // the first prompt has a time
+	timeUnit int64
+	timeKind string
+
+	byIDs, byText, inTurns, answered int // prompts with ids, with texts, with messages, with a known output
+
+	room   []byte   // for texts
+	tokens []uint64 // of the current prompt
+	hashes []uint64 // of its first 1, 2, 3, ... tokens
+	held   int64    // bytes since the budget was asked
+}
+
+func newCollector(src *source.Source, opts params.Values) *collector {
+	size := opts.Int("block")
+	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
+	return &collector{src: src, opts: opts, template: templateOf(opts.Text("template")), size: size,
+		threads: shared.(*threads)}
+}
+
+// add collects a request. An error is about its line.
+func (c *collector) add(q *request) error {
+	if q.leftOut != "" {
+		c.leaveOut(q.leftOut)
+		return nil
+	}
+	whole, err := c.tokenize(q)
+	if err != nil {
+		return err
+	}
+	if len(c.tokens) == 0 {
+		c.leaveOut("without text")
+		return nil
+	}
+	if len(c.tokens) > maxTokens {
+		return fmt.Errorf("a prompt of %d tokens: want at most 2^31-1", len(c.tokens))
+	}
+	p := collected{line: c.src.LineNumber, hasSession: q.hasSession}
+	if err := c.setTime(&p, q); err != nil {
+		return err
+	}
+	p.blocks = c.blocks()
+	p.thread = c.threads.of(c.hashes, whole)
+	p.Head = Head{InputTokens: int32(len(c.tokens)), OutputTokens: c.outputOf(q), Session: q.session}
+	if p.OutputTokens >= 0 {
+		c.answered++
+	}
+	for i, part := range q.parts {
+		if !slices.Contains(q.parts[:i], part) {
+			c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "with "+part+" left out", 1)
+		}
+	}
+	c.prompts = append(c.prompts, p)
+	return c.checkBudget(int64(8*len(p.blocks)) + 150)
+}
+
+func (c *collector) leaveOut(why string) {
+	c.src.Reading.LeftOut++
+	c.src.Reading.Reasons = source.Count(c.src.Reading.Reasons, why, 1)
+}
+
+// checkBudget refuses more prompts than fit into memory; need is what the last one takes.
+func (c *collector) checkBudget(need int64) error {
+	const step = 16 << 20
+	if c.held += need; c.held < step {
+		return nil
+	}
+	c.held = 0
+	return c.src.In.Budget.Need(2*step, fmt.Sprintf("%s: the blocks of its first %d prompts", c.src.Place,
+		len(c.prompts)), "a part of the log, such as its first lines: head -n 100000 FILE | cachesim run -",
+		"larger blocks, with the option block")
+}
+
+// tokenize sets the tokens of a prompt. whole is how many of them stay if the text goes on.
+func (c *collector) tokenize(q *request) (whole int, err error) {
+	c.tokens = c.tokens[:0]
+	if len(q.ids) > 0 {
+		c.byIDs++
+		c.tokens = append(c.tokens, q.ids...)
+		return len(c.tokens), nil
+	}
+	text := q.text
+	if len(q.messages) > 0 {
+		c.inTurns++
+		c.room = c.template.render(c.room[:0], q.messages)
+		text = c.room
+	}
+	if len(text) == 0 {
+		return 0, nil
+	}
+	c.byText++
+	if c.tokens, err = c.encode(c.tokens, text); err != nil {
+		return 0, err
+	}
+	return len(c.tokens) - 1, nil
+}
+
+// encode appends the tokens of a text.
+func (c *collector) encode(to []uint64, text []byte) ([]uint64, error) {
+	return appendBytes(to, text), nil
+}
+
+// bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.
+const bytesPerToken = 4
+
+// appendBytes appends a text as tokens of 4 bytes, the last of which may be shorter.
+func appendBytes(to []uint64, text []byte) []uint64 {
+	const noID = uint64(1) << 63 // tells them from the ids of tokens
+	for len(text) > 0 {
+		n := min(bytesPerToken, len(text))
+		token := noID | uint64(n)<<32
+		for i, b := range text[:n] {
+			token |= uint64(b) << (8 * i)
+		}
+		to, text = append(to, token), text[n:]
+	}
+	return to
+}
+
+// blocks hashes the tokens and returns the ids of the full blocks.
+func (c *collector) blocks() []uint64 {
+	c.hashes = slices.Grow(c.hashes[:0], len(c.tokens))
+	blocks := make([]uint64, 0, len(c.tokens)/c.size)
+	hash := uint64(0)
+	for i, token := range c.tokens {
+		hash = random.Scramble(hash ^ random.Scramble(token))
+		c.hashes = append(c.hashes, hash)
+		if (i+1)%c.size == 0 {
+			blocks = append(blocks, hash)
+		}
+	}
+	return blocks
+}
+
+// outputOf returns the tokens of the output, -1 if they are unknown. It uses the room of the prompt's tokens.
+func (c *collector) outputOf(q *request) int32 {
+	switch {
+	case q.output >= 0:
+		return q.output
+	case len(q.answerIDs) > 0:
+		return int32(len(q.answerIDs))
+	case q.answer != nil:
+		tokens, err := c.encode(c.tokens[:0], q.answer)
+		if err != nil {
+			return -1
+		}
+		c.tokens = tokens
+		return int32(len(tokens))
+	}
+	return -1
+}
+
+// setTime reads the time of a prompt: all have one, or none.
+func (c *collector) setTime(p *collected, q *request) (err error) {
+	if len(c.prompts) == 0 {
+		c.timed = q.when != nil
+		if c.timed {
+			c.timeUnit = source.TimeUnit(c.opts, q.when)
+			c.timeKind = source.TimeKind(q.when, c.timeUnit)
+		}
+	}
+	switch {
+	case c.timed && q.when == nil:
+		return fmt.Errorf("no time, which the first prompt has")
+	case c.timed:
+		p.time, err = source.ParseTime(q.when, c.timeUnit)
+	}
+	return err
+}
+
+// open returns the reader of all prompts that were collected, and states how they were read.
+func (c *collector) open() (stream.Reader, stream.Fields, error) {
+	if len(c.prompts) == 0 {
+		return nil, stream.Fields{}, c.nothing()
+	}
+	given := c.setSessions()
+	if c.timed {
+		slices.SortStableFunc(c.prompts, func(a, b collected) int { return cmp.Compare(a.time, b.time) })
+		c.src.Reading.Layout, c.src.Reading.Time = "sorted by time", "time"+c.timeKind
+	}
+	if c.answered < len(c.prompts) && c.answered > 0 {
+		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
+			"used", int64(len(c.prompts)-c.answered))
+	}
+	c.src.Reading.Key = c.describe(given)
+	kind := Kind{BlockTokens: c.size, Sessions: true}
+	return newReader(c.src.NextNumber(), c), FieldsOf(kind, c.timed), nil
+}
+
+// nothing says why there are no prompts.
+func (c *collector) nothing() error {
+	if c.src.Reading.LeftOut > 0 {
+		return c.src.Errorf("holds no prompts: %s", c.src.Reading.LeftOutText())
+	}
+	return c.src.Errorf("holds no prompts")
+}
+
+// setSessions chooses the conversations that the log names, if any of them has two prompts, and otherwise those found
+// by prefix.
+func (c *collector) setSessions() (given bool) {
+	known := map[uint64]bool{}
+	for i := range c.prompts {
+		if p := &c.prompts[i]; p.hasSession {
+			given = given || known[p.Session]
+			known[p.Session] = true
+		}
+	}
+	for i := range c.prompts {
+		switch p := &c.prompts[i]; {
+		case !given:
+			p.Session = p.thread
+		case !p.hasSession:
+			p.Session = random.Scramble(^p.thread) // apart from the names
+		}
+	}
+	return given
+}
+
+// describe says what tokens are, how messages are laid out, and how conversations were found.
+func (c *collector) describe(given bool) string {
+	var text string
+	switch {
+	case c.byText == 0:
+		text = "token ids of the log"
+	case c.byIDs > 0:
+		text = fmt.Sprintf("token ids of %d prompts, %s of %d", c.byIDs, c.rule(), c.byText)
+	default:
+		text = c.rule()
+	}
+	if c.inTurns > 0 {
+		if c.template.turns == nil {
+			text += ", messages one after another (no template)"
+		} else {
+			text += ", template " + c.template.name
+		}
+	}
+	if given {
+		return text + ", conversations as named"
+	}
+	return text + ", conversations by prefix"
+}
+
+// rule says how texts become tokens.
+func (c *collector) rule() string { return "4 bytes as a token" }
+
+func (c *collector) next(p *prompt) error {
+	if len(c.prompts) == 0 {
+		return io.EOF
+	}
+	first := &c.prompts[0]
+	blocks := append(p.blocks, first.blocks...)
+	*p = first.prompt
+	p.blocks = blocks
+	first.blocks = nil
+	c.prompts = c.prompts[1:]
+	return nil
+}
+
+// eachObject calls visit with a scanner in front of each object of a file: one on a line, or the elements of an array.
+// what is the expected kind of file.
+func eachObject(src *source.Source, what string, visit func(*source.JSONScanner) error) error {
+	head, err := src.Head()
+	if err != nil {
+		return err
+	}
+	if source.LooksLikeJSONArray(head) {
+		return src.ScanArray(what, visit)
+	}
+	var s source.JSONScanner
+	return eachLine(src, func(line []byte) error {
+		s.Reset(line)
+		if err := visit(&s); err != nil {
+			return err
+		}
+		return s.End()
+	})
+}
+
+// eachLine calls visit with each line that is not blank, and leaves out those that it cannot read, as far as the user
+// allows.
+func eachLine(src *source.Source, visit func(line []byte) error) error {
+	for {
+		line, err := src.LongLine(maxLogLine)
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if len(source.TrimBlanks(line)) == 0 {
+			continue
+		}
+		if err := visit(line); err != nil {
+			if err := src.Skip(src.LineSyntaxError(err)); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package prompts
+
+import (
+	"errors"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var openaiFormat = source.Format{
+	Name: "openai",
+	Summary: "chat and completion requests of OpenAI's API, a JSON object on a line or an array of them, with their " +
+		"answers if they are logged (also files of its Batch API)",
+	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You are a ` +
+		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
+	Carries: "prompts: blocks, lengths, session, and time if there is one",
+	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or "request"`,
+	Options: textOptions(source.TimeUnitOption()),
+	JSON:    true,
+	Whole:   true,
+	Detect:  detectOpenAI,
+	Open:    openOpenAI,
+}
+
+// envelopes are fields of log entries whose values are requests or answers.
+var envelopes = map[string]bool{"body": true, "request": true, "response": true, "request_body": true,
+	"response_body": true}
+
+func detectOpenAI(head source.Head, _ string) source.Confidence {
+	fields := fieldsOf(head, envelopes)
+	switch {
+	case fields["messages"] == '[' && (fields["model"] != 0 || fields["role"] != 0):
+		return source.Certain
+	case fields["prompt"] != '"' && fields["prompt"] != '[' || fields["message_tree_id"] != 0:
+		return source.No
+	case fields["model"] != 0 || fields["max_tokens"] != 0 || fields["choices"] != 0:
+		return source.Certain
+	}
+	return source.Likely
+}
+
+// fieldsOf returns the fields of the first object of a file with the first byte of each value: its own, those of the
+// objects in envelopes, and in messages those of the first message. The head may end anywhere.
+func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
+	s := &source.JSONScanner{Text: head.Bytes}
+	fields := map[string]byte{}
+	var walk func() error
+	walk = func() error {
+		return s.Object(func(key []byte) error {
+			name, begins := string(key), s.Peek()
+			if fields[name] == 0 {
+				fields[name] = begins
+			}
+			switch {
+			case begins == '{' && envelopes[name]:
+				return walk()
+			case begins == '[' && name == "messages":
+				first := true
+				return s.Array(func() error {
+					if first && s.Peek() == '{' {
+						first = false
+						return walk()
+					}
+					return s.Skip()
+				})
+			}
+			return s.Skip()
+		})
+	}
+	s.Take('[')
+	_ = walk() // it fails where the head ends
+	return fields
+}
+
+func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c := newCollector(src, opts)
+	b := &body{}
+	err := eachObject(src, "list of requests", func(s *source.JSONScanner) error {
+		b.reset()
+		if err := b.readEntry(s); err != nil {
+			return err
+		}
+		if !b.hasInput && len(b.ids) == 0 && b.leftOut == "" {
+			return errNoInput
+		}
+		return b.each(c.add)
+	})
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	return c.open()
+}
+
+var errNoInput = errors.New("neither messages nor prompt: want requests; those of a batch are in its input file, not in " +
+	"its output")
+
+// readEntry reads a request, or an entry of a log with a request and perhaps its answer.
+func (b *body) readEntry(s *source.JSONScanner) error {
+	return s.Object(func(key []byte) error { return b.readEntryField(string(key), s) })
+}
+
+func (b *body) readEntryField(key string, s *source.JSONScanner) (err error) {
+	if envelopes[key] && s.Peek() == '{' {
+		return b.readEntry(s)
+	}
+	switch key {
+	case "timestamp", "time", "ts", "created_at", "start_time", "startTime", "request_time":
+		var when []byte
+		if when, err = timeText(s); when != nil && b.when == nil {
+			b.when = when
+		}
+		return err
+	case "session_id", "conversation_id":
+		return b.readSession(s)
+	case "status_code":
+		status, err := s.Label()
+		if n, ok := source.ParseWhole(status); ok && n >= 400 {
+			b.leftOut = "failed"
+		}
+		return err
+	case "completion", "output", "response":
+		return b.readAnswer(s)
+	}
+	known, err := b.field(key, s)
+	if !known {
+		return s.Skip()
+	}
+	return err
+}
+
+// readSession reads the name of a conversation; null is none.
+func (b *body) readSession(s *source.JSONScanner) (err error) {
+	if s.Peek() != '"' && (s.Peek() < '0' || s.Peek() > '9') {
+		return s.Skip()
+	}
+	b.hasSession = true
+	b.session, err = s.SessionKey()
+	return err
+}

@@ -1,0 +1,154 @@
+package logs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// call is a request to a language model, with its answer.
+type call struct {
+	at           time.Time
+	conversation int
+	turns        []turn // the prompt: a system message, and the turns so far
+	answer       string
+	first, last  bool // of its conversation
+}
+
+// turn is a message of a call.
+type turn struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// text is the prompt as one text.
+func (c call) text() string {
+	var all []string
+	for _, t := range c.turns {
+		all = append(all, t.Content)
+	}
+	return strings.Join(all, "\n")
+}
+
+// tokens is the number of tokens of a text, with words as tokens.
+func tokens(text string) int { return len(strings.Fields(text)) }
+
+// id is a name of a call or a conversation as servers make them.
+func (c call) id(salt uint64) string {
+	rng := rand.New(rand.NewPCG(uint64(c.at.UnixNano()), salt))
+	return fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64())
+}
+
+var words = strings.Fields(`the a of to and in is that for it as was with be by on not he his but at are this have from
+	or had an they which one you were her all she there would their we him been has when who will more no if out so said
+	what up its about into than them can only other new some could time these two may then do first any my now such like
+	our over man me even most made after also did many before must through back years where much your way well down
+	should because each just those people mr how too little state good very make world still own see men work long get
+	here between both life being under never day same another know while last might us great old year off come since
+	against go came right used take three`)
+
+// sentence is some words, with a mark at the end.
+func sentence(rng *rand.Rand, length int) string {
+	said := make([]string, length)
+	for i := range said {
+		said[i] = words[rng.IntN(len(words))]
+	}
+	return strings.Join(said, " ") + "."
+}
+
+// calls are conversations with three assistants, which begin at random times and take turns.
+func calls() []call {
+	rng := rand.New(rand.NewPCG(31, 1))
+	assistants := make([]string, 3)
+	for i := range assistants {
+		assistants[i] = "You are a helpful assistant. " + sentence(rng, 80)
+	}
+	const conversations = 60
+	waiting := make([]call, conversations)
+	left := make([]int, conversations)
+	for i := range waiting {
+		waiting[i] = call{at: begin.Add(time.Duration(rng.IntN(1200)) * time.Second), conversation: i, first: true,
+			turns: []turn{{"system", assistants[rng.IntN(3)]}, {"user", sentence(rng, 5+rng.IntN(40))}}}
+		left[i] = 1 + rng.IntN(5)
+	}
+	var all []call
+	for {
+		next := -1
+		for i := range waiting {
+			if left[i] > 0 && (next < 0 || waiting[i].at.Before(waiting[next].at)) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return all
+		}
+		c := &waiting[next]
+		left[next]--
+		c.answer, c.last = sentence(rng, 10+rng.IntN(60)), left[next] == 0
+		done := *c
+		done.turns = append([]turn(nil), c.turns...)
+		all = append(all, done)
+		c.first = false
+		c.turns = append(c.turns, turn{"assistant", c.answer}, turn{"user", sentence(rng, 5+rng.IntN(40))})
+		c.at = c.at.Add(time.Duration(10+rng.IntN(90)) * time.Second)
+	}
+}
+
+// callKind is a log of calls to a language model.
+type callKind struct {
+	file  string
+	write func(w *bytes.Buffer, calls []call)
+}
+
+// eachCall makes a writer of a kind with a line or more for each call.
+func eachCall(head string, line func(call) string) func(*bytes.Buffer, []call) {
+	return func(w *bytes.Buffer, calls []call) { each(w, head, calls, line) }
+}
+
+// object is a JSON object; encoding/json sorts its names.
+type object map[string]any
+
+// inJSON is a value as JSON. It must be one.
+func inJSON(value any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// usage is what OpenAI's API counts.
+func (c call) usage() object {
+	return object{"prompt_tokens": tokens(c.text()), "completion_tokens": tokens(c.answer),
+		"total_tokens": tokens(c.text()) + tokens(c.answer)}
+}
+
+var callKinds = []callKind{
+	// OpenAI, API reference: requests to /v1/chat/completions, as gateways log them with the answers.
+	{"chat-requests.jsonl", eachCall("", func(c call) string {
+		return inJSON(object{
+			"timestamp": c.at.Format(time.RFC3339),
+			"request":   object{"model": "llama-3.1-8b", "messages": c.turns},
+			"response": object{"id": "chatcmpl-" + c.id(1), "created": c.at.Unix(), "usage": c.usage(),
+				"choices": []object{{"index": 0, "message": turn{"assistant", c.answer}}}},
+		})
+	})},
+	// OpenAI, Batch API: the input file.
+	{"batch-input.jsonl", eachCall("", func(c call) string {
+		return inJSON(object{"custom_id": c.id(2), "method": "POST", "url": "/v1/chat/completions",
+			"body": object{"model": "llama-3.1-8b", "messages": c.turns}})
+	})},
+	// OpenAI, API reference: requests to /v1/completions, as an array.
+	{"completions.json", func(w *bytes.Buffer, calls []call) {
+		all := make([]object, len(calls))
+		for i, c := range calls {
+			all[i] = object{"model": "llama-3.1-8b", "prompt": c.text(), "created": c.at.Unix(), "usage": c.usage()}
+		}
+		w.WriteString(inJSON(all) + "\n")
+	}},
+}
