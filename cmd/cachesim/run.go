@@ -16,12 +16,14 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 type runFlags struct {
@@ -147,6 +149,12 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if prompts.IsLengthsOnly(t.Kind) {
+		if capacities, specs, err = withoutContents(cmd, capacities, specs); err != nil {
+			return err
+		}
+		design.Entrants = experiment.Entrants(specs, lists)
+	}
 	bill, err := f.billing.Bill(t)
 	if err != nil {
 		return err
@@ -187,6 +195,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	r := f.results(cmd, args, w, t, partial, recs, rows)
 	r.Costs = bill.Answers(recs, f.blocks)
 	return errors.Join(f.report(cmd, r), partial)
+}
+
+// withoutContents returns one capacity and one policy unless the user chose them: nothing hits, so that all are alike.
+func withoutContents(cmd *cobra.Command, capacities []capacity.Spec, specs []policies.Spec) ([]capacity.Spec,
+	[]policies.Spec, error) {
+	var err error
+	if !cmd.Flags().Changed("capacity") {
+		if capacities, err = capacity.ParseList("1"); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !cmd.Flags().Changed("policy") {
+		specs, err = policies.Registry.ParseList("lru")
+	}
+	return capacities, specs, err
 }
 
 // capacitiesIn returns the capacities: none if every cache defines its own, from which a given one must not differ.

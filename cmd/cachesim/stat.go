@@ -69,7 +69,8 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	if attended.Is(cmd, w) {
 		return attended.Stat(cmd, w, string(f.format), f.out, about, f.trace.quiet)
 	}
-	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != ""}
+	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != "",
+		Lengths: true}
 	t, w, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, f.out != "")
 	if err != nil {
 		return err

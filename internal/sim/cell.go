@@ -110,6 +110,9 @@ func referencesUnder(rules policies.Rules) []string {
 // HoldAgainst sets the fields of rec that compare it with the record of one of its cell's References. After a warm-up
 // both count only the requests that follow.
 func HoldAgainst(rec *records.Record, reference records.Record) {
+	if rec.Contents == records.ContentsUnknown {
+		return
+	}
 	if reference.Kind == policies.Bound.String() {
 		bound := reference.Float(metric.LowerBoundMisses)
 		rec.Set(metric.LowerBoundMisses, bound)

@@ -1,17 +1,21 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Needs returns what the cells with these parts need from their trace, together; bytes says that a capacity counts
-// bytes. In a cache with a capacity of its own, sizes in the trace do not count.
+// bytes. In a cache with a capacity of its own, sizes in the trace do not count. Lengths of prompts are enough if a
+// model of time uses them in every cell.
 func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	for i := range all {
 		needs.Sizes = needs.Sizes || bytes && all[i].Cache.Entry.Capacity == nil
 		needs = needs.Union(all[i].needs())
 	}
+	needs.Lengths = !slices.ContainsFunc(all, func(p Parts) bool { return p.Model == nil || !p.Model.Entry.Lengths })
 	return needs
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -57,6 +58,11 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 			*kind.Field(&rec) = part.String()
 		}
 	}
+	if prompts.IsLengthsOnly(r.trace.Kind) {
+		rec.Values, rec.Contents = withoutHits(rec.Values), records.ContentsUnknown
+		times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
+		return Result{rec, times, out.series, out.blocks}
+	}
 	rec.Set(metric.HitRatio, r.hitRatio(out.values, 0))
 	if delayed, ok := delayedHits(out.values); ok {
 		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
@@ -84,6 +90,15 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		setPrefetchRatios(&rec)
 	}
 	return Result{rec, times, out.series, out.blocks}
+}
+
+// withoutHits drops what depends on the contents of prompts, which are unknown.
+func withoutHits(v metric.Values) metric.Values {
+	for _, m := range []metric.Metric{metric.Hits, metric.Misses, metric.HitRatio, metric.Evictions, metric.Oversized,
+		prefix.HitTokens, prefix.TokenHitRatio, prefix.BlockHitRatio} {
+		v.Delete(m)
+	}
+	return v
 }
 
 // setPrefetchRatios sets the ratios that follow from a prefetcher's counts.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -23,7 +24,7 @@ const (
 
 // warnOfKeys says that no key of the trace repeats, unless the run needs embeddings, for which similar keys are enough.
 func (l *loader) warnOfKeys(t *Trace) {
-	if l.opts.Embeddings || !t.neverRepeats() {
+	if l.opts.Embeddings || prompts.IsLengthsOnly(t.Kind) || !t.neverRepeats() {
 		return
 	}
 	warning := noRepetition + ", so that no cache can hit"

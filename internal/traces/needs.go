@@ -22,6 +22,8 @@ type Needs struct {
 	Embeddings bool
 	// Attention asks for the attention of a language model, which has nothing else: requests are the lookups of its heads.
 	Attention bool
+	// Lengths says that lengths of prompts are enough, where a trace has no contents: nothing will ask for hits.
+	Lengths bool
 }
 
 // Union returns what satisfies both.
@@ -29,7 +31,7 @@ func (n Needs) Union(other Needs) Needs {
 	return Needs{
 		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
 		Kind: n.Kind || other.Kind, Embeddings: n.Embeddings || other.Embeddings,
-		Attention: n.Attention || other.Attention,
+		Attention: n.Attention || other.Attention, Lengths: n.Lengths && other.Lengths,
 	}
 }
 

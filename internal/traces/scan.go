@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -302,6 +303,11 @@ func (s *scan) start(path string, fields stream.Fields) error {
 		}
 	}
 	s.fields = fields
+	if kind, ok := prompts.KindOf(fields); ok && kind.LengthsOnly && !s.opts.Lengths {
+		return fmt.Errorf("%s: has lengths of prompts and no contents, so that no hits can be known: cachesim stat "+
+			"describes its arrivals and lengths, and cachesim run with --cache prefix --model prefill computes how long "+
+			"they take without a cache", path)
+	}
 	if source.IsGrouped(fields.Kind) {
 		if s.units, err = fields.Kind.Units(s.sampler != nil); err != nil {
 			return fmt.Errorf("%s: %w", path, err)

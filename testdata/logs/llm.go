@@ -99,8 +99,9 @@ func calls() []call {
 
 // callKind is a log of calls to a language model.
 type callKind struct {
-	file  string
-	write func(w *bytes.Buffer, calls []call)
+	file        string
+	write       func(w *bytes.Buffer, calls []call)
+	lengthsOnly bool // without contents
 }
 
 // eachCall makes a writer of a kind with a line or more for each call.
@@ -129,8 +130,22 @@ func (c call) usage() object {
 }
 
 var callKinds = []callKind{
+	// Azure/AzurePublicDataset: the LLM inference traces of 2023.
+	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,ContextTokens,GeneratedTokens\n", func(c call) string {
+		return fmt.Sprintf("%s,%d,%d", c.at.Format("2006-01-02 15:04:05.0000000"), tokens(c.text()), tokens(c.answer))
+	})},
+	// HPMLL/BurstGPT: the traces with sessions; requests to the API have none.
+	{file: "BurstGPT_1.csv", lengthsOnly: true, write: eachCall("Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,"+
+		"Log Type\n", func(c call) string {
+		session, kind := fmt.Sprint("Conversation-", c.conversation), "Conversation log"
+		if c.conversation%3 == 0 {
+			session, kind = "", "API log"
+		}
+		in, out := tokens(c.text()), tokens(c.answer)
+		return fmt.Sprintf("%d,%s,1.5,ChatGPT,%d,%d,%d,%s", int(c.at.Sub(begin).Seconds()), session, in, out, in+out, kind)
+	})},
 	// OpenAI, API reference: requests to /v1/chat/completions, as gateways log them with the answers.
-	{"chat-requests.jsonl", eachCall("", func(c call) string {
+	{file: "chat-requests.jsonl", write: eachCall("", func(c call) string {
 		return inJSON(object{
 			"timestamp": c.at.Format(time.RFC3339),
 			"request":   object{"model": "llama-3.1-8b", "messages": c.turns},
@@ -139,12 +154,12 @@ var callKinds = []callKind{
 		})
 	})},
 	// OpenAI, Batch API: the input file.
-	{"batch-input.jsonl", eachCall("", func(c call) string {
+	{file: "batch-input.jsonl", write: eachCall("", func(c call) string {
 		return inJSON(object{"custom_id": c.id(2), "method": "POST", "url": "/v1/chat/completions",
 			"body": object{"model": "llama-3.1-8b", "messages": c.turns}})
 	})},
 	// OpenAI, API reference: requests to /v1/completions, as an array.
-	{"completions.json", func(w *bytes.Buffer, calls []call) {
+	{file: "completions.json", write: func(w *bytes.Buffer, calls []call) {
 		all := make([]object, len(calls))
 		for i, c := range calls {
 			all[i] = object{"model": "llama-3.1-8b", "prompt": c.text(), "created": c.at.Unix(), "usage": c.usage()}

@@ -11,19 +11,21 @@ import (
 type Kind struct {
 	File  string // its usual name
 	Write func(w *bytes.Buffer)
+	// LengthsOnly says that it has no contents that could hit.
+	LengthsOnly bool
 }
 
 // Kinds are all kinds, by who writes them.
 func Kinds() []Kind {
 	var all []Kind
 	for _, k := range webKinds {
-		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, visits(), k.line) }})
+		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) { each(w, k.head, visits(), k.line) }})
 	}
 	for _, k := range storeKinds {
-		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, operations(), k.line) }})
+		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) { each(w, k.head, operations(), k.line) }})
 	}
 	for _, k := range deviceKinds {
-		all = append(all, Kind{k.file, func(w *bytes.Buffer) { each(w, k.head, accesses(), k.line) }})
+		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) { each(w, k.head, accesses(), k.line) }})
 	}
 	all = append(all, callLogs()...)
 	return all
@@ -33,7 +35,8 @@ func Kinds() []Kind {
 func callLogs() (all []Kind) {
 	calls := calls()
 	for _, k := range callKinds {
-		all = append(all, Kind{k.file, func(w *bytes.Buffer) { k.write(w, calls) }})
+		all = append(all, Kind{File: k.file, LengthsOnly: k.lengthsOnly,
+			Write: func(w *bytes.Buffer) { k.write(w, calls) }})
 	}
 	return all
 }

@@ -46,6 +46,9 @@ type Entry struct {
 	// Routes says that it can serve groups on several nodes, each with a queue of its own: Config.Cache then implements
 	// Nodes.
 	Routes bool
+	// Lengths says that it computes times of prompts from their lengths alone, if the contents are unknown and nothing can
+	// hit.
+	Lengths bool
 	// Needs returns what it needs from the trace; nil for nothing.
 	Needs func(v params.Values) traces.Needs
 	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be

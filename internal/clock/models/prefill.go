@@ -57,6 +57,7 @@ var prefillEntry = Entry{
 		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: the " +
 			"hardware's"},
 	},
+	Lengths:  true,
 	Overlaps: func(v params.Values) bool { return v.Int("concurrency") > 1 },
 	Check:    checkPrefill,
 	Run:      runPrefill,

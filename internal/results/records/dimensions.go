@@ -83,8 +83,11 @@ func AxisNames(recs []Record) (names []string) {
 }
 
 // Metric returns the value of a metric, or of a numeric setting, by name. ok is false if the record does not have it. A
-// metric of every record is 0 if it was not set.
+// metric of every record is 0 if it was not set, unless contents of prompts are unknown, and with them what hits.
 func (r *Record) Metric(name string) (x float64, ok bool) {
+	if r.Contents == ContentsUnknown && alwaysThere(name) && name != metric.Requests.Name {
+		return 0, false
+	}
 	if x, ok = r.Get(name); ok || alwaysThere(name) {
 		return x, true
 	}
@@ -99,6 +102,9 @@ func (r *Record) Metric(name string) (x float64, ok bool) {
 	}
 	return 0, false
 }
+
+// ContentsUnknown is the value of Record.Contents for prompts that have only lengths.
+const ContentsUnknown = "unknown"
 
 // IsSetting reports whether a name means a numeric setting of the replay, such as capacity_share.
 func IsSetting(name string) bool {

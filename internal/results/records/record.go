@@ -56,6 +56,9 @@ type Record struct {
 	KVSource   string  `json:"kv_source" parquet:"kv_source" rare:"true"`
 	TokenBytes float64 `json:"token_bytes" parquet:"token_bytes" rare:"true"`
 	BlockBytes int64   `json:"block_bytes" parquet:"block_bytes" rare:"true"`
+	// Contents is ContentsUnknown if the trace has only lengths of prompts: then the record's hits, misses and evictions
+	// say nothing, and are 0 in files. "" otherwise.
+	Contents string `json:"contents" parquet:"contents" rare:"true"`
 	// Embeddings is the origin of the queries' embeddings: "trace", the file next to it, or an embedder with every
 	// parameter; "" if similarity is not used.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`

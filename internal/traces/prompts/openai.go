@@ -14,13 +14,13 @@ var openaiFormat = source.Format{
 		"answers if they are logged (also files of its Batch API)",
 	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You are a ` +
 		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
-	Carries: "prompts: blocks, lengths, session, and time if there is one",
+	Carries:   "prompts: blocks, lengths, session, and time if there is one",
 	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or "request"`,
-	Options: textOptions(source.TimeUnitOption()),
-	JSON:    true,
-	Whole:   true,
-	Detect:  detectOpenAI,
-	Open:    openOpenAI,
+	Options:   textOptions(source.TimeUnitOption()),
+	JSON:      true,
+	Whole:     true,
+	Detect:    detectOpenAI,
+	Open:      openOpenAI,
 }
 
 // envelopes are fields of log entries whose values are requests or answers.

@@ -18,7 +18,7 @@ const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts; Writables can be written, too.
 var (
-	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat}
+	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, lengthsFormat}
 	Writables = []source.Writable{mooncakeWritable}
 )
 
@@ -26,6 +26,9 @@ var (
 type Kind struct {
 	BlockTokens int  // tokens in a block
 	Sessions    bool // prompts belong to conversations: Head.Session
+	// LengthsOnly says that the contents of prompts are unknown: each is one block that no other prompt has, whatever its
+	// length, and nothing can be said about hits.
+	LengthsOnly bool
 }
 
 // KindOf returns the kind of requests that are blocks of prompts; ok is false if they are not.
@@ -41,6 +44,9 @@ func FieldsOf(kind Kind, clock bool) stream.Fields {
 func (k Kind) Name() string { return "prompts" }
 
 func (k Kind) Request() string {
+	if k.LengthsOnly {
+		return "prompts without contents, whose hits cannot be known"
+	}
 	return fmt.Sprintf("prompts in blocks of %d tokens", k.BlockTokens)
 }
 
@@ -51,6 +57,8 @@ func (k Kind) Conflict(other stream.Kind) string {
 	switch o, ok := other.(Kind); {
 	case !ok:
 		return "only one of them has prompts"
+	case k.LengthsOnly != o.LengthsOnly:
+		return "only one of them has the contents of its prompts"
 	case k.BlockTokens != o.BlockTokens:
 		return fmt.Sprintf("blocks of %d and of %d tokens", k.BlockTokens, o.BlockTokens)
 	case k.Sessions != o.Sessions:
@@ -73,7 +81,7 @@ func (k Kind) Units(sampled bool) (stream.Units, error) {
 }
 
 func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
-	return &builder{Columns: Columns{BlockTokens: k.BlockTokens}, kind: k, clock: fields.Time,
+	return &builder{Columns: Columns{BlockTokens: k.BlockTokens, LengthsOnly: k.LengthsOnly}, kind: k, clock: fields.Time,
 		sessions: map[uint64]int32{}}
 }
 
@@ -218,7 +226,8 @@ func Of(kind stream.Columns) *Columns {
 // Columns are the requests to a language model. The blocks of a prompt are its group. An object is a block together
 // with everything before it in its prompt, so equal objects begin equal prefixes. It implements stream.Chained.
 type Columns struct {
-	BlockTokens int // tokens in a full block
+	BlockTokens int  // tokens in a full block
+	LengthsOnly bool // as in Kind
 	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens)
 	// tokens, so n leading blocks hold min(n BlockTokens, InputTokens). Files that leave out a last, partial block have up
 	// to BlockTokens-1 tokens beyond the blocks.
@@ -278,6 +287,20 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 // Only implements Columns: single blocks make no prompts.
 func (p *Columns) Only(stream.Chosen) stream.Columns { return nil }
 func (p *Columns) Torn() bool                        { return true }
+
+// Warnings implements stream.Warner.
+func (p *Columns) Warnings() []string {
+	if !p.LengthsOnly {
+		return nil
+	}
+	return []string{"the trace has lengths of prompts and no contents, so that no hits can be known: every token is computed"}
+}
+
+// IsLengthsOnly reports whether requests are prompts whose contents are unknown.
+func IsLengthsOnly(columns stream.Columns) bool {
+	p := Of(columns)
+	return p != nil && p.LengthsOnly
+}
 
 func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +

@@ -10,12 +10,15 @@ import (
 // figures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse
 // times.
 func (s *Summary) figures() (drawn []plots.Drawing, err error) {
-	popularity, err := s.popularityFigure()
-	if err != nil {
-		return nil, err
+	if s.knowsObjects() {
+		popularity, err := s.popularityFigure()
+		if err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, popularity)
 	}
-	drawn = append(drawn, popularity)
 	for _, f := range []distributionFigure{
+		{"lengths", "Lengths", "tokens", plots.Number, s.lengthCurves()},
 		{"sizes", "Sizes", "size", plots.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
 		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), objects", plots.Number,
 			[]curve{{"", s.ReuseDistance.plusOne()}}},
@@ -54,6 +57,15 @@ func (s *Summary) popularityFigure() (plots.Drawing, error) {
 		}
 	}
 	return f.Draw("popularity")
+}
+
+// lengthCurves are the lengths of prompts without contents, of which there is nothing else to draw.
+func (s *Summary) lengthCurves() []curve {
+	p, ok := s.Kind.(*PromptSummary)
+	if !ok || s.knowsObjects() {
+		return nil
+	}
+	return []curve{{"prompts", p.Lengths}, {"outputs", p.OutputLengths}}
 }
 
 func (s *Summary) fittedLine(ranks []float64) plots.Line {

@@ -66,10 +66,23 @@ func (s *Summary) describeKind(t *traces.Trace) {
 	}
 }
 
+// arrivals are the counts of a trace whose objects are unknown.
+type arrivals struct {
+	Trace             string   `json:"trace"`
+	SampleRate        float64  `json:"sample_rate"`
+	Requests          int64    `json:"requests"`
+	SpanSeconds       *float64 `json:"span_seconds"`
+	RequestsPerSecond *float64 `json:"requests_per_second"`
+	OutOfOrder        *int64   `json:"out_of_order"`
+}
+
 // MarshalJSON writes one object: the counts, a section for each kind, null unless the trace is of this kind, and the
 // distributions.
 func (s *Summary) MarshalJSON() ([]byte, error) {
 	parts := []any{s.Counts}
+	if !s.knowsObjects() {
+		parts[0] = arrivals{s.Trace, s.SampleRate, s.Requests, s.SpanSeconds, s.RequestsPerSecond, s.OutOfOrder}
+	}
 	for _, k := range kinds {
 		var about Section
 		if k.name == s.kindName {

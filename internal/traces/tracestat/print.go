@@ -28,6 +28,9 @@ func (s *Summary) Print(w io.Writer, format string) error {
 type row struct{ name, value string }
 
 func (s *Summary) rows() []row {
+	if !s.knowsObjects() {
+		return append(s.Kind.rows(), s.clockRows()...)
+	}
 	rows := []row{
 		{"requests", records.Count(s.Requests)},
 		{"objects", records.Count(s.Objects)},

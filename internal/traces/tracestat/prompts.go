@@ -12,15 +12,15 @@ import (
 type PromptSummary struct {
 	Prompts       int64  `json:"prompts"`
 	Conversations *int64 `json:"conversations"`
-	BlockTokens   int    `json:"block_tokens"`
+	BlockTokens   *int   `json:"block_tokens"`
 	InputTokens   int64  `json:"input_tokens"`
 	OutputTokens  *int64 `json:"output_tokens"`
 
-	// SharedTokens are the tokens of the leading blocks of each prompt that an earlier prompt began with: the hits of a
+	// Without contents of the prompts, these three and BlockTokens are unknown. SharedTokens are the tokens of the leading blocks of each prompt that an earlier prompt began with: the hits of a
 	// prefix cache without bounds.
-	SharedTokens      int64   `json:"shared_tokens"`
-	SharedPrefixRatio float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
-	DistinctTokens    int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
+	SharedTokens      *int64   `json:"shared_tokens"`
+	SharedPrefixRatio *float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
+	DistinctTokens    *int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
 
 	Lengths        *Distribution `json:"prompt_lengths"`             // tokens
 	OutputLengths  *Distribution `json:"output_lengths"`             // tokens
@@ -29,10 +29,11 @@ type PromptSummary struct {
 }
 
 func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
-	s := &PromptSummary{Prompts: int64(len(t.Groups)), BlockTokens: p.BlockTokens}
-	s.addTokens(t, p)
+	s := &PromptSummary{Prompts: int64(len(t.Groups))}
 	s.InputTokens, s.Lengths = sumAndDistribution(p.InputTokens)
-	s.SharedPrefixRatio = float64(s.SharedTokens) / float64(s.InputTokens)
+	if !p.LengthsOnly {
+		s.addTokens(t, p)
+	}
 	if p.OutputTokens != nil {
 		var sum int64
 		sum, s.OutputLengths = sumAndDistribution(p.OutputTokens)
@@ -44,8 +45,13 @@ func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
 	return s
 }
 
+// knowsContents reports whether it is known what the prompts share.
+func (s *PromptSummary) knowsContents() bool { return s.SharedTokens != nil }
+
 // addTokens counts the tokens of shared prefixes and of distinct blocks.
 func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
+	var shared, distinct int64
+	size := p.BlockTokens
 	known := 0 // objects requested so far: their numbers are below this, being in order of first appearance
 	for i, from := range t.Groups {
 		to := len(t.Objects)
@@ -59,10 +65,12 @@ func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
 				continue
 			}
 			known++
-			s.DistinctTokens += min(int64(s.BlockTokens), tokens-int64(block*s.BlockTokens))
+			distinct += min(int64(size), tokens-int64(block*size))
 		}
-		s.SharedTokens += min(int64(leading*s.BlockTokens), tokens)
+		shared += min(int64(leading*size), tokens)
 	}
+	ratio := float64(shared) / float64(s.InputTokens)
+	s.BlockTokens, s.SharedTokens, s.DistinctTokens, s.SharedPrefixRatio = &size, &shared, &distinct, &ratio
 }
 
 func (s *PromptSummary) addConversations(p *prompts.Columns) {
@@ -100,13 +108,18 @@ func (s *PromptSummary) rows() []row {
 	if s.Conversations != nil {
 		rows = append(rows, row{"conversations", records.Count(*s.Conversations)})
 	}
-	rows = append(rows,
-		row{"block", fmt.Sprintf("%s tokens", records.Count(int64(s.BlockTokens)))},
-		row{"tokens of prompts", records.Count(s.InputTokens)},
-		row{"shared prefixes", fmt.Sprintf("%s tokens (%s)", records.Count(s.SharedTokens),
-			records.Share(s.SharedPrefixRatio))},
-		row{"distinct tokens", records.Count(s.DistinctTokens)},
-	)
+	if s.knowsContents() {
+		rows = append(rows, row{"block", fmt.Sprintf("%s tokens", records.Count(int64(*s.BlockTokens)))})
+	}
+	rows = append(rows, row{"tokens of prompts", records.Count(s.InputTokens)})
+	if s.knowsContents() {
+		rows = append(rows,
+			row{"shared prefixes", fmt.Sprintf("%s tokens (%s)", records.Count(*s.SharedTokens),
+				records.Share(*s.SharedPrefixRatio))},
+			row{"distinct tokens", records.Count(*s.DistinctTokens)})
+	} else {
+		rows = append(rows, row{"shared prefixes", "unknown: the trace has no contents"})
+	}
 	if s.OutputTokens != nil {
 		rows = append(rows, row{"tokens of outputs", records.Count(*s.OutputTokens)})
 	}

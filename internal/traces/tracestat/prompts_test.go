@@ -25,11 +25,11 @@ func TestPrompts(t *testing.T) {
 	s := must.Get(Summarize(promptTrace()))(t)
 	p := s.Kind.(*PromptSummary)
 	// Shared: nothing, two blocks, one block. Distinct: 4+3, 4 of the third block of the second prompt, 4+4.
-	if p.Prompts != 3 || *p.Conversations != 2 || p.InputTokens != 33 || *p.OutputTokens != 9 || p.SharedTokens != 12 ||
-		p.DistinctTokens != 19 {
+	if p.Prompts != 3 || *p.Conversations != 2 || p.InputTokens != 33 || *p.OutputTokens != 9 || *p.SharedTokens != 12 ||
+		*p.DistinctTokens != 19 {
 		t.Errorf("%+v", p)
 	}
-	if p.SharedPrefixRatio != 12.0/33 || p.Lengths.Max != 14 || p.OutputLengths.Mean != 3 || p.Turns.Max != 2 ||
+	if *p.SharedPrefixRatio != 12.0/33 || p.Lengths.Max != 14 || p.OutputLengths.Mean != 3 || p.Turns.Max != 2 ||
 		p.ForeignPrompts.Mean != 1 {
 		t.Errorf("%+v", p)
 	}
@@ -49,7 +49,7 @@ func TestPromptsBeyondTheirBlocks(t *testing.T) {
 	prompts.Of(trace.Kind).OutputTokens, prompts.Of(trace.Kind).Sessions, prompts.Of(trace.Kind).SessionKeys = nil, nil,
 		nil
 	s := must.Get(Summarize(trace))(t)
-	if p := s.Kind.(*PromptSummary); p.SharedTokens != 12 || p.DistinctTokens != 20 || p.Conversations != nil ||
+	if p := s.Kind.(*PromptSummary); *p.SharedTokens != 12 || *p.DistinctTokens != 20 || p.Conversations != nil ||
 		p.OutputTokens != nil || p.Turns != nil {
 		t.Errorf("%+v", p)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -50,6 +51,9 @@ type Counts struct {
 
 	Operations *Operations `json:"operations"`
 }
+
+// knowsObjects reports whether it is known which objects are requested; of prompts without contents it is not.
+func (s *Summary) knowsObjects() bool { return s.popularity != nil }
 
 // Shape is how the requests are distributed.
 type Shape struct {
@@ -101,6 +105,10 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 		s.Operations = countOperations(t.Ops)
 	}
 	s.describeKind(t)
+	if prompts.IsLengthsOnly(t.Kind) { // objects stand for prompts, and say nothing
+		s.ReuseTimeRequests, s.ReuseTimeSeconds = nil, nil
+		return s, nil
+	}
 	s.addPopularity(counts)
 	s.ReuseDistance = (<-distances).distribution(rate)
 	return s, nil
