@@ -166,7 +166,8 @@ func TestReading(t *testing.T) {
 
 // The example of every format is read in the same way by the format that the trace reports.
 func TestReadAgain(t *testing.T) {
-	everything := traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true}}
+	everything := traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true,
+		Lengths: true}}
 	for _, f := range formats.All() {
 		if f.Example == "" {
 			continue

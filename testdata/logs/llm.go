@@ -38,7 +38,7 @@ func tokens(text string) int { return len(strings.Fields(text)) }
 
 // id is a name of a call or a conversation as servers make them.
 func (c call) id(salt uint64) string {
-	rng := rand.New(rand.NewPCG(uint64(c.at.UnixNano()), salt))
+	rng := rand.New(rand.NewPCG(uint64(c.at.UnixNano()), salt<<32|uint64(c.conversation)))
 	return fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64())
 }
 
@@ -129,7 +129,34 @@ func (c call) usage() object {
 		"total_tokens": tokens(c.text()) + tokens(c.answer)}
 }
 
+// litellm adds what all of LiteLLM's logs have.
+func (c call) litellm(entry object) object {
+	entry["call_type"], entry["status"], entry["model"] = "acompletion", "success", "gpt-4o"
+	entry["prompt_tokens"], entry["completion_tokens"] = tokens(c.text()), tokens(c.answer)
+	return entry
+}
+
+// seconds is a time since 1970.
+func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }
+
 var callKinds = []callKind{
+	// LiteLLM, "What gets logged": the StandardLoggingPayload, as a callback writes it.
+	{file: "litellm-callback.jsonl", write: eachCall("", func(c call) string {
+		return inJSON(c.litellm(object{"id": "chatcmpl-" + c.id(3), "trace_id": c.id(4), "startTime": seconds(c.at),
+			"endTime": seconds(c.at.Add(2 * time.Second)), "messages": c.turns,
+			"response": object{"choices": []object{{"message": turn{"assistant", c.answer}}}}}))
+	})},
+	// LiteLLM, "Spend tracking": rows of the spend logs, with store_prompts_in_spend_logs.
+	{file: "spend-logs.json", write: func(w *bytes.Buffer, calls []call) {
+		all := make([]object, len(calls))
+		for i, c := range calls {
+			all[i] = c.litellm(object{"request_id": "chatcmpl-" + c.id(5), "api_key": c.id(6) + c.id(7), "spend": 0.0001,
+				"session_id": fmt.Sprintf("%x", 0x1e5000+c.conversation), "startTime": c.at.Format(time.RFC3339Nano),
+				"endTime": c.at.Add(2 * time.Second).Format(time.RFC3339Nano), "messages": object{},
+				"proxy_server_request": object{"model": "gpt-4o", "messages": c.turns}, "cache_hit": "False"})
+		}
+		w.WriteString(inJSON(all) + "\n")
+	}},
 	// Azure/AzurePublicDataset: the LLM inference traces of 2023.
 	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,ContextTokens,GeneratedTokens\n", func(c call) string {
 		return fmt.Sprintf("%s,%d,%d", c.at.Format("2006-01-02 15:04:05.0000000"), tokens(c.text()), tokens(c.answer))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
@@ -66,6 +67,7 @@ type collector struct {
 	size     int // tokens in a block
 	threads  *threads
 	prompts  []collected
+	lengths  []collected // prompts of which only the length is known, which count only if all are like that
 
 	timed    bool // the first prompt has a time
 	timeUnit int64
@@ -97,7 +99,7 @@ func (c *collector) add(q *request) error {
 		return err
 	}
 	if len(c.tokens) == 0 {
-		c.leaveOut("without text")
+		c.leaveOut(withoutText)
 		return nil
 	}
 	if len(c.tokens) > maxTokens {
@@ -121,6 +123,24 @@ func (c *collector) add(q *request) error {
 	c.prompts = append(c.prompts, p)
 	return c.checkBudget(int64(8*len(p.blocks)) + 150)
 }
+
+// addLengths collects a request without a text, which the log says to have a number of tokens.
+func (c *collector) addLengths(q *request, input int32) error {
+	if input <= 0 {
+		c.leaveOut(withoutText)
+		return nil
+	}
+	p := collected{line: c.src.LineNumber, hasSession: q.hasSession}
+	if err := c.setTime(&p, q); err != nil {
+		return err
+	}
+	p.Head = Head{InputTokens: input, OutputTokens: q.output, Session: q.session}
+	p.thread = uint64(len(c.lengths))
+	c.lengths = append(c.lengths, p)
+	return c.checkBudget(150)
+}
+
+const withoutText = "without text"
 
 func (c *collector) leaveOut(why string) {
 	c.src.Reading.LeftOut++
@@ -220,7 +240,7 @@ func (c *collector) outputOf(q *request) int32 {
 
 // setTime reads the time of a prompt: all have one, or none.
 func (c *collector) setTime(p *collected, q *request) (err error) {
-	if len(c.prompts) == 0 {
+	if len(c.prompts)+len(c.lengths) == 0 {
 		c.timed = q.when != nil
 		if c.timed {
 			c.timeUnit = source.TimeUnit(c.opts, q.when)
@@ -238,19 +258,36 @@ func (c *collector) setTime(p *collected, q *request) (err error) {
 
 // open returns the reader of all prompts that were collected, and states how they were read.
 func (c *collector) open() (stream.Reader, stream.Fields, error) {
+	lengthsOnly := len(c.prompts) == 0
+	if lengthsOnly {
+		c.prompts = c.lengths
+	} else {
+		for range c.lengths {
+			c.leaveOut(withoutText)
+		}
+	}
 	if len(c.prompts) == 0 {
 		return nil, stream.Fields{}, c.nothing()
 	}
-	given := c.setSessions()
+	sessions := c.setSessions()
 	if c.timed {
 		slices.SortStableFunc(c.prompts, func(a, b collected) int { return cmp.Compare(a.time, b.time) })
 		c.src.Reading.Layout, c.src.Reading.Time = "sorted by time", "time"+c.timeKind
+	}
+	if lengthsOnly {
+		c.src.Reading.Key = "lengths as the log counts them"
+		named := strings.Contains(sessions, "named")
+		if named {
+			c.src.Reading.Key += ", conversations as named"
+		}
+		reader, fields := newLengthsReader(c.src, c, c.timed, named)
+		return reader, fields, nil
 	}
 	if c.answered < len(c.prompts) && c.answered > 0 {
 		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
 			"used", int64(len(c.prompts)-c.answered))
 	}
-	c.src.Reading.Key = c.describe(given)
+	c.src.Reading.Key = c.describe(sessions)
 	kind := Kind{BlockTokens: c.size, Sessions: true}
 	return newReader(c.src.NextNumber(), c), FieldsOf(kind, c.timed), nil
 }
@@ -263,29 +300,37 @@ func (c *collector) nothing() error {
 	return c.src.Errorf("holds no prompts")
 }
 
-// setSessions chooses the conversations that the log names, if any of them has two prompts, and otherwise those found
-// by prefix.
-func (c *collector) setSessions() (given bool) {
-	known := map[uint64]bool{}
+// setSessions sets the conversations: those that the log names, if the name comes twice, and those found by prefix. It
+// says how.
+func (c *collector) setSessions() string {
+	prompts := map[uint64]int{} // by name
 	for i := range c.prompts {
 		if p := &c.prompts[i]; p.hasSession {
-			given = given || known[p.Session]
-			known[p.Session] = true
+			prompts[p.Session]++
 		}
 	}
+	named := 0
 	for i := range c.prompts {
-		switch p := &c.prompts[i]; {
-		case !given:
-			p.Session = p.thread
-		case !p.hasSession:
+		if p := &c.prompts[i]; p.hasSession && prompts[p.Session] > 1 {
+			named++
+		} else {
 			p.Session = random.Scramble(^p.thread) // apart from the names
 		}
 	}
-	return given
+	switch named {
+	case len(c.prompts):
+		return "conversations as named"
+	case 0:
+		for i := range c.prompts {
+			c.prompts[i].Session = c.prompts[i].thread
+		}
+		return "conversations by prefix"
+	}
+	return "conversations as named, or by prefix"
 }
 
-// describe says what tokens are, how messages are laid out, and how conversations were found.
-func (c *collector) describe(given bool) string {
+// describe says what tokens are, and how messages are laid out; sessions says how conversations were found.
+func (c *collector) describe(sessions string) string {
 	var text string
 	switch {
 	case c.byText == 0:
@@ -302,10 +347,7 @@ func (c *collector) describe(given bool) string {
 			text += ", template " + c.template.name
 		}
 	}
-	if given {
-		return text + ", conversations as named"
-	}
-	return text + ", conversations by prefix"
+	return text + ", " + sessions
 }
 
 // rule says how texts become tokens.

@@ -80,6 +80,7 @@ func openLengths(src *source.Source, opts params.Values) (stream.Reader, stream.
 	r := &lengthsReader{rows: rows, input: rows.Known(inputNames), output: rows.Known(outputNames),
 		time: rows.Known(arrivalNames), session: rows.Known(conversationNames)}
 	reading := src.Reading
+	reading.Why = "prompts of no tokens"
 	reading.Key = fmt.Sprintf("lengths %s and %s", rows.Header[r.input], rows.Header[r.output])
 	if r.session >= 0 {
 		reading.Key += ", conversations " + rows.Header[r.session]
@@ -95,7 +96,6 @@ func openLengths(src *source.Source, opts params.Values) (stream.Reader, stream.
 
 // newLengthsReader returns the reader of prompts that have only lengths.
 func newLengthsReader(src *source.Source, prompts promptSource, clock, sessions bool) (stream.Reader, stream.Fields) {
-	src.Reading.Why = "prompts of no tokens"
 	kind := Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
 	return newReader(src.NextNumber(), prompts), FieldsOf(kind, clock)
 }

@@ -14,22 +14,25 @@ var openaiFormat = source.Format{
 		"answers if they are logged (also files of its Batch API)",
 	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You are a ` +
 		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
-	Carries:   "prompts: blocks, lengths, session, and time if there is one",
-	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or "request"`,
-	Options:   textOptions(source.TimeUnitOption()),
-	JSON:      true,
-	Whole:     true,
-	Detect:    detectOpenAI,
-	Open:      openOpenAI,
+	Carries: "prompts: blocks, lengths, session, and time if there is one",
+	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or "request", unless it is ` +
+		"litellm",
+	Options: textOptions(source.TimeUnitOption()),
+	JSON:    true,
+	Whole:   true,
+	Detect:  detectOpenAI,
+	Open:    openOpenAI,
 }
 
 // envelopes are fields of log entries whose values are requests or answers.
 var envelopes = map[string]bool{"body": true, "request": true, "response": true, "request_body": true,
 	"response_body": true}
 
-func detectOpenAI(head source.Head, _ string) source.Confidence {
+func detectOpenAI(head source.Head, name string) source.Confidence {
 	fields := fieldsOf(head, envelopes)
 	switch {
+	case detectLiteLLM(head, name) != source.No:
+		return source.No
 	case fields["messages"] == '[' && (fields["model"] != 0 || fields["role"] != 0):
 		return source.Certain
 	case fields["prompt"] != '"' && fields["prompt"] != '[' || fields["message_tree_id"] != 0:

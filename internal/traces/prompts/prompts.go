@@ -18,7 +18,7 @@ const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts; Writables can be written, too.
 var (
-	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, lengthsFormat}
+	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat, lengthsFormat}
 	Writables = []source.Writable{mooncakeWritable}
 )
 
