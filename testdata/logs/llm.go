@@ -129,6 +129,23 @@ func (c call) usage() object {
 		"total_tokens": tokens(c.text()) + tokens(c.answer)}
 }
 
+// inPython is a text as Python prints it.
+func inPython(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`).Replace(text) + "'"
+}
+
+// wordNumbers are the words of the prompt as numbers, as a tokenizer makes them.
+func (c call) wordNumbers() (ids []int) {
+	for _, word := range strings.Fields(c.text()) {
+		id := 1
+		for _, b := range []byte(word) {
+			id = (id*31 + int(b)) % 32000
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // litellm adds what all of LiteLLM's logs have.
 func (c call) litellm(entry object) object {
 	entry["call_type"], entry["status"], entry["model"] = "acompletion", "success", "gpt-4o"
@@ -157,6 +174,39 @@ var callKinds = []callKind{
 		}
 		w.WriteString(inJSON(all) + "\n")
 	}},
+	// vLLM 0.10, vllm/entrypoints/logger.py, with --enable-log-requests and --enable-log-outputs.
+	{file: "vllm-0.10.log", write: eachCall("INFO 03-01 11:58:03 [api_server.py:1805] vLLM API server version 0.10.2\n",
+		func(c call) string {
+			at := c.at.Format("01-02 15:04:05")
+			return fmt.Sprintf("INFO %s [logger.py:43] Received request chatcmpl-%s: prompt: %s, params: SamplingParams(n=1, "+
+				"max_tokens=512), prompt_token_ids: None, prompt_embeds shape: None, lora_request: None.\nINFO: 10.0.0.1:60198 - "+
+				`"POST /v1/chat/completions HTTP/1.1" 200 OK`+"\nINFO %s [logger.py:71] Generated response chatcmpl-%s: output: "+
+				"%s, output_token_ids: None, finish_reason: stop", at, c.id(8), inPython(c.text()), at, c.id(8),
+				inPython(c.answer))
+		})},
+	// vLLM 0.4, vllm/engine/async_llm_engine.py, which prints token ids.
+	{file: "vllm-0.4.log", write: eachCall("", func(c call) string {
+		return fmt.Sprintf("INFO %s async_llm_engine.py:436] Received request cmpl-%s-0: prompt: %s, sampling_params: "+
+			"SamplingParams(n=1, max_tokens=16), prompt_token_ids: %s, lora_request: None.", c.at.Format("01-02 15:04:05"),
+			c.id(9), inPython(c.text()), strings.ReplaceAll(fmt.Sprint(c.wordNumbers()), " ", ", "))
+	})},
+	// SGLang 0.5, python/sglang/srt/utils/request_logger.py, with --log-requests-level 3.
+	{file: "sglang.log", write: eachCall("[2026-03-01 11:58:03] server_args=ServerArgs(log_requests=True)\n",
+		func(c call) string {
+			request := fmt.Sprintf("obj=GenerateReqInput(rid='%s', text=%s, input_ids=None, sampling_params={'temperature': "+
+				"1.0, 'max_new_tokens': 512}, stream=False)", c.id(10), inPython(c.text()))
+			at := c.at.Format("2006-01-02 15:04:05")
+			return fmt.Sprintf("[%s] Receive: %s\n[%s TP0] Prefill batch. #new-seq: 1\n[%s] Finish: %s, out={'text': %s, "+
+				"'meta_info': {'id': '%s', 'prompt_tokens': %d, 'completion_tokens': %d, 'e2e_latency': 0.5}}", at, request, at,
+				at, request, inPython(c.answer), c.id(10), tokens(c.text()), tokens(c.answer))
+		})},
+	// SGLang 0.5, likewise, with --log-requests-format json.
+	{file: "sglang-requests.jsonl", write: eachCall("", func(c call) string {
+		at, obj := c.at.Format("2006-01-02T15:04:05.000000"), inJSON(object{"text": nil, "input_ids": c.wordNumbers()})
+		return fmt.Sprintf(`{"timestamp": "%s", "event": "request.received", "rid": "%s", "obj": %s}`+"\n"+
+			`{"timestamp": "%s", "event": "request.finished", "rid": "%s", "obj": %s, "out": {"meta_info": `+
+			`{"completion_tokens": %d}}}`, at, c.id(11), obj, at, c.id(11), obj, tokens(c.answer))
+	})},
 	// Azure/AzurePublicDataset: the LLM inference traces of 2023.
 	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,ContextTokens,GeneratedTokens\n", func(c call) string {
 		return fmt.Sprintf("%s,%d,%d", c.at.Format("2006-01-02 15:04:05.0000000"), tokens(c.text()), tokens(c.answer))

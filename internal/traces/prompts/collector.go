@@ -18,17 +18,23 @@ const maxLogLine = 64 << 20
 
 // textOptions are the options of formats of texts.
 func textOptions(more ...params.Param) []params.Param {
+	return append([]params.Param{
+		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
+			Doc: "tokens in a block; a last, partial block is left out"},
+	}, more...)
+}
+
+// messageOptions are the options of formats of messages.
+func messageOptions(more ...params.Param) []params.Param {
 	names := make([]string, len(templates))
 	for i, t := range templates {
 		names[i] = t.name
 	}
-	return append([]params.Param{
-		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
-			Doc: "tokens in a block; a last, partial block is left out"},
-		{Name: "template", Default: plainTemplate, Choices: names, Doc: "chat template by which messages become a text; " +
-			"none: one content after another"},
-	}, more...)
+	return textOptions(append([]params.Param{{Name: templateOption, Default: plainTemplate, Choices: names,
+		Doc: "chat template by which messages become a text; none: one content after another"}}, more...)...)
 }
+
+const templateOption = "template"
 
 // request is a prompt as a log states it. Its texts are valid until the next one is read.
 type request struct {
@@ -69,6 +75,10 @@ type collector struct {
 	prompts  []collected
 	lengths  []collected // prompts of which only the length is known, which count only if all are like that
 
+	// names has the places of prompts by the names of their requests, where the answers are elsewhere in the log.
+	names    map[string]int
+	finished int // prompts whose answers were found so
+
 	timed    bool // the first prompt has a time
 	timeUnit int64
 	timeKind string
@@ -84,8 +94,11 @@ type collector struct {
 func newCollector(src *source.Source, opts params.Values) *collector {
 	size := opts.Int("block")
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
-	return &collector{src: src, opts: opts, template: templateOf(opts.Text("template")), size: size,
-		threads: shared.(*threads)}
+	c := &collector{src: src, opts: opts, template: &templates[0], size: size, threads: shared.(*threads)}
+	if name, ok := opts[templateOption].(string); ok {
+		c.template = templateOf(name)
+	}
+	return c
 }
 
 // add collects a request. An error is about its line.
@@ -122,6 +135,39 @@ func (c *collector) add(q *request) error {
 	}
 	c.prompts = append(c.prompts, p)
 	return c.checkBudget(int64(8*len(p.blocks)) + 150)
+}
+
+// named says what the log calls the request that is added next.
+func (c *collector) named(name string) {
+	if c.names == nil {
+		c.names = map[string]int{}
+	}
+	c.names[name] = len(c.prompts)
+}
+
+// finish sets the length of the answer to a request; false if none of this name was added.
+func (c *collector) finish(name string, output int32) bool {
+	at, ok := c.names[name]
+	if !ok || at >= len(c.prompts) || c.prompts[at].OutputTokens >= 0 || output < 0 {
+		return ok
+	}
+	c.prompts[at].OutputTokens = output
+	c.answered++
+	c.finished++
+	return true
+}
+
+// dropUnfinished leaves out the requests without an answer, if the log has answers on lines of their own.
+func (c *collector) dropUnfinished() {
+	if c.finished == 0 {
+		return
+	}
+	c.prompts = slices.DeleteFunc(c.prompts, func(p collected) bool {
+		if p.OutputTokens < 0 {
+			c.leaveOut("not finished within the log")
+		}
+		return p.OutputTokens < 0
+	})
 }
 
 // addLengths collects a request without a text, which the log says to have a number of tokens.
@@ -243,7 +289,10 @@ func (c *collector) setTime(p *collected, q *request) (err error) {
 	if len(c.prompts)+len(c.lengths) == 0 {
 		c.timed = q.when != nil
 		if c.timed {
-			c.timeUnit = source.TimeUnit(c.opts, q.when)
+			c.timeUnit = source.TimeUnits["s"]
+			if _, chosen := c.opts["time-unit"]; chosen { // others have dates
+				c.timeUnit = source.TimeUnit(c.opts, q.when)
+			}
 			c.timeKind = source.TimeKind(q.when, c.timeUnit)
 		}
 	}
@@ -258,6 +307,7 @@ func (c *collector) setTime(p *collected, q *request) (err error) {
 
 // open returns the reader of all prompts that were collected, and states how they were read.
 func (c *collector) open() (stream.Reader, stream.Fields, error) {
+	c.dropUnfinished()
 	lengthsOnly := len(c.prompts) == 0
 	if lengthsOnly {
 		c.prompts = c.lengths

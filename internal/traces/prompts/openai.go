@@ -17,7 +17,7 @@ var openaiFormat = source.Format{
 	Carries: "prompts: blocks, lengths, session, and time if there is one",
 	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or "request", unless it is ` +
 		"litellm",
-	Options: textOptions(source.TimeUnitOption()),
+	Options: messageOptions(source.TimeUnitOption()),
 	JSON:    true,
 	Whole:   true,
 	Detect:  detectOpenAI,

@@ -18,7 +18,8 @@ const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts; Writables can be written, too.
 var (
-	Formats   = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat, lengthsFormat}
+	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat, vllmFormat, sglangFormat,
+		lengthsFormat}
 	Writables = []source.Writable{mooncakeWritable}
 )
 

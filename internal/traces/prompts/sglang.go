@@ -1,0 +1,326 @@
+package prompts
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var sglangFormat = source.Format{
+	Name: "sglang",
+	Summary: "what SGLang prints with --log-requests --log-requests-level 3, as text or as JSON: requests with their " +
+		"prompts or token ids, and the lengths of the answers; other lines are left out",
+	Example: `[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='7f2a', text='Once upon a time', input_ids=None, ` +
+		`sampling_params={'max_new_tokens': 16}, stream=False)`,
+	Carries: "prompts: blocks, lengths, session, and time if lines have one",
+	Detection: `lines with "Receive: obj=GenerateReqInput(", or JSON objects with "event", "rid" and "obj" whose event is ` +
+		`"request.received"`,
+	Options: textOptions(),
+	JSON:    true,
+	Whole:   true,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return bytes.Contains(head.Bytes, []byte(sglangReceived)) || looksLikeSGLangJSON(head)
+	}),
+	Open: openSGLang,
+}
+
+const (
+	sglangReceived = "Receive: obj=GenerateReqInput("
+	sglangFinished = "Finish: obj=GenerateReqInput("
+	sglangJSON     = `{"timestamp": "`
+)
+
+func looksLikeSGLangJSON(head source.Head) bool {
+	text := head.Bytes
+	if at := bytes.Index(text, []byte(sglangJSON)); at >= 0 {
+		text = text[at:]
+	}
+	fields := fieldsOf(source.Head{Bytes: text}, nil)
+	return fields["event"] == '"' && fields["rid"] != 0 && fields["obj"] == '{'
+}
+
+// sglangReader reads the lines of a log.
+type sglangReader struct {
+	*collector
+	clock   consoleClock
+	body    body
+	rid     string
+	cut     bool // the log has only the two ends of the prompt
+	output  int32
+	scanner source.JSONScanner
+	seen    int // lines of requests, with prompts or not
+}
+
+func openSGLang(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &sglangReader{collector: newCollector(src, opts)}
+	if err := eachLine(src, r.read); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	if len(r.prompts) == 0 {
+		return nil, stream.Fields{}, src.Errorf("%d requests, but no prompts: start SGLang with --log-requests "+
+			"--log-requests-level 3, which prints them in full", r.seen)
+	}
+	return r.open()
+}
+
+func (r *sglangReader) read(line []byte) error {
+	r.body.reset()
+	r.rid, r.cut, r.output = "", false, -1
+	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
+		s := &pyScanner{text: line, pos: len(before) + len(sglangReceived)}
+		r.body.when = r.clock.of(before)
+		if err := s.call(func(name string) error { return r.readValue(name, s) }); err != nil {
+			return err
+		}
+		return r.addRequest()
+	}
+	if before, _, ok := bytes.Cut(line, []byte(sglangFinished)); ok {
+		return r.readFinish(line, before)
+	}
+	if at := bytes.Index(line, []byte(sglangJSON)); at >= 0 {
+		r.scanner.Reset(line[at:])
+		return r.readJSON(&r.scanner)
+	}
+	r.clock.of(line)
+	r.leaveOut("other lines")
+	return nil
+}
+
+// addRequest adds what was read. A request may have several prompts.
+func (r *sglangReader) addRequest() error {
+	r.seen++
+	if r.cut {
+		r.leaveOut("cut by the log, which has only the ends of the prompt")
+		return nil
+	}
+	r.named(r.rid)
+	if len(r.body.ids)+len(r.body.idLists) > 0 {
+		r.body.prompts = r.body.prompts[:0]
+	}
+	return r.body.each(r.add)
+}
+
+// readValue reads a field of GenerateReqInput as Python prints it.
+func (r *sglangReader) readValue(name string, s *pyScanner) error {
+	switch c := s.peek(); {
+	case name == "rid" && c == '\'':
+		rid, err := s.quoted()
+		r.rid = string(rid)
+		return err
+	case name == "text" && (c == '\'' || c == '"'):
+		return r.readText(s)
+	case name == "text" && c == '[':
+		return r.readTexts(s)
+	case name == "input_ids" && c == '[':
+		return r.readIDLists(s)
+	case name == "image_data" && !bytes.HasPrefix(s.text[s.pos:], []byte("None")):
+		r.body.parts = append(r.body.parts, "images")
+	}
+	return s.skip()
+}
+
+// betweenEnds is what SGLang prints for the middle of a long value.
+const betweenEnds = " ... "
+
+func (r *sglangReader) readText(s *pyScanner) error {
+	text, err := s.quoted()
+	if err != nil {
+		return err
+	}
+	r.body.prompts = append(r.body.prompts, text)
+	if s.takes(betweenEnds) {
+		r.cut = true
+		_, err = s.quoted()
+	}
+	return err
+}
+
+func (r *sglangReader) readTexts(s *pyScanner) error {
+	s.pos++
+	for !s.takes("]") {
+		if err := r.readText(s); err != nil {
+			return err
+		}
+		if !s.takes(", ") && s.peek() != ']' {
+			return s.fail("a comma or a closing bracket")
+		}
+	}
+	if s.takes(betweenEnds) {
+		r.cut = true
+		return s.skip()
+	}
+	return nil
+}
+
+func (r *sglangReader) readIDLists(s *pyScanner) (err error) {
+	if bytes.HasPrefix(s.text[s.pos:], []byte("[[")) {
+		s.pos++
+		for !s.takes("]") {
+			var ids []uint64
+			if ids, err = s.ids(nil); err != nil {
+				return err
+			}
+			r.body.idLists = append(r.body.idLists, ids)
+			if !s.takes(", ") && s.peek() != ']' {
+				return s.fail("a comma or a closing bracket")
+			}
+		}
+	} else if r.body.ids, err = s.ids(r.body.ids); err != nil {
+		return err
+	}
+	if s.takes(betweenEnds) {
+		r.cut = true
+		return s.skip()
+	}
+	return nil
+}
+
+// readFinish reads the name of a request and how many tokens its answer has.
+func (r *sglangReader) readFinish(line, before []byte) error {
+	r.clock.of(before)
+	s := &pyScanner{text: line, pos: len(before) + len(sglangFinished)}
+	err := s.call(func(name string) error {
+		if name != "rid" || s.peek() != '\'' {
+			return s.skip()
+		}
+		rid, err := s.quoted()
+		r.rid = string(rid)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	const count = "'completion_tokens': "
+	if at := bytes.LastIndex(line, []byte(count)); at >= s.pos {
+		digits := line[at+len(count):]
+		if end := bytes.IndexAny(digits, ",}"); end >= 0 {
+			if r.output, err = parseTokens(digits[:end], 0); err != nil {
+				return err
+			}
+			r.finish(r.rid, r.output)
+		}
+	}
+	return nil
+}
+
+// readJSON reads a line in JSON: a request that was received, or one that is finished.
+func (r *sglangReader) readJSON(s *source.JSONScanner) error {
+	event := ""
+	err := s.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "timestamp":
+			r.body.when, err = timeText(s)
+		case "event":
+			var text []byte
+			text, err = optional(s)
+			event = string(text)
+		case "rid":
+			var text []byte
+			text, err = optional(s)
+			r.rid = string(text)
+		case "obj":
+			if event != "request.received" {
+				return s.Skip()
+			}
+			return r.readObject(s)
+		case "out":
+			return r.readOut(s)
+		default:
+			err = s.Skip()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	switch event {
+	case "request.received":
+		return r.addRequest()
+	case "request.finished":
+		r.finish(r.rid, r.output)
+	default:
+		r.leaveOut("other lines")
+	}
+	return s.End()
+}
+
+// readObject reads the request of a line in JSON.
+func (r *sglangReader) readObject(s *source.JSONScanner) error {
+	if s.Peek() != '{' {
+		return s.Skip()
+	}
+	return s.Object(func(key []byte) error {
+		switch string(key) {
+		case "text":
+			if err := r.body.readPrompt(s); err != nil {
+				return err
+			}
+			for _, text := range r.body.prompts {
+				r.cut = r.cut || isCutJSON(text)
+			}
+			return nil
+		case "input_ids":
+			return r.readJSONIDs(s)
+		case "image_data":
+			has, err := isSet(s)
+			if has {
+				r.body.parts = append(r.body.parts, "images")
+			}
+			return err
+		}
+		return s.Skip()
+	})
+}
+
+// readJSONIDs reads token ids, or lists of them. A text among them stands for those that the log lacks.
+func (r *sglangReader) readJSONIDs(s *source.JSONScanner) error {
+	if s.Peek() != '[' {
+		return s.Skip()
+	}
+	return s.Array(func() error {
+		switch s.Peek() {
+		case '"':
+			r.cut = true
+			return s.Skip()
+		case '[':
+			var ids []uint64
+			err := readIDs(s, &ids)
+			r.body.idLists = append(r.body.idLists, ids)
+			return err
+		}
+		id, err := readID(s)
+		r.body.ids = append(r.body.ids, id)
+		return err
+	})
+}
+
+// isCutJSON reports whether a text has three dots instead of its middle: level 2 of the log keeps 2048 characters.
+func isCutJSON(text []byte) bool {
+	const kept, dots = 2048, "..."
+	if len(text) < kept+len(dots) || utf8.RuneCount(text) != kept+len(dots) {
+		return false
+	}
+	runes := []rune(string(text))
+	return string(runes[kept/2:kept/2+len(dots)]) == dots
+}
+
+// readOut reads how many tokens an answer has.
+func (r *sglangReader) readOut(s *source.JSONScanner) error {
+	if s.Peek() != '{' {
+		return s.Skip()
+	}
+	return s.Object(func(key []byte) error {
+		if string(key) != "meta_info" || s.Peek() != '{' {
+			return s.Skip()
+		}
+		return s.Object(func(key []byte) error {
+			if string(key) == "completion_tokens" {
+				return readCount(s, &r.output)
+			}
+			return s.Skip()
+		})
+	})
+}
