@@ -109,6 +109,17 @@ func eachCall(head string, line func(call) string) func(*bytes.Buffer, []call) {
 	return func(w *bytes.Buffer, calls []call) { each(w, head, calls, line) }
 }
 
+// eachLast makes a writer of a kind with a line for each conversation, given by its last call.
+func eachLast(line func(call) string) func(*bytes.Buffer, []call) {
+	return func(w *bytes.Buffer, calls []call) {
+		for _, c := range calls {
+			if c.last {
+				fmt.Fprintln(w, line(c))
+			}
+		}
+	}
+}
+
 // object is a JSON object; encoding/json sorts its names.
 type object map[string]any
 
@@ -206,6 +217,32 @@ var callKinds = []callKind{
 		return fmt.Sprintf(`{"timestamp": "%s", "event": "request.received", "rid": "%s", "obj": %s}`+"\n"+
 			`{"timestamp": "%s", "event": "request.finished", "rid": "%s", "obj": %s, "out": {"meta_info": `+
 			`{"completion_tokens": %d}}}`, at, c.id(11), obj, at, c.id(11), obj, tokens(c.answer))
+	})},
+	// ShareGPT: conversations as an array.
+	{file: "ShareGPT_V3_cleaned.json", write: func(w *bytes.Buffer, calls []call) {
+		var all []object
+		for _, c := range calls {
+			if !c.last {
+				continue
+			}
+			var turns []object
+			for _, t := range append(c.turns, turn{"assistant", c.answer}) {
+				from := map[string]string{"system": "system", "user": "human", "assistant": "gpt"}[t.Role]
+				turns = append(turns, object{"from": from, "value": t.Content})
+			}
+			all = append(all, object{"id": c.id(12)[:7], "conversations": turns})
+		}
+		w.WriteString(inJSON(all) + "\n")
+	}},
+	// LMSYS-Chat-1M, as JSON lines.
+	{file: "lmsys-chat-1m.jsonl", write: eachLast(func(c call) string {
+		return inJSON(object{"conversation_id": c.id(13), "model": "vicuna-13b", "turn": len(c.turns) / 2, "language": "English",
+			"conversation": append(c.turns, turn{"assistant", c.answer}), "redacted": false})
+	})},
+	// WildChat-1M, as JSON lines.
+	{file: "wildchat-1m.jsonl", write: eachLast(func(c call) string {
+		return inJSON(object{"conversation_hash": c.id(14), "model": "gpt-4", "turn": len(c.turns) / 2, "language": "English",
+			"conversation": append(c.turns, turn{"assistant", c.answer}), "timestamp": c.at.Format("2006-01-02T15:04:05+00:00")})
 	})},
 	// Azure/AzurePublicDataset: the LLM inference traces of 2023.
 	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,ContextTokens,GeneratedTokens\n", func(c call) string {

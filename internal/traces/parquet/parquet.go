@@ -27,10 +27,12 @@ func Format(kinds []stream.Kind) source.Format {
 	if reads {
 		options = append(options, readsOptions()...)
 	}
+	options = append(options, conversationOptions()...)
 	return source.Format{
 		Name: "parquet",
 		Summary: "Apache Parquet with named columns: an integer or string key, and optionally time, size and operation, or " +
-			"the fields of queries, of reads of files (path, offset, length), or of recommender requests",
+			"the fields of queries, of reads of files (path, offset, length), or of recommender requests, or conversations " +
+			"with a language model",
 		Carries: "key, and time, size, op, ttl, served if there are columns for them; queries: session, topic, " +
 			"answer, text, embedding; file reads: path, offset, length, and time, job, file_size; recommender requests: " +
 			"user, tokens, shards or rows, shard_rows, hot",
@@ -110,6 +112,13 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table, reads 
 		if reads, err = p.isReads(table.Header, opts); err != nil {
 			return nil, stream.Fields{}, err
 		}
+	}
+	conversations := findConversations(all, opts)
+	if err := p.checkConversationOptions(conversations != nil, opts); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	if conversations != nil {
+		return p.openConversations(all, conversations, opts)
 	}
 	if reads {
 		return p.openReads(table, all, opts)
@@ -597,7 +606,12 @@ func (c *cursor) nextTime() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.isBytes() {
+	return c.timeOf(v)
+}
+
+// timeOf returns a value in nanoseconds.
+func (c *cursor) timeOf(v parquet.Value) (int64, error) {
+	if kind := v.Kind(); kind == parquet.ByteArray || kind == parquet.FixedLenByteArray {
 		ns, err := source.ParseTime(v.ByteArray(), c.unit)
 		if err != nil {
 			err = fmt.Errorf("column %q: %w", c.column.Name(), err)

@@ -39,6 +39,8 @@ const templateOption = "template"
 // request is a prompt as a log states it. Its texts are valid until the next one is read.
 type request struct {
 	when       []byte // time, as the log writes it; nil without
+	at         int64  // the time in nanoseconds, if timed
+	timed      bool
 	session    uint64 // key of its conversation
 	hasSession bool
 	messages   []message
@@ -72,6 +74,7 @@ type collector struct {
 	template *template
 	size     int // tokens in a block
 	threads  *threads
+	whole    bool // each conversation is known as a whole, so that none is looked for
 	prompts  []collected
 	lengths  []collected // prompts of which only the length is known, which count only if all are like that
 
@@ -123,7 +126,9 @@ func (c *collector) add(q *request) error {
 		return err
 	}
 	p.blocks = c.blocks()
-	p.thread = c.threads.of(c.hashes, whole)
+	if !c.whole {
+		p.thread = c.threads.of(c.hashes, whole)
+	}
 	p.Head = Head{InputTokens: int32(len(c.tokens)), OutputTokens: c.outputOf(q), Session: q.session}
 	if p.OutputTokens >= 0 {
 		c.answered++
@@ -287,8 +292,8 @@ func (c *collector) outputOf(q *request) int32 {
 // setTime reads the time of a prompt: all have one, or none.
 func (c *collector) setTime(p *collected, q *request) (err error) {
 	if len(c.prompts)+len(c.lengths) == 0 {
-		c.timed = q.when != nil
-		if c.timed {
+		c.timed = q.when != nil || q.timed
+		if c.timeKind = " as dates"; c.timed && !q.timed {
 			c.timeUnit = source.TimeUnits["s"]
 			if _, chosen := c.opts["time-unit"]; chosen { // others have dates
 				c.timeUnit = source.TimeUnit(c.opts, q.when)
@@ -297,6 +302,8 @@ func (c *collector) setTime(p *collected, q *request) (err error) {
 		}
 	}
 	switch {
+	case c.timed && q.timed:
+		p.time = q.at
 	case c.timed && q.when == nil:
 		return fmt.Errorf("no time, which the first prompt has")
 	case c.timed:
@@ -353,6 +360,9 @@ func (c *collector) nothing() error {
 // setSessions sets the conversations: those that the log names, if the name comes twice, and those found by prefix. It
 // says how.
 func (c *collector) setSessions() string {
+	if c.whole {
+		return "conversations of the file"
+	}
 	prompts := map[uint64]int{} // by name
 	for i := range c.prompts {
 		if p := &c.prompts[i]; p.hasSession {
@@ -377,6 +387,37 @@ func (c *collector) setSessions() string {
 		return "conversations by prefix"
 	}
 	return "conversations as named, or by prefix"
+}
+
+// takeTurns orders prompts that follow each other in their conversations as if so many conversations took turns: when
+// one ends, the next begins.
+func (c *collector) takeTurns(concurrent int) {
+	var waiting [][]collected // the rest of each conversation
+	for from := 0; from < len(c.prompts); {
+		to := from + 1
+		for to < len(c.prompts) && c.prompts[to].Session == c.prompts[from].Session {
+			to++
+		}
+		waiting = append(waiting, c.prompts[from:to])
+		from = to
+	}
+	ordered := make([]collected, 0, len(c.prompts))
+	running := waiting[:min(concurrent, len(waiting))]
+	waiting = waiting[len(running):]
+	for len(running) > 0 {
+		left := running[:0]
+		for _, rest := range running {
+			ordered = append(ordered, rest[0])
+			if rest = rest[1:]; len(rest) == 0 && len(waiting) > 0 {
+				rest, waiting = waiting[0], waiting[1:]
+			}
+			if len(rest) > 0 {
+				left = append(left, rest)
+			}
+		}
+		running = left
+	}
+	c.prompts = ordered
 }
 
 // describe says what tokens are, and how messages are laid out; sessions says how conversations were found.
