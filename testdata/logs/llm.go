@@ -157,6 +157,18 @@ func (c call) wordNumbers() (ids []int) {
 	return ids
 }
 
+// blocksOf numbers the blocks of a prompt, of so many words, by everything up to their ends.
+func blocksOf(ids map[string]int, words []string, size int) (blocks []int) {
+	for at := 0; at < len(words); at += size {
+		prefix := strings.Join(words[:min(at+size, len(words))], " ")
+		if _, known := ids[prefix]; !known {
+			ids[prefix] = len(ids)
+		}
+		blocks = append(blocks, ids[prefix])
+	}
+	return blocks
+}
+
 // litellm adds what all of LiteLLM's logs have.
 func (c call) litellm(entry object) object {
 	entry["call_type"], entry["status"], entry["model"] = "acompletion", "success", "gpt-4o"
@@ -244,6 +256,34 @@ var callKinds = []callKind{
 		return inJSON(object{"conversation_hash": c.id(14), "model": "gpt-4", "turn": len(c.turns) / 2, "language": "English",
 			"conversation": append(c.turns, turn{"assistant", c.answer}), "timestamp": c.at.Format("2006-01-02T15:04:05+00:00")})
 	})},
+	// vllm-project/aibrix, benchmarks/generator/workload_generator: requests of each moment.
+	{file: "workload.jsonl", write: eachCall("", func(c call) string {
+		return inJSON(object{"timestamp": c.at.Sub(begin).Milliseconds(), "requests": []object{{"prompt": c.text(),
+			"prompt_length": tokens(c.text()), "output_length": tokens(c.answer), "session_id": c.conversation}}})
+	})},
+	// kvcache-ai/Mooncake, FAST25-release: blocks of 512 tokens, here of words.
+	{file: "toolagent_trace.jsonl", write: func(w *bytes.Buffer, calls []call) {
+		ids := map[string]int{}
+		each(w, "", calls, func(c call) string {
+			all := strings.Fields(strings.Repeat(c.text()+" ", 8))
+			return inJSON(object{"timestamp": c.at.Sub(begin).Milliseconds(), "input_length": len(all),
+				"output_length": tokens(c.answer), "hash_ids": blocksOf(ids, all, 512)})
+		})
+	}},
+	// alibaba-edu/qwen-bailian-usagetraces-anon: blocks of 16 tokens, times in seconds.
+	{file: "qwen_traceA_blksz_16.jsonl", write: func(w *bytes.Buffer, calls []call) {
+		ids := map[string]int{}
+		each(w, "", calls, func(c call) string {
+			all := strings.Fields(c.text())
+			turn, parent := len(c.turns)/2, -1
+			if turn > 1 {
+				parent = c.conversation*10 + turn - 1
+			}
+			return inJSON(object{"chat_id": c.conversation*10 + turn, "parent_chat_id": parent, "type": "text",
+				"timestamp": seconds(c.at) - seconds(begin), "input_length": len(all), "output_length": tokens(c.answer),
+				"turn": turn, "hash_ids": blocksOf(ids, all, 16)})
+		})
+	}},
 	// Azure/AzurePublicDataset: the LLM inference traces of 2023.
 	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,ContextTokens,GeneratedTokens\n", func(c call) string {
 		return fmt.Sprintf("%s,%d,%d", c.at.Format("2006-01-02 15:04:05.0000000"), tokens(c.text()), tokens(c.answer))

@@ -23,7 +23,6 @@ type conversationColumns struct {
 	turnTime   *list   // nil without
 	time       *cursor // of the conversation; nil without
 	turns      []prompts.Turn
-	texts      [][]byte
 	room       []byte // for the texts of a row
 }
 

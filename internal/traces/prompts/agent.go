@@ -173,7 +173,7 @@ func (a *agentReader) request(p *prompt) error {
 			p.OutputTokens, err = readTokens(s, 0)
 		case "hash_ids":
 			hasBlocks = true
-			p.blocks, err = s.Integers(p.blocks[:0])
+			p.blocks, err = s.IDs(p.blocks[:0])
 		default:
 			err = s.Skip()
 		}

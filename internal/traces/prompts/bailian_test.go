@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -40,6 +41,20 @@ func TestBailianTimesAreSeconds(t *testing.T) {
 			t.Errorf("%s: read as %q, want %q", test.name, got, test.reading)
 		}
 	}
+}
+
+// TestBailianConversations: chats name the one that they continue.
+func TestBailianConversations(t *testing.T) {
+	chat := func(id, parent string) string {
+		return `{"chat_id": ` + id + `, "parent_chat_id": ` + parent + `, "timestamp": 1, "input_length": 16, "hash_ids": [7]}` + "\n"
+	}
+	content := chat("1", "-1") + chat("2", "1") + chat("3", "-1") + chat("4", "2") + chat("5", "99") + chat("6", "5")
+	got := prompts.Of(tracetest.MustLoadText(t, content, traces.LoadOptions{}).Kind).Sessions
+	if want := []int32{0, 0, 1, 0, 2, 2}; !slices.Equal(got, want) {
+		t.Errorf("conversations %v, want %v", got, want)
+	}
+	_, err := tracetest.LoadText(t, content+chat("7", "x"), traces.LoadOptions{})
+	must.Fail(t, err, "line 7: column 34: want a number")
 }
 
 func FuzzBailian(f *testing.F) { tracetest.Fuzz(f, "bailian", twoChats) }

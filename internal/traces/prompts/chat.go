@@ -64,6 +64,7 @@ func openChat(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 		return nil, stream.Fields{}, err
 	}
 	src.Reading.Layout, src.Reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
+	src.Reading.Key = "words and other characters as tokens"
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
 	kind := Kind{BlockTokens: c.blockTokens, Sessions: true}
 	return newReader(src.NextNumber(), c), FieldsOf(kind, true), nil

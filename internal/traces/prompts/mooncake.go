@@ -3,6 +3,7 @@ package prompts
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -52,6 +53,9 @@ type mooncakeReader struct {
 	blockTokens int
 	scanner     source.JSONScanner
 	expected    mooncakeFields // the fields that the first line has
+	// chats has the first chat of each conversation by the chats in it, if lines name the chat that they continue; nil
+	// otherwise.
+	chats map[uint64]uint64
 }
 
 type mooncakeFields uint8
@@ -71,6 +75,8 @@ type mooncakeLine struct {
 	prompt
 	has         mooncakeFields
 	blockTokens int
+	chat        uint64 // likewise only with mooncakeReader.chats
+	parent      uint64
 }
 
 func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
@@ -82,6 +88,9 @@ func openLines(name string) func(*source.Source, params.Values) (stream.Reader, 
 func openMooncake(name string, src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &mooncakeReader{name: name, src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")],
 		blockTokens: opts.Int("block")}
+	if name == bailianName {
+		r.chats = map[uint64]uint64{}
+	}
 	lines, err := r.firstLines()
 	if err != nil {
 		return nil, stream.Fields{}, err
@@ -100,7 +109,7 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	}
 	opts["block"] = r.blockTokens
 	src.Reading.Time = "time in " + opts.Text("time-unit")
-	kind := Kind{BlockTokens: r.blockTokens, Sessions: r.expected&hasSession != 0}
+	kind := Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0}
 	return newReader(src.NextNumber(), r), FieldsOf(kind, r.expected&hasTimestamp != 0), nil
 }
 
@@ -189,8 +198,25 @@ func (r *mooncakeReader) next(p *prompt) error {
 	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
 		return r.src.LineErrorf("%w; %s:block=N sets another number", err, r.name)
 	}
+	if r.chats != nil {
+		line.Session = r.conversation(line.chat, line.parent)
+	}
 	*p = line.prompt
 	return nil
+}
+
+// conversation returns the first chat of the conversation of a chat. A parent that the file lacks is that chat itself.
+func (r *mooncakeReader) conversation(chat, parent uint64) uint64 {
+	const none = math.MaxUint64 // -1, the parent of first chats
+	first := chat
+	if parent != none {
+		first = parent
+		if known, ok := r.chats[parent]; ok {
+			first = known
+		}
+	}
+	r.chats[chat] = first
+	return first
 }
 
 // asTheFirst says that the first line has the missing field, if it may be missing in all.
@@ -235,13 +261,23 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		line.OutputTokens, err = readTokens(&r.scanner, 0)
 	case "hash_ids":
 		field = hasHashIDs
-		line.blocks, err = r.scanner.Integers(line.blocks)
+		line.blocks, err = r.scanner.IDs(line.blocks)
 	case "block_size":
 		field = hasBlockSize
 		line.blockTokens, err = readBlockTokens(&r.scanner)
 	case "session_id":
 		field = hasSession
 		line.Session, err = r.scanner.SessionKey()
+	case "chat_id", "parent_chat_id":
+		if r.chats == nil {
+			return r.scanner.Skip()
+		}
+		to := &line.chat
+		if key == "parent_chat_id" {
+			to = &line.parent
+		}
+		*to, err = readChat(&r.scanner)
+		return err
 	default:
 		return r.scanner.Skip()
 	}
@@ -253,4 +289,18 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
+}
+
+// readChat reads the number of a chat; -1 and null are none.
+func readChat(s *source.JSONScanner) (uint64, error) {
+	if s.Null() {
+		return math.MaxUint64, nil
+	}
+	text, err := s.Number()
+	if n, ok := source.ParseWhole(text); err == nil && ok {
+		return n, nil
+	} else if err == nil && string(text) != "-1" {
+		err = fmt.Errorf("chat %.40q: want a whole number from -1", text)
+	}
+	return math.MaxUint64, err
 }

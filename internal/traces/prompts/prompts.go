@@ -19,7 +19,7 @@ const maxTokens = math.MaxInt32
 // Formats are the formats of prompts; Writables can be written, too.
 var (
 	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat, vllmFormat, sglangFormat,
-		conversationsFormat,
+		conversationsFormat, aibrixFormat,
 		lengthsFormat}
 	Writables = []source.Writable{mooncakeWritable}
 )

@@ -46,6 +46,15 @@ func TestMooncakeColumns(t *testing.T) {
 	}
 }
 
+// TestHexadecimalIDs: hashes in hexadecimal digits are ids, whatever numbers they look like.
+func TestHexadecimalIDs(t *testing.T) {
+	got := tracetest.MustLoadText(t, `{"input_length": 1536, "hash_ids": ["10", "1e1", "0x0a"]}
+{"input_length": 2048, "hash_ids": ["10", "1e1", "3b83f3b83f3b83f3b83f3b83f3b83f3b83f", 10]}`, traces.LoadOptions{})
+	if want := []uint32{0, 1, 2, 0, 1, 3, 4}; !reflect.DeepEqual(got.Objects, want) {
+		t.Errorf("objects %v, want %v", got.Objects, want)
+	}
+}
+
 func TestMooncakeBlockSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, format string
@@ -91,7 +100,7 @@ func TestMooncakeErrors(t *testing.T) {
 		"twice":           {good + `{"input_length": 5, "input_length": 5}`, "line 2: input_length: duplicate input_length"},
 		"too many ids": {good + `{"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1, 2]}`, "line " +
 			"2: 2 block ids for a prompt of 5 tokens: with 512 tokens in a block it has 0, or 1 with the last partial one"},
-		"ids as text":      {good + `{"hash_ids": ["1"]}`, "line 2: column 15: hash_ids: want a number"},
+		"ids as text":      {good + `{"hash_ids": ["1", "x"]}`, "line 2: column 20: hash_ids: want a whole number of 64 bits, or hex"},
 		"ids as fractions": {good + `{"hash_ids": [1.5]}`, "line 2: column 15: hash_ids: want a whole number of 64 bits"},
 		"deep":             {good + `{"x": ` + strings.Repeat("[", 200), "want at most 100 nested arrays"},
 		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "no usual number of tokens per block"},

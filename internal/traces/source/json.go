@@ -294,6 +294,36 @@ func (s *JSONScanner) digits(to []uint64) []uint64 {
 	}
 }
 
+// IDs appends an array of ids: whole numbers, as for Integers, or texts of hexadecimal digits, which are hashed.
+func (s *JSONScanner) IDs(to []uint64) ([]uint64, error) {
+	err := s.Array(func() (err error) {
+		if s.Peek() == '"' {
+			to, err = s.hexadecimal(to)
+			return err
+		}
+		to = s.digits(to)
+		to, err = s.integer(to)
+		return err
+	})
+	return to, err
+}
+
+// hexadecimal appends the hash of a text of hexadecimal digits.
+func (s *JSONScanner) hexadecimal(to []uint64) ([]uint64, error) {
+	start := s.Pos
+	text, err := s.String()
+	if err != nil {
+		return to, err
+	}
+	digits := bytes.TrimPrefix(text, []byte("0x"))
+	isOther := func(r rune) bool { return (r < '0' || r > '9') && (r|' ' < 'a' || r|' ' > 'f') }
+	if len(digits) == 0 || bytes.IndexFunc(digits, isOther) >= 0 {
+		s.Pos = start
+		return to, s.Fail("a whole number of 64 bits, or hexadecimal digits")
+	}
+	return append(to, stream.HashText(text)), nil
+}
+
 // integer appends a number of any form.
 func (s *JSONScanner) integer(to []uint64) ([]uint64, error) {
 	s.Peek()
