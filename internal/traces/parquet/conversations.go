@@ -127,7 +127,10 @@ func (p *reader) openConversations(all []*parquet.Column, column *parquet.Column
 			p.chosen = append(p.chosen, c.time)
 		}
 	}
-	made := prompts.NewConversations(p.src, valuesOfConversations(opts))
+	made, err := prompts.NewConversations(p.src, valuesOfConversations(opts))
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
 	for {
 		if err := c.next(made); err == io.EOF {
 			return made.Open()

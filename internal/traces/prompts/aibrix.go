@@ -54,8 +54,12 @@ func looksLikeAIBrix(head source.Head) bool {
 
 // openAIBrix reads a workload. If no request has a prompt, they have lengths only.
 func openAIBrix(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &aibrixReader{collector: newCollector(src, opts)}
-	if err := eachObject(src, "workload of AIBrix", r.readMoment); err != nil {
+	c, err := newCollector(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r := &aibrixReader{collector: c}
+	if err = eachObject(src, "workload of AIBrix", r.readMoment); err != nil {
 		return nil, stream.Fields{}, err
 	}
 	return r.open()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tokenizer"
 )
 
 // maxLogLine is the longest line of a log of prompts, in bytes.
@@ -21,8 +23,12 @@ func textOptions(more ...params.Param) []params.Param {
 	return append([]params.Param{
 		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
 			Doc: "tokens in a block; a last, partial block is left out"},
+		{Name: tokenizerOption, Default: "", File: true, Doc: "the model's tokenizer.json, of Hugging Face, which cuts texts " +
+			"into tokens; by default a token is 4 bytes"},
 	}, more...)
 }
+
+const tokenizerOption = "tokenizer"
 
 // messageOptions are the options of formats of messages.
 func messageOptions(more ...params.Param) []params.Param {
@@ -72,11 +78,14 @@ type collector struct {
 	src      *source.Source
 	opts     params.Values
 	template *template
-	size     int // tokens in a block
-	threads  *threads
-	whole    bool // each conversation is known as a whole, so that none is looked for
-	prompts  []collected
-	lengths  []collected // prompts of which only the length is known, which count only if all are like that
+	// tokenizer cuts texts into tokens; nil for 4 bytes each.
+	tokenizer     *tokenizer.Tokenizer
+	tokenizerName string
+	size          int // tokens in a block
+	threads       *threads
+	whole         bool // each conversation is known as a whole, so that none is looked for
+	prompts       []collected
+	lengths       []collected // prompts of which only the length is known, which count only if all are like that
 
 	// names has the places of prompts by the names of their requests, where the answers are elsewhere in the log.
 	names    map[string]int
@@ -94,14 +103,39 @@ type collector struct {
 	held   int64    // bytes since the budget was asked
 }
 
-func newCollector(src *source.Source, opts params.Values) *collector {
+func newCollector(src *source.Source, opts params.Values) (*collector, error) {
 	size := opts.Int("block")
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
 	c := &collector{src: src, opts: opts, template: &templates[0], size: size, threads: shared.(*threads)}
 	if name, ok := opts[templateOption].(string); ok {
 		c.template = templateOf(name)
 	}
-	return c
+	if path := opts.Text(tokenizerOption); path != "" {
+		read, err := src.ReadBeside(path, "tokenizer", readTokenizer)
+		if err != nil {
+			return nil, err
+		}
+		c.tokenizer, c.tokenizerName = read.(*tokenizer.Tokenizer), filepath.Base(path)
+	}
+	return c, nil
+}
+
+// mostTokenizer is more than any tokenizer.json has, in bytes.
+const mostTokenizer = 256 << 20
+
+func readTokenizer(src *source.Source) (any, error) {
+	content, err := io.ReadAll(io.LimitReader(src, mostTokenizer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > mostTokenizer {
+		return nil, src.Errorf("longer than %d bytes: want a tokenizer.json of Hugging Face", mostTokenizer)
+	}
+	read, err := tokenizer.Parse(content)
+	if err != nil {
+		return nil, src.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
+	}
+	return read, nil
 }
 
 // add collects a request. An error is about its line.
@@ -129,7 +163,10 @@ func (c *collector) add(q *request) error {
 	if !c.whole {
 		p.thread = c.threads.of(c.hashes, whole)
 	}
-	p.Head = Head{InputTokens: int32(len(c.tokens)), OutputTokens: c.outputOf(q), Session: q.session}
+	p.Head = Head{InputTokens: int32(len(c.tokens)), Session: q.session}
+	if p.OutputTokens, err = c.outputOf(q); err != nil {
+		return err
+	}
 	if p.OutputTokens >= 0 {
 		c.answered++
 	}
@@ -236,6 +273,9 @@ func (c *collector) tokenize(q *request) (whole int, err error) {
 
 // encode appends the tokens of a text.
 func (c *collector) encode(to []uint64, text []byte) ([]uint64, error) {
+	if c.tokenizer != nil {
+		return c.tokenizer.Encode(to, string(text))
+	}
 	return appendBytes(to, text), nil
 }
 
@@ -272,21 +312,18 @@ func (c *collector) blocks() []uint64 {
 }
 
 // outputOf returns the tokens of the output, -1 if they are unknown. It uses the room of the prompt's tokens.
-func (c *collector) outputOf(q *request) int32 {
+func (c *collector) outputOf(q *request) (int32, error) {
 	switch {
 	case q.output >= 0:
-		return q.output
+		return q.output, nil
 	case len(q.answerIDs) > 0:
-		return int32(len(q.answerIDs))
+		return int32(len(q.answerIDs)), nil
 	case q.answer != nil:
-		tokens, err := c.encode(c.tokens[:0], q.answer)
-		if err != nil {
-			return -1
-		}
-		c.tokens = tokens
-		return int32(len(tokens))
+		var err error
+		c.tokens, err = c.encode(c.tokens[:0], q.answer)
+		return int32(len(c.tokens)), err
 	}
-	return -1
+	return -1, nil
 }
 
 // setTime reads the time of a prompt: all have one, or none.
@@ -442,7 +479,12 @@ func (c *collector) describe(sessions string) string {
 }
 
 // rule says how texts become tokens.
-func (c *collector) rule() string { return "4 bytes as a token" }
+func (c *collector) rule() string {
+	if c.tokenizer != nil {
+		return "tokens by " + c.tokenizerName
+	}
+	return "4 bytes as a token"
+}
 
 func (c *collector) next(p *prompt) error {
 	if len(c.prompts) == 0 {

@@ -75,10 +75,13 @@ type Conversations struct {
 }
 
 // NewConversations returns an empty collection for a file, with the values of ConversationOptions.
-func NewConversations(src *source.Source, opts params.Values) *Conversations {
-	c := newCollector(src, opts)
+func NewConversations(src *source.Source, opts params.Values) (*Conversations, error) {
+	c, err := newCollector(src, opts)
+	if err != nil {
+		return nil, err
+	}
 	c.whole = true
-	return &Conversations{collector: c, concurrent: opts.Int(concurrentOption)}
+	return &Conversations{collector: c, concurrent: opts.Int(concurrentOption)}, nil
 }
 
 // Add makes a prompt for each answer of the model: everything before it. Its time is that of the answer, which data
@@ -132,9 +135,12 @@ func (c *Conversations) Open() (stream.Reader, stream.Fields, error) {
 }
 
 func openConversations(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c := NewConversations(src, opts)
+	c, err := NewConversations(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
 	var turns []Turn
-	err := eachObject(src, "list of conversations", func(s *source.JSONScanner) error {
+	err = eachObject(src, "list of conversations", func(s *source.JSONScanner) error {
 		turns = turns[:0]
 		var whole Turn
 		found := false

@@ -46,9 +46,12 @@ type litellmEntry struct {
 
 // openLiteLLM reads a log. If no call has a text, the prompts have lengths only.
 func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c := newCollector(src, opts)
+	c, err := newCollector(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
 	e := &litellmEntry{}
-	err := eachObject(src, "log of LiteLLM", func(s *source.JSONScanner) error {
+	err = eachObject(src, "log of LiteLLM", func(s *source.JSONScanner) error {
 		e.body.reset()
 		e.input, e.served = -1, false
 		if err := e.read(s); err != nil {

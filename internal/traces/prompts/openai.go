@@ -77,9 +77,12 @@ func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
 }
 
 func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c := newCollector(src, opts)
+	c, err := newCollector(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
 	b := &body{}
-	err := eachObject(src, "list of requests", func(s *source.JSONScanner) error {
+	err = eachObject(src, "list of requests", func(s *source.JSONScanner) error {
 		b.reset()
 		if err := b.readEntry(s); err != nil {
 			return err

@@ -55,7 +55,11 @@ type sglangReader struct {
 }
 
 func openSGLang(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &sglangReader{collector: newCollector(src, opts)}
+	c, err := newCollector(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r := &sglangReader{collector: c}
 	if err := eachLine(src, r.read); err != nil {
 		return nil, stream.Fields{}, err
 	}

@@ -61,7 +61,11 @@ type vllmReader struct {
 }
 
 func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &vllmReader{collector: newCollector(src, opts)}
+	c, err := newCollector(src, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r := &vllmReader{collector: c}
 	if err := eachLine(src, r.read); err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -156,7 +160,10 @@ func (r *vllmReader) readAnswer(line []byte) error {
 		}
 	}
 	id, _, _ := bytes.Cut(name, []byte(" "))
-	output := r.outputOf(q)
+	output, err := r.outputOf(q)
+	if err != nil {
+		return err
+	}
 	if !r.finish(string(id), output) {
 		r.finish(string(id)+"-0", output) // the first prompt of a completion
 	}
