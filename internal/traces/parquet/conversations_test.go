@@ -64,7 +64,8 @@ func TestConversations(t *testing.T) {
 	if want.SessionKeys = got.SessionKeys; !reflect.DeepEqual(got, want) {
 		t.Errorf("prompts %+v, want %+v", got, want)
 	}
-	if got := tr.ReadAs(); got != "parquet, sorted by time; prompts in blocks of 4 tokens, 4 bytes as a token, messages one "+
+	if got := tr.ReadAs(); got != "parquet, sorted by time; prompts in blocks of 4 tokens, 4 bytes as a token, "+
+		"messages one "+
 		"after another (no template), conversations of the file, time as dates" {
 		t.Errorf("read as %q", got)
 	}
@@ -74,7 +75,8 @@ func TestConversations(t *testing.T) {
 		question := strings.Repeat(string(rune('a'+i%7)), 40)
 		rows = append(rows, lmsysChat{"x", "m", []lmsysTurn{{question, "user"}, {"yes", "assistant"}, {question, "user"},
 			{"no", "assistant"}}, "English"})
-		lines.WriteString(`{"conversation":[{"content":"` + question + `","role":"user"},{"content":"yes","role":"assistant"},` +
+		lines.WriteString(`{"conversation":[{"content":"` + question + `","role":"user"},{"content":"yes","role":` +
+			`"assistant"},` +
 			`{"content":"` + question + `","role":"user"},{"content":"no","role":"assistant"}]}` + "\n")
 	}
 	inParquet, parquet := loadConversations(t, tracetest.ParquetOf(t, rows), "parquet:template=chatml,concurrent=5")
@@ -89,8 +91,9 @@ func TestConversationsErrors(t *testing.T) {
 		Key int64 `parquet:"key"`
 	}{{1}})
 	for name, c := range map[string]struct{ content, format, want string }{
-		"option for others":        {smallWildChat(t), "parquet:size=turn", "conversations have no option size"},
-		"option of conversations":  {plain, "parquet:template=chatml", "the option template is for conversations: want a column named"},
+		"option for others": {smallWildChat(t), "parquet:size=turn", "conversations have no option size"},
+		"option of conversations": {plain, "parquet:template=chatml", "the option template is for conversations: " +
+			"want a column named"},
 		"turns with times":         {smallWildChat(t), "parquet:concurrent=2", "the messages have times"},
 		"no conversations in them": {tracetest.ParquetOf(t, []wildChat{{Hash: "x"}}), "", "holds no prompts"},
 	} {

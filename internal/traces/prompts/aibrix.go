@@ -10,7 +10,8 @@ import (
 
 var aibrixFormat = source.Format{
 	Name: "aibrix",
-	Summary: "workloads of AIBrix's generator, a JSON object on a line or an array of them: the requests of each moment, " +
+	Summary: "workloads of AIBrix's generator, a JSON object on a line or an array of them: the requests of each " +
+		"moment, " +
 		"with their prompts, or their lengths alone",
 	Example: `{"timestamp": 19, "requests": [{"prompt": "I need to understand data science", "prompt_length": 8, ` +
 		`"output_length": 40, "session_id": 0}]}`,

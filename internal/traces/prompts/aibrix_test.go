@@ -28,7 +28,8 @@ func TestAIBrix(t *testing.T) {
 			tr := loadAs(t, content, "aibrix:block=4")
 			p := prompts.Of(tr.Kind)
 			if !slices.Equal(tr.Objects, []uint32{0, 1, 0, 1, 0, 1, 2}) || !slices.Equal(p.Arrivals, []int64{5e6, 19e6, 19e6}) ||
-				!slices.Equal(p.OutputTokens, []int32{7, 7, 8}) || !slices.Equal(p.Sessions, []int32{0, 0, 0}) || tr.LeftOut() != 1 {
+				!slices.Equal(p.OutputTokens, []int32{7, 7, 8}) || !slices.Equal(p.Sessions, []int32{0, 0, 0}) ||
+				tr.LeftOut() != 1 {
 				t.Errorf("blocks %v, prompts %+v, %d left out", tr.Objects, p, tr.LeftOut())
 			}
 			if recognised := loadAs(t, content, ""); !strings.HasPrefix(recognised.ReadAs(), "aibrix") {
@@ -62,6 +63,7 @@ func TestAIBrixErrors(t *testing.T) {
 }
 
 func FuzzAIBrix(f *testing.F) {
-	tracetest.Fuzz(f, "aibrix:block=2", aibrixMoment("5", `"abcdefgh"`, "null")+aibrixMoment("7", `[{"content":"x"}]`, `"y"`),
+	tracetest.Fuzz(f, "aibrix:block=2", aibrixMoment("5", `"abcdefgh"`, "null")+aibrixMoment("7", `[{"content":`+
+		`"x"}]`, `"y"`),
 		`[{"Timestamp":1,"Requests":[{"Prompt":[1,2],"Prompt Length":3,"Output Length":null}]}]`)
 }

@@ -46,7 +46,8 @@ func TestBailianTimesAreSeconds(t *testing.T) {
 // TestBailianConversations: chats name the one that they continue.
 func TestBailianConversations(t *testing.T) {
 	chat := func(id, parent string) string {
-		return `{"chat_id": ` + id + `, "parent_chat_id": ` + parent + `, "timestamp": 1, "input_length": 16, "hash_ids": [7]}` + "\n"
+		return `{"chat_id": ` + id + `, "parent_chat_id": ` + parent + `, "timestamp": 1, "input_length": 16, ` +
+			`"hash_ids": [7]}` + "\n"
 	}
 	content := chat("1", "-1") + chat("2", "1") + chat("3", "-1") + chat("4", "2") + chat("5", "99") + chat("6", "5")
 	got := prompts.Of(tracetest.MustLoadText(t, content, traces.LoadOptions{}).Kind).Sessions

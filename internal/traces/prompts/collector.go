@@ -23,7 +23,8 @@ func textOptions(more ...params.Param) []params.Param {
 	return append([]params.Param{
 		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
 			Doc: "tokens in a block; a last, partial block is left out"},
-		{Name: tokenizerOption, Default: "", File: true, Doc: "the model's tokenizer.json, of Hugging Face, which cuts texts " +
+		{Name: tokenizerOption, Default: "", File: true, Doc: "the model's tokenizer.json, of Hugging Face, which " +
+			"cuts texts " +
 			"into tokens; by default a token is 4 bytes"},
 	}, more...)
 }

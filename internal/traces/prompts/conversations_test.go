@@ -68,7 +68,8 @@ func TestConversationsLeaveOut(t *testing.T) {
 	content := shareGPT("abcd") + "\n" + `{"conversations":[{"from":"gpt","value":"a"},{"from":"human","value":"bcde"},` +
 		`{"from":"gpt","value":""}]}` + "\n"
 	tr := loadAs(t, content, "")
-	const want = "2 rows left out (1 messages without an answer, at the end of a conversation, 1 answers before the first message)"
+	const want = "2 rows left out (1 messages without an answer, at the end of a conversation, 1 answers before " +
+		"the first message)"
 	if said := tr.Readings[0].LeftOutText(); said != want {
 		t.Errorf("said %q, want %q", said, want)
 	}
@@ -80,11 +81,13 @@ func TestConversationsLeaveOut(t *testing.T) {
 func TestConversationsErrors(t *testing.T) {
 	good := shareGPT("abcd") + "\n"
 	for name, c := range map[string]struct{ content, format, want string }{
-		"none":     {good + `{"id":"x"}`, "", "line 2: no conversations or conversation"},
-		"no role":  {good + `{"conversation":[{"content":"x"}]}`, "", "line 2: a message without from or role"},
-		"no time":  {lmsys("ab", `"timestamp":5,`, "") + lmsys("ab", "", ""), "", "line 2: no time, which the first prompt has"},
-		"in turns": {lmsys("ab", `"timestamp":5,`, ""), "conversations:concurrent=2", "concurrent=2 has no effect: the messages have times"},
-		"cut off":  {"[" + good + `,{"conversations":[{"from":`, "", "byte 273: want a number"},
+		"none":    {good + `{"id":"x"}`, "", "line 2: no conversations or conversation"},
+		"no role": {good + `{"conversation":[{"content":"x"}]}`, "", "line 2: a message without from or role"},
+		"no time": {lmsys("ab", `"timestamp":5,`, "") + lmsys("ab", "", ""), "", "line 2: no time, which the first " +
+			"prompt has"},
+		"in turns": {lmsys("ab", `"timestamp":5,`, ""), "conversations:concurrent=2", "concurrent=2 has no effect: " +
+			"the messages have times"},
+		"cut off": {"[" + good + `,{"conversations":[{"from":`, "", "byte 273: want a number"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
 		must.Fail(t, err, c.want, name)
@@ -92,6 +95,7 @@ func TestConversationsErrors(t *testing.T) {
 }
 
 func FuzzConversations(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"conversations:block=2", "conversations:block=2,template=gemma"}, "["+shareGPT("abcd")+"]",
+	tracetest.FuzzAll(f, []string{"conversations:block=2", "conversations:block=2,template=gemma"},
+		"["+shareGPT("abcd")+"]",
 		lmsys("ab", `"timestamp":"2023-04-09 00:00:17",`, `,"timestamp":null`)+lmsys("cd", "", `,"timestamp":6`))
 }

@@ -27,7 +27,8 @@ func lengthsOf(t *testing.T, content string) (*traces.Trace, *prompts.Columns) {
 func TestLengths(t *testing.T) {
 	tr, got := lengthsOf(t, smallAzure)
 	if !got.LengthsOnly || !reflect.DeepEqual(got.InputTokens, []int32{4808, 3180}) ||
-		!reflect.DeepEqual(got.OutputTokens, []int32{10, 0}) || got.Arrivals[1]-got.Arrivals[0] != 1e9 || got.Sessions != nil {
+		!reflect.DeepEqual(got.OutputTokens, []int32{10, 0}) || got.Arrivals[1]-got.Arrivals[0] != 1e9 ||
+		got.Sessions != nil {
 		t.Errorf("prompts %+v", got)
 	}
 	if tr.NumObjects != 2 || len(tr.Warnings) != 1 {

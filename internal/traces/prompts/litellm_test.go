@@ -21,17 +21,21 @@ func TestLiteLLMForms(t *testing.T) {
 	messages := `[{"role":"user","content":"` + textWith("ab") + `"}]`
 	quoted := strings.ReplaceAll(messages, `"`, `\"`)
 	for name, content := range map[string]string{
-		"callback":            litellmCall(`"startTime":1760587668.5,"messages":` + messages),
-		"kwargs":              `{"kwargs":{"standard_logging_object":` + litellmCall(`"startTime":5,"messages":`+messages) + `}}`,
-		"spend logs":          "[" + litellmCall(`"startTime":"2026-03-01T12:00:00.5Z","spend":0.1,"messages":`+messages) + "]",
-		"newer spend logs":    litellmCall(`"startTime":5,"messages":{},"proxy_server_request":{"model":"m","messages":` + messages + `}`),
+		"callback": litellmCall(`"startTime":1760587668.5,"messages":` + messages),
+		"kwargs": `{"kwargs":{"standard_logging_object":` + litellmCall(`"startTime":5,"messages":`+
+			``+messages) + `}}`,
+		"spend logs": "[" + litellmCall(`"startTime":"2026-03-01T12:00:00.5Z","spend":0.1,"messages":`+
+			``+messages) + "]",
+		"newer spend logs": litellmCall(`"startTime":5,"messages":{},"proxy_server_request":{"model":"m",` +
+			`"messages":` + messages + `}`),
 		"export of spend log": litellmCall(`"startTime":5,"messages":"` + quoted + `"`),
 		"text completion":     litellmCall(`"startTime":5,"messages":"` + textWith("ab") + `"`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := loadAs(t, content, "litellm:block=4")
 			p := prompts.Of(tr.Kind)
-			if !slices.Equal(tr.Objects, []uint32{0, 1}) || p.InputTokens[0] != 8 || p.OutputTokens[0] != 7 || p.Arrivals == nil {
+			if !slices.Equal(tr.Objects, []uint32{0, 1}) || p.InputTokens[0] != 8 || p.OutputTokens[0] != 7 ||
+				p.Arrivals == nil {
 				t.Errorf("blocks %v, prompts %+v", tr.Objects, p)
 			}
 			if recognised := loadAs(t, content, ""); !strings.HasPrefix(recognised.ReadAs(), "litellm") {
@@ -67,7 +71,8 @@ func TestLiteLLMIdsAreNames(t *testing.T) {
 
 func TestLiteLLMLeavesOut(t *testing.T) {
 	good := litellmCall(`"startTime":5,"messages":[{"content":"`+textWith("a")+`"}]`) + "\n"
-	content := good + strings.Replace(good, "success", "failure", 1) + strings.Replace(good, "acompletion", "aembedding", 1) +
+	content := good + strings.Replace(good, "success", "failure", 1) + strings.Replace(good, "acompletion",
+		"aembedding", 1) +
 		strings.Replace(good, `"model"`, `"cache_hit":"True","model"`, 1) + litellmCall(`"startTime":6,"messages":{}`) + "\n"
 	tr := loadAs(t, content, "")
 	said := tr.Readings[0].LeftOutText()
@@ -95,6 +100,8 @@ func TestLiteLLMWithoutTexts(t *testing.T) {
 
 func FuzzLiteLLM(f *testing.F) {
 	tracetest.Fuzz(f, "litellm:block=2", litellmCall(`"startTime":5,"messages":"[{\"content\":\"abcdefgh\"}]"`),
-		"["+litellmCall(`"startTime":"2026-03-01 12:00:00","session_id":"ff","messages":{"prompt":[[1,2]]},"cache_hit":false`)+
-			`,{"startTime":5,"prompt_tokens":3,"response":{"choices":[{"text":"a"}]},"model_parameters":{"tools":[{"a":"bcd"}]}}]`)
+		"["+litellmCall(`"startTime":"2026-03-01 12:00:00","session_id":"ff","messages":{"prompt":[[1,2]]},`+
+			`"cache_hit":false`)+
+			`,{"startTime":5,"prompt_tokens":3,"response":{"choices":[{"text":"a"}]},"model_parameters":{"tools":[{"a":`+
+			`"bcd"}]}}]`)
 }

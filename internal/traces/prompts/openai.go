@@ -12,10 +12,12 @@ var openaiFormat = source.Format{
 	Name: "openai",
 	Summary: "chat and completion requests of OpenAI's API, a JSON object on a line or an array of them, with their " +
 		"answers if they are logged (also files of its Batch API)",
-	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You are a ` +
+	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You ` +
+		`are a ` +
 		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
 	Carries: "prompts: blocks, lengths, session, and time if there is one",
-	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or "request", unless it is ` +
+	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or ` +
+		`"request", unless it is ` +
 		"litellm",
 	Options: messageOptions(source.TimeUnitOption()),
 	JSON:    true,
@@ -98,7 +100,8 @@ func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	return c.open()
 }
 
-var errNoInput = errors.New("neither messages nor prompt: want requests; those of a batch are in its input file, not in " +
+var errNoInput = errors.New("neither messages nor prompt: want requests; those of a batch are in its input file, " +
+	"not in " +
 	"its output")
 
 // readEntry reads a request, or an entry of a log with a request and perhaps its answer.

@@ -91,7 +91,8 @@ func TestOpenAIFormsOfRequests(t *testing.T) {
 func TestConversationsByPrefix(t *testing.T) {
 	line := func(text string) string { return `{"model":"m","prompt":"` + text + `"}` + "\n" }
 	a, b, c, d := textWith("a"), textWith("b"), textWith("c"), textWith("d")
-	content := line(a+b+"x") + line(a+c) + line(a+b+"xyz"+c) + line(a+b+"x") + line(a+c+d) + line(a+b+"xyz"+c+d) + line("a") +
+	content := line(a+b+"x") + line(a+c) + line(a+b+"xyz"+c) + line(a+b+"x") + line(a+c+d) + line(a+b+"xyz"+c+d) +
+		line("a") +
 		line("ab")
 	want := []int32{0, 1, 0, 2, 1, 0, 3, 4}
 	if got := prompts.Of(loadAs(t, content, "openai:block=4").Kind).Sessions; !slices.Equal(got, want) {
@@ -134,15 +135,16 @@ func TestTemplates(t *testing.T) {
 func TestOpenAIErrors(t *testing.T) {
 	const good = `{"model":"m","prompt":"abcdefgh","time":5}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{
-		"garbage":         {good + "hello\n", "line 2: column 1: want an object in braces"},
-		"cut off":         {good + `{"model":"m","pro`, "line 2: column 18: want the double quote that ends a string"},
-		"no time":         {good + `{"model":"m","prompt":"a"}`, "line 2: no time, which the first prompt has"},
-		"wrong time":      {good + `{"model":"m","prompt":"a","time":"now"}`, `line 2: time "now"`},
-		"output of batch": {good + `{"custom_id":"1","response":{"body":{"choices":[]}}}`, "line 2: neither messages nor prompt"},
-		"wrong id":        {good + `{"model":"m","prompt":[-1]}`, "line 2: column 24: want the id of a token"},
-		"wrong role":      {good + `{"messages":[5]}`, "line 2: column 14: want an object in braces"},
-		"deep":            {good + `{"messages":` + strings.Repeat("[", 200), "line 2: column 14: want an object in braces"},
-		"deep elsewhere":  {good + `{"x":` + strings.Repeat("[", 200), "want at most 100 nested arrays"},
+		"garbage":    {good + "hello\n", "line 2: column 1: want an object in braces"},
+		"cut off":    {good + `{"model":"m","pro`, "line 2: column 18: want the double quote that ends a string"},
+		"no time":    {good + `{"model":"m","prompt":"a"}`, "line 2: no time, which the first prompt has"},
+		"wrong time": {good + `{"model":"m","prompt":"a","time":"now"}`, `line 2: time "now"`},
+		"output of batch": {good + `{"custom_id":"1","response":{"body":{"choices":[]}}}`, "line 2: neither messages " +
+			"nor prompt"},
+		"wrong id":       {good + `{"model":"m","prompt":[-1]}`, "line 2: column 24: want the id of a token"},
+		"wrong role":     {good + `{"messages":[5]}`, "line 2: column 14: want an object in braces"},
+		"deep":           {good + `{"messages":` + strings.Repeat("[", 200), "line 2: column 14: want an object in braces"},
+		"deep elsewhere": {good + `{"x":` + strings.Repeat("[", 200), "want at most 100 nested arrays"},
 		"array": {`[{"model":"m","prompt":"a"}, {"model":"m","prompt":3} x`, "byte 54: want a comma or a closing " +
 			"bracket"},
 		"nothing": {strings.Repeat(`{"model":"m","prompt":"","error":"x"}`+"\n", 3), "holds no prompts: 3 rows left out " +

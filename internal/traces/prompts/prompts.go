@@ -18,7 +18,8 @@ const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts; Writables can be written, too.
 var (
-	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat, vllmFormat, sglangFormat,
+	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
+		vllmFormat, sglangFormat,
 		conversationsFormat, aibrixFormat,
 		lengthsFormat}
 	Writables = []source.Writable{mooncakeWritable}
@@ -295,7 +296,8 @@ func (p *Columns) Warnings() []string {
 	if !p.LengthsOnly {
 		return nil
 	}
-	return []string{"the trace has lengths of prompts and no contents, so that no hits can be known: every token is computed"}
+	return []string{"the trace has lengths of prompts and no contents, so that no hits can be known: every token " +
+		"is computed"}
 }
 
 // IsLengthsOnly reports whether requests are prompts whose contents are unknown.

@@ -100,7 +100,8 @@ func TestMooncakeErrors(t *testing.T) {
 		"twice":           {good + `{"input_length": 5, "input_length": 5}`, "line 2: input_length: duplicate input_length"},
 		"too many ids": {good + `{"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1, 2]}`, "line " +
 			"2: 2 block ids for a prompt of 5 tokens: with 512 tokens in a block it has 0, or 1 with the last partial one"},
-		"ids as text":      {good + `{"hash_ids": ["1", "x"]}`, "line 2: column 20: hash_ids: want a whole number of 64 bits, or hex"},
+		"ids as text": {good + `{"hash_ids": ["1", "x"]}`, "line 2: column 20: hash_ids: want a whole number of " +
+			"64 bits, or hex"},
 		"ids as fractions": {good + `{"hash_ids": [1.5]}`, "line 2: column 15: hash_ids: want a whole number of 64 bits"},
 		"deep":             {good + `{"x": ` + strings.Repeat("[", 200), "want at most 100 nested arrays"},
 		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "no usual number of tokens per block"},

@@ -16,7 +16,8 @@ var sglangFormat = source.Format{
 	Example: `[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='7f2a', text='Once upon a time', input_ids=None, ` +
 		`sampling_params={'max_new_tokens': 16}, stream=False)`,
 	Carries: "prompts: blocks, lengths, session, and time if lines have one",
-	Detection: `lines with "Receive: obj=GenerateReqInput(", or JSON objects with "event", "rid" and "obj" whose event is ` +
+	Detection: `lines with "Receive: obj=GenerateReqInput(", or JSON objects with "event", "rid" and "obj" whose ` +
+		`event is ` +
 		`"request.received"`,
 	Options: textOptions(),
 	JSON:    true,

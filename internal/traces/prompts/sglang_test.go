@@ -13,12 +13,14 @@ import (
 
 // sglangText is a request as SGLang prints it, with these fields.
 func sglangText(rid, fields string) string {
-	return "[2026-03-01 12:00:0" + rid + "] Receive: obj=GenerateReqInput(rid='" + rid + "', " + fields + ", sampling_params=" +
+	return "[2026-03-01 12:00:0" + rid + "] Receive: obj=GenerateReqInput(rid='" + rid + "', " + fields + ", " +
+		"sampling_params=" +
 		"{'stop': [')', 'text='], 'max_new_tokens': 16}, return_logprob=False, stream=False)\n"
 }
 
 func sglangJSON(rid, fields string) string {
-	return `{"timestamp": "2026-03-01T12:00:0` + rid + `", "event": "request.received", "rid": "` + rid + `", "obj": {` + fields +
+	return `{"timestamp": "2026-03-01T12:00:0` + rid + `", "event": "request.received", "rid": "` + rid + `", ` +
+		`"obj": {` + fields +
 		`, "sampling_params": {"max_new_tokens": 16}}}` + "\n"
 }
 
@@ -31,7 +33,8 @@ func TestSGLang(t *testing.T) {
 		"[2026-03-01 12:00:04 TP0] Decode batch. #running-req: 1\n" +
 		"[2026-03-01 12:00:09] Finish: obj=GenerateReqInput(rid='1', text='x'), out={'text': \"'completion_tokens': 9\", " +
 		"'meta_info': {'prompt_tokens': 8, 'completion_tokens': 7, 'cached_tokens': 0}}\n"
-	json := sglangJSON("1", `"text": "`+ab+`", "input_ids": null`) + sglangJSON("2", `"text": null, "input_ids": [1, 2, 3, 4, 5]`) +
+	json := sglangJSON("1", `"text": "`+ab+`", "input_ids": null`) + sglangJSON("2", `"text": null, "input_ids": `+
+		`[1, 2, 3, 4, 5]`) +
 		sglangJSON("3", `"text": ["`+ab+`", "ab"]`) + `{"timestamp": "2026-03-01T12:00:09", "event": "request.finished", ` +
 		`"rid": "1", "obj": {"text": "x"}, "out": {"text": "y", "meta_info": {"completion_tokens": 7}}}` + "\n"
 	for name, content := range map[string]string{"text": text, "JSON": json, "JSON with a prefix": "[12:00:00] " +
@@ -62,12 +65,14 @@ func TestSGLangCutPrompts(t *testing.T) {
 	long := strings.Repeat("x", 1024)
 	good := sglangText("1", "text='abcd'") + sglangJSON("1", `"text": "abcd"`)
 	for name, line := range map[string]string{
-		"text": sglangText("2", "text='"+long+"' ... '"+long+"'"), "ids": sglangText("2", "text=None, input_ids=[1, 2] ... [3, 4]"),
+		"text": sglangText("2", "text='"+long+"' ... '"+long+"'"), "ids": sglangText("2", "text=None, input_ids=[1, "+
+			"2] ... [3, 4]"),
 		"texts": sglangText("2", "text=['a'] ... ['b']"), "JSON": sglangJSON("2", `"text": "`+long+"..."+long+`"`),
 		"JSON ids": sglangJSON("2", `"text": null, "input_ids": [1, "...", 2]`),
 	} {
 		tr := loadAs(t, good+line, "")
-		if said := tr.Readings[0].LeftOutText(); len(tr.Groups) != 2 || said != "1 row left out (cut by the log, which has only "+
+		if said := tr.Readings[0].LeftOutText(); len(tr.Groups) != 2 || said != "1 row left out (cut by the log, "+
+			"which has only "+
 			"the ends of the prompt)" {
 			t.Errorf("%s: %d prompts, %s", name, len(tr.Groups), said)
 		}
@@ -77,7 +82,8 @@ func TestSGLangCutPrompts(t *testing.T) {
 func TestSGLangErrors(t *testing.T) {
 	good := sglangText("1", "text='abcd'")
 	for name, c := range map[string]struct{ content, want string }{
-		"cut off":   {good + "[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='1', text='ab", "line 2: column 70: want the quote"},
+		"cut off": {good + "[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='1', text='ab", "line 2: " +
+			"column 70: want the quote"},
 		"wrong ids": {good + sglangText("2", "input_ids=[a]"), "line 2: column 73: want the id of a token"},
 		"no fields": {good + "Receive: obj=GenerateReqInput(5)", "line 2: column 32: want a name with its value"},
 		"JSON":      {good + `{"timestamp": "2026", "event": "request.received", "obj": {"text": 5`, "line 2: "},

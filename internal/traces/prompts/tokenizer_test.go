@@ -30,7 +30,8 @@ func byteTokenizer(t *testing.T) (path string) {
 	}
 	words := must.Get(json.Marshal(vocabulary))(t)
 	path = filepath.Join(t.TempDir(), "tokenizer.json")
-	tracetest.WriteFile(t, path, fmt.Appendf(nil, `{"added_tokens": [{"id": 301, "content": "<|im_end|>"}], "pre_tokenizer": `+
+	tracetest.WriteFile(t, path, fmt.Appendf(nil, `{"added_tokens": [{"id": 301, "content": "<|im_end|>"}], `+
+		`"pre_tokenizer": `+
 		`{"type": "ByteLevel", "add_prefix_space": false}, "model": {"type": "BPE", "vocab": %s, "merges": ["a b"]}}`, words))
 	return path
 }

@@ -43,17 +43,23 @@ func TestEncode(t *testing.T) {
 		file, text string
 		want       []uint64
 	}{
-		"bytes":         {small(byteLevel), "aé ", []uint64{'a', 0xc3, 0xa9, ' '}},
-		"merges":        {small(byteLevel, "a b", "ab c", "b c"), "abcbc", []uint64{257, 258}},
-		"leftmost":      {small(byteLevel, "a a"), "aaa", []uint64{256, 'a'}},
-		"words":         {small(byteLevel, "a Ġ", "Ġ b"), "a b", []uint64{'a', 257}},
-		"special":       {small(byteLevel + specials), "x<|a|><|b|><|a|>y<|b", []uint64{'x', 901, 900, 'y', '<', '|', 'b'}},
-		"normalized":    {small(byteLevel + specials + `"normalizer": {"type": "NFC"},`), "e\u0301", []uint64{902}},
-		"own pattern":   {small(`"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "\\p{N}"}}, {"type": "ByteLevel", "use_regex": false}]},`, "1 2", "a Ġ"), "12a ", []uint64{'1', '2', 257}},
-		"digits":        {small(`"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": true}, {"type": "ByteLevel"}]},`, "1 2"), "a12", []uint64{'a', '1', '2'}},
-		"only matches":  {small(`"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Removed", "invert": true, "pattern": {"Regex": "[ab]+"}}, {"type": "ByteLevel", "use_regex": false}]},`, "a b"), "ab-ab", []uint64{256, 256}},
-		"ignore merges": {strings.Replace(strings.Replace(small(byteLevel, "a b"), `"merges"`, `"ignore_merges": true, "merges"`, 1), `"ab":256`, `"ab":256,"xyz":300`, 1), "xyz", []uint64{300}},
-		"nothing":       {small(byteLevel), "", nil},
+		"bytes":      {small(byteLevel), "aé ", []uint64{'a', 0xc3, 0xa9, ' '}},
+		"merges":     {small(byteLevel, "a b", "ab c", "b c"), "abcbc", []uint64{257, 258}},
+		"leftmost":   {small(byteLevel, "a a"), "aaa", []uint64{256, 'a'}},
+		"words":      {small(byteLevel, "a Ġ", "Ġ b"), "a b", []uint64{'a', 257}},
+		"special":    {small(byteLevel + specials), "x<|a|><|b|><|a|>y<|b", []uint64{'x', 901, 900, 'y', '<', '|', 'b'}},
+		"normalized": {small(byteLevel + specials + `"normalizer": {"type": "NFC"},`), "e\u0301", []uint64{902}},
+		"own pattern": {small(`"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", `+
+			`"behavior": "Isolated", "pattern": {"Regex": "\\p{N}"}}, {"type": "ByteLevel", "use_regex": false}]},`,
+			"1 2", "a Ġ"), "12a ", []uint64{'1', '2', 257}},
+		"digits": {small(`"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", `+
+			`"individual_digits": true}, {"type": "ByteLevel"}]},`, "1 2"), "a12", []uint64{'a', '1', '2'}},
+		"only matches": {small(`"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", `+
+			`"behavior": "Removed", "invert": true, "pattern": {"Regex": "[ab]+"}}, {"type": "ByteLevel", "use_regex": `+
+			`false}]},`, "a b"), "ab-ab", []uint64{256, 256}},
+		"ignore merges": {strings.Replace(strings.Replace(small(byteLevel, "a b"), `"merges"`, `"ignore_merges": `+
+			`true, "merges"`, 1), `"ab":256`, `"ab":256,"xyz":300`, 1), "xyz", []uint64{300}},
+		"nothing": {small(byteLevel), "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := must.Get(Parse([]byte(c.file)))(t).Encode(nil, c.text)
@@ -66,20 +72,30 @@ func TestEncode(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
-		"no JSON":        {"x", "want a tokenizer.json of Hugging Face"},
-		"word pieces":    {strings.Replace(small(byteLevel), "BPE", "WordPiece", 1), `the model "WordPiece" is not supported`},
+		"no JSON": {"x", "want a tokenizer.json of Hugging Face"},
+		"word pieces": {strings.Replace(small(byteLevel), "BPE", "WordPiece", 1), `the model "WordPiece" is not ` +
+			`supported`},
 		"sentence piece": {small(""), "a BPE that is not byte-level, as SentencePiece makes"},
-		"normalizer":     {small(byteLevel + `"normalizer": {"type": "Lowercase"},`), `the normalizer "Lowercase" is not supported`},
-		"pre-tokenizer":  {small(`"pre_tokenizer": {"type": "Metaspace"},`), `the pre-tokenizer "Metaspace" is not supported`},
-		"prefix":         {small(`"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true},`), "with add_prefix_space is not supported"},
-		"pattern":        {small(`"pre_tokenizer": {"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "("}},`), "the pattern of a pre-tokenizer is not supported"},
-		"behavior":       {small(`"pre_tokenizer": {"type": "Split", "behavior": "MergedWithNext", "pattern": {"Regex": "a"}},`), `with behavior "MergedWithNext"`},
-		"stripping":      {small(byteLevel + `"added_tokens": [{"id": 1, "content": "x", "rstrip": true}],`), `the added token "x" with single_word, lstrip or rstrip`},
-		"empty token":    {small(byteLevel + `"added_tokens": [{"id": 7, "content": ""}],`), "the added token 7 is empty"},
-		"byte fallback":  {strings.Replace(small(byteLevel), `"vocab"`, `"byte_fallback": true, "vocab"`, 1), "byte_fallback is not supported"},
-		"no bytes":       {`{` + byteLevel + `"model": {"type": "BPE", "vocab": {"a": 1}, "merges": []}}`, "the vocabulary lacks the byte 0"},
-		"wrong merge":    {strings.Replace(small(byteLevel, "a b"), `["a","b"]`, `["a","Z Z"]`, 1), "merge 1 of \"a\" and \"Z Z\""},
-		"odd merge":      {strings.Replace(small(byteLevel, "a b"), `["a","b"]`, `7`, 1), "merge 7: want a pair of tokens"},
+		"normalizer": {small(byteLevel + `"normalizer": {"type": "Lowercase"},`), `the normalizer "Lowercase" is ` +
+			`not supported`},
+		"pre-tokenizer": {small(`"pre_tokenizer": {"type": "Metaspace"},`), `the pre-tokenizer "Metaspace" is not ` +
+			`supported`},
+		"prefix": {small(`"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true},`), "with " +
+			"add_prefix_space is not supported"},
+		"pattern": {small(`"pre_tokenizer": {"type": "Split", "behavior": "Isolated", "pattern": {"Regex": ` +
+			`"("}},`), "the pattern of a pre-tokenizer is not supported"},
+		"behavior": {small(`"pre_tokenizer": {"type": "Split", "behavior": "MergedWithNext", "pattern": ` +
+			`{"Regex": "a"}},`), `with behavior "MergedWithNext"`},
+		"stripping": {small(byteLevel + `"added_tokens": [{"id": 1, "content": "x", "rstrip": true}],`), `the ` +
+			`added token "x" with single_word, lstrip or rstrip`},
+		"empty token": {small(byteLevel + `"added_tokens": [{"id": 7, "content": ""}],`), "the added token 7 is empty"},
+		"byte fallback": {strings.Replace(small(byteLevel), `"vocab"`, `"byte_fallback": true, "vocab"`, 1),
+			"byte_fallback is not supported"},
+		"no bytes": {`{` + byteLevel + `"model": {"type": "BPE", "vocab": {"a": 1}, "merges": []}}`, "the " +
+			"vocabulary lacks the byte 0"},
+		"wrong merge": {strings.Replace(small(byteLevel, "a b"), `["a","b"]`, `["a","Z Z"]`, 1), "merge 1 of " +
+			"\"a\" and \"Z Z\""},
+		"odd merge": {strings.Replace(small(byteLevel, "a b"), `["a","b"]`, `7`, 1), "merge 7: want a pair of tokens"},
 	} {
 		_, err := Parse([]byte(c.file))
 		must.Fail(t, err, c.want, name)

@@ -16,7 +16,9 @@ type PromptSummary struct {
 	InputTokens   int64  `json:"input_tokens"`
 	OutputTokens  *int64 `json:"output_tokens"`
 
-	// Without contents of the prompts, these three and BlockTokens are unknown. SharedTokens are the tokens of the leading blocks of each prompt that an earlier prompt began with: the hits of a
+	// Without contents of the prompts, these three and BlockTokens are unknown.
+
+	// SharedTokens are the tokens of the leading blocks of each prompt that an earlier prompt began with: the hits of a
 	// prefix cache without bounds.
 	SharedTokens      *int64   `json:"shared_tokens"`
 	SharedPrefixRatio *float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
