@@ -528,11 +528,7 @@ func needs(cells []Cell) (needed traces.Needs) {
 		needed = needed.Union(sim.Needs([]sim.Parts{c.Parts.Parts}, c.Capacity.CountsBytes(c.Sizes)))
 		needed.Times = needed.Times || c.Series.Span > 0
 	}
-	all := make([]sim.Parts, len(cells))
-	for i, c := range cells {
-		all[i] = c.Parts.Parts
-	}
-	needed.Lengths = sim.Needs(all, false).Lengths
+	needed.Lengths = !slices.ContainsFunc(cells, func(c Cell) bool { return c.Parts.NeedsContents() })
 	return needed
 }
 

@@ -15,9 +15,12 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 		needs.Sizes = needs.Sizes || bytes && all[i].Cache.Entry.Capacity == nil
 		needs = needs.Union(all[i].needs())
 	}
-	needs.Lengths = !slices.ContainsFunc(all, func(p Parts) bool { return p.Model == nil || !p.Model.Entry.Lengths })
+	needs.Lengths = !slices.ContainsFunc(all, Parts.NeedsContents)
 	return needs
 }
+
+// NeedsContents reports whether lengths of prompts are not enough, as no model of time uses them alone.
+func (p Parts) NeedsContents() bool { return p.Model == nil || !p.Model.Entry.Lengths }
 
 // needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and caches with
 // streams, which compute with them, for policies that compare them, and for policies that use key prefixes as topics in
