@@ -78,7 +78,8 @@ func (e *litellmEntry) read(s *source.JSONScanner) error {
 }
 
 func (e *litellmEntry) readField(key string, s *source.JSONScanner) (err error) {
-	if litellmEnvelopes[key] && s.Peek() == '{' {
+	if litellmEnvelopes[key] && e.enters(s) {
+		defer e.leave()
 		return e.read(s)
 	}
 	switch key {

@@ -110,7 +110,8 @@ func (b *body) readEntry(s *source.JSONScanner) error {
 }
 
 func (b *body) readEntryField(key string, s *source.JSONScanner) (err error) {
-	if envelopes[key] && s.Peek() == '{' {
+	if envelopes[key] && b.enters(s) {
+		defer b.leave()
 		return b.readEntry(s)
 	}
 	switch key {

@@ -15,12 +15,27 @@ type body struct {
 	tools    []byte     // the definitions of tools, as JSON
 	created  []byte     // when the answer was made
 	hasInput bool       // there are messages or a prompt, even if they are empty
+	depth    int        // envelopes around what is being read
 }
+
+// mostEnvelopes are how many objects within each other may be around a request or an answer.
+const mostEnvelopes = 8
+
+// enters reports whether an object is read as what an envelope holds, and counts it until leave.
+func (b *body) enters(s *source.JSONScanner) bool {
+	if s.Peek() != '{' || b.depth == mostEnvelopes {
+		return false
+	}
+	b.depth++
+	return true
+}
+
+func (b *body) leave() { b.depth-- }
 
 func (b *body) reset() {
 	b.request.reset()
 	b.prompts, b.idLists = b.prompts[:0], b.idLists[:0]
-	b.tools, b.created, b.hasInput = nil, nil, false
+	b.tools, b.created, b.hasInput, b.depth = nil, nil, false, 0
 }
 
 // each calls add with each prompt of the request: completions may have several.

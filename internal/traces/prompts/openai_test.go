@@ -157,6 +157,16 @@ func TestOpenAIErrors(t *testing.T) {
 	}
 }
 
+// TestDeepEntries: objects within each other without end are an error, and no endless recursion.
+func TestDeepEntries(t *testing.T) {
+	for format, name := range map[string]string{"openai": "body", "litellm": "kwargs"} {
+		_, err := tracetest.LoadText(t, strings.Repeat(`{"`+name+`":`, 1<<20), traces.LoadOptions{Selection: traces.Selection{
+			Format: format}})
+		must.Fail(t, err, "line 1: column ", format)
+		must.Fail(t, err, "want at most 100 nested arrays and objects", format)
+	}
+}
+
 func TestLongPromptsAndBounds(t *testing.T) {
 	long := `{"model":"m","prompt":"` + strings.Repeat("x", 3<<20) + `"}` + "\n"
 	if got := prompts.Of(loadAs(t, long, "").Kind).InputTokens[0]; got != 3<<18 {
