@@ -60,6 +60,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	}
 	if prompts.IsLengthsOnly(r.trace.Kind) {
 		rec.Values, rec.Contents = withoutHits(rec.Values), records.ContentsUnknown
+		rec.CapacityShare = nil // what all prompts need is unknown
 		times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
 		return Result{rec, times, out.series, out.blocks}
 	}

@@ -16,6 +16,10 @@ type Joined struct {
 
 // CheckJoin rejects numbers of tokens that blocks cannot be joined to.
 func (p *Columns) CheckJoin(tokens int) error {
+	if p.LengthsOnly {
+		return fmt.Errorf("blocks of %d tokens: the trace has lengths of prompts and no contents, so no blocks; remove it",
+			tokens)
+	}
 	if tokens >= p.BlockTokens && tokens%p.BlockTokens == 0 {
 		return nil
 	}
