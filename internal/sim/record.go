@@ -1,12 +1,13 @@
 package sim
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
-	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -93,11 +94,15 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	return Result{rec, times, out.series, out.blocks}
 }
 
-// withoutHits drops what depends on the contents of prompts, which are unknown.
+// withoutHits drops what depends on the contents of prompts, which are unknown: all that says how much hits, of nodes
+// and of bounds too, and what the cache evicted for it.
 func withoutHits(v metric.Values) metric.Values {
-	for _, m := range []metric.Metric{metric.Hits, metric.Misses, metric.HitRatio, metric.Evictions, metric.Oversized,
-		prefix.HitTokens, prefix.TokenHitRatio, prefix.BlockHitRatio} {
-		v.Delete(m)
+	for _, name := range slices.Collect(v.Names()) {
+		switch {
+		case strings.Contains(name, "hit"), slices.Contains([]string{metric.Misses.Name, metric.Evictions.Name,
+			metric.Oversized.Name, "below_bound", "inner_victims", "blocks_lost"}, name):
+			v.Delete(metric.Metric{Name: name})
+		}
 	}
 	return v
 }
