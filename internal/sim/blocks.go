@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -9,107 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
-
-// firsts knows which requests of a trace are the first to their object. It needs an eighth of a byte per request.
-type firsts struct {
-	trace *traces.Trace
-	bits  []uint64 // of the requests
-	// before has what was requested before every firstsStep-th request.
-	before []requested
-}
-
-// requested is the objects that a part of a trace requests.
-type requested struct {
-	objects, bytes int64
-	cold           int64 // those whose first request counts, and misses in every cache
-}
-
-const firstsStep = 1 << 12 // a multiple of 64
-
-func newFirsts(t *traces.Trace) *firsts {
-	f := &firsts{trace: t, bits: make([]uint64, (len(t.Objects)+63)/64)}
-	seen := make([]uint64, (t.NumObjects+63)/64)
-	var sum requested
-	for pos, o := range t.Objects {
-		if pos%firstsStep == 0 {
-			f.before = append(f.before, sum)
-		}
-		if seen[o/64]>>(o%64)&1 == 0 {
-			seen[o/64] |= 1 << (o % 64)
-			f.bits[pos/64] |= 1 << (pos % 64)
-			f.add(&sum, pos)
-		}
-	}
-	return f
-}
-
-// add adds the first request to an object.
-func (f *firsts) add(sum *requested, pos int) {
-	sum.objects++
-	if f.trace.HasSizes() {
-		sum.bytes += f.trace.Size(pos)
-	}
-	if !f.trace.Fills() || !f.trace.IsWrite(pos) {
-		sum.cold++
-	}
-}
-
-// until returns what is requested before a position.
-func (f *firsts) until(pos int) requested {
-	if len(f.before) == 0 {
-		return requested{}
-	}
-	step := min(pos/firstsStep, len(f.before)-1)
-	sum := f.before[step]
-	f.each(step*firstsStep, pos, func(pos int) bool { f.add(&sum, pos); return true })
-	return sum
-}
-
-// each calls do for the first requests between two positions, until it returns false.
-func (f *firsts) each(from, to int, do func(pos int) bool) {
-	for pos := from; pos < to; {
-		word := f.bits[pos/64] >> (pos % 64)
-		if word == 0 {
-			pos += 64 - pos%64
-			continue
-		}
-		if pos += bits.TrailingZeros64(word); pos >= to || !do(pos) {
-			return
-		}
-		pos++
-	}
-}
-
-// filledAt returns the position of the first request at which what was requested no longer fits, or the end.
-func (f *firsts) filledAt(c capacity.Capacity) int {
-	size := func(r requested) int64 {
-		if c.Bytes {
-			return r.bytes
-		}
-		return r.objects
-	}
-	fits := func(r requested) bool { return size(r) <= c.Simulated }
-	step, _ := slices.BinarySearchFunc(f.before, true, func(r requested, _ bool) int {
-		if fits(r) {
-			return -1
-		}
-		return 1
-	})
-	if step == 0 {
-		return len(f.trace.Objects)
-	}
-	sum, at := f.before[step-1], len(f.trace.Objects)
-	f.each((step-1)*firstsStep, min(step*firstsStep, len(f.trace.Objects)), func(pos int) bool {
-		if f.add(&sum, pos); !fits(sum) {
-			at = pos
-			return false
-		}
-		return true
-	})
-	return at
-}
 
 // blockEnds returns the positions at which the blocks of a view begin, and the end. A short view is one block.
 func (v *view) blockEnds() (ends []int) {
@@ -156,7 +55,7 @@ func (r *Replayer) newMarks(c Cell) *marks {
 // end of the trace if it never is.
 func (v *view) filledAt(c Cell) (at, from int) {
 	if at = len(v.trace.Objects); !c.Policy.Entry.Unbounded {
-		at = v.firsts().filledAt(c.Capacity)
+		at = v.firsts().FilledAt(c.Capacity)
 	}
 	return at, max(v.warmup, at)
 }
@@ -221,14 +120,14 @@ func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
 
 // addFirsts adds the first requests to objects.
 func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
-	last := v.firsts().until(ends[0])
-	b.Before, b.BytesBefore = last.objects, last.bytes
+	last := v.firsts().Until(ends[0])
+	b.Before, b.BytesBefore = last.Objects, last.Bytes
 	for i := range b.Each {
-		next := v.firsts().until(ends[i+1])
+		next := v.firsts().Until(ends[i+1])
 		e := &b.Each[i]
-		e.New, e.NewBytes = next.objects-last.objects, next.bytes-last.bytes
+		e.New, e.NewBytes = next.Objects-last.Objects, next.Bytes-last.Bytes
 		if !b.FirstsHit {
-			e.Cold = next.cold - last.cold
+			e.Cold = next.Cold - last.Cold
 		}
 		last = next
 	}
@@ -332,7 +231,7 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 			from = groupEnd(v.trace, from)
 		}
 		firsts := v.firsts()
-		misses := firsts.until(from).cold - firsts.until(m.ends[0]).cold
+		misses := firsts.Until(from).Cold - firsts.Until(m.ends[0]).Cold
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(from, len(v.trace.Objects))),
 			Misses: b.Sum().Misses - misses}
 	}

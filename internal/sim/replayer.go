@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
 	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
+	"github.com/cachesim/cachesim/internal/sim/firsts"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -76,7 +77,7 @@ type view struct {
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
 	logged    func() logged
-	firsts    func() *firsts
+	firsts    func() *firsts.Firsts
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
 	running   *sync.Map // per number of prompts: the most blocks that they have; see mostRunning
@@ -111,7 +112,7 @@ func newView(t *traces.Trace, warmup int) *view {
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
 		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
-		firsts: sync.OnceValue(func() *firsts { return newFirsts(t) }), running: &sync.Map{}}
+		firsts: sync.OnceValue(func() *firsts.Firsts { return firsts.New(t) }), running: &sync.Map{}}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
