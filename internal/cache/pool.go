@@ -325,7 +325,12 @@ func (p *Pool) Resize(capacity int64) {
 	if p.resizer != nil {
 		p.resizer.Resize(max(capacity, 1))
 	}
-	for p.used > p.capacity {
+	p.MakeRoom(0)
+}
+
+// MakeRoom evicts until so much would fit in addition. The room is not reserved: the next load may take it.
+func (p *Pool) MakeRoom(size int64) {
+	for p.used > p.capacity-size {
 		p.leave(p.policy.Victim(policies.Request{
 			Object: policies.NoObject, Query: policies.NoObject, Pos: p.pos, Time: p.time, Reason: policies.Shrink,
 		}), Shrunk)

@@ -24,3 +24,24 @@ type GroupMisser interface {
 	// inserted.
 	MissGroup(objects []Object, hits int)
 }
+
+// PromptHolder is a Holder that follows prompts as wholes, as the engines that serve language models do. It is notified
+// of a prompt's resident blocks by Begin instead of Hit. Where a whole run of blocks is evicted, it is not notified of
+// those before the last, which it names.
+type PromptHolder interface {
+	Holder
+	// Begin reports that a prompt begins. Its hits are held already; its other blocks are loaded next.
+	Begin(p Prompt)
+	// Split reports that the run of blocks that ends with last has been divided: its first part ends with at.
+	Split(at, last Object)
+	// Finish reports that a prompt has ended, before the blocks that it held are released.
+	Finish(blocks []Object)
+}
+
+// Prompt is a prompt that begins.
+type Prompt struct {
+	Hits     []Object // its blocks that hit, from the first on
+	First    int      // the position of its first block
+	Time     int64    // nanoseconds; 0 without a clock
+	Priority int32    // 0 if the trace has none
+}

@@ -164,6 +164,9 @@ type Config struct {
 	// each request comes alone.
 	Groups []int
 
+	// BlockTokens is the number of tokens in a block, where requests are blocks of prompts and the cache knows it.
+	BlockTokens int
+
 	// Key returns the number that is the key of an object in the trace. Set only for entries with Keys; nil if keys are
 	// unknown, or not all of them are numbers.
 	Key func(Object) uint64

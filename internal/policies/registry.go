@@ -66,6 +66,9 @@ type Entry struct {
 	// ShortFor says that the name is short for a kind of cache with a policy inside: it returns the name of the cache, its
 	// parameters, and the policy. New is nil then, and nothing can use it as a policy. Nil for all others.
 	ShortFor func(Values) (cache string, in Values, inside Spec)
+	// ShortInside says that the name is also used in that cache: it sets the parameters that ShortFor returns, and leaves
+	// the others as they are. Otherwise ShortFor returns all of them.
+	ShortInside bool
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, Values)
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom
@@ -178,6 +181,7 @@ const (
 	Predicting               // by predictions of the future
 	Topics                   // by the topics of queries
 	Systems                  // kinds of caches, with a policy inside
+	Engines                  // as engines of language models have them
 )
 
 // Registry has every policy, family by family.

@@ -106,10 +106,8 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 
 // CheckParts rejects policies, predictors, caches and models that do not fit together, whatever the trace.
 func CheckParts(c Cell) error {
-	if c.Policy.Entry.ShortFor != nil && !cache.IsExact(c.Cache) {
-		parts := c.Replayed()
-		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
-			"remove the cache, or choose another policy", c.Policy.Name(), parts.Cache, parts.Policy, c.Cache.Name())
+	if err := checkShort(c.Parts); err != nil {
+		return err
 	}
 	c.Parts = c.Replayed()
 	e, kind := c.Policy.Entry, c.Cache.Entry

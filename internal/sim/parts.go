@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -36,12 +38,46 @@ type Parts struct {
 // Replayed returns the parts that a replay uses: instead of a policy that is short for a cache, that cache with the
 // policy inside. Records and plans have the parts as they were written.
 func (p Parts) Replayed() Parts {
-	if p.Policy.Entry.ShortFor != nil {
-		name, values, inside := p.Policy.Entry.ShortFor(p.Policy.Params)
-		p.Cache, p.Policy = cache.Spec{Params: values}, inside
-		p.Cache.Entry, _ = cache.Registry.Find(name)
+	short := p.Policy.Entry
+	if short.ShortFor == nil {
+		return p
 	}
+	name, values, inside := short.ShortFor(p.Policy.Params)
+	p.Policy = inside
+	if !short.ShortInside {
+		p.Cache = cache.Spec{Params: values}
+		p.Cache.Entry, _ = cache.Registry.Find(name)
+		return p
+	}
+	if p.Cache.Entry.Name != name {
+		p.Cache, _ = cache.Registry.Parse(name) // every cache has defaults
+	}
+	p.Cache.Params = maps.Clone(p.Cache.Params)
+	maps.Copy(p.Cache.Params, values)
 	return p
+}
+
+// checkShort refuses a policy that is short for a cache in another cache, or in that cache with other parameters than
+// it stands for.
+func checkShort(p Parts) error {
+	short := p.Policy.Entry
+	if short.ShortFor == nil || cache.IsExact(p.Cache) {
+		return nil
+	}
+	name, values, _ := short.ShortFor(p.Policy.Params)
+	if !short.ShortInside || p.Cache.Entry.Name != name {
+		parts := p.Replayed()
+		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
+			"remove the cache, or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy, p.Cache.Name())
+	}
+	for _, param := range p.Cache.Entry.Params {
+		want, set := values[param.Name]
+		if got := p.Cache.Params[param.Name]; set && got != want && got != param.Default {
+			return fmt.Errorf("policy %s works with %s=%v in the cache %s, not with %s=%v; remove %s from the cache, or choose "+
+				"another policy", p.Policy.Name(), param.Name, want, name, param.Name, got, param.Name)
+		}
+	}
+	return nil
 }
 
 // Files returns the files that the parts read, such as weights and models, in the order of Kinds.

@@ -29,14 +29,15 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 func (b *looseBlocks) Used() int64                  { return b.pool.Used() }
 func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
 
-func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
+func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
+	blocks := a.blocks[:a.kept]
 	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
 	}
 	evictions, found := b.pool.Evictions(), 0
-	r := policies.Request{Size: 1, Time: now}
+	r := policies.Request{Size: 1, Time: a.now}
 	for i, o := range blocks {
-		r.Object, r.Query, r.Pos = o, o, first+i
+		r.Object, r.Query, r.Pos = o, o, a.first+i
 		if b.pool.Request(r) {
 			found++
 		}
@@ -45,9 +46,9 @@ func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *c
 	if b.bound {
 		hits = found
 	}
-	return hits, 0
+	return min(hits, a.reusable), hold{}
 }
 
-func (b *looseBlocks) finish([]policies.Object)   {}
-func (b *looseBlocks) has(o policies.Object) bool { return b.pool.Resident(o) }
-func (b *looseBlocks) locks() int                 { return 0 }
+func (b *looseBlocks) finish([]policies.Object, bool) {}
+func (b *looseBlocks) has(o policies.Object) bool     { return b.pool.Resident(o) }
+func (b *looseBlocks) locks() int                     { return 0 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -16,9 +17,14 @@ import (
 
 // Choices of the parameters of the prefix cache.
 const (
-	evictLeaf = "leaf"
-	evictNode = "node"
-	evictAny  = "any"
+	evictLeaf  = "leaf"
+	evictNode  = "node"
+	evictAny   = "any"
+	evictChunk = "chunk"
+
+	lastAny      = "any"
+	lastFull     = "full"
+	lastComputed = "computed"
 )
 
 // Metrics of a cache that serves prompts.
@@ -70,18 +76,21 @@ var entry = cache.Entry{
 	Prompts:     true,
 	Replicas:    true,
 	Params: []params.Param{
-		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what is evicted: " +
-			"leaf, the last block of a resident prefix; node, such a block with all blocks before it back to the last fork " +
-			"or the end of an earlier prompt, as in SGLang; any, any block, so that blocks after it stay, though they cannot " +
-			"hit"},
+		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny, evictChunk}, Doc: "what is " +
+			"evicted: leaf, the last block of a resident prefix; node, such a block with all blocks before it back to the " +
+			"last fork or the end of an earlier prompt, as in SGLang; any, any block, so that blocks after it stay, though " +
+			"they cannot hit; chunk, any block, as in LMCache, where blocks after a missing one are not requested"},
 		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at the same time, in order of arrival: " +
-			"their blocks cannot be evicted; not with evict=any"},
+			"their blocks cannot be evicted; not with evict=any and evict=chunk"},
 		{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "tokens in a block, a multiple of those in the trace, whose " +
 			"blocks are joined; the capacity has as many tokens, or bytes, as otherwise; 0: the trace's"},
+		{Name: "last", Default: lastAny, Choices: []string{lastAny, lastFull, lastComputed}, Doc: "the last block of a " +
+			"prompt: any, it is kept and hits as the others do; full, only if it is full; computed, it is kept if it is full, " +
+			"and never hits, since engines compute at least one token of a prompt; another one takes room while the prompt runs"},
 	},
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds: func(v params.Values, overlap bool) bool {
-		return v.Text("evict") != evictAny && (overlap || v.Int("concurrency") > 1)
+		return holds(v) && (overlap || v.Int("concurrency") > 1)
 	},
 	GroupOrder: groupOrder,
 	CheckModel: checkModel,
@@ -89,23 +98,36 @@ var entry = cache.Entry{
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 }
 
-func check(v params.Values, _ policies.Entry) error {
-	if v.Text("evict") == evictAny && v.Int("concurrency") != 1 {
-		return fmt.Errorf("cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d", evictAny,
+// holds reports whether running prompts hold their blocks.
+func holds(v params.Values) bool { return v.Text("evict") == evictLeaf || v.Text("evict") == evictNode }
+
+func check(v params.Values, e policies.Entry) error {
+	switch evict := v.Text("evict"); {
+	case !holds(v) && v.Int("concurrency") != 1:
+		return fmt.Errorf("cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d", evict,
 			v.Int("concurrency"))
+	case evict == evictChunk && !e.Holds && e.Kind == policies.Online:
+		return fmt.Errorf("cache prefix: with evict=%s the policy must choose among the blocks that a prompt has not hit, "+
+			"which %s cannot; use one of: %s", evictChunk, e.Name, suggest.List(holders()))
 	}
 	return nil
 }
 
 // groupOrder says where LRU is a stack algorithm; docs/optimum.md has the proof, and why it is none with evict=node.
 func groupOrder(v params.Values) (order cache.GroupOrder, running int) {
-	switch v.Text("evict") {
-	case evictLeaf:
+	switch evict := v.Text("evict"); {
+	case v.Text("last") != lastAny: // not proven
+	case evict == evictLeaf:
 		return cache.FirstStays, v.Int("concurrency")
-	case evictAny:
+	case evict == evictAny:
 		return cache.LastStays, 1
 	}
 	return cache.NoOrder, 1
+}
+
+// holders returns the names of the policies that choose among some of the residents.
+func holders() []string {
+	return policies.Registry.NamesOf(func(e *policies.Entry) bool { return e.Holds && e.Kind == policies.Online })
 }
 
 func checkModel(model string, v params.Values) error {
@@ -126,16 +148,17 @@ type Cache struct {
 	store   blockStore
 	trace   *traces.Trace
 	atOnce  int
-	held    []int32 // per prompt: the number of its blocks that it locks while it runs
-	started int     // prompts that Serve has begun
+	last    string
+	bound   bool   // the policy is a reference that no schedule should beat
+	held    []hold // per prompt
+	started int    // prompts that Serve has begun
 }
 
 type blockStore interface {
-	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the
-	// leading run of resident blocks, and how many blocks from the first on it locks until finish.
-	begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int)
-	// finish releases the blocks that begin locked.
-	finish(blocks []policies.Object)
+	// begin serves a prompt. It returns how many of its first blocks hit, and what it holds until finish.
+	begin(a arrival, n *cache.Counts) (hits int, h hold)
+	// finish releases what begin held.
+	finish(blocks []policies.Object, apart bool)
 	// has reports whether a block is resident, locks how many blocks are locked.
 	has(o policies.Object) bool
 	locks() int
@@ -143,12 +166,33 @@ type blockStore interface {
 	cache.Occupied
 }
 
+// arrival is a prompt that begins.
+type arrival struct {
+	blocks   []policies.Object
+	first    int   // the position of its first block
+	now      int64 // nanoseconds
+	priority int32
+	kept     int  // how many of its first blocks are kept
+	reusable int  // how many of these can hit
+	apart    bool // the block behind these takes room while the prompt runs
+}
+
+// hold is what a prompt holds while it runs.
+type hold struct {
+	blocks int  // from the first on
+	apart  bool // room for a block that is not kept
+}
+
 func New(c cache.Config) (*Cache, error) {
-	p := &Cache{trace: c.Trace, atOnce: c.Params.Int("concurrency"), held: make([]int32, len(c.Trace.Groups))}
+	p := &Cache{trace: c.Trace, atOnce: c.Params.Int("concurrency"), last: c.Params.Text("last"),
+		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]hold, len(c.Trace.Groups))}
 	var err error
-	if c.Params.Text("evict") == evictAny {
+	switch c.Params.Text("evict") {
+	case evictAny:
 		p.store, err = newLooseBlocks(c)
-	} else {
+	case evictChunk:
+		p.store, err = newChunks(c)
+	default:
 		p.store, err = newTree(c)
 	}
 	return p, err
@@ -176,35 +220,51 @@ func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
 // loaded. If a prompt does not fit next to the locked blocks, its first blocks are loaded and the others bypass the
 // cache. Its blocks are locked until Finish. It returns how many tokens hit.
 func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
-	blocks, first := p.blocks(prompt)
-	now := int64(0)
+	columns := prompts.Of(p.trace.Kind)
+	a := arrival{}
+	a.blocks, a.first = p.blocks(prompt)
 	if p.trace.Times != nil {
-		now = p.trace.Times[first]
+		a.now = p.trace.Times[a.first]
 	}
-	hits, held := p.store.begin(blocks, first, now, n)
-	p.held[prompt] = int32(held)
+	tokens, block := int64(columns.InputTokens[prompt]), int64(columns.BlockTokens)
+	p.limit(&a, tokens, block)
+	hits, h := p.store.begin(a, n)
+	p.held[prompt] = h
 
-	kind := prompts.Of(p.trace.Kind)
-	tokens := int64(kind.InputTokens[prompt])
-	hitTokens = min(int64(hits)*int64(kind.BlockTokens), tokens)
-	n.Requests += int64(len(blocks))
+	hitTokens = min(int64(hits)*block, tokens)
+	n.Requests += int64(len(a.blocks))
 	n.Hits += int64(hits)
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
-	if hits < len(blocks) {
-		n.EmptyTokens += kind.EmptyTokens(prompt, len(blocks))
+	if p.last == lastAny && hits < len(a.blocks) { // otherwise a block that is not full is not kept
+		n.EmptyTokens += columns.EmptyTokens(prompt, len(a.blocks))
 	}
-	if kind.Rounded != nil {
-		n.RoundedTokens += int64(kind.Rounded[prompt])
+	if columns.Rounded != nil {
+		n.RoundedTokens += int64(columns.Rounded[prompt])
 	}
 	return hitTokens
+}
+
+// limit sets which blocks of a prompt are kept and which can hit. To a reference every full block can hit, and no other
+// takes room, which bounds what the rule permits.
+func (p *Cache) limit(a *arrival, tokens, block int64) {
+	a.kept = len(a.blocks)
+	if p.last != lastAny {
+		a.kept = int(min(int64(len(a.blocks)), tokens/block))
+	}
+	a.reusable = a.kept
+	if p.last == lastComputed && !p.bound {
+		a.reusable = int(min(int64(a.kept), (tokens-1)/block))
+		a.apart = a.kept < len(a.blocks)
+	}
 }
 
 // Finish releases the blocks of a prompt that has begun.
 func (p *Cache) Finish(prompt int) {
 	blocks, _ := p.blocks(prompt)
-	p.store.finish(blocks[:p.held[prompt]])
+	h := p.held[prompt]
+	p.store.finish(blocks[:h.blocks], h.apart)
 }
 
 // blocks returns the blocks of a prompt and the position of the first.

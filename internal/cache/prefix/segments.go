@@ -17,16 +17,28 @@ func newSegments(objects int) *segments {
 	return s
 }
 
-// match splits the segment in which the leading run of a prompt ends, and creates a new one for the blocks that will be
-// loaded.
-func (s *segments) match(blocks []policies.Object, hits, held int) {
-	if hits > 0 {
-		s.behind[blocks[hits-1]] = -1
+// split ends a segment with o, if o is inside one, and returns the last block of what follows. ok is false if a segment
+// ends with o already.
+func (s *segments) split(o policies.Object) (last policies.Object, ok bool) {
+	behind := s.behind[o]
+	if behind < 0 {
+		return 0, false
 	}
-	for i := hits; i < held; i++ {
-		s.behind[blocks[i]] = -1
-		if i+1 < held {
-			s.behind[blocks[i]] = int32(blocks[i+1])
+	s.behind[o] = -1
+	for {
+		last = policies.Object(behind)
+		if behind = s.behind[last]; behind < 0 {
+			return last, true
+		}
+	}
+}
+
+// add makes a segment of blocks that will be loaded.
+func (s *segments) add(blocks []policies.Object) {
+	for i, o := range blocks {
+		s.behind[o] = -1
+		if i > 0 {
+			s.behind[blocks[i-1]] = int32(o)
 		}
 	}
 }

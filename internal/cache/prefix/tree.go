@@ -15,6 +15,10 @@ import (
 // cache is full, but never a block of a running prompt. A prompt fits if it has no more blocks than the capacity less
 // the blocks that others hold. The last blocks of a longer prompt bypass the cache: they miss and are not loaded.
 //
+// With last=computed a last block that is not full is not loaded, but takes room while its prompt runs; and a last full
+// block that is resident is computed again, for which there must be room for a moment, as engines need it before they
+// find that they have the block.
+//
 // The optimum. Let the policy be Belady's: it evicts the block whose next request is farthest away in the sequence of
 // blocks. No other schedule misses less, whether it keeps to the tree or not, as long as it loads what is missing as
 // described above.
@@ -45,12 +49,14 @@ import (
 // that is soon requested again, and whose place another would have used before. The bound opt-unheld ignores what is
 // held. If a model lets prompts overlap, when they end depends on the schedule even if nothing may be bypassed.
 type tree struct {
-	pool    *cache.Pool
-	policy  policies.Holder      // of the pool
-	groups  policies.GroupMisser // nil where the policy does not care what is missed together
-	nodes   []node
-	parents []int32
-	locked  int // blocks that running prompts hold
+	pool     *cache.Pool
+	policy   policies.Holder       // of the pool
+	groups   policies.GroupMisser  // nil where the policy does not care what is missed together
+	follower policies.PromptHolder // nil where the policy does not follow prompts as wholes
+	nodes    []node
+	parents  []int32
+	locked   int // blocks that running prompts hold
+	apart    int // running prompts with a last block that takes room and is not loaded
 
 	// deepestFirst says that the policy is notified of the last block of a prompt before the others, see chooser.
 	deepestFirst bool
@@ -77,7 +83,7 @@ func newTree(c cache.Config) (*tree, error) {
 // usePolicy builds the policy, and makes it choose leaves if it does not do so by itself.
 func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
-	config.Holds = c.Policy.Entry.Holds
+	config.Holds, config.BlockTokens = c.Policy.Entry.Holds, prompts.Of(c.Trace.Kind).BlockTokens
 	silenced := silence(&config)
 	p, err := c.Policy.Entry.New(config)
 	if err != nil {
@@ -86,6 +92,7 @@ func (t *tree) usePolicy(c cache.Config) error {
 	t.groups, _ = p.(policies.GroupMisser)
 	if config.Holds {
 		t.policy = p.(policies.Holder)
+		t.follower, _ = p.(policies.PromptHolder)
 	} else {
 		t.policy = newChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
 		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
@@ -100,31 +107,98 @@ func (t *tree) usePolicy(c cache.Config) error {
 func (t *tree) Used() int64                  { return t.pool.Used() }
 func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
 func (t *tree) has(o policies.Object) bool   { return t.pool.Resident(o) }
-func (t *tree) locks() int                   { return t.locked }
+func (t *tree) locks() int                   { return t.locked + t.apart }
 
-func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
+func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 	evictions := t.pool.Evictions()
 	// Hit and Miss do not expire anything, and the leading run must be known before them.
-	t.pool.Expire(now)
-	for hits < len(blocks) && t.pool.Has(blocks[hits]) {
-		hits++
+	t.pool.Expire(a.now)
+	blocks, run := a.blocks[:a.kept], 0
+	for run < len(blocks) && t.pool.Has(blocks[run]) {
+		run++
 	}
-	held = t.lock(blocks, hits)
-	n.Oversized += int64(len(blocks) - held)
-	if t.segments != nil {
-		t.segments.match(blocks, hits, held)
+	hits = min(run, a.reusable)
+	t.hold(blocks[:hits])
+	h = t.fit(a, hits)
+	n.Oversized += int64(len(blocks) - h.blocks)
+	if a.apart && !h.apart {
+		n.Oversized++
 	}
-	r := policies.Request{Size: 1, Time: now}
-	if t.deepestFirst {
-		t.serveDeepestFirst(blocks[:held], hits, first, r)
-		n.Evictions += t.pool.Evictions() - evictions
-		return hits, held
+	if t.follower != nil {
+		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: a.first, Time: a.now, Priority: a.priority})
 	}
-	loaded := t.serve(blocks[:held], hits, first, r)
-	// Blocks that the policy refused are not resident, so the prompt does not hold them.
-	t.unlock(blocks[loaded:held])
+	t.split(blocks[:hits])
+	resident := hits
+	if run > hits && h.blocks > hits { // the last block is computed again
+		t.pool.MakeRoom(int64(t.apart + 1))
+		if t.pool.Has(blocks[hits]) { // what made room may have been this block
+			t.hold(blocks[hits:run])
+			t.split(blocks[:run])
+			resident = run
+		}
+	}
+	h.blocks = t.request(blocks[:h.blocks], hits, resident, a)
+	if t.apart > 0 {
+		t.pool.MakeRoom(int64(t.apart))
+	}
 	n.Evictions += t.pool.Evictions() - evictions
-	return hits, loaded
+	return hits, h
+}
+
+// fit returns how much of a prompt fits beside what running prompts hold, and reserves the room of a block that is not
+// loaded. The hits of the prompt are held already.
+func (t *tree) fit(a arrival, hits int) (h hold) {
+	missing, free := a.kept-hits, int(t.pool.Capacity())-t.locked-t.apart
+	h.blocks = hits + min(missing, free)
+	if h.apart = a.apart && free > missing; h.apart {
+		t.apart++
+	}
+	return h
+}
+
+// split notes that a prompt ends with the last of the resident blocks, or forks behind it.
+func (t *tree) split(resident []policies.Object) {
+	if t.segments == nil || len(resident) == 0 {
+		return
+	}
+	at := resident[len(resident)-1]
+	if last, ok := t.segments.split(at); ok && t.follower != nil {
+		t.follower.Split(at, last)
+	}
+}
+
+// request requests the blocks of a prompt that fit, of which the first are resident and held. It returns how many are
+// resident and held afterwards: fewer than all if the policy refuses one.
+func (t *tree) request(blocks []policies.Object, hits, resident int, a arrival) (held int) {
+	t.lockAll(blocks[resident:])
+	if t.segments != nil {
+		t.segments.add(blocks[resident:])
+	}
+	r := policies.Request{Size: 1, Time: a.now}
+	switch {
+	case t.follower != nil:
+		t.serveFollowed(blocks, hits, resident, a.first, r)
+	case t.deepestFirst:
+		t.serveDeepestFirst(blocks, resident, a.first, r)
+	default:
+		loaded := t.serve(blocks, resident, a.first, r)
+		// Blocks that the policy refused are not resident, so the prompt does not hold them.
+		t.unlock(blocks[loaded:])
+		return loaded
+	}
+	return len(blocks)
+}
+
+// serveFollowed is serve for a policy that follows prompts, which has been notified of the hits.
+func (t *tree) serveFollowed(blocks []policies.Object, hits, resident, first int, r policies.Request) {
+	for i := hits; i < len(blocks); i++ {
+		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
+		if i < resident {
+			t.policy.Hit(r)
+		} else if t.pool.Miss(r) {
+			t.link(blocks[i])
+		}
+	}
 }
 
 // serve requests the blocks of a prompt, the first `hits` of which are resident. It returns how many are resident
@@ -171,32 +245,37 @@ func (t *tree) link(o policies.Object) {
 // Left implements cache.Observer. If segments are evicted as a whole, the rest of the segment of o follows; only the
 // policy says which blocks have expired.
 func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
-	t.unlink(o)
-	if t.segments == nil || why == cache.Expired {
-		return
-	}
-	for {
+	for t.segments != nil && why != cache.Expired {
 		before, ok := t.segments.cut(o, t.parents[o])
 		if !ok {
-			return
+			break
 		}
-		t.policy.Remove(before)
+		t.detach(o)
+		if t.follower == nil {
+			t.policy.Release(before)
+			t.policy.Remove(before)
+		}
 		t.pool.Forget(before)
-		t.unlink(before)
 		o = before
 	}
+	t.unlink(o)
 }
 
-// unlink notes that o is no longer resident: the block before it may be a leaf now.
-func (t *tree) unlink(o policies.Object) {
+// detach notes that o is no longer resident.
+func (t *tree) detach(o policies.Object) {
 	if !t.evictable(o) {
 		t.accuse(o)
 	}
 	if parent := t.parents[o]; parent >= 0 {
 		t.nodes[parent].children--
-		if t.evictable(policies.Object(parent)) {
-			t.policy.Release(policies.Object(parent))
-		}
+	}
+}
+
+// unlink notes that o is no longer resident: the block before it may be a leaf now.
+func (t *tree) unlink(o policies.Object) {
+	t.detach(o)
+	if parent := t.parents[o]; parent >= 0 && t.evictable(policies.Object(parent)) {
+		t.policy.Release(policies.Object(parent))
 	}
 }
 
@@ -210,16 +289,13 @@ func (t *tree) accuse(o policies.Object) {
 // evictable reports whether o, which is resident or being evicted, is a leaf that no running prompt holds.
 func (t *tree) evictable(o policies.Object) bool { return t.nodes[o] == node{} }
 
-// lock holds as many blocks of a prompt as fit, and returns how many. The first `hits` of them are resident.
-func (t *tree) lock(blocks []policies.Object, hits int) (held int) {
-	// Of the resident blocks only the last can be a leaf. This comes before the locks, which evictable looks at.
-	if hits > 0 && t.evictable(blocks[hits-1]) {
-		t.policy.Hold(blocks[hits-1])
+// hold holds resident blocks that follow each other.
+func (t *tree) hold(blocks []policies.Object) {
+	// Of resident blocks only the last can be a leaf. This comes before the locks, which evictable looks at.
+	if len(blocks) > 0 && t.evictable(blocks[len(blocks)-1]) {
+		t.policy.Hold(blocks[len(blocks)-1])
 	}
-	t.lockAll(blocks[:hits])
-	held = min(len(blocks), hits+int(t.pool.Capacity())-t.locked)
-	t.lockAll(blocks[hits:held])
-	return held
+	t.lockAll(blocks)
 }
 
 func (t *tree) lockAll(blocks []policies.Object) {
@@ -244,7 +320,13 @@ func (t *tree) unlock(blocks []policies.Object) {
 	t.locked = locked
 }
 
-func (t *tree) finish(blocks []policies.Object) {
+func (t *tree) finish(blocks []policies.Object, apart bool) {
+	if t.follower != nil {
+		t.follower.Finish(blocks)
+	}
+	if apart {
+		t.apart--
+	}
 	t.unlock(blocks)
 	if len(blocks) == 0 {
 		return

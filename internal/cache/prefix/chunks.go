@@ -1,0 +1,67 @@
+package prefix
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// chunks keeps blocks as LMCache keeps chunks of tokens (local_cpu_backend.py): in a store that does not know how they
+// are chained. A prompt looks up its blocks up to the first missing one, and requests what it has found from the last to
+// the first, so that the first stay longest. Then it makes room for all of its other blocks at once, before it finds
+// that it has some of them, and loads the missing ones from the first to the last. What it has found stays meanwhile.
+type chunks struct {
+	pool   *cache.Pool
+	policy policies.Holder
+}
+
+func newChunks(c cache.Config) (blockStore, error) {
+	if c.Policy.Entry.Kind == policies.Offline {
+		return newLooseBlocks(c) // a bound, see there
+	}
+	config := c.PolicyConfig()
+	config.Holds = true
+	p, err := c.Policy.Entry.New(config)
+	if err != nil {
+		return nil, err
+	}
+	s := &chunks{policy: p.(policies.Holder)}
+	s.pool = cache.NewPool(s.policy, c.Capacity, c.Trace.NumObjects)
+	return s, nil
+}
+
+func (s *chunks) Used() int64                  { return s.pool.Used() }
+func (s *chunks) Counters() []policies.Counter { return s.pool.Counters() }
+
+func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
+	evictions := s.pool.Evictions()
+	blocks := a.blocks[:a.kept]
+	for hits < len(blocks) && s.pool.Has(blocks[hits]) {
+		hits++
+	}
+	r := policies.Request{Size: 1, Time: a.now, Pos: a.first}
+	for i := hits - 1; i >= 0; i-- {
+		r.Object, r.Query = blocks[i], blocks[i]
+		s.policy.Hold(r.Object)
+		s.policy.Hit(r)
+		r.Pos++
+	}
+	fit := min(len(blocks), int(s.pool.Capacity()))
+	n.Oversized += int64(len(blocks) - fit)
+	s.pool.MakeRoom(int64(fit - hits))
+	for _, o := range blocks[hits:fit] {
+		if r.Object, r.Query = o, o; !s.pool.Has(o) {
+			s.pool.Miss(r)
+			s.policy.Release(o)
+		}
+		r.Pos++
+	}
+	for _, o := range blocks[:hits] {
+		s.policy.Release(o)
+	}
+	n.Evictions += s.pool.Evictions() - evictions
+	return min(hits, a.reusable), hold{}
+}
+
+func (s *chunks) finish([]policies.Object, bool) {}
+func (s *chunks) has(o policies.Object) bool     { return s.pool.Resident(o) }
+func (s *chunks) locks() int                     { return 0 }

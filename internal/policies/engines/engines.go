@@ -1,0 +1,139 @@
+// Package engines has the policies of the engines that serve language models, by the names of the engines: vLLM, SGLang,
+// TensorRT-LLM and LMCache. Each is short for the cache of prompts, set as the engine works, with the engine's rule
+// inside.
+package engines
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Entries are the policies of this package.
+var Entries = []policies.Entry{
+	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, tensorRTLLM,
+	lmcacheLRU, lmcacheLFU, lmcacheFIFO,
+}
+
+// The cache that the policies are short for, and its parameters, see package prefix.
+const cacheName = "prefix"
+
+var (
+	// Blocks that are full are kept, and at least one token of a prompt is computed.
+	ofBlocks = policies.Values{"evict": "leaf", "last": "computed"}
+	ofNodes  = policies.Values{"evict": "node", "last": "computed"}
+	// The store keeps full chunks, and all of them can hit.
+	ofChunks = policies.Values{"evict": "chunk", "last": "full"}
+)
+
+const (
+	vllmSource = "vLLM (github.com/vllm-project/vllm), vllm/v1/core/block_pool.py and kv_cache_utils.py, as of " +
+		"2026; Kwon et al., SOSP 2023"
+	sglangSource      = "SGLang 0.5.23 (PyPI), srt/mem_cache/radix_cache.py and evict_policy.py; Zheng et al., NeurIPS 2024"
+	tensorRTLLMSource = "TensorRT-LLM (github.com/NVIDIA/TensorRT-LLM), cpp/tensorrt_llm/batch_manager/evictionPolicy.cpp " +
+		"and kvCacheManager.cpp, executor/kvCacheRetentionConfig.cpp, as of 2026"
+	lmcacheSource = "LMCache 0.5.6 (PyPI), v1/storage_backend/cache_policy and local_cpu_backend.py"
+)
+
+var vllmEntry = shortFor(ofBlocks, followerOf(policies.Entry{
+	Name:    "vllm",
+	Look:    policies.Look{Color: policies.Blue, Mark: policies.Triangle},
+	Summary: "evicts the block that running prompts released longest ago, of one prompt the last block first",
+	Source:  vllmSource,
+}, byRelease))
+
+var sglangLRU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-lru",
+	Look:    policies.Look{Color: policies.Blue, Mark: policies.Square},
+	Summary: "evicts the leaf of the radix tree that was matched longest ago, with all of its blocks",
+	Source:  sglangSource,
+}, byRecency))
+
+var sglangLFU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-lfu",
+	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Circle},
+	Summary: "evicts the leaf of the radix tree that the fewest prompts have had, the one matched longest ago on a tie",
+	Source:  sglangSource,
+}, byFrequency))
+
+var sglangFIFO = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-fifo",
+	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Cross},
+	Summary: "evicts the oldest leaf of the radix tree; where a node is split, its first part begins to age then",
+	Source:  sglangSource,
+}, byCreation))
+
+var sglangSLRU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-slru",
+	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Ring},
+	Summary: "evicts leaves of the radix tree that one prompt has had before others, the one matched longest ago first",
+	Source:  sglangSource,
+}, bySegment))
+
+var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
+	Name: "sglang-priority",
+	Look: policies.Look{Color: policies.Vermilion, Mark: policies.Square},
+	Summary: "evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched longest " +
+		"ago on a tie",
+	Source: sglangSource,
+}, byPriority))
+
+var tensorRTLLM = shortFor(ofBlocks, policies.Entry{
+	Name:    "tensorrt-llm",
+	Look:    policies.Look{Color: policies.Green, Mark: policies.Square},
+	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
+	Source:  tensorRTLLMSource,
+	Holds:   true,
+	Memory:  policies.Memory{PerObject: 13, PerSlot: 24},
+	Params: []policies.Param{
+		{Name: "token-end", Default: 0, Min: 0, Max: 1 << 30, Doc: "the blocks that begin before this token of a prompt have " +
+			"the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, token_range_retention_configs)"},
+		{Name: "priority", Default: 80, Min: defaultPriority, Max: 100, Doc: "of these blocks, 35 to 100"},
+		{Name: "duration-ms", Default: 0.0, Min: 0, Max: 1e12, Doc: "how long a block keeps its priority after it is " +
+			"released, before it falls to 35; 0: forever"},
+	},
+	NeedsTime: func(v policies.Values) bool { return v.Float("duration-ms") > 0 },
+	Check: func(v policies.Values) error {
+		if v.Int("token-end") == 0 && (v.Int("priority") != 80 || v.Float("duration-ms") != 0) {
+			return fmt.Errorf("policy tensorrt-llm: without token-end no block has another priority or a duration; add " +
+				"token-end, or remove them")
+		}
+		return nil
+	},
+	New: func(c policies.Config) (policies.Policy, error) { return newRetention(c), nil },
+})
+
+var lmcacheLRU = lmcache("lru", policies.Look{Color: policies.Cyan, Mark: policies.Cross},
+	"evicts the chunk that was looked up or stored longest ago; of one prompt the last chunk that hit first, and of its "+
+		"new ones the first")
+
+var lmcacheLFU = lmcache("lfu", policies.Look{Color: policies.Cyan, Mark: policies.Ring},
+	"evicts the chunk that was found least often since it was stored, the one found longest ago on a tie")
+
+var lmcacheFIFO = lmcache("fifo", policies.Look{Color: policies.Violet, Mark: policies.Ring},
+	"evicts the chunk that was stored longest ago")
+
+// lmcache is a policy of the exact cache in the store of LMCache.
+func lmcache(policy string, look policies.Look, summary string) policies.Entry {
+	return policies.Entry{
+		Name: "lmcache-" + policy, Look: look, Summary: summary, Source: lmcacheSource, ShortInside: true,
+		ShortFor: func(policies.Values) (string, policies.Values, policies.Spec) {
+			inside, err := policies.Registry.Parse(policy)
+			if err != nil {
+				panic("engines: " + err.Error()) // it is registered by package policies itself
+			}
+			return cacheName, ofChunks, inside
+		},
+	}
+}
+
+// shortFor returns an entry that stands for the cache with some parameters, and with the policy e inside.
+func shortFor(in policies.Values, e policies.Entry) policies.Entry {
+	short := e
+	short.New, short.Holds, short.ShortInside = nil, false, true
+	short.ShortFor = func(v policies.Values) (string, policies.Values, policies.Spec) {
+		return cacheName, in, params.Spec[policies.Entry]{Entry: e, Params: v}
+	}
+	return short
+}
