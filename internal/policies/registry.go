@@ -82,6 +82,8 @@ type Entry struct {
 	NeedsTime func(Values) bool
 	// Prompts says that a Bound holds in caches that serve prompts, and only there.
 	Prompts bool
+	// Priorities says that it needs a trace of prompts with priorities.
+	Priorities bool
 	// Keys reports whether it compares the keys of objects; nil if it never does.
 	Keys func(Values) bool
 	// Reference reports whether others are compared with it under some rules: as the best policy that knows the whole

@@ -226,6 +226,9 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	if p.trace.Times != nil {
 		a.now = p.trace.Times[a.first]
 	}
+	if columns.Priorities != nil {
+		a.priority = columns.Priorities[prompt]
+	}
 	tokens, block := int64(columns.InputTokens[prompt]), int64(columns.BlockTokens)
 	p.limit(&a, tokens, block)
 	hits, h := p.store.begin(a, n)

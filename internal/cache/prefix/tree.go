@@ -98,8 +98,9 @@ func (t *tree) usePolicy(c cache.Config) error {
 		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
 			!c.Policy.Entry.Bypasses(c.Policy.Params)
 	}
-	// More room than for all blocks changes nothing, and the sum in lock could overflow.
-	t.pool = cache.NewPool(t.policy, min(c.Capacity, int64(c.Trace.NumObjects)), c.Trace.NumObjects)
+	// More room than for all blocks, and one block of each prompt that is not kept, changes nothing.
+	all := int64(c.Trace.NumObjects) + int64(len(c.Trace.Groups)) + 1
+	t.pool = cache.NewPool(t.policy, min(c.Capacity, all), c.Trace.NumObjects)
 	t.pool.Observe(t)
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/admission"
 	"github.com/cachesim/cachesim/internal/policies/baselines"
 	"github.com/cachesim/cachesim/internal/policies/density"
-	"github.com/cachesim/cachesim/internal/policies/engines"
 	"github.com/cachesim/cachesim/internal/policies/experts"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/learned"
@@ -32,7 +31,6 @@ func init() {
 		{policies.Adaptive, multiqueue.Entries},
 		{policies.Foresight, offline.Entries},
 		{policies.Topics, rac.Entries},
-		{policies.Engines, engines.Entries},
 	} {
 		policies.Register(folder.family, folder.entries...)
 	}

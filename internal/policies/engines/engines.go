@@ -76,12 +76,13 @@ var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
 	Look: policies.Look{Color: policies.Vermilion, Mark: policies.Square},
 	Summary: "evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched longest " +
 		"ago on a tie",
-	Source: sglangSource,
+	Source:     sglangSource,
+	Priorities: true,
 }, byPriority))
 
 var tensorRTLLM = shortFor(ofBlocks, policies.Entry{
 	Name:    "tensorrt-llm",
-	Look:    policies.Look{Color: policies.Green, Mark: policies.Square},
+	Look:    policies.Look{Color: policies.Indigo, Mark: policies.Triangle},
 	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
 	Source:  tensorRTLLMSource,
 	Holds:   true,
@@ -118,6 +119,7 @@ var lmcacheFIFO = lmcache("fifo", policies.Look{Color: policies.Violet, Mark: po
 func lmcache(policy string, look policies.Look, summary string) policies.Entry {
 	return policies.Entry{
 		Name: "lmcache-" + policy, Look: look, Summary: summary, Source: lmcacheSource, ShortInside: true,
+		Units: policies.UnitsObjects,
 		ShortFor: func(policies.Values) (string, policies.Values, policies.Spec) {
 			inside, err := policies.Registry.Parse(policy)
 			if err != nil {
@@ -131,7 +133,7 @@ func lmcache(policy string, look policies.Look, summary string) policies.Entry {
 // shortFor returns an entry that stands for the cache with some parameters, and with the policy e inside.
 func shortFor(in policies.Values, e policies.Entry) policies.Entry {
 	short := e
-	short.New, short.Holds, short.ShortInside = nil, false, true
+	short.New, short.Holds, short.ShortInside, short.Units = nil, false, true, policies.UnitsObjects
 	short.ShortFor = func(v policies.Values) (string, policies.Values, policies.Spec) {
 		return cacheName, in, params.Spec[policies.Entry]{Entry: e, Params: v}
 	}

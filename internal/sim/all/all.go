@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
+	"github.com/cachesim/cachesim/internal/policies/engines"
 	"github.com/cachesim/cachesim/internal/serving/controllers"
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/serving/pools"
@@ -34,6 +35,7 @@ func init() {
 	cache.Registry.Register(igtcache.Entries...)
 	cache.Registry.Register(kv.Entries...)
 	policies.Register(policies.Systems, append([]policies.Entry{igtcache.Shorthand}, kv.Policies...)...)
+	policies.Register(policies.Engines, engines.Entries...)
 	allocate.Registry.Register(controllers.Entries...)
 	models.Registry.Register(nodemodels.Entries...)
 	gen.Register(traffic.Generators...)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -17,7 +18,7 @@ var mooncakeFormat = source.Format{
 		"FAST 2025)",
 	Example: `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, ` +
 		`53, 54, 55, 56, 57, 2353, 2354]}`,
-	Carries: "prompts: blocks, lengths, time, session",
+	Carries: "prompts: blocks, lengths, time, session, priority",
 	Detection: `a first line that is a JSON object with "input_length" and "hash_ids", not "chat_id" and ` +
 		`"parent_chat_id"`,
 	Options: []params.Param{
@@ -67,9 +68,11 @@ const (
 	hasHashIDs
 	hasSession
 	hasBlockSize
+	hasPriority
 )
 
-var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size"}
+var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size",
+	"priority"}
 
 type mooncakeLine struct {
 	prompt
@@ -109,7 +112,8 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	}
 	opts["block"] = r.blockTokens
 	src.Reading.Time = "time in " + opts.Text("time-unit")
-	kind := Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0}
+	kind := Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0,
+		Priorities: r.expected&hasPriority != 0}
 	return newReader(src.NextNumber(), r), FieldsOf(kind, r.expected&hasTimestamp != 0), nil
 }
 
@@ -278,6 +282,9 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		}
 		*to, err = readChat(&r.scanner)
 		return err
+	case "priority":
+		field = hasPriority
+		line.Priority, err = readPriority(&r.scanner)
 	default:
 		return r.scanner.Skip()
 	}
@@ -303,4 +310,17 @@ func readChat(s *source.JSONScanner) (uint64, error) {
 		err = fmt.Errorf("chat %.40q: want a whole number from -1", text)
 	}
 	return math.MaxUint64, err
+}
+
+// readPriority reads a priority: a whole number of 32 bits, of any sign.
+func readPriority(s *source.JSONScanner) (int32, error) {
+	text, err := s.Number()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q: want a whole number from -2^31 to 2^31-1", text)
+	}
+	return int32(n), nil
 }

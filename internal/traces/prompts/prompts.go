@@ -32,6 +32,7 @@ type Kind struct {
 	// LengthsOnly says that the contents of prompts are unknown: each is one block that no other prompt has, whatever its
 	// length, and nothing can be said about hits.
 	LengthsOnly bool
+	Priorities  bool // prompts have priorities: Head.Priority
 }
 
 // KindOf returns the kind of requests that are blocks of prompts; ok is false if they are not.
@@ -66,6 +67,8 @@ func (k Kind) Conflict(other stream.Kind) string {
 		return fmt.Sprintf("blocks of %d and of %d tokens", k.BlockTokens, o.BlockTokens)
 	case k.Sessions != o.Sessions:
 		return "only one of them says which prompts belong to one conversation"
+	case k.Priorities != o.Priorities:
+		return "only one of them has priorities of prompts"
 	}
 	return ""
 }
@@ -119,6 +122,8 @@ type Head struct {
 	OutputTokens int32 // -1 if unknown
 	// Session is the key of its conversation, a number or the hash of a text; only with Kind.Sessions.
 	Session uint64
+	// Priority of the prompt, higher for a more important one; only with Kind.Priorities.
+	Priority int32
 }
 
 func (h *Head) Clone() stream.Extra {
@@ -237,6 +242,7 @@ type Columns struct {
 	InputTokens  []int32
 	OutputTokens []int32 // per prompt; nil if unknown
 	Sessions     []int32 // per prompt: the dense number of its conversation; nil if unknown
+	Priorities   []int32 // per prompt, higher for a more important one; nil if there are none
 	// Arrivals are in nanoseconds, per prompt, and never negative; nil without a clock. Like Times they go back where the
 	// file does.
 	Arrivals []int64
@@ -282,6 +288,7 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	part.InputTokens = p.InputTokens[prompts.From:prompts.To]
 	part.OutputTokens = stream.Cut(p.OutputTokens, prompts)
 	part.Sessions = stream.Cut(p.Sessions, prompts)
+	part.Priorities = stream.Cut(p.Priorities, prompts)
 	part.Arrivals = stream.Cut(p.Arrivals, prompts)
 	part.Rounded = stream.Cut(p.Rounded, prompts)
 	return &part
@@ -308,8 +315,8 @@ func IsLengthsOnly(columns stream.Columns) bool {
 
 func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
-		stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys) +
-		stream.ColumnBytes(p.Rounded)
+		stream.ColumnBytes(p.Priorities) + stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) +
+		stream.ColumnBytes(p.SessionKeys) + stream.ColumnBytes(p.Rounded)
 }
 
 // builder collects the prompts of a trace while it loads. It implements ColumnsBuilder.
@@ -351,6 +358,9 @@ func (c *builder) addPrompt(rec *stream.Record) {
 	}
 	if c.kind.Sessions {
 		c.Sessions = append(c.Sessions, c.session(head.Session))
+	}
+	if c.kind.Priorities {
+		c.Priorities = append(c.Priorities, head.Priority)
 	}
 }
 

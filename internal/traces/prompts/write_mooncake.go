@@ -17,8 +17,8 @@ var mooncakeWritable = source.Writable{
 	Kind:  Kind{}.Name(),
 }
 
-// mooncakeWriter writes one prompt per line, like the published traces. It writes the conversation if it is known, and
-// the block size unless it is the 512 tokens of the published traces.
+// mooncakeWriter writes one prompt per line, like the published traces. It writes the conversation and the priority
+// if they are known, and the block size unless it is the 512 tokens of the published traces.
 type mooncakeWriter struct {
 	w     io.Writer
 	kind  Kind
@@ -74,6 +74,9 @@ func (m *mooncakeWriter) begin(head *Head, time int64) {
 	}
 	if m.kind.Sessions {
 		field("session_id", head.Session)
+	}
+	if m.kind.Priorities {
+		line = append(strconv.AppendInt(append(line, `"priority": `...), int64(head.Priority), 10), ", "...)
 	}
 	if m.kind.BlockTokens != defaultBlockTokens {
 		field("block_size", uint64(m.kind.BlockTokens))
