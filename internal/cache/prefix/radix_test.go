@@ -214,9 +214,13 @@ type tokenPrompts struct {
 	trace  *traces.Trace
 }
 
+func newTokenPrompts(page int) *tokenPrompts {
+	return &tokenPrompts{trace: &traces.Trace{Name: "tokens", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: page}}}
+}
+
 // randomTokens draws prompts that often continue, repeat or fork from earlier ones.
 func randomTokens(rng *rand.Rand, n, length, page int) *tokenPrompts {
-	p := &tokenPrompts{trace: &traces.Trace{Name: "tokens", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: page}}}
+	p := newTokenPrompts(page)
 	for len(p.tokens) < n {
 		var tokens []int
 		if len(p.tokens) > 0 && rng.IntN(10) < 8 {
@@ -337,4 +341,3 @@ func TestSGLangAgainstItsRadixTree(t *testing.T) {
 			held, splits)
 	}
 }
-
