@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -23,15 +24,18 @@ const protectedFrom = 2
 // followerOf completes the entry of a policy that evicts leaves by a rule.
 func followerOf(e policies.Entry, r rule) policies.Entry {
 	e.Holds = true
-	e.Memory = policies.Memory{PerObject: 8, PerSlot: 24}
-	if r.counts() || r == byPriority {
-		e.Memory.PerObject += 4
+	e.Memory = policies.Memory{PerObject: 4} // and 4 bytes per event, of which prompts have two each
+	if r.ranks() {
+		e.Memory = policies.Memory{PerObject: 12, PerSlot: 24}
 	}
 	e.New = func(c policies.Config) (policies.Policy, error) { return newLeaves(c, r), nil }
 	return e
 }
 
 func (r rule) counts() bool { return r == byFrequency || r == bySegment }
+
+// ranks reports whether something decides before the event.
+func (r rule) ranks() bool { return r.counts() || r == byPriority }
 
 // leaves evicts the leaves of a tree of prompts by a rule. It knows a node of SGLang's radix tree by its last block:
 // all blocks of a node have been requested by the same prompts, so what holds for a node is kept per block, and a split
@@ -45,7 +49,8 @@ func (r rule) counts() bool { return r == byFrequency || r == bySegment }
 // blocks of a prompt, or the rest of a node that was split.
 type leaves struct {
 	rule     rule
-	free     dense.KeyedHeap // leaves that no prompt holds
+	queue    eventQueue      // of the leaves that no prompt holds, if the event decides alone
+	heap     dense.KeyedHeap // of them, otherwise
 	event    uint32
 	at       []uint32 // per object: the event of its release, match or creation
 	prompts  []uint32 // per object: how many have had it since its load; nil unless the rule counts
@@ -54,7 +59,12 @@ type leaves struct {
 }
 
 func newLeaves(c policies.Config, r rule) *leaves {
-	p := &leaves{rule: r, free: dense.NewKeyedHeap(c.Objects), at: make([]uint32, c.Objects)}
+	p := &leaves{rule: r, at: make([]uint32, c.Objects)}
+	if r.ranks() {
+		p.heap = dense.NewKeyedHeap(c.Objects)
+	} else {
+		p.queue = newEventQueue(2*len(c.Groups) + 1)
+	}
 	if r.counts() {
 		p.prompts = make([]uint32, c.Objects)
 	}
@@ -85,8 +95,11 @@ func (p *leaves) Split(at, last policies.Object) {
 	case byCreation:
 		p.at[at] = p.event
 	default:
-		p.at[last] = p.event
-		if p.free.Has(last) {
+		free := p.isFree(last)
+		if free {
+			p.Remove(last)
+		}
+		if p.at[last] = p.event; free {
 			p.Release(last)
 		}
 	}
@@ -125,15 +138,38 @@ func (p *leaves) Insert(r policies.Request) {
 }
 
 func (p *leaves) Victim(policies.Request) policies.Object {
-	o, _ := p.free.Least()
-	p.free.Remove(o)
+	if !p.rule.ranks() {
+		return p.queue.pop()
+	}
+	o, _ := p.heap.Least()
+	p.heap.Remove(o)
 	return o
 }
 
-func (p *leaves) Remove(o policies.Object) { p.free.Remove(o) }
-func (p *leaves) Hold(o policies.Object)   { p.free.Remove(o) }
+func (p *leaves) isFree(o policies.Object) bool {
+	if !p.rule.ranks() {
+		return p.queue.has(o, p.at[o])
+	}
+	return p.heap.Has(o)
+}
 
-func (p *leaves) Release(o policies.Object) { p.free.Set(o, p.rank(o), uint64(p.at[o])) }
+func (p *leaves) Remove(o policies.Object) {
+	if !p.rule.ranks() {
+		p.queue.remove(p.at[o])
+	} else {
+		p.heap.Remove(o)
+	}
+}
+
+func (p *leaves) Hold(o policies.Object) { p.Remove(o) }
+
+func (p *leaves) Release(o policies.Object) {
+	if !p.rule.ranks() {
+		p.queue.add(o, p.at[o])
+	} else {
+		p.heap.Set(o, p.rank(o), uint64(p.at[o]))
+	}
+}
 
 // rank returns what decides before the event does.
 func (p *leaves) rank(o policies.Object) float64 {
@@ -149,7 +185,7 @@ func (p *leaves) rank(o policies.Object) float64 {
 }
 
 func (p *leaves) Grow(objects int) {
-	p.free.Grow(objects)
+	p.heap.Grow(objects)
 	p.at = dense.Grown(p.at, objects)
 	if p.prompts != nil {
 		p.prompts = dense.Grown(p.prompts, objects)
@@ -157,4 +193,33 @@ func (p *leaves) Grow(objects int) {
 	if p.priority != nil {
 		p.priority = dense.Grown(p.priority, objects)
 	}
+}
+
+// eventQueue is a queue of objects in the order of their events. No two objects in it have the same event.
+// Memory: a little over 4 bytes per event.
+type eventQueue struct {
+	objects []policies.Object // per event of an object in the queue
+	members *oracle.Bitmap    // last-event, so that the oldest is the largest
+	last    uint32            // the last event that can be
+}
+
+func newEventQueue(events int) eventQueue {
+	return eventQueue{make([]policies.Object, events), oracle.NewBitmap(events), uint32(events - 1)}
+}
+
+func (q *eventQueue) add(o policies.Object, event uint32) {
+	q.objects[event] = o
+	q.members.Set(q.last - event)
+}
+
+func (q *eventQueue) has(o policies.Object, event uint32) bool {
+	return q.members.Has(q.last-event) && q.objects[event] == o
+}
+
+func (q *eventQueue) remove(event uint32) { q.members.Clear(q.last - event) }
+
+func (q *eventQueue) pop() policies.Object {
+	oldest, _ := q.members.Max()
+	q.members.Clear(oldest)
+	return q.objects[q.last-oldest]
 }
