@@ -119,30 +119,40 @@ func (c *chooser) Release(policies.Object) {}
 // leafNear returns an evictable leaf: o itself, one behind it, or one behind the nearest block ahead of it. There must
 // be one in the cache.
 func (c *chooser) leafNear(o policies.Object) policies.Object {
+	if leaf, ok := c.leafFrom(o); ok {
+		return leaf
+	}
 	for {
-		if leaf, ok := c.leafFrom(o); ok {
+		list := c.listOf(o)
+		if leaf, ok := c.leafOn(list, int(o)); ok { // behind o there is none
 			return leaf
 		}
-		parent := c.tree.parents[o]
-		if parent < 0 {
-			leaf, _ := c.leafOn(len(c.tree.nodes))
-			return leaf
-		}
-		o = policies.Object(parent)
+		o = policies.Object(list)
 	}
 }
+
+// nothing is no block.
+const nothing = -1
 
 // leafFrom returns an evictable leaf: o itself, or one behind it.
 func (c *chooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
-	if c.tree.evictable(o) {
-		return o, true
+	for {
+		if c.tree.evictable(o) {
+			return o, true
+		}
+		if c.tree.nodes[o].children != 1 {
+			return c.leafOn(int(o), nothing)
+		}
+		o, _ = c.children.Back(int(o))
 	}
-	return c.leafOn(int(o))
 }
 
-// leafOn returns an evictable leaf among the blocks on a list or behind them.
-func (c *chooser) leafOn(list int) (leaf policies.Object, ok bool) {
+// leafOn returns an evictable leaf among the blocks on a list, except one, or behind them.
+func (c *chooser) leafOn(list, except int) (leaf policies.Object, ok bool) {
 	for child, more := c.children.Back(list); more; child, more = c.children.Before(child) {
+		if int(child) == except {
+			continue
+		}
 		if leaf, ok := c.leafFrom(child); ok {
 			return leaf, true
 		}
