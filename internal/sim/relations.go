@@ -174,6 +174,24 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 	return (&neighbourhoods{options: options, trace: t}).find(ctx, float32(from))
 }
 
+// besideShort returns a policy that sets parameters of the cache that it is in, and another one in that cache, whose
+// parameters stay as they are.
+func besideShort(cells []Cell) (short, other Cell, ok bool) {
+	for _, short := range cells {
+		if !short.Policy.Entry.ShortInside || short.Replayed().Cache.String() == short.Cache.String() {
+			continue
+		}
+		i := slices.IndexFunc(cells, func(c Cell) bool {
+			return c.Policy.Entry.ShortFor == nil && c.Policy.Entry.Kind == policies.Online &&
+				c.Cache.Entry.Name == short.Replayed().Cache.Entry.Name && c.Cache.String() == short.Cache.String()
+		})
+		if i >= 0 {
+			return short, cells[i], true
+		}
+	}
+	return Cell{}, Cell{}, false
+}
+
 // expect prepares for the cells that will be replayed, and notes what a user should know about them.
 func (r *Replayer) expect(cells []Cell) {
 	r.similar.expect(cells)
@@ -181,9 +199,13 @@ func (r *Replayer) expect(cells []Cell) {
 		return
 	}
 	note := func(format string, args ...any) { r.options.Note(r.trace.Name + ": " + fmt.Sprintf(format, args...)) }
-	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
+	servesPrompts := func(c Cell) bool { return c.Replayed().Cache.Entry.Prompts }
 	if prompts.Of(r.trace.Kind) != nil && !slices.ContainsFunc(cells, servesPrompts) {
 		note("the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache prefix")
+	}
+	if short, other, ok := besideShort(cells); ok {
+		note("%s is replayed in the cache %s, %s in %s; --cache '%s' has both in one", short.Policy, short.Replayed().Cache,
+			other.Policy, other.Cache, short.Replayed().Cache)
 	}
 	reordered := func(c Cell) bool { return reorders(c.Model) && !drives(c.Model) } // whose order no trace has
 	if i := slices.IndexFunc(cells, reordered); i >= 0 {

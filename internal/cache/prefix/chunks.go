@@ -16,7 +16,7 @@ type chunks struct {
 
 func newChunks(c cache.Config) (blockStore, error) {
 	if c.Policy.Entry.Kind == policies.Offline {
-		return newLooseBlocks(c) // a bound, see there
+		return newBoundOfChunks(c)
 	}
 	config := c.PolicyConfig()
 	config.Holds = true
@@ -27,6 +27,16 @@ func newChunks(c cache.Config) (blockStore, error) {
 	s := &chunks{policy: p.(policies.Holder)}
 	s.pool = cache.NewPool(s.policy, c.Capacity, c.Trace.NumObjects)
 	return s, nil
+}
+
+// newBoundOfChunks returns loose blocks, on which a reference is a bound: all schedules that load the missing blocks of a
+// prompt, as many as fit into the cache, are among theirs.
+func newBoundOfChunks(c cache.Config) (blockStore, error) {
+	b, err := newLooseBlocks(c)
+	if err == nil {
+		b.fit = int(min(c.Capacity, int64(len(c.Trace.Objects))))
+	}
+	return b, err
 }
 
 func (s *chunks) Used() int64                  { return s.pool.Used() }

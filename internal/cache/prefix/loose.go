@@ -1,6 +1,8 @@
 package prefix
 
 import (
+	"math"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -15,6 +17,8 @@ import (
 type looseBlocks struct {
 	pool  *cache.Pool
 	bound bool
+	// fit is the number of blocks of a prompt that are requested at most; the others bypass the cache.
+	fit int
 }
 
 func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
@@ -23,14 +27,15 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 		return nil, err
 	}
 	return &looseBlocks{pool: cache.NewPool(p, c.Capacity, c.Trace.NumObjects),
-		bound: c.Policy.Entry.Kind == policies.Offline}, nil
+		bound: c.Policy.Entry.Kind == policies.Offline, fit: math.MaxInt}, nil
 }
 
 func (b *looseBlocks) Used() int64                  { return b.pool.Used() }
 func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
 
 func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
-	blocks := a.blocks[:a.kept]
+	blocks := a.blocks[:min(a.kept, b.fit)]
+	n.Oversized += int64(a.kept - len(blocks))
 	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
 	}

@@ -13,8 +13,27 @@ import (
 // Entries are the policies of this package.
 var Entries = []policies.Entry{
 	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, tensorRTLLM,
-	lmcacheLRU, lmcacheLFU, lmcacheFIFO,
+	lmcacheLRU, lmcacheLFU, lmcacheFIFO, lengthAwareEntry,
 }
+
+// What lengthAwareEntry does with the later ones of equally frequent blocks.
+const (
+	laterEvicted = "evicted"
+	laterKept    = "kept"
+)
+
+var lengthAwareEntry = shortFor(nil, policies.Entry{
+	Name: "length-aware",
+	Look: policies.Look{Color: policies.Magenta, Mark: policies.Cross},
+	Summary: "evicts the block requested least often since it was loaded, the one farthest from the beginning of its " +
+		"prompt on a tie, after Mooncake's LengthAwareCache",
+	Source: "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
+	Holds:  true,
+	Memory: policies.Memory{PerObject: 16, PerSlot: 24},
+	Params: []policies.Param{{Name: "later", Default: laterEvicted, Choices: []string{laterEvicted, laterKept}, Doc: "the " +
+		"later ones of equally frequent blocks are evicted first, or kept; the paper's words can mean both"}},
+	New: func(c policies.Config) (policies.Policy, error) { return newLengthAware(c), nil },
+})
 
 // The cache that the policies are short for, and its parameters, see package prefix.
 const cacheName = "prefix"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,12 @@ func TestMooncakeErrors(t *testing.T) {
 			"which the first line has"},
 		"another field": {good + `{"timestamp": 1, "session_id": 5, "input_length": 5, "output_length": 5, "hash_ids": ` +
 			`[1]}`, "line 2: has session_id, which the first line lacks"},
+		"another priority": {good + `{"timestamp": 1, "priority": 5, "input_length": 5, "output_length": 5, "hash_ids": ` +
+			`[1]}`, "line 2: has priority, which the first line lacks"},
+		"no whole priority": {good + `{"timestamp": 1, "priority": 1.5, "input_length": 5}`, "line 2: priority: \"1.5\": want " +
+			"a whole number from -2^31 to 2^31-1"},
+		"large priority": {good + `{"timestamp": 1, "priority": 2147483648, "input_length": 5}`, "line 2: priority: " +
+			"\"2147483648\": want a whole number from -2^31"},
 		"negative length": {good + `{"input_length": -5}`, `line 2: input_length: "-5" tokens: want a whole number from 1`},
 		"negative output": {good + `{"output_length": -5}`, `line 2: output_length: "-5" tokens: want a whole number from 0`},
 		"empty prompt":    {good + `{"input_length": 0}`, `line 2: input_length: "0" tokens`},
@@ -230,6 +237,14 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 {"timestamp": 3.5, "input_length": 1024, "output_length": 0, "hash_ids": [5, 6]}
 {"timestamp": 5, "input_length": 12, "output_length": 1, "hash_ids": [8]}
 `
+	if got := writtenAsMooncake(t, content); got != content {
+		t.Errorf("wrote:\n%s", got)
+	}
+}
+
+// writtenAsMooncake reads a text and returns what is written of it.
+func writtenAsMooncake(t *testing.T, content string) string {
+	t.Helper()
 	var out bytes.Buffer
 	var w *traces.Writer
 	must.Get(traces.Scan(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(content)},
@@ -237,8 +252,25 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 			w, err = traces.Create(t.Context(), "-", traces.CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
 			return err
 		}, func(rec *stream.Record) error { return w.Write(rec) }))(t)
-	if err := w.Close(); err != nil || out.String() != content {
-		t.Errorf("error %v, wrote:\n%s", err, out.String())
+	must.Do(t, w.Close())
+	return out.String()
+}
+
+func TestMooncakePriorities(t *testing.T) {
+	const content = `{"input_length": 1100, "priority": 2, "hash_ids": [5, 6, 7]}
+{"input_length": 1024, "priority": -7, "hash_ids": [5, 6]}
+{"input_length": 12, "priority": 2147483647, "hash_ids": [8]}
+`
+	loaded := tracetest.MustLoadText(t, content, traces.LoadOptions{})
+	if got := prompts.Of(loaded.Kind).Priorities; !slices.Equal(got, []int32{2, -7, 2147483647}) {
+		t.Errorf("priorities %v", got)
+	}
+	part := loaded.Kind.Slice(stream.Span{From: 3, To: 6}, stream.Span{From: 1, To: 3})
+	if got := prompts.Of(part).Priorities; !slices.Equal(got, []int32{-7, 2147483647}) {
+		t.Errorf("of the last two prompts: %v", got)
+	}
+	if got := writtenAsMooncake(t, content); got != content {
+		t.Errorf("wrote:\n%s", got)
 	}
 }
 

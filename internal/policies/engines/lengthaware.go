@@ -1,0 +1,95 @@
+package engines
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// lengthAware is Mooncake's LengthAwareCache, of which its paper says no more than that it is similar to LFU and gives
+// priority to blocks that occur later in requests. Our reading: of the blocks requested least often since they were
+// loaded, it evicts the one farthest from the beginning of its prompt, or nearest to it, and the one requested longest
+// ago on a tie.
+type lengthAware struct {
+	holds     bool
+	deepFirst bool
+	heap      dense.KeyedHeap // of the residents that may be evicted
+	groups    []int           // positions at which prompts begin
+	group     int             // the prompt of the last load
+	event     uint32
+	count     []uint32 // per object: requests since its load
+	depth     []uint32 // per object: blocks before it in its prompt
+	at        []uint32 // per object: the event of its last request
+}
+
+func newLengthAware(c policies.Config) *lengthAware {
+	return &lengthAware{
+		holds: c.Holds, deepFirst: c.Params.Text("later") == laterEvicted, heap: dense.NewKeyedHeap(c.Objects),
+		groups: c.Groups, count: make([]uint32, c.Objects), depth: make([]uint32, c.Objects),
+		at: make([]uint32, c.Objects),
+	}
+}
+
+// Begin implements PromptHolder, in caches that hold what prompts use.
+func (p *lengthAware) Begin(prompt policies.Prompt) {
+	p.event++
+	for _, o := range prompt.Hits {
+		p.use(o)
+	}
+}
+
+func (p *lengthAware) Split(policies.Object, policies.Object) {}
+func (p *lengthAware) Finish([]policies.Object)               {}
+
+func (p *lengthAware) use(o policies.Object) {
+	p.count[o]++
+	p.at[o] = p.event
+}
+
+func (p *lengthAware) Hit(r policies.Request) {
+	p.note()
+	if p.use(r.Object); !p.holds {
+		p.Release(r.Object)
+	}
+}
+
+func (p *lengthAware) Miss(policies.Request) { p.note() }
+
+// note counts requests as events where prompts are not reported.
+func (p *lengthAware) note() {
+	if !p.holds {
+		p.event++
+	}
+}
+
+func (p *lengthAware) Insert(r policies.Request) {
+	for p.group+1 < len(p.groups) && p.groups[p.group+1] <= r.Pos {
+		p.group++
+	}
+	p.depth[r.Object] = uint32(r.Pos - p.groups[p.group])
+	p.count[r.Object] = 0
+	if p.use(r.Object); !p.holds {
+		p.Release(r.Object)
+	}
+}
+
+func (p *lengthAware) Victim(policies.Request) policies.Object {
+	o, _ := p.heap.Least()
+	p.heap.Remove(o)
+	return o
+}
+
+func (p *lengthAware) Remove(o policies.Object) { p.heap.Remove(o) }
+func (p *lengthAware) Hold(o policies.Object)   { p.heap.Remove(o) }
+
+func (p *lengthAware) Release(o policies.Object) {
+	depth := p.depth[o]
+	if p.deepFirst {
+		depth = ^depth
+	}
+	p.heap.Set(o, float64(p.count[o]), uint64(depth)<<32|uint64(p.at[o]))
+}
+
+func (p *lengthAware) Grow(objects int) {
+	p.heap.Grow(objects)
+	p.count, p.depth, p.at = dense.Grown(p.count, objects), dense.Grown(p.depth, objects), dense.Grown(p.at, objects)
+}
