@@ -10,8 +10,9 @@ import (
 // the first, so that the first stay longest. Then it makes room for all of its other blocks at once, before it finds
 // that it has some of them, and loads the missing ones from the first to the last. What it has found stays meanwhile.
 type chunks struct {
-	pool   *cache.Pool
-	policy policies.Holder
+	pool     *cache.Pool
+	policy   policies.Holder
+	follower policies.PromptHolder // nil where the policy does not follow prompts as wholes
 }
 
 func newChunks(c cache.Config) (blockStore, error) {
@@ -25,6 +26,7 @@ func newChunks(c cache.Config) (blockStore, error) {
 		return nil, err
 	}
 	s := &chunks{policy: p.(policies.Holder)}
+	s.follower, _ = p.(policies.PromptHolder)
 	s.pool = cache.NewPool(s.policy, c.Capacity, c.Trace.NumObjects)
 	return s, nil
 }
@@ -51,9 +53,13 @@ func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 	r := policies.Request{Size: 1, Time: a.now, Pos: a.first}
 	for i := hits - 1; i >= 0; i-- {
 		r.Object, r.Query = blocks[i], blocks[i]
-		s.policy.Hold(r.Object)
-		s.policy.Hit(r)
+		if s.policy.Hold(r.Object); s.follower == nil {
+			s.policy.Hit(r)
+		}
 		r.Pos++
+	}
+	if s.follower != nil {
+		s.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: a.first, Time: a.now, Priority: a.priority})
 	}
 	fit := min(len(blocks), int(s.pool.Capacity()))
 	n.Oversized += int64(len(blocks) - fit)

@@ -106,9 +106,10 @@ func check(v params.Values, e policies.Entry) error {
 	case !holds(v) && v.Int("concurrency") != 1:
 		return fmt.Errorf("cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d", evict,
 			v.Int("concurrency"))
-	case evict == evictChunk && !e.Holds && e.Kind == policies.Online:
+	case evict == evictChunk && e.Kind == policies.Online && !choosesAmongChunks(&e):
 		return fmt.Errorf("cache prefix: with evict=%s the policy must choose among the blocks that a prompt has not hit, "+
-			"which %s cannot; use one of: %s", evictChunk, e.Name, suggest.List(holders()))
+			"without predictions, which %s cannot; use one of: %s", evictChunk, e.Name,
+			suggest.List(policies.Registry.NamesOf(choosesAmongChunks)))
 	}
 	return nil
 }
@@ -125,9 +126,9 @@ func groupOrder(v params.Values) (order cache.GroupOrder, running int) {
 	return cache.NoOrder, 1
 }
 
-// holders returns the names of the policies that choose among some of the residents.
-func holders() []string {
-	return policies.Registry.NamesOf(func(e *policies.Entry) bool { return e.Holds && e.Kind == policies.Online })
+// choosesAmongChunks reports whether a policy works with evict=chunk, which does not keep the positions of the trace.
+func choosesAmongChunks(e *policies.Entry) bool {
+	return e.Holds && e.Kind == policies.Online && !e.Predicts && !e.ReuseDistances
 }
 
 func checkModel(model string, v params.Values) error {
