@@ -10,8 +10,8 @@ import (
 )
 
 // blockPool is the pool of blocks of vLLM and of TensorRT-LLM, as their rules are: see docs/policies-engines.md. It
-// knows nothing of trees: free blocks stay in queues in the order in which they will be evicted, and keep what they have
-// until they are taken.
+// knows nothing of trees: free blocks stay in queues in the order in which they will be evicted, and keep what they
+// have until they are taken.
 type blockPool struct {
 	blockSize int
 	free      []*poolBlock            // in the order in which they are taken; among them all without references
@@ -182,8 +182,8 @@ func (p *blockPool) follow(t *testing.T, what string, prompts *tokenPrompts, pol
 			}
 		}
 		if int(ours.Used()) != len(p.cached) {
-			t.Fatalf("%s, %s, blocks of %d, capacity %d: %d blocks after prompt %d, want %d", what, policy, p.blockSize, capacity,
-				ours.Used(), i, len(p.cached))
+			t.Fatalf("%s, %s, blocks of %d, capacity %d: %d blocks after prompt %d, want %d", what, policy, p.blockSize,
+				capacity, ours.Used(), i, len(p.cached))
 		}
 	}
 	return reused

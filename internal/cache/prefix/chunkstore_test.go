@@ -25,8 +25,10 @@ type storedChunk struct {
 }
 
 var chunkOrders = map[string]func(a, b *storedChunk) int{
-	"lmcache-lru":  func(a, b *storedChunk) int { return cmp.Compare(a.found, b.found) },
-	"lmcache-lfu":  func(a, b *storedChunk) int { return cmp.Or(cmp.Compare(a.hits, b.hits), cmp.Compare(a.found, b.found)) },
+	"lmcache-lru": func(a, b *storedChunk) int { return cmp.Compare(a.found, b.found) },
+	"lmcache-lfu": func(a, b *storedChunk) int {
+		return cmp.Or(cmp.Compare(a.hits, b.hits), cmp.Compare(a.found, b.found))
+	},
 	"lmcache-fifo": func(a, b *storedChunk) int { return cmp.Compare(a.added, b.added) },
 }
 

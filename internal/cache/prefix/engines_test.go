@@ -13,11 +13,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// TestEnginesThatAreOtherPolicies: which engines' policies are nothing but a policy of ours in a cache of ours, and which
-// are not: SGLang's LRU renews a node that a prompt divides, also behind the prompt's end, and its FIFO lets the first
+// TestEnginesThatAreOtherPolicies: which engines' policies are nothing but a policy of ours in a cache of ours, and
+// which are not: SGLang's LRU renews a node that a prompt divides, also behind the prompt's end, and its FIFO lets the first
 // part begin to age then.
 func TestEnginesThatAreOtherPolicies(t *testing.T) {
-	const vllm, sglang, lmcache = "prefix(last=computed)", "prefix(evict=node,last=computed)", "prefix(evict=chunk,last=full)"
+	const vllm, sglang = "prefix(last=computed)", "prefix(evict=node,last=computed)"
+	const lmcache = "prefix(evict=chunk,last=full)"
 	differ := map[string]int{}
 	for seed := range brief.Of[uint64](150, 40) {
 		rng := rand.New(rand.NewPCG(seed, 11))

@@ -86,7 +86,8 @@ var entry = cache.Entry{
 			"blocks are joined; the capacity has as many tokens, or bytes, as otherwise; 0: the trace's"},
 		{Name: "last", Default: lastAny, Choices: []string{lastAny, lastFull, lastComputed}, Doc: "the last block of a " +
 			"prompt: any, it is kept and hits as the others do; full, only if it is full; computed, it is kept if it is full, " +
-			"and never hits, since engines compute at least one token of a prompt; another one takes room while the prompt runs"},
+			"and never hits, since engines compute at least one token of a prompt; another one takes room while the prompt " +
+			"runs"},
 	},
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds: func(v params.Values, overlap bool) bool {

@@ -275,7 +275,8 @@ func newEngine(tb testing.TB, tr *traces.Trace, policy string, capacity int) *pr
 
 // forEngineWorkloads calls f with random workloads: prompts, the capacity in pages, and whether each prompt that runs
 // ends before the next begins.
-func forEngineWorkloads(t *testing.T, length int, f func(seed uint64, p *tokenPrompts, page, capacity int, ends func() bool)) {
+func forEngineWorkloads(t *testing.T, length int,
+	f func(seed uint64, p *tokenPrompts, page, capacity int, ends func() bool)) {
 	for seed := range brief.Of[uint64](1000, 200) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		page := []int{1, 16, 3}[seed%3]

@@ -1,6 +1,6 @@
-// Package engines has the policies of the engines that serve language models, by the names of the engines: vLLM, SGLang,
-// TensorRT-LLM and LMCache. Each is short for the cache of prompts, set as the engine works, with the engine's rule
-// inside.
+// Package engines has the policies of the engines that serve language models, by the names of the engines: vLLM,
+// SGLang, TensorRT-LLM and LMCache. Each is short for the cache of prompts, set as the engine works, with the engine's
+// rule inside.
 package engines
 
 import (
@@ -30,8 +30,8 @@ var lengthAwareEntry = shortFor(nil, policies.Entry{
 	Source: "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
 	Holds:  true,
 	Memory: policies.Memory{PerObject: 16, PerSlot: 24},
-	Params: []policies.Param{{Name: "later", Default: laterEvicted, Choices: []string{laterEvicted, laterKept}, Doc: "the " +
-		"later ones of equally frequent blocks are evicted first, or kept; the paper's words can mean both"}},
+	Params: []policies.Param{{Name: "later", Default: laterEvicted, Choices: []string{laterEvicted, laterKept}, Doc: "" +
+		"the later ones of equally frequent blocks are evicted first, or kept; the paper's words can mean both"}},
 	New: func(c policies.Config) (policies.Policy, error) { return newLengthAware(c), nil },
 })
 
@@ -47,11 +47,11 @@ var (
 )
 
 const (
-	vllmSource = "vLLM (github.com/vllm-project/vllm), vllm/v1/core/block_pool.py and kv_cache_utils.py, as of " +
-		"2026; Kwon et al., SOSP 2023"
-	sglangSource      = "SGLang 0.5.23 (PyPI), srt/mem_cache/radix_cache.py and evict_policy.py; Zheng et al., NeurIPS 2024"
-	tensorRTLLMSource = "TensorRT-LLM (github.com/NVIDIA/TensorRT-LLM), cpp/tensorrt_llm/batch_manager/evictionPolicy.cpp " +
-		"and kvCacheManager.cpp, executor/kvCacheRetentionConfig.cpp, as of 2026"
+	vllmSource   = "vLLM 0.33.0 (PyPI), vllm/v1/core/block_pool.py and kv_cache_utils.py; Kwon et al., SOSP 2023"
+	sglangSource = "SGLang 0.5.23 (PyPI), srt/mem_cache/radix_cache.py and evict_policy.py; Zheng et al., NeurIPS " +
+		"2024"
+	tensorRTLLMSource = "TensorRT-LLM (github.com/NVIDIA/TensorRT-LLM), cpp/tensorrt_llm/batch_manager/" +
+		"evictionPolicy.cpp and kvCacheManager.cpp, executor/kvCacheRetentionConfig.cpp, as of 2026"
 	lmcacheSource = "LMCache 0.5.6 (PyPI), v1/storage_backend/cache_policy and local_cpu_backend.py"
 )
 
@@ -93,8 +93,8 @@ var sglangSLRU = shortFor(ofNodes, followerOf(policies.Entry{
 var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
 	Name: "sglang-priority",
 	Look: policies.Look{Color: policies.Vermilion, Mark: policies.Square},
-	Summary: "evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched longest " +
-		"ago on a tie",
+	Summary: "evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched " +
+		"longest ago on a tie",
 	Source:     sglangSource,
 	Priorities: true,
 }, byPriority))
@@ -107,8 +107,8 @@ var tensorRTLLM = shortFor(ofBlocks, policies.Entry{
 	Holds:   true,
 	Memory:  policies.Memory{PerObject: 13, PerSlot: 24},
 	Params: []policies.Param{
-		{Name: "token-end", Default: 0, Min: 0, Max: 1 << 30, Doc: "the blocks that begin before this token of a prompt have " +
-			"the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, token_range_retention_configs)"},
+		{Name: "token-end", Default: 0, Min: 0, Max: 1 << 30, Doc: "the blocks that begin before this token of a prompt " +
+			"have the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, token_range_retention_configs)"},
 		{Name: "priority", Default: 80, Min: defaultPriority, Max: 100, Doc: "of these blocks, 35 to 100"},
 		{Name: "duration-ms", Default: 0.0, Min: 0, Max: 1e12, Doc: "how long a block keeps its priority after it is " +
 			"released, before it falls to 35; 0: forever"},

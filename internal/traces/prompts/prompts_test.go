@@ -94,8 +94,8 @@ func TestMooncakeErrors(t *testing.T) {
 			`[1]}`, "line 2: has session_id, which the first line lacks"},
 		"another priority": {good + `{"timestamp": 1, "priority": 5, "input_length": 5, "output_length": 5, "hash_ids": ` +
 			`[1]}`, "line 2: has priority, which the first line lacks"},
-		"no whole priority": {good + `{"timestamp": 1, "priority": 1.5, "input_length": 5}`, "line 2: priority: \"1.5\": want " +
-			"a whole number from -2^31 to 2^31-1"},
+		"no whole priority": {good + `{"timestamp": 1, "priority": 1.5, "input_length": 5}`, "line 2: priority: \"1.5\": " +
+			"want a whole number from -2^31 to 2^31-1"},
 		"large priority": {good + `{"timestamp": 1, "priority": 2147483648, "input_length": 5}`, "line 2: priority: " +
 			"\"2147483648\": want a whole number from -2^31"},
 		"negative length": {good + `{"input_length": -5}`, `line 2: input_length: "-5" tokens: want a whole number from 1`},
