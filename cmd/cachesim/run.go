@@ -228,7 +228,7 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 	}
 	for _, flag := range []string{"bytes", "unit-size"} {
 		if cmd.Flags().Changed(flag) {
-			return nil, mode, fmt.Errorf("--%s has no effect: the cache %s has a capacity of its own, in bytes; remove it", flag,
+			return nil, mode, fmt.Errorf("--%s has no effect: the cache %s states its own capacity with its unit; remove it", flag,
 				setups[0].Parts.Cache.Entry.Name)
 		}
 	}

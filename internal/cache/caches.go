@@ -10,6 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Entry describes one kind of cache. It implements params.Named, params.Described and params.Checker.
@@ -35,6 +37,10 @@ type Entry struct {
 	Prompts bool
 	// Replicas says that several nodes may have such a cache each: its type implements Replica.
 	Replicas bool
+	// PromptsToo says that it serves prompts as Prompts does where the trace has them, and objects one by one otherwise.
+	PromptsToo bool
+	// Clock says that it uses the times of requests where the trace has them.
+	Clock bool
 	// Attention says that it serves the heads of a language model, whose queries, keys and values the trace has. All its
 	// cells are replayed in one pass; see package kv. New is nil then.
 	Attention bool
@@ -60,9 +66,14 @@ type Entry struct {
 	// Pools are the names of the pools that each of its nodes is divided into; nil if the trace decides about pools. An
 	// allocator divides the memory of a node among them, without any tenants.
 	Pools []string
-	// Capacity returns the capacity that the parameters describe, in bytes; nil if capacities are given besides. Such a
-	// cache takes no other, and sizes in the trace do not count.
-	Capacity func(params.Values) int64
+	// Capacity returns the capacity that the parameters describe, which then takes the place of any other; ok is false if
+	// capacities are given besides. Nil if they always are.
+	Capacity func(params.Values) (own capacity.Capacity, ok bool)
+	// Pages says that sizes in the trace do not count, although a capacity that its parameters describe is in bytes.
+	Pages bool
+	// Whole returns the capacity of one exact cache, or prefix cache, that has room for all that the parts of this one
+	// have together: bounds on its misses hold here, too. Nil if they hold for the capacity, or not at all.
+	Whole func(Config) (int64, error)
 	// Modelled says that it serves requests only as a model of time says. Its type then implements Driven.
 	Modelled bool
 	// Similarity returns which entries answer a query; nil if only the requested object does.
@@ -128,6 +139,11 @@ type PoolEstimate struct {
 	Pools   int64
 }
 
+// ServesPrompts reports whether it serves the prompts of a trace, instead of objects one by one.
+func (e Entry) ServesPrompts(t *traces.Trace) bool {
+	return e.Prompts || e.PromptsToo && prompts.Of(t.Kind) != nil
+}
+
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 func (e Entry) Describe() params.Description {
@@ -135,7 +151,10 @@ func (e Entry) Describe() params.Description {
 	if e.ObjectsOnly {
 		d.Traits = append(d.Traits, "capacity in objects only")
 	}
-	if e.Prompts {
+	switch {
+	case e.PromptsToo:
+		d.Traits = append(d.Traits, "serves prompts where the trace has them, and objects otherwise")
+	case e.Prompts:
 		d.Traits = append(d.Traits, "needs a trace of prompts; a warm-up counts them")
 	}
 	return d

@@ -355,15 +355,18 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 
 // ownCapacities reports whether all caches that replay a trace describe their capacities by their parameters.
 func (f *File) ownCapacities(t Trace) bool {
-	return f.replayedBy(t, func(e cache.Entry) bool { return e.Capacity != nil })
+	return f.replayedBy(t, func(s cache.Spec) bool {
+		_, own := sim.OwnCapacity(s)
+		return own
+	})
 }
 
 // replayedBy reports whether all caches that replay a trace have a property. The default cache has none of the
 // properties that callers ask for.
-func (f *File) replayedBy(t Trace, property func(cache.Entry) bool) bool {
+func (f *File) replayedBy(t Trace, property func(cache.Spec) bool) bool {
 	return len(f.Caches) > 0 && !slices.ContainsFunc(f.Caches, func(p Part) bool {
 		spec, err := cache.Registry.Parse(withArgs(p.Use, firstPlace(p.With)))
-		return t.isServedBy(p.Label()) && (err != nil || !property(spec.Entry))
+		return t.isServedBy(p.Label()) && (err != nil || !property(spec))
 	})
 }
 

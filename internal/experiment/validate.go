@@ -127,7 +127,7 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("warmup %d: want a number of requests, at least 0", t.Warmup)
 	case t.PerFile && max(f.Warmup, t.Warmup) > 0:
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
-	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, func(e cache.Entry) bool { return e.Pools != nil }):
+	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, func(s cache.Spec) bool { return s.Entry.Pools != nil }):
 		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
 			"column, prefix or file, or for serving nodes caches with pools of their own")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:

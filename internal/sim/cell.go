@@ -91,7 +91,7 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 	if c.Entry.Capacity == nil {
 		return capacity.Capacity{}, false
 	}
-	return capacity.OfBytes(c.Entry.Capacity(c.Params)), true
+	return c.Entry.Capacity(c.Params)
 }
 
 // bypasses reports whether a missed object may be left out.

@@ -22,7 +22,7 @@ import (
 
 // Check rejects a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
-	if err := CheckUnits(c.Policy.Entry, c.Capacity.Bytes); err != nil && c.Cache.Entry.Capacity == nil {
+	if err := CheckUnits(c.Policy.Entry, c.Capacity.Bytes); err != nil && !c.Cache.Entry.Pages {
 		return err
 	}
 	if err := CheckParts(c); err != nil {
@@ -74,7 +74,7 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	}
 	cache := c.Cache.Entry
 	switch {
-	case cache.Prompts && prompts.Of(r.trace.Kind) != nil && r.options.Warmup >= len(r.trace.Groups):
+	case cache.ServesPrompts(r.trace) && prompts.Of(r.trace.Kind) != nil && r.options.Warmup >= len(r.trace.Groups):
 		return fmt.Errorf("a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
 			r.options.Warmup, len(r.trace.Groups))
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
@@ -134,9 +134,9 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
 	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
 		return fmt.Errorf("%s knows the hits of the caches exact and semantic only, not of %s", e.Name, kind.Name)
-	case e.Prompts && !kind.Prompts:
+	case e.Prompts && !kind.Prompts && !kind.PromptsToo:
 		return fmt.Errorf("%s is a bound for caches that serve prompts, not for %s", e.Name, kind.Name)
-	case e.Kind == policies.Bound && !e.Similar && !e.Prompts && !cache.IsExact(c.Cache):
+	case e.Kind == policies.Bound && !e.Similar && !e.Prompts && !cache.IsExact(c.Cache) && kind.Whole == nil:
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
 	case c.Prefetcher != nil && !kind.Prefetches:
 		return fmt.Errorf("prefetcher %s: the cache %s loads only requested objects; prefetchers work in the cache %s",
@@ -160,7 +160,7 @@ func CheckParts(c Cell) error {
 	case c.Allocator != nil && e.Unbounded:
 		return fmt.Errorf("allocator %s: %s ignores the capacity, so there is nothing to divide",
 			c.Allocator.Name(), e.Name)
-	case c.Model != nil && c.Model.Entry.Cache != kind.Name && !(isAsynchronous(c.Model) && kind.Asynchronous):
+	case c.Model != nil && !c.Model.Entry.WorksOn(kind.Name) && !(isAsynchronous(c.Model) && kind.Asynchronous):
 		return fmt.Errorf("model %s works on the cache %s, not on %s; add --cache %s", c.Model.Name(),
 			c.Model.Entry.Cache, kind.Name, c.Model.Entry.Cache)
 	}
@@ -251,12 +251,12 @@ func (p *Parts) policies() []policies.Spec {
 
 // servingModels returns the names of the models that serve requests from a kind of cache.
 func servingModels(cache string) []string {
-	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.Cache == cache && !e.Approximates })
+	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.WorksOn(cache) && !e.Approximates })
 }
 
 // modelsOf returns the names of the models that work on a kind of cache.
 func modelsOf(cache string) []string {
-	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.Cache == cache })
+	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.WorksOn(cache) })
 }
 
 // checkPast rejects parts that know the future of the trace, which is another one in a model in which objects arrive

@@ -12,7 +12,8 @@ import (
 // model of time uses them in every cell.
 func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	for i := range all {
-		needs.Sizes = needs.Sizes || bytes && all[i].Cache.Entry.Capacity == nil
+		own, stated := OwnCapacity(all[i].Cache)
+		needs.Sizes = needs.Sizes || (bytes && !stated || own.Bytes) && !all[i].Cache.Entry.Pages
 		needs = needs.Union(all[i].needs())
 	}
 	needs.Lengths = !slices.ContainsFunc(all, Parts.NeedsContents)
@@ -31,7 +32,7 @@ func (p Parts) needs() traces.Needs {
 	patterns := p.Cache.Entry.Streams || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
-		Times: policies.NeedsClock(p.Policy) || patterns,
+		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns || p.Cache.Entry.Clock,
 		Keys:  p.Cache.Entry.Keys || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
 		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 		Attention: p.Cache.Entry.Attention,

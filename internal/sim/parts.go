@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -301,7 +302,8 @@ func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts,
 
 // ObjectNoun returns what the objects in the cache of a record are called: blocks if it holds prompts.
 func ObjectNoun(rec *records.Record) string {
-	if parts, err := PartsOf(rec); err == nil && parts.Cache.Entry.Prompts {
+	parts, err := PartsOf(rec)
+	if err == nil && (parts.Cache.Entry.Prompts || parts.Cache.Entry.PromptsToo && rec.Has(prefix.Prompts)) {
 		return "blocks"
 	}
 	return records.Objects

@@ -199,7 +199,7 @@ func (r *Replayer) expect(cells []Cell) {
 		return
 	}
 	note := func(format string, args ...any) { r.options.Note(r.trace.Name + ": " + fmt.Sprintf(format, args...)) }
-	servesPrompts := func(c Cell) bool { return c.Replayed().Cache.Entry.Prompts }
+	servesPrompts := func(c Cell) bool { return c.Replayed().Cache.Entry.ServesPrompts(r.trace) }
 	if prompts.Of(r.trace.Kind) != nil && !slices.ContainsFunc(cells, servesPrompts) {
 		note("the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache prefix")
 	}

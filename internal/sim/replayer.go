@@ -313,7 +313,7 @@ func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4
 
 // warmup returns the number of requests in the warm-up, which n counts in prompts if the cache serves prompts.
 func warmup(c Cell, t *traces.Trace, n int) int {
-	if !c.Cache.Entry.Prompts || n == 0 {
+	if !c.Cache.Entry.ServesPrompts(t) || n == 0 {
 		return n
 	}
 	return t.Groups[n]
@@ -328,7 +328,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	}
 	sampler.part(t, served, capacityOf(c, t)*nodesOf(c), warmup)
 	out := outcome{served: int64(len(t.Objects))}
-	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler,
+	options := ReplayOptions{Bytes: sizesCount(c, t), Warmup: warmup, Progress: r.progress(), sampler: sampler,
 		marks: marks}
 	start := time.Now()
 	var counts Tally
@@ -339,7 +339,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		counts.Counts, timed, err = replayModelled(ctx, c, t, served, counted.cost, options)
 	}
 	out.elapsed = time.Since(start)
-	sized := isAsynchronous(c.Model) || c.Capacity.Bytes && c.Cache.Entry.Capacity == nil
+	sized := isAsynchronous(c.Model) || sizesCount(c, t)
 	out.values = counts.Values(c.Cache.Entry, sized)
 	if c.Model != nil {
 		out.values = out.values.Merge(timed)
@@ -457,7 +457,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config 
 	return cache.Config{
 		Trace:      t,
 		Capacity:   capacityOf(c, t),
-		Unit:       !c.Capacity.Bytes,
+		Unit:       !c.Capacity.Bytes || c.Cache.Entry.ServesPrompts(t),
 		BlockBytes: blockBytes(t),
 		Params:     c.Cache.Params,
 		Policy:     c.Policy,
@@ -477,6 +477,11 @@ func blockBytes(t *traces.Trace) int64 {
 		return p.Memory.BlockBytes
 	}
 	return 0
+}
+
+// sizesCount reports whether the sizes of requests count: not if pages do, nor for prompts, whose blocks have one size.
+func sizesCount(c Cell, t *traces.Trace) bool {
+	return c.Capacity.Bytes && !c.Cache.Entry.Pages && !c.Cache.Entry.ServesPrompts(t)
 }
 
 func capacityOf(c Cell, t *traces.Trace) int64 {
@@ -524,6 +529,13 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 		return outcome{}, fmt.Errorf("bound %s: %w", c.Policy, err)
 	}
 	in.NextUse = nextUse()
+	if of := c.Cache.Entry.Whole; of != nil {
+		whole, err := of(cacheConfig(c, t, nextUse))
+		if err != nil {
+			return outcome{}, err
+		}
+		in.Capacity = whole
+	}
 	start := time.Now()
 	bound, err := c.Policy.Entry.LowerBound(in)
 	if err != nil {

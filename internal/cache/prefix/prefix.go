@@ -45,12 +45,14 @@ var (
 	EmptyTokens = metric.Metric{Name: "empty_tokens", Unit: metric.Count, Better: metric.Lower,
 		Doc: "tokens that would have fitted into the last, partial blocks of prompts that missed: memory that rounding up " +
 			"to blocks costs"}
-	promptMetrics = []metric.Metric{Prompts, Tokens, HitTokens, TokenHitRatio, BlockHitRatio, RoundedTokens, EmptyTokens}
-	innerVictims  = metric.Metric{Name: "inner_victims", Unit: metric.Count,
+	// Metrics are all of them.
+	Metrics      = []metric.Metric{Prompts, Tokens, HitTokens, TokenHitRatio, BlockHitRatio, RoundedTokens, EmptyTokens}
+	innerVictims = metric.Metric{Name: "inner_victims", Unit: metric.Count,
 		Doc: "times that the policy chose a block with resident blocks after it, one of which was evicted instead"}
 )
 
-func measure(c cache.Counts, v *metric.Values) {
+// Measure sets the metrics of prompts that follow from counts.
+func Measure(c cache.Counts, v *metric.Values) {
 	v.SetInt(Prompts, c.Prompts)
 	v.SetInt(Tokens, c.Tokens)
 	v.SetInt(HitTokens, c.HitTokens)
@@ -70,8 +72,8 @@ var entry = cache.Entry{
 	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its " +
 		"radix_cache.py; Kwon et al., Efficient memory management for large language model serving with PagedAttention, " +
 		"SOSP 2023",
-	Metrics:     append(slices.Clone(promptMetrics), innerVictims),
-	Measure:     measure,
+	Metrics:     append(slices.Clone(Metrics), innerVictims),
+	Measure:     Measure,
 	ObjectsOnly: true,
 	Prompts:     true,
 	Replicas:    true,

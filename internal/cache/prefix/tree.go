@@ -63,6 +63,9 @@ type tree struct {
 
 	// segments is nil if blocks are evicted one by one.
 	segments *segments
+
+	// gone is notified of each block that is no longer resident; may be nil.
+	gone func(o policies.Object, why cache.Departure)
 }
 
 // node is the state of a block. The pool says whether it is resident.
@@ -112,12 +115,8 @@ func (t *tree) locks() int                   { return t.locked + t.apart }
 
 func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 	evictions := t.pool.Evictions()
-	// Hit and Miss do not expire anything, and the leading run must be known before them.
-	t.pool.Expire(a.now)
-	blocks, run := a.blocks[:a.kept], 0
-	for run < len(blocks) && t.pool.Has(blocks[run]) {
-		run++
-	}
+	blocks := a.blocks[:a.kept]
+	run := t.run(blocks, a.now)
 	hits = min(run, a.reusable)
 	t.hold(blocks[:hits])
 	h = t.fit(a, hits)
@@ -138,12 +137,23 @@ func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 			resident = run
 		}
 	}
-	h.blocks = t.request(blocks[:h.blocks], hits, resident, a)
+	t.lockAll(blocks[resident:h.blocks])
+	h.blocks = t.request(blocks[:h.blocks], hits, resident, a.first, a.now)
 	if t.apart > 0 {
 		t.pool.MakeRoom(int64(t.apart))
 	}
 	n.Evictions += t.pool.Evictions() - evictions
 	return hits, h
+}
+
+// run returns the length of the leading run of resident blocks. Hit and Miss do not expire anything, and the run must
+// be known before them.
+func (t *tree) run(blocks []policies.Object, now int64) (n int) {
+	t.pool.Expire(now)
+	for n < len(blocks) && t.pool.Has(blocks[n]) {
+		n++
+	}
+	return n
 }
 
 // fit returns how much of a prompt fits beside what running prompts hold, and reserves the room of a block that is not
@@ -168,21 +178,20 @@ func (t *tree) split(resident []policies.Object) {
 	}
 }
 
-// request requests the blocks of a prompt that fit, of which the first are resident and held. It returns how many are
+// request requests the blocks of a prompt that fit. All are locked, and the first are resident. It returns how many are
 // resident and held afterwards: fewer than all if the policy refuses one.
-func (t *tree) request(blocks []policies.Object, hits, resident int, a arrival) (held int) {
-	t.lockAll(blocks[resident:])
+func (t *tree) request(blocks []policies.Object, hits, resident, first int, now int64) (held int) {
 	if t.segments != nil {
 		t.segments.add(blocks[resident:])
 	}
-	r := policies.Request{Size: 1, Time: a.now}
+	r := policies.Request{Size: 1, Time: now}
 	switch {
 	case t.follower != nil:
-		t.serveFollowed(blocks, hits, resident, a.first, r)
+		t.serveFollowed(blocks, hits, resident, first, r)
 	case t.deepestFirst:
-		t.serveDeepestFirst(blocks, resident, a.first, r)
+		t.serveDeepestFirst(blocks, resident, first, r)
 	default:
-		loaded := t.serve(blocks, resident, a.first, r)
+		loaded := t.serve(blocks, resident, first, r)
 		// Blocks that the policy refused are not resident, so the prompt does not hold them.
 		t.unlock(blocks[loaded:])
 		return loaded
@@ -252,6 +261,7 @@ func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
 			break
 		}
 		t.detach(o)
+		t.tell(o, why)
 		if t.follower == nil {
 			t.policy.Release(before)
 			t.policy.Remove(before)
@@ -260,6 +270,14 @@ func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
 		o = before
 	}
 	t.unlink(o)
+	t.tell(o, why)
+}
+
+// tell notifies the hierarchy of tiers that o is no longer resident.
+func (t *tree) tell(o policies.Object, why cache.Departure) {
+	if t.gone != nil {
+		t.gone(o, why)
+	}
 }
 
 // detach notes that o is no longer resident.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -25,7 +26,8 @@ type Entry struct {
 	Params  []params.Param
 	// Metrics are the model's own, in addition to LatencyMetrics.
 	Metrics []metric.Metric
-	Cache   string // the kind of cache that it works on; with Asynchronous others, too
+	Cache   string   // the kind of cache that it works on; with Asynchronous others, too
+	Also    []string // further kinds
 	// Asynchronous says that objects arrive in the cache some time after they were requested, and that the model has
 	// windows of its own: Config.Cache is a requests.Asynchronous, and Serve is not used. Such a model knows no future, so
 	// whatever needs to know it cannot be combined with it.
@@ -59,12 +61,15 @@ type Entry struct {
 	Run func(ctx context.Context, c Config) (metric.Values, error)
 }
 
+// WorksOn reports whether the model works on a kind of cache, apart from those that Asynchronous permits.
+func (e Entry) WorksOn(cache string) bool { return e.Cache == cache || slices.Contains(e.Also, cache) }
+
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 // Describe implements params.Described.
 func (e Entry) Describe() params.Description {
-	works := "works on the cache " + e.Cache
+	works := "works on the cache " + strings.Join(append([]string{e.Cache}, e.Also...), ", ")
 	if e.Asynchronous {
 		works += ", and on others into which objects can arrive later"
 	}

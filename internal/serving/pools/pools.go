@@ -45,10 +45,11 @@ var entry = cache.Entry{
 	},
 	Metrics: []metric.Metric{ShardEvictions, Unpinned, BorderMoved, Untrained},
 	Pools:   poolNames,
-	Capacity: func(v params.Values) int64 {
+	Capacity: func(v params.Values) (capacity.Capacity, bool) {
 		memory, _ := memoryOf(v) // already checked
-		return int64(v.Int("nodes")) * int64(v.Int("gpus")) * memory
+		return capacity.OfBytes(int64(v.Int("nodes")) * int64(v.Int("gpus")) * memory), true
 	},
+	Pages:          true,
 	Modelled:       true,
 	CheckParams:    checkParams,
 	CheckTrace:     checkTrace,

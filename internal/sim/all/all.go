@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/semantic"
 	"github.com/cachesim/cachesim/internal/cache/sets"
 	"github.com/cachesim/cachesim/internal/cache/streams"
+	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -33,6 +34,7 @@ func init() {
 	cache.Registry.Register(semantic.Entries...)
 	cache.Registry.Register(sets.Entries...)
 	cache.Registry.Register(igtcache.Entries...)
+	cache.Registry.Register(tiers.Entries...)
 	cache.Registry.Register(kv.Entries...)
 	policies.Register(policies.Systems, append([]policies.Entry{igtcache.Shorthand}, kv.Policies...)...)
 	policies.Register(policies.Engines, engines.Entries...)

@@ -143,9 +143,27 @@ type Spec struct {
 // String returns the capacity as a user would write it.
 func (s Spec) String() string { return s.text }
 
-// Is reports whether the capacity is a number of bytes, and this one.
+// Is reports whether the capacity is this number of bytes or of objects.
 func (s Spec) Is(c Capacity) bool {
-	return c.Bytes && s.kind == capacityBytes && wholeUnits(s.value) == c.Amount
+	unit := capacityBare
+	if c.Bytes {
+		unit = capacityBytes
+	}
+	return s.kind == unit && wholeUnits(s.value) == c.Amount
+}
+
+// IsShare reports whether the capacity is a share of the trace.
+func (s Spec) IsShare() bool { return s.kind == capacityShare }
+
+// IsBelow reports whether the capacity is certainly smaller than another one, whatever the trace.
+func (s Spec) IsBelow(other Spec) bool { return s.kind == other.kind && s.value < other.value }
+
+// Amount returns a capacity that is a number of objects or of bytes.
+func (s Spec) Amount() Capacity {
+	if s.kind == capacityBytes {
+		return OfBytes(wholeUnits(s.value))
+	}
+	return Of(wholeUnits(s.value), false)
 }
 
 // CountsBytes reports whether the sizes of objects count, each of which may have its own.

@@ -1,0 +1,202 @@
+package tiers
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// hierarchy is what hierarchies of objects and of prompts have in common: the tiers, what moves down, and counts.
+type hierarchy struct {
+	levels  []*level
+	mode    string
+	moves   bool    // an object comes to a lower tier when the one above evicts it
+	promote int     // hits in a lower tier after which an object moves up; 0: never
+	since   []uint8 // per object: hits since it came to a lower tier; nil if the first one counts, or none
+	// last is the position of each object's last request, for policies that look up its next one from there; nil if no
+	// policy does.
+	last    []uint32
+	bytes   int64 // of a block of a prompt, if that is known; 0 otherwise
+	sized   bool  // bytes are known
+	prompts bool  // requests are blocks of prompts
+	gone    int64 // objects that have left the last tier that had them
+	pos     int   // of the last request
+	time    int64 // of the last request
+
+	requests    int64 // that count
+	from, until int64 // times of the first and the last of them
+	began       []counts
+}
+
+// level is one tier.
+type level struct {
+	name string
+	at   int // 0 for the first
+	of   *hierarchy
+	pool *cache.Pool
+	tree *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
+	counts
+}
+
+// counts are what happened in a tier.
+type counts struct {
+	hits, hitTokens       int64
+	readBytes             int64 // of the hits
+	written, writtenBytes int64 // objects that became resident
+	evicted, promoted     int64 // promoted: hits that moved to the first tier, or were copied there
+	refused               int64 // objects that admission did not let in
+}
+
+func (c counts) minus(b counts) counts {
+	return counts{c.hits - b.hits, c.hitTokens - b.hitTokens, c.readBytes - b.readBytes,
+		c.written - b.written, c.writtenBytes - b.writtenBytes, c.evicted - b.evicted, c.promoted - b.promoted,
+		c.refused - b.refused}
+}
+
+// begin records the position and the time of a request.
+func (h *hierarchy) begin(pos int, now int64) {
+	h.pos, h.time, h.until = pos, now, now
+	if h.requests == 0 {
+		h.from = now
+	}
+}
+
+// find returns the first level that has an object, -1 if none has.
+func (h *hierarchy) find(o policies.Object) int {
+	for i, l := range h.levels {
+		if l.pool.Has(o) {
+			return i
+		}
+	}
+	return -1
+}
+
+// expire removes what has expired from all tiers.
+func (h *hierarchy) expire(now int64) {
+	for _, l := range h.levels {
+		l.pool.Expire(now)
+	}
+}
+
+// due reports whether an object that hits in a lower tier moves up. It counts the hit.
+func (h *hierarchy) due(o policies.Object) bool {
+	if h.since == nil {
+		return h.promote == 1
+	}
+	if h.since[o] < math.MaxUint8 {
+		h.since[o]++
+	}
+	return int(h.since[o]) >= h.promote
+}
+
+// hit counts a hit in a tier.
+func (l *level) hit(bytes int64) {
+	l.hits++
+	l.readBytes += bytes
+}
+
+// insert makes an object resident, and reports whether it is: not if the policy or the admission of the tier refuses
+// it, or it is too large.
+func (l *level) insert(r policies.Request) bool {
+	if r.Size > l.pool.Capacity() || !l.admits(r) || !l.pool.Miss(r) {
+		return false
+	}
+	l.entered(r.Object, r.Size)
+	return true
+}
+
+// entered counts an object that has become resident.
+func (l *level) entered(o policies.Object, size int64) {
+	l.written++
+	l.writtenBytes += l.of.sizeOf(size)
+	if l.at > 0 && l.of.since != nil {
+		l.of.since[o] = 0
+	}
+}
+
+// admits reports whether the admission of a tier lets an object in.
+func (l *level) admits(policies.Request) bool { return true }
+
+// sizeOf returns the bytes of an object that is charged a size.
+func (h *hierarchy) sizeOf(charge int64) int64 {
+	if h.bytes > 0 {
+		return h.bytes
+	}
+	return charge
+}
+
+// take removes an object that moves to another tier.
+func (l *level) take(o policies.Object) { l.pool.Drop(o) }
+
+// Left implements cache.Observer.
+func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
+	if why == cache.Dropped { // the hierarchy has moved or removed it
+		return
+	}
+	h := l.of
+	l.evicted++
+	switch {
+	case h.mode == inclusive:
+		for _, above := range h.levels[:l.at] {
+			if above.pool.Drop(o) {
+				above.evicted++
+			}
+		}
+	case why == cache.Expired || h.mode == writeThrough:
+	case h.mode == exclusive || !h.above(l.at, o):
+		h.offer(h.moved(o, size), l.at+1)
+	}
+	if h.find(o) < 0 {
+		h.gone++
+	}
+}
+
+// above reports whether a tier above a level has an object.
+func (h *hierarchy) above(at int, o policies.Object) bool {
+	for _, l := range h.levels[:at] {
+		if l.pool.Has(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// moved returns a request for an object that comes down from the tier above.
+func (h *hierarchy) moved(o policies.Object, size int64) policies.Request {
+	r := policies.Request{Object: o, Query: o, Pos: h.pos, Size: size, Time: h.time}
+	if h.last != nil {
+		r.Pos = int(h.last[o])
+	}
+	return r
+}
+
+// offer offers an object to the tiers from a level on, until one keeps it. One that has it already need not be written.
+func (h *hierarchy) offer(r policies.Request, from int) bool {
+	for _, l := range h.levels[from:] {
+		if l.pool.Has(r.Object) || l.insert(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// note remembers the position of a request, where a policy needs it.
+func (h *hierarchy) note(o policies.Object, pos int) {
+	if h.last != nil {
+		h.last[o] = uint32(pos)
+	}
+}
+
+// BeginCounting implements cache.Warming.
+func (h *hierarchy) BeginCounting() {
+	h.began = h.began[:0]
+	for _, l := range h.levels {
+		h.began = append(h.began, l.counts)
+	}
+	h.requests = 0
+}
+
+// Used implements cache.Occupied for the first tier, whose size is the capacity of the cell.
+func (h *hierarchy) Used() int64 { return h.levels[0].pool.Used() }

@@ -1,0 +1,110 @@
+package tiers
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Metrics of tiers. The label is the tier's name.
+var (
+	Hits = metric.Metric{Name: "tier_hits", Unit: metric.Count, Labels: "tier", Better: metric.Higher,
+		Doc: "hits in a tier: of requests that no tier above it could serve"}
+	HitShare = metric.Metric{Name: "tier_hit_share", Unit: metric.Share, Digits: 2, Labels: "tier",
+		Better: metric.Higher, Merge: metric.MeanBy(metric.Requests), Column: metric.Column{At: 31, Head: "hits", Weight: 90},
+		Doc: "share of the requests that hit in a tier; together they are the hit ratio"}
+	HitTokens = metric.Metric{Name: "tier_hit_tokens", Unit: metric.Count, Labels: "tier", Better: metric.Higher,
+		Doc: "tokens of prompts that hit in a tier"}
+	ReadBytes = metric.Metric{Name: "tier_read_bytes", Unit: metric.Bytes, Labels: "tier",
+		Doc: "bytes of the hits in a tier; absent if sizes are not known"}
+	Written = metric.Metric{Name: "tier_writes", Unit: metric.Count, Labels: "tier",
+		Doc: "objects or blocks that were written to a tier: loaded, moved down or moved up"}
+	WrittenBytes = metric.Metric{Name: "tier_written_bytes", Unit: metric.Bytes, Labels: "tier",
+		Doc: "bytes that were written to a tier, without the write amplification of the device; absent if sizes are not " +
+			"known"}
+	WrittenPerDay = metric.Metric{Name: "tier_written_bytes_day", Title: "bytes written per day", Unit: metric.Bytes,
+		Labels: "tier", Merge: metric.Apart, Doc: "tier_written_bytes per day of the trace's clock; absent without times"}
+	WritesPerDay = metric.Metric{Name: "tier_writes_day", Title: "writes per day", Unit: metric.Count, Fractions: true,
+		Digits: 1, Labels: "tier", Merge: metric.Apart, Doc: "tier_writes per day of the trace's clock; absent without times"}
+	Evicted = metric.Metric{Name: "tier_evictions", Unit: metric.Count, Labels: "tier",
+		Doc: "objects that left a tier, whether the next one took them or not, without those that moved up; evictions " +
+			"counts those that left the last tier that had them"}
+	Promoted = metric.Metric{Name: "tier_promotions", Unit: metric.Count, Labels: "tier",
+		Doc: "hits in a tier that moved to the first one, or were copied there"}
+	Residents = metric.Metric{Name: "tier_residents", Unit: metric.Count, Labels: "tier", Merge: metric.Apart,
+		Doc: "objects in a tier at the end"}
+	Refused = metric.Metric{Name: "tier_refused", Unit: metric.Count, Labels: "tier",
+		Doc: "objects that the admission kept from a tier"}
+)
+
+// metrics are all that this cache reports.
+var metrics = slices.Concat([]metric.Metric{Hits, HitShare, HitTokens, ReadBytes, Written, WrittenBytes, WrittenPerDay,
+	WritesPerDay, Evicted, Promoted, Residents, Refused}, prefix.Metrics)
+
+// measure sets the metrics of prompts, where there are any.
+func measure(c cache.Counts, v *metric.Values) {
+	if c.Prompts > 0 {
+		prefix.Measure(c, v)
+	}
+}
+
+// day is in nanoseconds.
+const day = 24 * 3600e9
+
+// Counters implements cache.Reporting.
+func (h *hierarchy) Counters() (all []policies.Counter) {
+	for _, l := range h.levels {
+		all = append(all, l.counters()...)
+	}
+	return append(all, h.ofPolicies()...)
+}
+
+// counters returns what has happened in a tier since counting began.
+func (l *level) counters() (all []policies.Counter) {
+	h, n := l.of, l.counts
+	if len(h.began) > 0 {
+		n = n.minus(h.began[l.at])
+	}
+	add := func(m metric.Metric, x float64) { all = append(all, policies.CountOf(m, l.name, x)) }
+	add(Hits, float64(n.hits))
+	add(HitShare, metric.Divide(float64(n.hits), float64(h.requests)))
+	if h.prompts {
+		add(HitTokens, float64(n.hitTokens))
+	}
+	add(Written, float64(n.written))
+	add(Evicted, float64(n.evicted))
+	add(Promoted, float64(n.promoted))
+	add(Residents, float64(l.pool.Len()))
+	days := float64(h.until-h.from) / day
+	if days > 0 {
+		add(WritesPerDay, float64(n.written)/days)
+	}
+	if h.sized {
+		add(ReadBytes, float64(n.readBytes))
+		add(WrittenBytes, float64(n.writtenBytes))
+		if days > 0 {
+			add(WrittenPerDay, math.Round(float64(n.writtenBytes)/days))
+		}
+	}
+	return all
+}
+
+// ofPolicies returns the counters of the policies, those with the same name combined.
+func (h *hierarchy) ofPolicies() []policies.Counter {
+	if len(h.levels) == 1 {
+		return h.levels[0].pool.Counters()
+	}
+	var sum metric.Values
+	for _, l := range h.levels {
+		var own metric.Values
+		for _, c := range l.pool.Counters() {
+			own.SetNamed(c.Name(), c.Value)
+		}
+		sum = sum.Merge(own)
+	}
+	return policies.CountAll(sum)
+}

@@ -1,0 +1,143 @@
+package tiers
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// objects is a hierarchy for objects that are requested one by one: any of them can be evicted from a tier.
+type objects struct {
+	hierarchy
+	largest int64 // size of the largest tier
+}
+
+// Serve implements cache.Cache.
+func (c *objects) Serve(w cache.Window, n *cache.Counts) {
+	gone := c.gone
+	for i := range w.Objects {
+		c.request(w.Request(i), n, w.Sizes != nil)
+	}
+	n.Requests += int64(len(w.Objects))
+	n.Evictions += c.gone - gone
+}
+
+func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
+	c.begin(r.Pos, r.Time)
+	c.requests++
+	c.expire(r.Time)
+	at := c.find(r.Object)
+	if sized {
+		n.Bytes += r.Size
+	}
+	if at < 0 {
+		if r.Size > c.largest {
+			n.Oversized++
+		}
+		c.note(r.Object, r.Pos)
+		c.miss(r)
+		return
+	}
+	n.Hits++
+	if sized {
+		n.HitBytes += r.Size
+	}
+	c.note(r.Object, r.Pos)
+	c.hit(r, at)
+}
+
+// miss loads an object that no tier has.
+func (c *objects) miss(r policies.Request) {
+	switch c.mode {
+	case inclusive:
+		c.insertUpTo(r, 0)
+	case writeThrough:
+		for _, l := range c.levels {
+			l.insert(r)
+		}
+	default:
+		c.offer(r, 0)
+	}
+}
+
+// insertUpTo loads an object into the tiers that lack it, from the last one up to a level, until one refuses it: what is
+// above must be below, too.
+func (c *objects) insertUpTo(r policies.Request, to int) {
+	for i := len(c.levels) - 1; i >= to; i-- {
+		if l := c.levels[i]; !l.pool.Has(r.Object) && !l.insert(r) {
+			return
+		}
+	}
+}
+
+// hit serves an object that a level has, and none above it.
+func (c *objects) hit(r policies.Request, at int) {
+	l := c.levels[at]
+	l.hit(c.sizeOf(r.Size))
+	r.Size = l.pool.Charge(r.Object)
+	if at == 0 || !c.due(r.Object) {
+		c.touch(r, at)
+		return
+	}
+	if c.mode == exclusive {
+		c.moveUp(r, l)
+		return
+	}
+	c.touch(r, at)
+	switch c.mode {
+	case inclusive:
+		c.insertUpTo(r, 0)
+	case writeThrough:
+		for _, above := range c.levels[:at] {
+			above.insert(r)
+		}
+	default: // what the policy of the first tier refuses remains where it is
+		c.levels[0].insert(r)
+	}
+	if c.levels[0].pool.Has(r.Object) {
+		l.promoted++
+	}
+}
+
+// touch reports a hit to the tiers from a level on that have the object. With write-through, the others get it again.
+func (c *objects) touch(r policies.Request, at int) {
+	for _, l := range c.levels[at:] {
+		if l.pool.Has(r.Object) {
+			l.pool.Hit(r)
+		} else if c.mode == writeThrough {
+			l.insert(r)
+		}
+	}
+}
+
+// moveUp moves an object to the first tier that takes it.
+func (c *objects) moveUp(r policies.Request, l *level) {
+	if r.Size > c.levels[0].pool.Capacity() {
+		l.pool.Hit(r)
+		return
+	}
+	l.take(r.Object)
+	if c.levels[0].insert(r) {
+		l.promoted++
+		return
+	}
+	c.putBack(r, l)
+}
+
+// putBack returns an object to the tier that it was taken from, which is no new write; where the policy refuses it there,
+// it has left.
+func (h *hierarchy) putBack(r policies.Request, l *level) {
+	if !l.pool.Miss(r) {
+		l.evicted++
+		h.gone++
+	}
+}
+
+// Drop implements cache.Dropping.
+func (c *objects) Drop(o policies.Object) (was bool) {
+	for _, l := range c.levels {
+		if l.pool.Drop(o) {
+			was = true
+		}
+	}
+	return was
+}

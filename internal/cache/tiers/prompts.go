@@ -1,0 +1,265 @@
+package tiers
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// chains is a hierarchy for prompts, which are chains of blocks. A prompt hits as far as each of its leading blocks is
+// in some tier.
+//
+// The first tier is a prefix cache: it has a block only with all blocks before it, and running prompts hold their
+// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches. Otherwise blocks come down
+// one by one, the last blocks of a prefix first; the lower tiers then are pools, which evict any block, and what follows
+// a gap cannot hit until the gap is closed.
+type chains struct {
+	hierarchy
+	trace   *traces.Trace
+	atOnce  int
+	held    [][]int32 // per tier with a tree, per prompt: the number of its blocks that it holds there
+	started int       // prompts that Serve has begun
+	columns *prompts.Columns
+	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too; policies
+	// that look up positions see the first one first.
+	deepestFirst bool
+
+	// buffers
+	in   []int8 // per block of the prompt: the first tier that has it, -1 for none
+	runs []int
+}
+
+// Serve implements cache.Cache.
+func (c *chains) Serve(w cache.Window, n *cache.Counts) {
+	for range w.Groups {
+		if c.started >= c.atOnce {
+			c.Finish(c.started - c.atOnce)
+		}
+		c.Begin(c.started, n)
+		c.started++
+	}
+}
+
+// Begin implements cache.Running.
+func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
+	blocks, first := c.blocks(prompt)
+	now := int64(0)
+	if c.trace.Times != nil {
+		now = c.trace.Times[first]
+	}
+	c.begin(first, now)
+	c.requests += int64(len(blocks))
+	gone, hits := c.gone, 0
+	if c.moves {
+		hits = c.serveMoving(prompt, blocks, first, now, n)
+	} else {
+		hits = c.serveCopies(prompt, blocks, first, now, n)
+	}
+	tokens := int64(c.columns.InputTokens[prompt])
+	hitTokens = c.count(hits, tokens)
+	n.Requests += int64(len(blocks))
+	n.Hits += int64(hits)
+	n.Evictions += c.gone - gone
+	n.Prompts++
+	n.Tokens += tokens
+	n.HitTokens += hitTokens
+	return hitTokens
+}
+
+// count counts the hits of a prompt in their tiers, and returns its tokens that hit.
+func (c *chains) count(hits int, tokens int64) (all int64) {
+	each := int64(c.columns.BlockTokens)
+	for _, at := range c.in[:hits] {
+		l := c.levels[at]
+		part := min(each, tokens-all)
+		l.hit(c.bytes)
+		l.hitTokens += part
+		all += part
+	}
+	return all
+}
+
+// Finish implements cache.Running.
+func (c *chains) Finish(prompt int) {
+	blocks, _ := c.blocks(prompt)
+	for i, l := range c.levels {
+		if l.tree != nil {
+			l.tree.Finish(blocks[:c.held[i][prompt]])
+		}
+	}
+}
+
+// blocks returns the blocks of a prompt and the position of the first.
+func (c *chains) blocks(prompt int) (blocks []policies.Object, first int) {
+	first, end := c.trace.Groups[prompt], len(c.trace.Objects)
+	if prompt+1 < len(c.trace.Groups) {
+		end = c.trace.Groups[prompt+1]
+	}
+	return c.trace.Objects[first:end], first
+}
+
+// serveMoving serves a prompt where blocks come down to pools. It returns how many leading blocks hit.
+func (c *chains) serveMoving(prompt int, blocks []policies.Object, first int, now int64, n *cache.Counts) (hits int) {
+	top := c.levels[0]
+	c.expire(now)
+	run := top.tree.Run(blocks, now)
+	hits = c.locate(blocks, run)
+	up := c.movingUp(blocks, run, hits)
+	limit := up
+	if up == hits { // what is new follows a block that is in the first tier
+		limit = len(blocks)
+	}
+	held := top.tree.Lock(blocks[:limit], run)
+	c.noteAll(blocks, first)
+	c.clear(blocks, run, held)
+	loaded := top.tree.Load(blocks[:held], run, first, now)
+	c.held[0][prompt] = int32(loaded)
+	for i, o := range blocks[run:loaded] {
+		top.entered(o, 1)
+		if at := c.in[run+i]; at > 0 {
+			c.levels[at].promoted++
+		}
+	}
+	c.serveBelow(blocks, max(loaded, run), held, first, now, n)
+	return hits
+}
+
+// locate finds the tier of each block, and returns the length of the leading run that some tier has. The first `run`
+// blocks are in the first tier.
+func (c *chains) locate(blocks []policies.Object, run int) (hits int) {
+	c.in = c.in[:0]
+	for range run {
+		c.in = append(c.in, 0)
+	}
+	hits = run
+	for _, o := range blocks[run:] {
+		at := c.find(o)
+		if at >= 0 && hits == len(c.in) {
+			hits++
+		}
+		c.in = append(c.in, int8(at))
+	}
+	return hits
+}
+
+// movingUp counts the hits of the blocks from run on, which the first tier lacks, and returns up to which of them all
+// move up.
+func (c *chains) movingUp(blocks []policies.Object, run, hits int) (up int) {
+	up = run
+	for i := run; i < hits; i++ {
+		if c.due(blocks[i]) && up == i {
+			up++
+		}
+	}
+	return up
+}
+
+// noteAll remembers the positions of the blocks of a prompt.
+func (c *chains) noteAll(blocks []policies.Object, first int) {
+	if c.last == nil {
+		return
+	}
+	for i, o := range blocks {
+		c.last[o] = uint32(first + i)
+	}
+}
+
+// clear removes the lower copies of blocks that the first tier will have, or reports the hits to them if tiers keep
+// copies.
+func (c *chains) clear(blocks []policies.Object, from, to int) {
+	for k := range to - from {
+		i := to - 1 - k
+		at := int(c.in[i])
+		switch {
+		case at < 0:
+		case c.mode == exclusive:
+			c.levels[at].take(blocks[i])
+		default:
+			c.touch(blocks[i], at)
+		}
+	}
+}
+
+// touch reports a request to the tiers from a level on that have a block.
+func (c *chains) touch(o policies.Object, at int) {
+	r := c.moved(o, 1)
+	for _, l := range c.levels[at:] {
+		if l.pool.Has(o) {
+			l.pool.Hit(r)
+		}
+	}
+}
+
+// serveBelow serves the blocks of a prompt from one on, which the first tier does not get: those that a lower tier has
+// remain there, others are offered to the lower tiers. Those below held were refused by the policy of the first tier.
+func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now int64, n *cache.Counts) {
+	for k := range len(blocks) - from {
+		i := from + k
+		if c.deepestFirst {
+			i = len(blocks) - 1 - k
+		}
+		o, at := blocks[i], int(c.in[i])
+		switch {
+		case at > 0 && i < held: // clear has taken or touched it
+			if c.mode == exclusive {
+				c.putBack(c.moved(o, 1), c.levels[at])
+			}
+		case at > 0:
+			c.touch(o, at)
+		case !c.offer(c.moved(o, 1), 1) && i >= held:
+			n.Oversized++
+		}
+	}
+}
+
+// serveCopies serves a prompt where lower tiers have copies. It returns how many leading blocks hit.
+func (c *chains) serveCopies(prompt int, blocks []policies.Object, first int, now int64, n *cache.Counts) (hits int) {
+	c.expire(now)
+	c.runs = c.runs[:0]
+	for _, l := range c.levels {
+		run := l.tree.Run(blocks, now)
+		c.runs, hits = append(c.runs, run), max(hits, run)
+	}
+	c.in = c.in[:0]
+	for at, run := range c.runs {
+		for len(c.in) < run {
+			c.in = append(c.in, int8(at))
+		}
+	}
+	up := c.movingUp(blocks, c.runs[0], hits)
+	c.noteAll(blocks, first)
+	most := 0 // blocks that some tier has now
+	for at := len(c.levels) - 1; at >= 0; at-- {
+		l := c.levels[at]
+		limit := c.limit(blocks, at, up, hits)
+		if c.mode == inclusive && at < len(c.levels)-1 {
+			limit = min(limit, int(c.held[at+1][prompt]))
+		}
+		run := min(c.runs[at], limit)
+		held := l.tree.Lock(blocks[:limit], run)
+		loaded := l.tree.Load(blocks[:held], run, first, now)
+		c.held[at][prompt] = int32(loaded)
+		for _, o := range blocks[run:max(run, loaded)] {
+			l.entered(o, 1)
+		}
+		most = max(most, held)
+	}
+	for i := c.runs[0]; i < min(hits, int(c.held[0][prompt])); i++ {
+		c.levels[c.in[i]].promoted++
+	}
+	n.Oversized += int64(len(blocks) - most)
+	return hits
+}
+
+// limit returns how many of a prompt's blocks a tier may have: those that hit below it only if they move up, those that
+// it does not admit not at all, and none after them.
+func (c *chains) limit(blocks []policies.Object, at, up, hits int) int {
+	l := c.levels[at]
+	for i := c.runs[at]; i < len(blocks); i++ {
+		if i < hits && int(c.in[i]) > at && i >= up || !l.admits(c.moved(blocks[i], 1)) {
+			return i
+		}
+	}
+	return len(blocks)
+}

@@ -1,0 +1,318 @@
+package tiers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
+)
+
+// kinds are the tiers that a hierarchy can have, the fastest first. Storage is what admission protects from writes.
+var kinds = []struct {
+	name, doc string
+	storage   bool
+}{
+	{"hbm", "memory of the GPUs: the first tier of keys and values", false},
+	{"memory", "memory of the machine: the first tier of objects", false},
+	{"host", "memory of the host, which GPUs reach over PCIe", false},
+	{"flash", "flash", true},
+	{"ssd", "NVMe disks", true},
+	{"disk", "rotating disks", true},
+	{"remote", "a store on other machines", true},
+}
+
+// Names returns the names of all tiers, the fastest first.
+func Names() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// isFirst reports whether a tier with that name is the first one where it is stated.
+func isFirst(name string) bool { return name == "hbm" || name == "memory" }
+
+// swept is the name of a first tier whose size is that of --capacity, until the trace says whether it has prompts.
+const swept = ""
+
+// tier is one tier as a user states it.
+type tier struct {
+	name string
+	size size
+	// policy is its own; the policy of the cell if it has none.
+	policy    policies.Spec
+	hasPolicy bool
+}
+
+// size is the size of a tier as a user states it: a capacity, or a multiple of the first tier's. The zero size is that
+// of --capacity.
+type size struct {
+	text  string
+	times float64 // of the first tier; 0 if it is no multiple
+	capacity.Spec
+}
+
+func (s size) isSwept() bool { return s.text == "" }
+
+// parseSize reads the size of a tier.
+func parseSize(name, text string) (size, error) {
+	s := size{text: text}
+	number, ok := strings.CutSuffix(text, "x")
+	if !ok {
+		var err error
+		if s.Spec, err = capacity.Parse(text); err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+		return s, nil
+	}
+	times, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(times > 0) || times > mostTimes {
+		return s, fmt.Errorf("%s=%s: want a multiple of the first tier from above 0 to %d, such as %[1]s=10x", name, text,
+			int(mostTimes))
+	}
+	s.times = times
+	return s, nil
+}
+
+// mostTimes is the largest multiple of the first tier.
+const mostTimes = 1e9
+
+// parse reads all tiers that the parameters state, the first one first. Where none of them is a first tier, one of the
+// size of --capacity comes before them.
+func parse(v params.Values) (all []tier, err error) {
+	for _, k := range kinds {
+		text := v.Text(k.name)
+		if text == "" {
+			continue
+		}
+		s, err := parseSize(k.name, text)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 && !isFirst(k.name) {
+			all = append(all, tier{name: swept})
+		}
+		all = append(all, tier{name: k.name, size: s})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no tier has a size; state those below the first one, as in tiers(host=10x), or all of "+
+			"them, as in tiers(hbm=40GiB,host=400GiB,ssd=4TiB); tiers are %s", strings.Join(Names(), ", "))
+	}
+	return all, givePolicies(all, v.Text("policies"))
+}
+
+// givePolicies gives the tiers the policies in a text, with slashes between them.
+func givePolicies(all []tier, text string) error {
+	if text == "" {
+		return nil
+	}
+	texts, err := params.Split(text, '/')
+	if err != nil {
+		return fmt.Errorf("policies=%w", err)
+	}
+	if len(texts) != len(all) {
+		return fmt.Errorf("policies=%s: %d policies for %d tiers; want one for each, from the first tier on, with nothing "+
+			"between two slashes for the policy of --policy", text, len(texts), len(all))
+	}
+	for i, text := range texts {
+		if text == "" {
+			continue
+		}
+		if all[i].policy, err = policies.Registry.Parse(text); err != nil {
+			return fmt.Errorf("policies: %w", err)
+		}
+		all[i].hasPolicy = true
+	}
+	return nil
+}
+
+// checkSizes rejects sizes that make no hierarchy, as far as they can be compared without a trace.
+func checkSizes(all []tier, mode string) error {
+	first := all[0]
+	switch {
+	case first.size.times > 0:
+		return fmt.Errorf("%s=%s: the first tier cannot be a multiple of itself; write its size, or leave it out and give "+
+			"--capacity", first.name, first.size.text)
+	case !first.size.isSwept() && first.size.IsShare():
+		return fmt.Errorf("%s=%s: the size of the first tier must be known without the trace; leave it out, and write "+
+			"--capacity %[2]s", first.name, first.size.text)
+	}
+	for i, t := range all[1:] {
+		above := all[i]
+		smaller := t.size.times > 0 && t.size.times < max(1, above.size.times) && (i == 0 || above.size.times > 0) ||
+			t.size.IsBelow(above.size.Spec) && t.size.times == 0 && above.size.times == 0 && !above.size.isSwept()
+		if smaller && mode == inclusive {
+			return smallerBelow(t.name, t.size.text, above.describe())
+		}
+	}
+	return nil
+}
+
+func smallerBelow(name, text, above string) error {
+	return fmt.Errorf("%s=%s is smaller than the tier above it, %s, but mode=inclusive needs a copy below of all that "+
+		"is above; make it larger, or write mode=exclusive", name, text, above)
+}
+
+// describe returns the tier as a user would write it.
+func (t tier) describe() string {
+	switch {
+	case t.name == swept:
+		return "of --capacity"
+	}
+	return t.name + "=" + t.size.text
+}
+
+// ownCapacity returns the size of the first tier if the parameters state it.
+func ownCapacity(v params.Values) (own capacity.Capacity, ok bool) {
+	all, err := parse(v)
+	if err != nil || all[0].size.isSwept() {
+		return own, false
+	}
+	return all[0].size.Amount(), true
+}
+
+// resolve returns the sizes of the tiers for a trace, in objects, or in bytes if sizes count.
+func resolve(all []tier, c cache.Config, isPrompts bool) (sizes []int64, err error) {
+	total := int64(0)
+	for i, t := range all {
+		var n int64
+		switch {
+		case t.size.isSwept():
+			n = c.Capacity
+		case t.size.times > 0:
+			n, err = multiple(t, sizes[0])
+		case isPrompts && t.size.CountsBytes(capacity.AsWritten):
+			n, err = inBlocks(t, c)
+		default:
+			n, err = onTrace(t, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n > math.MaxInt64/2-total {
+			return nil, fmt.Errorf("cache tiers: %s makes the tiers larger than %d together; want less", t.describe(),
+				int64(math.MaxInt64/2))
+		}
+		total += n
+		if i > 0 && n < sizes[i-1] && c.Params.Text("mode") == inclusive {
+			return nil, fmt.Errorf("cache tiers: %w", smallerBelow(t.name, t.size.text,
+				fmt.Sprintf("%s, of %d", all[i-1].describe(), sizes[i-1])))
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
+// multiple returns the size of a tier that is a multiple of the first one's.
+func multiple(t tier, first int64) (int64, error) {
+	n := float64(first) * t.size.times
+	if n > math.MaxInt64/2 {
+		return 0, fmt.Errorf("cache tiers: %s of a first tier of %d is too large", t.describe(), first)
+	}
+	return max(1, int64(n)), nil
+}
+
+// inBlocks returns the size of a tier of prompts that is stated in bytes.
+func inBlocks(t tier, c cache.Config) (int64, error) {
+	if c.BlockBytes <= 0 {
+		return 0, fmt.Errorf("cache tiers: %s is in bytes, but how many bytes the keys and values of a block need is not "+
+			"known; add --kv with the language model, or write a number of blocks", t.describe())
+	}
+	blocks := int64(float64(t.size.Amount().Amount/c.BlockBytes) * sampleRate(c))
+	if blocks < 1 {
+		return 0, fmt.Errorf("cache tiers: %s is less than a block of keys and values, %d bytes; want more", t.describe(),
+			c.BlockBytes)
+	}
+	return blocks, nil
+}
+
+// onTrace returns the size of a tier in the unit of the cache's capacity.
+func onTrace(t tier, c cache.Config) (int64, error) {
+	mode := capacity.AsWritten
+	if !c.Unit {
+		mode = capacity.Bytes
+	}
+	on, err := t.size.On(c.Trace, mode)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
+	case on.Bytes && c.Unit:
+		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write all sizes in bytes, or "+
+			"all in objects", t.describe())
+	}
+	return on.Simulated, nil
+}
+
+func sampleRate(c cache.Config) float64 {
+	if c.Trace.SampleRate > 0 {
+		return c.Trace.SampleRate
+	}
+	return 1
+}
+
+// checkPolicies rejects policies that do not work in a tier.
+func checkPolicies(all []tier, cell policies.Entry) error {
+	for _, t := range all {
+		if !t.hasPolicy {
+			continue
+		}
+		why, e := "", t.policy.Entry
+		switch {
+		case e.New == nil:
+			why = "it stands for a whole cache, or for a bound"
+		case e.Unbounded:
+			why = "it ignores the size of its tier"
+		case e.Predicts || e.Relates || e.Keys != nil && e.Keys(t.policy.Params):
+			why = "it needs more of the trace than requests, which only the policy of --policy gets"
+		default:
+			continue
+		}
+		return fmt.Errorf("cache tiers: policies names %s, which does not work there: %s; choose another one", e.Name, why)
+	}
+	if cell.Predicts && len(all) > 1 {
+		return fmt.Errorf("cache tiers: policy %s observes each request once, but a hierarchy has a policy for each tier; "+
+			"choose a policy without predictions: %s", cell.Name, suggest.List(withoutPredictions()))
+	}
+	return nil
+}
+
+func withoutPredictions() []string {
+	return policies.Registry.NamesOf(func(e *policies.Entry) bool {
+		return e.Kind == policies.Online && e.New != nil && !e.Predicts && !e.Unbounded && !e.Relates && !e.Idle
+	})
+}
+
+// policiesOf returns the policy of each tier, given the cell's. Where the cell's is the optimum, what comes down from
+// the first tier need not be kept: below that, it may be refused.
+func policiesOf(all []tier, cell policies.Spec, mode string) []policies.Spec {
+	specs := make([]policies.Spec, len(all))
+	for i, t := range all {
+		specs[i] = cell
+		switch {
+		case t.hasPolicy:
+			specs[i] = t.policy
+		case i > 0 && cell.Entry.Kind == policies.Offline && slices.Contains(movingModes, mode):
+			specs[i] = mayRefuse(cell)
+		}
+	}
+	return specs
+}
+
+// mayRefuse returns the optimum that may refuse an object, in the place of one that must load it.
+func mayRefuse(s policies.Spec) policies.Spec {
+	if s.Entry.Name != policies.Optimum(policies.Rules{}) {
+		return s
+	}
+	bypassing, err := policies.Registry.Parse(policies.Optimum(policies.Rules{Bypass: true}))
+	if err != nil {
+		return s
+	}
+	return bypassing
+}

@@ -1,0 +1,277 @@
+// Package tiers is a cache in front of a cache: GPU memory over host memory over disks for prompts, memory over flash
+// for objects. A request is served by the first tier that has its object, and a miss has none.
+package tiers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// Modes: what is above and below.
+const (
+	exclusive    = "exclusive"
+	inclusive    = "inclusive"
+	writeThrough = "write-through"
+	writeBack    = "write-back"
+)
+
+// movingModes are the modes in which an object comes to a lower tier when the one above evicts it.
+var movingModes = []string{exclusive, writeBack}
+
+// Entries are the caches of this package.
+var Entries = []cache.Entry{entry}
+
+var entry = cache.Entry{
+	Name: "tiers",
+	Summary: "a cache in front of a cache: a request hits in the first tier that has its object; of prompts, the leading " +
+		"blocks hit, each in its tier",
+	Source: "Jouppi, Improving direct-mapped cache performance by a small fully-associative cache and prefetch buffers, " +
+		"ISCA 1990 (exclusive); Berg et al., The CacheLib caching engine, OSDI 2020 (memory over flash); Qin et al., " +
+		"Mooncake, FAST 2025 (keys and values)",
+	Params: append(sizeParams(),
+		params.Param{Name: "mode", Default: exclusive, Choices: []string{exclusive, inclusive, writeThrough, writeBack},
+			Doc: "exclusive: an object is in one tier, and moves down when it is evicted; inclusive: what is in a tier is in " +
+				"all below it; write-through: it is written to all tiers when it is loaded, and each evicts on its own; " +
+				"write-back: it is written to the next tier when it is evicted, and the copy remains there when it moves up"},
+		params.Param{Name: "policies", Default: "", Doc: "policy of each tier from the first on, with slashes between them: " +
+			"lru/s3fifo; none, or nothing between two slashes: as in --policy"},
+		params.Param{Name: "promote", Default: 1, Min: 0, Max: 255, Doc: "hits in a lower tier after which an object moves " +
+			"to the first one; 0: never"},
+		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, in " +
+			"order of arrival; their blocks cannot be evicted from the first tier"},
+	),
+	Metrics:     metrics,
+	Measure:     measure,
+	PromptsToo:  true,
+	Clock:       true,
+	Drops:       true,
+	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
+	Capacity:    ownCapacity,
+	Whole:       whole,
+	References:  references,
+	CheckParams: checkParams,
+	CheckTrace:  checkTrace,
+	CheckModel:  checkModel,
+	Check: func(v params.Values, policy policies.Entry) error {
+		all, err := parse(v)
+		if err != nil {
+			return err
+		}
+		return checkPolicies(all, policy)
+	},
+	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
+		all, _ := parse(v) // already checked
+		return policiesOf(all, cell, v.Text("mode"))
+	},
+	Remark: remark,
+	Bytes:  estimate,
+	New:    func(c cache.Config) (cache.Cache, error) { return build(c) },
+}
+
+// sizeParams are the parameters with the sizes of tiers.
+func sizeParams() (ps []params.Param) {
+	for _, k := range kinds {
+		doc := "size of the tier " + k.name + ", " + k.doc + ": as a capacity, or 10x for ten times the first tier"
+		if isFirst(k.name) {
+			doc = "size of the tier " + k.name + ", " + k.doc + "; none of hbm and memory: the size is --capacity"
+		}
+		ps = append(ps, params.Param{Name: k.name, Default: "", Doc: doc})
+	}
+	return ps
+}
+
+func checkParams(v params.Values) error {
+	all, err := parse(v)
+	if err != nil {
+		return err
+	}
+	if len(all) == 1 && v.Text("mode") != exclusive {
+		return fmt.Errorf("mode=%s has no effect with one tier; leave it out, or add a tier below", v.Text("mode"))
+	}
+	return checkSizes(all, v.Text("mode"))
+}
+
+func checkTrace(v params.Values, t *traces.Trace) error {
+	all, err := parse(v)
+	if err != nil {
+		return err
+	}
+	isPrompts := prompts.Of(t.Kind) != nil
+	switch own, stated := ownCapacity(v); {
+	case !isPrompts && v.Int("concurrency") != 1:
+		return fmt.Errorf("cache tiers: concurrency=%d is of prompts, but %s has none; leave it out", v.Int("concurrency"),
+			t.Name)
+	case !isPrompts && stated && own.Bytes && !t.HasSizes():
+		return fmt.Errorf("cache tiers: %s counts bytes, but %s has no sizes; write numbers of objects", all[0].describe(),
+			t.Name)
+	}
+	for _, tier := range all {
+		if tier.hasPolicy && policies.NeedsClock(tier.policy) && t.Times == nil {
+			return fmt.Errorf("cache tiers: policy %s needs a clock, but %s has no times", tier.policy, t.Name)
+		}
+	}
+	return nil
+}
+
+func checkModel(model string, v params.Values) error {
+	if v.Int("concurrency") == 1 {
+		return nil
+	}
+	return fmt.Errorf("cache tiers: the model %s determines how many prompts run at the same time; remove the cache's "+
+		"concurrency", model)
+}
+
+// references returns the parameters for the optimum: the same tiers, each with the policy of the cell. If objects have
+// copies, the distinct ones are those of the last tier; otherwise tiers together have at most as many as the exclusive
+// ones.
+func references(v params.Values) params.Values {
+	of := params.Values{}
+	for name, value := range v {
+		of[name] = value
+	}
+	of["policies"], of["promote"] = "", 1
+	if v.Text("mode") != inclusive {
+		of["mode"] = exclusive
+	}
+	return of
+}
+
+// remark says what the optimum is where it is no hierarchy of the same kind.
+func remark(v params.Values, _ *traces.Trace) string {
+	mode := v.Text("mode")
+	if slices.Contains([]string{exclusive, inclusive}, mode) && v.Int("promote") == 1 {
+		return ""
+	}
+	return fmt.Sprintf("cache tiers: no optimum is known with mode=%s and promote=%d; opt is a bound, the optimum of one "+
+		"cache as large as all tiers together", mode, v.Int("promote"))
+}
+
+// whole returns the capacity of one cache as large as the tiers together, or as the last one if that has all.
+func whole(c cache.Config) (n int64, err error) {
+	all, err := parse(c.Params)
+	if err != nil {
+		return 0, err
+	}
+	sizes, err := resolve(all, c, prompts.Of(c.Trace.Kind) != nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, size := range sizes {
+		n += size
+	}
+	if c.Params.Text("mode") == inclusive {
+		n = sizes[len(sizes)-1]
+	}
+	return n, nil
+}
+
+// objectBytes is the memory of a hierarchy per object, besides that of its policies: of the pools of three tiers with
+// sizes, and of the chains of blocks in one.
+const objectBytes = 24
+
+func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
+	all, _ := parse(v) // already checked
+	objects := int64(t.NumObjects)
+	e.Bytes = objectBytes * objects
+	own, _ := ownCapacity(v)
+	for _, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
+		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
+			Sized: own.Bytes && prompts.Of(t.Kind) == nil, Pools: 1})
+	}
+	return e
+}
+
+// build returns the empty hierarchy.
+func build(c cache.Config) (cache.Cache, error) {
+	all, err := parse(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	columns := prompts.Of(c.Trace.Kind)
+	sizes, err := resolve(all, c, columns != nil)
+	if err != nil {
+		return nil, err
+	}
+	h := hierarchy{mode: c.Params.Text("mode"), promote: c.Params.Int("promote"), sized: !c.Unit}
+	h.moves = len(all) == 1 || slices.Contains(movingModes, h.mode)
+	if h.promote > 1 {
+		h.since = make([]uint8, c.Room())
+	}
+	if columns != nil {
+		h.bytes, h.prompts = c.BlockBytes, true
+		h.sized = c.BlockBytes > 0
+	}
+	specs := policiesOf(all, c.Policy, h.mode)
+	if len(all) > 1 && slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.Kind == policies.Offline }) {
+		h.last = make([]uint32, c.Room())
+	}
+	if columns == nil {
+		o := &objects{hierarchy: h, largest: slices.Max(sizes)}
+		return o, o.addLevels(c, all, sizes, specs, func(int) bool { return false })
+	}
+	p := &chains{hierarchy: h, trace: c.Trace, columns: columns, atOnce: c.Params.Int("concurrency"),
+		deepestFirst: h.last == nil}
+	for range all {
+		p.held = append(p.held, make([]int32, len(c.Trace.Groups)))
+	}
+	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
+}
+
+// addLevels builds the tiers; chained says which of them keep a block only with the blocks before it.
+func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs []policies.Spec,
+	chained func(i int) bool) error {
+	for i, t := range all {
+		l := &level{name: t.name, at: i, of: h}
+		if t.name == swept {
+			l.name = firstName(c.Trace)
+		}
+		own := c
+		own.Policy, own.Capacity, own.Seed = specs[i], sizes[i], c.Seed^uint64(i)*0x9e3779b97f4a7c15
+		if err := l.fill(own, chained(i)); err != nil {
+			return fmt.Errorf("tier %s: %w", l.name, err)
+		}
+		h.levels = append(h.levels, l)
+	}
+	return nil
+}
+
+// firstName is the name of a first tier that the user has not named.
+func firstName(t *traces.Trace) string {
+	if prompts.Of(t.Kind) != nil {
+		return "hbm"
+	}
+	return "memory"
+}
+
+// fill builds the pool of a tier.
+func (l *level) fill(c cache.Config, chained bool) (err error) {
+	entry := c.Policy.Entry
+	switch {
+	case c.Unit && entry.Units == policies.UnitsBytes:
+		return fmt.Errorf("policy %s works with capacities in bytes only", entry.Name)
+	case !c.Unit && entry.Units == policies.UnitsObjects:
+		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", entry.Name)
+	}
+	if chained {
+		l.tree, err = prefix.NewTier(c, func(o policies.Object, why cache.Departure) { l.Left(o, 1, why) })
+		if err != nil {
+			return err
+		}
+		l.pool = l.tree.Pool()
+		return nil
+	}
+	p, err := entry.New(c.PolicyConfig())
+	if err != nil {
+		return err
+	}
+	l.pool = cache.NewPool(p, c.Capacity, c.Room())
+	l.pool.Observe(l)
+	return nil
+}
