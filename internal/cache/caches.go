@@ -87,6 +87,8 @@ type Entry struct {
 	// the trace gives its counts at every capacity, and how many groups hold their objects while others begin: such a
 	// capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.
 	GroupOrder func(params.Values) (order GroupOrder, running int)
+	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
+	Resolve func(*Entry, params.Values)
 	// Associative describes the cache if it is set-associative; nil for all others.
 	Associative *Associative
 	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
@@ -158,6 +160,14 @@ func (e Entry) Describe() params.Description {
 		d.Traits = append(d.Traits, "needs a trace of prompts; a warm-up counts them")
 	}
 	return d
+}
+
+// ResolveValues implements params.Resolver.
+func (e Entry) ResolveValues(v params.Values) Entry {
+	if e.Resolve != nil {
+		e.Resolve(&e, v)
+	}
+	return e
 }
 
 func (e Entry) CheckValues(v params.Values) error {
@@ -287,6 +297,7 @@ func ForReferences(c Spec) Spec {
 		return ExactSpec()
 	case c.Entry.References != nil:
 		c.Params = c.Entry.References(c.Params)
+		c.Entry = c.Entry.ResolveValues(c.Params)
 	}
 	return c
 }

@@ -42,5 +42,8 @@ func (t *Tier) Load(blocks []policies.Object, run, first int, now int64) (held i
 	return t.tree.request(blocks, run, run, first, now)
 }
 
+// Has reports whether a block is resident, or held and about to be.
+func (t *Tier) Has(o policies.Object) bool { return t.tree.nodes[o].locks > 0 || t.tree.pool.Has(o) }
+
 // Finish releases the blocks of a prompt that Load has left held.
 func (t *Tier) Finish(blocks []policies.Object) { t.tree.finish(blocks, false) }

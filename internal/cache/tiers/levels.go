@@ -23,6 +23,9 @@ type hierarchy struct {
 	prompts bool  // requests are blocks of prompts
 	gone    int64 // objects that have left the last tier that had them
 	pos     int   // of the last request
+	// moving is an object that is being copied to the first tier, if movesUp.
+	moving  policies.Object
+	movesUp bool
 	time    int64 // of the last request
 
 	requests    int64 // that count
@@ -148,19 +151,19 @@ func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
 	case h.mode == exclusive || !h.above(l.at, o):
 		h.offer(h.moved(o, size), l.at+1)
 	}
-	if h.find(o) < 0 {
+	if h.find(o) < 0 && !h.above(l.at, o) {
 		h.gone++
 	}
 }
 
-// above reports whether a tier above a level has an object.
+// above reports whether a tier above a level has an object, or is about to.
 func (h *hierarchy) above(at int, o policies.Object) bool {
 	for _, l := range h.levels[:at] {
-		if l.pool.Has(o) {
+		if l.pool.Has(o) || l.tree != nil && l.tree.Has(o) {
 			return true
 		}
 	}
-	return false
+	return at > 0 && h.movesUp && o == h.moving
 }
 
 // moved returns a request for an object that comes down from the tier above.

@@ -73,7 +73,6 @@ func (c *objects) insertUpTo(r policies.Request, to int) {
 func (c *objects) hit(r policies.Request, at int) {
 	l := c.levels[at]
 	l.hit(c.sizeOf(r.Size))
-	r.Size = l.pool.Charge(r.Object)
 	if at == 0 || !c.due(r.Object) {
 		c.touch(r, at)
 		return
@@ -83,6 +82,7 @@ func (c *objects) hit(r policies.Request, at int) {
 		return
 	}
 	c.touch(r, at)
+	r.Size = l.pool.Charge(r.Object)
 	switch c.mode {
 	case inclusive:
 		c.insertUpTo(r, 0)
@@ -91,10 +91,21 @@ func (c *objects) hit(r policies.Request, at int) {
 			above.insert(r)
 		}
 	default: // what the policy of the first tier refuses remains where it is
-		c.levels[0].insert(r)
+		c.copyUp(r)
 	}
 	if c.levels[0].pool.Has(r.Object) {
 		l.promoted++
+	}
+}
+
+// copyUp copies an object to the first tier. If what that evicts takes the place of the object below, and the first tier
+// then refuses it, it has left.
+func (c *objects) copyUp(r policies.Request) {
+	c.moving, c.movesUp = r.Object, true
+	c.levels[0].insert(r)
+	c.movesUp = false
+	if c.find(r.Object) < 0 {
+		c.gone++
 	}
 }
 
@@ -104,17 +115,21 @@ func (c *objects) touch(r policies.Request, at int) {
 		if l.pool.Has(r.Object) {
 			l.pool.Hit(r)
 		} else if c.mode == writeThrough {
-			l.insert(r)
+			again := r
+			again.Size = c.levels[at].pool.Charge(r.Object)
+			l.insert(again)
 		}
 	}
 }
 
 // moveUp moves an object to the first tier that takes it.
 func (c *objects) moveUp(r policies.Request, l *level) {
-	if r.Size > c.levels[0].pool.Capacity() {
+	size := l.pool.Charge(r.Object)
+	if size > c.levels[0].pool.Capacity() {
 		l.pool.Hit(r)
 		return
 	}
+	r.Size = size
 	l.take(r.Object)
 	if c.levels[0].insert(r) {
 		l.promoted++

@@ -1,6 +1,8 @@
 package tiers
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -24,6 +26,8 @@ type chains struct {
 	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too; policies
 	// that look up positions see the first one first.
 	deepestFirst bool
+
+	longer int // prompts with more blocks than fit into the first tier
 
 	// buffers
 	in   []int8 // per block of the prompt: the first tier that has it, -1 for none
@@ -50,6 +54,9 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	}
 	c.begin(first, now)
 	c.requests += int64(len(blocks))
+	if int64(len(blocks)) > c.levels[0].pool.Capacity() {
+		c.longer++
+	}
 	gone, hits := c.gone, 0
 	if c.moves {
 		hits = c.serveMoving(prompt, blocks, first, now, n)
@@ -78,6 +85,15 @@ func (c *chains) count(hits int, tokens int64) (all int64) {
 		all += part
 	}
 	return all
+}
+
+// Remark implements cache.Remarking.
+func (c *chains) Remark() string {
+	if c.longer == 0 || len(c.levels) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the first tier, %s, has room for; the optimum "+
+		"of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), c.levels[0].name)
 }
 
 // Finish implements cache.Running.
@@ -201,9 +217,11 @@ func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now
 		}
 		o, at := blocks[i], int(c.in[i])
 		switch {
-		case at > 0 && i < held: // clear has taken or touched it
-			if c.mode == exclusive {
-				c.putBack(c.moved(o, 1), c.levels[at])
+		case at > 0 && i < held && c.mode == exclusive: // clear has taken it
+			c.putBack(c.moved(o, 1), c.levels[at])
+		case at > 0 && i < held:
+			if c.find(o) < 0 { // what came down has taken its place, and the first tier has refused it
+				c.gone++
 			}
 		case at > 0:
 			c.touch(o, at)

@@ -46,11 +46,16 @@ var entry = cache.Entry{
 			"to the first one; 0: never"},
 		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, in " +
 			"order of arrival; their blocks cannot be evicted from the first tier"},
+		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
+			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
-	Metrics:     metrics,
-	Measure:     measure,
-	PromptsToo:  true,
-	Clock:       true,
+	Metrics:    metrics,
+	Measure:    measure,
+	PromptsToo: true,
+	Clock:      true,
+	Resolve: func(e *cache.Entry, v params.Values) {
+		e.Bypasses = v.Int("promote") != 1 || v.Int("concurrency") > 1
+	},
 	Drops:       true,
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
@@ -64,9 +69,15 @@ var entry = cache.Entry{
 		if err != nil {
 			return err
 		}
+		if v.Bool("joined") {
+			all = all[:1]
+		}
 		return checkPolicies(all, policy)
 	},
 	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
+		if v.Bool("joined") {
+			return []policies.Spec{cell}
+		}
 		all, _ := parse(v) // already checked
 		return policiesOf(all, cell, v.Text("mode"))
 	},
@@ -91,6 +102,10 @@ func checkParams(v params.Values) error {
 	all, err := parse(v)
 	if err != nil {
 		return err
+	}
+	if v.Bool("joined") && v.Text("policies") != "" {
+		return fmt.Errorf("policies=%s has no effect with joined=true, which has one tier; leave one of them out",
+			v.Text("policies"))
 	}
 	if len(all) == 1 && v.Text("mode") != exclusive {
 		return fmt.Errorf("mode=%s has no effect with one tier; leave it out, or add a tier below", v.Text("mode"))
@@ -128,15 +143,13 @@ func checkModel(model string, v params.Values) error {
 		"concurrency", model)
 }
 
-// references returns the parameters for the optimum: the same tiers, each with the policy of the cell. If objects have
-// copies, the distinct ones are those of the last tier; otherwise tiers together have at most as many as the exclusive
-// ones.
+// references returns the parameters for the optimum: one cache as large as the tiers together.
 func references(v params.Values) params.Values {
 	of := params.Values{}
 	for name, value := range v {
 		of[name] = value
 	}
-	of["policies"], of["promote"] = "", 1
+	of["policies"], of["promote"], of["joined"] = "", 1, true
 	if v.Text("mode") != inclusive {
 		of["mode"] = exclusive
 	}
@@ -146,11 +159,11 @@ func references(v params.Values) params.Values {
 // remark says what the optimum is where it is no hierarchy of the same kind.
 func remark(v params.Values, _ *traces.Trace) string {
 	mode := v.Text("mode")
-	if slices.Contains([]string{exclusive, inclusive}, mode) && v.Int("promote") == 1 {
+	if v.Bool("joined") || slices.Contains([]string{exclusive, inclusive}, mode) && v.Int("promote") == 1 {
 		return ""
 	}
-	return fmt.Sprintf("cache tiers: no optimum is known with mode=%s and promote=%d; opt is a bound, the optimum of one "+
-		"cache as large as all tiers together", mode, v.Int("promote"))
+	return fmt.Sprintf("cache tiers: no optimum is known with mode=%s and promote=%d; the ratio of misses is to a bound, "+
+		"the optimum of one cache as large as all tiers together", mode, v.Int("promote"))
 }
 
 // whole returns the capacity of one cache as large as the tiers together, or as the last one if that has all.
@@ -163,13 +176,18 @@ func whole(c cache.Config) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	return together(sizes, c.Params), nil
+}
+
+// together returns how much is in tiers of these sizes that is in no other one.
+func together(sizes []int64, v params.Values) (n int64) {
+	if v.Text("mode") == inclusive {
+		return sizes[len(sizes)-1]
+	}
 	for _, size := range sizes {
 		n += size
 	}
-	if c.Params.Text("mode") == inclusive {
-		n = sizes[len(sizes)-1]
-	}
-	return n, nil
+	return n
 }
 
 // objectBytes is the memory of a hierarchy per object, besides that of its policies: of the pools of three tiers with
@@ -181,6 +199,9 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 	objects := int64(t.NumObjects)
 	e.Bytes = objectBytes * objects
 	own, _ := ownCapacity(v)
+	if v.Bool("joined") {
+		all = []tier{{name: "joined"}}
+	}
 	for _, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
 			Sized: own.Bytes && prompts.Of(t.Kind) == nil, Pools: 1})
@@ -198,6 +219,9 @@ func build(c cache.Config) (cache.Cache, error) {
 	sizes, err := resolve(all, c, columns != nil)
 	if err != nil {
 		return nil, err
+	}
+	if c.Params.Bool("joined") {
+		all, sizes = []tier{{name: "joined"}}, []int64{together(sizes, c.Params)}
 	}
 	h := hierarchy{mode: c.Params.Text("mode"), promote: c.Params.Int("promote"), sized: !c.Unit}
 	h.moves = len(all) == 1 || slices.Contains(movingModes, h.mode)

@@ -1,0 +1,13 @@
+package tiers
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	_ "github.com/cachesim/cachesim/internal/policies/all"
+)
+
+// Tests parse the parts of these packages, which package sim/all registers in the program.
+func init() {
+	cache.Registry.Register(Entries...)
+	cache.Registry.Register(prefix.Entries...)
+}
