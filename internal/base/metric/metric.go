@@ -74,6 +74,9 @@ func (m Metric) Of(label string) string { return m.Name + "[" + label + "]" }
 type Column struct {
 	At   int    // position from the left; columns with equal positions are in the order of their declarations
 	Head string // "" for the metric's title
+	// Labels are the labels that have columns of their own if the metric has labels, from left to right, with spaces
+	// between them. The head then follows the label.
+	Labels string
 	// Weight is from 0 to 99: a terminal that is too narrow for all columns leaves out the lowest weights
 	// first.
 	Weight int
@@ -111,6 +114,10 @@ func (m Metric) check() error {
 		return fmt.Errorf("metric %s has no unit", m.Name)
 	case m.Digits < 0 || m.Whole() && m.Digits > 0:
 		return fmt.Errorf("metric %s has %d digits after the point", m.Name, m.Digits)
+	}
+	if (m.Column.Labels != "") != (m.Column.At > 0 && m.Labels != "") {
+		return fmt.Errorf("metric %s has labels %q in its column; a column of a metric with labels says which of them it "+
+			"shows, and no other does", m.Name, m.Column.Labels)
 	}
 	if m.Column.Weight < 0 || m.Column.Weight > 99 {
 		return fmt.Errorf("metric %s has a column of the weight %d; want 0 to 99", m.Name, m.Column.Weight)

@@ -10,12 +10,18 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
+// Labels of columns, in the order of tiers. A test compares them with the tiers that there are.
+const (
+	allTiers     = "hbm memory host flash ssd disk remote joined"
+	storageTiers = "flash ssd disk remote"
+)
+
 // Metrics of tiers. The label is the tier's name.
 var (
 	Hits = metric.Metric{Name: "tier_hits", Unit: metric.Count, Labels: "tier", Better: metric.Higher,
 		Doc: "hits in a tier: of requests that no tier above it could serve"}
 	HitShare = metric.Metric{Name: "tier_hit_share", Unit: metric.Share, Digits: 2, Labels: "tier",
-		Better: metric.Higher, Merge: metric.MeanBy(metric.Requests), Column: metric.Column{At: 31, Head: "hits", Weight: 90},
+		Better: metric.Higher, Merge: metric.MeanBy(metric.Requests), Column: metric.Column{At: 31, Head: "hits", Labels: allTiers, Weight: 90},
 		Doc: "share of the requests that hit in a tier; together they are the hit ratio"}
 	HitTokens = metric.Metric{Name: "tier_hit_tokens", Unit: metric.Count, Labels: "tier", Better: metric.Higher,
 		Doc: "tokens of prompts that hit in a tier"}
@@ -24,10 +30,13 @@ var (
 	Written = metric.Metric{Name: "tier_writes", Unit: metric.Count, Labels: "tier",
 		Doc: "objects or blocks that were written to a tier: loaded, moved down or moved up"}
 	WrittenBytes = metric.Metric{Name: "tier_written_bytes", Unit: metric.Bytes, Labels: "tier",
+		Column: metric.Column{At: 32, Head: "written", Labels: storageTiers, Weight: 60},
 		Doc: "bytes that were written to a tier, without the write amplification of the device; absent if sizes are not " +
 			"known"}
 	WrittenPerDay = metric.Metric{Name: "tier_written_bytes_day", Title: "bytes written per day", Unit: metric.Bytes,
-		Labels: "tier", Merge: metric.Apart, Doc: "tier_written_bytes per day of the trace's clock; absent without times"}
+		Labels: "tier", Merge: metric.Apart,
+		Column: metric.Column{At: 32, Head: "written/day", Labels: storageTiers, Weight: 62},
+		Doc:    "tier_written_bytes per day of the trace's clock; absent without times"}
 	WritesPerDay = metric.Metric{Name: "tier_writes_day", Title: "writes per day", Unit: metric.Count, Fractions: true,
 		Digits: 1, Labels: "tier", Merge: metric.Apart, Doc: "tier_writes per day of the trace's clock; absent without times"}
 	Evicted = metric.Metric{Name: "tier_evictions", Unit: metric.Count, Labels: "tier",

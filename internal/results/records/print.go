@@ -122,7 +122,7 @@ func columnsFor(g Group) []column {
 			columns = append(columns, key(k.Name, k.cell))
 		}
 	}
-	for _, m := range columnMetrics() {
+	for _, m := range tableColumns(columnMetrics()) {
 		if !isShown(m, g.Records) {
 			continue
 		}
@@ -132,6 +132,22 @@ func columnsFor(g Group) []column {
 		}
 		columns = append(columns, column{Head{Name: name, Weight: m.Column.Weight},
 			func(r *Record) string { return metricCell(m, r) }})
+	}
+	return columns
+}
+
+// tableColumns returns the columns of metrics: one for each, or one for each of its labels.
+func tableColumns(all []metric.Metric) (columns []metric.Metric) {
+	for _, m := range all {
+		if m.Labels == "" {
+			columns = append(columns, m)
+			continue
+		}
+		for _, label := range strings.Fields(m.Column.Labels) {
+			one := m
+			one.Name, one.Column.Head = m.Of(label), label+" "+cmp.Or(m.Column.Head, m.Label())
+			columns = append(columns, one)
+		}
 	}
 	return columns
 }
