@@ -32,7 +32,8 @@ func (p Parts) needs() traces.Needs {
 	patterns := p.Cache.Entry.Streams || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
-		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns || p.Cache.Entry.Clock,
+		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns,
+		Clock: p.Cache.Entry.Clock,
 		Keys:  p.Cache.Entry.Keys || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
 		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 		Attention: p.Cache.Entry.Attention,

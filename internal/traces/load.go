@@ -117,7 +117,7 @@ type loader struct {
 
 func (l *loader) begin(fields stream.Fields) error {
 	l.keep = stream.Fields{
-		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops,
+		Time: fields.Time && l.opts.wantTimes(fields), Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops,
 		Groups: fields.Groups,
 	}
 	l.keepTTL(fields)

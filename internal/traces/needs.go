@@ -12,6 +12,8 @@ import (
 type Needs struct {
 	Sizes bool
 	Times bool
+	// Clock asks for times, too, but only where requests are not blocks of something larger, such as a prompt.
+	Clock bool
 	Ops   bool // the operation of each request; the trace then has all rows of its files as they are
 	Keys  bool // the keys of the files, per object
 	// Kind is what requests carry beyond a key, for queries. For prompts it is always loaded, since limits and warm-ups
@@ -26,10 +28,14 @@ type Needs struct {
 	Lengths bool
 }
 
+// wantTimes reports whether the times of requests with these fields are needed.
+func (n Needs) wantTimes(fields stream.Fields) bool { return n.Times || n.Clock && !fields.Groups }
+
 // Union returns what satisfies both.
 func (n Needs) Union(other Needs) Needs {
 	return Needs{
-		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
+		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Clock: n.Clock || other.Clock,
+		Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
 		Kind: n.Kind || other.Kind, Embeddings: n.Embeddings || other.Embeddings,
 		Attention: n.Attention || other.Attention, Lengths: n.Lengths && other.Lengths,
 	}

@@ -275,8 +275,8 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		name           string
 		wanted, is, as bool
 	}{
-		{"times", s.opts.Times, fields.Time, s.fields.Time},
-		{"a clock", s.opts.Times, !fields.Counted, !s.fields.Counted},
+		{"times", s.opts.wantTimes(fields), fields.Time, s.fields.Time},
+		{"a clock", s.opts.wantTimes(fields), !fields.Counted, !s.fields.Counted},
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
 		{"times to live", s.opts.Ops, fields.TTL, s.fields.TTL},

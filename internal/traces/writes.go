@@ -140,7 +140,7 @@ func (l *loader) applyWrites() (*Trace, error) {
 	if l.opts.Writes != "" && !slices.Contains(t.Ops, stream.OpWrite) {
 		t.Warnings = append(t.Warnings, "writes "+l.opts.Writes+" changes nothing: no request writes")
 	}
-	if l.ttls == nil && !l.opts.Times {
+	if l.ttls == nil && !l.opts.wantTimes(l.keep) {
 		t.Times = nil // kept for times to live, of which there are none
 	}
 	if l.opts.Ops || t.Ops == nil && l.ttls == nil {
@@ -153,7 +153,7 @@ func (l *loader) applyWrites() (*Trace, error) {
 	t.Written = Written{Mode: l.writes, Rows: len(t.Objects)}
 	t.removeObjects(l.ttls)
 	l.ttls = nil
-	if !l.opts.Times {
+	if !l.opts.wantTimes(l.keep) {
 		t.Times = nil
 	}
 	t, err := l.requestsOf(t)

@@ -53,6 +53,12 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 		now = c.trace.Times[first]
 	}
 	c.begin(first, now)
+	if c.columns.Arrivals != nil {
+		c.until = c.columns.Arrivals[prompt]
+		if c.requests == 0 {
+			c.from = c.until
+		}
+	}
 	c.requests += int64(len(blocks))
 	if int64(len(blocks)) > c.levels[0].pool.Capacity() {
 		c.longer++

@@ -239,13 +239,13 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 	if !c.Unit {
 		mode = capacity.Bytes
 	}
+	if c.Unit && t.size.CountsBytes(mode) {
+		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write all sizes in bytes, with "+
+			"--bytes if the first is a share, or all in objects", t.describe())
+	}
 	on, err := t.size.On(c.Trace, mode)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
-	case on.Bytes && c.Unit:
-		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write all sizes in bytes, or "+
-			"all in objects", t.describe())
 	}
 	return on.Simulated, nil
 }

@@ -206,6 +206,8 @@ func shortText(m metric.Metric, x float64) string {
 	switch {
 	case m.Unit == metric.Nanoseconds && x >= 99.95: // nobody measures these to a tenth
 		return strconv.FormatFloat(x, 'f', 0, 64)
+	case m.Unit == metric.Bytes:
+		return byteText(int64(x), 3)
 	case m.Column.Digits > 0:
 		return strconv.FormatFloat(x, 'f', m.Column.Digits, 64)
 	}
