@@ -12,7 +12,8 @@ import (
 type Needs struct {
 	Sizes bool
 	Times bool
-	// Clock asks for times, too, but only where requests are not blocks of something larger, such as a prompt.
+	// Clock asks for times, too, but only of a clock, and only where requests are not blocks of something larger, such as
+	// a prompt.
 	Clock bool
 	Ops   bool // the operation of each request; the trace then has all rows of its files as they are
 	Keys  bool // the keys of the files, per object
@@ -29,7 +30,9 @@ type Needs struct {
 }
 
 // wantTimes reports whether the times of requests with these fields are needed.
-func (n Needs) wantTimes(fields stream.Fields) bool { return n.Times || n.Clock && !fields.Groups }
+func (n Needs) wantTimes(fields stream.Fields) bool {
+	return n.Times || n.Clock && !fields.Groups && !fields.Counted
+}
 
 // Union returns what satisfies both.
 func (n Needs) Union(other Needs) Needs {

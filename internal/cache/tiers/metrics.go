@@ -12,7 +12,7 @@ import (
 
 // Labels of columns, in the order of tiers. A test compares them with the tiers that there are.
 const (
-	allTiers     = "hbm memory host flash ssd disk remote joined"
+	allTiers     = "hbm memory host flash ssd disk remote"
 	storageTiers = "flash ssd disk remote"
 )
 

@@ -32,6 +32,9 @@ type chains struct {
 	// buffers
 	in   []int8 // per block of the prompt: the first tier that has it, -1 for none
 	runs []int
+	// the last prompt: its leading blocks that hit, and its tokens
+	hits   int
+	tokens int64
 }
 
 // Serve implements cache.Cache.
@@ -71,6 +74,7 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	}
 	tokens := int64(c.columns.InputTokens[prompt])
 	hitTokens = c.count(hits, tokens)
+	c.hits, c.tokens = hits, tokens
 	n.Requests += int64(len(blocks))
 	n.Hits += int64(hits)
 	n.Evictions += c.gone - gone
@@ -91,6 +95,44 @@ func (c *chains) count(hits int, tokens int64) (all int64) {
 		all += part
 	}
 	return all
+}
+
+// Tiers returns the names of the tiers, the first one first.
+func (h *hierarchy) Tiers() (names []string) {
+	for _, l := range h.levels {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have, and returns how many
+// blocks these are. It changes nothing.
+func (c *chains) Peek(prompt int, tokens []int64) (blocks int) {
+	all, _ := c.blocks(prompt)
+	left := int64(c.columns.InputTokens[prompt])
+	for _, o := range all {
+		at := c.find(o)
+		if at < 0 {
+			break
+		}
+		each := min(int64(c.columns.BlockTokens), left)
+		tokens[at] += each
+		left -= each
+		blocks++
+	}
+	return blocks
+}
+
+// Loads adds to tokens, per tier, those that hit there when the last prompt began, without its first `skip` blocks.
+func (c *chains) Loads(skip int, tokens []int64) {
+	left := c.tokens
+	for i, at := range c.in[:c.hits] {
+		each := min(int64(c.columns.BlockTokens), left)
+		if i >= skip {
+			tokens[at] += each
+		}
+		left -= each
+	}
 }
 
 // Remark implements cache.Remarking.

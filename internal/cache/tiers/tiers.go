@@ -200,7 +200,7 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 	e.Bytes = objectBytes * objects
 	own, _ := ownCapacity(v)
 	if v.Bool("joined") {
-		all = []tier{{name: "joined"}}
+		all = all[:1]
 	}
 	for _, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
@@ -221,7 +221,8 @@ func build(c cache.Config) (cache.Cache, error) {
 		return nil, err
 	}
 	if c.Params.Bool("joined") {
-		all, sizes = []tier{{name: "joined"}}, []int64{together(sizes, c.Params)}
+		all, sizes = all[:1], []int64{together(sizes, c.Params)}
+		all[0].hasPolicy = false
 	}
 	h := hierarchy{mode: c.Params.Text("mode"), promote: c.Params.Int("promote"), sized: !c.Unit}
 	h.moves = len(all) == 1 || slices.Contains(movingModes, h.mode)

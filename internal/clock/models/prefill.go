@@ -20,9 +20,10 @@ var prefillEntry = Entry{
 		"throughput counts prompts",
 	Source:  "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
 	Cache:   "prefix",
+	Also:    []string{"tiers"},
 	Routes:  true,
-	Metrics: []metric.Metric{NodeLatencyP99},
-	Params: []params.Param{
+	Metrics: append([]metric.Metric{NodeLatencyP99}, tierMetrics...),
+	Params: append([]params.Param{
 		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
 		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "hardware it runs on"},
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight on a node; the others " +
@@ -56,7 +57,7 @@ var prefillEntry = Entry{
 			"second; 0: the hardware's"},
 		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: the " +
 			"hardware's"},
-	},
+	}, tierParams()...),
 	Lengths:  true,
 	Overlaps: func(v params.Values) bool { return v.Int("concurrency") > 1 },
 	Check:    checkPrefill,
@@ -119,15 +120,31 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 		replay.assigned = make([]int32, len(c.Trace.Groups))
 		config.Nodes = replay
 	}
-	all, err := prefill.Run(ctx, prompts, replay, config)
+	all, loads, err := runPrompts(ctx, replay, prompts, config)
 	if err != nil {
-		return metric.Values{}, fmt.Errorf("model prefill: %w", err)
+		return metric.Values{}, err
 	}
 	replay.tell(all)
 	counted := all[replay.firstCounted():]
 	values := newLatency(counted, len(counted), timesOf).Values()
 	replay.setNodeLatencies(all, &values)
-	return values, nil
+	return values.Merge(loads), nil
+}
+
+// runPrompts serves the prompts, and returns what was measured of loads if the cache has tiers.
+func runPrompts(ctx context.Context, r *prefillReplay, p prefill.Prompts, c prefill.Config) ([]prefill.Served,
+	metric.Values, error) {
+	if tiered, ok := r.Cache.(tieredCache); ok {
+		return runTiers(ctx, tieredReplay{r, tiered}, p, c)
+	}
+	if err := params.NoEffect(tierParams(), r.Params, "a cache without tiers", "--cache 'tiers(host=10x)'"); err != nil {
+		return nil, metric.Values{}, fmt.Errorf("model prefill: %w", err)
+	}
+	all, err := prefill.Run(ctx, p, r, c)
+	if err != nil {
+		return nil, metric.Values{}, fmt.Errorf("model prefill: %w", err)
+	}
+	return all, metric.Values{}, nil
 }
 
 func timesOf(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }

@@ -50,13 +50,17 @@ type Config struct {
 
 // Prefill returns how long it takes to compute the prompt's tokens beyond the cached ones.
 func (c Config) Prefill(tokens, cached int) time.Duration {
+	return event.Sum(c.Overhead, event.Span(c.seconds(tokens, cached)*float64(time.Second)))
+}
+
+// seconds is Prefill without the overhead.
+func (c Config) seconds(tokens, cached int) float64 {
 	known := float64(min(cached, tokens-1))
 	computed := float64(tokens) - known
 	pairs := float64(computed*known) + float64(computed*(computed+1)/2)
 	operations := float64(2*c.Active*computed) + float64(c.Attention*pairs)
 	bytes := c.Weights + float64(c.KV*float64(tokens))
-	seconds := max(operations/(c.Peak*c.Utilisation), bytes/c.Bandwidth)
-	return event.Sum(c.Overhead, event.Span(seconds*float64(time.Second)))
+	return max(operations/(c.Peak*c.Utilisation), bytes/c.Bandwidth)
 }
 
 // Prompts are the requests.
@@ -111,6 +115,10 @@ type Served struct {
 
 // Run serves the prompts in their order and returns when each was served. It stops early with ctx's error.
 func Run(ctx context.Context, prompts Prompts, cache Cache, c Config) ([]Served, error) {
+	return newModel(prompts, cache, c).run(ctx)
+}
+
+func newModel(prompts Prompts, cache Cache, c Config) *model {
 	loop := &event.Loop{}
 	m := &model{
 		Config: c, loop: loop, prompts: prompts, cache: cache, served: make([]Served, len(prompts.Tokens)),
@@ -123,16 +131,20 @@ func Run(ctx context.Context, prompts Prompts, cache Cache, c Config) ([]Served,
 	for _, at := range m.Nodes.Changes() {
 		loop.At(at, m.resize)
 	}
-	switch c.Arrivals {
+	return m
+}
+
+func (m *model) run(ctx context.Context) ([]Served, error) {
+	switch m.Arrivals {
 	case Closed:
 		m.openTurns()
 		m.sendReady()
 	case FromTrace:
 		m.arriveAt(0)
 	case Poisson:
-		event.Poisson(loop, len(m.served), c.Rate, c.Seed, m.request)
+		event.Poisson(m.loop, len(m.served), m.Rate, m.Seed, m.request)
 	}
-	err := loop.Run(ctx)
+	err := m.loop.Run(ctx)
 	return m.served, err
 }
 
@@ -146,6 +158,7 @@ type model struct {
 	machines []*machine // the nodes that exist
 	on       []*machine // per prompt; nil before it begins
 	ended    int        // prompts
+	loader   *loader    // nil without tiers
 
 	// For the closed loop.
 	next     int // prompt to send
@@ -204,6 +217,9 @@ func (m *model) arriveAt(i int) {
 
 func (m *model) request(i int) {
 	m.served[i].Arrived = m.loop.Now()
+	if m.loader != nil {
+		m.loader.arrived(i)
+	}
 	m.assign(i)
 }
 
@@ -269,16 +285,23 @@ func (m *model) prefill(i int) {
 	predicting := event.Sum(event.Span(float64(hit.Calls)*float64(m.PredictCall)),
 		event.Span(float64(hit.Predictions)*float64(m.PredictRow)),
 		event.Span(m.TrainUnit*float64(hit.Trained)))
-	m.loop.After(event.Sum(predicting, m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens)), func() {
-		m.served[i].FirstToken = m.loop.Now()
-		decoded := max(0, m.prompts.Outputs[i]-1) // the prefill gives the first token
-		decoding := event.Span(float64(decoded) * m.Decode * float64(time.Second))
-		// The GPU is free for the next prefill, but the prompt counts as in flight and keeps its blocks until the last
-		// token.
-		m.loop.After(decoding, func() { m.finish(i) })
-		m.on[i].prefilling = false
-		m.beginNext(m.on[i])
-	})
+	computing := event.Sum(predicting, m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens))
+	if m.loader != nil {
+		m.loader.serve(i, computing, func() { m.decode(i) })
+		return
+	}
+	m.loop.After(computing, func() { m.decode(i) })
+}
+
+// decode lets a prompt whose prefill has ended generate its output.
+func (m *model) decode(i int) {
+	m.served[i].FirstToken = m.loop.Now()
+	decoded := max(0, m.prompts.Outputs[i]-1) // the prefill gives the first token
+	decoding := event.Span(float64(decoded) * m.Decode * float64(time.Second))
+	// The GPU is free for the next prefill, but the prompt counts as in flight and keeps its blocks until the last token.
+	m.loop.After(decoding, func() { m.finish(i) })
+	m.on[i].prefilling = false
+	m.beginNext(m.on[i])
 }
 
 func (m *model) finish(i int) {

@@ -22,6 +22,7 @@ type Hardware struct {
 	Peak        float64 // floating-point operations per second, of all cards
 	Bandwidth   float64 // bytes per second of their memories, of all cards
 	Utilisation float64 // share of Peak that a prefill reaches
+	Host        float64 // bytes per second from the memory of the host to all cards
 }
 
 // shape returns the shape of one of llm.Models, with keys and values of 16 bits on one GPU, heads of queries, and
@@ -62,16 +63,22 @@ var shapes = map[string]Shape{
 	"deepseek-r1": shape("deepseek-r1", 128, 128+64, 128).with(37e9, 671e9, 0.048),
 }
 
+// hostShare is the share of the bandwidth of PCI Express that copies reach; our choice. Each card has 16 lanes: 16 GT/s
+// (PCI Express base specification 4.0) or 32 GT/s (5.0) with 128 of 130 bits are 31.5 and 63.0 GB/s.
+const hostShare = 0.8
+
 // Hardware of LCR, section 5.1.
 var hardware = map[string]Hardware{
 	// NVIDIA Ada GPU architecture whitepaper, appendix A: 165.2 TFLOPS in 16 bits with sums in 32, without sparsity; 1008
 	// GB/s. Utilisation: a prompt that is alone (Pope et al., Efficiently Scaling Transformer Inference, MLSys 2023, table
 	// 2).
-	"4xrtx4090": {Peak: 4 * 165.2e12, Bandwidth: 4 * 1008e9, Utilisation: 0.43},
+	"4xrtx4090": {Peak: 4 * 165.2e12, Bandwidth: 4 * 1008e9, Utilisation: 0.43,
+		Host: 4 * hostShare * 31.5e9},
 	// NVIDIA H100 datasheet, whose H800 has the same tensor cores and memory: 1979 TFLOPS in 8 bits without sparsity, 3350
 	// GB/s. Utilisation: 73.7e3 tokens per second and node, 56.3% of them cached (DeepSeek, DeepSeek-V3/R1 inference
 	// system overview, 2025), are 2.4e15 operations.
-	"8xh800": {Peak: 8 * 1979e12, Bandwidth: 8 * 3350e9, Utilisation: 0.15},
+	"8xh800": {Peak: 8 * 1979e12, Bandwidth: 8 * 3350e9, Utilisation: 0.15,
+		Host: 8 * hostShare * 63.0e9},
 }
 
 // Models returns the names of the models.
