@@ -3,6 +3,7 @@ package cache
 import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
@@ -110,6 +111,9 @@ type Entry struct {
 	Policies func(values params.Values, cell policies.Spec) []policies.Spec
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
+	// Admits rejects parameters under which there is nothing that an admission could keep out; nil if a cache has no
+	// tiers of storage.
+	Admits func(values params.Values) error
 	// Bytes estimates the memory of a cache with Pools in addition to its policies, and how often it builds each policy,
 	// for how many objects; nil for others. Predicted is as in Config.
 	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate
@@ -221,6 +225,8 @@ type Config struct {
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
 	// caches with Divides.
 	Allocator *allocate.Spec
+	// Admission decides what is written to tiers of storage; nil: everything. It is set only for caches with Admits.
+	Admission *admit.Spec
 	Warmup    int // requests of Trace at the start that do not count
 }
 

@@ -56,6 +56,7 @@ type partTexts struct {
 	Reuse     string `json:"reuse,omitempty"`
 	Retriever string `json:"retriever,omitempty"` // "" for the default of the policy
 	Allocator string `json:"allocator,omitempty"` // "" if the capacity is not divided among tenants
+	Admission string `json:"admission,omitempty"` // "" if everything is written to lower tiers
 	Model     string `json:"model,omitempty"`     // "" if hits are only counted
 	Router    string `json:"router,omitempty"`    // "" if there is one node
 	// "" if only requested objects are loaded

@@ -29,6 +29,8 @@ type File struct {
 	Allocators []Part `yaml:"allocators,omitempty"`
 	// of prompts to nodes, with the number of these; default: one node
 	Routers []Part `yaml:"routers,omitempty"`
+	// of what is written to tiers of storage; default: everything
+	Admissions []Part `yaml:"admissions,omitempty"`
 	// of the time that requests take; default: hits are only counted
 	Models []Part `yaml:"models,omitempty"`
 	// Capacities are in the format of --capacity. A trace may have its own.
@@ -112,6 +114,7 @@ type Policy struct {
 	Prefetchers Values `yaml:"prefetchers,omitempty"`
 	Allocators  Values `yaml:"allocators,omitempty"`
 	Routers     Values `yaml:"routers,omitempty"`
+	Admissions  Values `yaml:"admissions,omitempty"`
 	Models      Values `yaml:"models,omitempty"`
 	Caches      Values `yaml:"caches,omitempty"`
 	// Capacities are those of the experiment that it runs at; default: all.

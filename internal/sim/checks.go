@@ -160,6 +160,15 @@ func CheckParts(c Cell) error {
 	case c.Allocator != nil && e.Unbounded:
 		return fmt.Errorf("allocator %s: %s ignores the capacity, so there is nothing to divide",
 			c.Allocator.Name(), e.Name)
+	case c.Admission != nil && kind.Admits == nil:
+		return fmt.Errorf("admission %s decides what is written to tiers of storage, which the cache %s has not; add "+
+			"--cache 'tiers(flash=10x)'", c.Admission.Name(), kind.Name)
+	case c.Admission != nil && e.Kind == policies.Bound:
+		return fmt.Errorf("admission %s: %s bounds the misses of caches that load what is requested; remove one of them",
+			c.Admission.Name(), e.Name)
+	case c.Admission != nil && c.Admission.Entry.Sizes && !c.Capacity.Bytes:
+		return fmt.Errorf("admission %s decides by sizes, but capacities count objects; add --bytes",
+			c.Admission.Name())
 	case c.Model != nil && !c.Model.Entry.WorksOn(kind.Name) && !(isAsynchronous(c.Model) && kind.Asynchronous):
 		return fmt.Errorf("model %s works on the cache %s, not on %s; add --cache %s", c.Model.Name(),
 			c.Model.Entry.Cache, kind.Name, c.Model.Entry.Cache)
@@ -199,6 +208,11 @@ func CheckParts(c Cell) error {
 			if err := checkMeasured(c); err != nil {
 				return err
 			}
+		}
+	}
+	if c.Admission != nil {
+		if err := kind.Admits(c.Cache.Params); err != nil {
+			return fmt.Errorf("admission %s: %w", c.Admission.Name(), err)
 		}
 	}
 	if c.Model != nil && kind.CheckModel != nil {

@@ -88,6 +88,9 @@ func (r *Replayer) Need(job Job) int64 {
 			objects *= 2 // as many numbers are for strangers
 		}
 	}
+	if c.Admission != nil {
+		need += c.Admission.Entry.PerObject * objects
+	}
 	if c.Cache.Entry.Bytes != nil {
 		return need + r.needOfNodes(c)
 	}
@@ -175,7 +178,10 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		}
 		need += pools.Pools * each
 	}
-	return need + modelledBytes*int64(len(r.trace.Objects))
+	if c.Cache.Entry.Pools != nil {
+		need += modelledBytes * int64(len(r.trace.Objects))
+	}
+	return need
 }
 
 // slots estimates the number of objects in the cache of a cell.

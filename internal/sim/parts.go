@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
@@ -31,6 +32,7 @@ type Parts struct {
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
 	Router     *route.Spec    // chooses the node of a prompt; nil if there is one node
+	Admission  *admit.Spec    // decides what is written to tiers of storage; nil if everything is
 	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
 	// Checksum is the checksum of Files, as workload.ChecksumOf returns it; "" accepts any.
 	Checksum string
@@ -169,6 +171,9 @@ var Kinds = inOrder(
 	newKind("router", route.Registry, traits[route.Entry]{
 		random: func(e route.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **route.Spec { return &p.Router })),
+	newKind("admission", admit.Registry, traits[admit.Entry]{
+		idle: func(e admit.Entry) bool { return e.Idle },
+	}, at(func(p *Parts) **admit.Spec { return &p.Admission })),
 	newKind("model", models.Registry, traits[models.Entry]{}, at(func(p *Parts) **models.Spec { return &p.Model })),
 )
 

@@ -465,6 +465,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config 
 		NextUse:    nextUse,
 		Occupancy:  c.Series.Asked(),
 		Allocator:  c.Allocator,
+		Admission:  c.Admission,
 
 		Asynchronous: isAsynchronous(c.Model),
 		Predicted:    approximates(c.Model),

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -28,8 +29,10 @@ type hierarchy struct {
 	movesUp bool
 	time    int64 // of the last request
 
-	requests    int64 // that count
-	from, until int64 // times of the first and the last of them
+	admitting   []*level // that have an admission
+	seen        int      // requests that these have seen
+	requests    int64    // that count
+	from, until int64    // times of the first and the last of them
 	began       []counts
 }
 
@@ -39,7 +42,9 @@ type level struct {
 	at   int // 0 for the first
 	of   *hierarchy
 	pool *cache.Pool
-	tree *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
+	// admission decides what is written to the tier; nil: everything
+	admission admit.Admission
+	tree      *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
 	counts
 }
 
@@ -119,8 +124,22 @@ func (l *level) entered(o policies.Object, size int64) {
 	}
 }
 
-// admits reports whether the admission of a tier lets an object in.
-func (l *level) admits(policies.Request) bool { return true }
+// admits reports whether the admission of a tier lets an object in, and counts those that it does not.
+func (l *level) admits(r policies.Request) bool {
+	if l.admission == nil || l.admission.Admit(r) {
+		return true
+	}
+	l.refused++
+	return false
+}
+
+// see notifies the admissions of a request.
+func (h *hierarchy) see(r policies.Request) {
+	for _, l := range h.admitting {
+		l.admission.Request(r, h.seen)
+	}
+	h.seen++
+}
 
 // sizeOf returns the bytes of an object that is charged a size.
 func (h *hierarchy) sizeOf(charge int64) int64 {

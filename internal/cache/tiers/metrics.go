@@ -87,6 +87,9 @@ func (l *level) counters() (all []policies.Counter) {
 	add(Written, float64(n.written))
 	add(Evicted, float64(n.evicted))
 	add(Promoted, float64(n.promoted))
+	if l.admission != nil {
+		add(Refused, float64(n.refused))
+	}
 	add(Residents, float64(l.pool.Len()))
 	days := float64(h.until-h.from) / day
 	if days > 0 {

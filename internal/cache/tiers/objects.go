@@ -24,6 +24,9 @@ func (c *objects) Serve(w cache.Window, n *cache.Counts) {
 func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
 	c.begin(r.Pos, r.Time)
 	c.requests++
+	if len(c.admitting) > 0 {
+		c.see(r)
+	}
 	c.expire(r.Time)
 	at := c.find(r.Object)
 	if sized {

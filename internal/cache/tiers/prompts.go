@@ -63,6 +63,11 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 		}
 	}
 	c.requests += int64(len(blocks))
+	if len(c.admitting) > 0 {
+		for i, o := range blocks {
+			c.see(policies.Request{Object: o, Query: o, Pos: first + i, Size: 1, Time: now})
+		}
+	}
 	if int64(len(blocks)) > c.levels[0].pool.Capacity() {
 		c.longer++
 	}

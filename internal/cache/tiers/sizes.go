@@ -15,10 +15,7 @@ import (
 )
 
 // kinds are the tiers that a hierarchy can have, the fastest first. Storage is what admission protects from writes.
-var kinds = []struct {
-	name, doc string
-	storage   bool
-}{
+var kinds = []tierKind{
 	{"hbm", "memory of the GPUs: the first tier of keys and values", false},
 	{"memory", "memory of the machine: the first tier of objects", false},
 	{"host", "memory of the host, which GPUs reach over PCIe", false},
@@ -26,6 +23,11 @@ var kinds = []struct {
 	{"ssd", "NVMe disks", true},
 	{"disk", "rotating disks", true},
 	{"remote", "a store on other machines", true},
+}
+
+type tierKind struct {
+	name, doc string
+	storage   bool
 }
 
 // Names returns the names of all tiers, the fastest first.
@@ -38,6 +40,11 @@ func Names() (names []string) {
 
 // isFirst reports whether a tier with that name is the first one where it is stated.
 func isFirst(name string) bool { return name == "hbm" || name == "memory" }
+
+// isStorage reports whether admission decides about a tier.
+func isStorage(name string) bool {
+	return slices.ContainsFunc(kinds, func(k tierKind) bool { return k.name == name && k.storage })
+}
 
 // swept is the name of a first tier whose size is that of --capacity, until the trace says whether it has prompts.
 const swept = ""

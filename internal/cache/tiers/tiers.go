@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -64,6 +65,7 @@ var entry = cache.Entry{
 	CheckParams: checkParams,
 	CheckTrace:  checkTrace,
 	CheckModel:  checkModel,
+	Admits:      admits,
 	Check: func(v params.Values, policy policies.Entry) error {
 		all, err := parse(v)
 		if err != nil {
@@ -111,6 +113,23 @@ func checkParams(v params.Values) error {
 		return fmt.Errorf("mode=%s has no effect with one tier; leave it out, or add a tier below", v.Text("mode"))
 	}
 	return checkSizes(all, v.Text("mode"))
+}
+
+// admits rejects hierarchies in which nothing can be kept from storage.
+func admits(v params.Values) error {
+	all, err := parse(v)
+	switch {
+	case err != nil:
+		return err
+	case v.Bool("joined"):
+		return fmt.Errorf("with joined=true there are no tiers below the first; remove one of them")
+	case v.Text("mode") == inclusive:
+		return fmt.Errorf("mode=inclusive needs a copy below of all that is above; write mode=write-back, write-through or " +
+			"exclusive")
+	case !slices.ContainsFunc(all, func(t tier) bool { return isStorage(t.name) }):
+		return fmt.Errorf("none of the tiers is storage, which writes wear; add one of flash, ssd, disk, remote")
+	}
+	return nil
 }
 
 func checkTrace(v params.Values, t *traces.Trace) error {
@@ -259,6 +278,14 @@ func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs [
 		}
 		own := c
 		own.Policy, own.Capacity, own.Seed = specs[i], sizes[i], c.Seed^uint64(i)*0x9e3779b97f4a7c15
+		if c.Admission != nil && isStorage(t.name) {
+			var err error
+			if l.admission, err = admit.New(*c.Admission, admit.Config{Objects: c.Room(),
+				Capacity: sizes[i], Sized: !c.Unit}); err != nil {
+				return err
+			}
+			h.admitting = append(h.admitting, l)
+		}
 		if err := l.fill(own, chained(i)); err != nil {
 			return fmt.Errorf("tier %s: %w", l.name, err)
 		}

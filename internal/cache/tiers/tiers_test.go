@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -705,5 +706,69 @@ func TestTokensOfTiers(t *testing.T) {
 	// x, y, z leave room for a, whose block the first tier has; b and c are below
 	if n.HitTokens != 40 || h.levels[0].hitTokens != 16 || h.levels[1].hitTokens != 24 {
 		t.Errorf("%d tokens hit, %d and %d in the tiers", n.HitTokens, h.levels[0].hitTokens, h.levels[1].hitTokens)
+	}
+}
+
+// TestAdmissionKeepsOut: an admission decides about tiers of storage alone, and what it refuses was not written there.
+func TestAdmissionKeepsOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := policytest.Trace(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 300, 60)
+		if rapid.Bool().Draw(t, "prompts") {
+			tr = policytest.RandomPrompts(rand.New(rand.NewPCG(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 29)), 60, 6, 4)
+		}
+		mode := rapid.SampledFrom([]string{exclusive, writeThrough, writeBack}).Draw(t, "mode")
+		text := fmt.Sprintf("tiers(hbm=%d,host=%d,ssd=%d,mode=%s)", rapid.IntRange(6, 12).Draw(t, "hbm"),
+			rapid.IntRange(1, 9).Draw(t, "host"), rapid.IntRange(1, 30).Draw(t, "ssd"), mode)
+		replay := func(admission string) (*hierarchy, cache.Counts) {
+			c := configOf(t, tr, text, "lru", 1, true)
+			if admission != "" {
+				spec := must.Get(admit.Registry.Parse(admission))(t)
+				c.Admission = &spec
+			}
+			built := must.Get(build(c))(t)
+			return hierarchyOf(built), serveAll(tr, built, false)
+		}
+		all, n := replay("")
+		if some, m := replay("second(n=1)"); n != m || fmt.Sprint(some.levels[2].counts) != fmt.Sprint(all.levels[2].counts) {
+			t.Fatalf("%s: %+v where everything is admitted, %+v without admission", text, m, n)
+		}
+		requested := map[policies.Object]int{}
+		for _, o := range tr.Objects {
+			requested[o]++
+		}
+		some, _ := replay("second(n=3)")
+		for o := range policies.Object(tr.NumObjects) {
+			if some.levels[2].pool.Has(o) && requested[o] < 3 {
+				t.Fatalf("%s: %d was written after %d requests", text, o, requested[o])
+			}
+		}
+		if host := some.levels[1]; host.refused != 0 || mode != writeThrough && host.written != all.levels[1].written {
+			t.Fatalf("%s: the host has %d writes, %d without admission, and refused %d", text, host.written,
+				all.levels[1].written, host.refused)
+		}
+	})
+	for text, want := range map[string]string{"tiers(host=2x)": "none of the tiers is storage",
+		"tiers(ssd=2x,mode=inclusive)": "mode=inclusive needs a copy", "tiers(ssd=2x,joined=true)": "joined=true",
+		"tiers(ssd=2x)": ""} {
+		if err := admits(must.Get(cache.Registry.Parse(text))(t).Params); err != nil != (want != "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestColumnsAreOfTiers: every tier has a column for its hits, and every tier of storage one for its writes.
+func TestColumnsAreOfTiers(t *testing.T) {
+	var storage []string
+	for _, k := range kinds {
+		if k.storage {
+			storage = append(storage, k.name)
+		}
+	}
+	if got := strings.Fields(allTiers); !slices.Equal(got, Names()) {
+		t.Errorf("columns of %v, tiers %v", got, Names())
+	}
+	if got := strings.Fields(storageTiers); !slices.Equal(got, storage) {
+		t.Errorf("columns of %v, storage %v", got, storage)
 	}
 }

@@ -100,6 +100,13 @@ var PartKinds = []PartKind{
 			"in the cache prefix, as in 'round-robin,prefix-aware' (default with --nodes: round-robin; see cachesim routers)"},
 	},
 	{
+		Name: "admission", Plural: "admissions", Field: func(r *Record) *string { return &r.Admission }, inRows: always,
+		Decides: "what is written to a tier of storage",
+		Flag: PartFlag{Name: "admit", List: "list of admissions for the cache tiers: what is written to flash, disks and " +
+			"remote stores, as in 'none,second' (default: everything; see cachesim admissions)",
+			One: "the admission of the cache tiers"},
+	},
+	{
 		Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Decides: "what takes time",
 		Apart: true, heading: true, inRows: never, group: orNone("model ", "no model"),
 		Flag: PartFlag{List: "list of models for the time that requests take (default: only count hits)"},

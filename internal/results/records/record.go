@@ -80,7 +80,9 @@ type Record struct {
 	Allocator string `json:"allocator" parquet:"allocator" empty:"none"`
 	// chooses the node of each prompt, and has their number; "" if there is one node
 	Router string `json:"router" parquet:"router" rare:"true"`
-	Cache  string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
+	// decides what is written to tiers of storage; "" if everything is
+	Admission string `json:"admission" parquet:"admission" rare:"true"`
+	Cache     string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
 	// of the time that requests take; "" if hits are only counted
 	Model string `json:"model" parquet:"model"`
 	// "sha256:" and the digest of the file that a part reads, such as weights or a model, or of the digests of several;
