@@ -226,10 +226,11 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own)
 		}
 	}
+	own, _ := sim.OwnCapacity(setups[0].Parts.Cache)
 	for _, flag := range []string{"bytes", "unit-size"} {
 		if cmd.Flags().Changed(flag) {
-			return nil, mode, fmt.Errorf("--%s has no effect: the cache %s states its own capacity with its unit; remove it", flag,
-				setups[0].Parts.Cache.Entry.Name)
+			return nil, mode, fmt.Errorf("--%s has no effect: the cache %s has a capacity of its own, in %s; remove it", flag,
+				setups[0].Parts.Cache.Entry.Name, own.Unit())
 		}
 	}
 	return nil, mode, nil

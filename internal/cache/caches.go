@@ -268,6 +268,9 @@ var Registry = params.NewRegistry("cache", "exact", exactEntry)
 // WithPools returns the names of the caches whose nodes are divided into pools.
 func WithPools() []string { return Registry.NamesOf(func(e *Entry) bool { return e.Pools != nil }) }
 
+// HasPools reports whether the nodes of a cache are divided into pools.
+func HasPools(c Spec) bool { return c.Entry.Pools != nil }
+
 // IsExact reports whether a request hits if its own object is resident, and any object can be evicted.
 func IsExact(c Spec) bool { return c.Entry.Exact }
 

@@ -332,7 +332,7 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	if len(own) == 0 {
 		own, path = f.Capacities, []any{"capacities"}
 	}
-	if len(own) == 0 && f.ownCapacities(f.Traces[index]) {
+	if len(own) == 0 && f.replayedBy(f.Traces[index], sim.HasOwnCapacity) {
 		return nil, nil
 	}
 	if len(own) == 0 {
@@ -351,14 +351,6 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 		seen[spec.String()] = true
 	}
 	return specs, nil
-}
-
-// ownCapacities reports whether all caches that replay a trace describe their capacities by their parameters.
-func (f *File) ownCapacities(t Trace) bool {
-	return f.replayedBy(t, func(s cache.Spec) bool {
-		_, own := sim.OwnCapacity(s)
-		return own
-	})
 }
 
 // replayedBy reports whether all caches that replay a trace have a property. The default cache has none of the

@@ -274,10 +274,7 @@ func (p *planner) capacities(in *Input, setup int) ([]capacity.Capacity, error) 
 	if !ok {
 		return in.Capacities, nil
 	}
-	others := slices.ContainsFunc(p.Setups, func(s Setup) bool {
-		_, own := sim.OwnCapacity(s.Parts.Cache)
-		return !own
-	})
+	others := slices.ContainsFunc(p.Setups, func(s Setup) bool { return !sim.HasOwnCapacity(s.Parts.Cache) })
 	for _, c := range in.Capacities {
 		if !others && !c.Is(own) {
 			return nil, fmt.Errorf("capacity %s: the cache %s has a capacity of its own, %s by its parameters; leave the "+

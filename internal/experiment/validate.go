@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -127,7 +128,7 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("warmup %d: want a number of requests, at least 0", t.Warmup)
 	case t.PerFile && max(f.Warmup, t.Warmup) > 0:
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
-	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, func(s cache.Spec) bool { return s.Entry.Pools != nil }):
+	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, cache.HasPools):
 		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
 			"column, prefix or file, or for serving nodes caches with pools of their own")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
@@ -350,7 +351,7 @@ func (f *File) checkCells() error {
 		if err != nil {
 			return err
 		}
-		if f.ownCapacities(t) || !capacity.NeedBytes(specs, f.modeOf(t)) {
+		if f.replayedBy(t, sim.HasOwnCapacity) || !capacity.NeedBytes(specs, f.modeOf(t)) {
 			continue // capacities that differ from the caches' are an error of the plan
 		}
 		if f.UnitSize {

@@ -94,6 +94,12 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 	return c.Entry.Capacity(c.Params)
 }
 
+// HasOwnCapacity reports whether a cache describes its capacity by its parameters.
+func HasOwnCapacity(c cache.Spec) bool {
+	_, own := OwnCapacity(c)
+	return own
+}
+
 // bypasses reports whether a missed object may be left out.
 func bypasses(c Cell) bool { return c.Cache.Entry.Bypasses || c.Policy.Entry.Bypasses(c.Policy.Params) }
 

@@ -41,7 +41,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		Warmup:            int64(r.options.Warmup),
 		Values:            values,
 	}
-	if _, own := OwnCapacity(c.Cache); !own {
+	if !HasOwnCapacity(c.Cache) {
 		rec.CapacityShare = new(r.share(c.Capacity))
 	}
 	if block := c.Capacity.Block; block > 0 {

@@ -26,7 +26,8 @@ var learnedEntry = Entry{
 	New: func(c Config) (Admission, error) {
 		v := c.Params
 		return &learned{threshold: v.Float("threshold"), horizon: v.Float("horizon"), rate: v.Float("rate"),
-			first: v.Int("first"), sized: c.Sized, capacity: c.Capacity, counted: newCounted(c.Objects), gap: make([]uint32, c.Objects),
+			first: v.Int("first"), sized: c.Sized, capacity: c.Capacity, counted: newCounted(c.Objects),
+			gap:  make([]uint32, c.Objects),
 			open: make([]uint32, c.Objects)}, nil
 	},
 }

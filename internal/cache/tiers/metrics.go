@@ -21,8 +21,9 @@ var (
 	Hits = metric.Metric{Name: "tier_hits", Unit: metric.Count, Labels: "tier", Better: metric.Higher,
 		Doc: "hits in a tier: of requests that no tier above it could serve"}
 	HitShare = metric.Metric{Name: "tier_hit_share", Unit: metric.Share, Digits: 2, Labels: "tier",
-		Better: metric.Higher, Merge: metric.MeanBy(metric.Requests), Column: metric.Column{At: 31, Head: "hits", Labels: allTiers, Weight: 90},
-		Doc: "share of the requests that hit in a tier; together they are the hit ratio"}
+		Better: metric.Higher, Merge: metric.MeanBy(metric.Requests),
+		Column: metric.Column{At: 31, Head: "hits", Labels: allTiers, Weight: 90},
+		Doc:    "share of the requests that hit in a tier; together they are the hit ratio"}
 	HitTokens = metric.Metric{Name: "tier_hit_tokens", Unit: metric.Count, Labels: "tier", Better: metric.Higher,
 		Doc: "tokens of prompts that hit in a tier"}
 	ReadBytes = metric.Metric{Name: "tier_read_bytes", Unit: metric.Bytes, Labels: "tier",

@@ -62,8 +62,8 @@ func (c *objects) miss(r policies.Request) {
 	}
 }
 
-// insertUpTo loads an object into the tiers that lack it, from the last one up to a level, until one refuses it: what is
-// above must be below, too.
+// insertUpTo loads an object into the tiers that lack it, from the last one up to a level, until one refuses it: what
+// is above must be below, too.
 func (c *objects) insertUpTo(r policies.Request, to int) {
 	for i := len(c.levels) - 1; i >= to; i-- {
 		if l := c.levels[i]; !l.pool.Has(r.Object) && !l.insert(r) {
@@ -101,8 +101,8 @@ func (c *objects) hit(r policies.Request, at int) {
 	}
 }
 
-// copyUp copies an object to the first tier. If what that evicts takes the place of the object below, and the first tier
-// then refuses it, it has left.
+// copyUp copies an object to the first tier. If what that evicts takes the place of the object below, and the first
+// tier then refuses it, it has left.
 func (c *objects) copyUp(r policies.Request) {
 	c.moving, c.movesUp = r.Object, true
 	c.levels[0].insert(r)
@@ -141,8 +141,8 @@ func (c *objects) moveUp(r policies.Request, l *level) {
 	c.putBack(r, l)
 }
 
-// putBack returns an object to the tier that it was taken from, which is no new write; where the policy refuses it there,
-// it has left.
+// putBack returns an object to the tier that it was taken from, which is no new write; where the policy refuses it
+// there, it has left.
 func (h *hierarchy) putBack(r policies.Request, l *level) {
 	if !l.pool.Miss(r) {
 		l.evicted++

@@ -13,9 +13,9 @@ import (
 // in some tier.
 //
 // The first tier is a prefix cache: it has a block only with all blocks before it, and running prompts hold their
-// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches. Otherwise blocks come down
-// one by one, the last blocks of a prefix first; the lower tiers then are pools, which evict any block, and what follows
-// a gap cannot hit until the gap is closed.
+// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches. Otherwise blocks come
+// down one by one, the last blocks of a prefix first; the lower tiers then are pools, which evict any block, and what
+// follows a gap cannot hit until the gap is closed.
 type chains struct {
 	hierarchy
 	trace   *traces.Trace
@@ -145,8 +145,8 @@ func (c *chains) Remark() string {
 	if c.longer == 0 || len(c.levels) == 1 {
 		return ""
 	}
-	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the first tier, %s, has room for; the optimum "+
-		"of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), c.levels[0].name)
+	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the first tier, %s, has room for; the "+
+		"optimum of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), c.levels[0].name)
 }
 
 // Finish implements cache.Running.

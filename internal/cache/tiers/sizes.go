@@ -247,8 +247,8 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 		mode = capacity.Bytes
 	}
 	if c.Unit && t.size.CountsBytes(mode) {
-		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write all sizes in bytes, with "+
-			"--bytes if the first is a share, or all in objects", t.describe())
+		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write all sizes in bytes, "+
+			"with --bytes if the first is a share, or all in objects", t.describe())
 	}
 	on, err := t.size.On(c.Trace, mode)
 	if err != nil {

@@ -31,22 +31,23 @@ var Entries = []cache.Entry{entry}
 
 var entry = cache.Entry{
 	Name: "tiers",
-	Summary: "a cache in front of a cache: a request hits in the first tier that has its object; of prompts, the leading " +
-		"blocks hit, each in its tier",
+	Summary: "a cache in front of a cache: a request hits in the first tier that has its object; of prompts, the " +
+		"leading blocks hit, each in its tier",
 	Source: "Jouppi, Improving direct-mapped cache performance by a small fully-associative cache and prefetch buffers, " +
 		"ISCA 1990 (exclusive); Berg et al., The CacheLib caching engine, OSDI 2020 (memory over flash); Qin et al., " +
 		"Mooncake, FAST 2025 (keys and values)",
 	Params: append(sizeParams(),
 		params.Param{Name: "mode", Default: exclusive, Choices: []string{exclusive, inclusive, writeThrough, writeBack},
-			Doc: "exclusive: an object is in one tier, and moves down when it is evicted; inclusive: what is in a tier is in " +
-				"all below it; write-through: it is written to all tiers when it is loaded, and each evicts on its own; " +
-				"write-back: it is written to the next tier when it is evicted, and the copy remains there when it moves up"},
-		params.Param{Name: "policies", Default: "", Doc: "policy of each tier from the first on, with slashes between them: " +
-			"lru/s3fifo; none, or nothing between two slashes: as in --policy"},
+			Doc: "exclusive: an object is in one tier, and moves down when it is evicted; inclusive: what is in a tier " +
+				"is in all below it; write-through: it is written to all tiers when it is loaded, and each evicts on its " +
+				"own; write-back: it is written to the next tier when it is evicted, and the copy remains there when " +
+				"it moves up"},
+		params.Param{Name: "policies", Default: "", Doc: "policy of each tier from the first on, with slashes between " +
+			"them: lru/s3fifo; none, or nothing between two slashes: as in --policy"},
 		params.Param{Name: "promote", Default: 1, Min: 0, Max: 255, Doc: "hits in a lower tier after which an object moves " +
 			"to the first one; 0: never"},
-		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, in " +
-			"order of arrival; their blocks cannot be evicted from the first tier"},
+		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, " +
+			"in order of arrival; their blocks cannot be evicted from the first tier"},
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),

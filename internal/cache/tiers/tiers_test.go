@@ -378,8 +378,8 @@ func TestExclusiveLRUAgainstNaive(t *testing.T) {
 // state is what a hierarchy of two tiers has, as sets of objects.
 type state struct{ first, second uint32 }
 
-// leastCost is the least cost of a trace over all schedules of two tiers in which each request brings its object to
-// the first one: hits in the second and misses have costs. Exclusive: nothing is in both; inclusive: the second has all.
+// leastCost is the least cost of a trace over all schedules of two tiers in which each request brings its object to the
+// first one: hits in the second and misses have costs. Exclusive: nothing is in both; inclusive: the second has all.
 func leastCost(objects []uint32, sizes [2]int, second, miss int, isInclusive bool) int {
 	reached := map[state]int{{}: 0}
 	for _, o := range objects {
@@ -490,8 +490,8 @@ func TestOptimumIsABound(t *testing.T) {
 	})
 }
 
-// TestOptimumOfPrompts: opt in exclusive tiers has the hits of opt in one prefix cache as large as all of them, where the
-// first tier has room for every prompt.
+// TestOptimumOfPrompts: opt in exclusive tiers has the hits of opt in one prefix cache as large as all of them, where
+// the first tier has room for every prompt.
 func TestOptimumOfPrompts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 23))

@@ -38,8 +38,8 @@ func tierParams() (ps []params.Param) {
 				Doc: "latency of a load from the tier " + s.name + ", in microseconds"})
 	}
 	return append(ps,
-		params.Param{Name: "prefetch", Default: false, Doc: "with tiers: loads begin when a prompt arrives, while it waits, " +
-			"instead of with its prefill"},
+		params.Param{Name: "prefetch", Default: false, Doc: "with tiers: loads begin when a prompt arrives, while it " +
+			"waits, instead of with its prefill"},
 		params.Param{Name: "overlap", Default: false, Doc: "with tiers: a prefill computes while it loads, layer by layer"})
 }
 
@@ -100,8 +100,8 @@ func speedsOf(names []string, v params.Values, c prefill.Config) (tiers []prefil
 }
 
 // runTiers serves the prompts from a cache with tiers.
-func runTiers(ctx context.Context, r tieredReplay, p prefill.Prompts, c prefill.Config) ([]prefill.Served, metric.Values,
-	error) {
+func runTiers(ctx context.Context, r tieredReplay, p prefill.Prompts, c prefill.Config) ([]prefill.Served,
+	metric.Values, error) {
 	var v metric.Values
 	names, given := r.Tiers(), r.Params
 	tiers := speedsOf(names, given, c)

@@ -17,8 +17,8 @@ type Tier struct {
 // Tiered is a Cache whose blocks are in several tiers, the first of them the fastest.
 type Tiered interface {
 	Cache
-	// Peek adds to tokens, per tier, those of the leading blocks of prompt i that the tiers have now, and returns how many
-	// blocks these are. It changes nothing.
+	// Peek adds to tokens, per tier, those of the leading blocks of prompt i that the tiers have now, and returns how
+	// many blocks these are. It changes nothing.
 	Peek(i int, tokens []int64) (blocks int)
 	// Loads adds to tokens those that hit in each tier when the last prompt began, without its first `skip` blocks.
 	Loads(skip int, tokens []int64)
@@ -40,10 +40,11 @@ type LoadConfig struct {
 	From    int // the first prompt that counts
 }
 
-// RunTiered is Run for a cache with tiers: the hits of a prompt are loaded before its prefill computes. Transfers from a
-// tier follow each other; those from different tiers do not slow each other down. What is written to a tier delays no
+// RunTiered is Run for a cache with tiers: the hits of a prompt are loaded before its prefill computes. Transfers from
+// a tier follow each other; those from different tiers do not slow each other down. What is written to a tier delays no
 // load.
-func RunTiered(ctx context.Context, prompts Prompts, cache Tiered, c Config, loads LoadConfig) ([]Served, Loads, error) {
+func RunTiered(ctx context.Context, prompts Prompts, cache Tiered, c Config, loads LoadConfig) ([]Served, Loads,
+	error) {
 	m := newModel(prompts, cache, c)
 	l := &loader{LoadConfig: loads, m: m, cache: cache, tokens: make([]int64, len(loads.Tiers)),
 		links: make([]event.Link, len(loads.Tiers)), loaded: Loads{Bytes: make([]int64, len(loads.Tiers))}}
