@@ -8,35 +8,43 @@ import (
 // objects is a hierarchy for objects that are requested one by one: any of them can be evicted from a tier.
 type objects struct {
 	hierarchy
-	largest int64 // size of the largest tier
+	largest   int64 // size of the largest tier
+	oversized int64 // requests for what is larger
+	hitIn     int   // tier of the last hit
 }
 
 // Serve implements cache.Cache.
 func (c *objects) Serve(w cache.Window, n *cache.Counts) {
-	gone := c.gone
+	gone, oversized := c.gone, c.oversized
 	for i := range w.Objects {
 		c.request(w.Request(i), n, w.Sizes != nil)
 	}
 	n.Requests += int64(len(w.Objects))
 	n.Evictions += c.gone - gone
+	n.Oversized += c.oversized - oversized
 }
 
-func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
+// asked records a request, whether it hits or not.
+func (c *objects) asked(r policies.Request) {
 	c.begin(r.Pos, r.Time)
 	c.requests++
 	if len(c.admitting) > 0 {
 		c.see(r)
 	}
 	c.expire(r.Time)
+	c.note(r.Object, r.Pos)
+}
+
+func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
+	c.asked(r)
 	at := c.find(r.Object)
 	if sized {
 		n.Bytes += r.Size
 	}
 	if at < 0 {
 		if r.Size > c.largest {
-			n.Oversized++
+			c.oversized++
 		}
-		c.note(r.Object, r.Pos)
 		c.miss(r)
 		return
 	}
@@ -44,7 +52,6 @@ func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
 	if sized {
 		n.HitBytes += r.Size
 	}
-	c.note(r.Object, r.Pos)
 	c.hit(r, at)
 }
 

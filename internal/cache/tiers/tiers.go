@@ -51,10 +51,11 @@ var entry = cache.Entry{
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
-	Metrics:    metrics,
-	Measure:    measure,
-	PromptsToo: true,
-	Clock:      true,
+	Metrics:      metrics,
+	Measure:      measure,
+	PromptsToo:   true,
+	Clock:        true,
+	Asynchronous: true,
 	Resolve: func(e *cache.Entry, v params.Values) {
 		e.Bypasses = v.Int("promote") != 1 || v.Int("concurrency") > 1
 	},

@@ -39,7 +39,7 @@ var storageEntry = Entry{
 	Source:       "IGTCache (arXiv 2506.12370), section 5.1; constants in docs/models.md",
 	Cache:        "exact",
 	Asynchronous: true,
-	Params: []params.Param{
+	Params: append([]params.Param{
 		{Name: "arrivals", Default: arrivalsTrace, Choices: []string{arrivalsTrace, arrivalsClosed},
 			Doc: "when a read is issued; trace: at its time in the trace; closed: when the previous read of its job is " +
 				"served and the job has computed, for as long as the two are apart in the trace"},
@@ -54,10 +54,11 @@ var storageEntry = Entry{
 				"the new one"},
 		{Name: "stop", Default: "", Doc: "jobs that are stopped, and after how many seconds: JOB:60 or JOB:60;JOB:90; " +
 			"none: all jobs run to their ends"},
-	},
+	}, storageTierParams()...),
 	Metrics: []metric.Metric{
 		Jobs, MeanCompletion, JobCompletion, JobHitRatio, RemoteBytes, PrefetchWaste, DelayedHits,
 		metric.HitsInFlight, LatePrefetches, CancelledPrefetches, LinkUtilisation, ReadThroughput,
+		LoadedBytes, LoadBandwidth, LoadUtilisation,
 	},
 	Needs: func(v params.Values) traces.Needs { return traces.Needs{Sizes: true, Times: true, Kind: true} },
 	Reorders: func(v params.Values) bool {
@@ -189,6 +190,9 @@ func runStorage(ctx context.Context, c Config) (metric.Values, error) {
 	run := &storageRun{Config: c, jobs: all, listed: listedJobs(c.Trace, all)}
 	config := storageConfig(c.Params)
 	config.Unit, config.Asked, config.Warmup, config.EndWarmup = c.Unit, c.Asked, c.Warmup, c.EndWarmup
+	if err := addTiers(c, &config); err != nil {
+		return metric.Values{}, err
+	}
 	config.Windows = event.Into(c.Windows, run.endWindow)
 	reads := readsOf(c.Trace, config.Closed)
 	reads.Job, reads.Stops = all.of, stops
@@ -196,7 +200,9 @@ func runStorage(ctx context.Context, c Config) (metric.Values, error) {
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model storage: %w", err)
 	}
-	return run.values(result), nil
+	v := run.values(result)
+	addLoads(&v, c.Cache, config, result)
+	return v, nil
 }
 
 // storageConfig returns the constants of the model.

@@ -38,20 +38,23 @@ func (m *model) issue(read int32) {
 	m.served = append(m.served, Read{First: m.asked, Asked: now, Done: -1})
 	j := &m.jobs[m.jobOf(read)]
 	from, to := m.span(read)
-	missing := 0
+	missing, loading := 0, 0
 	for request := from; request < to; request++ {
-		if !m.ask(request, slot, j) {
+		switch {
+		case !m.ask(request, slot, j):
 			missing++
+		case m.load(request, slot):
+			loading++
 		}
 	}
 	o := &m.open[slot]
 	m.served[o.served].Counts = m.asked > int64(m.Warmup)
-	o.left, o.ready = missing, now
+	o.left, o.ready = missing+loading, now
 	// Resident objects are read while the others are fetched: the read ends with the later of the two.
 	if missing < to-from {
 		o.ready = event.Sum(now, m.Local)
 	}
-	if missing == 0 {
+	if o.left == 0 {
 		o.timer = m.loop.At(o.ready, o.end)
 	}
 	m.prefetch()

@@ -41,6 +41,16 @@ type Config struct {
 	Warmup    int
 	EndWarmup func()
 	Windows   event.Windows[State]
+	// Tiers are the tiers of the cache, the first one first, and HitIn returns in which of them the last request hit; nil
+	// if it has no tiers.
+	Tiers []Tier
+	HitIn func() int
+}
+
+// Tier is a tier of the cache that objects are read from, one after the other.
+type Tier struct {
+	Latency   time.Duration // of a read
+	Bandwidth float64       // bytes per second; 0: a read takes Config.Local and nothing else
 }
 
 // State is how far a run has come.
@@ -105,13 +115,15 @@ type Counts struct {
 // Result is what a run measured.
 type Result struct {
 	Counts
-	Jobs  []Job
-	Reads []Read // in the order in which they were issued, without reads that a stop cut off
+	Jobs   []Job
+	Loaded []int64 // bytes that were read from each tier; nil without tiers
+	Reads  []Read  // in the order in which they were issued, without reads that a stop cut off
 }
 
 // Run serves all reads. It stops early when ctx ends or a window returns an error, with that error.
 func Run(ctx context.Context, r Reads, cache requests.Asynchronous, c Config) (*Result, error) {
 	m := newModel(r, cache, c)
+	m.openTiers()
 	m.begin()
 	if err := m.run(ctx); err != nil {
 		return nil, err
@@ -123,10 +135,12 @@ func Run(ctx context.Context, r Reads, cache requests.Asynchronous, c Config) (*
 type model struct {
 	Config
 	Reads
-	cache requests.Asynchronous
-	loop  event.Loop
-	link  *event.PriorityLink
-	pos   int // of the next request in the order in which the cache serves them
+	cache  requests.Asynchronous
+	loop   event.Loop
+	link   *event.PriorityLink
+	loaded []int64      // bytes that were read from each tier
+	tiers  []event.Link // nil where only the local time counts
+	pos    int          // of the next request in the order in which the cache serves them
 
 	jobs    []job
 	running int   // jobs that have not ended
@@ -310,7 +324,7 @@ func (m *model) result() (*Result, error) {
 	if !m.counting {
 		m.endWarmup()
 	}
-	r := &Result{Counts: m.total().minus(m.warm), Jobs: make([]Job, len(m.jobs))}
+	r := &Result{Counts: m.total().minus(m.warm), Jobs: make([]Job, len(m.jobs)), Loaded: m.loaded}
 	for i := range m.jobs {
 		r.Jobs[i] = m.jobs[i].Job
 	}
