@@ -110,7 +110,7 @@ func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 	on = sim.Cell{Parts: c.Parts.Parts, Capacity: c.Capacity, Seed: c.Seed, Series: c.Series,
 		OnePass: c.OnePass && !c.Series.Asked()}
 	if own, ok := sim.OwnCapacity(c.Parts.Cache); ok {
-		on.Capacity = own
+		on.Capacity, err = sim.OwnCapacityOn(t, own, c.Parts.Cache, c.Sizes)
 	} else if c.Capacity.Amount == 0 {
 		on.Capacity, err = c.Capacity.On(t, c.Sizes)
 	}

@@ -392,7 +392,7 @@ func (p *planner) findFit(parts sim.Parts, bytes bool) *fit {
 	replay := sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}
 	var units error
 	if own, ok := sim.OwnCapacity(parts.Cache); ok {
-		replay.Capacity = own
+		replay.Capacity, replay.Capacity.Bytes = own, bytes
 	} else {
 		units = sim.CheckUnits(parts.Policy.Entry, bytes)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -92,6 +93,16 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 		return capacity.Capacity{}, false
 	}
 	return c.Entry.Capacity(c.Params)
+}
+
+// OwnCapacityOn returns the capacity of its own that a cache has on a trace: bytes of prompts are those of their
+// blocks.
+func OwnCapacityOn(t *traces.Trace, own capacity.Capacity, c cache.Spec, sizes capacity.Mode) (capacity.Capacity,
+	error) {
+	if !own.Bytes || c.Entry.Pages || !c.Entry.ServesPrompts(t) {
+		return own, nil
+	}
+	return own.On(t, sizes)
 }
 
 // HasOwnCapacity reports whether a cache describes its capacity by its parameters.

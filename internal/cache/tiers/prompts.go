@@ -86,6 +86,12 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
+	if hits < len(blocks) {
+		n.EmptyTokens += c.columns.EmptyTokens(prompt, len(blocks))
+	}
+	if c.columns.Rounded != nil {
+		n.RoundedTokens += int64(c.columns.Rounded[prompt])
+	}
 	return hitTokens
 }
 

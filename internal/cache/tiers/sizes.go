@@ -230,7 +230,7 @@ func multiple(t tier, first int64) (int64, error) {
 func inBlocks(t tier, c cache.Config) (int64, error) {
 	if c.BlockBytes <= 0 {
 		return 0, fmt.Errorf("cache tiers: %s is in bytes, but how many bytes the keys and values of a block need is not "+
-			"known; add --kv with the language model, or write a number of blocks", t.describe())
+			"known; add --kv model=llama-3.1-70b, or write a number of blocks", t.describe())
 	}
 	blocks := int64(float64(t.size.Amount().Amount/c.BlockBytes) * sampleRate(c))
 	if blocks < 1 {

@@ -51,8 +51,8 @@ var (
 		Doc: "hits of at least this many tokens are loaded from a tier in less time than they are computed in, by an idle " +
 			"link; absent if loading is slower at any length"}
 	LoadedBytes = metric.Metric{Name: "loaded_bytes", Unit: metric.Bytes, Labels: "tier",
-		Doc: "bytes that were read from a tier, for hits and, of prompts, ahead of them; of keys and values, by the model's " +
-			"bytes per token"}
+		Doc: "bytes that were read from a tier, for hits and, of prompts, ahead of them; of keys and values, by the " +
+			"model's bytes per token"}
 	LoadBandwidth = metric.Metric{Name: "load_gbs", Unit: metric.GigabytesPerSecond, Digits: 3, Labels: "tier",
 		Merge: metric.Apart, Doc: "loaded_bytes per second of the model's clock"}
 	LoadUtilisation = metric.Metric{Name: "load_utilisation", Unit: metric.Share, Digits: 2, Labels: "tier",

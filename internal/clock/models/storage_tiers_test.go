@@ -38,7 +38,8 @@ func TestStorageReadsFromTiers(t *testing.T) {
 	}
 	kind, size := "cache=tiers(memory=16MiB,flash=60MiB)", capacity.Of(16<<20, true)
 	mean := func(us string) float64 {
-		return simtest.ByPolicy(t, tr, "lru", size, 0, kind, "model=storage(flash_us="+us+")")["lru"].Float(models.LatencyMean)
+		rec := simtest.ByPolicy(t, tr, "lru", size, 0, kind, "model=storage(flash_us="+us+")")["lru"]
+		return rec.Float(models.LatencyMean)
 	}
 	if fast, slow := mean("1"), mean("50000"); slow <= fast {
 		t.Errorf("reads take %v ms with slow flash, %v with fast", slow, fast)
