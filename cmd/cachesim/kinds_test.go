@@ -43,6 +43,7 @@ const madeUpParts = `package sim
 import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/kv/retrieve"
 	"github.com/cachesim/cachesim/internal/cache/kv/reuse"
@@ -78,7 +79,10 @@ func init() {
 	policies.Register(policies.Queues, copyOf(policies.Registry, "fifo", func(e *policies.Entry) {
 		e.Name, e.Aliases = "made-policy", nil
 	}))
-	cache.Registry.Register(copyOf(cache.Registry, "exact", func(e *cache.Entry) { e.Name = "made-cache" }))
+	cache.Registry.Register(copyOf(cache.Registry, "exact", func(e *cache.Entry) {
+		e.Name, e.Admits = "made-cache", func(params.Values) error { return nil }
+	}))
+	admit.Registry.Register(copyOf(admit.Registry, "second", func(e *admit.Entry) { e.Name = "made-admission" }))
 	predict.Registry.Register(copyOf(predict.Registry, "ewma", func(e *predict.Entry) { e.Name = "made-predictor" }))
 	reuse.Registry.Register(copyOf(reuse.Registry, "periodic", func(e *reuse.Entry) { e.Name = "made-reuse" }))
 	retrieve.Registry.Register(copyOf(retrieve.Registry, "quest", func(e *retrieve.Entry) { e.Name = "made-retriever" }))

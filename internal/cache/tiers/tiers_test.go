@@ -772,3 +772,66 @@ func TestColumnsAreOfTiers(t *testing.T) {
 		t.Errorf("columns of %v, storage %v", got, storage)
 	}
 }
+
+// naiveWriteBack are lists of objects as in naiveLRU, for tiers in which what moves up leaves a copy.
+type naiveWriteBack struct {
+	naiveLRU
+	coming uint32 // the object that is requested, which the first tier is about to have
+}
+
+func (n *naiveWriteBack) request(o uint32) (at int) {
+	n.coming, at = o, -1
+	for i := len(n.tiers) - 1; i >= 0; i-- {
+		if k := slices.Index(n.tiers[i], o); k >= 0 {
+			n.tiers[i] = slices.Insert(slices.Delete(n.tiers[i], k, k+1), 0, o)
+			at = i
+		}
+	}
+	if at != 0 {
+		n.insert(0, o)
+	}
+	return at
+}
+
+// insert makes room in a tier, by writing its last object to the next one where that is needed, and then inserts.
+func (n *naiveWriteBack) insert(i int, o uint32) {
+	if len(n.tiers[i]) == n.sizes[i] {
+		last := n.tiers[i][n.sizes[i]-1]
+		n.tiers[i] = n.tiers[i][:n.sizes[i]-1]
+		above := i > 0 && last == n.coming
+		for _, tier := range n.tiers[:i] {
+			above = above || slices.Contains(tier, last)
+		}
+		if !above && i+1 < len(n.tiers) && !slices.Contains(n.tiers[i+1], last) {
+			n.insert(i+1, last)
+		}
+	}
+	n.tiers[i] = slices.Insert(n.tiers[i], 0, o)
+}
+
+func TestWriteBackLRUAgainstNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := policytest.Trace(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 300, 40)
+		n := naiveWriteBack{naiveLRU: naiveLRU{sizes: rapid.SliceOfN(rapid.IntRange(1, 9), 3, 3).Draw(t, "sizes")}}
+		n.tiers = make([][]uint32, len(n.sizes))
+		c := newCache(t, tr, fmt.Sprintf("tiers(memory=%d,flash=%d,disk=%d,mode=write-back)", n.sizes[0], n.sizes[1],
+			n.sizes[2]), "lru", 1, true)
+		h, hits := hierarchyOf(c), make([]int64, len(n.sizes))
+		serveEach(tr, c, false, func(i int, _ cache.Counts) {
+			if at := n.request(tr.Objects[i]); at >= 0 {
+				hits[at]++
+			}
+			for k, l := range h.levels {
+				var got []uint32
+				for o := range policies.Object(tr.NumObjects) {
+					if l.pool.Has(o) {
+						got = append(got, o)
+					}
+				}
+				if want := slices.Sorted(slices.Values(n.tiers[k])); !slices.Equal(got, want) || l.hits != hits[k] {
+					t.Fatalf("request %d: tier %d has %v and %d hits, want %v and %d", i, k, got, l.hits, want, hits[k])
+				}
+			}
+		})
+	})
+}
