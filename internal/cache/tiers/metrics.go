@@ -35,11 +35,12 @@ var (
 		Doc: "bytes that were written to a tier, without the write amplification of the device; absent if sizes are not " +
 			"known"}
 	WrittenPerDay = metric.Metric{Name: "tier_written_bytes_day", Title: "bytes written per day", Unit: metric.Bytes,
-		Labels: "tier", Merge: metric.Apart,
+		Fractions: true, Labels: "tier", Merge: metric.MeanBy(metric.Requests),
 		Column: metric.Column{At: 32, Head: "written/day", Labels: storageTiers, Weight: 62},
 		Doc:    "tier_written_bytes per day of the trace's clock; absent without times"}
 	WritesPerDay = metric.Metric{Name: "tier_writes_day", Title: "writes per day", Unit: metric.Count, Fractions: true,
-		Digits: 1, Labels: "tier", Merge: metric.Apart, Doc: "tier_writes per day of the trace's clock; absent without times"}
+		Digits: 1, Labels: "tier", Merge: metric.MeanBy(metric.Requests),
+		Doc: "tier_writes per day of the trace's clock; absent without times"}
 	Evicted = metric.Metric{Name: "tier_evictions", Unit: metric.Count, Labels: "tier",
 		Doc: "objects that left a tier, whether the next one took them or not, without those that moved up; evictions " +
 			"counts those that left the last tier that had them"}

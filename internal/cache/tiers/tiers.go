@@ -241,6 +241,9 @@ func build(c cache.Config) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Policy.Entry.Unbounded && !all[0].hasPolicy { // the capacity has room for everything then
+		sizes[0] = max(sizes[0], c.Capacity)
+	}
 	if c.Params.Bool("joined") {
 		all, sizes = all[:1], []int64{together(sizes, c.Params)}
 		all[0].hasPolicy = false
@@ -279,6 +282,9 @@ func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs [
 			l.name = firstName(c.Trace)
 		}
 		own := c
+		if !c.Unit && !t.hasPolicy { // the optimum that may refuse an object counts objects only
+			specs[i] = c.Policy
+		}
 		own.Policy, own.Capacity, own.Seed = specs[i], sizes[i], c.Seed^uint64(i)*0x9e3779b97f4a7c15
 		if c.Admission != nil && isStorage(t.name) {
 			var err error

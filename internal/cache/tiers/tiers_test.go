@@ -144,7 +144,6 @@ type draw struct {
 	trace *traces.Trace
 	text  string
 	unit  bool
-	bytes bool
 	cache cache.Cache
 	tiers int
 	mode  string
@@ -834,4 +833,41 @@ func TestWriteBackLRUAgainstNaive(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestEveryPolicyInTiers: every policy serves objects and prompts in every mode, with no tier above its size and with
+// nothing in two tiers that are exclusive.
+func TestEveryPolicyInTiers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 31))
+	traces := map[string]*traces.Trace{"objects": policytest.Trace(5, 400, 60), "bytes": policytest.Trace(6, 400, 60),
+		"prompts": policytest.RandomPrompts(rng, 80, 6, 4)}
+	for what, tr := range traces {
+		policytest.ForEach(t, what == "bytes", func(t *testing.T, e policies.Entry) {
+			if e.Predicts || e.Similar {
+				t.Skip("needs more than requests")
+			}
+			for _, mode := range []string{exclusive, inclusive, writeThrough, writeBack} {
+				text := "tiers(hbm=7,host=10,ssd=20,mode=" + mode + ")"
+				if what == "bytes" {
+					text = "tiers(hbm=70B,host=100B,ssd=200B,mode=" + mode + ")"
+				}
+				c := newCache(t, tr, text, policytest.Spec(e), 7, what != "bytes")
+				serveAll(tr, c, what == "bytes")
+				copies := map[policies.Object]int{}
+				for _, l := range hierarchyOf(c).levels {
+					if l.pool.Used() > l.pool.Capacity() {
+						t.Errorf("%s of %s: %s has %d of %d", text, what, l.name, l.pool.Used(), l.pool.Capacity())
+					}
+					for o := range policies.Object(tr.NumObjects) {
+						if l.pool.Has(o) {
+							copies[o]++
+						}
+						if copies[o] > 1 && mode == exclusive {
+							t.Errorf("%s of %s: %d is in two tiers", text, what, o)
+						}
+					}
+				}
+			}
+		})
+	}
 }
