@@ -174,6 +174,8 @@ docs: build
 	$(BIN) metrics --format markdown > docs/commands/list-of-metrics.md
 	$(BIN) allocators --format markdown > docs/commands/list-of-allocators.md
 	$(BIN) routers --format markdown > docs/commands/list-of-routers.md
+	$(BIN) admissions --format markdown > docs/commands/list-of-admissions.md
+	$(BIN) kv --format markdown > docs/commands/list-of-language-models.md
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
@@ -20,7 +19,7 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 	options ReplayOptions) (cache.Counts, metric.Values, error) {
 	config := models.Config{Trace: t, Cache: served, Params: c.Model.Params, Warmup: options.Warmup}
 	if options.sampler != nil {
-		config.Timed = options.sampler.latencies
+		config.Timed = options.sampler.Latencies
 	}
 	var counted func() cache.Counts // after the warm-up
 	switch {
@@ -29,7 +28,7 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 		if !ok {
 			return cache.Counts{}, metric.Values{}, fmt.Errorf("a cache of type %T cannot be driven by a model", served)
 		}
-		config.EndWarmup, config.Windows = driven.BeginCounting, modelWindows(options.sampler, driven.Counts)
+		config.EndWarmup, config.Windows = driven.BeginCounting, options.sampler.OfModel(driven.Counts)
 		counted = func() cache.Counts { return driven.Counts().Minus(driven.Warm()) }
 	case isAsynchronous(c.Model):
 		later, ok := served.(requests.Asynchronous)
@@ -39,7 +38,7 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 		}
 		run := &asynchronous{cache: later, progress: options.Progress}
 		config.Unit, config.Asked = !c.Capacity.Bytes, run.asked
-		config.EndWarmup, config.Windows = run.endWarmup, modelWindows(options.sampler, run.counts)
+		config.EndWarmup, config.Windows = run.endWarmup, options.sampler.OfModel(run.counts)
 		counted = func() cache.Counts { run.report(); return run.counts().Minus(run.warm) }
 	default:
 		run := &modelled{trace: t, cache: served, cost: cost, progress: options.Progress, sampler: options.sampler,
@@ -49,23 +48,6 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 	}
 	timed, err := c.Model.Entry.Run(ctx, config)
 	return counted(), timed, err
-}
-
-// modelWindows returns the windows of a series, which a sampler receives with the counts so far; it may be nil.
-func modelWindows(s *sampler, counts func() cache.Counts) models.Windows {
-	if s == nil {
-		return models.Windows{}
-	}
-	n := 0
-	end := func(w models.Window) error {
-		if n++; n > series.MaxWindows {
-			return fmt.Errorf("series %s: more than %d windows have passed after %s on the model's clock; give longer ones",
-				s.window, series.MaxWindows, w.Ends.Round(time.Millisecond))
-		}
-		s.modelled(w, counts())
-		return nil
-	}
-	return models.Windows{Span: s.window.Span, Requests: s.window.Requests, End: end}
 }
 
 // asynchronous counts the requests to a cache into which a model loads objects when they arrive.
@@ -117,7 +99,7 @@ type modelled struct {
 	cache    cache.Cache
 	cost     func() predict.Cost // of all predictions so far
 	progress func(n int)         // may be nil
-	sampler  *sampler            // nil without a series
+	sampler  *windows.Sampler    // nil without a series
 	warmup   int                 // requests that are not counted
 	total    cache.Counts
 	warm     cache.Counts // the part of total from the warm-up
@@ -152,7 +134,7 @@ func (m *modelled) began(from, to int, n cache.Counts) {
 			beginCounting(m.cache)
 		}
 	}
-	m.sampler.served(m.done, m.total)
+	m.sampler.Served(m.done, m.total)
 }
 
 // serveParts serves a group in parts, none of which contains the end of the warm-up or of a window. The cache knows
@@ -172,5 +154,5 @@ func (m *modelled) served(to int) {
 		m.warm = m.total
 		beginCounting(m.cache)
 	}
-	m.sampler.served(to, m.total)
+	m.sampler.Served(to, m.total)
 }

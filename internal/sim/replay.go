@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -33,9 +34,9 @@ type ReplayOptions struct {
 	Bytes bool // capacity counts bytes: pass the sizes on
 	// requests at the start that are served but not counted; for a trace with groups, whole groups
 	Warmup   int
-	Progress func(n int) // called with the number of requests served since the last call; may be nil
-	sampler  *sampler    // cuts the replay into windows; may be nil
-	marks    *marks      // and into blocks; may be nil
+	Progress func(n int)      // called with the number of requests served since the last call; may be nil
+	sampler  *windows.Sampler // cuts the replay into windows; may be nil
+	marks    *marks           // and into blocks; may be nil
 }
 
 // Replay sends the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
@@ -55,7 +56,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 			warm = f.Tally
 			beginCounting(c)
 		}
-		opt.sampler.served(to, f.Counts)
+		opt.sampler.Served(to, f.Counts)
 		opt.marks.served(to, f.Counts)
 		if opt.Progress != nil {
 			opt.Progress(to - from)
@@ -77,8 +78,8 @@ func beginCounting(c any) {
 
 // partEnd returns where a run of requests from one position to another must end so that neither a window of the series
 // nor the warm-up ends inside it. Groups of requests stay together, except where the warm-up ends.
-func partEnd(t *traces.Trace, s *sampler, warmup, from, to int) int {
-	to = s.cut(from, to)
+func partEnd(t *traces.Trace, s *windows.Sampler, warmup, from, to int) int {
+	to = s.Cut(from, to)
 	if t.Groups != nil {
 		to = groupEnd(t, to)
 	}

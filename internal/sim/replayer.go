@@ -23,6 +23,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/sim/firsts"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
+	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -278,7 +279,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	v := r.view(c.Capacity)
 	var sum outcome
 	first := 0
-	sampler, marks := newSampler(c, len(v.trace.Starts)), r.newMarks(c)
+	sampler, marks := windows.New(c.Series, len(v.trace.Starts), approximates(c.Model), c.Capacity.Bytes), r.newMarks(c)
 	for i, part := range v.trace.Parts() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -299,8 +300,8 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 		first = next
 	}
 	if sampler != nil {
-		sum.series = sampler.rows
-		sampler.setOrigin(&sum.values)
+		sum.series = sampler.Rows()
+		sampler.SetOrigin(&sum.values)
 	}
 	sum.blocks = marks.blocks(v, c)
 	return []outcome{sum}, nil
@@ -321,12 +322,12 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 
 // replayPart replays a part of the trace, whose first requests may be a warm-up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	sampler *sampler, marks *marks) (outcome, error) {
+	sampler *windows.Sampler, marks *marks) (outcome, error) {
 	served, counted, err := r.build(ctx, c, t, warmup, nextUse, nil)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
-	sampler.part(t, served, capacityOf(c, t)*nodesOf(c), warmup)
+	sampler.Part(t, served, capacityOf(c, t)*nodesOf(c), warmup)
 	out := outcome{served: int64(len(t.Objects))}
 	options := ReplayOptions{Bytes: sizesCount(c, t), Warmup: warmup, Progress: r.progress(), sampler: sampler,
 		marks: marks}
@@ -515,7 +516,7 @@ func (r *Replayer) progress() func(int) {
 }
 
 func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	_ *sampler, _ *marks) (outcome, error) {
+	_ *windows.Sampler, _ *marks) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
 	}}

@@ -14,8 +14,8 @@ import (
 )
 
 // TestEnginesThatAreOtherPolicies: which engines' policies are nothing but a policy of ours in a cache of ours, and
-// which are not: SGLang's LRU renews a node that a prompt divides, also behind the prompt's end, and its FIFO lets the first
-// part begin to age then.
+// which are not: SGLang's LRU renews a node that a prompt divides, also behind the prompt's end, and its FIFO lets the
+// first part begin to age then.
 func TestEnginesThatAreOtherPolicies(t *testing.T) {
 	const vllm, sglang = "prefix(last=computed)", "prefix(evict=node,last=computed)"
 	const lmcache = "prefix(evict=chunk,last=full)"

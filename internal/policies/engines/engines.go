@@ -108,7 +108,8 @@ var tensorRTLLM = shortFor(ofBlocks, policies.Entry{
 	Memory:  policies.Memory{PerObject: 13, PerSlot: 24},
 	Params: []policies.Param{
 		{Name: "token-end", Default: 0, Min: 0, Max: 1 << 30, Doc: "the blocks that begin before this token of a prompt " +
-			"have the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, token_range_retention_configs)"},
+			"have the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, " +
+			"token_range_retention_configs)"},
 		{Name: "priority", Default: 80, Min: defaultPriority, Max: 100, Doc: "of these blocks, 35 to 100"},
 		{Name: "duration-ms", Default: 0.0, Min: 0, Max: 1e12, Doc: "how long a block keeps its priority after it is " +
 			"released, before it falls to 35; 0: forever"},

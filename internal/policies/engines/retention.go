@@ -18,7 +18,8 @@ const defaultPriority = 35
 //
 // Every request has the same configuration, which gives the first tokens the higher priority. So no block has a lower
 // priority than one behind it, and the first block of the lowest queue is a leaf. TensorRT-LLM keeps all released
-// blocks in its queues; here those with blocks behind them join when they become leaves, with the place that they would have.
+// blocks in its queues; here those with blocks behind them join when they become leaves, with the place that they would
+// have.
 type retention struct {
 	tokenEnd   int
 	blockSize  int

@@ -1,14 +1,12 @@
-package sim
+package windows
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/results/series"
-	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // What the origin behind a cache sees over the time of the trace's clock. On a sample these are estimates for the whole
@@ -59,47 +57,13 @@ func init() {
 	metric.Register("run --origin", slices.Concat(missLoad.metrics(), byteLoad.metrics())...)
 }
 
-// checkOrigin rejects misses per second where time is unknown.
-func checkOrigin(c Cell, t *traces.Trace) error {
-	window := c.Series
-	switch {
-	case !seesOrigin(window):
-		return nil
-	case c.Model != nil:
-		return fmt.Errorf("series %s: the model %s has its own clock, so the misses per second of the trace's are unknown; "+
-			"remove the model", window, c.Model.Name())
-	case window.Span == 0:
-		return fmt.Errorf("series %s: misses per second need windows of time, such as 1m", window)
-	case t.Times == nil:
-		return fmt.Errorf("%s has no times, so the misses per second are unknown", t.Name)
-	case len(t.Starts) > 0:
-		return fmt.Errorf("series %s: each file starts with a clock of its own, so the misses per second of all of them are "+
-			"unknown; replay one file at a time", window)
-	}
-	return checkMinutes(window, t)
-}
-
-// checkMinutes rejects more minutes than a series may have, of which --origin makes one.
-func checkMinutes(window series.Window, t *traces.Trace) error {
-	if window.Span != time.Minute {
-		return nil // whatever is wrong with other windows is said of them
-	}
-	lasts := time.Duration(slices.Max(t.Times) - t.Times[0])
-	if window.CheckSpan(lasts) == nil {
-		return nil
-	}
-	const day = 24 * time.Hour
-	return fmt.Errorf("%s lasts %.0f days, and the misses of each minute are known for at most %d days; read a part of "+
-		"it with --limit, or give longer windows with --series, such as 1h:%s", t.Name, float64(lasts)/float64(day),
-		series.MaxWindows*time.Minute/day, window.Names)
-}
-
-func seesOrigin(w series.Window) bool {
+// SeesOrigin reports whether a series has what the origin sees.
+func SeesOrigin(w series.Window) bool {
 	return w.Named(series.MissesPerSecond) || w.Named(series.MissedBytes)
 }
 
 // addOrigin adds what the origin sees in a window that ends at a time, in seconds.
-func (s *sampler) addOrigin(at float64, misses, missedBytes int64) {
+func (s *Sampler) addOrigin(at float64, misses, missedBytes int64) {
 	perSecond := s.trace.SampleRate * s.window.Span.Seconds()
 	if s.window.Named(series.MissesPerSecond) {
 		s.add(at, series.MissesPerSecond, float64(misses)/perSecond)
@@ -110,8 +74,8 @@ func (s *sampler) addOrigin(at float64, misses, missedBytes int64) {
 }
 
 // addQuiet adds the windows without requests between the ends of two windows, in which the origin sees nothing.
-func (s *sampler) addQuiet(from, to int64) {
-	if !seesOrigin(s.window) {
+func (s *Sampler) addQuiet(from, to int64) {
+	if !SeesOrigin(s.window) {
 		return
 	}
 	for span := int64(s.window.Span); to-from > span; {
@@ -120,9 +84,9 @@ func (s *sampler) addQuiet(from, to int64) {
 	}
 }
 
-// setOrigin sets the metrics of what the origin sees, if the windows are minutes.
-func (s *sampler) setOrigin(v *metric.Values) {
-	if s.window.Span != time.Minute || !seesOrigin(s.window) || s.trace == nil {
+// SetOrigin sets the metrics of what the origin sees, if the windows are minutes.
+func (s *Sampler) SetOrigin(v *metric.Values) {
+	if s.window.Span != time.Minute || !SeesOrigin(s.window) || s.trace == nil {
 		return
 	}
 	s.setLoad(v, missLoad, series.MissesPerSecond)
@@ -131,7 +95,7 @@ func (s *sampler) setOrigin(v *metric.Values) {
 
 // setLoad sets the metrics of one series. The last minute is left out unless it is whole. If it is the only one, its
 // misses are spread over the time that it has.
-func (s *sampler) setLoad(v *metric.Values, l load, name string) {
+func (s *Sampler) setLoad(v *metric.Values, l load, name string) {
 	var minutes []float64
 	minute, last := s.window.Span.Seconds(), time.Duration(slices.Max(s.trace.Times)-s.start).Seconds()
 	for _, r := range s.rows {

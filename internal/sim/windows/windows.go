@@ -1,4 +1,6 @@
-package sim
+// Package windows divides the replay of a cell into windows of requests or of time, and keeps what happened in each as
+// the rows of a series. A replay asks a Sampler where the next window ends, and tells it what it has served.
+package windows
 
 import (
 	"cmp"
@@ -13,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 
 // Metrics of series. Those that records also have refer to the requests of a window.
@@ -36,9 +37,9 @@ func init() {
 	metric.Register("series", windowRequests, occupancy, quota, benefit, kv.QuerySimilarity, kv.QueryCosines)
 }
 
-// sampler divides the replay of a cell into windows and stores what happened in each. Windows restart with each part of
+// Sampler divides the replay of a cell into windows and stores what happened in each. Windows restart with each part of
 // a trace. If requests come in groups, a window contains whole groups: it ends with the group that reaches its end.
-type sampler struct {
+type Sampler struct {
 	window   series.Window
 	capacity int64
 	trace    *traces.Trace // the current part
@@ -62,55 +63,21 @@ type sampler struct {
 	computed bool // hits are computed, and nothing is loaded into the cache
 }
 
-// mostTenants limits the rows of a window.
-const mostTenants = 100
+// MostTenants limits the rows of a window.
+const MostTenants = 100
 
-// checkSeries rejects a series that a replay of t cannot have, or that would be too long.
-func checkSeries(c Cell, t *traces.Trace) error {
-	if !c.Series.Asked() {
+// New returns nil for a window that is not asked for. files is the number of parts that are replayed separately, 0 if
+// the trace is one sequence; computed says that hits are computed, and nothing is loaded into the cache; sized, that
+// the capacity counts bytes.
+func New(w series.Window, files int, computed, sized bool) *Sampler {
+	if !w.Asked() {
 		return nil
 	}
-	if c.Cache.Entry.Attention {
-		return checkSeriesOfHeads(c.Series, attention.Of(t.Kind).Shape)
-	}
-	if c.Allocator != nil && t.Tenants != nil {
-		if n := len(t.Tenants.Names); n > mostTenants {
-			return fmt.Errorf("series %s: %s has %d tenants, but series have at most %d; remove the series, or give tenants "+
-				"by a column or prefix with fewer values", c.Series, t.Name, n, mostTenants)
-		}
-	}
-	if err := checkOrigin(c, t); err != nil {
-		return err
-	}
-	switch {
-	case c.Series.Span == 0:
-		return c.Series.CheckRequests(int64(len(t.Objects)))
-	case hasClock(c.Model): // how long the run takes is known at its end
-		return nil
-	case c.Model != nil:
-		return fmt.Errorf("series %s: the model %s has its own clock; give a number of requests instead", c.Series,
-			c.Model.Name())
-	case t.Times == nil:
-		return fmt.Errorf("series %s: %s has no times; give a number of requests instead", c.Series, t.Name)
-	}
-	for _, part := range t.Parts() {
-		if err := c.Series.CheckSpan(time.Duration(slices.Max(part.Times) - part.Times[0])); err != nil {
-			return err
-		}
-	}
-	return nil
+	return &Sampler{window: w, files: files, computed: computed, sized: sized}
 }
 
-// newSampler returns nil if the cell has no series.
-func newSampler(c Cell, files int) *sampler {
-	if !c.Series.Asked() {
-		return nil
-	}
-	return &sampler{window: c.Series, files: files, computed: approximates(c.Model), sized: c.Capacity.Bytes}
-}
-
-// part starts the next part of the trace, with an empty cache of that capacity and a warm-up of some requests.
-func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64, warmup int) {
+// Part starts the next part of the trace, with an empty cache of that capacity and a warm-up of some requests.
+func (s *Sampler) Part(t *traces.Trace, c cache.Cache, capacity int64, warmup int) {
 	if s == nil {
 		return
 	}
@@ -133,8 +100,8 @@ func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64, warmup in
 	}
 }
 
-// cut returns where a run of requests from one position to another must end, so that no window ends inside it.
-func (s *sampler) cut(from, to int) int {
+// Cut returns where a run of requests from one position to another must end, so that no window ends inside it.
+func (s *Sampler) Cut(from, to int) int {
 	switch {
 	case s == nil:
 		return to
@@ -149,8 +116,8 @@ func (s *sampler) cut(from, to int) int {
 	return to
 }
 
-// served records that the requests before a position of the part have been served, and all counts so far.
-func (s *sampler) served(to int, total cache.Counts) {
+// Served records that the requests before a position of the part have been served, and all counts so far.
+func (s *Sampler) Served(to int, total cache.Counts) {
 	if s == nil {
 		return
 	}
@@ -181,7 +148,7 @@ func windowEnd(at, span int64) int64 {
 	return begins + min(span, math.MaxInt64-begins)
 }
 
-func (s *sampler) end(to int, at float64, total cache.Counts) {
+func (s *Sampler) end(to int, at float64, total cache.Counts) {
 	n := total.Minus(s.before)
 	s.before, s.begins = total, to
 	s.windows, s.ended = append(s.windows, to), append(s.ended, at)
@@ -189,13 +156,13 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 		s.add(at, windowRequests.Name, float64(n.Requests))
 	}
 	if n.Requests > 0 {
-		s.add(at, metric.HitRatio.Name, ratio(n.Hits, n.Requests))
+		s.add(at, metric.HitRatio.Name, metric.Divide(float64(n.Hits), float64(n.Requests)))
 	}
 	if n.Bytes > 0 {
-		s.add(at, metric.ByteHitRatio.Name, ratio(n.HitBytes, n.Bytes))
+		s.add(at, metric.ByteHitRatio.Name, metric.Divide(float64(n.HitBytes), float64(n.Bytes)))
 	}
 	if n.Tokens > 0 {
-		s.add(at, "token_hit_ratio", ratio(n.HitTokens, n.Tokens))
+		s.add(at, "token_hit_ratio", metric.Divide(float64(n.HitTokens), float64(n.Tokens)))
 	}
 	s.addOrigin(at, n.Misses(), n.Bytes-n.HitBytes)
 	if s.computed {
@@ -210,8 +177,25 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 	}
 }
 
-// modelled ends a window of a model with windows of its own.
-func (s *sampler) modelled(w models.Window, total cache.Counts) {
+// OfModel returns the windows of a series for a model with windows of its own. counts returns all counts so far.
+func (s *Sampler) OfModel(counts func() cache.Counts) models.Windows {
+	if s == nil {
+		return models.Windows{}
+	}
+	n := 0
+	end := func(w models.Window) error {
+		if n++; n > series.MaxWindows {
+			return fmt.Errorf("series %s: more than %d windows have passed after %s on the model's clock; give longer ones",
+				s.window, series.MaxWindows, w.Ends.Round(time.Millisecond))
+		}
+		s.modelled(w, counts())
+		return nil
+	}
+	return models.Windows{Span: s.window.Span, Requests: s.window.Requests, End: end}
+}
+
+// modelled ends a window of a model.
+func (s *Sampler) modelled(w models.Window, total cache.Counts) {
 	at := float64(w.Asked)
 	if s.window.Span > 0 {
 		at = w.Ends.Seconds()
@@ -226,14 +210,14 @@ func (s *sampler) modelled(w models.Window, total cache.Counts) {
 type tenanted interface{ Tenants() []cache.Tenant }
 
 // addTenants adds the counts of each tenant in the window.
-func (s *sampler) addTenants(at float64, now []cache.Tenant) {
+func (s *Sampler) addTenants(at float64, now []cache.Tenant) {
 	before := make(map[string]cache.Tenant, len(s.tenants)) // streams come and go
 	for _, t := range s.tenants {
 		before[t.Name] = t
 	}
 	for _, t := range largestTenants(now) {
 		if requests := t.Requests - before[t.Name].Requests; requests > 0 {
-			s.addOf(at, metric.HitRatio.Name, t.Name, ratio(t.Hits-before[t.Name].Hits, requests))
+			s.addOf(at, metric.HitRatio.Name, t.Name, metric.Divide(float64(t.Hits-before[t.Name].Hits), float64(requests)))
 		}
 		if t.Quota > 0 {
 			s.addOf(at, occupancy.Name, t.Name, float64(t.Used)/float64(s.capacity))
@@ -248,28 +232,28 @@ func (s *sampler) addTenants(at float64, now []cache.Tenant) {
 
 // largestTenants returns the tenants with the most requests so far, in their order: as many as a series may have.
 func largestTenants(all []cache.Tenant) []cache.Tenant {
-	if len(all) <= mostTenants {
+	if len(all) <= MostTenants {
 		return all
 	}
 	byRequests := slices.SortedStableFunc(slices.Values(all), func(a, b cache.Tenant) int {
 		return cmp.Compare(b.Requests, a.Requests)
 	})
-	least := byRequests[mostTenants-1].Requests
+	least := byRequests[MostTenants-1].Requests
 	chosen := slices.DeleteFunc(slices.Clone(all), func(t cache.Tenant) bool { return t.Requests < least })
-	return chosen[:mostTenants]
+	return chosen[:MostTenants]
 }
 
-func (s *sampler) add(at float64, name string, value float64) { s.addOf(at, name, s.label, value) }
+func (s *Sampler) add(at float64, name string, value float64) { s.addOf(at, name, s.label, value) }
 
-func (s *sampler) addOf(at float64, name, label string, value float64) {
+func (s *Sampler) addOf(at float64, name, label string, value float64) {
 	if !s.window.Wants(name) {
 		return
 	}
 	s.rows = append(s.rows, series.Row{Time: at, Name: name, Label: label, Value: value})
 }
 
-// latencies adds a model's measurements of groups, which begin at these positions, to the windows in which they begin.
-func (s *sampler) latencies(all []models.Timed) {
+// Latencies adds a model's measurements of groups, which begin at these positions, to the windows in which they begin.
+func (s *Sampler) Latencies(all []models.Timed) {
 	if s == nil {
 		return
 	}
@@ -288,3 +272,6 @@ func (s *sampler) latencies(all []models.Timed) {
 		s.add(at, "latency_p99_ms", l.P99)
 	}
 }
+
+// Rows returns the rows of the series so far.
+func (s *Sampler) Rows() []series.Row { return s.rows }
