@@ -102,10 +102,13 @@ func (s start) longer() string {
 
 func (s start) capacity(c cell) string {
 	text := records.Capacity(c.Capacity, c.CapacityUnit)
-	if c.CapacityUnit == records.Objects {
-		text += " " + s.noun
+	switch {
+	case c.CapacityUnit != records.Objects:
+		return text
+	case c.Capacity == 1:
+		return text + " " + strings.TrimSuffix(s.noun, "s")
 	}
-	return text
+	return text + " " + s.noun
 }
 
 // leastDifference is from which difference on hit ratios are worth a sentence.

@@ -93,6 +93,10 @@ func TestNothingToSay(t *testing.T) {
 	w.add("lru", 1000, 0, 10) // no longer log makes half of the misses first requests: all of them are
 	check(t, w.lines()[1:], "from 1,000 objects on, most misses are first requests (10,000 of 10,000 with lru): in a "+
 		"longer log they are a smaller share of all requests")
+	w = world{power: 0.5}
+	w.add("lru", 1, 0, 10)
+	check(t, w.lines()[1:], "from 1 object on, most misses are first requests (10,000 of 10,000 with lru): in a longer "+
+		"log they are a smaller share of all requests")
 	w = world{power: 0.001}
 	w.add("lru", 20_000, 300, 0)
 	check(t, w.lines(), "20,000 objects never fills: the trace requests 10,000, which hardly grows")
