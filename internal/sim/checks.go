@@ -161,7 +161,7 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("allocator %s: %s ignores the capacity, so there is nothing to divide",
 			c.Allocator.Name(), e.Name)
 	case c.Admission != nil && kind.Admits == nil:
-		return fmt.Errorf("admission %s decides what is written to tiers of storage, which the cache %s has not; add "+
+		return fmt.Errorf("admission %s decides what is written to tiers of storage, which the cache %s does not have; add "+
 			"--cache 'tiers(flash=10x)'", c.Admission.Name(), kind.Name)
 	case c.Admission != nil && e.Kind == policies.Bound:
 		return fmt.Errorf("admission %s: %s bounds the misses of caches that load what is requested; remove one of them",
