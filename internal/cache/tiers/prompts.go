@@ -151,8 +151,9 @@ func (c *chains) Remark() string {
 	if c.longer == 0 || len(c.levels) == 1 {
 		return ""
 	}
-	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the first tier, %s, has room for; the "+
-		"optimum of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), c.levels[0].name)
+	first := c.levels[0]
+	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the %d of the first tier, %s; the optimum of "+
+		"one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), first.pool.Capacity(), first.name)
 }
 
 // Finish implements cache.Running.
