@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -143,6 +144,9 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	}
 	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
 	w.Writes = f.writes
+	if given := cmd.Flags().Lookup("kv"); f.kv == "" && given != nil && given.Changed {
+		return w, errors.New("--kv is empty; want a model, as in --kv model=llama-3.1-70b, or remove it")
+	}
 	if err := workload.CheckKV(f.kv); err != nil {
 		return w, fmt.Errorf("--kv: %w", err)
 	}
