@@ -27,13 +27,10 @@ func (t *Trace) InBlocks(tokens int) (*Trace, error) {
 	other.ObjectSizes, other.RequestSizes = nil, nil
 	if t.Times != nil {
 		other.Times = make([]int64, len(joined.Objects))
-		for i, from := range joined.Groups {
-			end := len(joined.Objects)
-			if i+1 < len(joined.Groups) {
-				end = joined.Groups[i+1]
-			}
-			for pos := from; pos < end; pos++ {
-				other.Times[pos] = t.Times[t.Groups[i]] // all blocks of a prompt have its time
+		for i := range joined.Groups {
+			blocks, from := other.Group(i)
+			for k := range blocks {
+				other.Times[from+k] = t.Times[t.Groups[i]] // all blocks of a prompt have its time
 			}
 		}
 	}

@@ -105,6 +105,15 @@ func (t *Trace) slice(from, to int) *Trace {
 	return &part
 }
 
+// Group returns the objects that group i requests, and the position of the first.
+func (t *Trace) Group(i int) (objects []uint32, first int) {
+	first, end := t.Groups[i], len(t.Objects)
+	if i+1 < len(t.Groups) {
+		end = t.Groups[i+1]
+	}
+	return t.Objects[first:end], first
+}
+
 // Bytes returns the memory of the columns, without next uses. Room that was never written to does not count.
 func (t *Trace) Bytes() int64 {
 	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +

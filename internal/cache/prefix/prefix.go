@@ -226,7 +226,7 @@ func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
 func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	columns := prompts.Of(p.trace.Kind)
 	a := arrival{}
-	a.blocks, a.first = p.blocks(prompt)
+	a.blocks, a.first = p.trace.Group(prompt)
 	if p.trace.Times != nil {
 		a.now = p.trace.Times[a.first]
 	}
@@ -269,16 +269,7 @@ func (p *Cache) limit(a *arrival, tokens, block int64) {
 
 // Finish releases the blocks of a prompt that has begun.
 func (p *Cache) Finish(prompt int) {
-	blocks, _ := p.blocks(prompt)
+	blocks, _ := p.trace.Group(prompt)
 	h := p.held[prompt]
 	p.store.finish(blocks[:h.blocks], h.apart)
-}
-
-// blocks returns the blocks of a prompt and the position of the first.
-func (p *Cache) blocks(prompt int) (blocks []policies.Object, first int) {
-	first, end := p.trace.Groups[prompt], len(p.trace.Objects)
-	if prompt+1 < len(p.trace.Groups) {
-		end = p.trace.Groups[prompt+1]
-	}
-	return p.trace.Objects[first:end], first
 }

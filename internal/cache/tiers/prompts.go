@@ -50,7 +50,7 @@ func (c *chains) Serve(w cache.Window, n *cache.Counts) {
 
 // Begin implements cache.Running.
 func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
-	blocks, first := c.blocks(prompt)
+	blocks, first := c.trace.Group(prompt)
 	now := int64(0)
 	if c.trace.Times != nil {
 		now = c.trace.Times[first]
@@ -119,7 +119,7 @@ func (h *hierarchy) Tiers() (names []string) {
 // Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have, and returns how many
 // blocks these are. It changes nothing.
 func (c *chains) Peek(prompt int, tokens []int64) (blocks int) {
-	all, _ := c.blocks(prompt)
+	all, _ := c.trace.Group(prompt)
 	left := int64(c.columns.InputTokens[prompt])
 	for _, o := range all {
 		at := c.find(o)
@@ -158,21 +158,12 @@ func (c *chains) Remark() string {
 
 // Finish implements cache.Running.
 func (c *chains) Finish(prompt int) {
-	blocks, _ := c.blocks(prompt)
+	blocks, _ := c.trace.Group(prompt)
 	for i, l := range c.levels {
 		if l.tree != nil {
 			l.tree.Finish(blocks[:c.held[i][prompt]])
 		}
 	}
-}
-
-// blocks returns the blocks of a prompt and the position of the first.
-func (c *chains) blocks(prompt int) (blocks []policies.Object, first int) {
-	first, end := c.trace.Groups[prompt], len(c.trace.Objects)
-	if prompt+1 < len(c.trace.Groups) {
-		end = c.trace.Groups[prompt+1]
-	}
-	return c.trace.Objects[first:end], first
 }
 
 // serveMoving serves a prompt where blocks come down to pools. It returns how many leading blocks hit.

@@ -38,7 +38,7 @@ func (k *Cluster) mostHits() int64 {
 func (k *Cluster) sequence() []policies.Object {
 	inOrder := make([]policies.Object, 0, len(k.Trace.Objects))
 	for _, i := range k.order {
-		blocks, _ := k.blocks(int(i))
+		blocks, _ := k.Trace.Group(int(i))
 		inOrder = append(inOrder, blocks...)
 	}
 	if k.Warmup == 0 {
@@ -48,7 +48,7 @@ func (k *Cluster) sequence() []policies.Object {
 	at, kept := len(inOrder), len(inOrder)
 	for p := len(k.order) - 1; p >= 0; p-- {
 		i := int(k.order[p])
-		blocks, _ := k.blocks(i)
+		blocks, _ := k.Trace.Group(i)
 		counts := k.counts(i)
 		for b := len(blocks) - 1; b >= 0; b-- {
 			at--

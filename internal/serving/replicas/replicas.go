@@ -157,7 +157,7 @@ func (k *Cluster) Assign(i int, now time.Duration) (node int) {
 		k.leave(&k.lives[k.on[i]], i)
 		k.rerouted++
 	}
-	blocks, _ := k.blocks(i)
+	blocks, _ := k.Trace.Group(i)
 	session := -1
 	if k.columns.Sessions != nil {
 		session = int(k.columns.Sessions[i])
@@ -234,15 +234,6 @@ func (k *Cluster) moveClock(i int) {
 	for len(k.changes) > 0 && int64(k.changes[0].At) <= k.latest {
 		k.Resize()
 	}
-}
-
-// blocks returns the blocks of a prompt and the position of the first.
-func (k *Cluster) blocks(i int) (blocks []policies.Object, first int) {
-	first, end := k.Trace.Groups[i], len(k.Trace.Objects)
-	if i+1 < len(k.Trace.Groups) {
-		end = k.Trace.Groups[i+1]
-	}
-	return k.Trace.Objects[first:end], first
 }
 
 // Used implements cache.Occupied: the blocks on all nodes.

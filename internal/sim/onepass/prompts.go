@@ -45,13 +45,9 @@ func (s *promptStack) Window() int { return s.window }
 // Serve serves whole prompts.
 func (s *promptStack) Serve(objects []uint32, counted bool) error {
 	for len(objects) > 0 {
-		end := len(s.trace.Objects)
-		if s.prompt+1 < len(s.trace.Groups) {
-			end = s.trace.Groups[s.prompt+1]
-		}
-		n := end - s.trace.Groups[s.prompt]
-		s.servePrompt(objects[:n], counted)
-		objects = objects[n:]
+		blocks, _ := s.trace.Group(s.prompt)
+		s.servePrompt(blocks, counted)
+		objects = objects[len(blocks):]
 		s.prompt++
 	}
 	return nil

@@ -55,13 +55,10 @@ func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
 	var shared, distinct int64
 	size := p.BlockTokens
 	known := 0 // objects requested so far: their numbers are below this, being in order of first appearance
-	for i, from := range t.Groups {
-		to := len(t.Objects)
-		if i+1 < len(t.Groups) {
-			to = t.Groups[i+1]
-		}
+	for i := range t.Groups {
+		blocks, _ := t.Group(i)
 		tokens, leading := int64(p.InputTokens[i]), 0
-		for block, object := range t.Objects[from:to] {
+		for block, object := range blocks {
 			if int(object) < known {
 				leading = block + 1
 				continue
