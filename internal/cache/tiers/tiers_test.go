@@ -356,22 +356,25 @@ func TestExclusiveLRUAgainstNaive(t *testing.T) {
 			if at := n.request(tr.Objects[i]); at >= 0 {
 				hits[at]++
 			}
-			for k, l := range h.levels {
-				var got []uint32
-				for o := range policies.Object(tr.NumObjects) {
-					if l.pool.Has(o) {
-						got = append(got, o)
-					}
-				}
-				if want := slices.Sorted(slices.Values(n.tiers[k])); !slices.Equal(got, want) {
-					t.Fatalf("request %d: tier %d has %v, want %v", i, k, got, want)
-				}
-				if l.hits != hits[k] {
-					t.Fatalf("request %d: %d hits in tier %d, want %d", i, l.hits, k, hits[k])
-				}
-			}
+			compareTiers(t, i, tr.NumObjects, h, n.tiers, hits)
 		})
 	})
+}
+
+// compareTiers compares what each tier has, and its hits, with those of a naive version after a request.
+func compareTiers(t *rapid.T, request, objects int, h *hierarchy, tiers [][]uint32, hits []int64) {
+	t.Helper()
+	for k, l := range h.levels {
+		var got []uint32
+		for o := range policies.Object(objects) {
+			if l.pool.Has(o) {
+				got = append(got, o)
+			}
+		}
+		if want := slices.Sorted(slices.Values(tiers[k])); !slices.Equal(got, want) || l.hits != hits[k] {
+			t.Fatalf("request %d: tier %d has %v and %d hits, want %v and %d", request, k, got, l.hits, want, hits[k])
+		}
+	}
 }
 
 // state is what a hierarchy of two tiers has, as sets of objects.
@@ -820,17 +823,7 @@ func TestWriteBackLRUAgainstNaive(t *testing.T) {
 			if at := n.request(tr.Objects[i]); at >= 0 {
 				hits[at]++
 			}
-			for k, l := range h.levels {
-				var got []uint32
-				for o := range policies.Object(tr.NumObjects) {
-					if l.pool.Has(o) {
-						got = append(got, o)
-					}
-				}
-				if want := slices.Sorted(slices.Values(n.tiers[k])); !slices.Equal(got, want) || l.hits != hits[k] {
-					t.Fatalf("request %d: tier %d has %v and %d hits, want %v and %d", i, k, got, l.hits, want, hits[k])
-				}
-			}
+			compareTiers(t, i, tr.NumObjects, h, n.tiers, hits)
 		})
 	})
 }
