@@ -138,7 +138,8 @@ func newPartsCommand(kind *sim.Kind) *cobra.Command {
 		Use:   kind.Plural + " [NAME...]",
 		Short: fmt.Sprintf("List the %s with their parameters and sources, or describe some of them", kind.Plural),
 		Long: fmt.Sprintf(`Lists every %s: %s, its parameters with their defaults, and where it is described.
-Choose one with cachesim run --%s. Given names, describes these: what each parameter means and which values it accepts.`,
+Choose one with cachesim run --%s. Given names, describes these: what each parameter means and which values it
+accepts.`,
 			cmp.Or(kind.Noun, kind.Name), kind.Decides, flagOf(kind)),
 		Example: fmt.Sprintf(`  cachesim %[1]s
   cachesim %[1]s %[2]s
