@@ -19,7 +19,9 @@ type blockPool struct {
 	copies    bool                    // a block that is computed again is kept beside the one that the pool has
 	dropped   int                     // copies that were not kept
 
-	// Of TensorRT-LLM: the first tokenEnd tokens have a priority, for a duration after the release.
+	// Of TensorRT-LLM: last blocks that are not full are kept as others are, and the first tokenEnd tokens have a
+	// priority, for a duration after the release.
+	keepsPartial       bool
 	tokenEnd, priority int
 	duration, now      int64
 	fallen             int // blocks whose duration was over
@@ -43,7 +45,7 @@ func newBlockPool(blockSize, capacity int) *blockPool {
 }
 
 func (p *blockPool) key(tokens []int, block int) string {
-	return fmt.Sprint(tokens[:(block+1)*p.blockSize])
+	return fmt.Sprint(tokens[:min((block+1)*p.blockSize, len(tokens))])
 }
 
 // begin serves a prompt, and returns how many of its tokens need not be computed. vLLM lets a prompt wait that does not
@@ -66,7 +68,7 @@ func (p *blockPool) begin(tokens []int) (cached int, run []*poolBlock) {
 		run = append(run, p.take())
 	}
 	for block := first; block < len(run); block++ {
-		if (block+1)*p.blockSize <= len(tokens) {
+		if p.keepsPartial || (block+1)*p.blockSize <= len(tokens) {
 			run[block] = p.fill(run[block], p.key(tokens, block))
 		}
 		run[block].priority = poolDefault
@@ -228,6 +230,7 @@ func TestTensorRTLLMAgainstItsQueues(t *testing.T) {
 	forEngineWorkloads(t, 6, func(seed uint64, prompts *tokenPrompts, page, capacity int, ends func() bool) {
 		rng := rand.New(rand.NewPCG(seed, 10))
 		pool := newBlockPool(page, capacity)
+		pool.keepsPartial = true
 		policy, now := "tensorrt-llm", int64(0)
 		if seed%4 > 0 {
 			pool.tokenEnd, pool.priority = 1+rng.IntN(8*page), 35+rng.IntN(66)

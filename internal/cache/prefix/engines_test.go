@@ -18,7 +18,7 @@ import (
 // first part begin to age then.
 func TestEnginesThatAreOtherPolicies(t *testing.T) {
 	const vllm, sglang = "prefix(last=computed)", "prefix(evict=node,last=computed)"
-	const lmcache = "prefix(evict=chunk,last=full)"
+	const tensorRT, lmcache = "prefix(last=kept)", "prefix(evict=chunk,last=full)"
 	differ := map[string]int{}
 	for seed := range brief.Of[uint64](150, 40) {
 		rng := rand.New(rand.NewPCG(seed, 11))
@@ -30,8 +30,8 @@ func TestEnginesThatAreOtherPolicies(t *testing.T) {
 			same                  bool
 		}{
 			{"vllm", vllm, "lru", true},
-			{"tensorrt-llm", vllm, "lru", true},
-			{"tensorrt-llm(token-end=9,priority=35)", vllm, "lru", true},
+			{"tensorrt-llm", tensorRT, "lru", true},
+			{"tensorrt-llm(token-end=9,priority=35)", tensorRT, "lru", true},
 			{"lmcache-lru", lmcache, "lru", true},
 			{"lmcache-lfu", lmcache, "lfu", true},
 			{"lmcache-fifo", lmcache, "fifo", true},
@@ -74,6 +74,8 @@ func TestLastBlock(t *testing.T) {
 		{"computed", []int32{40, 40, 32}, 10, 2 + 1, 32 + 16},
 		{"full", []int32{48, 48, 32}, 10, 3 + 2, 48 + 32},
 		{"computed", []int32{48, 48, 32}, 10, 2 + 1, 32 + 16},
+		{"kept", []int32{40, 40, 32}, 10, 2 + 1, 32 + 16},
+		{"kept", []int32{48, 48, 32}, 10, 2 + 1, 32 + 16},
 		{"full", []int32{40, 40, 32}, 2, 2 + 2, 32 + 32},
 		{"computed", []int32{40, 40, 32}, 3, 2 + 1, 32 + 16}, // a, b and the room of c
 		{"computed", []int32{40, 40, 32}, 2, 2 + 1, 32 + 16}, // no room for c, which is computed all the same
@@ -96,7 +98,7 @@ func TestNothingBeatsTheOptimumOfEngines(t *testing.T) {
 		page := 1 + rng.IntN(3)
 		tr := randomTokens(rng, 60, 4*page, page).trace
 		capacity := int64(1 + rng.IntN(40))
-		for _, policy := range []string{"vllm", "sglang-lru", "sglang-lfu", "lmcache-lru", "length-aware"} {
+		for _, policy := range []string{"vllm", "sglang-lru", "sglang-lfu", "lmcache-lru", "tensorrt-llm", "length-aware"} {
 			c := prefixCell(t, "prefix", policy, "", capacity)
 			opt := c
 			opt.Parts = c.Replayed()

@@ -25,6 +25,7 @@ const (
 	lastAny      = "any"
 	lastFull     = "full"
 	lastComputed = "computed"
+	lastKept     = "kept"
 )
 
 // Metrics of a cache that serves prompts.
@@ -86,10 +87,10 @@ var entry = cache.Entry{
 			"their blocks cannot be evicted; not with evict=any and evict=chunk"},
 		{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "tokens in a block, a multiple of those in the trace, whose " +
 			"blocks are joined; the capacity has as many tokens, or bytes, as otherwise; 0: the trace's"},
-		{Name: "last", Default: lastAny, Choices: []string{lastAny, lastFull, lastComputed}, Doc: "the last block of a " +
-			"prompt: any, it is kept and hits as the others do; full, only if it is full; computed, it is kept if it is full, " +
-			"and never hits, since engines compute at least one token of a prompt; another one takes room while the prompt " +
-			"runs"},
+		{Name: "last", Default: lastAny, Choices: []string{lastAny, lastFull, lastComputed, lastKept}, Doc: "the last " +
+			"block of a prompt: any, it is kept and hits as the others do; full, only if it is full; computed, it is kept if " +
+			"it is full, and never hits, since engines compute at least one token of a prompt; another one takes room while " +
+			"the prompt runs; kept, it is kept in any case, and never hits"},
 	},
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds: func(v params.Values, overlap bool) bool {
@@ -244,7 +245,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
-	if p.last == lastAny && hits < len(a.blocks) { // otherwise a block that is not full is not kept
+	if p.keepsPartial() && hits < len(a.blocks) { // otherwise a block that is not full is not kept
 		n.EmptyTokens += columns.EmptyTokens(prompt, len(a.blocks))
 	}
 	if columns.Rounded != nil {
@@ -253,15 +254,18 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	return hitTokens
 }
 
+// keepsPartial reports whether last blocks that are not full are kept.
+func (p *Cache) keepsPartial() bool { return p.last == lastAny || p.last == lastKept && !p.bound }
+
 // limit sets which blocks of a prompt are kept and which can hit. To a reference every full block can hit, and no other
 // takes room, which bounds what the rule permits.
 func (p *Cache) limit(a *arrival, tokens, block int64) {
 	a.kept = len(a.blocks)
-	if p.last != lastAny {
+	if !p.keepsPartial() {
 		a.kept = int(min(int64(len(a.blocks)), tokens/block))
 	}
 	a.reusable = a.kept
-	if p.last == lastComputed && !p.bound {
+	if (p.last == lastComputed || p.last == lastKept) && !p.bound {
 		a.reusable = int(min(int64(a.kept), (tokens-1)/block))
 		a.apart = a.kept < len(a.blocks)
 	}

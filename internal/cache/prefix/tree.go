@@ -17,7 +17,7 @@ import (
 //
 // With last=computed a last block that is not full is not loaded, but takes room while its prompt runs; and a last full
 // block that is resident is computed again, for which there must be room for a moment, as engines need it before they
-// find that they have the block.
+// find that they have the block. With last=kept this applies to every last block, and all are loaded.
 //
 // The optimum. Let the policy be Belady's: it evicts the block whose next request is farthest away in the sequence of
 // blocks. No other schedule misses less, whether it keeps to the tree or not, as long as it loads what is missing as

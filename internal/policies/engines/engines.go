@@ -42,6 +42,8 @@ var (
 	// Blocks that are full are kept, and at least one token of a prompt is computed.
 	ofBlocks = policies.Values{"evict": "leaf", "last": "computed"}
 	ofNodes  = policies.Values{"evict": "node", "last": "computed"}
+	// Blocks that are not full are kept, too.
+	ofAllBlocks = policies.Values{"evict": "leaf", "last": "kept"}
 	// The store keeps full chunks, and all of them can hit.
 	ofChunks = policies.Values{"evict": "chunk", "last": "full"}
 )
@@ -99,7 +101,7 @@ var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
 	Priorities: true,
 }, byPriority))
 
-var tensorRTLLM = shortFor(ofBlocks, policies.Entry{
+var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Name:    "tensorrt-llm",
 	Look:    policies.Look{Color: policies.Indigo, Mark: policies.Triangle},
 	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
