@@ -53,11 +53,7 @@ func (r *Replayer) inBlocks(c Cell) (*Replayer, Cell, error) {
 		other = NewReplayer(t, r.options)
 		r.joined[tokens] = other
 	}
-	if c.Capacity.Block > 0 {
-		c.Capacity = c.Capacity.InBlocksOf(prompts.Of(other.trace.Kind).Memory.BlockBytes, r.trace.SampleRate)
-	} else {
-		c.Capacity.Simulated = c.Capacity.Simulated * int64(prompts.Of(r.trace.Kind).BlockTokens) / int64(tokens)
-	}
+	c.Capacity = c.Capacity.InJoinedBlocks(prompts.Of(other.trace.Kind), r.trace.SampleRate)
 	return other.WithProgress(r.scaled(len(other.trace.Objects))), c, nil
 }
 

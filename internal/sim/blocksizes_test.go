@@ -122,6 +122,82 @@ func TestJoinedBlocks(t *testing.T) {
 	}
 }
 
+// TestJoinedBlocksInTiers compares tiers with larger blocks with the same tiers on the trace in such blocks, their sizes
+// divided by hand: as many tokens or, where their bytes are known, as many bytes.
+func TestJoinedBlocksInTiers(t *testing.T) {
+	for seed := range brief.Of[uint64](6, 2) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		tr := policytest.RandomPrompts(rng, 400, 12, 2)
+		known := seed%2 == 1
+		if known {
+			keyValues(t, tr, "layers=4,kv-heads=2,head-size=8,window=40,windowed-layers=2")
+		}
+		before := prompts.Of(tr.Kind)
+		for _, tokens := range []int{16, 48, 128} {
+			other := must.Get(tr.InBlocks(tokens))(t)
+			columns := *prompts.Of(other.Kind)
+			if columns.Unjoined != before {
+				t.Fatalf("joined blocks are of %p, want %p", columns.Unjoined, before)
+			}
+			columns.Unjoined = nil // as if the file had such blocks
+			other.Kind = &columns
+			// blocks returns how many of the larger blocks have the tokens, or the bytes, of n blocks of the trace.
+			blocks := func(n int) int {
+				if known {
+					return n * int(before.Memory.BlockBytes) / int(prompts.Of(other.Kind).Memory.BlockBytes)
+				}
+				return n * 16 / tokens
+			}
+			share := blocks(tr.NumObjects / 2)
+			direct := sim.NewReplayer(other, sim.ReplayerOptions{})
+			for _, mode := range []string{"exclusive", "inclusive", "write-through", "write-back"} {
+				for _, policy := range []string{"lru", "opt"} {
+					kind := "tiers(hbm=40,host=60,ssd=" + itoa(tr.NumObjects/2) + ",remote=3x,mode=" + mode + ",block=" + itoa(tokens) + ")"
+					divided := "tiers(hbm=" + itoa(blocks(40)) + ",host=" + itoa(blocks(60)) + ",ssd=" + itoa(share) + ",remote=3x,mode=" +
+						mode + ")"
+					if mode == "inclusive" {
+						kind, divided = strings.ReplaceAll(kind, "remote=3x,", ""), strings.ReplaceAll(divided, "remote=3x,", "")
+					}
+					got := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}),
+						simtest.Cell(t, policy, capacity.Of(40, false), "cache="+kind))
+					want := simtest.Replay(t, direct,
+						simtest.Cell(t, policy, capacity.Of(int64(blocks(40)), false), "cache="+divided))
+					if !reflect.DeepEqual(got.Values, want.Values) || got.Cache != strings.Replace(kind, "mode=exclusive,", "", 1) {
+						t.Fatalf("seed %d, %s, %s:\n%+v, on joined blocks, %s\n%+v", seed, kind, policy, got.Record, divided, want.Record)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSizesOfTiersInJoinedBlocks: numbers, shares and bytes of tiers are those of the trace's blocks.
+func TestSizesOfTiersInJoinedBlocks(t *testing.T) {
+	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(3, 3)), 400, 12, 2)
+	residents := func(text string) float64 {
+		c := simtest.Cell(t, "lru", capacity.Of(16, false), "cache=tiers("+text+",block=64)")
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{})
+		must.Do(t, r.Check(c))
+		got := simtest.Replay(t, r, c)
+		if n := got.Values.Float(metric.Metric{Name: "tier_residents[hbm]"}); n != 4 {
+			t.Errorf("%s: %v blocks of 64 tokens are in the first tier, want 4", text, n)
+		}
+		return got.Values.Float(metric.Metric{Name: "tier_residents[host]"})
+	}
+	if n := residents("host=43"); n != 10 {
+		t.Errorf("a tier of 43 blocks of 16 tokens has %v of 64, want 10", n)
+	}
+	if n, want := residents("host=10%"), float64(tr.NumObjects/10/4); n != want {
+		t.Errorf("a tier of a tenth of %d blocks of 16 tokens has %v of 64, want %v", tr.NumObjects, n, want)
+	}
+	keyValues(t, tr, "layers=4,kv-heads=2,head-size=8") // 256 bytes of a token
+	c := simtest.Cell(t, "lru", on(t, tr, "64KiB"), "cache=tiers(host=160KiB,block=64)")
+	got := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), c)
+	if n := got.Values.Float(metric.Metric{Name: "tier_residents[host]"}); n != 10 {
+		t.Errorf("a tier of 160 KiB has %v blocks of 16 KiB", n)
+	}
+}
+
 func itoa(n int) string { return capacity.Of(int64(n), false).String() }
 
 // TestJoinedBlocksAreThoseOfLongerPieces: a log of texts that is cut into small blocks, which the cache joins, gives

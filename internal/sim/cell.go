@@ -95,11 +95,11 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 	return c.Entry.Capacity(c.Params)
 }
 
-// OwnCapacityOn returns the capacity of its own that a cache has on a trace: bytes of prompts are those of their
-// blocks.
+// OwnCapacityOn returns the capacity of its own that a cache has on a trace: of prompts whose keys and values have known
+// bytes it is in bytes, like any other.
 func OwnCapacityOn(t *traces.Trace, own capacity.Capacity, c cache.Spec, sizes capacity.Mode) (capacity.Capacity,
 	error) {
-	if !own.Bytes || c.Entry.Pages || !c.Entry.ServesPrompts(t) {
+	if c.Entry.Pages || !c.Entry.ServesPrompts(t) || !own.Bytes && sizes != capacity.Blocks {
 		return own, nil
 	}
 	return own.On(t, sizes)

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // kinds are the tiers that a hierarchy can have, the fastest first. Storage is what admission protects from writes.
@@ -197,6 +198,8 @@ func resolve(all []tier, c cache.Config, isPrompts bool) (sizes []int64, err err
 			n, err = multiple(t, sizes[0])
 		case isPrompts && t.size.CountsBytes(capacity.AsWritten):
 			n, err = inBlocks(t, c)
+		case isPrompts && prompts.Of(c.Trace.Kind).Unjoined != nil:
+			n, err = inJoinedBlocks(t, c)
 		default:
 			n, err = onTrace(t, c)
 		}
@@ -238,6 +241,28 @@ func inBlocks(t tier, c cache.Config) (int64, error) {
 			c.BlockBytes)
 	}
 	return blocks, nil
+}
+
+// inJoinedBlocks returns the size of a tier that is stated in blocks of the trace, or as a share of these, where the
+// cache joins them.
+func inJoinedBlocks(t tier, c cache.Config) (int64, error) {
+	joined := prompts.Of(c.Trace.Kind)
+	of := *c.Trace
+	of.Kind, of.NumObjects = joined.Unjoined, len(joined.Unjoined.Parents)
+	mode := capacity.AsWritten
+	if joined.Memory.BlockBytes > 0 {
+		mode = capacity.Blocks
+	}
+	on, err := t.size.On(&of, mode)
+	if err != nil {
+		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
+	}
+	n := on.InJoinedBlocks(joined, c.Trace.SampleRate).Simulated
+	if n < 1 {
+		return 0, fmt.Errorf("cache tiers: %s has less room than a block of %d tokens; want more", t.describe(),
+			joined.BlockTokens)
+	}
+	return n, nil
 }
 
 // onTrace returns the size of a tier in the unit of the cache's capacity.

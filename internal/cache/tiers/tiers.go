@@ -48,6 +48,8 @@ var entry = cache.Entry{
 			"to the first one; 0: never"},
 		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, " +
 			"in order of arrival; their blocks cannot be evicted from the first tier"},
+		params.Param{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "of prompts: tokens in a block, a multiple of " +
+			"those in the trace, whose blocks are joined; every tier has as many tokens, or bytes, as otherwise; 0: the trace's"},
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
@@ -60,6 +62,7 @@ var entry = cache.Entry{
 		e.Bypasses = v.Int("promote") != 1 || v.Int("concurrency") > 1
 	},
 	Drops:       true,
+	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
 	Whole:       whole,
@@ -144,6 +147,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	case !isPrompts && v.Int("concurrency") != 1:
 		return fmt.Errorf("cache tiers: concurrency=%d is of prompts, but %s has none; leave it out", v.Int("concurrency"),
 			t.Name)
+	case !isPrompts && v.Int("block") != 0:
+		return fmt.Errorf("cache tiers: block=%d is of prompts, but %s has none; leave it out", v.Int("block"), t.Name)
 	case !isPrompts && stated && own.Bytes && !t.HasSizes():
 		return fmt.Errorf("cache tiers: %s counts bytes, but %s has no sizes; write numbers of objects", all[0].describe(),
 			t.Name)

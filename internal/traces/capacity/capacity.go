@@ -81,6 +81,16 @@ func (c Capacity) InBlocksOf(block int64, rate float64) Capacity {
 	return c
 }
 
+// InJoinedBlocks returns a capacity in blocks of prompts for the blocks that these were joined to: the same bytes or,
+// where these are unknown, at most as many tokens. rate is that of a sample of the keys.
+func (c Capacity) InJoinedBlocks(joined *prompts.Columns, rate float64) Capacity {
+	if c.Block > 0 {
+		return c.InBlocksOf(joined.Memory.BlockBytes, rate)
+	}
+	c.Simulated = c.Simulated * int64(joined.Unjoined.BlockTokens) / int64(joined.BlockTokens)
+	return c
+}
+
 // OnSample scales c to a sample of that share of the keys. ok is false if less than one object or byte remains.
 func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	amount := float64(c.Amount) * rate

@@ -38,6 +38,7 @@ func (p *Columns) Join(tokens int, objects []uint32, groups, starts []int) (Join
 	columns := *p
 	joined := Joined{Columns: &columns}
 	columns.BlockTokens, columns.Parents, columns.Rounded = tokens, nil, make([]int32, len(groups))
+	columns.Unjoined = p
 	n := tokens / p.BlockTokens
 	numbers := make([]uint32, len(p.Parents)) // per block: the number plus 1 of the joined block that it ends
 	before, after := newSeen(len(p.Parents)), newSeen(len(p.Parents)/n+len(groups))

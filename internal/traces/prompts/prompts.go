@@ -256,6 +256,9 @@ type Columns struct {
 	// Rounded has, per prompt, the tokens at its beginning that earlier prompts have in whole blocks of the file, and not
 	// in whole blocks here; nil if blocks are those of the file.
 	Rounded []int32
+	// Unjoined are the prompts in the blocks of the file, where Join has joined these; nil if blocks are those of the
+	// file.
+	Unjoined *Columns
 }
 
 // Memory is what the keys and values of prompts take, on all GPUs of a replica.
