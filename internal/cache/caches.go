@@ -207,6 +207,9 @@ type Config struct {
 	Key func(policies.Object) uint64
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
+	// FurtherPredictor builds another predictor of the whole trace, with a seed of its own, for caches with several
+	// policies; nil if the policy uses none.
+	FurtherPredictor func(seed uint64) (predict.Predictor, error)
 	// NewPredictor builds a predictor for a pool from its number of objects and about its number of requests, whose
 	// positions are the pool's own; nil if the policy uses none. It is set only for caches with Pools, instead of
 	// Predictor.

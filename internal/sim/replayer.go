@@ -398,6 +398,11 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		if config.Predictor, err = counted.ofCell(c, t, nextUse, addresses, config.Neighbours); err != nil {
 			return nil, nil, err
 		}
+		config.FurtherPredictor = func(seed uint64) (predict.Predictor, error) {
+			further := c
+			further.Seed = seed
+			return counted.ofCell(further, t, nextUse, addresses, config.Neighbours)
+		}
 	}
 	config.Observer, config.Warmup, config.Served = observer, warmup, r.progress()
 	config.Addresses = addresses

@@ -29,6 +29,8 @@ type hierarchy struct {
 	movesUp bool
 	time    int64 // of the last request
 
+	predictors []*predictor // of the tiers whose policies use one, if there are several tiers
+
 	admitting   []*level // that have an admission
 	seen        int      // requests that these have seen
 	requests    int64    // that count

@@ -33,6 +33,7 @@ func (c *objects) asked(r policies.Request) {
 	}
 	c.expire(r.Time)
 	c.note(r.Object, r.Pos)
+	c.observe(r.Object, r.Pos)
 }
 
 func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {

@@ -68,6 +68,11 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 			c.see(policies.Request{Object: o, Query: o, Pos: first + i, Size: 1, Time: now})
 		}
 	}
+	if len(c.predictors) > 0 {
+		for i, o := range blocks {
+			c.observe(o, first+i)
+		}
+	}
 	if int64(len(blocks)) > c.levels[0].pool.Capacity() {
 		c.longer++
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -290,7 +289,7 @@ func sampleRate(c cache.Config) float64 {
 }
 
 // checkPolicies rejects policies that do not work in a tier.
-func checkPolicies(all []tier, cell policies.Entry) error {
+func checkPolicies(all []tier) error {
 	for _, t := range all {
 		if !t.hasPolicy {
 			continue
@@ -308,17 +307,7 @@ func checkPolicies(all []tier, cell policies.Entry) error {
 		}
 		return fmt.Errorf("cache tiers: policies names %s, which does not work there: %s; choose another one", e.Name, why)
 	}
-	if cell.Predicts && len(all) > 1 {
-		return fmt.Errorf("cache tiers: policy %s observes each request once, but a hierarchy has a policy for each tier; "+
-			"choose a policy without predictions: %s", cell.Name, suggest.List(withoutPredictions()))
-	}
 	return nil
-}
-
-func withoutPredictions() []string {
-	return policies.Registry.NamesOf(func(e *policies.Entry) bool {
-		return e.Kind == policies.Online && e.New != nil && !e.Predicts && !e.Unbounded && !e.Relates && !e.Idle
-	})
 }
 
 // policiesOf returns the policy of each tier, given the cell's. Where the cell's is the optimum, what comes down from

@@ -71,7 +71,7 @@ var entry = cache.Entry{
 	CheckTrace:  checkTrace,
 	CheckModel:  checkModel,
 	Admits:      admits,
-	Check: func(v params.Values, policy policies.Entry) error {
+	Check: func(v params.Values, _ policies.Entry) error {
 		all, err := parse(v)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ var entry = cache.Entry{
 		if v.Bool("joined") {
 			all = all[:1]
 		}
-		return checkPolicies(all, policy)
+		return checkPolicies(all)
 	},
 	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
 		if v.Bool("joined") {
@@ -298,6 +298,9 @@ func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs [
 				return err
 			}
 			h.admitting = append(h.admitting, l)
+		}
+		if err := h.givePredictor(&own, i, len(all) > 1); err != nil {
+			return fmt.Errorf("tier %s: %w", l.name, err)
 		}
 		if err := l.fill(own, chained(i)); err != nil {
 			return fmt.Errorf("tier %s: %w", l.name, err)

@@ -27,6 +27,9 @@ func configOf(tb must.TB, t *traces.Trace, kind, policy string, capacity int64, 
 	next := policytest.NextUse(t)
 	c := cache.Config{Trace: t, Capacity: capacity, Unit: unit, Seed: 3, NextUse: func() []uint32 { return next },
 		Params: must.Get(cache.Registry.Parse(kind))(tb).Params, Policy: must.Get(policies.Registry.Parse(policy))(tb)}
+	if c.Policy.Entry.Predicts {
+		c = predicting(tb, c, "noisy(p=0.3)")
+	}
 	if c.Policy.Entry.Relates {
 		c.Relations = &policies.Relations{HitFrom: cache.IdentityOnly}
 	}
@@ -93,7 +96,7 @@ func TestOneTierIsTheCacheItself(t *testing.T) {
 			{policytest.RandomPrompts(rng, 60, 6, 4), "prefix(concurrency=3)", 1 + rng.Int64N(30), true},
 		} {
 			policytest.ForSample(t, !c.unit, func(t *testing.T, e policies.Entry) {
-				if e.Predicts || e.Similar {
+				if e.Similar {
 					t.Skip("needs more than requests")
 				}
 				size := policytest.CapacityFor(e, c.capacity)
@@ -836,7 +839,7 @@ func TestEveryPolicyInTiers(t *testing.T) {
 		"prompts": policytest.RandomPrompts(rng, 80, 6, 4)}
 	for what, tr := range traces {
 		policytest.ForEach(t, what == "bytes", func(t *testing.T, e policies.Entry) {
-			if e.Predicts || e.Similar {
+			if e.Similar {
 				t.Skip("needs more than requests")
 			}
 			for _, mode := range []string{exclusive, inclusive, writeThrough, writeBack} {

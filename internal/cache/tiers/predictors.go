@@ -1,0 +1,53 @@
+package tiers
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// predictor is the predictor of one of several tiers, as its policy sees it. The hierarchy reports each request to it
+// once, whichever tier serves it: a policy sees what comes down to its tier, and not what hits above. All blocks of a
+// prompt are reported when it comes, so that predictions are as of its end.
+type predictor struct {
+	predict.Predictor
+	now int // the position after the last request
+}
+
+// Observe has nothing to do: the hierarchy has reported the request.
+func (*predictor) Observe(predict.Object, int) {}
+
+func (p *predictor) Predict(objects []predict.Object, _ int, next []float64) {
+	p.Predictor.Predict(objects, p.now, next)
+}
+
+// Unwrap implements predict.Wrapper.
+func (p *predictor) Unwrap() predict.Predictor { return p.Predictor }
+
+// givePredictor gives the policy of a tier a predictor of its own, with the seed of the tier. The policy of a single
+// tier reports its requests itself.
+func (h *hierarchy) givePredictor(c *cache.Config, at int, several bool) (err error) {
+	switch {
+	case !c.Policy.Entry.Predicts:
+		c.Predictor = nil
+		return nil
+	case !several:
+		return nil
+	case at > 0:
+		if c.Predictor, err = c.FurtherPredictor(c.Seed); err != nil {
+			return err
+		}
+	}
+	p := &predictor{Predictor: c.Predictor}
+	c.Predictor = p
+	h.predictors = append(h.predictors, p)
+	return nil
+}
+
+// observe reports a request to the predictors.
+func (h *hierarchy) observe(o policies.Object, pos int) {
+	for _, p := range h.predictors {
+		p.Predictor.Observe(o, pos)
+		p.now = pos + 1
+	}
+}
