@@ -4,12 +4,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // TestPrefillLoadsFromTiers: one prompt at a time, the mean time to the first token is that of what is computed, and of
@@ -52,6 +55,42 @@ func TestPrefillWithOneTier(t *testing.T) {
 			if one.Float(m) != want.Float(m) {
 				t.Errorf("%s: %s is %v, in the prefix cache %v", model, m.Name, one.Float(m), want.Float(m))
 			}
+		}
+	}
+}
+
+// TestPrefillLoadsByHand is the example of docs/models.md. A computed token takes 1 ms, a load 20.1 ms and 0.5 ms per
+// token. The first prompt computes its 40 tokens until 40 ms. The second one, which comes at the same time, waits until
+// then; its five blocks of 10 tokens take the place of all four of the first prompt, which move to the host, and it
+// computes until 90 ms. At 60 ms comes the third one, which has these four and one more block: a load of 40.1 ms instead
+// of 40 ms of computing, and 10 ms that must be computed.
+func TestPrefillLoadsByHand(t *testing.T) {
+	trace := policytest.Prompts(10, "abcd", "vwxyz", "abcde")
+	prompts.Of(trace.Kind).Arrivals = []int64{0, 0, int64(60 * time.Millisecond)}
+	const machine = "arrivals=trace,concurrency=1,output=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1,weights_gb=1e-6," +
+		"peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0,bandwidth_gbs=1e9,host_gbs=0.002,host_us=20100"
+	for _, test := range []struct {
+		settings    string
+		third, wait float64 // milliseconds from its arrival to its first token; that its prefill waits
+	}{
+		{"", 90 + 40.1 + 10 - 60, 40.1},                  // it loads when its prefill begins
+		{",prefetch=true", 60 + 40.1 + 10 - 60, 10.1},    // it loads when it comes, until 100.1 ms
+		{",overlap=true", 90 + 40.1 - 60, 30.1},          // it computes meanwhile
+		{",prefetch=true,overlap=true", 100.1 - 60, 0.1}, // it computes from 90 to 100 ms
+	} {
+		rec := timed(t, trace, "lru", "tiers(host=2x)", "prefill("+machine+test.settings+")", 5, 0)["lru"]
+		if want := (40 + 90 + test.third) / 3; math.Abs(rec.Float(models.LatencyMean)-want) > 1e-3 {
+			t.Errorf("%q: mean TTFT %v ms, want %v", test.settings, rec.Float(models.LatencyMean), want)
+		}
+		if want := test.wait / 3; math.Abs(rec.Float(models.LoadWait)-want) > 1e-3 {
+			t.Errorf("%q: waits for %v ms, want %v", test.settings, rec.Float(models.LoadWait), want)
+		}
+		if n, _ := rec.GetInt(models.LoadedBytes.Of("host")); n != 40_000 {
+			t.Errorf("%q: %d bytes loaded, want those of 40 tokens", test.settings, n)
+		}
+		// 20.1 + n/2 ms of loading are no more than n ms of computing from 40.2 tokens on
+		if n, _ := rec.GetInt(models.BreakEven.Of("host")); n != 41 {
+			t.Errorf("%q: breaks even at %d tokens, want 41", test.settings, n)
 		}
 	}
 }

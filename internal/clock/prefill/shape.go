@@ -63,7 +63,8 @@ var shapes = map[string]Shape{
 	"deepseek-r1": shape("deepseek-r1", 128, 128+64, 128).with(37e9, 671e9, 0.048),
 }
 
-// hostShare is the share of the bandwidth of PCI Express that copies reach; our choice. Each card has 16 lanes: 16 GT/s
+// hostShare is the share of the bandwidth of PCI Express that copies reach, about that of HLEM (arXiv 2605.04450),
+// section V-E: 25 of 31.5 GB/s. Each card has 16 lanes: 16 GT/s
 // (PCI Express base specification 4.0) or 32 GT/s (5.0) with 128 of 130 bits are 31.5 and 63.0 GB/s.
 const hostShare = 0.8
 
