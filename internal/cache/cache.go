@@ -25,6 +25,23 @@ type Running interface {
 	Finish(group int)
 }
 
+// InFlight begins the groups of a trace in their order, of which so many run at the same time.
+type InFlight struct {
+	AtOnce  int
+	started int
+}
+
+// Serve begins the groups of a window, and finishes the oldest ones that run where there would be too many.
+func (f *InFlight) Serve(of Running, w Window, n *Counts) {
+	for range w.Groups {
+		if f.started >= f.AtOnce {
+			of.Finish(f.started - f.AtOnce)
+		}
+		of.Begin(f.started, n)
+		f.started++
+	}
+}
+
 // Replica is implemented by caches of which several nodes may have one each: those with Entry.Replicas.
 type Replica interface {
 	Running

@@ -152,11 +152,10 @@ func checkModel(model string, v params.Values) error {
 type Cache struct {
 	store   blockStore
 	trace   *traces.Trace
-	atOnce  int
+	running cache.InFlight // of Serve
 	last    string
 	bound   bool   // the policy is a reference that no schedule should beat
 	held    []hold // per prompt
-	started int    // prompts that Serve has begun
 }
 
 type blockStore interface {
@@ -189,7 +188,7 @@ type hold struct {
 }
 
 func New(c cache.Config) (*Cache, error) {
-	p := &Cache{trace: c.Trace, atOnce: c.Params.Int("concurrency"), last: c.Params.Text("last"),
+	p := &Cache{trace: c.Trace, running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, last: c.Params.Text("last"),
 		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]hold, len(c.Trace.Groups))}
 	var err error
 	switch c.Params.Text("evict") {
@@ -209,17 +208,9 @@ func (p *Cache) Used() int64                  { return p.store.Used() }
 // Has, Held and AtOnce implement cache.Replica.
 func (p *Cache) Has(o policies.Object) bool { return p.store.has(o) }
 func (p *Cache) Held() int64                { return int64(p.store.locks()) }
-func (p *Cache) AtOnce() int                { return p.atOnce }
+func (p *Cache) AtOnce() int                { return p.running.AtOnce }
 
-func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
-	for range w.Groups {
-		if p.started >= p.atOnce {
-			p.Finish(p.started - p.atOnce)
-		}
-		p.Begin(p.started, n)
-		p.started++
-	}
-}
+func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.running.Serve(p, w, n) }
 
 // Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and missing ones are
 // loaded. If a prompt does not fit next to the locked blocks, its first blocks are loaded and the others bypass the

@@ -19,9 +19,8 @@ import (
 type chains struct {
 	hierarchy
 	trace   *traces.Trace
-	atOnce  int
-	held    [][]int32 // per tier with a tree, per prompt: the number of its blocks that it holds there
-	started int       // prompts that Serve has begun
+	running cache.InFlight // of Serve
+	held    [][]int32      // per tier with a tree, per prompt: the number of its blocks that it holds there
 	columns *prompts.Columns
 	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too; policies
 	// that look up positions see the first one first.
@@ -38,15 +37,7 @@ type chains struct {
 }
 
 // Serve implements cache.Cache.
-func (c *chains) Serve(w cache.Window, n *cache.Counts) {
-	for range w.Groups {
-		if c.started >= c.atOnce {
-			c.Finish(c.started - c.atOnce)
-		}
-		c.Begin(c.started, n)
-		c.started++
-	}
-}
+func (c *chains) Serve(w cache.Window, n *cache.Counts) { c.running.Serve(c, w, n) }
 
 // Begin implements cache.Running.
 func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {

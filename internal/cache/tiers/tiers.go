@@ -49,7 +49,8 @@ var entry = cache.Entry{
 		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, " +
 			"in order of arrival; their blocks cannot be evicted from the first tier"},
 		params.Param{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "of prompts: tokens in a block, a multiple of " +
-			"those in the trace, whose blocks are joined; every tier has as many tokens, or bytes, as otherwise; 0: the trace's"},
+			"those in the trace, whose blocks are joined; every tier has as many tokens, or bytes, as otherwise; 0: the " +
+			"trace's"},
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
@@ -270,8 +271,8 @@ func build(c cache.Config) (cache.Cache, error) {
 		o := &objects{hierarchy: h, largest: slices.Max(sizes)}
 		return o, o.addLevels(c, all, sizes, specs, func(int) bool { return false })
 	}
-	p := &chains{hierarchy: h, trace: c.Trace, columns: columns, atOnce: c.Params.Int("concurrency"),
-		deepestFirst: h.last == nil}
+	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
+		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, deepestFirst: h.last == nil}
 	for range all {
 		p.held = append(p.held, make([]int32, len(c.Trace.Groups)))
 	}
