@@ -36,6 +36,13 @@ type Charging interface {
 	Expect(o policies.Object)
 }
 
+// Layered is implemented by stores with further tiers: an object that a store has lost to a lower tier has not left the
+// cache.
+type Layered interface {
+	// Below reports whether a lower tier has an object, and the first one has not.
+	Below(o policies.Object) bool
+}
+
 // Numbered is implemented by stores that need the addresses of objects. The numbers are set once, before the first
 // request.
 type Numbered interface{ SetNumbers(n *prefetch.Numbers) }
@@ -385,10 +392,14 @@ func (c *prefetching) takeBack(o policies.Object, r policies.Request) bool {
 	if c.charged != nil {
 		size = c.charged[o]
 	}
+	layered, ok := c.Store.(Layered)
+	gone := !ok || !layered.Below(o)
 	if !c.prefetch(o, size, r) {
 		return false
 	}
-	c.restored++
+	if gone {
+		c.restored++
+	}
 	return true
 }
 
@@ -405,6 +416,9 @@ func (c *prefetching) BeginCounting() {
 	}
 	if c.delayed != nil {
 		c.delayed.late = 0
+	}
+	if warming, ok := c.Store.(Warming); ok {
+		warming.BeginCounting()
 	}
 }
 

@@ -67,6 +67,11 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return fmt.Errorf("prefetcher %s works on reads of files, but %s has none; cachesim formats lists the formats "+
 			"with reads of files", c.Prefetcher.Name(), r.trace.Name)
 	}
+	if c.Prefetcher != nil && c.Cache.Entry.ServesPrompts(r.trace) {
+		return fmt.Errorf("prefetcher %s: the cache %s serves the prompts of %s, whose blocks are loaded as chains; with "+
+			"--model 'prefill(prefetch=true)' tiers load ahead what a waiting prompt hits", c.Prefetcher.Name(),
+			c.Cache.Name(), r.trace.Name)
+	}
 	if c.Prefetcher != nil || c.Cache.Entry.Streams {
 		if _, err := r.view(c.Capacity).addressesFor(c); err != nil {
 			return err
@@ -149,6 +154,10 @@ func CheckParts(c Cell) error {
 	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
+	case c.Prefetcher != nil && isAsynchronous(c.Model) && kind.Admits != nil:
+		return fmt.Errorf("prefetcher %s: the model %s fetches what is proposed from the store behind the cache %s, also "+
+			"what a lower tier has; remove the model, the prefetcher or the tiers", c.Prefetcher.Name(), c.Model.Name(),
+			kind.Name)
 	case c.Allocator != nil && c.Allocator.Entry.Serving && kind.Pools == nil:
 		return fmt.Errorf("allocator %s divides the memory of a node that serves recommendations; it works in the cache %s, "+
 			"not in %s", c.Allocator.Name(), strings.Join(cache.WithPools(), ", "), kind.Name)

@@ -92,7 +92,7 @@ func (r *Replayer) Need(job Job) int64 {
 		need += c.Admission.Entry.PerObject * objects
 	}
 	if c.Cache.Entry.Bytes != nil {
-		return need + r.needOfNodes(c)
+		return need + objects/int64(t.NumObjects)*r.needOfNodes(c) // strangers need as much as objects
 	}
 	need += c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {

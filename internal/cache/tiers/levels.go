@@ -29,6 +29,10 @@ type hierarchy struct {
 	movesUp bool
 	time    int64 // of the last request
 
+	prefetches bool           // a prefetcher loads objects
+	requested  []bool         // per object: the trace has requested it; nil if last is, or nothing prefetches
+	observer   cache.Observer // of the first tier; may be nil
+
 	predictors []*predictor // of the tiers whose policies use one, if there are several tiers
 
 	admitting   []*level // that have an admission
@@ -57,12 +61,13 @@ type counts struct {
 	written, writtenBytes int64 // objects that became resident
 	evicted, promoted     int64 // promoted: hits that moved to the first tier, or were copied there
 	refused               int64 // objects that admission did not let in
+	fetched, fetchedBytes int64 // objects that a prefetcher has brought to the first tier
 }
 
 func (c counts) minus(b counts) counts {
 	return counts{c.hits - b.hits, c.hitTokens - b.hitTokens, c.readBytes - b.readBytes,
 		c.written - b.written, c.writtenBytes - b.writtenBytes, c.evicted - b.evicted, c.promoted - b.promoted,
-		c.refused - b.refused}
+		c.refused - b.refused, c.fetched - b.fetched, c.fetchedBytes - b.fetchedBytes}
 }
 
 // begin records the position and the time of a request.
@@ -156,10 +161,13 @@ func (l *level) take(o policies.Object) { l.pool.Drop(o) }
 
 // Left implements cache.Observer.
 func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
+	h := l.of
+	if l.at == 0 && h.observer != nil {
+		h.observer.Left(o, size, why)
+	}
 	if why == cache.Dropped { // the hierarchy has moved or removed it
 		return
 	}
-	h := l.of
 	l.evicted++
 	switch {
 	case h.mode == inclusive:
@@ -190,7 +198,10 @@ func (h *hierarchy) above(at int, o policies.Object) bool {
 // moved returns a request for an object that comes down from the tier above.
 func (h *hierarchy) moved(o policies.Object, size int64) policies.Request {
 	r := policies.Request{Object: o, Query: o, Pos: h.pos, Size: size, Time: h.time}
-	if h.last != nil {
+	switch {
+	case h.requested != nil && !h.requested[o]: // so there is no position to look up its next request from
+		r.Reason = policies.Prefetch
+	case h.last != nil:
 		r.Pos = int(h.last[o])
 	}
 	return r
@@ -210,6 +221,9 @@ func (h *hierarchy) offer(r policies.Request, from int) bool {
 func (h *hierarchy) note(o policies.Object, pos int) {
 	if h.last != nil {
 		h.last[o] = uint32(pos)
+	}
+	if h.requested != nil {
+		h.requested[o] = true
 	}
 }
 

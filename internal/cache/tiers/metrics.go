@@ -48,13 +48,17 @@ var (
 		Doc: "hits in a tier that moved to the first one, or were copied there"}
 	Residents = metric.Metric{Name: "tier_residents", Unit: metric.Count, Labels: "tier", Merge: metric.Apart,
 		Doc: "objects in a tier at the end"}
+	Prefetched = metric.Metric{Name: "tier_prefetches", Unit: metric.Count, Labels: "tier",
+		Doc: "objects that a prefetcher has brought from a tier to the first one"}
+	PrefetchedBytes = metric.Metric{Name: "tier_prefetched_bytes", Unit: metric.Bytes, Labels: "tier",
+		Doc: "bytes of the tier_prefetches, which tier_read_bytes does not have; absent if sizes are not known"}
 	Refused = metric.Metric{Name: "tier_refused", Unit: metric.Count, Labels: "tier",
 		Doc: "objects that the admission kept from a tier"}
 )
 
 // metrics are all that this cache reports.
 var metrics = slices.Concat([]metric.Metric{Hits, HitShare, HitTokens, ReadBytes, Written, WrittenBytes, WrittenPerDay,
-	WritesPerDay, Evicted, Promoted, Residents, Refused}, prefix.Metrics)
+	WritesPerDay, Evicted, Promoted, Residents, Refused, Prefetched, PrefetchedBytes}, prefix.Metrics)
 
 // measure sets the metrics of prompts, where there are any.
 func measure(c cache.Counts, v *metric.Values) {
@@ -91,6 +95,12 @@ func (l *level) counters() (all []policies.Counter) {
 	add(Promoted, float64(n.promoted))
 	if l.admission != nil {
 		add(Refused, float64(n.refused))
+	}
+	if h.prefetches && l.at > 0 {
+		add(Prefetched, float64(n.fetched))
+		if h.sized {
+			add(PrefetchedBytes, float64(n.fetchedBytes))
+		}
 	}
 	add(Residents, float64(l.pool.Len()))
 	days := float64(h.until-h.from) / day

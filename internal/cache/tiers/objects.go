@@ -37,23 +37,31 @@ func (c *objects) asked(r policies.Request) {
 }
 
 func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
-	c.asked(r)
-	at := c.find(r.Object)
 	if sized {
 		n.Bytes += r.Size
 	}
-	if at < 0 {
-		if r.Size > c.largest {
-			c.oversized++
-		}
-		c.miss(r)
+	if !c.Request(r) {
 		return
 	}
 	n.Hits++
 	if sized {
 		n.HitBytes += r.Size
 	}
+}
+
+// Request serves a request, and loads what misses.
+func (c *objects) Request(r policies.Request) (hit bool) {
+	c.asked(r)
+	at := c.find(r.Object)
+	if at < 0 {
+		if r.Size > c.largest {
+			c.oversized++
+		}
+		c.miss(r)
+		return false
+	}
 	c.hit(r, at)
+	return true
 }
 
 // miss loads an object that no tier has.
@@ -88,13 +96,22 @@ func (c *objects) hit(r policies.Request, at int) {
 		c.touch(r, at)
 		return
 	}
-	if c.mode == exclusive {
-		c.moveUp(r, l)
-		return
+	size := l.pool.Charge(r.Object)
+	if c.mode != exclusive || size > c.levels[0].pool.Capacity() { // otherwise it leaves the tier
+		c.touch(r, at)
 	}
-	c.touch(r, at)
-	r.Size = l.pool.Charge(r.Object)
+	r.Size = size
+	c.bringUp(r, at)
+	if c.levels[0].pool.Has(r.Object) {
+		l.promoted++
+	}
+}
+
+// bringUp moves or copies an object that a lower tier has to the first one, if that takes it.
+func (c *objects) bringUp(r policies.Request, at int) {
 	switch c.mode {
+	case exclusive:
+		c.moveUp(r, c.levels[at])
 	case inclusive:
 		c.insertUpTo(r, 0)
 	case writeThrough:
@@ -103,9 +120,6 @@ func (c *objects) hit(r policies.Request, at int) {
 		}
 	default: // what the policy of the first tier refuses remains where it is
 		c.copyUp(r)
-	}
-	if c.levels[0].pool.Has(r.Object) {
-		l.promoted++
 	}
 }
 
@@ -133,20 +147,15 @@ func (c *objects) touch(r policies.Request, at int) {
 	}
 }
 
-// moveUp moves an object to the first tier that takes it.
+// moveUp moves an object from a lower tier to the first one, unless it is too large for that.
 func (c *objects) moveUp(r policies.Request, l *level) {
-	size := l.pool.Charge(r.Object)
-	if size > c.levels[0].pool.Capacity() {
-		l.pool.Hit(r)
+	if r.Size > c.levels[0].pool.Capacity() {
 		return
 	}
-	r.Size = size
 	l.take(r.Object)
-	if c.levels[0].insert(r) {
-		l.promoted++
-		return
+	if !c.levels[0].insert(r) {
+		c.putBack(r, l)
 	}
-	c.putBack(r, l)
 }
 
 // putBack returns an object to the tier that it was taken from, which is no new write; where the policy refuses it

@@ -63,6 +63,7 @@ var entry = cache.Entry{
 		e.Bypasses = v.Int("promote") != 1 || v.Int("concurrency") > 1
 	},
 	Drops:       true,
+	Prefetches:  true,
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
@@ -269,7 +270,13 @@ func build(c cache.Config) (cache.Cache, error) {
 	}
 	if columns == nil {
 		o := &objects{hierarchy: h, largest: slices.Max(sizes)}
-		return o, o.addLevels(c, all, sizes, specs, func(int) bool { return false })
+		if err := o.addLevels(c, all, sizes, specs, func(int) bool { return false }); err != nil {
+			return nil, err
+		}
+		if c.Prefetcher != nil {
+			return o.withPrefetcher(c, o.newPrefetcher(c)), nil
+		}
+		return o, nil
 	}
 	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
 		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, deepestFirst: h.last == nil}

@@ -1,0 +1,68 @@
+package tiers
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// This file lets a prefetcher load objects. To it, the first tier is the cache: what it proposes comes there, from the
+// lower tier that has it or else from the store behind all tiers, and has left when the first tier has lost it. So
+// objects implements cache.Store.
+
+// newPrefetcher returns the prefetcher of a hierarchy.
+func (c *objects) newPrefetcher(config cache.Config) prefetch.Prefetcher {
+	return prefetch.New(*config.Prefetcher, prefetch.Config{Trace: config.Trace, Layout: config.Layout,
+		Capacity: c.Capacity(), Unit: config.Unit})
+}
+
+// withPrefetcher returns a hierarchy into which a prefetcher loads.
+func (c *objects) withPrefetcher(config cache.Config, p prefetch.Prefetcher) cache.Cache {
+	c.prefetches = true
+	if c.last != nil {
+		c.requested = make([]bool, len(c.last))
+	}
+	return cache.NewPrefetching(config, c, p)
+}
+
+// Capacity implements cache.Store for the first tier.
+func (c *objects) Capacity() int64 { return c.levels[0].pool.Capacity() }
+
+// Resident reports whether the first tier has an object.
+func (c *objects) Resident(o policies.Object) bool { return c.levels[0].pool.Has(o) }
+
+// Below implements cache.Layered.
+func (c *objects) Below(o policies.Object) bool { return c.find(o) > 0 }
+
+// Observe lets an observer see what leaves the first tier.
+func (c *objects) Observe(o cache.Observer) { c.observer = o }
+
+// Load brings an object to the first tier without a request, and reports whether it has.
+func (c *objects) Load(r policies.Request) (loaded bool) {
+	c.pos, c.time = r.Pos, r.Time
+	c.expire(r.Time)
+	at := c.find(r.Object)
+	if at > 0 {
+		r.Size = c.levels[at].pool.Charge(r.Object)
+	}
+	first := c.levels[0]
+	if at == 0 || r.Size > first.pool.Capacity() {
+		return false
+	}
+	switch {
+	case at > 0:
+		c.bringUp(r, at)
+	case c.moves: // tiers below the first one get what that evicts
+		first.insert(r)
+	default:
+		c.miss(r)
+	}
+	if !first.pool.Has(r.Object) {
+		return false
+	}
+	if at > 0 {
+		c.levels[at].fetched++
+		c.levels[at].fetchedBytes += c.sizeOf(r.Size)
+	}
+	return true
+}
