@@ -52,6 +52,9 @@ type Entry struct {
 	Exact bool
 	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
 	Divides bool
+	// Shared says that the tenants of a trace can share the cache, whose type then counts the requests of each: the
+	// allocator `shared` works, and others do if Divides is set.
+	Shared bool
 	// Streams says that the cache divides the capacity among streams of accesses itself, and may load objects ahead of
 	// their requests: its type implements Streaming, and it needs Config.Addresses and Config.Layout. A request hits as in
 	// the exact cache, whose optimum is the reference, but policies decide only within the share of a stream.
@@ -226,7 +229,7 @@ type Config struct {
 	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Asynchronous have it.
 	Asynchronous bool
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
-	// caches with Divides.
+	// caches with Divides or Shared.
 	Allocator *allocate.Spec
 	// Admission decides what is written to tiers of storage; nil: everything. It is set only for caches with Admits.
 	Admission *admit.Spec

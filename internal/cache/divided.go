@@ -16,9 +16,7 @@ import (
 type Divided struct {
 	allocator allocate.Allocator
 	needs     allocate.Needs
-	shared    bool // one pool for all tenants
-	tenants   []string
-	owners    []uint32        // per object: the number of its tenant
+	shared    bool            // one pool for all tenants
 	strangers []uint32        // per number behind the trace's: the tenant for which it was prefetched
 	asking    uint32          // the tenant of the last request, if the cache prefetches
 	pools     []*Pool         // per tenant, or one for several
@@ -37,18 +35,14 @@ type Divided struct {
 	started bool  // late and since are set
 	clock   bool  // requests have times
 
-	warmup  int  // requests that do not count
-	sized   bool // capacities count bytes
-	tallies []tally
-	moved   int64 // capacity that pools were given after the first division
+	TenantCounts
+	held  []held // per tenant
+	moved int64  // capacity that pools were given after the first division
 }
 
-// tally has the counts of one tenant.
-type tally struct {
-	requests, hits, bytes, hitBytes int64
-	// held is the sum of the tenant's capacity over all counted requests; since is the number of these at the last
-	// update.
-	held  float64
+// held is the sum of a tenant's capacity over all counted requests; since is the number of these at the last update.
+type held struct {
+	sum   float64
 	since int64
 }
 
@@ -73,9 +67,8 @@ func newDivided(c Config) (*Divided, error) {
 	}
 	d := &Divided{
 		shared: shared, of: of, sharing: sharing, allocator: allocator, needs: allocator.Needs(),
-		tenants: tenants.Names, owners: tenants.Of,
-		warmup: c.Warmup, sized: !c.Unit,
-		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
+		TenantCounts: NewTenantCounts(c), held: make([]held, len(tenants.Names)),
+		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)),
 		state: allocate.State{Capacity: c.Capacity, Unit: c.Unit, Pools: make([]allocate.Pool, len(names))},
 	}
 	if d.clock = c.Trace.Times != nil || c.Asynchronous; !d.clock && d.needs.Period > 0 {
@@ -159,10 +152,9 @@ type Tenant struct {
 
 // Tenants returns the state of every tenant, in the order of their numbers.
 func (d *Divided) Tenants() []Tenant {
-	all := make([]Tenant, len(d.tenants))
+	all := d.TenantCounts.Tenants()
 	valuing, valued := d.allocator.(allocate.Valuing)
-	for i, name := range d.tenants {
-		all[i] = Tenant{Name: name, Requests: d.tallies[i].requests, Hits: d.tallies[i].hits}
+	for i := range all {
 		if p := d.alone(i); p != nil {
 			all[i].Used, all[i].Quota, all[i].Valued = p.Used(), p.Capacity(), valued
 			if valued {
@@ -284,23 +276,7 @@ func (d *Divided) count(r policies.Request, hit bool) {
 	if d.patterns != nil {
 		d.patterns.request(at, r)
 	}
-	if d.state.Requests > int64(d.warmup) {
-		d.tallies[d.owners[r.Object]].count(r.Size, hit, d.sized)
-	}
-}
-
-func (t *tally) count(size int64, hit, sized bool) {
-	t.requests++
-	if hit {
-		t.hits++
-	}
-	if !sized {
-		return
-	}
-	t.bytes += size
-	if hit {
-		t.hitBytes += size
-	}
+	d.TenantCounts.Count(r, hit)
 }
 
 // due reports whether the allocator must be called before the next request, which arrives at the given time.
@@ -380,11 +356,11 @@ func (d *Divided) hold() {
 		return
 	}
 	counted := max(0, d.state.Requests-int64(d.warmup))
-	for i := range d.tallies {
-		t := &d.tallies[i]
+	for i := range d.held {
+		h := &d.held[i]
 		if p := d.alone(i); p != nil {
-			t.held += float64(float64(p.Capacity()) * float64(counted-t.since))
-			t.since = counted
+			h.sum += float64(float64(p.Capacity()) * float64(counted-h.since))
+			h.since = counted
 		}
 	}
 }

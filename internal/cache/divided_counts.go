@@ -30,12 +30,86 @@ func (d *Divided) Counters() []policies.Counter {
 
 func (d *Divided) counted() []policies.Counter {
 	d.hold()
-	counters := []policies.Counter{policies.Count(allocate.TenantCount, float64(len(d.tallies)))}
+	counters := d.TenantCounts.means()
+	if !d.shared {
+		counters = append(counters, policies.Count(allocate.Divisions, float64(d.state.Epoch)),
+			policies.Count(allocate.CapacityMoved, float64(d.moved)/float64(max(1, d.state.Capacity))))
+	}
+	for _, i := range d.largest() {
+		counters = append(counters, d.ofTenant(i)...)
+		if h := d.held[i]; !d.shared && h.since > 0 {
+			counters = append(counters, policies.CountOf(allocate.TenantCapacity, d.tenants[i],
+				h.sum/float64(h.since)/float64(max(1, d.state.Capacity))))
+		}
+	}
+	return counters
+}
+
+// TenantCounts are the requests and hits of each tenant.
+type TenantCounts struct {
+	tenants []string
+	owners  []uint32 // per object: the number of its tenant
+	tallies []tally
+	sized   bool // capacities count bytes
+	warmup  int  // requests that do not count
+	served  int
+}
+
+// tally has the counts of one tenant.
+type tally struct{ requests, hits, bytes, hitBytes int64 }
+
+// NewTenantCounts returns the counts of the tenants of a cache's trace, before the first request.
+func NewTenantCounts(c Config) TenantCounts {
+	tenants := c.Trace.Tenants
+	return TenantCounts{tenants: tenants.Names, owners: tenants.Of, tallies: make([]tally, len(tenants.Names)),
+		sized: !c.Unit, warmup: c.Warmup}
+}
+
+// Count counts a request for its tenant.
+func (t *TenantCounts) Count(r policies.Request, hit bool) {
+	if t.served++; t.served <= t.warmup {
+		return
+	}
+	of := &t.tallies[t.owners[r.Object]]
+	of.requests++
+	if hit {
+		of.hits++
+	}
+	if !t.sized {
+		return
+	}
+	of.bytes += r.Size
+	if hit {
+		of.hitBytes += r.Size
+	}
+}
+
+// Tenants returns the state of every tenant, in the order of their numbers, as far as counts have it.
+func (t *TenantCounts) Tenants() []Tenant {
+	all := make([]Tenant, len(t.tenants))
+	for i, name := range t.tenants {
+		all[i] = Tenant{Name: name, Requests: t.tallies[i].requests, Hits: t.tallies[i].hits}
+	}
+	return all
+}
+
+// Counters implements Reporting.
+func (t *TenantCounts) Counters() []policies.Counter {
+	counters := t.means()
+	for _, i := range t.largest() {
+		counters = append(counters, t.ofTenant(i)...)
+	}
+	return counters
+}
+
+// means returns the counters of all tenants together.
+func (t *TenantCounts) means() []policies.Counter {
+	counters := []policies.Counter{policies.Count(allocate.TenantCount, float64(len(t.tallies)))}
 	least, sum, with := 1.0, 0.0, 0
-	for _, t := range d.tallies {
-		if t.requests > 0 {
-			least = min(least, t.hitRatio())
-			sum += t.hitRatio()
+	for _, of := range t.tallies {
+		if of.requests > 0 {
+			least = min(least, of.hitRatio())
+			sum += of.hitRatio()
 			with++
 		}
 	}
@@ -43,31 +117,21 @@ func (d *Divided) counted() []policies.Counter {
 		counters = append(counters, policies.Count(allocate.LeastTenantHitRatio, least),
 			policies.Count(allocate.MeanTenantHitRatio, sum/float64(with)))
 	}
-	if !d.shared {
-		counters = append(counters, policies.Count(allocate.Divisions, float64(d.state.Epoch)),
-			policies.Count(allocate.CapacityMoved, float64(d.moved)/float64(max(1, d.state.Capacity))))
-	}
-	for _, i := range d.largest() {
-		counters = append(counters, d.ofTenant(i)...)
-	}
 	return counters
 }
 
-func (d *Divided) ofTenant(i int) (counters []policies.Counter) {
-	t := d.tallies[i]
+func (t *TenantCounts) ofTenant(i int) (counters []policies.Counter) {
+	of := t.tallies[i]
 	add := func(m metric.Metric, value float64) {
-		counters = append(counters, policies.CountOf(m, d.tenants[i], value))
+		counters = append(counters, policies.CountOf(m, t.tenants[i], value))
 	}
-	add(allocate.TenantRequests, float64(t.requests))
-	add(allocate.TenantHits, float64(t.hits))
-	add(allocate.TenantHitRatio, t.hitRatio())
-	if t.bytes > 0 {
-		add(allocate.TenantBytes, float64(t.bytes))
-		add(allocate.TenantHitBytes, float64(t.hitBytes))
-		add(allocate.TenantByteHitRatio, float64(t.hitBytes)/float64(t.bytes))
-	}
-	if !d.shared && t.since > 0 {
-		add(allocate.TenantCapacity, t.held/float64(t.since)/float64(max(1, d.state.Capacity)))
+	add(allocate.TenantRequests, float64(of.requests))
+	add(allocate.TenantHits, float64(of.hits))
+	add(allocate.TenantHitRatio, of.hitRatio())
+	if of.bytes > 0 {
+		add(allocate.TenantBytes, float64(of.bytes))
+		add(allocate.TenantHitBytes, float64(of.hitBytes))
+		add(allocate.TenantByteHitRatio, float64(of.hitBytes)/float64(of.bytes))
 	}
 	return counters
 }
@@ -76,12 +140,12 @@ func (d *Divided) ofTenant(i int) (counters []policies.Counter) {
 func (t tally) hitRatio() float64 { return float64(t.hits) / float64(max(1, t.requests)) }
 
 // largest returns the tenants with the most requests, in the order of their numbers; ties go to the lower number.
-func (d *Divided) largest() []int {
-	order := make([]int, len(d.tallies))
+func (t *TenantCounts) largest() []int {
+	order := make([]int, len(t.tallies))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.tallies[b].requests, d.tallies[a].requests) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.tallies[b].requests, t.tallies[a].requests) })
 	order = order[:min(len(order), mostTenantsReported)]
 	slices.Sort(order)
 	return order

@@ -8,6 +8,7 @@ var exactEntry = Entry{
 	Source:       "cachesim",
 	Exact:        true,
 	Divides:      true,
+	Shared:       true,
 	Drops:        true,
 	OneByOne:     true,
 	Prefetches:   true,

@@ -64,7 +64,7 @@ func (r *Replayer) Need(job Job) int64 {
 	}
 	c.Parts = c.Replayed()
 	t := r.trace
-	objects := int64(t.NumObjects)
+	objects, copies := int64(t.NumObjects), int64(1)
 	need := int64(replayBytes)
 	if len(job.cells) > 1 && c.Cache.Entry.GroupOrder != nil {
 		need += promptStackBytes * objects
@@ -85,14 +85,14 @@ func (r *Replayer) Need(job Job) int64 {
 		}
 		if c.Prefetcher.Entry.Addresses {
 			need += strangerBytes * objects
-			objects *= 2 // as many numbers are for strangers
+			objects, copies = 2*objects, 2 // as many numbers are for strangers
 		}
 	}
 	if c.Admission != nil {
 		need += c.Admission.Entry.PerObject * objects
 	}
 	if c.Cache.Entry.Bytes != nil {
-		return need + objects/int64(t.NumObjects)*r.needOfNodes(c) // strangers need as much as objects
+		return need + copies*r.needOfNodes(c)
 	}
 	need += c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {

@@ -42,3 +42,40 @@ func TestPrefetchersInTiers(t *testing.T) {
 		}
 	}
 }
+
+// TestTenantsShareTiers: the tenants of one tier have the counts that they have in the exact cache, alone or with a
+// prefetcher, and those of several tiers all hits together.
+func TestTenantsShareTiers(t *testing.T) {
+	tr := *simtest.Generated(t, "zipf(requests=4000,objects=300,alpha=0.8)", traces.Needs{Keys: true})
+	tr.Tenants = &traces.Tenants{Names: []string{"a", "b", "c"}}
+	for o := range tr.NumObjects {
+		tr.Tenants.Of = append(tr.Tenants.Of, uint32(o*o%3))
+	}
+	r := sim.NewReplayer(&tr, sim.ReplayerOptions{Warmup: 500})
+	for _, prefetcher := range []string{"none", "next(n=2)"} {
+		replay := func(kind string) sim.Result {
+			return simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Of(30, false), "cache="+kind, "prefetcher="+prefetcher,
+				"allocator=shared"))
+		}
+		want, one := replay("exact"), replay("tiers(memory=30)")
+		for name := range want.Names() {
+			if got, _ := one.Get(name); got != want.Float(metric.Metric{Name: name}) {
+				t.Errorf("%s: %s is %v in one tier, %v in the exact cache", prefetcher, name, got,
+					want.Float(metric.Metric{Name: name}))
+			}
+		}
+		several, hits, requests := replay("tiers(flash=3x)"), 0.0, 0.0
+		for _, name := range tr.Tenants.Names {
+			hits += several.Float(metric.Metric{Name: "tenant_hits[" + name + "]"})
+			requests += several.Float(metric.Metric{Name: "tenant_requests[" + name + "]"})
+		}
+		if hits != several.Float(metric.Hits) || requests != 3500 || hits <= want.Float(metric.Hits) {
+			t.Errorf("%s: tenants have %v hits and %v requests, all %v", prefetcher, hits, requests,
+				several.Float(metric.Hits))
+		}
+	}
+	c := simtest.Cell(t, "lru", capacity.Of(30, false), "cache=tiers(flash=3x)", "allocator=ucp")
+	if err := r.Check(c); err == nil || !strings.Contains(err.Error(), "write --allocate shared") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 func (c *objects) Ask(r policies.Request, _ int) (hit bool) {
 	c.asked(r)
 	at := c.find(r.Object)
+	c.count(r, at >= 0)
 	if at < 0 {
 		return false
 	}

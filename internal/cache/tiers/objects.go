@@ -8,9 +8,10 @@ import (
 // objects is a hierarchy for objects that are requested one by one: any of them can be evicted from a tier.
 type objects struct {
 	hierarchy
-	largest   int64 // size of the largest tier
-	oversized int64 // requests for what is larger
-	hitIn     int   // tier of the last hit
+	largest   int64               // size of the largest tier
+	oversized int64               // requests for what is larger
+	hitIn     int                 // tier of the last hit
+	tenants   *cache.TenantCounts // who share the tiers; nil if nobody does
 }
 
 // Serve implements cache.Cache.
@@ -53,6 +54,7 @@ func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
 func (c *objects) Request(r policies.Request) (hit bool) {
 	c.asked(r)
 	at := c.find(r.Object)
+	c.count(r, at >= 0)
 	if at < 0 {
 		if r.Size > c.largest {
 			c.oversized++
@@ -62,6 +64,30 @@ func (c *objects) Request(r policies.Request) (hit bool) {
 	}
 	c.hit(r, at)
 	return true
+}
+
+// count counts a request for its tenant.
+func (c *objects) count(r policies.Request, hit bool) {
+	if c.tenants != nil {
+		c.tenants.Count(r, hit)
+	}
+}
+
+// Tenants returns the state of every tenant: their requests and hits, since they share all tiers.
+func (c *objects) Tenants() []cache.Tenant {
+	if c.tenants == nil {
+		return nil
+	}
+	return c.tenants.Tenants()
+}
+
+// Counters implements cache.Reporting.
+func (c *objects) Counters() []policies.Counter {
+	all := c.hierarchy.Counters()
+	if c.tenants != nil {
+		all = append(all, c.tenants.Counters()...)
+	}
+	return all
 }
 
 // miss loads an object that no tier has.

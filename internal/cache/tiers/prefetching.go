@@ -22,8 +22,21 @@ func (c *objects) withPrefetcher(config cache.Config, p prefetch.Prefetcher) cac
 	if c.last != nil {
 		c.requested = make([]bool, len(c.last))
 	}
-	return cache.NewPrefetching(config, c, p)
+	prefetching := cache.NewPrefetching(config, c, p)
+	if c.tenants != nil {
+		return prefetchingTenants{prefetching, c}
+	}
+	return prefetching
 }
+
+// prefetchingTenants are tenants who share a hierarchy with a prefetcher.
+type prefetchingTenants struct {
+	cache.Prefetching
+	objects *objects
+}
+
+// Tenants returns the state of every tenant.
+func (p prefetchingTenants) Tenants() []cache.Tenant { return p.objects.Tenants() }
 
 // Capacity implements cache.Store for the first tier.
 func (c *objects) Capacity() int64 { return c.levels[0].pool.Capacity() }

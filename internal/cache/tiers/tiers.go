@@ -64,6 +64,7 @@ var entry = cache.Entry{
 	},
 	Drops:       true,
 	Prefetches:  true,
+	Shared:      true,
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
@@ -270,6 +271,10 @@ func build(c cache.Config) (cache.Cache, error) {
 	}
 	if columns == nil {
 		o := &objects{hierarchy: h, largest: slices.Max(sizes)}
+		if c.Allocator != nil {
+			counts := cache.NewTenantCounts(c)
+			o.tenants = &counts
+		}
 		if err := o.addLevels(c, all, sizes, specs, func(int) bool { return false }); err != nil {
 			return nil, err
 		}
