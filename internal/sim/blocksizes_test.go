@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -152,18 +153,20 @@ func TestJoinedBlocksInTiers(t *testing.T) {
 			direct := sim.NewReplayer(other, sim.ReplayerOptions{})
 			for _, mode := range []string{"exclusive", "inclusive", "write-through", "write-back"} {
 				for _, policy := range []string{"lru", "opt"} {
-					kind := "tiers(hbm=40,host=60,ssd=" + itoa(tr.NumObjects/2) + ",remote=3x,mode=" + mode + ",block=" + itoa(tokens) + ")"
-					divided := "tiers(hbm=" + itoa(blocks(40)) + ",host=" + itoa(blocks(60)) + ",ssd=" + itoa(share) + ",remote=3x,mode=" +
-						mode + ")"
+					remote := "remote=3x," // which is smaller than the SSD
 					if mode == "inclusive" {
-						kind, divided = strings.ReplaceAll(kind, "remote=3x,", ""), strings.ReplaceAll(divided, "remote=3x,", "")
+						remote = ""
 					}
+					kind := fmt.Sprintf("tiers(hbm=40,host=60,ssd=%d,%smode=%s,block=%d)", tr.NumObjects/2, remote, mode, tokens)
+					divided := fmt.Sprintf("tiers(hbm=%d,host=%d,ssd=%d,%smode=%s)", blocks(40), blocks(60), share, remote, mode)
 					got := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}),
 						simtest.Cell(t, policy, capacity.Of(40, false), "cache="+kind))
 					want := simtest.Replay(t, direct,
 						simtest.Cell(t, policy, capacity.Of(int64(blocks(40)), false), "cache="+divided))
-					if !reflect.DeepEqual(got.Values, want.Values) || got.Cache != strings.Replace(kind, "mode=exclusive,", "", 1) {
-						t.Fatalf("seed %d, %s, %s:\n%+v, on joined blocks, %s\n%+v", seed, kind, policy, got.Record, divided, want.Record)
+					if !reflect.DeepEqual(got.Values, want.Values) ||
+						got.Cache != strings.Replace(kind, "mode=exclusive,", "", 1) {
+						t.Fatalf("seed %d, %s, %s:\n%+v, on joined blocks, %s\n%+v", seed, kind, policy, got.Record, divided,
+							want.Record)
 					}
 				}
 			}

@@ -95,8 +95,8 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 	return c.Entry.Capacity(c.Params)
 }
 
-// OwnCapacityOn returns the capacity of its own that a cache has on a trace: of prompts whose keys and values have known
-// bytes it is in bytes, like any other.
+// OwnCapacityOn returns the capacity of its own that a cache has on a trace: of prompts whose keys and values have
+// known bytes it is in bytes, like any other.
 func OwnCapacityOn(t *traces.Trace, own capacity.Capacity, c cache.Spec, sizes capacity.Mode) (capacity.Capacity,
 	error) {
 	if c.Entry.Pages || !c.Entry.ServesPrompts(t) || !own.Bytes && sizes != capacity.Blocks {

@@ -162,8 +162,9 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("allocator %s divides the memory of a node that serves recommendations; it works in the cache %s, "+
 			"not in %s", c.Allocator.Name(), strings.Join(cache.WithPools(), ", "), kind.Name)
 	case c.Allocator != nil && kind.Shared && !kind.Divides && !c.Allocator.Entry.Shared:
-		return fmt.Errorf("allocator %s: the tenants share the cache %s, which cannot be divided, since what capacity is worth "+
-			"to a tenant depends on all tiers; write --allocate shared, or use the exact cache", c.Allocator.Name(), kind.Name)
+		return fmt.Errorf("allocator %s: the tenants share the cache %s, which cannot be divided, since what capacity is "+
+			"worth to a tenant depends on all tiers; write --allocate shared, or use the exact cache", c.Allocator.Name(),
+			kind.Name)
 	case c.Allocator != nil && !kind.Shared && kind.Pools == nil:
 		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; use the exact cache",
 			c.Allocator.Name(), kind.Name)

@@ -21,7 +21,8 @@ func TestPrefetchersInTiers(t *testing.T) {
 	for _, prefetcher := range []string{"next(n=2)", "stride", "amp", "mithril", "sandbox", "oracle", "next(n=3,delay=20)"} {
 		for _, policy := range brief.Of([]string{"lru", "s3fifo", "opt", "fpb", "arc"}, []string{"lru", "opt"}) {
 			replay := func(kind string, size int64) sim.Result {
-				c := simtest.Cell(t, policy, capacity.Of(size, false), "cache="+kind, "prefetcher="+prefetcher, "predictor=oracle")
+				c := simtest.Cell(t, policy, capacity.Of(size, false), "cache="+kind, "prefetcher="+prefetcher,
+					"predictor=oracle")
 				return simtest.Replay(t, r, c)
 			}
 			want, one := replay("exact", 30), replay("tiers(memory=30)", 30)

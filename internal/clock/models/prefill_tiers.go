@@ -12,8 +12,8 @@ import (
 // gpuMemory is the tier in the memory of the GPUs, from which nothing is loaded.
 const gpuMemory = "hbm"
 
-// tierSpeeds are the bandwidths and latencies of tiers that keys and values are loaded from. Their sources, and which of
-// them are assumptions, are in docs/models.md.
+// tierSpeeds are the bandwidths and latencies of tiers that keys and values are loaded from. Their sources, and which
+// of them are assumptions, are in docs/models.md.
 var tierSpeeds = []struct {
 	name, doc string
 	gbs, us   float64 // 10^9 bytes per second, 0: the hardware's; microseconds

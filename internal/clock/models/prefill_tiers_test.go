@@ -62,8 +62,8 @@ func TestPrefillWithOneTier(t *testing.T) {
 // TestPrefillLoadsByHand is the example of docs/models.md. A computed token takes 1 ms, a load 20.1 ms and 0.5 ms per
 // token. The first prompt computes its 40 tokens until 40 ms. The second one, which comes at the same time, waits until
 // then; its five blocks of 10 tokens take the place of all four of the first prompt, which move to the host, and it
-// computes until 90 ms. At 60 ms comes the third one, which has these four and one more block: a load of 40.1 ms instead
-// of 40 ms of computing, and 10 ms that must be computed.
+// computes until 90 ms. At 60 ms comes the third one, which has these four and one more block: a load of 40.1 ms
+// instead of 40 ms of computing, and 10 ms that must be computed.
 func TestPrefillLoadsByHand(t *testing.T) {
 	trace := policytest.Prompts(10, "abcd", "vwxyz", "abcde")
 	prompts.Of(trace.Kind).Arrivals = []int64{0, 0, int64(60 * time.Millisecond)}
