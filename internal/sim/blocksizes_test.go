@@ -123,8 +123,8 @@ func TestJoinedBlocks(t *testing.T) {
 	}
 }
 
-// TestJoinedBlocksInTiers compares tiers with larger blocks with the same tiers on the trace in such blocks, their sizes
-// divided by hand: as many tokens or, where their bytes are known, as many bytes.
+// TestJoinedBlocksInTiers compares tiers with larger blocks with the same tiers on the trace in such blocks, their
+// sizes divided by hand: as many tokens or, where their bytes are known, as many bytes.
 func TestJoinedBlocksInTiers(t *testing.T) {
 	for seed := range brief.Of[uint64](6, 2) {
 		rng := rand.New(rand.NewPCG(seed, 4))

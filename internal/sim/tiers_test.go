@@ -18,7 +18,8 @@ import (
 func TestPrefetchersInTiers(t *testing.T) {
 	tr := simtest.Generated(t, "zipf(requests=4000,objects=300,alpha=0.8)", traces.Needs{Keys: true})
 	r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 500})
-	for _, prefetcher := range []string{"next(n=2)", "stride", "amp", "mithril", "sandbox", "oracle", "next(n=3,delay=20)"} {
+	for _, prefetcher := range []string{"next(n=2)", "stride", "amp", "mithril", "sandbox", "oracle",
+		"next(n=3,delay=20)"} {
 		for _, policy := range brief.Of([]string{"lru", "s3fifo", "opt", "fpb", "arc"}, []string{"lru", "opt"}) {
 			replay := func(kind string, size int64) sim.Result {
 				c := simtest.Cell(t, policy, capacity.Of(size, false), "cache="+kind, "prefetcher="+prefetcher,
