@@ -12,8 +12,8 @@ import (
 
 // Entries are the policies of this package.
 var Entries = []policies.Entry{
-	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, tensorRTLLM,
-	lmcacheLRU, lmcacheLFU, lmcacheFIFO, lengthAwareEntry,
+	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, sglangMRU, sglangFILO, sglangTLRU,
+	tensorRTLLM, lmcacheLRU, lmcacheLFU, lmcacheFIFO, lmcacheMRU, lengthAwareEntry,
 }
 
 // What lengthAwareEntry does with the later ones of equally frequent blocks.
@@ -50,8 +50,8 @@ var (
 
 const (
 	vllmSource   = "vLLM 0.33.0 (PyPI), vllm/v1/core/block_pool.py and kv_cache_utils.py; Kwon et al., SOSP 2023"
-	sglangSource = "SGLang 0.5.23 (PyPI), srt/mem_cache/radix_cache.py and evict_policy.py; Zheng et al., NeurIPS " +
-		"2024"
+	sglangSource = "SGLang 0.5.23 (PyPI), srt/mem_cache/unified_cache/unified_tree_core.py and evict_policy.py; Zheng " +
+		"et al., NeurIPS 2024"
 	tensorRTLLMSource = "TensorRT-LLM (github.com/NVIDIA/TensorRT-LLM), cpp/tensorrt_llm/batch_manager/" +
 		"evictionPolicy.cpp and kvCacheManager.cpp, executor/kvCacheRetentionConfig.cpp, as of 2026"
 	lmcacheSource = "LMCache 0.5.6 (PyPI), v1/storage_backend/cache_policy and local_cpu_backend.py"
@@ -81,7 +81,7 @@ var sglangLFU = shortFor(ofNodes, followerOf(policies.Entry{
 var sglangFIFO = shortFor(ofNodes, followerOf(policies.Entry{
 	Name:    "sglang-fifo",
 	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Cross},
-	Summary: "evicts the oldest leaf of the radix tree; where a node is split, its first part begins to age then",
+	Summary: "evicts the oldest leaf of the radix tree; both parts of a node that is split are as old as it was",
 	Source:  sglangSource,
 }, byCreation))
 
@@ -100,6 +100,41 @@ var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
 	Source:     sglangSource,
 	Priorities: true,
 }, byPriority))
+
+var sglangMRU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-mru",
+	Look:    policies.Look{Color: policies.Blue, Mark: policies.Ring},
+	Summary: "evicts the leaf of the radix tree that was matched last",
+	Source:  sglangSource,
+}, mostRecent))
+
+var sglangFILO = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-filo",
+	Look:    policies.Look{Color: policies.Green, Mark: policies.Square},
+	Summary: "evicts the youngest leaf of the radix tree; both parts of a node that is split are as old as it was",
+	Source:  sglangSource,
+}, lastCreation))
+
+var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name: "sglang-tlru",
+	Look: policies.Look{Color: policies.Violet, Mark: policies.Plus},
+	Summary: "evicts leaves of the radix tree without which the next prompt of a conversation has few enough tokens to " +
+		"compute before others, the one matched longest ago first",
+	Source: sglangSource + "; Zhang et al., Tail-Optimized Caching for LLM Inference, arXiv 2510.15152",
+	Params: []policies.Param{
+		{Name: "threshold", Default: 2048, Min: 1, Max: 1 << 30, Doc: "tokens that a prompt may have to compute; more " +
+			"than next-prompt-estimate"},
+		{Name: "next-prompt-estimate", Default: 0, Min: 0, Max: 1 << 30, Doc: "of these, new tokens of the next prompt, " +
+			"which the cache has not had"},
+	},
+	Check: func(v policies.Values) error {
+		if most, new := v.Int("threshold"), v.Int("next-prompt-estimate"); most <= new {
+			return fmt.Errorf("policy sglang-tlru: threshold=%d is not more than next-prompt-estimate=%d, so that no leaf can "+
+				"be spared, and it is sglang-lru; raise threshold", most, new)
+		}
+		return nil
+	},
+}, byTail))
 
 var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Name:    "tensorrt-llm",
@@ -136,6 +171,16 @@ var lmcacheLFU = lmcache("lfu", policies.Look{Color: policies.Cyan, Mark: polici
 
 var lmcacheFIFO = lmcache("fifo", policies.Look{Color: policies.Violet, Mark: policies.Ring},
 	"evicts the chunk that was stored longest ago")
+
+var lmcacheMRU = shortFor(ofChunks, policies.Entry{
+	Name:    "lmcache-mru",
+	Look:    policies.Look{Color: policies.Orange, Mark: policies.Plus},
+	Summary: "evicts the chunk that was looked up or stored last",
+	Source:  lmcacheSource,
+	Holds:   true,
+	Memory:  policies.Memory{PerObject: 4}, // and 4 bytes per request
+	New:     func(c policies.Config) (policies.Policy, error) { return newRecentChunks(c), nil },
+})
 
 // lmcache is a policy of the exact cache in the store of LMCache.
 func lmcache(policy string, look policies.Look, summary string) policies.Entry {
