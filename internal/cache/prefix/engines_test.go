@@ -30,7 +30,7 @@ func TestEnginesThatAreOtherPolicies(t *testing.T) {
 		}{
 			{"vllm", vllm, "lru", true},
 			{"tensorrt-llm", tensorRT, "lru", true},
-			{"tensorrt-llm(token-end=9,priority=35)", tensorRT, "lru", true},
+			{"tensorrt-llm(ranges=0-9:35/12-:35)", tensorRT, "lru", true},
 			{"lmcache-lru", lmcache, "lru", true},
 			{"lmcache-lfu", lmcache, "lfu", true},
 			{"lmcache-fifo", lmcache, "fifo", true},

@@ -5,6 +5,7 @@ package engines
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -129,8 +130,8 @@ var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
 	},
 	Check: func(v policies.Values) error {
 		if most, new := v.Int("threshold"), v.Int("next-prompt-estimate"); most <= new {
-			return fmt.Errorf("policy sglang-tlru: threshold=%d is not more than next-prompt-estimate=%d, so that no leaf can "+
-				"be spared, and it is sglang-lru; raise threshold", most, new)
+			return fmt.Errorf("threshold=%d is not more than next-prompt-estimate=%d, so that no leaf can be spared, and it "+
+				"is sglang-lru; raise threshold", most, new)
 		}
 		return nil
 	},
@@ -142,22 +143,17 @@ var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
 	Source:  tensorRTLLMSource,
 	Holds:   true,
-	Memory:  policies.Memory{PerObject: 13, PerSlot: 24},
-	Params: []policies.Param{
-		{Name: "token-end", Default: 0, Min: 0, Max: 1 << 30, Doc: "the blocks that begin before this token of a prompt " +
-			"have the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, " +
-			"token_range_retention_configs)"},
-		{Name: "priority", Default: 80, Min: defaultPriority, Max: 100, Doc: "of these blocks, 35 to 100"},
-		{Name: "duration-ms", Default: 0.0, Min: 0, Max: 1e12, Doc: "how long a block keeps its priority after it is " +
-			"released, before it falls to 35; 0: forever"},
+	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
+	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
+		"between them: 0-2048:90@30s/2048-4096:50 gives blocks that begin in the first the priority 90 until 30 s after " +
+		"their release; 35 otherwise (KvCacheRetentionConfig, token_range_retention_configs)"}},
+	NeedsTime: func(v policies.Values) bool {
+		ranges, _ := parseRanges(v.Text("ranges")) // Check reports the error
+		return slices.ContainsFunc(ranges, func(r tokenRange) bool { return r.lasting() > 0 })
 	},
-	NeedsTime: func(v policies.Values) bool { return v.Float("duration-ms") > 0 },
 	Check: func(v policies.Values) error {
-		if v.Int("token-end") == 0 && (v.Int("priority") != 80 || v.Float("duration-ms") != 0) {
-			return fmt.Errorf("policy tensorrt-llm: without token-end no block has another priority or a duration; add " +
-				"token-end, or remove them")
-		}
-		return nil
+		_, err := parseRanges(v.Text("ranges"))
+		return err
 	},
 	New: func(c policies.Config) (policies.Policy, error) { return newRetention(c), nil },
 })
