@@ -48,6 +48,7 @@ var entry = cache.Entry{
 			"to the first one; 0: never"},
 		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, " +
 			"in order of arrival; their blocks cannot be evicted from the first tier"},
+		prefix.LastParam,
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
@@ -144,6 +145,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	case !isPrompts && v.Int("concurrency") != 1:
 		return fmt.Errorf("cache tiers: concurrency=%d is of prompts, but %s has none; leave it out", v.Int("concurrency"),
 			t.Name)
+	case !isPrompts && v.Text("last") != prefix.LastParam.Default:
+		return fmt.Errorf("cache tiers: last=%s is of prompts, but %s has none; leave it out", v.Text("last"), t.Name)
 	case !isPrompts && stated && own.Bytes && !t.HasSizes():
 		return fmt.Errorf("cache tiers: %s counts bytes, but %s has no sizes; write numbers of objects", all[0].describe(),
 			t.Name)
@@ -266,9 +269,9 @@ func build(c cache.Config) (cache.Cache, error) {
 		return o, o.addLevels(c, all, sizes, specs, func(int) bool { return false })
 	}
 	p := &chains{hierarchy: h, trace: c.Trace, columns: columns, atOnce: c.Params.Int("concurrency"),
-		deepestFirst: h.last == nil}
+		ends: c.Params.Text("last"), bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil}
 	for range all {
-		p.held = append(p.held, make([]int32, len(c.Trace.Groups)))
+		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
 	}
 	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
 }
