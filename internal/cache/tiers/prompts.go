@@ -193,7 +193,7 @@ func (c *chains) serveMoving(prompt int, a prefix.Prompt, reusable int, n *cache
 	own := a
 	own.Run, own.Hits = run, min(run, reusable)
 	if up < hits { // what is new follows a block that is not in the first tier
-		own.Blocks, own.Apart = blocks[:up], false
+		own.Blocks = blocks[:up]
 	}
 	lock := top.tree.Lock(own)
 	held := int(lock.Blocks)
@@ -213,6 +213,7 @@ func (c *chains) serveMoving(prompt int, a prefix.Prompt, reusable int, n *cache
 			c.levels[at].promoted++
 		}
 	}
+	n.Oversized += int64(max(0, run-held)) // a last block that is resident, with no room to compute it again
 	c.serveBelow(blocks, max(loaded, run), held, a.First, a.Now, n)
 	return hits
 }

@@ -55,6 +55,7 @@ var entry = cache.Entry{
 	Metrics:      metrics,
 	Measure:      measure,
 	PromptsToo:   true,
+	Like:         "prefix",
 	Clock:        true,
 	Asynchronous: true,
 	Resolve: func(e *cache.Entry, v params.Values) {
@@ -77,7 +78,7 @@ var entry = cache.Entry{
 		if v.Bool("joined") {
 			all = all[:1]
 		}
-		return checkPolicies(all, policy)
+		return checkPolicies(all, policy, v.Text("mode"))
 	},
 	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
 		if v.Bool("joined") {

@@ -28,9 +28,10 @@ var lengthAwareEntry = shortFor(nil, policies.Entry{
 	Look: policies.Look{Color: policies.Magenta, Mark: policies.Cross},
 	Summary: "evicts the block requested least often since it was loaded, the one farthest from the beginning of its " +
 		"prompt on a tie, after Mooncake's LengthAwareCache",
-	Source: "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
-	Holds:  true,
-	Memory: policies.Memory{PerObject: 16, PerSlot: 24},
+	Source:  "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
+	Holds:   true,
+	Follows: true,
+	Memory:  policies.Memory{PerObject: 16, PerSlot: 24},
 	Params: []policies.Param{{Name: "later", Default: laterEvicted, Choices: []string{laterEvicted, laterKept}, Doc: "" +
 		"the later ones of equally frequent blocks are evicted first, or kept; the paper's words can mean both"}},
 	New: func(c policies.Config) (policies.Policy, error) { return newLengthAware(c), nil },
@@ -143,6 +144,7 @@ var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
 	Source:  tensorRTLLMSource,
 	Holds:   true,
+	Follows: true,
 	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
 	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
 		"between them: 0-2048:90@30s/2048-4096:50 gives blocks that begin in the first the priority 90 until 30 s after " +
@@ -196,7 +198,8 @@ func lmcache(policy string, look policies.Look, summary string) policies.Entry {
 // shortFor returns an entry that stands for the cache with some parameters, and with the policy e inside.
 func shortFor(in policies.Values, e policies.Entry) policies.Entry {
 	short := e
-	short.New, short.Holds, short.ShortInside, short.Units = nil, false, true, policies.UnitsObjects
+	short.New, short.Holds, short.Follows, short.ShortInside = nil, false, false, true
+	short.Units = policies.UnitsObjects
 	short.ShortFor = func(v policies.Values) (string, policies.Values, policies.Spec) {
 		return cacheName, in, params.Spec[policies.Entry]{Entry: e, Params: v}
 	}

@@ -28,7 +28,7 @@ const protectedFrom = 2
 
 // followerOf completes the entry of a policy that evicts leaves by a rule.
 func followerOf(e policies.Entry, r rule) policies.Entry {
-	e.Holds = true
+	e.Holds, e.Follows = true, true
 	e.Memory = policies.Memory{PerObject: 4} // and 4 bytes per event, of which prompts have two each
 	switch {
 	case r == byTail:
