@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -56,6 +57,22 @@ func TestEnginesThatAreOtherPolicies(t *testing.T) {
 		if differ[engine] == 0 {
 			t.Errorf("%s never differs from ours; if it is the same, say so in docs/policies-engines.md", engine)
 		}
+	}
+}
+
+// TestLengthAwareOutOfOrder: a node may begin prompts in another order than that of the trace, if they waited on a node
+// that is gone.
+func TestLengthAwareOutOfOrder(t *testing.T) {
+	tr := policytest.Prompts(16, "ab", "cde", "f")
+	c := newEngine(t, tr, "length-aware", 5)
+	var n cache.Counts
+	for _, prompt := range []int{1, 0, 2} {
+		c.Begin(prompt, &n)
+		c.Finish(prompt)
+	}
+	if blocks := tr.Objects; c.Has(blocks[4]) || !c.Has(blocks[1]) {
+		t.Errorf("ab: %v, cde: %v; want ab and cd, since e is the farthest from the beginning of its prompt",
+			c.Has(blocks[1]), c.Has(blocks[4]))
 	}
 }
 
