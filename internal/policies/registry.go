@@ -82,7 +82,7 @@ type Entry struct {
 	NeedsTime func(Values) bool
 	// Prompts says that a Bound holds in caches that serve prompts, and only there.
 	Prompts bool
-	// Follows says that New makes a PromptHolder, which needs a cache that keeps prompts as chains and holds what they use.
+	// Follows says that New makes a PromptHolder, for which a cache keeps prompts as chains and holds what they use.
 	Follows bool
 	// Priorities says that it needs a trace of prompts with priorities.
 	Priorities bool

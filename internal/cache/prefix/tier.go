@@ -39,8 +39,8 @@ type Prompt struct {
 }
 
 func (p Prompt) arrival() arrival {
-	return arrival{blocks: p.Blocks, first: p.First, now: p.Now, priority: p.Priority, kept: len(p.Blocks), reusable: p.Hits,
-		apart: p.Apart}
+	return arrival{blocks: p.Blocks, first: p.First, now: p.Now, priority: p.Priority, kept: len(p.Blocks),
+		reusable: p.Hits, apart: p.Apart}
 }
 
 // Held is what a prompt holds in a tier.

@@ -118,8 +118,8 @@ func serveBoth(t *traces.Trace, rng *rand.Rand, begin, finish func(prompt int)) 
 	}
 }
 
-// TestWrittenThroughTiersAreCachesOfTheirOwn: with write-through, each tier is what it is alone, and a prompt hits as far
-// as one of them has it. Only the first tier computes something, so a last block that does not hit there is only
+// TestWrittenThroughTiersAreCachesOfTheirOwn: with write-through, each tier is what it is alone, and a prompt hits as
+// far as one of them has it. Only the first tier computes something, so a last block that does not hit there is only
 // renewed below.
 func TestWrittenThroughTiersAreCachesOfTheirOwn(t *testing.T) {
 	below := int64(0)

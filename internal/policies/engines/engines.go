@@ -112,7 +112,7 @@ var sglangMRU = shortFor(ofNodes, followerOf(policies.Entry{
 
 var sglangFILO = shortFor(ofNodes, followerOf(policies.Entry{
 	Name:    "sglang-filo",
-	Look:    policies.Look{Color: policies.Green, Mark: policies.Square},
+	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Square},
 	Summary: "evicts the youngest leaf of the radix tree; both parts of a node that is split are as old as it was",
 	Source:  sglangSource,
 }, lastCreation))
