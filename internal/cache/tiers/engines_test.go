@@ -81,7 +81,7 @@ func TestOneTierEndsPromptsAsThePrefixCache(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 41))
 		tr, capacity := partialPrompts(rng), 1+rng.Int64N(25)
 		name, policy := engineOf(t, seed)
-		last := prefix.LastParam.Choices[rng.IntN(3)]
+		last := prefix.LastParam.Choices[rng.IntN(len(prefix.LastParam.Choices))]
 		alone := newRunning(t, tr, "prefix(last="+last+")", policy, capacity)
 		one := newRunning(t, tr, fmt.Sprintf("tiers(hbm=%d,last=%s)", capacity, last), policy, capacity)
 		var want, got cache.Counts
