@@ -47,8 +47,12 @@ func parseRanges(text string) (ranges []tokenRange, err error) {
 		r, ok := parseRange(part)
 		if !ok {
 			return nil, fmt.Errorf("ranges: %q is no range of tokens with a priority; want START-END:PRIORITY@DURATION as in "+
-				"0-2048:90@30s, with priorities from 0 to %d; without END to the end of the prompt, without @DURATION for ever",
-				part, highestPriority)
+				"0-2048:90@30s, with priorities from %d to %d; without END to the end of the prompt, without @DURATION for ever",
+				part, defaultPriority, highestPriority)
+		}
+		if r.priority < defaultPriority {
+			return nil, fmt.Errorf("ranges: %s has a priority below %d, at which the engine takes blocks before memory that has "+
+				"never been used, which is not modelled; give other tokens higher priorities instead", r, defaultPriority)
 		}
 		if i > 0 && r.start < ranges[i-1].end {
 			return nil, fmt.Errorf("ranges: %s begins before the end of %s; want ranges in order that do not overlap", r,
@@ -99,11 +103,11 @@ func checkRanges(ranges []tokenRange) error {
 		all = append(all, tokenRange{start: covered, end: math.MaxInt, priority: defaultPriority})
 	}
 	for i, behind := range all {
-		for _, ahead := range all[:i+1] {
+		for _, ahead := range all[:i] {
 			if !ahead.outlasts(behind) {
 				return fmt.Errorf("ranges: blocks of %s can be evicted before those of %s, which follow them; the engine then "+
 					"forgets blocks that still take room, which is not modelled; give earlier tokens the higher priorities and "+
-					"the longer durations, and none to the last ones of a priority below %d", ahead, behind, defaultPriority)
+					"the longer durations", ahead, behind)
 			}
 		}
 	}
@@ -114,15 +118,10 @@ func checkRanges(ranges []tokenRange) error {
 // duration ends, a block joins the end of the queue with the default priority.
 func (r tokenRange) outlasts(behind tokenRange) bool {
 	duration, after := r.lasting(), behind.lasting()
-	switch {
-	case r.priority < behind.priority:
-		return false
-	case duration > 0 && after == 0: // r falls to the default, and what is behind stays
-		return behind.priority <= defaultPriority
-	case duration > 0 && duration < after:
-		return false
+	if duration > 0 && after == 0 { // r falls to the default, and what is behind stays
+		return behind.priority == defaultPriority
 	}
-	return after == 0 || r.priority > defaultPriority // what is behind falls or rises to the default
+	return r.priority >= behind.priority && (duration == 0 || duration >= after)
 }
 
 // lasting is the duration, where it makes a difference.

@@ -9,9 +9,9 @@ import (
 )
 
 func TestParseRanges(t *testing.T) {
-	got, err := parseRanges("0-2048:90@30s/2048-4096:90@1500ms/5000-:10")
+	got, err := parseRanges("0-2048:90@30s/2048-4096:90@1500ms/4096-:50@1s")
 	want := []tokenRange{{0, 2048, 90, int64(30 * time.Second)}, {2048, 4096, 90, int64(1500 * time.Millisecond)},
-		{5000, math.MaxInt, 10, 0}}
+		{4096, math.MaxInt, 50, int64(time.Second)}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
@@ -29,12 +29,11 @@ func TestParseRanges(t *testing.T) {
 		"0-2048:90/":                         `"" is no range`,
 		"0-2048:90/2000-4096:80":             "2000-4096:80 begins before the end of 0-2048:90",
 		"0-:90/2048-:50":                     "begins before the end of 0-:90",
-		"0-2048:20":                          "blocks of 0-2048:20 can be evicted before those of 2048-:35",
+		"0-:20":                              "0-:20 has a priority below 35",
 		"512-1024:90":                        "blocks of 0-512:35 can be evicted before those of 512-1024:90",
 		"0-9:50/9-18:60":                     "blocks of 0-9:50 can be evicted before those of 9-18:60",
 		"0-9:50@1s/9-18:50":                  "blocks of 0-9:50@1s can be evicted before those of 9-18:50",
 		"0-9:50@1s/9-18:50@2s":               "blocks of 0-9:50@1s can be evicted before those of 9-18:50@2s",
-		"0-:20@1s":                           "blocks of 0-:20@1s can be evicted before those of 0-:20@1s",
 		strings.Repeat("0-1:90/", 100) + "0": "101 ranges; want at most 100",
 	} {
 		if _, err := parseRanges(text); err == nil || !strings.Contains(err.Error(), part) {

@@ -25,7 +25,8 @@ type retention struct {
 	released  []uint32 // per object: the event of its release
 	rangeOf   []uint8  // per object: 1 + its range; 0 for the default
 	prompt    policies.Prompt
-	// Leaves that no prompt holds: with the default priority, with others, and of these all with a duration, by its end.
+	// Leaves that no prompt holds: with the default priority, with higher ones, and of these all with a duration, by its
+	// end.
 	normal, special, ending dense.KeyedHeap
 }
 
@@ -111,15 +112,12 @@ func (p *retention) Insert(r policies.Request) {
 }
 
 func (p *retention) Victim(policies.Request) policies.Object {
-	if p.special.Len() > 0 {
-		o, priority := p.special.Least()
-		if priority < defaultPriority || p.normal.Len() == 0 {
-			p.Remove(o)
-			return o
-		}
+	from := &p.normal
+	if from.Len() == 0 {
+		from = &p.special
 	}
-	o, _ := p.normal.Least()
-	p.normal.Remove(o)
+	o, _ := from.Least()
+	p.Remove(o)
 	return o
 }
 
