@@ -47,12 +47,12 @@ func parseRanges(text string) (ranges []tokenRange, err error) {
 		r, ok := parseRange(part)
 		if !ok {
 			return nil, fmt.Errorf("ranges: %q is no range of tokens with a priority; want START-END:PRIORITY@DURATION as in "+
-				"0-2048:90@30s, with priorities from %d to %d; without END to the end of the prompt, without @DURATION for ever",
-				part, defaultPriority, highestPriority)
+				"0-2048:90@30s, with priorities from %d to %d; without END to the end of the prompt, without @DURATION for "+
+				"ever", part, defaultPriority, highestPriority)
 		}
 		if r.priority < defaultPriority {
-			return nil, fmt.Errorf("ranges: %s has a priority below %d, at which the engine takes blocks before memory that has "+
-				"never been used, which is not modelled; give other tokens higher priorities instead", r, defaultPriority)
+			return nil, fmt.Errorf("ranges: %s has a priority below %d, at which the engine takes blocks before memory that "+
+				"has never been used, which is not modelled; give other tokens higher priorities instead", r, defaultPriority)
 		}
 		if i > 0 && r.start < ranges[i-1].end {
 			return nil, fmt.Errorf("ranges: %s begins before the end of %s; want ranges in order that do not overlap", r,
