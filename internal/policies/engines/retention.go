@@ -112,20 +112,28 @@ func (p *retention) Insert(r policies.Request) {
 }
 
 func (p *retention) Victim(policies.Request) policies.Object {
-	from := &p.normal
-	if from.Len() == 0 {
-		from = &p.special
+	if p.normal.Len() > 0 {
+		o, _ := p.normal.Least()
+		p.normal.Remove(o)
+		return o
 	}
-	o, _ := from.Least()
-	p.Remove(o)
+	o, _ := p.special.Least()
+	p.special.Remove(o)
+	if p.lasting {
+		p.ending.Remove(o)
+	}
 	return o
 }
 
 func (p *retention) Remove(o policies.Object) {
-	p.normal.Remove(o)
+	if p.rangeOf[o] == 0 {
+		p.normal.Remove(o)
+		return
+	}
 	p.special.Remove(o)
-	if p.lasting {
+	if p.lasting { // it may have expired
 		p.ending.Remove(o)
+		p.normal.Remove(o)
 	}
 }
 
@@ -134,6 +142,9 @@ func (p *retention) Hold(o policies.Object) { p.Remove(o) }
 func (p *retention) Release(o policies.Object) {
 	of := p.rangeOf[o]
 	switch {
+	case of == 0 && !p.lasting: // nothing expires
+		p.normal.Set(o, 0, uint64(p.released[o]))
+		return
 	case of == 0:
 		p.normal.Set(o, p.sinceFirst(p.times[p.released[o]]), afterExpired|uint64(p.released[o]))
 		return
