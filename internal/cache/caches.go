@@ -100,6 +100,9 @@ type Entry struct {
 	// Remark returns a sentence about a trace that was made for another cache, which the user may not have meant, or "";
 	// nil if it never does.
 	Remark func(params.Values, *traces.Trace) string
+	// Like is the name of a cache: policies that are short for that one work in this one, too, if it has the parameters
+	// that they set, or those have their defaults. "" for none.
+	Like string
 	// Prefetches says that it can load the proposals of a prefetcher.
 	Prefetches bool
 	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.

@@ -82,6 +82,8 @@ type Entry struct {
 	NeedsTime func(Values) bool
 	// Prompts says that a Bound holds in caches that serve prompts, and only there.
 	Prompts bool
+	// Follows says that New makes a PromptHolder, for which a cache keeps prompts as chains and holds what they use.
+	Follows bool
 	// Priorities says that it needs a trace of prompts with priorities.
 	Priorities bool
 	// Keys reports whether it compares the keys of objects; nil if it never does.

@@ -85,6 +85,9 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; cachesim formats lists the "+
 			"formats with prompts", cache.Name, r.trace.Name)
+	case c.Policy.Entry.Follows && prompts.Of(r.trace.Kind) == nil:
+		return fmt.Errorf("policy %s follows prompts, but %s has none; cachesim formats lists the formats with prompts",
+			c.Policy.Name(), r.trace.Name)
 	case c.Policy.Entry.Priorities && prompts.Of(r.trace.Kind).Priorities == nil:
 		return fmt.Errorf("policy %s evicts by the priorities of prompts, but the prompts of %s have none; the format "+
 			"mooncake has them in the field priority", c.Policy.Name(), r.trace.Name)

@@ -52,11 +52,15 @@ func (p Parts) Replayed() Parts {
 		p.Cache.Entry, _ = cache.Registry.Find(name)
 		return p
 	}
-	if p.Cache.Entry.Name != name {
+	if p.Cache.Entry.Name != name && p.Cache.Entry.Like != name {
 		p.Cache, _ = cache.Registry.Parse(name) // every cache has defaults
 	}
 	p.Cache.Params = maps.Clone(p.Cache.Params)
-	maps.Copy(p.Cache.Params, values)
+	for param, value := range values {
+		if _, has := p.Cache.Params[param]; has {
+			p.Cache.Params[param] = value
+		}
+	}
 	return p
 }
 
@@ -68,8 +72,10 @@ func checkShort(p Parts) error {
 		return nil
 	}
 	name, values, _ := short.ShortFor(p.Policy.Params)
-	if !short.ShortInside || p.Cache.Entry.Name != name {
-		parts := p.Replayed()
+	if !short.ShortInside || p.Cache.Entry.Name != name && !canStandIn(p.Cache.Entry, name, values) {
+		parts := p
+		parts.Cache.Entry.Like = ""
+		parts = parts.Replayed()
 		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
 			"remove the cache, or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy, p.Cache.Name())
 	}
@@ -77,10 +83,28 @@ func checkShort(p Parts) error {
 		want, set := values[param.Name]
 		if got := p.Cache.Params[param.Name]; set && got != want && got != param.Default {
 			return fmt.Errorf("policy %s works with %s=%v in the cache %s, not with %s=%v; remove %s from the cache, or choose "+
-				"another policy", p.Policy.Name(), param.Name, want, name, param.Name, got, param.Name)
+				"another policy", p.Policy.Name(), param.Name, want, p.Cache.Name(), param.Name, got, param.Name)
 		}
 	}
 	return nil
+}
+
+// canStandIn reports whether a cache can take the place of the one with a name, with these parameters.
+func canStandIn(e cache.Entry, name string, in params.Values) bool {
+	if e.Like != name {
+		return false
+	}
+	of, _ := cache.Registry.Find(name)
+	isParam := func(name string) func(params.Param) bool {
+		return func(p params.Param) bool { return p.Name == name }
+	}
+	for param, value := range in {
+		i := slices.IndexFunc(of.Params, isParam(param))
+		if !slices.ContainsFunc(e.Params, isParam(param)) && value != of.Params[i].Default {
+			return false
+		}
+	}
+	return true
 }
 
 // Files returns the files that the parts read, such as weights and models, in the order of Kinds.

@@ -27,7 +27,7 @@ func BenchmarkPrefix(b *testing.B) {
 		{"prefix", "lru"}, {"prefix(evict=node)", "lru"}, {"prefix(evict=any)", "lru"},
 		{"prefix", "fifo"}, {"prefix", "sieve"}, {"prefix", "opt"}, {"prefix", "fpb"}, {"prefix", "laru"},
 		{"prefix", "vllm"}, {"prefix", "sglang-lru"}, {"prefix", "sglang-lfu"}, {"prefix", "sglang-fifo"},
-		{"prefix", "tensorrt-llm(token-end=1024)"}, {"prefix", "lmcache-lru"}, {"prefix", "lmcache-lfu"},
+		{"prefix", "tensorrt-llm(ranges=0-1024:80)"}, {"prefix", "lmcache-lru"}, {"prefix", "lmcache-lfu"},
 	}
 	for name, t := range map[string]*traces.Trace{"generated": conversations(b), "mooncake": benchPrompts(b)} {
 		if t == nil {

@@ -30,6 +30,7 @@ var chunkOrders = map[string]func(a, b *storedChunk) int{
 		return cmp.Or(cmp.Compare(a.hits, b.hits), cmp.Compare(a.found, b.found))
 	},
 	"lmcache-fifo": func(a, b *storedChunk) int { return cmp.Compare(a.added, b.added) },
+	"lmcache-mru":  func(a, b *storedChunk) int { return cmp.Compare(b.found, a.found) },
 }
 
 // serve looks up a prompt, and then stores it. It returns how many tokens were found.
@@ -84,9 +85,9 @@ func (s *chunkStore) evict() bool {
 
 // TestLMCacheAgainstItsStore: for each prompt of 1000 workloads, ours finds the same tokens as LMCache's store.
 func TestLMCacheAgainstItsStore(t *testing.T) {
-	names, reused, gaps := []string{"lmcache-lru", "lmcache-lfu", "lmcache-fifo"}, 0, 0
+	names, reused, gaps := []string{"lmcache-lru", "lmcache-lfu", "lmcache-fifo", "lmcache-mru"}, 0, 0
 	forEngineWorkloads(t, 6, func(seed uint64, prompts *tokenPrompts, page, capacity int, _ func() bool) {
-		name := names[seed/3%3]
+		name := names[seed/3%4]
 		theirs := &chunkStore{chunk: page, capacity: capacity, stored: map[string]*storedChunk{}, before: chunkOrders[name]}
 		ours := newEngine(t, prompts.trace, name, capacity)
 		var n cache.Counts

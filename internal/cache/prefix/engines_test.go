@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // TestEnginesThatAreOtherPolicies: which engines' policies are nothing but a policy of ours in a cache of ours, and
-// which are not: SGLang's LRU renews a node that a prompt divides, also behind the prompt's end, and its FIFO lets the
-// first part begin to age then.
+// which are not: SGLang's LRU renews a node that a prompt divides, also behind the prompt's end.
 func TestEnginesThatAreOtherPolicies(t *testing.T) {
 	const vllm, sglang = "prefix(last=computed)", "prefix(evict=node,last=computed)"
 	const tensorRT, lmcache = "prefix(last=kept)", "prefix(evict=chunk,last=full)"
@@ -31,13 +31,13 @@ func TestEnginesThatAreOtherPolicies(t *testing.T) {
 		}{
 			{"vllm", vllm, "lru", true},
 			{"tensorrt-llm", tensorRT, "lru", true},
-			{"tensorrt-llm(token-end=9,priority=35)", tensorRT, "lru", true},
+			{"tensorrt-llm(ranges=0-9:35/12-:35)", tensorRT, "lru", true},
 			{"lmcache-lru", lmcache, "lru", true},
 			{"lmcache-lfu", lmcache, "lfu", true},
 			{"lmcache-fifo", lmcache, "fifo", true},
 			{"sglang-lru", sglang, "lru", false},
 			{"sglang-lfu", sglang, "lfu", false},
-			{"sglang-fifo", sglang, "fifo", false},
+			{"sglang-fifo", sglang, "fifo", true},
 		} {
 			engine := replayPrompts(t, tr, prefixCell(t, "prefix", test.engine, "", capacity))
 			if alone := replayPrompts(t, tr, prefixCell(t, "exact", test.engine, "", capacity)); alone != engine {
@@ -53,10 +53,26 @@ func TestEnginesThatAreOtherPolicies(t *testing.T) {
 			}
 		}
 	}
-	for _, engine := range []string{"sglang-lru", "sglang-lfu", "sglang-fifo"} {
+	for _, engine := range []string{"sglang-lru", "sglang-lfu"} {
 		if differ[engine] == 0 {
 			t.Errorf("%s never differs from ours; if it is the same, say so in docs/policies-engines.md", engine)
 		}
+	}
+}
+
+// TestLengthAwareOutOfOrder: a node may begin prompts in another order than that of the trace, if they waited on a node
+// that is gone.
+func TestLengthAwareOutOfOrder(t *testing.T) {
+	tr := policytest.Prompts(16, "ab", "cde", "f")
+	c := newEngine(t, tr, "length-aware", 5)
+	var n cache.Counts
+	for _, prompt := range []int{1, 0, 2} {
+		c.Begin(prompt, &n)
+		c.Finish(prompt)
+	}
+	if blocks := tr.Objects; c.Has(blocks[4]) || !c.Has(blocks[1]) {
+		t.Errorf("ab: %v, cde: %v; want ab and cd, since e is the farthest from the beginning of its prompt",
+			c.Has(blocks[1]), c.Has(blocks[4]))
 	}
 }
 

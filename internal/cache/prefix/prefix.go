@@ -63,6 +63,14 @@ func Measure(c cache.Counts, v *metric.Values) {
 	v.Set(BlockHitRatio, metric.Divide(float64(c.Hits), float64(c.Requests)))
 }
 
+// LastParam says which of the last blocks of prompts are kept and hit.
+var LastParam = params.Param{
+	Name: "last", Default: lastAny, Choices: []string{lastAny, lastFull, lastComputed, lastKept},
+	Doc: "the last block of a prompt: any, it is kept and hits as the others do; full, only if it is full; computed, it " +
+		"is kept if it is full, and never hits, since engines compute at least one token of a prompt; another one takes " +
+		"room while the prompt runs; kept, it is kept in any case, and never hits",
+}
+
 // Entries are the caches of this package.
 var Entries = []cache.Entry{entry}
 
@@ -87,10 +95,7 @@ var entry = cache.Entry{
 			"their blocks cannot be evicted; not with evict=any and evict=chunk"},
 		{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "tokens in a block, a multiple of those in the trace, whose " +
 			"blocks are joined; the capacity has as many tokens, or bytes, as otherwise; 0: the trace's"},
-		{Name: "last", Default: lastAny, Choices: []string{lastAny, lastFull, lastComputed, lastKept}, Doc: "the last " +
-			"block of a prompt: any, it is kept and hits as the others do; full, only if it is full; computed, it is kept if " +
-			"it is full, and never hits, since engines compute at least one token of a prompt; another one takes room while " +
-			"the prompt runs; kept, it is kept in any case, and never hits"},
+		LastParam,
 	},
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds: func(v params.Values, overlap bool) bool {
@@ -236,7 +241,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
-	if p.keepsPartial() && hits < len(a.blocks) { // otherwise a block that is not full is not kept
+	if KeepsPartial(p.last, p.bound) && hits < len(a.blocks) { // otherwise a block that is not full is not kept
 		n.EmptyTokens += columns.EmptyTokens(prompt, len(a.blocks))
 	}
 	if columns.Rounded != nil {
@@ -245,21 +250,37 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	return hitTokens
 }
 
-// keepsPartial reports whether last blocks that are not full are kept.
-func (p *Cache) keepsPartial() bool { return p.last == lastAny || p.last == lastKept && !p.bound }
-
-// limit sets which blocks of a prompt are kept and which can hit. To a reference every full block can hit, and no other
-// takes room, which bounds what the rule permits.
+// limit sets which blocks of a prompt are kept and which can hit.
 func (p *Cache) limit(a *arrival, tokens, block int64) {
-	a.kept = len(a.blocks)
-	if !p.keepsPartial() {
-		a.kept = int(min(int64(len(a.blocks)), tokens/block))
+	l := LimitsOf(p.last, p.bound, len(a.blocks), tokens, block)
+	a.kept, a.reusable, a.apart = l.Kept, l.Reusable, l.Apart
+}
+
+// KeepsPartial reports whether last blocks that are not full are kept.
+func KeepsPartial(last string, reference bool) bool {
+	return last == lastAny || last == lastKept && !reference
+}
+
+// Limits say what the parameter last means for the blocks of a prompt.
+type Limits struct {
+	Kept     int  // how many of its first blocks are kept
+	Reusable int  // how many of these can hit
+	Apart    bool // the block behind these takes room while the prompt runs
+}
+
+// LimitsOf returns the limits of a prompt, whose last block may not be full. To a reference every full block can hit,
+// and no other takes room, which bounds what the rule permits.
+func LimitsOf(last string, reference bool, blocks int, tokens, block int64) (l Limits) {
+	l.Kept = blocks
+	if !KeepsPartial(last, reference) {
+		l.Kept = int(min(int64(blocks), tokens/block))
 	}
-	a.reusable = a.kept
-	if (p.last == lastComputed || p.last == lastKept) && !p.bound {
-		a.reusable = int(min(int64(a.kept), (tokens-1)/block))
-		a.apart = a.kept < len(a.blocks)
+	l.Reusable = l.Kept
+	if (last == lastComputed || last == lastKept) && !reference {
+		l.Reusable = int(min(int64(l.Kept), (tokens-1)/block))
+		l.Apart = l.Kept < blocks
 	}
+	return l
 }
 
 // Finish releases the blocks of a prompt that has begun.

@@ -27,23 +27,43 @@ func (t *Tier) Pool() *cache.Pool { return t.tree.pool }
 // Run returns the length of the leading run of a prompt's blocks that are resident at a time.
 func (t *Tier) Run(blocks []policies.Object, now int64) int { return t.tree.run(blocks, now) }
 
-// Lock holds as many blocks of a prompt as fit, the first `run` of which are resident, and returns how many. Load must
-// follow with these.
-func (t *Tier) Lock(blocks []policies.Object, run int) (held int) {
-	t.tree.hold(blocks[:run])
-	held = t.tree.fit(arrival{kept: len(blocks)}, run).blocks
-	t.tree.lockAll(blocks[run:held])
-	return held
+// Prompt is a prompt that comes to a tier.
+type Prompt struct {
+	Blocks   []policies.Object // that the tier may keep
+	First    int               // the position of the first one
+	Now      int64             // nanoseconds
+	Priority int32
+	Run      int  // how many of the first are resident
+	Hits     int  // of these, those that hit
+	Apart    bool // the block behind these takes room while the prompt runs, and is not kept
 }
 
-// Load requests the blocks that Lock holds, and loads those after the first `run`. first is the position of the first
-// block. It returns how many blocks are resident now, and held until Finish: fewer if the policy refuses one.
-func (t *Tier) Load(blocks []policies.Object, run, first int, now int64) (held int) {
-	return t.tree.request(blocks, run, run, first, now)
+func (p Prompt) arrival() arrival {
+	return arrival{blocks: p.Blocks, first: p.First, now: p.Now, priority: p.Priority, kept: len(p.Blocks),
+		reusable: p.Hits, apart: p.Apart}
+}
+
+// Held is what a prompt holds in a tier.
+type Held struct {
+	Blocks int32 // from the first on
+	Apart  bool  // room for a block that is not kept
+}
+
+// Lock holds as much of a prompt as fits. Load must follow.
+func (t *Tier) Lock(p Prompt) Held {
+	h := t.tree.lock(p.arrival(), p.Hits, p.Run)
+	return Held{int32(h.blocks), h.apart}
+}
+
+// Load requests the blocks that Lock holds, and loads those that are not resident. It returns how many are resident
+// now, and held until Finish: fewer if the policy refuses one; and how many of them were resident before.
+func (t *Tier) Load(p Prompt, h Held) (now Held, before int) {
+	held, before := t.tree.load(p.arrival(), p.Hits, p.Run, int(h.Blocks))
+	return Held{int32(held), h.Apart}, before
 }
 
 // Has reports whether a block is resident, or held and about to be.
 func (t *Tier) Has(o policies.Object) bool { return t.tree.nodes[o].locks > 0 || t.tree.pool.Has(o) }
 
-// Finish releases the blocks of a prompt that Load has left held.
-func (t *Tier) Finish(blocks []policies.Object) { t.tree.finish(blocks, false) }
+// Finish releases what a prompt holds of its blocks.
+func (t *Tier) Finish(blocks []policies.Object, h Held) { t.tree.finish(blocks[:h.Blocks], h.Apart) }

@@ -115,35 +115,52 @@ func (t *tree) locks() int                   { return t.locked + t.apart }
 
 func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 	evictions := t.pool.Evictions()
-	blocks := a.blocks[:a.kept]
-	run := t.run(blocks, a.now)
+	run := t.run(a.blocks[:a.kept], a.now)
 	hits = min(run, a.reusable)
-	t.hold(blocks[:hits])
-	h = t.fit(a, hits)
-	n.Oversized += int64(len(blocks) - h.blocks)
+	h = t.lock(a, hits, run)
+	n.Oversized += int64(a.kept - h.blocks)
 	if a.apart && !h.apart {
 		n.Oversized++
 	}
+	h.blocks, _ = t.load(a, hits, run, h.blocks)
+	n.Evictions += t.pool.Evictions() - evictions
+	return hits, h
+}
+
+// lock holds what fits of a prompt, whose first `run` blocks are resident. Of these, those that do not hit follow in
+// load, because room is made for them first.
+func (t *tree) lock(a arrival, hits, run int) (h hold) {
+	t.hold(a.blocks[:hits])
+	if h = t.fit(a, hits); h.blocks > run {
+		t.lockAll(a.blocks[run:h.blocks])
+	}
+	return h
+}
+
+// load requests the blocks that lock holds, and loads those that are not resident. It returns how many are resident and
+// held afterwards, and how many were before room was made for a last block that is computed again.
+func (t *tree) load(a arrival, hits, run, fit int) (held, resident int) {
+	blocks := a.blocks[:fit]
 	if t.follower != nil {
 		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: a.first, Time: a.now, Priority: a.priority})
 	}
 	t.split(blocks[:hits])
-	resident := hits
-	if run > hits && h.blocks > hits { // the last block is computed again
+	resident = min(run, fit)
+	if resident > hits { // the last block is computed again
 		t.pool.MakeRoom(int64(t.apart + 1))
 		if t.pool.Has(blocks[hits]) { // what made room may have been this block
-			t.hold(blocks[hits:run])
-			t.split(blocks[:run])
-			resident = run
+			t.hold(blocks[hits:resident])
+			t.split(blocks[:resident])
+		} else {
+			t.lockAll(blocks[hits:resident])
+			resident = hits
 		}
 	}
-	t.lockAll(blocks[resident:h.blocks])
-	h.blocks = t.request(blocks[:h.blocks], hits, resident, a.first, a.now)
+	held = t.request(blocks, hits, resident, a.first, a.now)
 	if t.apart > 0 {
 		t.pool.MakeRoom(int64(t.apart))
 	}
-	n.Evictions += t.pool.Evictions() - evictions
-	return hits, h
+	return held, resident
 }
 
 // run returns the length of the leading run of resident blocks. Hit and Miss do not expire anything, and the run must

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -19,9 +20,11 @@ import (
 type chains struct {
 	hierarchy
 	trace   *traces.Trace
-	running cache.InFlight // of Serve
-	held    [][]int32      // per tier with a tree, per prompt: the number of its blocks that it holds there
+	running cache.InFlight  // of Serve
+	held    [][]prefix.Held // per tier with a tree, per prompt: what it holds there
 	columns *prompts.Columns
+	ends    string // which of the last blocks of prompts are kept and hit, see prefix.LastParam
+	bound   bool   // the policy is a reference that no schedule should beat
 	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too; policies
 	// that look up positions see the first one first.
 	deepestFirst bool
@@ -64,16 +67,24 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 			c.observe(o, first+i)
 		}
 	}
-	if int64(len(blocks)) > c.levels[0].pool.Capacity() {
+	tokens := int64(c.columns.InputTokens[prompt])
+	limits := c.limits(prompt, len(blocks))
+	if int64(limits.Kept) > c.levels[0].pool.Capacity() {
 		c.longer++
+	}
+	a := prefix.Prompt{Blocks: blocks[:limits.Kept], First: first, Now: now, Apart: limits.Apart}
+	if c.columns.Priorities != nil {
+		a.Priority = c.columns.Priorities[prompt]
 	}
 	gone, hits := c.gone, 0
 	if c.moves {
-		hits = c.serveMoving(prompt, blocks, first, now, n)
+		hits = c.serveMoving(prompt, a, limits.Reusable, n)
 	} else {
-		hits = c.serveCopies(prompt, blocks, first, now, n)
+		hits = c.serveCopies(prompt, a, limits.Reusable, n)
 	}
-	tokens := int64(c.columns.InputTokens[prompt])
+	if limits.Apart && !c.held[0][prompt].Apart {
+		n.Oversized++
+	}
 	hitTokens = c.count(hits, tokens)
 	c.hits, c.tokens = hits, tokens
 	n.Requests += int64(len(blocks))
@@ -82,13 +93,18 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
-	if hits < len(blocks) {
+	if prefix.KeepsPartial(c.ends, c.bound) && hits < len(blocks) { // otherwise a block that is not full is not kept
 		n.EmptyTokens += c.columns.EmptyTokens(prompt, len(blocks))
 	}
 	if c.columns.Rounded != nil {
 		n.RoundedTokens += int64(c.columns.Rounded[prompt])
 	}
 	return hitTokens
+}
+
+// limits returns which blocks of a prompt are kept and which can hit.
+func (c *chains) limits(prompt, blocks int) prefix.Limits {
+	return prefix.LimitsOf(c.ends, c.bound, blocks, int64(c.columns.InputTokens[prompt]), int64(c.columns.BlockTokens))
 }
 
 // count counts the hits of a prompt in their tiers, and returns its tokens that hit.
@@ -117,7 +133,7 @@ func (h *hierarchy) Tiers() (names []string) {
 func (c *chains) Peek(prompt int, tokens []int64) (blocks int) {
 	all, _ := c.trace.Group(prompt)
 	left := int64(c.columns.InputTokens[prompt])
-	for _, o := range all {
+	for _, o := range all[:c.limits(prompt, len(all)).Reusable] {
 		at := c.find(o)
 		if at < 0 {
 			break
@@ -157,34 +173,44 @@ func (c *chains) Finish(prompt int) {
 	blocks, _ := c.trace.Group(prompt)
 	for i, l := range c.levels {
 		if l.tree != nil {
-			l.tree.Finish(blocks[:c.held[i][prompt]])
+			l.tree.Finish(blocks, c.held[i][prompt])
 		}
 	}
 }
 
-// serveMoving serves a prompt where blocks come down to pools. It returns how many leading blocks hit.
-func (c *chains) serveMoving(prompt int, blocks []policies.Object, first int, now int64, n *cache.Counts) (hits int) {
-	top := c.levels[0]
-	c.expire(now)
-	run := top.tree.Run(blocks, now)
-	hits = c.locate(blocks, run)
+// serveMoving serves a prompt where blocks come down to pools, of which the first ones can hit. It returns how many
+// leading blocks hit.
+func (c *chains) serveMoving(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
+	top, blocks := c.levels[0], a.Blocks
+	c.expire(a.Now)
+	run := top.tree.Run(blocks, a.Now)
+	hits = min(c.locate(blocks, run), reusable)
 	up := c.movingUp(blocks, run, hits)
-	limit := up
-	if up == hits { // what is new follows a block that is in the first tier
-		limit = len(blocks)
+	own := a
+	own.Run, own.Hits = run, min(run, reusable)
+	if up < hits { // what is new follows a block that is not in the first tier
+		own.Blocks = blocks[:up]
 	}
-	held := top.tree.Lock(blocks[:limit], run)
-	c.noteAll(blocks, first)
+	lock := top.tree.Lock(own)
+	held := int(lock.Blocks)
+	c.noteAll(blocks, a.First)
 	c.clear(blocks, run, held)
-	loaded := top.tree.Load(blocks[:held], run, first, now)
-	c.held[0][prompt] = int32(loaded)
-	for i, o := range blocks[run:loaded] {
-		top.entered(o, 1)
-		if at := c.in[run+i]; at > 0 {
+	now, before := top.tree.Load(own, lock)
+	c.held[0][prompt] = now
+	loaded := int(now.Blocks)
+	if before < min(run, held) && c.mode == exclusive { // the last block has moved down to make room for itself
+		for _, l := range c.levels[1:] {
+			l.take(blocks[before])
+		}
+	}
+	for i := before; i < loaded; i++ {
+		top.entered(blocks[i], 1)
+		if at := c.in[i]; at > 0 && i < hits {
 			c.levels[at].promoted++
 		}
 	}
-	c.serveBelow(blocks, max(loaded, run), held, first, now, n)
+	n.Oversized += int64(max(0, run-held)) // a last block that is resident, with no room to compute it again
+	c.serveBelow(blocks, max(loaded, run), held, a.First, a.Now, n)
 	return hits
 }
 
@@ -278,39 +304,49 @@ func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now
 	}
 }
 
-// serveCopies serves a prompt where lower tiers have copies. It returns how many leading blocks hit.
-func (c *chains) serveCopies(prompt int, blocks []policies.Object, first int, now int64, n *cache.Counts) (hits int) {
-	c.expire(now)
+// serveCopies serves a prompt where lower tiers have copies, of which the first ones can hit. It returns how many
+// leading blocks hit.
+func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
+	blocks := a.Blocks
+	c.expire(a.Now)
 	c.runs = c.runs[:0]
 	for _, l := range c.levels {
-		run := l.tree.Run(blocks, now)
+		run := l.tree.Run(blocks, a.Now)
 		c.runs, hits = append(c.runs, run), max(hits, run)
 	}
+	hits = min(hits, reusable)
 	c.in = c.in[:0]
 	for at, run := range c.runs {
-		for len(c.in) < run {
+		for len(c.in) < min(run, hits) {
 			c.in = append(c.in, int8(at))
 		}
 	}
 	up := c.movingUp(blocks, c.runs[0], hits)
-	c.noteAll(blocks, first)
+	c.noteAll(blocks, a.First)
 	most := 0 // blocks that some tier has now
 	for at := len(c.levels) - 1; at >= 0; at-- {
 		l := c.levels[at]
 		limit := c.limit(blocks, at, up, hits)
 		if c.mode == inclusive && at < len(c.levels)-1 {
-			limit = min(limit, int(c.held[at+1][prompt]))
+			limit = min(limit, int(c.held[at+1][prompt].Blocks))
 		}
-		run := min(c.runs[at], limit)
-		held := l.tree.Lock(blocks[:limit], run)
-		loaded := l.tree.Load(blocks[:held], run, first, now)
-		c.held[at][prompt] = int32(loaded)
-		for _, o := range blocks[run:max(run, loaded)] {
+		own := a
+		own.Blocks, own.Run = blocks[:limit], min(c.runs[at], limit)
+		// A last block that is computed again is computed in the first tier; below it is only renewed.
+		if own.Hits = own.Run; at == 0 {
+			own.Hits = min(own.Run, reusable)
+		} else {
+			own.Apart = false
+		}
+		lock := l.tree.Lock(own)
+		now, before := l.tree.Load(own, lock)
+		c.held[at][prompt] = now
+		for _, o := range blocks[before:max(before, int(now.Blocks))] {
 			l.entered(o, 1)
 		}
-		most = max(most, held)
+		most = max(most, int(lock.Blocks))
 	}
-	for i := c.runs[0]; i < min(hits, int(c.held[0][prompt])); i++ {
+	for i := c.runs[0]; i < min(hits, int(c.held[0][prompt].Blocks)); i++ {
 		c.levels[c.in[i]].promoted++
 	}
 	n.Oversized += int64(len(blocks) - most)

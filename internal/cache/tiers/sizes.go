@@ -289,9 +289,14 @@ func sampleRate(c cache.Config) float64 {
 }
 
 // checkPolicies rejects policies that do not work in a tier.
-func checkPolicies(all []tier) error {
-	for _, t := range all {
+func checkPolicies(all []tier, cell policies.Entry, mode string) error {
+	for i, t := range all {
 		if !t.hasPolicy {
+			if cell.Follows && i > 0 && slices.Contains(movingModes, mode) {
+				return fmt.Errorf("cache tiers: policy %s follows prompts, which only the first tier keeps as chains with "+
+					"mode=%s; add policies for the others, as in policies=%s, or mode=%s", cell.Name, mode,
+					strings.Repeat("/lru", len(all)-1), writeThrough)
+			}
 			continue
 		}
 		why, e := "", t.policy.Entry

@@ -51,12 +51,14 @@ var entry = cache.Entry{
 		params.Param{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "of prompts: tokens in a block, a multiple of " +
 			"those in the trace, whose blocks are joined; every tier has as many tokens, or bytes, as otherwise; 0: the " +
 			"trace's"},
+		prefix.LastParam,
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
 	Metrics:      metrics,
 	Measure:      measure,
 	PromptsToo:   true,
+	Like:         "prefix",
 	Clock:        true,
 	Asynchronous: true,
 	Resolve: func(e *cache.Entry, v params.Values) {
@@ -74,7 +76,7 @@ var entry = cache.Entry{
 	CheckTrace:  checkTrace,
 	CheckModel:  checkModel,
 	Admits:      admits,
-	Check: func(v params.Values, _ policies.Entry) error {
+	Check: func(v params.Values, policy policies.Entry) error {
 		all, err := parse(v)
 		if err != nil {
 			return err
@@ -82,7 +84,7 @@ var entry = cache.Entry{
 		if v.Bool("joined") {
 			all = all[:1]
 		}
-		return checkPolicies(all)
+		return checkPolicies(all, policy, v.Text("mode"))
 	},
 	Policies: func(v params.Values, cell policies.Spec) []policies.Spec {
 		if v.Bool("joined") {
@@ -152,6 +154,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 			t.Name)
 	case !isPrompts && v.Int("block") != 0:
 		return fmt.Errorf("cache tiers: block=%d is of prompts, but %s has none; leave it out", v.Int("block"), t.Name)
+	case !isPrompts && v.Text("last") != prefix.LastParam.Default:
+		return fmt.Errorf("cache tiers: last=%s is of prompts, but %s has none; leave it out", v.Text("last"), t.Name)
 	case !isPrompts && stated && own.Bytes && !t.HasSizes():
 		return fmt.Errorf("cache tiers: %s counts bytes, but %s has no sizes; write numbers of objects", all[0].describe(),
 			t.Name)
@@ -284,9 +288,10 @@ func build(c cache.Config) (cache.Cache, error) {
 		return o, nil
 	}
 	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
-		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, deepestFirst: h.last == nil}
+		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, ends: c.Params.Text("last"),
+		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil}
 	for range all {
-		p.held = append(p.held, make([]int32, len(c.Trace.Groups)))
+		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
 	}
 	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/admit"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -190,7 +191,8 @@ func drawHierarchy(t *rapid.T, modes ...string) draw {
 	d.text = fmt.Sprintf("tiers(%s,mode=%s,policies=%s,promote=%d", strings.Join(sizes, ","), d.mode,
 		strings.Join(chosen, "/"), rapid.IntRange(0, 3).Draw(t, "promote"))
 	if what == "prompts" {
-		d.text += fmt.Sprintf(",concurrency=%d", rapid.IntRange(1, 3).Draw(t, "concurrency"))
+		d.text += fmt.Sprintf(",concurrency=%d,last=%s", rapid.IntRange(1, 3).Draw(t, "concurrency"),
+			rapid.SampledFrom(prefix.LastParam.Choices).Draw(t, "last"))
 	}
 	d.text += ")"
 	d.cache = newCache(t, d.trace, d.text, "lru", 1, d.unit)

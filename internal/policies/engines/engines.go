@@ -5,6 +5,7 @@ package engines
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -12,8 +13,8 @@ import (
 
 // Entries are the policies of this package.
 var Entries = []policies.Entry{
-	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, tensorRTLLM,
-	lmcacheLRU, lmcacheLFU, lmcacheFIFO, lengthAwareEntry,
+	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, sglangMRU, sglangFILO, sglangTLRU,
+	tensorRTLLM, lmcacheLRU, lmcacheLFU, lmcacheFIFO, lmcacheMRU, lengthAwareEntry,
 }
 
 // What lengthAwareEntry does with the later ones of equally frequent blocks.
@@ -27,9 +28,10 @@ var lengthAwareEntry = shortFor(nil, policies.Entry{
 	Look: policies.Look{Color: policies.Magenta, Mark: policies.Cross},
 	Summary: "evicts the block requested least often since it was loaded, the one farthest from the beginning of its " +
 		"prompt on a tie, after Mooncake's LengthAwareCache",
-	Source: "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
-	Holds:  true,
-	Memory: policies.Memory{PerObject: 16, PerSlot: 24},
+	Source:  "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
+	Holds:   true,
+	Follows: true,
+	Memory:  policies.Memory{PerObject: 16, PerSlot: 24},
 	Params: []policies.Param{{Name: "later", Default: laterEvicted, Choices: []string{laterEvicted, laterKept}, Doc: "" +
 		"the later ones of equally frequent blocks are evicted first, or kept; the paper's words can mean both"}},
 	New: func(c policies.Config) (policies.Policy, error) { return newLengthAware(c), nil },
@@ -50,8 +52,8 @@ var (
 
 const (
 	vllmSource   = "vLLM 0.33.0 (PyPI), vllm/v1/core/block_pool.py and kv_cache_utils.py; Kwon et al., SOSP 2023"
-	sglangSource = "SGLang 0.5.23 (PyPI), srt/mem_cache/radix_cache.py and evict_policy.py; Zheng et al., NeurIPS " +
-		"2024"
+	sglangSource = "SGLang 0.5.23 (PyPI), srt/mem_cache/unified_cache/unified_tree_core.py and evict_policy.py; Zheng " +
+		"et al., NeurIPS 2024"
 	tensorRTLLMSource = "TensorRT-LLM (github.com/NVIDIA/TensorRT-LLM), cpp/tensorrt_llm/batch_manager/" +
 		"evictionPolicy.cpp and kvCacheManager.cpp, executor/kvCacheRetentionConfig.cpp, as of 2026"
 	lmcacheSource = "LMCache 0.5.6 (PyPI), v1/storage_backend/cache_policy and local_cpu_backend.py"
@@ -81,7 +83,7 @@ var sglangLFU = shortFor(ofNodes, followerOf(policies.Entry{
 var sglangFIFO = shortFor(ofNodes, followerOf(policies.Entry{
 	Name:    "sglang-fifo",
 	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Cross},
-	Summary: "evicts the oldest leaf of the radix tree; where a node is split, its first part begins to age then",
+	Summary: "evicts the oldest leaf of the radix tree; both parts of a node that is split are as old as it was",
 	Source:  sglangSource,
 }, byCreation))
 
@@ -101,28 +103,59 @@ var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
 	Priorities: true,
 }, byPriority))
 
+var sglangMRU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-mru",
+	Look:    policies.Look{Color: policies.Blue, Mark: policies.Ring},
+	Summary: "evicts the leaf of the radix tree that was matched last",
+	Source:  sglangSource,
+}, mostRecent))
+
+var sglangFILO = shortFor(ofNodes, followerOf(policies.Entry{
+	Name:    "sglang-filo",
+	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Square},
+	Summary: "evicts the youngest leaf of the radix tree; both parts of a node that is split are as old as it was",
+	Source:  sglangSource,
+}, lastCreation))
+
+var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
+	Name: "sglang-tlru",
+	Look: policies.Look{Color: policies.Violet, Mark: policies.Plus},
+	Summary: "evicts leaves of the radix tree without which the next prompt of a conversation has few enough tokens to " +
+		"compute before others, the one matched longest ago first",
+	Source: sglangSource + "; Zhang et al., Tail-Optimized Caching for LLM Inference, arXiv 2510.15152",
+	Params: []policies.Param{
+		{Name: "threshold", Default: 2048, Min: 1, Max: 1 << 30, Doc: "tokens that a prompt may have to compute; more " +
+			"than next-prompt-estimate"},
+		{Name: "next-prompt-estimate", Default: 0, Min: 0, Max: 1 << 30, Doc: "of these, new tokens of the next prompt, " +
+			"which the cache has not had"},
+	},
+	Check: func(v policies.Values) error {
+		if most, new := v.Int("threshold"), v.Int("next-prompt-estimate"); most <= new {
+			return fmt.Errorf("threshold=%d is not more than next-prompt-estimate=%d, so that no leaf can be spared, and it "+
+				"is sglang-lru; raise threshold", most, new)
+		}
+		return nil
+	},
+}, byTail))
+
 var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Name:    "tensorrt-llm",
 	Look:    policies.Look{Color: policies.Indigo, Mark: policies.Triangle},
 	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
 	Source:  tensorRTLLMSource,
 	Holds:   true,
-	Memory:  policies.Memory{PerObject: 13, PerSlot: 24},
-	Params: []policies.Param{
-		{Name: "token-end", Default: 0, Min: 0, Max: 1 << 30, Doc: "the blocks that begin before this token of a prompt " +
-			"have the priority, and all others the default of 35; 0: none (KvCacheRetentionConfig, " +
-			"token_range_retention_configs)"},
-		{Name: "priority", Default: 80, Min: defaultPriority, Max: 100, Doc: "of these blocks, 35 to 100"},
-		{Name: "duration-ms", Default: 0.0, Min: 0, Max: 1e12, Doc: "how long a block keeps its priority after it is " +
-			"released, before it falls to 35; 0: forever"},
+	Follows: true,
+	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
+	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
+		"between them: 0-2048:90@30s/2048-4096:50 gives blocks that begin in the first the priority 90 until 30 s after " +
+		"their release; 35 otherwise (KvCacheRetentionConfig, token_range_retention_configs)"}},
+	NeedsTime: func(v policies.Values) bool {
+		ranges, _ := parseRanges(v.Text("ranges")) // Check reports the error
+		return slices.ContainsFunc(ranges, func(r tokenRange) bool { return r.lasting() > 0 })
 	},
-	NeedsTime: func(v policies.Values) bool { return v.Float("duration-ms") > 0 },
 	Check: func(v policies.Values) error {
-		if v.Int("token-end") == 0 && (v.Int("priority") != 80 || v.Float("duration-ms") != 0) {
-			return fmt.Errorf("policy tensorrt-llm: without token-end no block has another priority or a duration; add " +
-				"token-end, or remove them")
-		}
-		return nil
+		_, err := parseRanges(v.Text("ranges"))
+		return err
 	},
 	New: func(c policies.Config) (policies.Policy, error) { return newRetention(c), nil },
 })
@@ -136,6 +169,16 @@ var lmcacheLFU = lmcache("lfu", policies.Look{Color: policies.Cyan, Mark: polici
 
 var lmcacheFIFO = lmcache("fifo", policies.Look{Color: policies.Violet, Mark: policies.Ring},
 	"evicts the chunk that was stored longest ago")
+
+var lmcacheMRU = shortFor(ofChunks, policies.Entry{
+	Name:    "lmcache-mru",
+	Look:    policies.Look{Color: policies.Orange, Mark: policies.Plus},
+	Summary: "evicts the chunk that was looked up or stored last",
+	Source:  lmcacheSource,
+	Holds:   true,
+	Memory:  policies.Memory{PerObject: 4}, // and 4 bytes per request
+	New:     func(c policies.Config) (policies.Policy, error) { return newRecentChunks(c), nil },
+})
 
 // lmcache is a policy of the exact cache in the store of LMCache.
 func lmcache(policy string, look policies.Look, summary string) policies.Entry {
@@ -155,7 +198,8 @@ func lmcache(policy string, look policies.Look, summary string) policies.Entry {
 // shortFor returns an entry that stands for the cache with some parameters, and with the policy e inside.
 func shortFor(in policies.Values, e policies.Entry) policies.Entry {
 	short := e
-	short.New, short.Holds, short.ShortInside, short.Units = nil, false, true, policies.UnitsObjects
+	short.New, short.Holds, short.Follows, short.ShortInside = nil, false, false, true
+	short.Units = policies.UnitsObjects
 	short.ShortFor = func(v policies.Values) (string, policies.Values, policies.Spec) {
 		return cacheName, in, params.Spec[policies.Entry]{Entry: e, Params: v}
 	}

@@ -1,6 +1,8 @@
 package engines
 
 import (
+	"math"
+
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -10,12 +12,15 @@ import (
 type rule int
 
 const (
-	byRelease   rule = iota // since the last prompt that had them ended
-	byRecency               // since they were matched
-	byFrequency             // by the number of prompts, then by recency
-	byCreation              // since they were loaded, or split off the blocks behind them
-	bySegment               // those of a single prompt before others, then by recency
-	byPriority              // by the highest priority of a prompt, then by recency
+	byRelease    rule = iota // since the last prompt that had them ended
+	byRecency                // since they were matched
+	byFrequency              // by the number of prompts, then by recency
+	byCreation               // since they were loaded
+	bySegment                // those of a single prompt before others, then by recency
+	byPriority               // by the highest priority of a prompt, then by recency
+	byTail                   // those that the next prompt can do without before others, then by recency
+	mostRecent               // the one matched last
+	lastCreation             // the one loaded last
 )
 
 // protectedFrom is the number of prompts from which bySegment protects a node.
@@ -23,9 +28,12 @@ const protectedFrom = 2
 
 // followerOf completes the entry of a policy that evicts leaves by a rule.
 func followerOf(e policies.Entry, r rule) policies.Entry {
-	e.Holds = true
+	e.Holds, e.Follows = true, true
 	e.Memory = policies.Memory{PerObject: 4} // and 4 bytes per event, of which prompts have two each
-	if r.ranks() {
+	switch {
+	case r == byTail:
+		e.Memory = policies.Memory{PerObject: 20, PerSlot: 24}
+	case r.ranks():
 		e.Memory = policies.Memory{PerObject: 12, PerSlot: 24}
 	}
 	e.New = func(c policies.Config) (policies.Policy, error) { return newLeaves(c, r), nil }
@@ -35,15 +43,21 @@ func followerOf(e policies.Entry, r rule) policies.Entry {
 func (r rule) counts() bool { return r == byFrequency || r == bySegment }
 
 // ranks reports whether something decides before the event.
-func (r rule) ranks() bool { return r.counts() || r == byPriority }
+func (r rule) ranks() bool { return r.counts() || r == byPriority || r == byTail }
+
+// created reports whether the event of a block is that of its load.
+func (r rule) created() bool { return r == byCreation || r == lastCreation }
+
+// youngestFirst reports whether the last event decides, not the first.
+func (r rule) youngestFirst() bool { return r == mostRecent || r == lastCreation }
 
 // leaves evicts the leaves of a tree of prompts by a rule. It knows a node of SGLang's radix tree by its last block:
 // all blocks of a node have been requested by the same prompts, so what holds for a node is kept per block, and a split
 // copies nothing.
 //
 // Time is counted in events: a prompt begins or ends. What a prompt holds can be evicted only after its end, which is a
-// match, too (SGLang inserts the prompt again). So the beginning matters only to nodes that are split: the match renews
-// the whole node, and then divides it.
+// match, too (SGLang inserts the prompt again). So the beginning matters only to nodes that are split: that renews the
+// part behind the split, too. Both parts keep the time at which the node was created.
 //
 // No two leaves have the same event. The blocks that get it are a chain, in which only the last can be a leaf: the
 // blocks of a prompt, or the rest of a node that was split.
@@ -56,6 +70,7 @@ type leaves struct {
 	prompts  []uint32 // per object: how many have had it since its load; nil unless the rule counts
 	priority []int32  // per object: the highest of a prompt that had it since its load; nil unless the rule is byPriority
 	current  int32    // priority of the prompt that begins
+	tails    *tails   // nil unless the rule is byTail
 }
 
 func newLeaves(c policies.Config, r rule) *leaves {
@@ -63,13 +78,16 @@ func newLeaves(c policies.Config, r rule) *leaves {
 	if r.ranks() {
 		p.heap = dense.NewKeyedHeap(c.Objects)
 	} else {
-		p.queue = newEventQueue(2*len(c.Groups) + 1)
+		p.queue = newEventQueue(2*len(c.Groups)+1, r.youngestFirst())
 	}
 	if r.counts() {
 		p.prompts = make([]uint32, c.Objects)
 	}
 	if r == byPriority {
 		p.priority = make([]int32, c.Objects)
+	}
+	if r == byTail {
+		p.tails = newTails(c)
 	}
 	return p
 }
@@ -78,6 +96,8 @@ func (p *leaves) Begin(prompt policies.Prompt) {
 	p.event++
 	p.current = prompt.Priority
 	switch {
+	case p.tails != nil:
+		p.tails.begin(prompt.First)
 	case p.prompts != nil:
 		for _, o := range prompt.Hits {
 			p.prompts[o]++
@@ -90,28 +110,31 @@ func (p *leaves) Begin(prompt policies.Prompt) {
 }
 
 func (p *leaves) Split(at, last policies.Object) {
-	switch p.rule {
-	case byRelease:
-	case byCreation:
-		p.at[at] = p.event
-	default:
-		free := p.isFree(last)
-		if free {
-			p.Remove(last)
-		}
-		if p.at[last] = p.event; free {
-			p.Release(last)
-		}
+	if p.rule == byRelease || p.rule.created() {
+		return
+	}
+	free := p.isFree(last)
+	if free {
+		p.Remove(last)
+	}
+	if p.tails != nil {
+		p.tails.split(at, last)
+	}
+	if p.at[last] = p.event; free {
+		p.Release(last)
 	}
 }
 
 func (p *leaves) Finish(blocks []policies.Object) {
 	p.event++
-	if p.rule == byCreation {
+	if p.rule.created() {
 		return
 	}
 	for _, o := range blocks {
 		p.at[o] = p.event
+	}
+	if p.tails != nil {
+		p.tails.reach(blocks)
 	}
 }
 
@@ -130,6 +153,8 @@ func (p *leaves) Miss(policies.Request) {}
 func (p *leaves) Insert(r policies.Request) {
 	p.at[r.Object] = p.event
 	switch {
+	case p.tails != nil:
+		p.tails.insert(r)
 	case p.prompts != nil:
 		p.prompts[r.Object] = 1
 	case p.priority != nil:
@@ -180,6 +205,11 @@ func (p *leaves) rank(o policies.Object) float64 {
 		return float64(min(p.prompts[o], protectedFrom))
 	case byPriority:
 		return float64(p.priority[o])
+	case byTail:
+		if p.tails.spare(o) {
+			return 0
+		}
+		return 1
 	}
 	return 0
 }
@@ -193,33 +223,45 @@ func (p *leaves) Grow(objects int) {
 	if p.priority != nil {
 		p.priority = dense.Grown(p.priority, objects)
 	}
+	if p.tails != nil {
+		p.tails.grow(objects)
+	}
 }
 
 // eventQueue is a queue of objects in the order of their events. No two objects in it have the same event.
 // Memory: a little over 4 bytes per event.
 type eventQueue struct {
-	objects []policies.Object // per event of an object in the queue
-	members *oracle.Bitmap    // last-event, so that the oldest is the largest
-	last    uint32            // the last event that can be
+	objects []policies.Object // per place of an object in the queue
+	members *oracle.Bitmap    // places; the first object of the queue has the largest
+	// The place of an event is first+sign*event, where sign is 1, or the 32 bits of -1: then the oldest is the first.
+	first, sign uint32
 }
 
-func newEventQueue(events int) eventQueue {
-	return eventQueue{make([]policies.Object, events), oracle.NewBitmap(events), uint32(events - 1)}
+func newEventQueue(events int, youngestFirst bool) eventQueue {
+	q := eventQueue{make([]policies.Object, events), oracle.NewBitmap(events), uint32(events - 1), math.MaxUint32}
+	if youngestFirst {
+		q.first, q.sign = 0, 1
+	}
+	return q
 }
+
+func (q *eventQueue) place(event uint32) uint32 { return q.first + q.sign*event }
 
 func (q *eventQueue) add(o policies.Object, event uint32) {
-	q.objects[event] = o
-	q.members.Set(q.last - event)
+	at := q.place(event)
+	q.objects[at] = o
+	q.members.Set(at)
 }
 
 func (q *eventQueue) has(o policies.Object, event uint32) bool {
-	return q.members.Has(q.last-event) && q.objects[event] == o
+	at := q.place(event)
+	return q.members.Has(at) && q.objects[at] == o
 }
 
-func (q *eventQueue) remove(event uint32) { q.members.Clear(q.last - event) }
+func (q *eventQueue) remove(event uint32) { q.members.Clear(q.place(event)) }
 
 func (q *eventQueue) pop() policies.Object {
-	oldest, _ := q.members.Max()
-	q.members.Clear(oldest)
-	return q.objects[q.last-oldest]
+	at, _ := q.members.Max()
+	q.members.Clear(at)
+	return q.objects[at]
 }

@@ -13,8 +13,9 @@ type lengthAware struct {
 	holds     bool
 	deepFirst bool
 	heap      dense.KeyedHeap // of the residents that may be evicted
-	groups    []int           // positions at which prompts begin
-	group     int             // the prompt of the last load
+	first     int             // the position at which the prompt begins
+	groups    []int           // positions at which prompts begin, where they are not reported
+	group     int             // the prompt of the last load, likewise
 	event     uint32
 	count     []uint32 // per object: requests since its load
 	depth     []uint32 // per object: blocks before it in its prompt
@@ -32,6 +33,7 @@ func newLengthAware(c policies.Config) *lengthAware {
 // Begin implements PromptHolder, in caches that hold what prompts use.
 func (p *lengthAware) Begin(prompt policies.Prompt) {
 	p.event++
+	p.first = prompt.First
 	for _, o := range prompt.Hits {
 		p.use(o)
 	}
@@ -62,10 +64,13 @@ func (p *lengthAware) note() {
 }
 
 func (p *lengthAware) Insert(r policies.Request) {
-	for p.group+1 < len(p.groups) && p.groups[p.group+1] <= r.Pos {
-		p.group++
+	if !p.holds {
+		for p.group+1 < len(p.groups) && p.groups[p.group+1] <= r.Pos {
+			p.group++
+		}
+		p.first = p.groups[p.group]
 	}
-	p.depth[r.Object] = uint32(r.Pos - p.groups[p.group])
+	p.depth[r.Object] = uint32(r.Pos - p.first)
 	p.count[r.Object] = 0
 	if p.use(r.Object); !p.holds {
 		p.Release(r.Object)

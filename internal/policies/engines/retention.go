@@ -2,48 +2,50 @@ package engines
 
 import (
 	"math"
-	"sort"
-	"time"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// defaultPriority is what blocks have without a KvCacheRetentionConfig, and after its duration.
-const defaultPriority = 35
-
 // retention is the eviction of TensorRT-LLM: a queue for each priority, of blocks in the order of their release, and
 // the first block of the lowest queue leaves. When the duration of a block is over, it joins the end of the default
 // queue at the beginning of the next prompt.
 //
-// Every request has the same configuration, which gives the first tokens the higher priority. So no block has a lower
-// priority than one behind it, and the first block of the lowest queue is a leaf. TensorRT-LLM keeps all released
-// blocks in its queues; here those with blocks behind them join when they become leaves, with the place that they would
-// have.
+// Every request has the same configuration, in which earlier tokens have the higher priorities, for longer: see
+// checkRanges. So no block comes before one behind it, and the first block of the lowest queue is a leaf. TensorRT-LLM
+// keeps all released blocks in its queues; here those with blocks behind them join when they become leaves, with the
+// place that they would have.
 type retention struct {
-	tokenEnd   int
-	blockSize  int
-	duration   int64 // nanoseconds; 0 for ever
-	event      uint32
-	times      []int64  // per event: when it was, never before an earlier one
-	released   []uint32 // per object: the event of its release
-	first      []bool   // per object: it has the priority
-	prompt     policies.Prompt
-	kept, free dense.KeyedHeap // leaves that no prompt holds, with the priority and with the default
+	ranges    []tokenRange
+	blockSize int
+	lasting   bool // some range has a duration
+	event     uint32
+	times     []int64  // per event: when it was, never before an earlier one
+	released  []uint32 // per object: the event of its release
+	rangeOf   []uint8  // per object: 1 + its range; 0 for the default
+	prompt    policies.Prompt
+	// Leaves that no prompt holds: with the default priority, with higher ones, and of these all with a duration, by its
+	// end.
+	normal, special, ending dense.KeyedHeap
 }
 
 func newRetention(c policies.Config) *retention {
-	tokenEnd := c.Params.Int("token-end")
-	if c.Params.Int("priority") == defaultPriority {
-		tokenEnd = 0
+	ranges, err := parseRanges(c.Params.Text("ranges"))
+	if err != nil {
+		panic("engines: " + err.Error()) // Check has accepted them
 	}
-	return &retention{
-		tokenEnd: tokenEnd, blockSize: c.BlockTokens,
-		duration: int64(math.Round(c.Params.Float("duration-ms") * float64(time.Millisecond))),
+	p := &retention{
+		ranges: ranges, blockSize: c.BlockTokens,
+		lasting:  slices.ContainsFunc(ranges, func(r tokenRange) bool { return r.lasting() > 0 }),
 		times:    append(make([]int64, 0, 2*len(c.Groups)+1), math.MinInt64),
-		released: make([]uint32, c.Objects), first: make([]bool, c.Objects),
-		kept: dense.NewKeyedHeap(c.Objects), free: dense.NewKeyedHeap(c.Objects),
+		released: make([]uint32, c.Objects), rangeOf: make([]uint8, c.Objects), normal: dense.NewKeyedHeap(c.Objects),
+		special: dense.NewKeyedHeap(c.Objects),
 	}
+	if p.lasting {
+		p.ending = dense.NewKeyedHeap(c.Objects)
+	}
+	return p
 }
 
 // note begins an event, at the time of the prompt that has begun last.
@@ -55,29 +57,36 @@ func (p *retention) note() {
 func (p *retention) Begin(prompt policies.Prompt) {
 	p.prompt = prompt
 	p.note()
-	for p.duration > 0 && p.kept.Len() > 0 {
-		o, _ := p.kept.Least() // released first, so its duration ends first
+	for p.lasting && p.ending.Len() > 0 {
+		o, _ := p.ending.Least()
 		if p.expiry(o) > p.times[p.event] {
 			break
 		}
-		p.kept.Remove(o)
-		p.release(o, p.event)
+		p.ending.Remove(o)
+		p.special.Remove(o)
+		p.addExpired(o)
 	}
 }
 
 // expiry returns when the duration of a released block ends.
 func (p *retention) expiry(o policies.Object) int64 {
-	released := p.times[p.released[o]]
-	if released > math.MaxInt64-p.duration {
+	released, duration := p.times[p.released[o]], p.ranges[p.rangeOf[o]-1].duration
+	if released > math.MaxInt64-duration {
 		return math.MaxInt64
 	}
-	return released + p.duration
+	return released + duration
 }
 
-// release adds o to the default queue, as the last at the time of an event. Blocks whose durations end there keep the
-// order of their releases.
-func (p *retention) release(o policies.Object, event uint32) {
-	p.free.Set(o, 0, uint64(event)<<32|uint64(p.released[o]))
+// sinceFirst returns how long after the first prompt a time is: exactly, up to 104 days.
+func (p *retention) sinceFirst(at int64) float64 { return float64(uint64(at) - uint64(p.times[1])) }
+
+// afterExpired is added to the place of blocks in the default queue that were released at the time when others expired.
+const afterExpired = 1 << 32
+
+// addExpired adds o to the default queue, behind what was released before its duration ended. Time passes only when a
+// prompt begins, and blocks expire before others are released.
+func (p *retention) addExpired(o policies.Object) {
+	p.normal.Set(o, p.sinceFirst(p.expiry(o)), uint64(p.released[o]))
 }
 
 func (p *retention) Split(policies.Object, policies.Object) {}
@@ -93,47 +102,68 @@ func (p *retention) Hit(policies.Request)  {}
 func (p *retention) Miss(policies.Request) {}
 
 func (p *retention) Insert(r policies.Request) {
-	p.first[r.Object] = (r.Pos-p.prompt.First)*p.blockSize < p.tokenEnd
+	token, of := (r.Pos-p.prompt.First)*p.blockSize, uint8(0)
+	for i, span := range p.ranges {
+		if token >= span.start && token < span.end && span.priority != defaultPriority {
+			of = uint8(i) + 1
+		}
+	}
+	p.rangeOf[r.Object] = of
 }
 
 func (p *retention) Victim(policies.Request) policies.Object {
-	from := &p.free
-	if from.Len() == 0 {
-		from = &p.kept
+	if p.normal.Len() > 0 {
+		o, _ := p.normal.Least()
+		p.normal.Remove(o)
+		return o
 	}
-	o, _ := from.Least()
-	from.Remove(o)
+	o, _ := p.special.Least()
+	p.special.Remove(o)
+	if p.lasting {
+		p.ending.Remove(o)
+	}
 	return o
 }
 
 func (p *retention) Remove(o policies.Object) {
-	p.kept.Remove(o)
-	p.free.Remove(o)
+	if p.rangeOf[o] == 0 {
+		p.normal.Remove(o)
+		return
+	}
+	p.special.Remove(o)
+	if p.lasting { // it may have expired
+		p.ending.Remove(o)
+		p.normal.Remove(o)
+	}
 }
 
 func (p *retention) Hold(o policies.Object) { p.Remove(o) }
 
 func (p *retention) Release(o policies.Object) {
+	of := p.rangeOf[o]
 	switch {
-	case !p.first[o]:
-		p.release(o, p.released[o])
-	case p.duration > 0 && p.expiry(o) <= p.times[p.event]:
-		p.release(o, p.expiredAt(o))
+	case of == 0 && !p.lasting: // nothing expires
+		p.normal.Set(o, 0, uint64(p.released[o]))
+		return
+	case of == 0:
+		p.normal.Set(o, p.sinceFirst(p.times[p.released[o]]), afterExpired|uint64(p.released[o]))
+		return
+	case p.ranges[of-1].duration == 0:
+	case p.expiry(o) <= p.times[p.event]:
+		p.addExpired(o)
+		return
 	default:
-		p.kept.Set(o, 0, uint64(p.released[o]))
+		p.ending.Set(o, p.sinceFirst(p.expiry(o)), uint64(p.released[o]))
 	}
-}
-
-// expiredAt returns the first event at which the duration of o, which is over, was noticed. Only at the beginning of a
-// prompt does time pass, so that the event is one.
-func (p *retention) expiredAt(o policies.Object) uint32 {
-	expiry := p.expiry(o)
-	return uint32(sort.Search(len(p.times), func(i int) bool { return p.times[i] >= expiry }))
+	p.special.Set(o, float64(p.ranges[of-1].priority), uint64(p.released[o]))
 }
 
 func (p *retention) Grow(objects int) {
 	p.released = dense.Grown(p.released, objects)
-	p.first = dense.Grown(p.first, objects)
-	p.kept.Grow(objects)
-	p.free.Grow(objects)
+	p.rangeOf = dense.Grown(p.rangeOf, objects)
+	p.normal.Grow(objects)
+	p.special.Grow(objects)
+	if p.lasting {
+		p.ending.Grow(objects)
+	}
 }
