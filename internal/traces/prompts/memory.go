@@ -26,7 +26,7 @@ const maxBytes = 1 << 62
 //
 // Layers with a window keep, unless every is set, only the blocks of a window before each place where a prompt ends or
 // forks from another: those that a prompt of this trace can continue. A block then has the mean of all blocks of the
-// trace, so that a cache of all of them has exactly their bytes.
+// trace, so that a cache of all of them has exactly their bytes. Layers with a state keep one at each of these places.
 func (p *Columns) SetMemory(k llm.KeyValues, every bool, objects []uint32, groups []int) error {
 	p.Memory = Memory{TokenBytes: k.PerToken(), Source: k.Source + ": " + k.About, values: k, every: every}
 	return p.setMemory(objects, groups)
@@ -48,6 +48,14 @@ func (p *Columns) setMemory(objects []uint32, groups []int) error {
 				"prompts", w.Window, 100*share)
 		}
 		bytes += float64(float64(p.BlockTokens)*w.Bytes) * share
+	}
+	if k.State > 0 {
+		share := 1.0
+		if !p.Memory.every {
+			share = p.shareWithin(1, objects, groups)
+			p.Memory.Source += fmt.Sprintf("; %.3g%% of the blocks have a state, those at ends and forks of prompts", 100*share)
+		}
+		bytes += float64(k.State * share)
 	}
 	bytes = math.Round(bytes)
 	if most := float64(maxBytes) / float64(max(1, len(objects))); bytes < 1 || bytes > most {
