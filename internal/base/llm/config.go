@@ -65,6 +65,16 @@ type config struct {
 	StateKernel     *int   `json:"linear_conv_kernel_dim"`
 	StateType       string `json:"mamba_ssm_dtype"`
 
+	MambaHeads    *int     `json:"mamba_num_heads"`
+	MambaSize     *int     `json:"mamba_head_dim"`
+	MambaState    *int     `json:"ssm_state_size"`
+	MambaGroups   *int     `json:"n_groups"`
+	MambaKernel   *int     `json:"conv_kernel"`
+	MambaType     string   `json:"mamba_ssm_cache_dtype"`
+	BlockTypes    []string `json:"layers_block_type"`
+	BlockPattern  string   `json:"hybrid_override_pattern"`
+	AttentionSize *int     `json:"attention_head_dim"`
+
 	LayerTypes   []string `json:"layer_types"`
 	Window       *int     `json:"sliding_window"`
 	UsesWindow   *bool    `json:"use_sliding_window"`
@@ -114,6 +124,9 @@ func ParseConfig(text []byte) (s Shape, err error) {
 		}
 	}
 	for _, other := range strange {
+		if top.ModelType == nemotronH && (other.key == "layers_block_type" || other.key == "hybrid_override_pattern") {
+			continue
+		}
 		if value := strings.TrimSpace(string(keys[other.key])); value != "" && value != "null" && value != "false" {
 			return s, fmt.Errorf("%s: the model keeps %s, whose bytes are not known here; %s", other.key, other.what, byHand)
 		}
@@ -237,7 +250,7 @@ const (
 )
 
 func (c *config) shape() (s Shape, err error) {
-	layers, err := need("num_hidden_layers", c.Layers, mostLayers)
+	windows, err := c.windows()
 	if err != nil {
 		return s, err
 	}
@@ -252,11 +265,7 @@ func (c *config) shape() (s Shape, err error) {
 	if err != nil {
 		return s, err
 	}
-	windows, err := c.windows(layers)
-	if err != nil {
-		return s, err
-	}
-	if c.SharedLayers != nil {
+	if layers := len(windows); c.SharedLayers != nil {
 		if *c.SharedLayers < 0 || *c.SharedLayers >= layers {
 			return s, fmt.Errorf("num_kv_shared_layers: %d of %d layers", *c.SharedLayers, layers)
 		}
@@ -273,7 +282,8 @@ func (c *config) shape() (s Shape, err error) {
 		return window == linear
 	})
 	if len(windows) == 0 {
-		return s, errors.New("layer_types: no layer keeps keys and values of tokens")
+		return s, errors.New("layer_types: no layer keeps keys and values of tokens; a prefix cache of states alone is not " +
+			"known here")
 	}
 	if s.States, err = c.states(states); err != nil {
 		return s, err
@@ -328,6 +338,9 @@ func (c *config) layer() (l Layers, err error) {
 			return l, err
 		}
 	}
+	if c.HeadSize == nil && c.ModelType == nemotronH {
+		c.HeadSize = c.AttentionSize
+	}
 	if c.HeadSize != nil {
 		l.Key, err = need("head_dim", c.HeadSize, mostNumbers)
 		l.Value = l.Key
@@ -357,29 +370,74 @@ func (c *config) states(layers int) (s States, err error) {
 		return s, nil
 	}
 	s.Count = layers
-	for _, n := range []struct {
+	type number struct {
 		name string
 		from *int
 		to   *int
-	}{
+	}
+	numbers, typ := []number{
 		{"linear_num_key_heads", c.StateKeyHeads, &s.KeyHeads}, {"linear_key_head_dim", c.StateKeySize, &s.KeySize},
 		{"linear_num_value_heads", c.StateValueHeads, &s.ValueHeads},
 		{"linear_value_head_dim", c.StateValueSize, &s.ValueSize},
 		{"linear_conv_kernel_dim", c.StateKernel, &s.Convolution},
-	} {
+	}, c.StateType
+	if c.ModelType == nemotronH {
+		numbers, typ = []number{
+			{"n_groups", c.MambaGroups, &s.KeyHeads}, {"ssm_state_size", c.MambaState, &s.KeySize},
+			{"mamba_num_heads", c.MambaHeads, &s.ValueHeads}, {"mamba_head_dim", c.MambaSize, &s.ValueSize},
+			{"conv_kernel", c.MambaKernel, &s.Convolution},
+		}, c.MambaType
+	}
+	for _, n := range numbers {
 		if *n.to, err = need(n.name, n.from, mostStateNumbers); err != nil {
 			return s, err
 		}
 	}
-	if c.StateType != "" {
-		s.Type, err = parseType(c.StateType)
+	if typ != "" {
+		s.Type, err = parseType(typ)
 	}
 	return s, err
 }
 
+// nemotronH are NVIDIA's models whose blocks are Mamba 2, attention or neither. In Mamba 2, the groups of B and C are
+// the heads of the keys, and their size is that of the state.
+const nemotronH = "nemotron_h"
+
+// blocks returns the windows of the blocks of Nemotron-H that keep something.
+func (c *config) blocks() (windows []int, err error) {
+	types := c.BlockTypes
+	if types == nil {
+		types = strings.Split(c.BlockPattern, "")
+	}
+	if len(types) > mostLayers {
+		return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: %d blocks: want at most %d", len(types),
+			mostLayers)
+	}
+	for _, typ := range types {
+		switch typ {
+		case "attention", "full_attention", "*":
+			windows = append(windows, 0)
+		case "mamba", "M":
+			windows = append(windows, linear)
+		case "moe", "mlp", "E", "-":
+		default:
+			return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: what a block of %.40q keeps is not known here "+
+				"(known: attention or *, mamba or M, moe or E, mlp or -); %s", typ, byHand)
+		}
+	}
+	return windows, nil
+}
+
 // windows returns the window of each layer, 0 for none, linear for a layer with a state. The rules are those of the
 // models in transformers.
-func (c *config) windows(layers int) ([]int, error) {
+func (c *config) windows() ([]int, error) {
+	if c.ModelType == nemotronH && (c.BlockTypes != nil || c.BlockPattern != "") {
+		return c.blocks()
+	}
+	layers, err := need("num_hidden_layers", c.Layers, mostLayers)
+	if err != nil {
+		return nil, err
+	}
 	windows := make([]int, layers)
 	if c.LayerTypes != nil {
 		return windows, c.typedWindows(windows)

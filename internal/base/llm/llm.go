@@ -34,8 +34,8 @@ func (l Layers) bytes(bits float64, gpus int) float64 {
 	return float64(float64(numbers)*bits/8) + float64(index)
 }
 
-// States are layers with linear attention (Gated DeltaNet). They keep, instead of the keys and values of tokens, one
-// state for a prefix of any length: a matrix per head of the values, and the last inputs of a convolution.
+// States are layers with linear attention (Gated DeltaNet) or of Mamba 2. They keep, instead of the keys and values of
+// tokens, one state for a prefix of any length: a matrix per head of the values, and the last inputs of a convolution.
 type States struct {
 	Count       int // layers
 	KeyHeads    int
@@ -181,8 +181,8 @@ func (s Shape) states(gpus int) (float64, error) {
 	matrix, ok := bitsOf(s.States.Type)
 	activation, known := bitsOf(s.Type)
 	if !ok || !known {
-		return 0, errors.New("mamba_ssm_dtype is missing: the type of the states is not stated, and engines differ " +
-			"(SGLang: fp32, vLLM: that of the activations); want state-type=fp32 or state-type=bf16")
+		return 0, errors.New("mamba_ssm_dtype (mamba_ssm_cache_dtype) is missing: the type of the states is not stated, " +
+			"and engines differ (SGLang: fp32, vLLM: that of the activations); want state-type=fp32 or state-type=bf16")
 	}
 	return s.States.bytes(matrix, activation), nil
 }

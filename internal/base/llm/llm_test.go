@@ -36,7 +36,7 @@ func TestBytesPerToken(t *testing.T) {
 		"layers=1,kv-heads=1,head-size=1,type=int4":                     1,
 		"layers=1,kv-heads=1,head-size=1,type=torch.float32":            8,
 		"model=deepseek-v3.2":                                           61 * ((512+64)*2 + 132),
-		"model=deepseek-v3.2,type=fp8,tensor-parallel=8":                8 * 61 * (512 + 64 + 132), // the index has its own type
+		"model=deepseek-v3.2,type=fp8,tensor-parallel=8":                8 * 61 * (512 + 64 + 132), // the index stays
 		"model=gemma-4-26b-a4b":                                         (25*8*2*256 + 5*2*2*512) * 2,
 		"model=qwen3.5-27b":                                             16 * 4 * 2 * 256 * 2,
 		"model=gpt-oss-20b":                                             24 * 8 * 128 * 2,
@@ -62,8 +62,13 @@ func TestBytesOfPrompts(t *testing.T) {
 	// each of 48 layers.
 	const state = 48 * (48*128*128*4 + 3*(2*16+48)*128*2)
 	q := keyValues(t, "model=qwen3.5-27b")
-	if q.State != state || q.Of(10) != state+10*65536 || keyValues(t, "model=qwen3.5-27b,tensor-parallel=4").State != state {
+	four := keyValues(t, "model=qwen3.5-27b,tensor-parallel=4")
+	if q.State != state || q.Of(10) != state+10*65536 || four.State != state {
 		t.Errorf("%v bytes for a prefix, want %d; 10 tokens have %v", q.State, state, q.Of(10))
+	}
+	// Nemotron 3 Nano: 64 matrices of 128 x 64 in 32 bits, and 3 tokens of 2 x 8 x 128 and 64 x 64 numbers in 16 bits.
+	if n := keyValues(t, "model=nemotron-3-nano"); n.State != 23*(64*128*64*4+3*(2*8*128+64*64)*2) {
+		t.Errorf("%v bytes for a prefix", n.State)
 	}
 	if half := keyValues(t, "model=qwen3.5-27b,state-type=bf16"); half.State != 48*(48*128*128*2+3*(2*16+48)*128*2) {
 		t.Errorf("%v bytes for a prefix in 16 bits", half.State)
@@ -194,6 +199,12 @@ var configs = []struct{ text, want string }{
 		"linear_key_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 48,
 		"linear_value_head_dim": 128, "mamba_ssm_dtype": "float32"}`,
 		"1 layer with 4 heads of 256, 1 layer with a state of 3.1 MiB for a prefix, bf16"},
+	{`{"model_type": "nemotron_h", "num_hidden_layers": 5, "num_attention_heads": 32, "num_key_value_heads": 2,
+		"attention_head_dim": 128, "hybrid_override_pattern": "ME-M*", "mamba_num_heads": 64, "mamba_head_dim": 64,
+		"ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4, "mamba_ssm_cache_dtype": "float32"}`,
+		"1 layer with 2 heads of 128, 2 layers with a state of 4.1 MiB for a prefix, bf16"},
+	{`{"model_type": "nemotron_h", "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 64,
+		"layers_block_type": ["attention", "moe", "mlp"]}`, "1 layer with 2 heads of 64, bf16"},
 	{`{"model_type": "qwen3_next", "num_hidden_layers": 6, "num_attention_heads": 24, "num_key_value_heads": 2,
 		"head_dim": 256, "full_attention_interval": 3, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
 		"linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_value_head_dim": 128,
@@ -247,11 +258,14 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		`{"num_hidden_layers": 2, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
 			"model_type": "glm_moe_dsa", "indexer_types": ["full", "shared"], ` + rest + `}`: "share the index",
 		`{"num_hidden_layers": 4, "sparse_attention_config": {"a": 1}, ` + rest + `}`: "sparse_attention_config",
-		`{"num_hidden_layers": 4, "global_head_dim": 512, ` + rest + `}`:              "other heads in layers without a window",
-		`{"num_hidden_layers": 4, "attention_k_eq_v": true, ` + rest + `}`:            "other heads in layers without a window",
+		`{"num_hidden_layers": 4, "global_head_dim": 512, ` + rest + `}`:              "other heads in layers",
+		`{"num_hidden_layers": 4, "attention_k_eq_v": true, ` + rest + `}`:            "other heads in layers",
 		`{"model_type": "qwen3_next", "num_hidden_layers": 4, ` + rest + `}`:          "linear_num_key_heads is missing",
 		`{"model_type": "qwen3_next", "num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`: "no " +
 			"layer keeps",
+		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M?", ` + rest + `}`: "a block of \"?\"",
+		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M", ` + rest + `}`:  "no layer keeps",
+		`{"model_type": "jamba", "layers_block_type": ["attention"], ` + rest + `}`:   "layers with a state",
 		`{"text_config": 5}`: "text_config",
 	} {
 		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

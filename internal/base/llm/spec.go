@@ -29,7 +29,7 @@ var Params = []params.Param{
 	{Name: "windowed-layers", Default: 0, Min: 0, Max: 10_000, Doc: "how many of the layers have a window"},
 	{Name: "type", Default: "", Doc: "of the numbers: " + strings.Join(Types(), ", ") + " (default: as in the " +
 		"configuration, or bf16)"},
-	{Name: "state-type", Default: "", Doc: "type of the numbers in the states of layers with linear attention " +
+	{Name: "state-type", Default: "", Doc: "type of the numbers in the states of layers with linear attention or Mamba " +
 		"(default: as in the configuration)"},
 	{Name: "tensor-parallel", Default: 1, Min: 1, Max: 1 << 16, Doc: "GPUs that share the heads of a replica"},
 	{Name: "windows", Default: WindowsLast, Choices: []string{WindowsLast, WindowsAll}, Doc: "what layers with a window " +
