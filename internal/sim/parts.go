@@ -71,7 +71,8 @@ func checkShort(p Parts) error {
 	if !short.ShortInside || p.Cache.Entry.Name != name {
 		parts := p.Replayed()
 		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
-			"remove --cache (cache, in an experiment), or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy, p.Cache.Name())
+			"remove --cache (cache, in an experiment), or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy,
+			p.Cache.Name())
 	}
 	for _, param := range p.Cache.Entry.Params {
 		want, set := values[param.Name]

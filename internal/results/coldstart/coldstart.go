@@ -112,8 +112,8 @@ func (s start) neverRepeats() string {
 	if all.Cold != all.Requests {
 		return ""
 	}
-	return fmt.Sprintf("each of the %s requests is the first to its %s: nothing repeats in this log, so that no cache hits, "+
-		"however large", records.Count(all.Requests), strings.TrimSuffix(s.noun, "s"))
+	return fmt.Sprintf("each of the %s requests is the first to its %s: nothing repeats in this log, so that no cache "+
+		"hits, however large", records.Count(all.Requests), strings.TrimSuffix(s.noun, "s"))
 }
 
 func (s start) capacity(c cell) string {

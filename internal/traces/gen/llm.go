@@ -128,8 +128,8 @@ func shaped(v params.Values) params.Values {
 	return all
 }
 
-// scaleCounts changes the number of conversations or of prompts that the shape has, if the user gave the other one and there
-// would be fewer prompts than conversations: their ratio is then the shape's.
+// scaleCounts changes the number of conversations or of prompts that the shape has, if the user gave the other one and
+// there would be fewer prompts than conversations: their ratio is then the shape's.
 func scaleCounts(given, all, shape params.Values) {
 	if all.Int("prompts") >= all.Int("conversations") {
 		return
