@@ -149,8 +149,8 @@ func (c *chains) Remark() string {
 	}
 	first, scaled := c.levels[0], ""
 	if rate := c.trace.SampleRate; rate > 0 && rate < 1 {
-		scaled = fmt.Sprintf(" (scaled to the sample of %v, as all capacities are; prompts are not, so that fewer fit than in "+
-			"the whole trace)", rate)
+		scaled = fmt.Sprintf(" (scaled to the sample of %v, as all capacities are; prompts are not, so that fewer fit "+
+			"than in the whole trace)", rate)
 	}
 	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the %d of the first tier, %s%s; the optimum "+
 		"of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), first.pool.Capacity(),
