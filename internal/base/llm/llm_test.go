@@ -88,7 +88,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("preset %q of %q", m.Name, m.Source)
 		}
 		seen[m.Name] = true
-		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 1e6 || k.Source != m.Source {
+		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 2e6 || k.Source != m.Source {
 			t.Errorf("%s: %+v", m.Name, k)
 		}
 	}

@@ -38,6 +38,7 @@ const latent = 512 + 64
 //	l  Lightning-AI/litgpt 0.5.13, litgpt/config.py
 //	m  mlc-ai/mlc-llm, python/mlc_llm/model/model_preset.py: the files as they are. OLMo 2 states fp32 there, which
 //	   engines keep as 16 bits
+//	s  huggingface/transformers 5.24.0, configuration_cohere.py: the defaults, which are those of Command R
 //	t  kevinstephano/thunder_model_blocks, mistral/mistral_config.py: the file as it is
 var models = []Model{
 	heads("llama-2-7b", 32, 32, 128, "meta-llama/Llama-2-7b-hf"),                                        // l, m
@@ -128,6 +129,8 @@ var models = []Model{
 	heads("falcon-180b", 80, 8, 64, "tiiuae/falcon-180B"),                                   // l
 	heads("falcon3-7b", 28, 4, 256, "tiiuae/Falcon3-7B-Base"),                               // l
 	heads("falcon3-10b", 40, 4, 256, "tiiuae/Falcon3-10B-Base"),                             // l
+	heads("command-r-v01", 40, 64, 128, "CohereForAI/c4ai-command-r-v01"),                   // s
+	heads("aya-23-8b", 32, 8, 128, "CohereForAI/aya-23-8B"),                                 // m
 	heads("granite-3.0-8b", 40, 8, 128, "ibm-granite/granite-3.0-8b-base"),                  // f
 	heads("olmo-2-7b", 32, 32, 128, "allenai/OLMo-2-1124-7B"),                               // l, m
 	heads("olmo-2-13b", 40, 40, 128, "allenai/OLMo-2-1124-13B"),                             // l, m
