@@ -206,7 +206,7 @@ func gibibytes(bytes float64) string {
 	case gib < 1000:
 		return strconv.FormatFloat(gib, 'g', 4, 64) + " GiB"
 	}
-	return records.Count(int64(gib+0.5)) + " GiB"
+	return records.Count(int64(math.Round(gib))) + " GiB"
 }
 
 func (s *PromptSummary) distributions() []namedDistribution {
